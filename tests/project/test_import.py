@@ -1,0 +1,58 @@
+"""`import tensorframe` costs little more than `import numpy`, and says which version it is."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tensorframe
+
+ROOT = Path(__file__).parents[2]
+
+NEW_MODULES = """
+import sys
+import numpy, ml_dtypes
+before = set(sys.modules)
+import tensorframe
+print(*sorted(set(sys.modules) - before), sep="\\n")
+"""
+
+
+@pytest.fixture(scope="module")
+def new_modules():
+    """What a fresh process loads for tensorframe once NumPy and ml_dtypes are there."""
+    done = subprocess.run(
+        [sys.executable, "-c", NEW_MODULES], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+def test_import_loads_no_package_but_numpy_and_ml_dtypes(new_modules):
+    packages = {name.partition(".")[0] for name in new_modules}
+    assert packages - set(sys.stdlib_module_names) - {"numpy", "ml_dtypes"} == {"tensorframe"}
+
+
+def test_import_loads_only_few_modules_of_the_standard_library(new_modules):
+    others = [name for name in new_modules if not name.startswith("tensorframe")]
+    assert len(others) <= 30, others
+
+
+def test_version_is_a_release_number():
+    assert re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc|\.dev)\d+)?", tensorframe.__version__)
+
+
+def test_version_is_written_once(metadata):
+    assert "version" in metadata["project"]["dynamic"]
+    source = ROOT / metadata["tool"]["hatch"]["version"]["path"]
+    assert f'__version__ = "{tensorframe.__version__}"' in source.read_text(encoding="utf-8")
+
+
+def test_dependencies_are_three_small_packages(metadata):
+    names = [re.split(r"[^\w-]", line)[0] for line in metadata["project"]["dependencies"]]
+    assert sorted(names) == ["ml-dtypes", "networkx", "numpy"]
+
+
+def test_types_are_shipped():
+    assert (ROOT / "tensorframe" / "py.typed").is_file()

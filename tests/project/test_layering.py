@@ -1,0 +1,187 @@
+"""Imports inside the package go one way, and optional packages stay where they belong."""
+
+import ast
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "tensorframe"
+
+# Data passes through these from left to right; a layer may import itself and what stands before it.
+LAYERS = (
+    ("errors",),
+    ("dtypes",),
+    ("config",),
+    ("graph",),
+    ("ops",),
+    ("rewrite",),
+    ("kernel",),
+    ("codegen",),
+    ("backends",),
+    ("schedule",),
+    ("runtime",),
+    ("frontend",),
+    ("notebook",),
+)
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+ABOVE_ALL = {"testing", "conftest", "__init__", "__main__"}
+KNOWS_TENSOR = {"frontend", "notebook"} | ABOVE_ALL
+
+# Each belongs to one backend and is imported nowhere else, not even inside a function.
+BACKEND_LIBRARIES = {"numba", "llvmlite", "cupy", "pyopencl", "wgpu", "dask", "distributed"}
+# What a module outside backends/<name>/ and testing/ may import when it is loaded.
+AT_IMPORT_TIME = set(sys.stdlib_module_names) | {"numpy", "ml_dtypes", "tensorframe"}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported name: where it stands, what it names and when it happens."""
+
+    path: Path
+    line: int
+    target: str
+    when_loaded: bool
+
+    @property
+    def layer(self):
+        """The part of the package that imports."""
+        return layer_of(self.path)
+
+    @property
+    def top(self):
+        """The top-level module that is imported."""
+        return self.target.partition(".")[0]
+
+    def __str__(self):
+        return f"{self.path.relative_to(ROOT)}:{self.line} imports {self.target}"
+
+
+def layer_of(path):
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py").removesuffix(".pyi")
+
+
+def imports_of(path):
+    yield from walk(ast.parse(path.read_text(encoding="utf-8")), path, when_loaded=True)
+
+
+def walk(tree, path, *, when_loaded):
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for target in targets_of(node, path):
+                yield Import(path, node.lineno, target, when_loaded)
+        else:
+            yield from walk(node, path, when_loaded=when_loaded and not waits(node))
+
+
+def waits(node):
+    """Whether what stands inside is not run when the module is loaded."""
+    if isinstance(node, ast.If):
+        return "TYPE_CHECKING" in ast.unparse(node.test)
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+
+
+def targets_of(node, path):
+    """Dotted names that an import statement may load, relative ones made absolute."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    base = node.module or ""
+    if node.level:
+        package = path.relative_to(ROOT).with_suffix("").parts[: -node.level]
+        base = ".".join((*package, *filter(None, [node.module])))
+    return [f"{base}.{alias.name}" for alias in node.names]
+
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+IMPORTS = [found for path in MODULES for found in imports_of(path)]
+INSIDE = [found for found in IMPORTS if found.top == "tensorframe" and found.layer not in ABOVE_ALL]
+
+
+def says(offenders):
+    return "\n".join(str(offender) for offender in offenders)
+
+
+def in_one_backend(path):
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0] == "backends" and len(parts) > 2
+
+
+def test_every_part_of_the_package_has_a_layer():
+    names = {layer_of(path) for path in MODULES}
+    assert names - set(RANK) - ABOVE_ALL == set()
+
+
+def test_imports_go_one_way():
+    def allowed(found):
+        layer = found.target.split(".")[1]
+        return RANK.get(layer, len(LAYERS)) <= RANK[found.layer]
+
+    assert not (wrong := [found for found in INSIDE if not allowed(found)]), says(wrong)
+
+
+def test_only_the_frontend_and_what_stands_above_it_know_tensor():
+    wrong = [
+        found
+        for found in IMPORTS
+        if found.target.endswith(".Tensor") and found.layer not in KNOWS_TENSOR
+    ]
+    assert not wrong, says(wrong)
+
+
+def test_backend_libraries_are_imported_only_by_their_backend():
+    wrong = [
+        found
+        for found in IMPORTS
+        if found.top in BACKEND_LIBRARIES
+        and not in_one_backend(found.path)
+        and found.layer != "testing"
+    ]
+    assert not wrong, says(wrong)
+
+
+def test_one_backend_does_not_import_another():
+    """The cpu device may join its engines; every other backend stands alone."""
+
+    def backend(parts):
+        return parts[1] if len(parts) > 2 and parts[0] == "backends" else None
+
+    names = {path.name for path in (PACKAGE / "backends").iterdir() if path.is_dir()}
+    wrong = []
+    for found in INSIDE:
+        own = backend(found.path.relative_to(PACKAGE).parts)
+        other = backend((*found.target.split(".")[1:], ""))
+        if own not in (None, "cpu") and other in names - {own}:
+            wrong.append(found)
+    assert not wrong, says(wrong)
+
+
+def test_loading_a_module_imports_nothing_optional():
+    wrong = [
+        found
+        for found in IMPORTS
+        if found.when_loaded
+        and found.top not in AT_IMPORT_TIME
+        and found.layer not in ("testing", "conftest")
+        and not in_one_backend(found.path)
+    ]
+    assert not wrong, says(wrong)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import numba", [("numba", True)]),
+        ("def f():\n    import numba.core", [("numba.core", False)]),
+        ("if TYPE_CHECKING:\n    import cupy", [("cupy", False)]),
+        ("try:\n    import cupy\nexcept ImportError:\n    pass", [("cupy", True)]),
+        ("class C:\n    from a.b import c", [("a.b.c", True)]),
+        ("from ..graph import node", [("tensorframe.graph.node", True)]),
+        ("from . import shape", [("tensorframe.ops.shape", True)]),
+    ],
+)
+def test_the_reader_of_imports_sees(source, expected):
+    path = PACKAGE / "ops" / "example.py"
+    found = walk(ast.parse(source), path, when_loaded=True)
+    assert [(one.target, one.when_loaded) for one in found] == expected
