@@ -1,0 +1,1 @@
+"""Semantic search in NumPy's documentation with a sentence encoder written in tensorframe."""

@@ -1,0 +1,1 @@
+"""Backends: a handful of methods each that hold data and run regions."""

@@ -1,0 +1,8 @@
+"""The NumPy engine: every op as a NumPy call, regions of elementwise ops in cache-sized blocks.
+
+Importing this package registers the spelling of every op that NumPy does not call by our name.
+"""
+
+from tensorframe.backends.numpy import creation, elementwise, movement, reduction
+
+__all__ = ["creation", "elementwise", "movement", "reduction"]

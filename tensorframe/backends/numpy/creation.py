@@ -1,0 +1,35 @@
+"""Sources as arrays: constants and fills take no memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorframe.graph.node import Node
+from tensorframe.graph.op import Op
+
+Array = Any
+
+
+def generate(node: Node) -> Array:
+    """Return the values of a source node."""
+    return GENERATORS[node.op.name](node)
+
+
+def _constant(node: Node) -> Array:
+    return node.dtype.type(node.attrs[0])
+
+
+def _full(node: Node) -> Array:
+    return np.broadcast_to(node.dtype.type(node.attrs[0]), node.shape)
+
+
+def _arange(node: Node) -> Array:
+    start, step = node.attrs
+    return (np.arange(node.shape[0]) * step + start).astype(node.dtype)
+
+
+GENERATORS = {"constant": _constant, "full": _full, "arange": _arange}
+
+__all__ = ["GENERATORS", "Op", "generate"]

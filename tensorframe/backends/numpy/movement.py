@@ -1,0 +1,66 @@
+"""Views as NumPy views: no bytes move unless a layout cannot express the result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends.numpy.functions import spells
+from tensorframe.dtypes import DType
+from tensorframe.graph.shape import Shape
+
+Array = Any
+
+
+@spells("reshape")
+def reshape(x: Array, shape: Shape) -> Array:
+    """Reshape in C order."""
+    return x.reshape(shape)
+
+
+@spells("permute")
+def permute(x: Array, axes: tuple[int, ...]) -> Array:
+    """Transpose."""
+    return x.transpose(axes)
+
+
+@spells("expand")
+def expand(x: Array, shape: Shape) -> Array:
+    """Broadcast without a copy."""
+    return np.broadcast_to(x, shape)
+
+
+@spells("slice")
+def slice_(x: Array, starts: Shape, sizes: Shape, steps: Shape) -> Array:
+    """Slice with steps of either sign."""
+    return x[slices(starts, sizes, steps)]
+
+
+def slices(starts: Shape, sizes: Shape, steps: Shape) -> tuple[slice, ...]:
+    """Return NumPy's slices; a negative step may need an open end, since -1 would count from the back."""
+    result = []
+    for start, size, step in zip(starts, sizes, steps, strict=True):
+        stop = start + size * step
+        result.append(slice(start, stop if stop >= 0 else None, step))
+    return tuple(result)
+
+
+@spells("pad")
+def pad(x: Array, before: Shape, after: Shape, value: complex) -> Array:
+    """Surround by a constant."""
+    widths = list(zip(before, after, strict=True))
+    return np.pad(x, widths, constant_values=x.dtype.type(value))
+
+
+@spells("concat")
+def concat(*arguments: Any) -> Array:
+    """Join along an axis."""
+    *arrays, axis = arguments
+    return np.concatenate(arrays, axis=axis)
+
+
+@spells("part")
+def part(parts: tuple[Array, ...], index: int, _shape: Shape, _dtype: DType) -> Array:
+    """Take one result of a library call."""
+    return parts[index]

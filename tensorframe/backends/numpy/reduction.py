@@ -1,0 +1,60 @@
+"""Reductions and scans: half precision accumulates in float32."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends.numpy.functions import Function, spells
+from tensorframe.dtypes import HALF
+
+Array = Any
+
+
+def _spell(name: str, function: Any, *, accumulates: bool = False) -> None:
+    def run(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+        if accumulates and x.dtype in HALF:
+            return function(x, axis=axes, keepdims=keepdims, dtype=np.float32).astype(x.dtype)
+        if accumulates:
+            return function(x, axis=axes, keepdims=keepdims, dtype=x.dtype)
+        return function(x, axis=axes, keepdims=keepdims)
+
+    spells(name)(run)
+
+
+for _name, _function in (("sum", np.sum), ("prod", np.prod)):
+    _spell(_name, _function, accumulates=True)
+for _name, _function in (("max", np.max), ("min", np.min), ("any", np.any), ("all", np.all)):
+    _spell(_name, _function)
+
+
+def _position(function: Function) -> Function:
+    """Return an arg-reduction over any set of axes: they are moved last and flattened."""
+
+    def run(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+        if len(axes) == 1:
+            return function(x, axis=axes[0], keepdims=keepdims)
+        kept = [axis for axis in range(x.ndim) if axis not in axes]
+        moved = x.transpose([*kept, *axes]).reshape([x.shape[axis] for axis in kept] + [-1])
+        found = function(moved, axis=-1)
+        return np.expand_dims(found, axes) if keepdims else found
+
+    return run
+
+
+spells("argmax")(_position(np.argmax))
+spells("argmin")(_position(np.argmin))
+
+
+def _scan(function: Any) -> Function:
+    def run(x: Array, axis: int) -> Array:
+        if x.dtype in HALF:
+            return function(x, axis=axis, dtype=np.float32).astype(x.dtype)
+        return function(x, axis=axis, dtype=x.dtype)
+
+    return run
+
+
+spells("cumulative_sum")(_scan(np.cumsum))
+spells("cumulative_prod")(_scan(np.cumprod))

@@ -1,0 +1,227 @@
+"""Data types: NumPy dtype objects, their categories, and promotion as data."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+
+from tensorframe.errors import DTypeError, OutOfRangeError
+
+DType = np.dtype[Any]
+
+bool_: Final[DType] = np.dtype("bool")
+int8: Final[DType] = np.dtype("int8")
+int16: Final[DType] = np.dtype("int16")
+int32: Final[DType] = np.dtype("int32")
+int64: Final[DType] = np.dtype("int64")
+uint8: Final[DType] = np.dtype("uint8")
+uint16: Final[DType] = np.dtype("uint16")
+uint32: Final[DType] = np.dtype("uint32")
+uint64: Final[DType] = np.dtype("uint64")
+float16: Final[DType] = np.dtype("float16")
+bfloat16: Final[DType] = np.dtype(ml_dtypes.bfloat16)
+float32: Final[DType] = np.dtype("float32")
+float64: Final[DType] = np.dtype("float64")
+complex64: Final[DType] = np.dtype("complex64")
+complex128: Final[DType] = np.dtype("complex128")
+
+BOOL: Final = frozenset({bool_})
+SIGNED: Final = frozenset({int8, int16, int32, int64})
+UNSIGNED: Final = frozenset({uint8, uint16, uint32, uint64})
+INTEGER: Final = SIGNED | UNSIGNED
+HALF: Final = frozenset({float16, bfloat16})
+FLOAT: Final = HALF | {float32, float64}
+COMPLEX: Final = frozenset({complex64, complex128})
+FLOATING: Final = FLOAT | COMPLEX
+REAL: Final = INTEGER | FLOAT
+NUMERIC: Final = REAL | COMPLEX
+BITWISE: Final = BOOL | INTEGER
+ANY: Final = BOOL | NUMERIC
+
+BY_NAME: Final[dict[str, DType]] = {
+    dtype.name: dtype for dtype in sorted(ANY, key=lambda dtype: (dtype.kind, dtype.itemsize))
+}
+
+# What each set is called in error messages.
+CATEGORY_NAMES: Final = {
+    BOOL: "bool",
+    INTEGER: "integer",
+    FLOAT: "real floating",
+    COMPLEX: "complex floating",
+    FLOATING: "floating",
+    REAL: "real numeric",
+    NUMERIC: "numeric",
+    BITWISE: "integer or bool",
+    ANY: "any",
+}
+
+_REAL_OF: Final = {complex64: float32, complex128: float64}
+_COMPLEX_OF: Final = {
+    float16: complex64,
+    bfloat16: complex64,
+    float32: complex64,
+    float64: complex128,
+}
+
+
+def as_dtype(dtype: Any) -> DType:
+    """Return the dtype object for `dtype`: one of ours, a NumPy dtype or scalar type, a name, or `bool`/`int`/...
+
+    >>> tfr.dtypes.as_dtype("float32") is tfr.float32
+    True
+    """
+    # ml_dtypes registers bfloat16 with NumPy, but not under the name users type
+    if isinstance(dtype, str) and dtype in BY_NAME:
+        return BY_NAME[dtype]
+    if dtype is float:
+        return default_float()
+    if dtype is complex:
+        return default_complex()
+    if dtype is None:
+        raise DTypeError("a dtype is needed, got None")
+    try:
+        found = np.dtype(dtype).newbyteorder("=")
+    except TypeError as error:
+        raise DTypeError(f"{dtype!r} is not a dtype", suggestions=_names_hint()) from error
+    if found not in ANY:
+        raise DTypeError(f"tensorframe has no dtype {found}", suggestions=_names_hint())
+    return BY_NAME[found.name]
+
+
+def _names_hint() -> tuple[str, ...]:
+    return ("one of " + ", ".join(BY_NAME),)
+
+
+class _Defaults:
+    """The dtypes that Python numbers take when nothing else decides."""
+
+    real: DType = float32
+
+
+def default_float() -> DType:
+    """Return the dtype of new real floating tensors: float32 unless `set_default_dtype` changed it."""
+    return _Defaults.real
+
+
+def default_complex() -> DType:
+    """Return the complex dtype of the default precision."""
+    return _COMPLEX_OF[_Defaults.real]
+
+
+def default_int() -> DType:
+    """Return the dtype of new integer tensors: int64."""
+    return int64
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """Set the dtype that Python floats become: a real floating dtype.
+
+    >>> tfr.set_default_dtype("float64")
+    >>> tfr.asarray([1.5]).dtype
+    dtype('float64')
+    >>> tfr.set_default_dtype("float32")
+    """
+    found = as_dtype(dtype)
+    if found not in FLOAT:
+        raise DTypeError(f"the default dtype must be real floating, got {found}")
+    _Defaults.real = found
+
+
+def get_default_dtype() -> DType:
+    """Return the dtype that Python floats become."""
+    return _Defaults.real
+
+
+def real_of(dtype: DType) -> DType:
+    """Return the dtype of the real part: itself unless complex."""
+    return _REAL_OF.get(dtype, dtype)
+
+
+def complex_of(dtype: DType) -> DType:
+    """Return the complex dtype whose parts hold `dtype`; integers take the default precision."""
+    if dtype in COMPLEX:
+        return dtype
+    return _COMPLEX_OF.get(dtype) or default_complex()
+
+
+def float_of(dtype: DType) -> DType:
+    """Return `dtype` if floating, else the default real dtype: what `sin` of an integer gives."""
+    return dtype if dtype in FLOATING else _Defaults.real
+
+
+def _promote(first: DType, second: DType) -> DType:
+    """One cell of the promotion table.
+
+    The Array API standard's table, and where it is silent: an integer or bool takes the floating operand's dtype
+    (as in PyTorch and JAX: float32 data stay float32 when indices join in); float16 with bfloat16 is float32;
+    uint64 with a signed integer is float64, as in NumPy.
+    """
+    if first == second:
+        return first
+    for one, other in ((first, second), (second, first)):
+        if one in FLOATING and other in BITWISE:
+            return one
+    if first in HALF and second in HALF:
+        return float32
+    if bfloat16 in (first, second):
+        other = second if first == bfloat16 else first
+        return other if other in FLOATING else float32
+    return BY_NAME[np.promote_types(first, second).name]
+
+
+PROMOTION: Final[dict[tuple[DType, DType], DType]] = {
+    (first, second): _promote(first, second) for first in ANY for second in ANY
+}
+
+
+def promote(*dtypes: DType) -> DType:
+    """Return the dtype that operands of these dtypes are computed in.
+
+    >>> tfr.dtypes.promote(tfr.int32, tfr.float32)
+    dtype('float32')
+    """
+    result = dtypes[0]
+    for dtype in dtypes[1:]:
+        result = PROMOTION[result, dtype]
+    return result
+
+
+def weak(value: complex, dtype: DType) -> DType:
+    """Return the dtype of the Python number `value` beside a tensor of `dtype`: the tensor's, if its kind can hold it.
+
+    Source: the Array API standard's "mixing arrays with Python scalars", and NEP 50.
+    """
+    if isinstance(value, bool) or (isinstance(value, int) and dtype not in BOOL):
+        return dtype
+    if isinstance(value, int):
+        return default_int()
+    if isinstance(value, float):
+        return float_of(dtype)
+    return complex_of(dtype)
+
+
+def of_scalar(value: complex) -> DType:
+    """Return the dtype of a tensor made of the Python number `value` alone."""
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return default_int() if -(2**63) <= value < 2**63 else uint64
+    return default_float() if isinstance(value, float) else default_complex()
+
+
+def check_fits(value: complex, dtype: DType) -> None:
+    """Raise OutOfRangeError if the Python integer `value` is outside the range of the integer `dtype`."""
+    if dtype in INTEGER:
+        info = np.iinfo(dtype)
+        if not info.min <= value.real <= info.max:
+            message = f"the Python integer {value} is outside the range of {dtype}"
+            hint = f"x.astype(tfr.{np.min_scalar_type(int(value.real))}) before combining them"
+            raise OutOfRangeError(message, suggestions=(hint,))
+
+
+def category_name(accepted: frozenset[DType]) -> str:
+    """Return the name of a set of dtypes for messages."""
+    names = ", ".join(sorted(dtype.name for dtype in accepted))
+    return CATEGORY_NAMES.get(accepted, names)

@@ -1,0 +1,100 @@
+"""Exceptions: what was asked, where it was recorded, and what to try next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensorframe.site import describe, recording_site
+
+__all__ = [
+    "AxisError",
+    "CancelledError",
+    "DTypeError",
+    "DeviceError",
+    "FileFormatError",
+    "IndexingError",
+    "KernelError",
+    "LinAlgError",
+    "OutOfMemoryError",
+    "OutOfRangeError",
+    "ShapeError",
+    "TensorFrameError",
+    "TransferError",
+]
+
+
+class TensorFrameError(Exception):
+    """Base of every error that tensorframe raises on purpose.
+
+    `suggestions` holds what to try next, one sentence each; `location` is the user's line that recorded the op
+    (`"analysis.py, line 3: z = x + w"`): the innermost line outside tensorframe, unless the raiser knows better.
+    Both are part of the printed message.
+    """
+
+    def __init__(
+        self, message: str, *, suggestions: Sequence[str] = (), location: str | None = None
+    ) -> None:
+        self.message = message
+        self.suggestions = tuple(suggestions)
+        self.location = location or describe(recording_site())
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        lines = [self.message]
+        if self.location:
+            lines.append(f"  recorded at {self.location}")
+        lines += [f"  try: {suggestion}" for suggestion in self.suggestions]
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # keyword-only arguments: the default would rebuild the exception from its message alone
+        state = {"suggestions": self.suggestions, "location": self.location}
+        return (type(self), (self.message,), state)
+
+
+class ShapeError(TensorFrameError, ValueError):
+    """Shapes do not fit the op: they do not broadcast, contract, reshape or concatenate."""
+
+
+class AxisError(ShapeError, IndexError):
+    """An axis is outside the tensor's dimensions, or named twice."""
+
+
+class DTypeError(TensorFrameError, TypeError):
+    """The op is not defined for these dtypes, or a value does not fit one."""
+
+
+class IndexingError(TensorFrameError, IndexError):
+    """An index is out of bounds, or of a kind that cannot select elements."""
+
+
+class OutOfRangeError(TensorFrameError, OverflowError):
+    """A Python number does not fit the dtype it is combined with."""
+
+
+class DeviceError(TensorFrameError, RuntimeError):
+    """A device is unknown, unavailable, or cannot do what was asked."""
+
+
+class TransferError(DeviceError):
+    """Operands live on different devices and the transfer policy forbids to move them."""
+
+
+class OutOfMemoryError(TensorFrameError, MemoryError):
+    """A device could not allocate the memory that a step needs."""
+
+
+class KernelError(TensorFrameError, RuntimeError):
+    """A step failed while it ran; the original exception is its `__cause__`."""
+
+
+class LinAlgError(TensorFrameError, ValueError):
+    """A decomposition or solver failed: singular, not positive definite, no convergence."""
+
+
+class FileFormatError(TensorFrameError, ValueError):
+    """A file is not of the format it claims, or is truncated or corrupted."""
+
+
+class CancelledError(TensorFrameError, KeyboardInterrupt):
+    """A compute was interrupted between two steps; every tensor stays usable."""

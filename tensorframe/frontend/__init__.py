@@ -1,0 +1,1 @@
+"""What users touch: Tensors that record, and the functions of the namespace."""

@@ -1,0 +1,75 @@
+"""Elementwise functions and operators, generated from the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import Parameter, Signature
+from typing import Any
+
+from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.op import Kind, Op, rows
+from tensorframe.ops import elementwise as _rows  # defines the rows
+
+__all__ = ["FUNCTIONS", "_rows"]
+
+
+def _function(op: Op) -> Callable[..., Tensor]:
+    """Return the public function of a row."""
+    if op.arity == 1:
+
+        def unary(x: Any, /) -> Tensor:
+            return apply(op, x)
+
+        function: Callable[..., Tensor] = unary
+        names = ["x"]
+    elif op.arity == 2:
+
+        def binary(x1: Any, x2: Any, /) -> Tensor:
+            return apply(op, x1, x2)
+
+        function = binary
+        names = ["x1", "x2"]
+    else:
+
+        def ternary(condition: Any, x1: Any, x2: Any, /) -> Tensor:
+            return apply(op, condition, x1, x2)
+
+        function = ternary
+        names = ["condition", "x1", "x2"]
+    function.__name__ = function.__qualname__ = op.name
+    function.__module__ = "tensorframe"
+    function.__doc__ = op.doc
+    parameters = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in names]
+    function.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return function
+
+
+FUNCTIONS = {op.name: _function(op) for op in rows(Kind.MAP) if not op.attributes}
+globals().update(FUNCTIONS)
+
+
+def _attach_operators() -> None:
+    for op in rows(Kind.MAP, Kind.CONTRACT):
+        if op.operator is None:
+            continue
+        setattr(Tensor, f"__{op.operator}__", _operator(op))
+        if op.arity == 2 and op.operator not in ("eq", "ne", "lt", "le", "gt", "ge"):
+            setattr(Tensor, f"__r{op.operator}__", _reflected(op))
+
+
+def _operator(op: Op) -> Callable[..., Any]:
+    def method(*operands: Any) -> Any:
+        return apply(op, *operands)
+
+    return method
+
+
+def _reflected(op: Op) -> Callable[..., Any]:
+    def method(right: Any, left: Any) -> Any:
+        return apply(op, left, right)
+
+    return method
+
+
+_attach_operators()

@@ -1,0 +1,1 @@
+"""The recorded graph: immutable nodes, op rows, shapes, devices."""

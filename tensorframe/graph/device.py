@@ -1,0 +1,70 @@
+"""Devices: the name of a backend and the index of one of its devices."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from tensorframe.errors import DeviceError
+
+_PATTERN = re.compile(r"(?P<backend>[a-z][a-z0-9_]*)(?::(?P<index>\d+))?\Z")
+
+
+class Device:
+    """Where a tensor lives: `Device("cpu")`, `Device("cuda:1")`.
+
+    Equal devices are one object, so nodes compare them with `is`. A device is a name: whether it exists is
+    the business of the backend registry.
+
+    >>> tfr.Device("cpu") == tfr.Device("cpu", 0)
+    True
+    """
+
+    __slots__ = ("backend", "index")
+
+    backend: str
+    index: int
+    _known: ClassVar[dict[tuple[str, int], Device]] = {}
+
+    def __new__(cls, name: str | Device, index: int | None = None) -> Device:
+        if isinstance(name, Device):
+            return name
+        match = _PATTERN.match(name) if isinstance(name, str) else None
+        if match is None:
+            raise DeviceError(
+                f"{name!r} is not a device",
+                suggestions=('a name such as "cpu" or "cuda:0"', "tfr.backends.available() lists them"),
+            )
+        number = int(match["index"] or 0) if index is None else index
+        key = (match["backend"], number)
+        device = cls._known.get(key)
+        if device is None:
+            device = super().__new__(cls)
+            object.__setattr__(device, "backend", key[0])
+            object.__setattr__(device, "index", number)
+            # setdefault: of two threads that make the same device, both keep the first one's
+            device = cls._known.setdefault(key, device)
+        return device
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Device is immutable: cannot set {name}")
+
+    def __reduce__(self) -> tuple[type[Device], tuple[str, int]]:
+        return (Device, (self.backend, self.index))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return self is Device(other) if _PATTERN.match(other) else False
+        return self is other
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        return f"{self.backend}:{self.index}" if self.index else self.backend
+
+    def __repr__(self) -> str:
+        return f"Device({str(self)!r})"
+
+
+CPU = Device("cpu")

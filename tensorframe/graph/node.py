@@ -1,0 +1,105 @@
+"""Nodes: one recorded op application each, immutable but for the storage of a computed result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import count
+from operator import attrgetter
+from typing import Any
+
+from tensorframe.dtypes import DType
+from tensorframe.graph.device import Device
+from tensorframe.graph.op import Op
+from tensorframe.graph.shape import Shape
+from tensorframe.site import Site
+
+# Each node is younger than its inputs, so sorting by serial number is a topological order.
+next_serial: Callable[[], int] = count().__next__
+by_serial = attrgetter("serial")
+
+
+class Node:
+    """`op(*inputs, *attrs)` with its shape, dtype, device and, once computed, its storage.
+
+    `attrs` are hashable values in the order of `op.attributes`. Immutability is a convention (enforcing it would
+    triple the cost of recording); only `settle` changes a node, and it does not change what the node means.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "attrs",
+        "device",
+        "dtype",
+        "inputs",
+        "op",
+        "serial",
+        "shape",
+        "site",
+        "storage",
+    )
+
+    def __init__(
+        self,
+        op: Op,
+        inputs: tuple[Node, ...],
+        attrs: tuple[Any, ...],
+        shape: Shape,
+        dtype: DType,
+        device: Device,
+        site: Site | None,
+        storage: Any = None,
+    ) -> None:
+        self.op = op
+        self.inputs = inputs
+        self.attrs = attrs
+        self.shape = shape
+        self.dtype = dtype
+        self.device = device
+        self.site = site
+        self.storage = storage
+        self.serial = next_serial()
+
+    def settle(self, storage: Any) -> None:
+        """Keep the computed result and let go of the inputs.
+
+        The order matters to other threads: whoever reads `inputs` first and `storage` second sees either the
+        recipe or the result, never neither.
+        """
+        self.storage = storage
+        self.inputs = ()
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        size = 1
+        for extent in self.shape:
+            size *= extent
+        return size
+
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes of the elements."""
+        return self.size * self.dtype.itemsize
+
+    def __repr__(self) -> str:
+        arguments = ", ".join([f"%{node.serial}" for node in self.inputs] + list(map(str, self.attrs)))
+        return f"%{self.serial} = {self.op.name}({arguments}): {self.dtype}{list(self.shape)}"
+
+
+def reachable(roots: Iterable[Node]) -> list[Node]:
+    """Return the nodes that `roots` need, inputs before consumers, not going past computed ones.
+
+    Iterative and linear: shared nodes are visited once, and depth is no limit.
+    """
+    found = list(dict.fromkeys(roots))
+    seen = set(found)
+    for node in found:  # grows while it is walked
+        inputs = node.inputs  # before storage: see settle
+        if node.storage is not None:
+            continue
+        for source in inputs:
+            if source not in seen:
+                seen.add(source)
+                found.append(source)
+    found.sort(key=by_serial)
+    return found

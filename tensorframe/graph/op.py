@@ -1,0 +1,130 @@
+"""Op rows: everything there is to say about an op, as one immutable record that passes ask for properties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+from tensorframe import dtypes
+from tensorframe.dtypes import DType
+from tensorframe.errors import DTypeError
+from tensorframe.graph.shape import Shape
+
+DTypeRule = Callable[..., DType]
+ShapeRule = Callable[..., Shape]
+
+
+class Kind(Enum):
+    """What passes may do with an op."""
+
+    SOURCE = auto()  # no inputs: constants, stored data, arange, full, random bits
+    MAP = auto()  # one result element from the elements at the same (broadcast) position
+    REDUCE = auto()  # combines elements along axes
+    SCAN = auto()  # combines all elements up to a position, along an axis
+    VIEW = auto()  # the same elements at other positions: an index map
+    CONTRACT = auto()  # products summed over shared axes
+    GATHER = auto()  # elements selected by an index tensor
+    SCATTER = auto()  # elements replaced at selected positions
+    LIBRARY = auto()  # an opaque call: sort, fft, decompositions
+    TRANSFER = auto()  # the same values on another device
+
+
+def same(dtype: DType, *_: Any) -> DType:
+    """Result dtype rule: that of the (promoted) operands."""
+    return dtype
+
+
+def boolean(*_: Any) -> DType:
+    """Result dtype rule: bool."""
+    return dtypes.bool_
+
+
+def real_part(dtype: DType, *_: Any) -> DType:
+    """Result dtype rule: the dtype of the real part of the operands."""
+    return dtypes.real_of(dtype)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Op:
+    """One row.
+
+    `accepts` are the dtypes of the operands after promotion; integers given to an op that takes floating operands
+    only are cast to the default real dtype. `attributes` names the values in `Node.attrs`, in order. `expand`
+    gives the meaning of an elementwise row in terms of other rows; a row without it is a core op that each
+    dialect spells. `numpy` is the name of NumPy's function where it differs.
+    """
+
+    name: str
+    kind: Kind
+    arity: int | None
+    accepts: frozenset[DType]
+    result: DTypeRule
+    doc: str
+    shape: ShapeRule | None = None
+    attributes: tuple[str, ...] = ()
+    expand: Callable[..., Any] | None = None
+    numpy: str | None = None
+    operator: str | None = None  # the name of Python's operator method, without underscores
+    in_standard: bool = True  # named by the Array API standard
+    conditions: int = 0  # how many leading operands are bool conditions outside promotion
+    commutative: bool = False
+    identity: float | None = None  # e where op(x, e) is x exactly, signed zeros included
+    right_identity: float | None = None  # the same where only the right operand may be e
+    involution: bool = False  # op(op(x)) is x
+    costly: bool = False  # worth keeping when the user still holds the result
+    parts: int = 1  # how many tensors one call gives
+    cost: float = 1.0  # floating-point operations per result element, for estimates
+    resolved: dict[tuple[DType, ...], tuple[DType, DType]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return (find, (self.name,))
+
+    def resolve(self, operands: tuple[DType, ...]) -> tuple[DType, DType]:
+        """Return (dtype the operands are cast to, dtype of the result) of a MAP row; DTypeError if it takes neither."""
+        found = self.resolved.get(operands)
+        if found is None:
+            promoted = dtypes.promote(*operands)
+            if promoted in self.accepts:
+                found = self.resolved[operands] = (promoted, self.result(promoted))
+            elif promoted in dtypes.BITWISE and self.accepts.isdisjoint(dtypes.INTEGER):
+                # not remembered: the default dtype may change
+                return dtypes.default_float(), self.result(dtypes.default_float())
+            else:
+                raise dtype_error(self, operands)
+        return found
+
+
+def dtype_error(op: Op, operands: tuple[DType, ...]) -> DTypeError:
+    """Return the error for operands that `op` is not defined for."""
+    got = ", ".join(dtype.name for dtype in operands)
+    wanted = dtypes.category_name(op.accepts)
+    hint = "x.astype(...) to one of these dtypes first"
+    return DTypeError(f"{op.name}: takes {wanted} dtypes, got {got}", suggestions=(hint,))
+
+
+_ROWS: dict[str, Op] = {}
+
+
+def register(op: Op) -> Op:
+    """Add a row to the table; every name is defined once."""
+    if op.name in _ROWS:
+        raise ValueError(f"op {op.name!r} is defined twice")
+    if op.kind is not Kind.MAP and op.shape is None and op.arity != 0:
+        raise ValueError(f"op {op.name!r} has no shape rule")
+    _ROWS[op.name] = op
+    return op
+
+
+def find(name: str) -> Op:
+    """Return the row called `name`."""
+    return _ROWS[name]
+
+
+def rows(*kinds: Kind) -> Iterator[Op]:
+    """Yield the rows of these kinds (all if none is named) in definition order."""
+    return (op for op in _ROWS.values() if not kinds or op.kind in kinds)

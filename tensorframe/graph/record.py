@@ -1,0 +1,61 @@
+"""Recording: the shape, dtype and device of a new node, by the rules of its row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorframe.dtypes import DType
+from tensorframe.graph.device import Device
+from tensorframe.graph.node import Node
+from tensorframe.graph.op import Kind, Op, dtype_error, find
+from tensorframe.graph.shape import Shape, broadcast
+from tensorframe.site import Site, recording_site
+
+
+def record(op: Op, inputs: tuple[Node, ...], *attrs: Any, device: Device | None = None) -> Node:
+    """Return the node of `op` applied to inputs that already have the dtype the row computes in.
+
+    Errors of the row's rules raise here, at the user's line.
+    """
+    first = inputs[0]
+    if first.dtype not in op.accepts:
+        raise dtype_error(op, tuple(node.dtype for node in inputs))
+    shapes = tuple([node.shape for node in inputs])
+    shape = op.shape(shapes, *attrs) if op.shape else broadcast(op.name, *shapes)
+    dtype = op.result(first.dtype, *attrs)
+    return Node(op, inputs, attrs, shape, dtype, device or first.device, recording_site())
+
+
+def source(op: Op, shape: Shape, dtype: DType, device: Device, *attrs: Any) -> Node:
+    """Return a node without inputs: a constant, arange, full, random bits."""
+    return Node(op, (), attrs, shape, dtype, device, recording_site())
+
+
+def constant(value: complex, dtype: DType, device: Device, site: Site | None) -> Node:
+    """Return the 0-d node of a Python or NumPy number."""
+    return Node(find("constant"), (), (value,), (), dtype, device, site)
+
+
+def cast(node: Node, dtype: DType) -> Node:
+    """Return `node` converted to `dtype`; a constant converts at once, at no cost."""
+    if node.dtype == dtype:
+        return node
+    if node.op.name == "constant":
+        return constant(node.attrs[0], dtype, node.device, node.site)
+    return Node(find("cast"), (node,), (dtype,), node.shape, dtype, node.device, node.site)
+
+
+def record_map(op: Op, operands: tuple[Node, ...], device: Device, site: Site | None) -> Node:
+    """Return the node of an elementwise row: operands promoted, cast and broadcast."""
+    compute, dtype = op.resolve(tuple([node.dtype for node in operands[op.conditions :]]))
+    shapes = [node.shape for node in operands]
+    shape = shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast(op.name, *shapes)
+    inputs = operands[: op.conditions] + tuple(
+        [cast(node, compute) for node in operands[op.conditions :]]
+    )
+    return Node(op, inputs, (), shape, dtype, device, site)
+
+
+def is_constant(node: Node) -> bool:
+    """Whether the node is a number known while recording."""
+    return node.op.kind is Kind.SOURCE and node.op.name == "constant"

@@ -1,0 +1,102 @@
+"""Shapes: broadcasting, axes and sizes, with the errors that name what does not fit."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Sequence
+
+from tensorframe.errors import AxisError, DTypeError, ShapeError
+
+Shape = tuple[int, ...]
+
+
+def broadcast(op: str, *shapes: Shape) -> Shape:
+    """Return the shape that `shapes` broadcast to; ShapeError names the first axis that does not fit."""
+    ndim = max(map(len, shapes))
+    padded = [(1,) * (ndim - len(shape)) + shape for shape in shapes]
+    result = []
+    for axis, sizes in enumerate(zip(*padded, strict=True)):
+        wanted = {size for size in sizes if size != 1}
+        if len(wanted) > 1:
+            raise _broadcast_error(op, shapes, axis - ndim, sizes)
+        result.append(wanted.pop() if wanted else 1)
+    return tuple(result)
+
+
+def _broadcast_error(
+    op: str, shapes: Sequence[Shape], axis: int, sizes: Sequence[int]
+) -> ShapeError:
+    listed = " and ".join(map(str, shapes))
+    clash = " and ".join(map(str, sizes))
+    message = f"{op}: shapes {listed} do not broadcast: axis {axis} has {clash}."
+    return ShapeError(message, suggestions=_reshape_hint(shapes))
+
+
+def _reshape_hint(shapes: Sequence[Shape]) -> list[str]:
+    """Suggest the reshape that lines a 1-d operand up with an axis of the same length in the other."""
+    by_rank = sorted(shapes, key=len)
+    small, large = by_rank[0], by_rank[-1]
+    if len(small) == 1 and small[0] in large[:-1]:
+        after = len(large) - 1 - large.index(small[0])
+        return [f"reshape the operand of shape {small} to {small + (1,) * after} if that is its axis"]
+    return ["reshape or transpose one operand so that each axis has equal sizes or a size of 1"]
+
+
+def normalize_axis(op: str, axis: int, ndim: int) -> int:
+    """Return `axis` counted from the front; AxisError if it is outside -ndim to ndim - 1."""
+    try:
+        index = operator.index(axis)
+    except TypeError as error:
+        raise DTypeError(f"{op}: axis must be an integer, got {axis!r}") from error
+    if not -ndim <= index < ndim:
+        raise AxisError(
+            f"{op}: axis {index} is out of bounds for a tensor of {ndim} dimensions",
+            suggestions=(f"an axis from {-ndim} to {ndim - 1}",) if ndim else (),
+        )
+    return index + ndim if index < 0 else index
+
+
+def normalize_axes(op: str, axis: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
+    """Return sorted axes counted from the front; None means all; AxisError if one is named twice."""
+    if axis is None:
+        return tuple(range(ndim))
+    named = tuple(axis) if isinstance(axis, Iterable) else (axis,)
+    axes = tuple(normalize_axis(op, one, ndim) for one in named)
+    if len(set(axes)) != len(axes):
+        raise AxisError(f"{op}: axis {named} names an axis twice")
+    return tuple(sorted(axes))
+
+
+def as_shape(shape: int | Iterable[int]) -> Shape:
+    """Return `shape` as a tuple of non-negative Python integers."""
+    sizes = tuple(shape) if isinstance(shape, Iterable) else (shape,)
+    try:
+        result = tuple(operator.index(size) for size in sizes)
+    except TypeError as error:
+        raise DTypeError(f"a shape is made of integers, got {shape!r}") from error
+    if any(size < 0 for size in result):
+        raise ShapeError(f"a shape has no negative sizes, got {result}")
+    return result
+
+
+def resolve_reshape(size: int, current: Shape, target: int | Iterable[int]) -> Shape:
+    """Return `target` with its one -1 worked out; ShapeError if it does not hold `size` elements."""
+    sizes = tuple(target) if isinstance(target, Iterable) else (target,)
+    wanted = tuple(operator.index(one) for one in sizes)
+    unknown = wanted.count(-1)
+    known = math.prod(one for one in wanted if one != -1)
+    if unknown == 1 and known > 0 and size % known == 0:
+        return tuple(size // known if one == -1 else one for one in wanted)
+    if unknown == 0 and known == size and min(wanted, default=0) >= 0:
+        return wanted
+    message = f"reshape: a tensor of shape {current} ({size} elements) does not fit shape {wanted}"
+    hint = "one -1 at most, and sizes whose product divides the number of elements"
+    raise ShapeError(message, suggestions=(hint,))
+
+
+def reduced(shape: Shape, axes: tuple[int, ...], *, keepdims: bool) -> Shape:
+    """Return `shape` without `axes`, or with them as 1 if `keepdims`."""
+    if keepdims:
+        return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+    return tuple(size for axis, size in enumerate(shape) if axis not in axes)

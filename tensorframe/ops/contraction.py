@@ -1,0 +1,38 @@
+"""Contractions: products summed over shared axes."""
+
+from __future__ import annotations
+
+from tensorframe.dtypes import NUMERIC
+from tensorframe.errors import ShapeError
+from tensorframe.graph.op import Kind, Op, register, same
+from tensorframe.graph.shape import Shape, broadcast
+
+
+def _matmul(shapes: tuple[Shape, ...]) -> Shape:
+    left, right = shapes
+    if not left or not right:
+        raise ShapeError(
+            f"matmul: operands need at least one axis, got shapes {left} and {right}",
+            suggestions=("multiply by a scalar with *",),
+        )
+    inner_left, inner_right = left[-1], right[-2] if len(right) > 1 else right[0]
+    if inner_left != inner_right:
+        raise ShapeError(
+            f"matmul: shapes {left} and {right} do not contract: {inner_left} columns meet {inner_right} rows.",
+            suggestions=_transpose_hint(left, right),
+        )
+    batch = broadcast("matmul", left[:-2], right[:-2])
+    return batch + left[-2:-1] + (right[-1:] if len(right) > 1 else ())
+
+
+def _transpose_hint(left: Shape, right: Shape) -> tuple[str, ...]:
+    if len(right) > 1 and left[-1] == right[-1]:
+        return ("x @ y.mT if y's rows are the vectors to multiply with",)
+    if len(left) > 1 and left[-2] == right[-2 if len(right) > 1 else 0]:
+        return ("x.mT @ y if x's columns are the vectors to multiply with",)
+    return ("the last axis of the left operand must match the second-to-last of the right",)
+
+
+MATMUL = register(
+    Op("matmul", Kind.CONTRACT, 2, NUMERIC, same, "Matrix product of the last two axes; other axes broadcast.", shape=_matmul, operator="matmul", costly=True)
+)

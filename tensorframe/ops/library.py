@@ -1,0 +1,1 @@
+"""Library ops: opaque calls such as sorting, Fourier transforms and decompositions."""

@@ -1,0 +1,76 @@
+"""Views and other movements: the same elements at other positions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorframe.dtypes import ANY, DType
+from tensorframe.errors import ShapeError
+from tensorframe.graph.op import DTypeRule, Kind, Op, ShapeRule, register, same
+from tensorframe.graph.shape import Shape
+
+
+def view(name: str, shape: ShapeRule, doc: str, *attributes: str, **facts: Any) -> Op:
+    """Define a row that moves elements of one tensor."""
+    facts.setdefault("cost", 0.0)
+    return register(
+        Op(name, Kind.VIEW, 1, ANY, same, doc, shape=shape, attributes=attributes, **facts)
+    )
+
+
+def _said(_shapes: tuple[Shape, ...], shape: Shape, *_: Any) -> Shape:
+    return shape
+
+
+def _permuted(shapes: tuple[Shape, ...], axes: tuple[int, ...]) -> Shape:
+    return tuple(shapes[0][axis] for axis in axes)
+
+
+def _sliced(_shapes: tuple[Shape, ...], _starts: Shape, sizes: Shape, _steps: Shape) -> Shape:
+    return sizes
+
+
+def _padded(shapes: tuple[Shape, ...], before: Shape, after: Shape, _value: complex) -> Shape:
+    return tuple(b + size + a for b, size, a in zip(before, shapes[0], after, strict=True))
+
+
+def _concatenated(shapes: tuple[Shape, ...], axis: int) -> Shape:
+    first = shapes[0]
+    for shape in shapes:
+        if len(shape) != len(first) or any(
+            size != wanted
+            for at, (size, wanted) in enumerate(zip(shape, first, strict=True))
+            if at != axis
+        ):
+            listed = " and ".join(map(str, shapes))
+            raise ShapeError(f"concat: shapes {listed} differ outside axis {axis}")
+    return first[:axis] + (sum(shape[axis] for shape in shapes),) + first[axis + 1 :]
+
+
+
+RESHAPE = view("reshape", _said, "The elements, in C order, under another shape.", "shape")
+PERMUTE = view("permute", _permuted, "Axes in another order.", "axes")
+EXPAND = view("expand", _said, "Broadcast to a larger shape.", "shape")
+SLICE = view("slice", _sliced, "Every step-th element from a start on, for each axis.", "starts", "sizes", "steps")
+PAD = view("pad", _padded, "Surrounded by a constant value.", "before", "after", "value")
+CONCAT = register(
+    Op("concat", Kind.VIEW, None, ANY, same, "Joined along an axis.", shape=_concatenated, attributes=("axis",), cost=0.0)
+)
+
+
+def _part_dtype(_dtype: DType, _index: int, _shape: Shape, dtype: DType) -> DType:
+    return dtype
+
+
+def _part_shape(_shapes: tuple[Shape, ...], _index: int, shape: Shape, _dtype: DType) -> Shape:
+    return shape
+
+
+# the parts of a library call that gives several tensors (svd, qr, topk ...)
+_rule: DTypeRule = _part_dtype
+PART = register(
+    Op("part", Kind.VIEW, 1, ANY, _rule, "One of the tensors that a library call gives.", shape=_part_shape, attributes=("index", "shape", "dtype"), cost=0.0)
+)
+COPY = register(
+    Op("copy", Kind.TRANSFER, 1, ANY, same, "The same values on another device.", shape=lambda shapes: shapes[0], cost=0.0)
+)

@@ -1,0 +1,63 @@
+"""Terms: nodes with operators, so that the meaning of a row reads like the formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensorframe.graph.node import Node
+from tensorframe.graph.op import find
+
+Apply = Callable[..., Node]
+
+
+def _call(name: str, *operands: Any) -> Term:
+    apply = next(operand.apply for operand in operands if isinstance(operand, Term))
+    nodes = (operand.node if isinstance(operand, Term) else operand for operand in operands)
+    return Term(apply(find(name), *nodes), apply)
+
+
+def _function(name: str) -> Callable[..., Term]:
+    def call(*operands: Any) -> Term:
+        return _call(name, *operands)
+
+    call.__name__ = name
+    return call
+
+
+def _reflected(name: str) -> Callable[..., Term]:
+    def call(right: Any, left: Any) -> Term:
+        return _call(name, left, right)
+
+    return call
+
+
+class Term:
+    """A node inside an expansion, with the builder that makes further nodes."""
+
+    __slots__ = ("apply", "node")
+
+    def __init__(self, node: Node, apply: Apply) -> None:
+        self.node = node
+        self.apply = apply
+
+    __add__ = _function("add")
+    __radd__ = _reflected("add")
+    __sub__ = _function("subtract")
+    __rsub__ = _reflected("subtract")
+    __mul__ = _function("multiply")
+    __rmul__ = _reflected("multiply")
+    __truediv__ = _function("divide")
+    __rtruediv__ = _reflected("divide")
+    __lt__ = _function("less")
+    __gt__ = _function("greater")
+    __neg__ = _function("negative")
+    __abs__ = _function("abs")
+
+
+exp = _function("exp")
+log1p = _function("log1p")
+erf = _function("erf")
+maximum = _function("maximum")
+where = _function("where")
+equal = _function("equal")

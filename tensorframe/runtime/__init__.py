@@ -1,0 +1,1 @@
+"""The runtime: plans run step by step, results kept, events told."""

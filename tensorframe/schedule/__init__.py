@@ -1,0 +1,1 @@
+"""The scheduler: named passes that turn nodes into a plan of steps."""
