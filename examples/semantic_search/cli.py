@@ -91,7 +91,7 @@ def identity(folder: Path, encoder: model.Encoder, entries: Iterable[Entry]) -> 
 
 def table(query: str, scores: Iterable[float], entries: Sequence[Entry]) -> str:
     """The query, and below it one line per match: cosine, name, what the function does."""
-    columns = max(shutil.get_terminal_size().columns, 60)
+    columns = max(shutil.get_terminal_size((110, 24)).columns, 60)
     width = max(len(entry.name) for entry in entries)
     lines = [query]
     for score, entry in zip(scores, entries, strict=True):

@@ -11,7 +11,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind, Op, rows
 from tensorframe.ops import elementwise as _rows  # defines the rows
 
-__all__ = ["FUNCTIONS", "_rows"]
+
 
 
 def _function(op: Op) -> Callable[..., Tensor]:
@@ -47,6 +47,7 @@ def _function(op: Op) -> Callable[..., Tensor]:
 
 FUNCTIONS = {op.name: _function(op) for op in rows(Kind.MAP) if not op.attributes}
 globals().update(FUNCTIONS)
+__all__ = list(FUNCTIONS)
 
 
 def _attach_operators() -> None:
