@@ -1,8 +1,8 @@
 """The encoder all-MiniLM-L6-v2: texts in, unit vectors out, near each other where the meanings are.
 
-Six layers of BERT (Devlin et al. 2018, arXiv:1810.04805) distilled to a width of 384 (Wang et al. 2020,
-arXiv:2002.10957); the mean over a text's pieces is its vector (Reimers and Gurevych 2019, arXiv:1908.10084).
-In the shapes below B is the number of texts, N of pieces in each, H of heads, D the width of a head, E = H * D.
+Six layers of BERT (Devlin et al. 2018, arXiv:1810.04805), distilled to a width of 384 (Wang et al.
+2020, arXiv:2002.10957); the mean over a text's word pieces is its vector (Reimers and Gurevych 2019,
+arXiv:1908.10084). Shapes: B texts of N pieces; H heads of width D; E = H * D.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Attention:
     heads: int
 
     def __call__(self, x: Tensor, mask: Tensor) -> Tensor:
-        """Every piece asks all pieces of its own text, and takes from each as much as its key fits."""
+        """Each piece takes from all pieces of its text, as much as their keys fit its query."""
         query, key, value = (self.split(part(x)) for part in (self.query, self.key, self.value))
         scores = tfr.einsum("bqhd,bkhd->bhqk", query, key) / math.sqrt(query.shape[-1])
         shares = tfr.softmax(tfr.where(mask[:, None, None, :], scores, -math.inf), axis=-1)
@@ -90,7 +90,7 @@ class Encoder:
         return self.words.shape[1]
 
     def __call__(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Word pieces (B, N) -> unit vectors (B, E); `mask` is true where there is a piece, false on padding."""
+        """Word pieces (B, N) -> unit vectors (B, E); `mask` is true on pieces, false on padding."""
         x = tfr.take(self.words, ids, axis=0) + self.positions[: ids.shape[1]] + self.segment
         x = self.norm(x)
         for layer in self.layers:
