@@ -1,3 +1,6 @@
 """One NumPy-like Tensor, recorded lazily into a graph, fused and run on whatever you have."""
 
 from tensorframe.frontend.namespace import *  # noqa: F403 - the namespace is the package
+from tensorframe.frontend.namespace import __all__  # noqa: F401 - and so is what it exports
+
+__version__ = "0.1.0"

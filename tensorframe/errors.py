@@ -17,6 +17,7 @@ __all__ = [
     "LinAlgError",
     "OutOfMemoryError",
     "OutOfRangeError",
+    "ScalarError",
     "ShapeError",
     "TensorFrameError",
     "TransferError",
@@ -58,6 +59,10 @@ class ShapeError(TensorFrameError, ValueError):
 
 class AxisError(ShapeError, IndexError):
     """An axis is outside the tensor's dimensions, or named twice."""
+
+
+class ScalarError(ShapeError, TypeError):
+    """A tensor is no scalar where Python wants a number, or is one where Python wants a sequence."""
 
 
 class DTypeError(TensorFrameError, TypeError):

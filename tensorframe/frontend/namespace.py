@@ -1,7 +1,41 @@
 """The public namespace: every name of the Array API standard, and what NumPy users reach for beside it."""
 
-from tensorframe import dtypes
-from tensorframe.dtypes import bfloat16, float16, float32, float64, int8, int16, int32, int64
-from tensorframe.frontend.elementwise import *  # noqa: F403
+from __future__ import annotations
+
+from tensorframe import dtypes, errors
+from tensorframe.backends.registry import use_backend
+from tensorframe.dtypes import (
+    bfloat16,
+    bool_,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    set_default_dtype,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from tensorframe.frontend import host, scalars
+from tensorframe.frontend.computing import *
+from tensorframe.frontend.constants import *
+from tensorframe.frontend.elementwise import *
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
+
+bool = bool_
+
+__array_api_version__ = "2025.12"
+
+# these modules are imported for what they attach to Tensor
+_ATTACHING = {"host", "scalars"}
+
+__all__ = ["__array_api_version__"]
+__all__ += [name for name in dir() if name[0] != "_" and name not in {"annotations", *_ATTACHING}]

@@ -1,0 +1,116 @@
+"""Hand-over to the host: NumPy arrays, copies and pickles of a tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends.registry import resolve_device
+from tensorframe.errors import DeviceError
+from tensorframe.frontend.dispatch import data_node
+from tensorframe.frontend.tensor import Tensor, method
+from tensorframe.graph.device import CPU
+from tensorframe.graph.record import record
+from tensorframe.ops.movement import COPY
+
+Array = np.ndarray[Any, Any]
+
+
+@method
+def numpy(self: Tensor, *, copy: bool = False) -> Array:
+    """Return the elements as a NumPy array: a read-only view, or a writable copy.
+
+    Computes what is not computed yet. The view costs nothing where the elements are in host memory; it is read-only
+    because other tensors may share it.
+
+    >>> tfr.asarray([1, 2]).numpy()
+    array([1, 2])
+    """
+    array = self._array()
+    if copy:
+        return array.copy()
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+@method
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Array:
+    if dtype is None or self.node.dtype == dtype:
+        return numpy(self, copy=bool(copy))
+    if copy is False:
+        raise ValueError(f"{self.node.dtype} elements become {np.dtype(dtype)} only in a copy")
+    return self._array().astype(dtype)
+
+
+@method
+def __copy__(self: Tensor) -> Tensor:
+    # x[...] = v and x += y rebind one handle, so a second handle is a copy
+    return Tensor(self.node)
+
+
+@method
+def __deepcopy__(self: Tensor, _memo: dict[int, Any]) -> Tensor:
+    return Tensor(self.node)
+
+
+@method
+def copy(self: Tensor) -> Tensor:
+    """Return a tensor that later assignments to this one do not change, and vice versa. Costs nothing.
+
+    >>> x = tfr.asarray([1, 2])
+    >>> y = x.copy()
+    >>> x += 1
+    >>> y.tolist()
+    [1, 2]
+    """
+    return Tensor(self.node)
+
+
+@method
+def __reduce__(self: Tensor) -> tuple[Any, ...]:
+    return (_restore, (self.numpy(), str(self.node.device)))
+
+
+def _restore(array: Array, device: str) -> Tensor:
+    """Return the tensor of a pickle: on its device if there is one here, else in host memory."""
+    try:
+        target = resolve_device(device)
+    except DeviceError:
+        target = CPU
+    return to_device(Tensor(data_node(array)), target)
+
+
+@method
+def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """Return the tensor on `device`: itself if it is there, else a copy that is made when it is needed.
+
+    `device` is a Device or a name such as `"cuda:0"`; DeviceError if there is none. `stream` orders the copy after
+    the work on a stream of the device's own library; the backends here order it themselves, so it is None.
+
+    >>> tfr.asarray([1, 2]).to_device("numpy").device
+    Device('numpy')
+    """
+    target = resolve_device(device)
+    if stream is not None:
+        raise DeviceError(
+            f"to_device: device {target} takes no stream, got {stream!r}",
+            suggestions=("leave stream out: copies wait for the work that they need",),
+        )
+    if self.node.device is target:
+        return self
+    return Tensor(record(COPY, (self.node,), device=target))
+
+
+@method
+def to_backend(self: Tensor, name: Any, /) -> Tensor:
+    """Return the tensor on the first device of the backend `name`, or on a device named in full.
+
+    >>> tfr.asarray([1, 2]).to_backend("numpy").backend
+    'numpy'
+    """
+    return to_device(self, name)
+
+
+__all__: list[str] = []

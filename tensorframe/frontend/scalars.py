@@ -1,0 +1,125 @@
+"""Python values: a tensor as a number, a list or a sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tensorframe.dtypes import BITWISE, COMPLEX, INTEGER
+from tensorframe.errors import DTypeError, ScalarError
+from tensorframe.frontend.tensor import Tensor, method
+
+
+def _only(tensor: Tensor, wanted: str) -> Any:
+    """Return the only element as a Python number; a tensor of one element counts as a scalar, whatever its rank."""
+    array = tensor._array()
+    if array.size != 1:
+        raise ScalarError(
+            f"{wanted}: a tensor of shape {array.shape} has {array.size} elements, not one",
+            suggestions=_one_element_hints(wanted),
+        )
+    return array.item()
+
+
+def _one_element_hints(wanted: str) -> tuple[str, ...]:
+    if wanted == "bool":
+        return (
+            "tfr.any(x) or tfr.all(x)",
+            "x & y, x | y and ~x combine conditions element by element",
+        )
+    return ("x[index] to take one element", "x.tolist() for all of them")
+
+
+@method
+def item(self: Tensor, *index: Any) -> Any:
+    """Return one element as a Python number: the only one, or the one at a flat index or at one index per axis.
+
+    ScalarError (a ValueError) if there are several and none is named.
+
+    >>> tfr.asarray([[1, 2], [3, 4]]).item(1, 0)
+    3
+    """
+    if not index:
+        return _only(self, "item")
+    return self._array().item(*index)
+
+
+@method
+def tolist(self: Tensor) -> Any:
+    """Return the elements as nested lists of Python numbers; a 0-d tensor gives the number itself.
+
+    >>> tfr.asarray([[1.5, 2.0]]).tolist()
+    [[1.5, 2.0]]
+    """
+    return self._array().tolist()
+
+
+@method
+def __bool__(self: Tensor, /) -> bool:
+    return bool(_only(self, "bool"))
+
+
+@method
+def __int__(self: Tensor, /) -> int:
+    if self.node.dtype in COMPLEX:
+        raise _complex_error("int")
+    return int(_only(self, "int"))
+
+
+@method
+def __float__(self: Tensor, /) -> float:
+    if self.node.dtype in COMPLEX:
+        raise _complex_error("float")
+    return float(_only(self, "float"))
+
+
+def _complex_error(wanted: str) -> DTypeError:
+    return DTypeError(
+        f"{wanted}: a complex number has none", suggestions=("tfr.real(x) or tfr.abs(x) first",)
+    )
+
+
+@method
+def __complex__(self: Tensor, /) -> complex:
+    return complex(_only(self, "complex"))
+
+
+@method
+def __index__(self: Tensor, /) -> int:
+    if self.node.dtype not in INTEGER:
+        kind = "a bool" if self.node.dtype in BITWISE else f"a {self.node.dtype} number"
+        raise DTypeError(
+            f"index: {kind} is not an index", suggestions=("int(x) says that you mean it",)
+        )
+    return int(_only(self, "index"))
+
+
+@method
+def __len__(self: Tensor, /) -> int:
+    if not self.node.shape:
+        raise ScalarError(
+            "len: a 0-d tensor has no length", suggestions=("x.size counts elements",)
+        )
+    return self.node.shape[0]
+
+
+@method
+def __iter__(self: Tensor, /) -> Iterator[Tensor]:
+    if not self.node.shape:
+        raise ScalarError("iteration over a 0-d tensor", suggestions=("x.item() for its value",))
+    return _rows(self)
+
+
+def _rows(tensor: Tensor) -> Iterator[Tensor]:
+    # once for all: each row is then a slice of the result, not a recipe of its own
+    tensor.compute()
+    for position in range(tensor.node.shape[0]):
+        yield tensor[position]
+
+
+@method
+def __contains__(self: Tensor, value: Any, /) -> bool:
+    return bool((self == value)._array().any())
+
+
+__all__: list[str] = []
