@@ -1,1 +1,61 @@
 """Gathers and scatters: elements selected or replaced by positions."""
+
+from __future__ import annotations
+
+from tensorframe.dtypes import ANY
+from tensorframe.errors import IndexingError, ShapeError
+from tensorframe.graph.op import Kind, Op, register, same
+from tensorframe.graph.shape import Shape, broadcast
+
+
+def selected_shape(
+    shape: Shape, index_shapes: tuple[Shape, ...], axes: tuple[int, ...], at: int
+) -> Shape:
+    """Return the shape of a gather: the axes that are not indexed, with those of the indices before the `at`-th."""
+    try:
+        found = broadcast("gather", *index_shapes)
+    except ShapeError as error:
+        listed = " and ".join(map(str, index_shapes))
+        hint = "x[i[:, None], j] selects rows i and columns j"
+        raise IndexingError(f"index tensors of shapes {listed} do not broadcast", suggestions=(hint,)) from error
+    kept = tuple(size for axis, size in enumerate(shape) if axis not in axes)
+    return kept[:at] + found + kept[at:]
+
+
+def _gathered(shapes: tuple[Shape, ...], axes: tuple[int, ...], at: int) -> Shape:
+    return selected_shape(shapes[0], shapes[1:], axes, at)
+
+
+def _replaced(shapes: tuple[Shape, ...], axes: tuple[int, ...], at: int) -> Shape:
+    wanted = selected_shape(shapes[0], shapes[2:], axes, at)
+    if shapes[1] != wanted:
+        raise ShapeError(f"scatter: values of shape {shapes[1]} do not fit a selection of shape {wanted}")
+    return shapes[0]
+
+
+def _set(shapes: tuple[Shape, ...], _starts: Shape, sizes: Shape, _steps: Shape) -> Shape:
+    if shapes[1] != sizes:
+        raise ShapeError(f"set_slice: values of shape {shapes[1]} do not fit a selection of shape {sizes}")
+    return shapes[0]
+
+
+def _along(shapes: tuple[Shape, ...], axis: int) -> Shape:
+    shape, indices = shapes
+    size = indices[axis]
+    return broadcast("take_along_axis", shape[:axis] + (size,) + shape[axis + 1 :], indices)
+
+
+# Operands: the tensor, then one index tensor for each of `axes`; `at` counts the kept axes before the indices' own.
+GATHER = register(
+    Op("gather", Kind.GATHER, None, ANY, same, "Elements at the positions that index tensors give for some axes.", shape=_gathered, attributes=("axes", "at"), cost=0.0)
+)
+TAKE_ALONG_AXIS = register(
+    Op("take_along_axis", Kind.GATHER, 2, ANY, same, "One element for each index, from the line along the axis that the index lies on.", shape=_along, attributes=("axis",), cost=0.0)
+)
+# Operands: the tensor, the values (of the selection's shape), then as for gather.
+SCATTER = register(
+    Op("scatter", Kind.SCATTER, None, ANY, same, "The tensor with the elements at given positions replaced; of repeated positions, one value stays.", shape=_replaced, attributes=("axes", "at"), cost=0.0)
+)
+SET_SLICE = register(
+    Op("set_slice", Kind.SCATTER, 2, ANY, same, "The tensor with the elements of a slice replaced.", shape=_set, attributes=("starts", "sizes", "steps"), cost=0.0)
+)

@@ -3,6 +3,13 @@
 Importing this package registers the spelling of every op that NumPy does not call by our name.
 """
 
-from tensorframe.backends.numpy import creation, elementwise, movement, reduction
+from tensorframe.backends.numpy import (
+    contraction,
+    creation,
+    elementwise,
+    indexing,
+    movement,
+    reduction,
+)
 
-__all__ = ["creation", "elementwise", "movement", "reduction"]
+__all__ = ["contraction", "creation", "elementwise", "indexing", "movement", "reduction"]

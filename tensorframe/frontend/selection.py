@@ -1,0 +1,227 @@
+"""Selections: NumPy's indexing keys taken apart into a slice, a reshape and index tensors for some axes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tensorframe.dtypes import BOOL, INTEGER, int64, uint64
+from tensorframe.errors import IndexingError
+from tensorframe.frontend.dispatch import data_node
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.device import Device
+from tensorframe.graph.node import Node
+from tensorframe.graph.record import cast
+from tensorframe.graph.shape import Shape
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(slots=True)
+class Selection:
+    """What a key selects: `starts, sizes, steps` for each axis of the tensor, then `shape` (integers dropped, None
+    added), then elements of the axes `axes` of that by `indices`, whose own axes come after `at` of the other ones.
+    """
+
+    starts: list[int] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+    shape: list[int] = field(default_factory=list)
+    axes: list[int] = field(default_factory=list)
+    indices: list[Node] = field(default_factory=list)
+    at: int = 0
+
+    @property
+    def view(self) -> tuple[Shape, Shape, Shape]:
+        """The attributes of the slice."""
+        return tuple(self.starts), tuple(self.sizes), tuple(self.steps)
+
+    def is_whole(self, shape: Shape) -> bool:
+        """Whether the slice takes every element of a tensor of `shape` in order."""
+        return tuple(self.sizes) == shape and all(step == 1 for step in self.steps)
+
+    def keep(self, size: int) -> None:
+        """Take the whole of the next axis."""
+        self.slice(0, size, 1)
+
+    def slice(self, start: int, size: int, step: int) -> None:
+        """Take elements `start, start + step ...` of the next axis."""
+        self.pick(start, size, step)
+        self.shape.append(size)
+
+    def pick(self, start: int, size: int = 1, step: int = 1) -> None:
+        """Take elements of the next axis, which is gone unless `shape` gets it too."""
+        self.starts.append(start)
+        self.sizes.append(size)
+        self.steps.append(step)
+
+    def index(self, index: Node) -> None:
+        """Index the latest axis of `shape`."""
+        self.axes.append(len(self.shape) - 1)
+        self.indices.append(index)
+
+
+def parse(shape: Shape, device: Device, key: Any) -> Selection:
+    """Return what `key` selects from a tensor of `shape`; IndexingError if it is out of bounds or no index.
+
+    Masks are computed here: how many elements they select is part of the shape.
+    """
+    items = [_recognise(item) for item in (key if isinstance(key, tuple) else (key,))]
+    items = _without_ellipsis(items, shape)
+    selection = Selection()
+    advanced: list[int] = []
+    places: list[int] = []
+    axis = 0
+    for position, item in enumerate(items):
+        before = len(selection.shape) - len(selection.axes)
+        if item is None:
+            selection.shape.append(1)
+        elif isinstance(item, slice):
+            _add_slice(selection, item, shape[axis])
+        elif isinstance(item, int):
+            selection.pick(check_bounds(item, axis, shape[axis]))
+        elif item.dtype in BOOL:
+            _add_mask(selection, as_array(item), shape, axis, device)
+        else:
+            selection.keep(shape[axis])
+            selection.index(index_node(item, axis, shape[axis], device))
+        if item is not None and not isinstance(item, slice):
+            advanced.append(position)
+            places.append(before)
+        axis += _consumed(item)
+    if selection.axes and advanced[-1] - advanced[0] == len(advanced) - 1:
+        selection.at = places[0]
+    return selection
+
+
+def _recognise(item: Any) -> Any:
+    """Return a key's item as None, Ellipsis, a slice, an int, or an array or Tensor of integers or bools."""
+    if item is None or item is Ellipsis or type(item) in (int, slice):
+        return item
+    if isinstance(item, Tensor):
+        return _checked(item)
+    if isinstance(item, bool | np.bool_):
+        return np.asarray(item)
+    if isinstance(item, np.ndarray | Sequence) and not isinstance(item, str):
+        return _checked(_from_literal(item))
+    try:
+        return operator.index(item)
+    except TypeError as error:
+        raise IndexingError(
+            f"{type(item).__name__} {item!r} is not an index",
+            suggestions=("integers, slices, None, ..., and integer or bool tensors",),
+        ) from error
+
+
+def _from_literal(item: Any) -> Array:
+    if not isinstance(item, np.ndarray) and any(isinstance(one, Tensor) for one in item):
+        item = [one._array() if isinstance(one, Tensor) else one for one in item]
+    array = np.asarray(item)
+    return array.astype(int64) if array.size == 0 and not isinstance(item, np.ndarray) else array
+
+
+def _checked(item: Any) -> Any:
+    if item.dtype not in INTEGER and item.dtype not in BOOL:
+        raise IndexingError(
+            f"index tensors are integer or bool, got {item.dtype}",
+            suggestions=("indices.astype(tfr.int64)",),
+        )
+    return item
+
+
+def _consumed(item: Any) -> int:
+    """Return how many of the tensor's axes an item is about."""
+    if item is None or item is Ellipsis:
+        return 0
+    if isinstance(item, slice | int):
+        return 1
+    return int(item.ndim) if item.dtype in BOOL else 1
+
+
+def _without_ellipsis(items: list[Any], shape: Shape) -> list[Any]:
+    """Return the items with slices in the place of the ellipsis, or at the end, for the axes not spoken of."""
+    ellipses = [position for position, item in enumerate(items) if item is Ellipsis]
+    if len(ellipses) > 1:
+        raise IndexingError("an index has one ellipsis (...) at most")
+    used = sum(map(_consumed, items))
+    if used > len(shape):
+        raise IndexingError(
+            f"too many indices: a tensor of shape {shape} has {len(shape)} axes, the index is for {used}",
+            suggestions=("None in the index adds an axis",),
+        )
+    fill = [slice(None)] * (len(shape) - used)
+    place = ellipses[0] if ellipses else len(items)
+    return items[:place] + fill + items[place + 1 :]
+
+
+def _add_slice(selection: Selection, item: slice, size: int) -> None:
+    try:
+        start, stop, step = item.indices(size)
+    except TypeError as error:
+        raise IndexingError(f"{item}: slices are made of integers and None") from error
+    count = len(range(start, stop, step))
+    selection.slice(*((start, count, step) if count > 1 else (start if count else 0, count, 1)))
+
+
+def _add_mask(
+    selection: Selection, mask: Array, shape: Shape, axis: int, device: Device
+) -> None:
+    """Turn a mask into the positions where it holds; a 0-d mask selects from a new axis of size 1."""
+    _check_mask(mask.shape, shape, axis)
+    if mask.ndim == 0:
+        selection.shape.append(1)
+        selection.index(data_node(np.zeros(int(mask), int64), device))
+        return
+    for offset, found in enumerate(np.nonzero(mask)):
+        selection.keep(shape[axis + offset])
+        selection.index(data_node(found, device))
+
+
+def _check_mask(mask: Shape, shape: Shape, axis: int) -> None:
+    """Raise unless the mask has the sizes of the axes it selects from, or none, as the standard allows."""
+    for offset, size in enumerate(mask):
+        if size not in (shape[axis + offset], 0):
+            raise IndexingError(
+                f"a mask of shape {mask} does not fit a tensor of shape {shape}: "
+                f"axis {axis + offset} has size {shape[axis + offset]}, the mask {size}"
+            )
+
+
+def as_array(item: Any) -> Array:
+    """Return the elements of an array or Tensor as NumPy holds them."""
+    return item._array() if isinstance(item, Tensor) else item
+
+
+def check_bounds(index: int, axis: int, size: int) -> int:
+    """Return `index` counted from the front; IndexingError if there is no such element."""
+    if -size <= index < size:
+        return index + size if index < 0 else index
+    raise out_of_bounds(index, axis, size)
+
+
+def out_of_bounds(index: int, axis: int, size: int) -> IndexingError:
+    """Return the error for an index that no element has."""
+    message = f"index {index} is out of bounds for axis {axis} with size {size}"
+    return IndexingError(message, suggestions=(f"an index from {-size} to {size - 1}",) if size else ())
+
+
+def index_node(item: Any, axis: int, size: int, device: Device) -> Node:
+    """Return the node of an index tensor; bounds are checked now if its elements are known, else when it runs."""
+    if isinstance(item, Tensor):
+        storage = item.node.storage
+        if storage is not None and isinstance(storage.handle, np.ndarray):
+            _check_all(storage.handle, axis, size)
+        return cast(item.node, int64) if item.dtype == uint64 else item.node
+    _check_all(item, axis, size)
+    return data_node(item.astype(int64), device)
+
+
+def _check_all(indices: Array, axis: int, size: int) -> None:
+    if indices.size == 0:
+        return
+    for extreme in (int(indices.min()), int(indices.max())):
+        check_bounds(extreme, axis, size)
