@@ -23,9 +23,11 @@ from tensorframe.dtypes import (
     uint32,
     uint64,
 )
-from tensorframe.frontend import host, scalars
+from tensorframe.frontend import host, indexing, scalars
 from tensorframe.frontend.computing import *
 from tensorframe.frontend.constants import *
+from tensorframe.frontend.contractions import *
+from tensorframe.frontend.einsum import *
 from tensorframe.frontend.elementwise import *
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
@@ -35,7 +37,7 @@ bool = bool_
 __array_api_version__ = "2025.12"
 
 # these modules are imported for what they attach to Tensor
-_ATTACHING = {"host", "scalars"}
+_ATTACHING = {"host", "indexing", "scalars"}
 
 __all__ = ["__array_api_version__"]
 __all__ += [name for name in dir() if name[0] != "_" and name not in {"annotations", *_ATTACHING}]
