@@ -51,7 +51,7 @@ __all__ = list(FUNCTIONS)
 
 
 def _attach_operators() -> None:
-    for op in rows(Kind.MAP, Kind.CONTRACT):
+    for op in rows(Kind.MAP):
         if op.operator is None:
             continue
         setattr(Tensor, f"__{op.operator}__", _operator(op))

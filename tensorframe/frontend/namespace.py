@@ -29,6 +29,7 @@ from tensorframe.frontend.constants import *
 from tensorframe.frontend.contractions import *
 from tensorframe.frontend.einsum import *
 from tensorframe.frontend.elementwise import *
+from tensorframe.frontend.io import *
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorframe.dtypes import NUMERIC
+from tensorframe.dtypes import ANY
 from tensorframe.errors import ShapeError
 from tensorframe.graph.op import Kind, Op, register, same
 from tensorframe.graph.shape import Shape, broadcast
@@ -33,6 +33,44 @@ def _transpose_hint(left: Shape, right: Shape) -> tuple[str, ...]:
     return ("the last axis of the left operand must match the second-to-last of the right",)
 
 
+def split(subscripts: str) -> tuple[list[str], str]:
+    """Return the indices of each operand and of the result of normalised subscripts: "ab,bc->ac"."""
+    left, _, output = subscripts.partition("->")
+    return left.split(","), output
+
+
+def _einsum(shapes: tuple[Shape, ...], subscripts: str) -> Shape:
+    operands, output = split(subscripts)
+    sizes: dict[str, int] = {}
+    for indices, shape in zip(operands, shapes, strict=True):
+        sizes.update(zip(indices, shape, strict=True))
+    return tuple(sizes[index] for index in output)
+
+
 MATMUL = register(
-    Op("matmul", Kind.CONTRACT, 2, NUMERIC, same, "Matrix product of the last two axes; other axes broadcast.", shape=_matmul, operator="matmul", costly=True)
+    Op(
+        "matmul",
+        Kind.CONTRACT,
+        2,
+        ANY,
+        same,
+        "Matrix product of the last two axes; other axes broadcast.",
+        shape=_matmul,
+        operator="matmul",
+        costly=True,
+    )
+)
+EINSUM = register(
+    Op(
+        "einsum",
+        Kind.CONTRACT,
+        None,
+        ANY,
+        same,
+        "Products summed over the indices that the result lacks.",
+        shape=_einsum,
+        attributes=("subscripts",),
+        in_standard=False,
+        costly=True,
+    )
 )

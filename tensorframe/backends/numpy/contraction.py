@@ -1,0 +1,103 @@
+"""Contractions through BLAS wherever it applies; half precision accumulates in float32."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends.numpy.functions import Function, spells
+from tensorframe.dtypes import HALF
+from tensorframe.ops.contraction import split
+
+Array = Any
+
+
+def widened(function: Function) -> Function:
+    """Return `function` with half-precision arrays computed in float32 and the result rounded once."""
+
+    def run(*arguments: Any) -> Array:
+        first = arguments[0]
+        if first.dtype not in HALF:
+            return function(*arguments)
+        wide = [one.astype(np.float32) if hasattr(one, "astype") else one for one in arguments]
+        result = function(*wide)
+        if isinstance(result, tuple):
+            return tuple(one.astype(first.dtype) for one in result)
+        return result.astype(first.dtype)
+
+    return run
+
+
+spells("matmul")(widened(np.matmul))
+
+
+@spells("einsum")
+@widened
+def einsum(*arguments: Any) -> Array:
+    """Contract operands pairwise, in the order that NumPy's planner finds cheapest."""
+    *arrays, subscripts = arguments
+    operands, output = split(subscripts)
+    if len(arrays) <= 2:
+        return _contract(arrays, operands, output)
+    path, _ = np.einsum_path(subscripts, *arrays, optimize="greedy")
+    for step in path[1:]:
+        positions = sorted(step, reverse=True)
+        chosen = [arrays.pop(position) for position in positions]
+        indices = [operands.pop(position) for position in positions]
+        kept = set(output).union(*operands)
+        result = "".join(dict.fromkeys(one for one in "".join(indices) if one in kept))
+        arrays.append(_contract(chosen, indices, result if operands else output))
+        operands.append(result)
+    return arrays[0]
+
+
+def _contract(arrays: list[Array], operands: list[str], output: str) -> Array:
+    if len(arrays) == 2 and _suits_blas(arrays[0], operands, output):
+        return _as_matmul(arrays, operands, output)
+    return np.einsum(",".join(operands) + "->" + output, *arrays)
+
+
+def _suits_blas(array: Array, operands: list[str], output: str) -> bool:
+    """Whether the product has rows, columns and a shared index, each once per operand: a matrix product."""
+    left, right = map(set, operands)
+    kept = set(output)
+    return (
+        array.dtype.kind in "fc"
+        and len(left) == len(operands[0])
+        and len(right) == len(operands[1])
+        and bool((left & right) - kept)
+        and bool(left - right)
+        and bool(right - left)
+        and kept >= left ^ right
+    )
+
+
+def _as_matmul(arrays: list[Array], operands: list[str], output: str) -> Array:
+    """Contract two operands as one batched matrix product: (batch, rows, inner) with (batch, inner, columns)."""
+    left, right = operands
+    sizes = {
+        index: size
+        for array, indices in zip(arrays, operands, strict=True)
+        for index, size in zip(indices, array.shape, strict=True)
+    }
+    batch = [index for index in left if index in right and index in output]
+    inner = [index for index in left if index in right and index not in output]
+    rows = [index for index in left if index not in right]
+    columns = [index for index in right if index not in left]
+    product = np.matmul(
+        _grouped(arrays[0], left, (batch, rows, inner), sizes),
+        _grouped(arrays[1], right, (batch, inner, columns), sizes),
+    )
+    order = batch + rows + columns
+    shaped = product.reshape([sizes[index] for index in order])
+    return shaped.transpose([order.index(index) for index in output])
+
+
+def _grouped(
+    array: Array, indices: str, groups: tuple[list[str], ...], sizes: dict[str, int]
+) -> Array:
+    """Return the array with each group of axes made one axis."""
+    order = [indices.index(index) for group in groups for index in group]
+    shape = [int(np.prod([sizes[index] for index in group])) for group in groups]
+    return array.transpose(order).reshape(shape)

@@ -1,0 +1,135 @@
+"""Einstein summation: subscripts are read, checked against the shapes, and recorded in a normal form."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
+
+from tensorframe.errors import ShapeError
+from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.operands import promoted, reshaped
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.ops.contraction import EINSUM
+
+__all__ = ["einsum"]
+
+# letters are the user's own; the axes under an ellipsis are numbered from the end, so that they line up
+Index = Hashable
+Indices = tuple[Index, ...]
+
+
+def einsum(subscripts: str, /, *operands: Any) -> Tensor:
+    """Products of the operands, summed over every index that the result lacks (Einstein's convention).
+
+    `"ij,jk->ik"` is a matrix product, `"ii"` a trace, `"...i,...i->..."` dot products of stacks. Without `->` the
+    result has the indices that occur once, in alphabetical order, after the ellipsis. Sizes of an index must be
+    equal or 1. Three operands and more are contracted pairwise in a cheap order.
+
+    >>> tfr.einsum("ij,j->i", np.asarray([[1, 2], [3, 4]]), np.asarray([1, 10])).numpy()
+    array([21, 43])
+    """
+    if not isinstance(subscripts, str) or not operands:
+        hint = 'einsum("ij,jk->ik", x, y)'
+        raise ShapeError("einsum: takes a string and at least one operand", suggestions=(hint,))
+    tensors = promoted(*operands)
+    inputs, output = _parse(subscripts, [tensor.ndim for tensor in tensors])
+    return contract(tensors, inputs, output)
+
+
+def _parse(subscripts: str, ranks: list[int]) -> tuple[list[Indices], Indices]:
+    """Return the indices of each operand and of the result, ellipses spelled out."""
+    text = subscripts.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(ranks):
+        message = f"einsum: {subscripts!r} is for {len(terms)} operands, got {len(ranks)}"
+        raise ShapeError(message)
+    inputs = [_indices(subscripts, term, rank) for term, rank in zip(terms, ranks, strict=True)]
+    hidden = max((indices for indices in map(_hidden, inputs)), key=len)
+    if arrow:
+        output = _indices(subscripts, right, len(right.replace("...", "")) + len(hidden))
+        _check_output(subscripts, inputs, output)
+        return inputs, output
+    letters = [index for index in left if index.isalpha()]
+    once = tuple(sorted(index for index in set(letters) if letters.count(index) == 1))
+    return inputs, hidden + once
+
+
+def _hidden(indices: Indices) -> Indices:
+    return tuple(index for index in indices if isinstance(index, int))
+
+
+def _indices(subscripts: str, term: str, rank: int) -> Indices:
+    """Return the indices of one operand that has `rank` axes."""
+    before, dots, after = term.partition("...")
+    letters = before + after
+    if not all(letter in string.ascii_letters for letter in letters):
+        wrong = next(letter for letter in letters if letter not in string.ascii_letters)
+        raise ShapeError(
+            f"einsum: {wrong!r} in {subscripts!r} is neither a letter nor part of '...'"
+        )
+    covered = rank - len(letters)
+    if covered < 0 or (covered and not dots):
+        message = (
+            f"einsum: {term!r} in {subscripts!r} names {len(letters)} axes, its operand has {rank}"
+        )
+        raise ShapeError(message, suggestions=('"..." stands for the axes without a letter',))
+    return tuple(before) + tuple(range(-covered, 0)) + tuple(after)
+
+
+def _check_output(subscripts: str, inputs: list[Indices], output: Indices) -> None:
+    known = set().union(*inputs)
+    for index in output:
+        if index not in known:
+            raise ShapeError(
+                f"einsum: the result index {index!r} of {subscripts!r} is in no operand"
+            )
+        if output.count(index) > 1:
+            raise ShapeError(f"einsum: {subscripts!r} has the result index {index!r} twice")
+
+
+def contract(tensors: Sequence[Tensor], inputs: Sequence[Indices], output: Indices) -> Tensor:
+    """Record the contraction: sizes checked, axes that broadcast dropped, indices renamed by first appearance.
+
+    Equal contractions get equal subscripts whatever letters the user chose.
+    """
+    sizes = _sizes(tensors, inputs)
+    operands, kept = [], []
+    for tensor, indices in zip(tensors, inputs, strict=True):
+        shape = tensor.shape
+        real = [at for at, index in enumerate(indices) if shape[at] == sizes[index]]
+        operands.append(reshaped(tensor, tuple(shape[at] for at in real)))
+        kept.append([indices[at] for at in real])
+    names = dict(zip(dict.fromkeys(i for one in kept for i in one), _letters(), strict=False))
+    terms = ["".join(names[index] for index in indices) for indices in kept]
+    subscripts = ",".join(terms) + "->" + "".join(names[index] for index in output)
+    return call(EINSUM, *operands, attrs=(subscripts,))
+
+
+def _letters() -> Iterator[str]:
+    yield from string.ascii_letters
+    raise ShapeError(f"einsum: more than {len(string.ascii_letters)} different indices")
+
+
+def _sizes(tensors: Sequence[Tensor], inputs: Sequence[Indices]) -> dict[Index, int]:
+    """Return the size of each index; 1 broadcasts between operands, not inside one."""
+    sizes: dict[Index, int] = {}
+    for tensor, indices in zip(tensors, inputs, strict=True):
+        own: dict[Index, int] = {}
+        for index, size in zip(indices, tensor.shape, strict=True):
+            if own.setdefault(index, size) != size:
+                raise _size_error(tensors, index, own[index], size)
+        for index, size in own.items():
+            known = sizes.setdefault(index, size)
+            if known == 1:
+                sizes[index] = size
+            elif size not in (1, known):
+                raise _size_error(tensors, index, known, size)
+    return sizes
+
+
+def _size_error(tensors: Sequence[Tensor], index: Index, one: int, other: int) -> ShapeError:
+    name = f"axis {index} under '...'" if isinstance(index, int) else f"index {index!r}"
+    listed = " and ".join(str(tensor.shape) for tensor in tensors)
+    return ShapeError(f"einsum: {name} has sizes {one} and {other} in operands of shape {listed}")
