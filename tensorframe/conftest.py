@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,6 @@ import tensorframe as tfr
 
 
 @pytest.fixture(autouse=True)
-def doctest_names(doctest_namespace: dict[str, object]) -> None:
-    """Adds `tfr`, `np` and `math` to the namespace of every doctest of the package."""
-    doctest_namespace.update(tfr=tfr, np=np, math=math)
+def doctest_names(doctest_namespace: dict[str, object], tmp_path: Path) -> None:
+    """Adds `tfr`, `np`, `math` and `folder` (an empty one) to the namespace of every doctest of the package."""
+    doctest_namespace.update(tfr=tfr, np=np, math=math, folder=tmp_path)

@@ -15,6 +15,7 @@ __all__ = [
     "IndexingError",
     "KernelError",
     "LinAlgError",
+    "MissingFileError",
     "OutOfMemoryError",
     "OutOfRangeError",
     "ScalarError",
@@ -99,6 +100,10 @@ class LinAlgError(TensorFrameError, ValueError):
 
 class FileFormatError(TensorFrameError, ValueError):
     """A file is not of the format it claims, or is truncated or corrupted."""
+
+
+class MissingFileError(TensorFrameError, FileNotFoundError):
+    """There is no file of that name."""
 
 
 class CancelledError(TensorFrameError, KeyboardInterrupt):

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.errors import FileFormatError, MissingFileError
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Op
+from tensorframe.site import describe
 
 Array = Any
 
@@ -30,6 +32,14 @@ def _arange(node: Node) -> Array:
     return (np.arange(node.shape[0]) * step + start).astype(node.dtype)
 
 
-GENERATORS = {"constant": _constant, "full": _full, "arange": _arange}
+def _file(node: Node) -> Array:
+    try:
+        return node.attrs[0].read()
+    except (FileFormatError, MissingFileError) as error:
+        error.location = describe(node.site)  # the line that loads names the file
+        raise
+
+
+GENERATORS = {"constant": _constant, "full": _full, "arange": _arange, "file": _file}
 
 __all__ = ["GENERATORS", "Op", "generate"]

@@ -1,0 +1,167 @@
+"""The safetensors format: a JSON header that says where each tensor lies, then the tensors.
+
+Source of the layout and of its limits: the format's page, https://github.com/huggingface/safetensors#format.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import IO, Any
+
+import numpy as np
+
+from tensorframe import dtypes
+from tensorframe.dtypes import DType
+from tensorframe.errors import DTypeError
+from tensorframe.frontend.files.segment import Segment, Stamp, broken, open_to_read
+from tensorframe.frontend.files.write import write_elements
+
+MAX_HEADER = 100_000_000  # bytes; the format's own limit
+METADATA = "__metadata__"
+
+DTYPES: dict[str, DType] = {
+    "BOOL": dtypes.bool_,
+    "U8": dtypes.uint8,
+    "U16": dtypes.uint16,
+    "U32": dtypes.uint32,
+    "U64": dtypes.uint64,
+    "I8": dtypes.int8,
+    "I16": dtypes.int16,
+    "I32": dtypes.int32,
+    "I64": dtypes.int64,
+    "F16": dtypes.float16,
+    "BF16": dtypes.bfloat16,
+    "F32": dtypes.float32,
+    "F64": dtypes.float64,
+    "C64": dtypes.complex64,
+}
+CODES = {dtype: code for code, dtype in DTYPES.items()}
+
+
+def read_index(path: str) -> tuple[dict[str, Segment], dict[str, str]]:
+    """Return where each tensor lies, and the metadata; only the header is read."""
+    with open_to_read(path) as file:
+        stamp = Stamp.of(file)
+        header, start = _read_header(file, stamp.size, path)
+    metadata = _checked_metadata(header.pop(METADATA, {}), path)
+    segments = {
+        name: _segment(path, stamp, start, name, entry) for name, entry in header.items()
+    }
+    _check_cover(segments.values(), start, stamp.size, path)
+    return segments, metadata
+
+
+def _read_header(file: IO[bytes], size: int, path: str) -> tuple[dict[str, Any], int]:
+    """Return the JSON object and the position after it."""
+    prefix = file.read(8)
+    if len(prefix) < 8:
+        raise broken(path, f"not a safetensors file: {size} bytes, and the header's length takes 8")
+    length = int.from_bytes(prefix, "little")
+    if length > MAX_HEADER or length < 2:
+        hint = "is it another format under this name?"
+        problem = f"the header's length is {length}; 2 to {MAX_HEADER} bytes are possible"
+        raise broken(path, f"not a safetensors file: {problem}", hint)
+    if 8 + length > size:
+        raise broken(path, f"truncated: the header has {length} bytes, the file {size}")
+    text = file.read(length)
+    if not text.startswith(b"{"):
+        raise broken(path, f"not a safetensors file: the header starts with {text[:8]!r}, not {{")
+    try:
+        header = json.loads(text.decode("utf-8"), object_pairs_hook=_without_duplicates)
+    except (ValueError, RecursionError) as error:
+        raise broken(path, f"the header is not valid JSON: {error}") from error
+    return header, 8 + length
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} appears twice")
+    return found
+
+
+def _checked_metadata(metadata: Any, path: str) -> dict[str, str]:
+    if not isinstance(metadata, dict) or not all(
+        isinstance(value, str) for value in metadata.values()
+    ):
+        raise broken(path, f"{METADATA} must map strings to strings, got {metadata!r:.80}")
+    return metadata
+
+
+def _segment(path: str, stamp: Stamp, start: int, name: str, entry: Any) -> Segment:
+    """Return one entry of the header, checked by itself."""
+    if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
+        problem = f"{name!r} must have dtype, shape and data_offsets, got {entry!r:.80}"
+        raise broken(path, problem)
+    shape, offsets = entry["shape"], entry["data_offsets"]
+    if not _are_sizes(shape) or len(shape) > 64:
+        raise broken(path, f"{name!r} has the shape {shape!r:.80}; at most 64 sizes are possible")
+    if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
+        raise broken(path, f"{name!r} has the data_offsets {offsets!r:.80}, not [begin, end]")
+    dtype = DTYPES.get(entry["dtype"]) if isinstance(entry["dtype"], str) else None
+    if dtype is None:
+        known = "one of " + ", ".join(DTYPES)
+        raise broken(path, f"{name!r} has the dtype {entry['dtype']!r:.80}", known)
+    wanted, held = math.prod(shape) * dtype.itemsize, offsets[1] - offsets[0]
+    if wanted != held:
+        problem = f"{name!r}, {dtype} of shape {tuple(shape)}, needs {wanted} bytes but has {held}"
+        raise broken(path, problem)
+    return Segment(path, name, stamp, start + offsets[0], tuple(shape), dtype)
+
+
+def _are_sizes(value: Any) -> bool:
+    return isinstance(value, list) and all(type(size) is int and size >= 0 for size in value)
+
+
+def _check_cover(segments: Iterable[Segment], start: int, size: int, path: str) -> None:
+    """Raise FileFormatError unless the tensors fill the rest of the file, each byte once."""
+    position = start
+    for segment in sorted(segments, key=lambda one: (one.offset, math.prod(one.shape))):
+        if segment.offset != position:
+            relation = "overlaps" if segment.offset < position else "leaves a hole after"
+            raise broken(path, f"{segment.name!r} {relation} the tensor before it")
+        position += math.prod(segment.shape) * segment.dtype.itemsize
+    if position > size:
+        problem = f"the tensors end at byte {position}, the file at {size}"
+        raise broken(path, f"truncated: {problem}", "fetch or write the file again")
+    if position < size:
+        raise broken(path, f"{size - position} bytes after the last tensor belong to none")
+
+
+def write(
+    file: IO[bytes],
+    arrays: Mapping[str, np.ndarray[Any, Any]],
+    metadata: Mapping[str, str],
+) -> None:
+    """Write a file: names in the order given, elements by falling item size so that each is aligned."""
+    header: dict[str, Any] = {METADATA: dict(metadata)} if metadata else {}
+    header |= {name: {} for name in arrays}
+    order = sorted(arrays, key=lambda name: -arrays[name].dtype.itemsize)
+    position = 0
+    for name in order:
+        array = arrays[name]
+        end = position + array.nbytes
+        header[name] = {
+            "dtype": _code(name, array.dtype),
+            "shape": list(array.shape),
+            "data_offsets": [position, end],
+        }
+        position = end
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    file.write(len(text).to_bytes(8, "little") + text)
+    for name in order:
+        write_elements(file, arrays[name])
+
+
+def _code(name: str, dtype: DType) -> str:
+    if dtype not in CODES:
+        raise DTypeError(
+            f"save: safetensors files cannot hold {dtype}, the dtype of {name!r}",
+            suggestions=("a path that ends in .npz", "x.astype(tfr.complex64)"),
+        )
+    return CODES[dtype]

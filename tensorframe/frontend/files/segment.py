@@ -1,0 +1,127 @@
+"""Segments: the elements of one tensor in a file, named now and read when they are needed."""
+
+from __future__ import annotations
+
+import math
+import os
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from tensorframe.dtypes import BY_NAME, DType
+from tensorframe.errors import FileFormatError, MissingFileError
+from tensorframe.graph.shape import Shape
+
+CRC_BLOCK = 1 << 20
+
+
+def broken(path: str, problem: str, *suggestions: str) -> FileFormatError:
+    """Return the error for a file that is not what it should be."""
+    return FileFormatError(f"{path}: {problem}", suggestions=suggestions)
+
+
+def open_to_read(path: str) -> IO[bytes]:
+    """Open a file that must exist; MissingFileError says where it was looked for."""
+    try:
+        return Path(path).open("rb")
+    except FileNotFoundError as error:
+        raise missing(path) from error
+
+
+def missing(path: str) -> MissingFileError:
+    """Return the error for a file that is not there, with the nearest folder that is."""
+    folder = next(folder for folder in Path(path).absolute().parents if folder.is_dir())
+    hint = f"a path that exists: {str(folder)!r} does, and relative paths start at {str(Path.cwd())!r}"
+    return MissingFileError(f"there is no file {path!r}", suggestions=(hint,))
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells a file from a later one under the same name."""
+
+    size: int
+    modified: int  # nanoseconds
+
+    @classmethod
+    def of(cls, file: IO[bytes]) -> Stamp:
+        """Return the stamp of an open file."""
+        status = os.fstat(file.fileno())
+        return cls(status.st_size, status.st_mtime_ns)
+
+    def check(self, file: IO[bytes], path: str) -> None:
+        """Raise FileFormatError if the open file is not the one that was stamped."""
+        now = Stamp.of(file)
+        if now != self:
+            change = (
+                f"it had {self.size} bytes and has {now.size}"
+                if now.size != self.size
+                else "it was written to"
+            )
+            hint = "load it again; compute() tensors before their file is replaced"
+            raise broken(path, f"the file has changed since it was loaded: {change}", hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Checksum:
+    """The CRC-32 that a stretch of the file must have."""
+
+    start: int
+    size: int
+    crc: int
+
+    def check(self, file: IO[bytes], path: str, name: str) -> None:
+        """Raise FileFormatError if the bytes are others."""
+        file.seek(self.start)
+        left, crc = self.size, 0
+        while left > 0 and (block := file.read(min(CRC_BLOCK, left))):
+            crc = zlib.crc32(block, crc)
+            left -= len(block)
+        if left or crc != self.crc:
+            raise broken(path, f"{name!r} is damaged: its CRC-32 does not match its bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Elements that lie in a file as they lie in memory.
+
+    `dtype` is that of the file, whose bytes may be in the other order. Equal segments have equal elements.
+    """
+
+    path: str
+    name: str
+    stamp: Stamp
+    offset: int
+    shape: Shape
+    dtype: DType
+    fortran_order: bool = False
+    checksum: Checksum | None = None
+
+    def read(self) -> np.ndarray[Any, Any]:
+        """Return the elements: a read-only view of the file where alignment and byte order allow it."""
+        with open_to_read(self.path) as file:
+            self.stamp.check(file, self.path)
+            if self.checksum is not None:
+                self.checksum.check(file, self.path, self.name)
+            if math.prod(self.shape) == 0:
+                return np.empty(self.shape, native(self.dtype))
+            order = "F" if self.fortran_order else "C"
+            mapped = np.memmap(file, self.dtype, "r", self.offset, self.shape, order)
+        return settled(np.asarray(mapped), self.path, self.name)
+
+
+def native(dtype: DType) -> DType:
+    """Return the dtype of elements of `dtype` once they are in memory."""
+    return BY_NAME[dtype.name]
+
+
+def settled(array: np.ndarray[Any, Any], path: str, name: str) -> np.ndarray[Any, Any]:
+    """Return elements from a file as the engines expect them: aligned, of native byte order, bools 0 or 1."""
+    if array.dtype.kind == "b" and array.view(np.uint8).max(initial=0) > 1:
+        raise broken(path, f"{name!r} is bool, but has bytes that are neither 0 nor 1")
+    if not array.flags.aligned or not array.dtype.isnative:
+        array = array.astype(native(array.dtype))
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,150 @@
+"""Files: tensors saved to, and lazily loaded from, NumPy's and safetensors files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends.registry import resolve_device
+from tensorframe.errors import DTypeError, FileFormatError
+from tensorframe.frontend.files import npy, safetensors
+from tensorframe.frontend.files.safetensors import METADATA
+from tensorframe.frontend.files.segment import Segment, native
+from tensorframe.frontend.files.write import replacing
+from tensorframe.frontend.operands import as_tensor
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.device import Device
+from tensorframe.graph.record import source
+from tensorframe.ops.creation import FILE
+from tensorframe.runtime.evaluate import evaluate
+
+__all__ = ["load", "load_metadata", "save"]
+
+SUFFIXES = (".npy", ".npz", ".safetensors")
+Path = str | os.PathLike[str]
+
+
+def load(path: Path, /, *, device: str | Device | None = None) -> Any:
+    """The tensors in a file: a dict by name for `.npz` and `.safetensors`, one Tensor for `.npy`.
+
+    Reads nothing but names, shapes and dtypes; a tensor's elements are read when they are needed, from memory mapped
+    onto the file where they are stored as they are used (checksums of `.npz` members are compared then). The file must
+    stay unchanged until then. Two-byte elements that NumPy has no name for are bfloat16.
+
+    Raises FileNotFoundError (MissingFileError) if there is no such file, and FileFormatError if the file is not of the
+    format its suffix says, is truncated, damaged, changed since, or holds pickled objects.
+
+    >>> path = folder / "weights.safetensors"
+    >>> tfr.save(path, {"scale": tfr.asarray([1.0, 2.0])})
+    >>> tfr.load(path)["scale"].numpy()
+    array([1., 2.], dtype=float32)
+    """
+    name, suffix = _checked_path(path)
+    where = resolve_device(device)
+    if suffix == ".npy":
+        return _tensor(npy.npy_segment(name), where)
+    found = npy.npz_members(name) if suffix == ".npz" else safetensors.read_index(name)[0]
+    return {key: _tensor(reader, where) for key, reader in found.items()}
+
+
+def _tensor(reader: Segment | npy.PackedMember, device: Device) -> Tensor:
+    return Tensor(source(FILE, reader.shape, native(reader.dtype), device, reader))
+
+
+def load_metadata(path: Path, /) -> dict[str, str]:
+    """The metadata of a `.safetensors` file: strings by name.
+
+    >>> path = folder / "weights.safetensors"
+    >>> tfr.save(path, {}, metadata={"format": "tensorframe"})
+    >>> tfr.load_metadata(path)
+    {'format': 'tensorframe'}
+    """
+    name, suffix = _checked_path(path)
+    if suffix != ".safetensors":
+        raise FileFormatError(f"load_metadata: {name} is not a safetensors file, which have metadata")
+    return safetensors.read_index(name)[1]
+
+
+def save(
+    path: Path,
+    tensors: Mapping[str, Tensor] | Tensor,
+    /,
+    *,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Compute tensors, all in one go, and write them to a `.npz`, `.safetensors` or `.npy` file.
+
+    `.npz` and `.safetensors` take a mapping from names to tensors, `.npy` one tensor; arrays and Python numbers are
+    tensors here too. `metadata` (strings by name) goes into `.safetensors` only. The file appears at once when it is
+    complete: nobody sees half of it, and if something fails an older file of that name is untouched.
+
+    Raises DTypeError for complex128 in `.safetensors`, which cannot hold it.
+
+    >>> path = folder / "points.npz"
+    >>> tfr.save(path, {"x": tfr.asarray([1, 2]), "y": tfr.asarray([0.5, 0.25])})
+    >>> sorted(np.load(path))
+    ['x', 'y']
+    """
+    name, suffix = _checked_path(path)
+    if metadata and suffix != ".safetensors":
+        raise FileFormatError(
+            f"save: {suffix} files have no metadata", suggestions=("a path that ends in .safetensors",)
+        )
+    if suffix == ".npy":
+        array = _arrays({"it": _single(tensors)})["it"]
+        with replacing(name) as file:
+            npy.write_npy(file, array)
+        return
+    arrays = _arrays(_named(tensors, suffix))
+    with replacing(name) as file:
+        if suffix == ".npz":
+            npy.write_npz(file, arrays)
+        else:
+            safetensors.write(file, arrays, _strings(metadata or {}))
+
+
+def _checked_path(path: Path) -> tuple[str, str]:
+    """Return the path as a string, and its suffix, which says the format."""
+    name = os.fsdecode(path)
+    suffix = os.path.splitext(name)[1].lower()
+    if suffix not in SUFFIXES:
+        known = ", ".join(SUFFIXES)
+        raise FileFormatError(f"{name}: the suffix says the format", suggestions=(f"one of {known}",))
+    return name, suffix
+
+
+def _single(tensors: Mapping[str, Tensor] | Tensor) -> Tensor:
+    if isinstance(tensors, Mapping):
+        raise DTypeError(
+            f"save: an .npy file holds one tensor, got a mapping of {len(tensors)}",
+            suggestions=("a path that ends in .npz",),
+        )
+    return as_tensor(tensors)
+
+
+def _named(tensors: Mapping[str, Tensor] | Tensor, suffix: str) -> dict[str, Tensor]:
+    if not isinstance(tensors, Mapping):
+        raise DTypeError(
+            f"save: {suffix} files hold tensors by name, got a single {type(tensors).__name__}",
+            suggestions=('{"name": tensor}', "a path that ends in .npy"),
+        )
+    for name in tensors:
+        if not isinstance(name, str) or name == METADATA or "\0" in name:
+            raise DTypeError(f"save: {name!r} cannot be the name of a tensor in a file")
+    return {name: as_tensor(tensor) for name, tensor in tensors.items()}
+
+
+def _strings(metadata: Mapping[str, str]) -> dict[str, str]:
+    for pair in metadata.items():
+        if not all(isinstance(one, str) for one in pair):
+            raise DTypeError(f"save: metadata are strings by name, got {pair}")
+    return dict(metadata)
+
+
+def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the elements of all tensors, computed in one plan."""
+    evaluate([tensor.node for tensor in tensors.values()])
+    return {name: tensor._array() for name, tensor in tensors.items()}
