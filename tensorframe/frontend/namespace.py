@@ -30,6 +30,8 @@ from tensorframe.frontend.contractions import *
 from tensorframe.frontend.einsum import *
 from tensorframe.frontend.elementwise import *
 from tensorframe.frontend.io import *
+from tensorframe.frontend.reductions import *
+from tensorframe.frontend.statistics import *
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 

@@ -1,0 +1,135 @@
+"""Reductions: elements combined along axes into sums, products, extremes, truth values and positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tensorframe import dtypes
+from tensorframe.dtypes import DType
+from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.operands import as_tensor, converted
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.op import Op
+from tensorframe.graph.shape import normalize_axes
+from tensorframe.ops import reduction as row
+
+__all__ = ["all", "any", "argmax", "argmin", "max", "min", "prod", "ptp", "sum"]
+
+Axis = int | Iterable[int] | None
+
+
+def reduced_by(op: Op, x: Tensor, axis: Axis, keepdims: Any) -> Tensor:
+    """Return the reduction `op` of `x` along `axis`: an integer, several, or None for all."""
+    axes = normalize_axes(op.name, axis, x.ndim)
+    return call(op, x, attrs=(axes, bool(keepdims)))
+
+
+def accumulator(dtype: DType) -> DType:
+    """Return the dtype of sums and products: bools and narrow integers grow to 64 bits, floats stay."""
+    if dtype in dtypes.UNSIGNED:
+        return dtypes.uint64
+    return dtypes.int64 if dtype in dtypes.BITWISE else dtype
+
+
+def accumulated(x: Any, dtype: Any) -> Tensor:
+    """Return `x` in the dtype that it is summed in: `dtype` if one is asked for."""
+    tensor = as_tensor(x)
+    wanted = accumulator(tensor.dtype) if dtype is None else dtypes.as_dtype(dtype)
+    return converted(tensor, wanted)
+
+
+def sum(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    """Sum along `axis`: an axis, a tuple of axes, or None for all; 0 where there are no elements.
+
+    The result has the dtype `dtype` if given, else int64 or uint64 for integers and bools, else that of `x`.
+    float16 and bfloat16 accumulate in float32. `keepdims` keeps the axes with size 1.
+
+    >>> tfr.sum(tfr.asarray([[1, 2], [3, 4]]), axis=0).tolist()
+    [4, 6]
+    """
+    return reduced_by(row.SUM, accumulated(x, dtype), axis, keepdims)
+
+
+def prod(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    """Product along `axis`: an axis, a tuple of axes, or None for all; 1 where there are no elements.
+
+    Dtypes as for `sum`. Integers wrap around.
+
+    >>> tfr.prod(tfr.asarray([2, 3, 4])).item()
+    24
+    """
+    return reduced_by(row.PROD, accumulated(x, dtype), axis, keepdims)
+
+
+def max(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Largest element along `axis`, NaN if any is NaN.
+
+    Real dtypes and bool; others raise DTypeError, and axes without elements ShapeError: there is no largest one.
+
+    >>> tfr.max(tfr.asarray([[1, 5], [7, 3]]), axis=1).tolist()
+    [5, 7]
+    """
+    return reduced_by(row.MAX, as_tensor(x), axis, keepdims)
+
+
+def min(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Smallest element along `axis`, NaN if any is NaN.
+
+    Real dtypes and bool; others raise DTypeError, and axes without elements ShapeError: there is no smallest one.
+
+    >>> tfr.min(tfr.asarray([[1, 5], [7, 3]]), axis=1).tolist()
+    [1, 3]
+    """
+    return reduced_by(row.MIN, as_tensor(x), axis, keepdims)
+
+
+def ptp(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Largest minus smallest element along `axis` (peak to peak), in the dtype of `x`.
+
+    >>> tfr.ptp(tfr.asarray([3, 9, 4])).item()
+    6
+    """
+    return max(x, axis, keepdims) - min(x, axis, keepdims)
+
+
+def any(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Whether any element along `axis` is true, that is not zero (NaN is true); False where there are none.
+
+    >>> tfr.any(tfr.asarray([[0, 2], [0, 0]]), axis=1).tolist()
+    [True, False]
+    """
+    return reduced_by(row.ANY_TRUE, as_tensor(x), axis, keepdims)
+
+
+def all(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Whether all elements along `axis` are true, that is not zero (NaN is true); True where there are none.
+
+    >>> tfr.all(tfr.asarray([[1, 2], [3, 0]]), axis=1).tolist()
+    [True, False]
+    """
+    return reduced_by(row.ALL_TRUE, as_tensor(x), axis, keepdims)
+
+
+def argmax(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Position (int64) of the first largest element along `axis`, of the first NaN if there is one.
+
+    None, or several axes, count positions in C order over these axes. Real dtypes and bool; axes without elements
+    raise ShapeError.
+
+    >>> tfr.argmax(tfr.asarray([[1, 5], [7, 3]])).item()
+    2
+    """
+    return reduced_by(row.ARGMAX, as_tensor(x), axis, keepdims)
+
+
+def argmin(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Position (int64) of the first smallest element along `axis`, of the first NaN if there is one.
+
+    None, or several axes, count positions in C order over these axes. Real dtypes and bool; axes without elements
+    raise ShapeError.
+
+    >>> tfr.argmin(tfr.asarray([[1, 5], [7, 3]]), axis=0).tolist()
+    [0, 1]
+    """
+    return reduced_by(row.ARGMIN, as_tensor(x), axis, keepdims)
