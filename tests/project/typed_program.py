@@ -1,0 +1,72 @@
+"""A program as users type it: operators, generated functions and methods, each of a type that is known.
+
+The type checker has to accept it, and to find a mistake on each line that tells it to ignore one: an ignore comment
+that is not needed is an error.
+"""
+
+from __future__ import annotations
+
+from typing import Any, assert_type
+
+import numpy as np
+
+import tensorframe as tfr
+
+
+def operators(a: tfr.Tensor, b: np.ndarray[Any, Any]) -> None:
+    """Operators with tensors, arrays and Python numbers give tensors."""
+    assert_type(a + a, tfr.Tensor)
+    assert_type(a * b, tfr.Tensor)
+    assert_type(2 - a, tfr.Tensor)
+    assert_type(a**2.0, tfr.Tensor)
+    assert_type(a @ a, tfr.Tensor)
+    assert_type(-a, tfr.Tensor)
+    assert_type(a == 1, tfr.Tensor)
+    assert_type(a < b, tfr.Tensor)
+    assert_type((a > 1) & (a < 3), tfr.Tensor)
+    assert_type(a[1:], tfr.Tensor)
+
+
+def functions(a: tfr.Tensor, b: np.ndarray[Any, Any]) -> None:
+    """Functions that are generated, and functions that are written."""
+    assert_type(tfr.exp(a), tfr.Tensor)
+    assert_type(tfr.atan2(a, b), tfr.Tensor)
+    assert_type(tfr.where(a > 1, a, 0.0), tfr.Tensor)
+    assert_type(tfr.gelu(b), tfr.Tensor)
+    assert_type(tfr.sum(a, axis=0), tfr.Tensor)
+    assert_type(tfr.matmul(a, b), tfr.Tensor)
+
+
+def methods(a: tfr.Tensor) -> None:
+    """Methods and attributes."""
+    assert_type(a.sum(), tfr.Tensor)
+    assert_type(a.reshape((2, 1)).mT, tfr.Tensor)
+    assert_type(a.numpy(), np.ndarray[Any, Any])
+    assert_type(a.shape, tuple[int, ...])
+    assert_type(a.ndim, int)
+    assert_type(float(a[0]), float)
+    assert_type(a.device, tfr.Device)
+    assert_type([one + 1 for one in a], list[tfr.Tensor])
+
+
+def mistakes(a: tfr.Tensor) -> None:
+    """What only the type checker is to see: nobody calls this."""
+    a + "text"  # type: ignore[operator]
+    tfr.exp("text")  # type: ignore[arg-type]
+    tfr.exp(a, a)  # type: ignore[call-arg]
+    tfr.exq(a)  # type: ignore[attr-defined]
+    a.summ()  # type: ignore[attr-defined]
+    a.shape = (1, 2)  # type: ignore[misc]
+
+
+def main() -> None:
+    """Run what the type checker was told."""
+    a = tfr.asarray([1.0, 2.0])
+    b = np.asarray([3.0, 4.0])
+    operators(a, b)
+    functions(a, b)
+    methods(a)
+
+
+if __name__ == "__main__":
+    main()
