@@ -23,12 +23,13 @@ from tensorframe.dtypes import (
     uint32,
     uint64,
 )
-from tensorframe.frontend import host, indexing, scalars
+from tensorframe.frontend import dlpack, host, indexing, printing, scalars, ufuncs
 from tensorframe.frontend.computing import *
 from tensorframe.frontend.constants import *
 from tensorframe.frontend.contractions import *
 from tensorframe.frontend.einsum import *
 from tensorframe.frontend.elementwise import *
+from tensorframe.frontend.inspection import __array_namespace_info__
 from tensorframe.frontend.io import *
 from tensorframe.frontend.reductions import *
 from tensorframe.frontend.statistics import *
@@ -40,7 +41,7 @@ bool = bool_
 __array_api_version__ = "2025.12"
 
 # these modules are imported for what they attach to Tensor
-_ATTACHING = {"host", "indexing", "scalars"}
+_ATTACHING = {"dlpack", "host", "indexing", "printing", "scalars", "ufuncs"}
 
-__all__ = ["__array_api_version__"]
+__all__ = ["__array_api_version__", "__array_namespace_info__"]
 __all__ += [name for name in dir() if name[0] != "_" and name not in {"annotations", *_ATTACHING}]

@@ -1,0 +1,85 @@
+"""DLPack: tensors handed to other libraries, without a copy where that is safe."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends.storage import Storage
+from tensorframe.dtypes import bfloat16
+from tensorframe.frontend.tensor import Tensor, method
+
+Version = tuple[int, int]
+
+# Values of the DLPack header, dlpack.h 1.1: DLDeviceType and DLDataTypeCode
+HOST = (1, 0)
+BFLOAT = 4
+# In struct DLManagedTensorVersioned: version, context, deleter and flags before the tensor; data, device and ndim
+# before its dtype. In struct DLManagedTensor the tensor comes first.
+_DTYPE_OFFSETS = {b"dltensor_versioned": 32 + 20, b"dltensor": 20}
+
+
+@method
+def __dlpack_device__(self: Tensor, /) -> tuple[int, int]:
+    return HOST
+
+
+@method
+def __dlpack__(
+    self: Tensor,
+    /,
+    *,
+    stream: Any = None,
+    max_version: Version | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != HOST:
+        raise BufferError(f"a tensor on {self.device} is exported to host memory only: (1, 0)")
+    if stream is not None:
+        raise BufferError(f"host memory has no streams: stream must be None, got {stream!r}")
+    versioned = max_version is not None and max_version[0] >= 1
+    array = _exported(self, copy=copy, versioned=versioned)
+    if array.dtype != bfloat16:
+        return array.__dlpack__(max_version=max_version)
+    capsule = array.view(np.uint16).__dlpack__(max_version=max_version)
+    _relabel(capsule, BFLOAT)
+    return capsule
+
+
+def _exported(tensor: Tensor, *, copy: bool | None, versioned: bool) -> np.ndarray[Any, Any]:
+    """Return the array to export: read-only where the consumer can be told so, else one that it may write to.
+
+    Consumers older than DLPack 1.0 cannot be told, so they get a copy, unless they asked for the memory itself.
+    """
+    if copy or (copy is None and not versioned):
+        return tensor.numpy(copy=True)
+    if not tensor._array().flags.c_contiguous:
+        _lay_out(tensor)
+    return tensor.numpy() if versioned else tensor._array()
+
+
+def _lay_out(tensor: Tensor) -> None:
+    """Give the tensor memory of its own: one value broadcast without memory is nothing to share."""
+    node = tensor.node
+    array = np.ascontiguousarray(tensor._array()).reshape(node.shape)
+    node.settle(Storage.of_array(node.device, array))
+
+
+def _relabel(capsule: Any, code: int) -> None:
+    """Write the type code that NumPy has no dtype for into the capsule of an array of the same width."""
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = (
+        ctypes.c_char_p,
+        [ctypes.py_object],
+    )
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    name = api.PyCapsule_GetName(capsule)
+    address = api.PyCapsule_GetPointer(capsule, name) + _DTYPE_OFFSETS[name]
+    ctypes.c_uint8.from_address(address).value = code
+
+
+__all__: list[str] = []
