@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,10 @@ from tensorframe.runtime.evaluate import evaluate
 __all__ = ["load", "load_metadata", "save"]
 
 SUFFIXES = (".npy", ".npz", ".safetensors")
-Path = str | os.PathLike[str]
+PathLike = str | os.PathLike[str]
 
 
-def load(path: Path, /, *, device: str | Device | None = None) -> Any:
+def load(path: PathLike, /, *, device: str | Device | None = None) -> Any:
     """The tensors in a file: a dict by name for `.npz` and `.safetensors`, one Tensor for `.npy`.
 
     Reads nothing but names, shapes and dtypes; a tensor's elements are read when they are needed, from memory mapped
@@ -54,7 +55,7 @@ def _tensor(reader: Segment | npy.PackedMember, device: Device) -> Tensor:
     return Tensor(source(FILE, reader.shape, native(reader.dtype), device, reader))
 
 
-def load_metadata(path: Path, /) -> dict[str, str]:
+def load_metadata(path: PathLike, /) -> dict[str, str]:
     """The metadata of a `.safetensors` file: strings by name.
 
     >>> path = folder / "weights.safetensors"
@@ -64,12 +65,14 @@ def load_metadata(path: Path, /) -> dict[str, str]:
     """
     name, suffix = _checked_path(path)
     if suffix != ".safetensors":
-        raise FileFormatError(f"load_metadata: {name} is not a safetensors file, which have metadata")
+        raise FileFormatError(
+            f"load_metadata: {name} is not a safetensors file, which have metadata"
+        )
     return safetensors.read_index(name)[1]
 
 
 def save(
-    path: Path,
+    path: PathLike,
     tensors: Mapping[str, Tensor] | Tensor,
     /,
     *,
@@ -77,8 +80,8 @@ def save(
 ) -> None:
     """Compute tensors, all in one go, and write them to a `.npz`, `.safetensors` or `.npy` file.
 
-    `.npz` and `.safetensors` take a mapping from names to tensors, `.npy` one tensor; arrays and Python numbers are
-    tensors here too. `metadata` (strings by name) goes into `.safetensors` only. The file appears at once when it is
+    `.npz` and `.safetensors` take a mapping from names to tensors, `.npy` one tensor; NumPy arrays
+    are tensors here too. `metadata` (strings by name) goes into `.safetensors` only. The file appears at once when it is
     complete: nobody sees half of it, and if something fails an older file of that name is untouched.
 
     Raises DTypeError for complex128 in `.safetensors`, which cannot hold it.
@@ -91,7 +94,8 @@ def save(
     name, suffix = _checked_path(path)
     if metadata and suffix != ".safetensors":
         raise FileFormatError(
-            f"save: {suffix} files have no metadata", suggestions=("a path that ends in .safetensors",)
+            f"save: {suffix} files have no metadata",
+            suggestions=("a path that ends in .safetensors",),
         )
     if suffix == ".npy":
         array = _arrays({"it": _single(tensors)})["it"]
@@ -106,13 +110,15 @@ def save(
             safetensors.write(file, arrays, _strings(metadata or {}))
 
 
-def _checked_path(path: Path) -> tuple[str, str]:
+def _checked_path(path: PathLike) -> tuple[str, str]:
     """Return the path as a string, and its suffix, which says the format."""
     name = os.fsdecode(path)
-    suffix = os.path.splitext(name)[1].lower()
+    suffix = Path(name).suffix.lower()
     if suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
-        raise FileFormatError(f"{name}: the suffix says the format", suggestions=(f"one of {known}",))
+        raise FileFormatError(
+            f"{name}: the suffix says the format", suggestions=(f"one of {known}",)
+        )
     return name, suffix
 
 

@@ -9,7 +9,8 @@ import ast
 import math
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -23,7 +24,7 @@ from tensorframe.frontend.files.segment import (
     Segment,
     Stamp,
     broken,
-    native,
+    is_shape,
     open_to_read,
     settled,
 )
@@ -31,7 +32,9 @@ from tensorframe.frontend.files.write import write_elements
 from tensorframe.graph.shape import Shape
 
 MAGIC = b"\x93NUMPY"
-MAX_HEADER = 10_000  # characters; NumPy's own limit on what it gives to the parser of Python literals
+MAX_HEADER = (
+    10_000  # characters; NumPy's own limit on what it gives to the parser of Python literals
+)
 ALIGNMENT = 64  # bytes; the elements of an array start at a multiple, as NumPy writes them
 LOCAL_HEADER = 30  # bytes before the name of a zip member (PKWARE's APPNOTE.TXT, 4.3.7)
 PADDING_ID = b"\x35\xd9"  # the extra field that zip aligners fill up with
@@ -73,18 +76,12 @@ def read_header(file: IO[bytes], path: str, name: str) -> Header:
         dtype, order, shape = fields["descr"], fields["fortran_order"], fields["shape"]
     except Exception as error:  # the parser of Python literals has many ways to fail
         raise broken(path, f"{name} has a header that cannot be read: {error}") from error
-    if type(order) is not bool or not _is_shape(shape):
-        problem = f"{name} has a header with the shape {shape!r:.80} and fortran_order {order!r:.20}"
+    if type(order) is not bool or not isinstance(shape, tuple) or not is_shape(shape):
+        problem = (
+            f"{name} has a header with the shape {shape!r:.80} and fortran_order {order!r:.20}"
+        )
         raise broken(path, problem)
     return Header(8 + width + length, _dtype(dtype, path, name), order, shape)
-
-
-def _is_shape(value: Any) -> bool:
-    return (
-        isinstance(value, tuple)
-        and len(value) <= 64
-        and all(type(size) is int and size >= 0 for size in value)
-    )
 
 
 def _dtype(description: Any, path: str, name: str) -> DType:
@@ -99,9 +96,13 @@ def _dtype(description: Any, path: str, name: str) -> DType:
         return found
     if found is not None and found.hasobject:
         problem = f"{name} holds pickled Python objects, which can run any code when they are read"
-        hint = "np.load(path, allow_pickle=True) if you trust its author, then asarray of the numbers"
+        hint = (
+            "np.load(path, allow_pickle=True) if you trust its author, then asarray of the numbers"
+        )
         raise broken(path, problem, hint)
-    raise broken(path, f"{name} has the dtype {description!r:.80}", "one of " + ", ".join(dtypes.BY_NAME))
+    raise broken(
+        path, f"{name} has the dtype {description!r:.80}", "one of " + ", ".join(dtypes.BY_NAME)
+    )
 
 
 def npy_segment(path: str) -> Segment:
@@ -162,30 +163,29 @@ class PackedMember:
         return settled(array, self.path, self.name)
 
 
-class _zip_errors:  # noqa: N801 - a context manager, used like a function
-    """Turns what zipfile raises on damaged files into FileFormatError."""
+# NotImplementedError: an unknown compression; RuntimeError: encrypted; the others: nonsense in the directory
+ZIP_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+    RuntimeError,
+    EOFError,
+    ValueError,
+    OSError,
+    OverflowError,
+    KeyError,
+)
 
-    def __init__(self, path: str) -> None:
-        self.path = path
 
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _kind: Any, error: BaseException | None, _trace: Any) -> None:
-        # NotImplementedError: an unknown compression; RuntimeError: encrypted; the others: nonsense
-        damage = (
-            zipfile.BadZipFile,
-            zlib.error,
-            NotImplementedError,
-            RuntimeError,
-            EOFError,
-            ValueError,
-            OSError,
-            OverflowError,
-            KeyError,
-        )
-        if isinstance(error, damage) and not isinstance(error, FileFormatError):
-            raise broken(self.path, f"the zip file cannot be read: {error}") from error
+@contextmanager
+def _zip_errors(path: str) -> Iterator[None]:
+    """Turn what zipfile raises on damaged files into FileFormatError."""
+    try:
+        yield
+    except FileFormatError:
+        raise
+    except ZIP_DAMAGE as error:
+        raise broken(path, f"the zip file cannot be read: {error}") from error
 
 
 def npz_members(path: str) -> dict[str, Segment | PackedMember]:
@@ -254,6 +254,3 @@ def _padding(position: int, name: str) -> bytes:
     before = position + LOCAL_HEADER + len(name.encode()) + zip64 + 4
     missing = -before % ALIGNMENT
     return PADDING_ID + missing.to_bytes(2, "little") + bytes(missing)
-
-
-__all__ = ["PackedMember", "native", "npy_segment", "npz_members", "write_npy", "write_npz"]

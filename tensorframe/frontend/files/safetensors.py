@@ -15,7 +15,7 @@ import numpy as np
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError
-from tensorframe.frontend.files.segment import Segment, Stamp, broken, open_to_read
+from tensorframe.frontend.files.segment import Segment, Stamp, broken, is_shape, open_to_read
 from tensorframe.frontend.files.write import write_elements
 
 MAX_HEADER = 100_000_000  # bytes; the format's own limit
@@ -46,9 +46,7 @@ def read_index(path: str) -> tuple[dict[str, Segment], dict[str, str]]:
         stamp = Stamp.of(file)
         header, start = _read_header(file, stamp.size, path)
     metadata = _checked_metadata(header.pop(METADATA, {}), path)
-    segments = {
-        name: _segment(path, stamp, start, name, entry) for name, entry in header.items()
-    }
+    segments = {name: _segment(path, stamp, start, name, entry) for name, entry in header.items()}
     _check_cover(segments.values(), start, stamp.size, path)
     return segments, metadata
 
@@ -98,9 +96,9 @@ def _segment(path: str, stamp: Stamp, start: int, name: str, entry: Any) -> Segm
         problem = f"{name!r} must have dtype, shape and data_offsets, got {entry!r:.80}"
         raise broken(path, problem)
     shape, offsets = entry["shape"], entry["data_offsets"]
-    if not _are_sizes(shape) or len(shape) > 64:
-        raise broken(path, f"{name!r} has the shape {shape!r:.80}; at most 64 sizes are possible")
-    if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
+    if not isinstance(shape, list) or not is_shape(shape):
+        raise broken(path, f"{name!r} has the impossible shape {shape!r:.80}")
+    if not _is_range(offsets):
         raise broken(path, f"{name!r} has the data_offsets {offsets!r:.80}, not [begin, end]")
     dtype = DTYPES.get(entry["dtype"]) if isinstance(entry["dtype"], str) else None
     if dtype is None:
@@ -113,8 +111,13 @@ def _segment(path: str, stamp: Stamp, start: int, name: str, entry: Any) -> Segm
     return Segment(path, name, stamp, start + offsets[0], tuple(shape), dtype)
 
 
-def _are_sizes(value: Any) -> bool:
-    return isinstance(value, list) and all(type(size) is int and size >= 0 for size in value)
+def _is_range(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(type(offset) is int for offset in value)
+        and 0 <= value[0] <= value[1]
+    )
 
 
 def _check_cover(segments: Iterable[Segment], start: int, size: int, path: str) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import os
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from tensorframe.errors import FileFormatError, MissingFileError
 from tensorframe.graph.shape import Shape
 
 CRC_BLOCK = 1 << 20
+# NumPy's limits: axes of an array, and elements of 16 bytes whose bytes a signed 64-bit integer can count
+MAX_AXES = 64
+MAX_SIZE = (1 << 59) - 1
 
 
 def broken(path: str, problem: str, *suggestions: str) -> FileFormatError:
@@ -34,7 +38,9 @@ def open_to_read(path: str) -> IO[bytes]:
 def missing(path: str) -> MissingFileError:
     """Return the error for a file that is not there, with the nearest folder that is."""
     folder = next(folder for folder in Path(path).absolute().parents if folder.is_dir())
-    hint = f"a path that exists: {str(folder)!r} does, and relative paths start at {str(Path.cwd())!r}"
+    hint = (
+        f"a path that exists: {str(folder)!r} does, and relative paths start at {str(Path.cwd())!r}"
+    )
     return MissingFileError(f"there is no file {path!r}", suggestions=(hint,))
 
 
@@ -107,9 +113,17 @@ class Segment:
                 self.checksum.check(file, self.path, self.name)
             if math.prod(self.shape) == 0:
                 return np.empty(self.shape, native(self.dtype))
-            order = "F" if self.fortran_order else "C"
-            mapped = np.memmap(file, self.dtype, "r", self.offset, self.shape, order)
+            order: Literal["F", "C"] = "F" if self.fortran_order else "C"
+            # by name: the open file would do as well, but not to the type checker
+            mapped = np.memmap(self.path, self.dtype, "r", self.offset, self.shape, order)
         return settled(np.asarray(mapped), self.path, self.name)
+
+
+def is_shape(sizes: Sequence[Any]) -> bool:
+    """Whether a file's description of a shape is one that memory can have, zeros apart."""
+    if len(sizes) > MAX_AXES or not all(type(size) is int and size >= 0 for size in sizes):
+        return False
+    return bool(math.prod(max(size, 1) for size in sizes) <= MAX_SIZE)
 
 
 def native(dtype: DType) -> DType:

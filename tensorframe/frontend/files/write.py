@@ -36,9 +36,9 @@ def write_elements(file: IO[bytes], array: np.ndarray[Any, Any]) -> None:
     if array.size == 0:
         return
     if array.flags.c_contiguous:
-        file.write(memoryview(array.reshape(-1).view(np.uint8)))
+        file.write(array.reshape(-1).view(np.uint8).data)
         return
-    blocks = np.nditer(
+    blocks: Any = np.nditer(
         array,
         flags=["external_loop", "buffered"],
         order="C",

@@ -1,0 +1,495 @@
+"""Saved tensors come back as they were, loading reads only headers, and damaged files give one kind of error."""
+
+import json
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tensorframe as tfr
+from tensorframe import dtypes
+from tensorframe.errors import DTypeError, FileFormatError, MissingFileError
+from tensorframe.frontend.dispatch import data_node
+
+SHAPES = ((), (1,), (5,), (0,), (2, 3), (0, 3), (2, 0, 3), (3, 1, 4))
+ALL = list(dtypes.BY_NAME.values())
+SUFFIXES = (".npz", ".npy", ".safetensors")
+HELD = {".npz": ALL, ".npy": ALL, ".safetensors": [one for one in ALL if one != tfr.complex128]}
+
+
+def tensor(array):
+    return tfr.Tensor(data_node(np.asarray(array)))
+
+
+def values(dtype, shape, seed=0):
+    """Random elements, the bits of NaN included."""
+    generator = np.random.default_rng(seed)
+    count = int(np.prod(shape, dtype=int))
+    if dtype == tfr.bool_:
+        return generator.integers(0, 2, count).astype(dtype).reshape(shape)
+    raw = generator.integers(0, 256, count * dtype.itemsize).astype(np.uint8)
+    return raw.view(dtype).reshape(shape)
+
+
+def same_bits(array, wanted):
+    return (
+        array.dtype == wanted.dtype
+        and array.shape == wanted.shape
+        and array.tobytes() == wanted.tobytes()
+    )
+
+
+def save_one(path, array):
+    tfr.save(path, tensor(array) if path.suffix == ".npy" else {"x": tensor(array)})
+
+
+def load_one(path):
+    loaded = tfr.load(path)
+    return loaded if path.suffix == ".npy" else loaded["x"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_every_dtype_and_shape_comes_back_bit_by_bit(suffix, tmp_path):
+    path = tmp_path / f"x{suffix}"
+    for dtype in HELD[suffix]:
+        for shape in SHAPES:
+            array = values(dtype, shape)
+            save_one(path, array)
+            back = load_one(path)
+            assert (back.dtype, back.shape) == (dtype, shape)
+            assert same_bits(back.numpy(), array), (dtype, shape)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    suffix=st.sampled_from([".npz", ".safetensors"]),
+    names=st.lists(st.text(min_size=1).filter(lambda name: "\0" not in name), unique=True),
+    data=st.data(),
+)
+def test_any_mapping_comes_back_in_order(suffix, names, data, tmp_path_factory):
+    # zip files know only forward slashes, as folders, and a few unprintable characters end a name
+    names = [name for name in names if name.isprintable() and "\\" not in name and "/" not in name]
+    arrays = {
+        name: values(
+            data.draw(st.sampled_from(HELD[suffix])), data.draw(st.sampled_from(SHAPES)), seed
+        )
+        for seed, name in enumerate(names)
+    }
+    path = tmp_path_factory.mktemp("any") / f"x{suffix}"
+    tfr.save(path, {name: tensor(array) for name, array in arrays.items()})
+    back = tfr.load(str(path))
+    assert list(back) == names
+    for name, array in arrays.items():
+        assert same_bits(back[name].numpy(), array), name
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_views_are_saved_as_what_they_show(suffix, tmp_path):
+    base = np.arange(24.0).reshape(4, 6)
+    path = tmp_path / f"x{suffix}"
+    for view in (base.T, base[::-2, 1::2], np.broadcast_to(base[0], (3, 6)), base[:, 2]):
+        save_one(path, view)
+        assert np.array_equal(load_one(path).numpy(), view)
+
+
+def test_what_is_saved_is_computed_with_what_it_shares(tmp_path):
+    x = tensor([1.0, 2.0])
+    shared = x * 3.0
+    tfr.save(tmp_path / "x.npz", {"up": shared + 1.0, "down": shared - 1.0})
+    back = np.load(tmp_path / "x.npz")
+    assert back["up"].tolist() == [4.0, 7.0]
+    assert back["down"].tolist() == [2.0, 5.0]
+
+
+def test_numpy_reads_what_we_write_and_we_what_numpy_writes(tmp_path):
+    arrays = {dtype.name: values(dtype, (3, 4)) for dtype in ALL if dtype != tfr.bfloat16}
+    tfr.save(tmp_path / "ours.npz", {name: tensor(array) for name, array in arrays.items()})
+    with np.load(tmp_path / "ours.npz") as theirs:
+        assert all(same_bits(theirs[name], array) for name, array in arrays.items())
+    for write in (np.savez, np.savez_compressed):
+        write(tmp_path / "theirs.npz", **arrays)
+        back = tfr.load(tmp_path / "theirs.npz")
+        assert all(same_bits(back[name].numpy(), array) for name, array in arrays.items())
+
+
+def test_bfloat16_goes_through_numpys_formats(tmp_path):
+    array = values(tfr.bfloat16, (5,))
+    np.savez(tmp_path / "theirs.npz", x=array)
+    assert same_bits(tfr.load(tmp_path / "theirs.npz")["x"].numpy(), array)
+    tfr.save(tmp_path / "ours.npy", tensor(array))
+    assert same_bits(np.load(tmp_path / "ours.npy").view(tfr.bfloat16), array)
+
+
+@pytest.mark.parametrize("compress", [False, True])
+def test_other_byte_order_and_column_order_are_read(compress, tmp_path):
+    array = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    write = np.savez_compressed if compress else np.savez
+    write(tmp_path / "x.npz", columns=array, big=array.astype(">f8"), both=array.T.astype(">i2"))
+    back = tfr.load(tmp_path / "x.npz")
+    assert back["big"].dtype == tfr.float64
+    assert np.array_equal(back["columns"].numpy(), array)
+    assert np.array_equal(back["big"].numpy(), array)
+    assert np.array_equal(back["both"].numpy(), array.T)
+
+
+def test_the_reference_reads_what_we_write_and_we_what_it_writes(tmp_path):
+    arrays = {dtype.name: values(dtype, (3, 5)) for dtype in HELD[".safetensors"]}
+    arrays |= {"scalar": np.array(2.5, np.float32), "empty": np.empty((0, 4), np.int16)}
+    ours, theirs = tmp_path / "ours.safetensors", tmp_path / "theirs.safetensors"
+    tfr.save(ours, {name: tensor(one) for name, one in arrays.items()}, metadata={"by": "us"})
+    read = safetensors.numpy.load_file(ours)
+    assert all(same_bits(read[name], array) for name, array in arrays.items())
+    with safetensors.safe_open(ours, "np") as file:
+        assert file.metadata() == {"by": "us"}
+    safetensors.numpy.save_file(arrays, theirs, metadata={"by": "them"})
+    back = tfr.load(theirs)
+    assert all(same_bits(back[name].numpy(), array) for name, array in arrays.items())
+    assert tfr.load_metadata(theirs) == {"by": "them"}
+
+
+def test_elements_that_are_not_aligned_are_read(tmp_path):
+    header = {
+        "byte": {"dtype": "I8", "shape": [1], "data_offsets": [0, 1]},
+        "wide": {"dtype": "F64", "shape": [2], "data_offsets": [1, 17]},
+    }
+    path = write_safetensors(tmp_path, header, b"\7" + np.array([1.5, -2.0]).tobytes())
+    back = tfr.load(path)
+    assert back["wide"].numpy().tolist() == [1.5, -2.0]
+    assert back["wide"].numpy().flags.aligned
+
+
+def test_loading_and_a_slice_read_no_more_than_they_need(tmp_path):
+    """A file of 1 TiB with a hole where its elements would be: reading them all would never end."""
+    count = 1 << 38
+    header = {"x": {"dtype": "F32", "shape": [count], "data_offsets": [0, 4 * count]}}
+    path = write_safetensors(tmp_path, header, b"")
+    start = path.stat().st_size
+    with path.open("r+b") as file:
+        file.truncate(start + 4 * count)
+        file.seek(start + 4 * (count - 2))
+        file.write(np.float32(7.0).tobytes())
+    x = tfr.load(path)["x"]
+    assert x.shape == (count,)
+    assert x.compute()[-3:].numpy().tolist() == [0.0, 7.0, 0.0]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_elements_are_mapped_not_read(suffix, tmp_path):
+    path = tmp_path / f"a file{suffix}"
+    save_one(path, np.arange(1000.0))
+    array = load_one(path).numpy()
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    assert type(array.base).__name__ == "mmap"
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_loaded_tensors_are_operands_like_others(suffix, tmp_path):
+    path = tmp_path / f"x{suffix}"
+    save_one(path, np.arange(6.0).reshape(2, 3))
+    x = load_one(path)
+    assert np.array_equal((x * 2 + x).numpy(), np.arange(6.0).reshape(2, 3) * 3)
+    assert not x.numpy().flags.writeable
+
+
+def test_a_device_may_be_named(tmp_path):
+    save_one(tmp_path / "x.npz", np.ones(3))
+    assert tfr.load(tmp_path / "x.npz", device="numpy")["x"].device == "numpy"
+    with pytest.raises(tfr.errors.DeviceError):
+        tfr.load(tmp_path / "x.npz", device="nowhere")
+
+
+def test_equal_tensors_give_equal_files(tmp_path):
+    for suffix in SUFFIXES:
+        save_one(tmp_path / f"first{suffix}", np.arange(3))
+        save_one(tmp_path / f"second{suffix}", np.arange(3))
+        first, second = (tmp_path / f"{name}{suffix}" for name in ("first", "second"))
+        assert first.read_bytes() == second.read_bytes()
+
+
+# --- saving
+
+
+def test_saving_over_the_file_the_tensors_come_from(tmp_path):
+    path = tmp_path / "x.npz"
+    save_one(path, np.arange(3.0))
+    tfr.save(path, {"x": tfr.load(path)["x"] + 1.0})
+    assert load_one(path).numpy().tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_failed_save_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "x.safetensors"
+    save_one(path, np.arange(3))
+    old = path.read_bytes()
+
+    def disk_full(*_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("tensorframe.frontend.files.safetensors.write_elements", disk_full)
+    with pytest.raises(OSError, match="no space"):
+        save_one(path, np.arange(9))
+    assert path.read_bytes() == old
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_saving_keeps_links_and_the_usual_permissions(tmp_path):
+    target, link = tmp_path / "target.npy", tmp_path / "link.npy"
+    plain = tmp_path / "plain"
+    plain.touch()
+    link.symlink_to(target)
+    tfr.save(link, tensor([1, 2]))
+    assert link.is_symlink()
+    assert target.stat().st_mode == plain.stat().st_mode
+
+
+@pytest.mark.parametrize(
+    ("name", "tensors", "message"),
+    [
+        ("x.npy", {"x": [1.0]}, "holds one tensor"),
+        ("x.npz", None, "by name"),
+        ("x.npz", {3: [1.0]}, "3 cannot be the name"),
+        ("x.safetensors", {"__metadata__": [1.0]}, "cannot be the name"),
+        ("x.safetensors", {"x": [1j]}, "cannot hold complex128, the dtype of 'x'"),
+    ],
+)
+def test_what_cannot_be_saved(name, tensors, message, tmp_path):
+    made = tensor([1.0]) if tensors is None else {key: tensor(one) for key, one in tensors.items()}
+    with pytest.raises(DTypeError, match=message) as caught:
+        tfr.save(tmp_path / name, made)
+    assert list(tmp_path.iterdir()) == []
+    assert __file__ in str(caught.value)
+
+
+def test_metadata_are_strings_in_safetensors_only(tmp_path):
+    with pytest.raises(FileFormatError, match="no metadata"):
+        tfr.save(tmp_path / "x.npz", {}, metadata={"a": "b"})
+    wrong: Any = {"a": 1}
+    with pytest.raises(DTypeError, match="strings by name"):
+        tfr.save(tmp_path / "x.safetensors", {}, metadata=wrong)
+    with pytest.raises(FileFormatError, match="not a safetensors file"):
+        tfr.load_metadata(tmp_path / "x.npz")
+
+
+# --- files that are not what they should be
+
+
+def write_safetensors(folder, header, data):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path = folder / "x.safetensors"
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+    return path
+
+
+def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
+
+
+@pytest.mark.parametrize(
+    ("header", "data", "message"),
+    [
+        ({"x": entry()}, bytes(7), "truncated: the tensors end at byte"),
+        ({"x": entry()}, bytes(9), "1 bytes after the last tensor"),
+        ({"x": entry(), "y": entry()}, bytes(8), "overlaps"),
+        ({"x": entry(offsets=(8, 16))}, bytes(16), "hole"),
+        ({"x": entry(dtype="F8_E5M2")}, bytes(8), "dtype 'F8_E5M2'"),
+        ({"x": entry(dtype=3)}, bytes(8), "dtype 3"),
+        ({"x": entry(shape=(3,))}, bytes(8), "needs 12 bytes but has 8"),
+        ({"x": entry(shape=(-2,))}, bytes(8), "impossible shape"),
+        ({"x": entry(shape=(True, 2))}, bytes(8), "impossible shape"),
+        ({"x": entry(shape=(0, 2**62, 8), offsets=(0, 0))}, b"", "impossible shape"),
+        ({"x": entry(shape=(1,) * 65)}, bytes(4), "impossible shape"),
+        ({"x": entry(offsets=(8, 0))}, bytes(8), "data_offsets"),
+        ({"x": {"dtype": "F32"}}, bytes(8), "must have dtype, shape and data_offsets"),
+        ({"x": 5}, b"", "must have dtype"),
+        ({"__metadata__": {"a": 1}}, b"", "strings to strings"),
+        (b'{"x":1,"x":2}', b"", "'x' appears twice"),
+        (b'{"x"', b"", "not valid JSON"),
+        (b'{"\xff"}', b"", "not valid JSON"),
+        (b"[" * 100, b"", "starts with"),
+        (b'{"x":' + b"[" * 100_000, b"", "not valid JSON"),
+    ],
+)
+def test_a_wrong_safetensors_header(header, data, message, tmp_path):
+    path = write_safetensors(tmp_path, header, data)
+    with pytest.raises(FileFormatError) as caught:
+        tfr.load(path)
+    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "0 bytes, and the header's length takes 8"),
+        (b"abc", "3 bytes"),
+        ((1 << 60).to_bytes(8, "little"), "the header's length is 1152921504606846976"),
+        ((500).to_bytes(8, "little") + b"{}", "truncated: the header has 500 bytes, the file 10"),
+    ],
+)
+def test_a_file_too_short_for_its_safetensors_header(content, message, tmp_path):
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError, match=message):
+        tfr.load(path)
+
+
+def npy_file(path, header, data=b""):
+    text = header.encode("latin1")
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + data)
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "truncated: float32 of shape"),
+        ("{'descr': '<f4', 'fortran_order': False, 'shape': [2]}", "the shape [2]"),
+        ("{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}", "fortran_order 0"),
+        ("{'descr': '<U4', 'fortran_order': False, 'shape': ()}", "dtype '<U4'"),
+        ("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}", "the dtype [('a'"),
+        ("{'descr': '|O', 'fortran_order': False, 'shape': ()}", "pickled Python objects"),
+        ("{'descr': '<f4'}", "cannot be read"),
+        ("{'descr'", "cannot be read"),
+        ("__import__('os').getcwd()", "cannot be read"),
+    ],
+)
+def test_a_wrong_npy_header(header, message, tmp_path):
+    path = tmp_path / "x.npy"
+    npy_file(path, header)
+    with pytest.raises(FileFormatError) as caught:
+        tfr.load(path)
+    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_an_npy_file_of_another_kind(tmp_path):
+    path = tmp_path / "x.npy"
+    for content, message in (
+        (b"PK\x03\x04", "starts with b'PK"),
+        (b"\x93NUMPY\x09\x00", "version"),
+        (b"\x93NUMPY\x01\x00\xff\xff", "a header of 65535 bytes"),
+        (b"\x93NUMPY\x01\x00\x99\x00{", "truncated in the header"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(FileFormatError, match=message):
+            tfr.load(path)
+
+
+def test_pickled_objects_are_refused_and_not_run(tmp_path):
+    class Bomb:
+        def __reduce__(self):
+            return (os.mkdir, (str(tmp_path / "exploded"),))
+
+    np.savez(tmp_path / "x.npz", bomb=np.array([Bomb()], dtype=object))
+    with pytest.raises(FileFormatError, match="pickled") as caught:
+        tfr.load(tmp_path / "x.npz")
+    assert "allow_pickle" in str(caught.value)
+    assert not (tmp_path / "exploded").exists()
+
+
+def test_an_npz_file_with_a_name_twice(tmp_path):
+    path = tmp_path / "x.npz"
+    tfr.save(path, {"x": tensor([1.0]), "y": tensor([2.0])})
+    path.write_bytes(path.read_bytes().replace(b"y.npy", b"x.npy"))
+    with pytest.raises(FileFormatError, match="'x' appears twice"):
+        tfr.load(path)
+
+
+@pytest.mark.parametrize("write", [np.savez, np.savez_compressed])
+def test_a_wrong_checksum_is_found_when_the_elements_are_needed(write, tmp_path):
+    path = tmp_path / "x.npz"
+    write(path, x=np.arange(1000.0))
+    content = bytearray(path.read_bytes())
+    content[600] ^= 1
+    path.write_bytes(content)
+    x = tfr.load(path)["x"]
+    with pytest.raises(FileFormatError) as caught:
+        x.numpy()
+    assert str(path) in str(caught.value)
+    assert f"{Path(__file__)}, line" in str(caught.value)
+
+
+def test_a_bool_that_is_neither(tmp_path):
+    path = write_safetensors(tmp_path, {"x": entry("BOOL", (2,), (0, 2))}, b"\1\2")
+    with pytest.raises(FileFormatError, match="neither 0 nor 1"):
+        tfr.load(path)["x"].numpy()
+
+
+def test_a_file_that_changed_or_went_away(tmp_path):
+    path = tmp_path / "x.npy"
+    save_one(path, np.arange(3))
+    first, second, third = (tfr.load(path) for _ in range(3))
+    os.utime(path, ns=(0, 0))
+    with pytest.raises(FileFormatError, match="changed since it was loaded: it was written to"):
+        first.numpy()
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size - 8)
+    with pytest.raises(FileFormatError, match="it had 152 bytes and has 144"):
+        second.numpy()
+    path.unlink()
+    with pytest.raises(MissingFileError, match=r"there is no file .*x\.npy"):
+        third.numpy()
+
+
+def test_a_missing_file_says_where_it_was_looked_for(tmp_path):
+    with pytest.raises(MissingFileError) as caught:
+        tfr.load(tmp_path / "no" / "such.npz")
+    assert "such.npz" in str(caught.value)
+    assert repr(str(tmp_path)) in caught.value.suggestions[0]
+    assert __file__ in str(caught.value)
+    assert isinstance(caught.value, FileNotFoundError)
+
+
+def test_an_unknown_suffix(tmp_path):
+    for name in ("x.txt", "x", ".npz"):
+        with pytest.raises(FileFormatError, match="the suffix says the format") as caught:
+            tfr.load(tmp_path / name)
+        assert ".safetensors" in caught.value.suggestions[0]
+
+
+def damaged(content, source):
+    """One to three bytes changed, or an end or a middle cut out, or repeated."""
+    content = bytearray(content)
+    for _ in range(source.randint(1, 3)):
+        at, width = source.randrange(len(content) + 1), source.randint(1, 16)
+        kind = source.randrange(8)
+        if kind == 0:
+            del content[at:]
+        elif kind == 1:
+            del content[at : at + width]
+        elif kind == 2:
+            content[at:at] = content[at : at + width]
+        elif content:
+            content[at % len(content)] = source.choice([0, 255, source.randrange(256)])
+    return bytes(content)
+
+
+@pytest.mark.parametrize("kind", [*SUFFIXES, "compressed"])
+def test_damaged_files_give_our_error_or_a_tensor(kind, tmp_path):
+    path = tmp_path / f"x{'.npz' if kind == 'compressed' else kind}"
+    array = np.arange(6, dtype=np.int16).reshape(2, 3)
+    if kind == "compressed":
+        np.savez_compressed(path, x=array, y=np.ones(3) > 0)
+    elif kind == ".npy":
+        tfr.save(path, tensor(array))
+    else:
+        tfr.save(path, {"x": tensor(array), "y": tensor(np.ones(3) > 0)})
+    content, source = path.read_bytes(), random.Random(17)
+    refused = accepted = 0
+    for _ in range(1500):
+        path.write_bytes(damaged(content, source))
+        try:
+            loaded = tfr.load(path)
+            for one in loaded.values() if isinstance(loaded, dict) else [loaded]:
+                one.numpy()
+        except FileFormatError as error:
+            refused += str(path) in error.message
+        else:
+            accepted += 1
+    assert refused > 500
+    assert refused + accepted == 1500
