@@ -44,6 +44,9 @@ BY_NAME: Final[dict[str, DType]] = {
     dtype.name: dtype for dtype in sorted(ANY, key=lambda dtype: (dtype.kind, dtype.itemsize))
 }
 
+# one object per dtype, so that `is` compares them; byte order is part of equality, names are not looked up
+_EXACT: Final[dict[DType, DType]] = {dtype: dtype for dtype in ANY}
+
 # What each set is called in error messages.
 CATEGORY_NAMES: Final = {
     BOOL: "bool",
@@ -72,6 +75,8 @@ def as_dtype(dtype: Any) -> DType:
     >>> tfr.dtypes.as_dtype("float32") is tfr.float32
     True
     """
+    if isinstance(dtype, np.dtype) and dtype in _EXACT:
+        return _EXACT[dtype]
     # ml_dtypes registers bfloat16 with NumPy, but not under the name users type
     if isinstance(dtype, str) and dtype in BY_NAME:
         return BY_NAME[dtype]

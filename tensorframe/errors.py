@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tensorframe.site import describe, recording_site
 
 __all__ = [
+    "ArgumentError",
     "AxisError",
     "CancelledError",
     "DTypeError",
@@ -52,6 +53,10 @@ class TensorFrameError(Exception):
         # keyword-only arguments: the default would rebuild the exception from its message alone
         state = {"suggestions": self.suggestions, "location": self.location}
         return (type(self), (self.message,), state)
+
+
+class ArgumentError(TensorFrameError, ValueError):
+    """An argument has a value that the function does not take: an unknown mode, `copy=False` where it must copy."""
 
 
 class ShapeError(TensorFrameError, ValueError):
