@@ -23,8 +23,10 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(slots=True)
 class Selection:
-    """What a key selects: `starts, sizes, steps` for each axis of the tensor, then `shape` (integers dropped, None
-    added), then elements of the axes `axes` of that by `indices`, whose own axes come after `at` of the other ones.
+    """What a key selects, in three stages.
+
+    A slice, `starts, sizes, steps`, of each axis of the tensor; then a reshape to `shape`: axes of integers dropped,
+    axes for None added; then the elements of its axes `axes` at `indices`, whose own axes follow `at` kept ones.
     """
 
     starts: list[int] = field(default_factory=list)
@@ -167,9 +169,7 @@ def _add_slice(selection: Selection, item: slice, size: int) -> None:
     selection.slice(*((start, count, step) if count > 1 else (start if count else 0, count, 1)))
 
 
-def _add_mask(
-    selection: Selection, mask: Array, shape: Shape, axis: int, device: Device
-) -> None:
+def _add_mask(selection: Selection, mask: Array, shape: Shape, axis: int, device: Device) -> None:
     """Turn a mask into the positions where it holds; a 0-d mask selects from a new axis of size 1."""
     _check_mask(mask.shape, shape, axis)
     if mask.ndim == 0:
@@ -206,7 +206,9 @@ def check_bounds(index: int, axis: int, size: int) -> int:
 def out_of_bounds(index: int, axis: int, size: int) -> IndexingError:
     """Return the error for an index that no element has."""
     message = f"index {index} is out of bounds for axis {axis} with size {size}"
-    return IndexingError(message, suggestions=(f"an index from {-size} to {size - 1}",) if size else ())
+    return IndexingError(
+        message, suggestions=(f"an index from {-size} to {size - 1}",) if size else ()
+    )
 
 
 def index_node(item: Any, axis: int, size: int, device: Device) -> Node:

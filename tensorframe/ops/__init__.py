@@ -3,14 +3,28 @@
 Importing this package defines every row. A new elementwise op is one row in `elementwise.py`.
 """
 
-from tensorframe.ops import contraction, creation, elementwise, indexing, library, movement, reduction
+from tensorframe.ops import (
+    contraction,
+    creation,
+    elementwise,
+    fourier,
+    indexing,
+    library,
+    linalg,
+    movement,
+    reduction,
+    sorting,
+)
 
 __all__ = [
     "contraction",
     "creation",
     "elementwise",
+    "fourier",
     "indexing",
     "library",
+    "linalg",
     "movement",
     "reduction",
+    "sorting",
 ]

@@ -7,9 +7,22 @@ from tensorframe.backends.numpy import (
     contraction,
     creation,
     elementwise,
+    fourier,
     indexing,
+    linalg,
     movement,
     reduction,
+    sorting,
 )
 
-__all__ = ["contraction", "creation", "elementwise", "indexing", "movement", "reduction"]
+__all__ = [
+    "contraction",
+    "creation",
+    "elementwise",
+    "fourier",
+    "indexing",
+    "linalg",
+    "movement",
+    "reduction",
+    "sorting",
+]

@@ -15,7 +15,7 @@ Array = Any
 Axes = tuple[int, ...]
 
 
-def _key(ndim: int, indices: tuple[Array, ...], axes: Axes) -> tuple[Any, ...]:
+def _key(ndim: int, indices: list[Array], axes: Axes) -> tuple[Any, ...]:
     key: list[Any] = [slice(None)] * ndim
     for axis, index in zip(axes, indices, strict=True):
         key[axis] = index
@@ -33,7 +33,15 @@ def _block(ndim: int, start: int) -> range:
 
 
 def _out_of_bounds(error: IndexError) -> IndexingError:
-    return IndexingError(str(error), suggestions=("tfr.clip(indices, 0, size - 1) if they may overshoot",))
+    return IndexingError(
+        str(error), suggestions=("tfr.clip(indices, 0, size - 1) if they may overshoot",)
+    )
+
+
+def _select(x: Array, indices: list[Array], axes: Axes) -> Array:
+    if len(axes) == 1:  # faster than a key
+        return np.take(x, indices[0], axis=axes[0])
+    return x[_key(x.ndim, indices, axes)]
 
 
 @spells("gather")
@@ -41,10 +49,7 @@ def gather(x: Array, *arguments: Any) -> Array:
     """Select elements; bounds are checked here, where the indices are known."""
     *indices, axes, at = arguments
     try:
-        if len(axes) == 1:
-            found = np.take(x, indices[0], axis=axes[0])
-        else:
-            found = x[_key(x.ndim, tuple(indices), axes)]
+        found = _select(x, indices, axes)
     except IndexError as error:
         raise _out_of_bounds(error) from error
     place = _own_place(axes)
@@ -73,7 +78,7 @@ def scatter(x: Array, value: Array, *arguments: Any, out: Array | None = None) -
         ndim = np.broadcast(*indices).ndim
         value = np.moveaxis(value, _block(ndim, at), _block(ndim, place))
     try:
-        result[_key(result.ndim, tuple(indices), axes)] = value
+        result[_key(result.ndim, indices, axes)] = value
     except IndexError as error:
         raise _out_of_bounds(error) from error
     return result

@@ -1,0 +1,97 @@
+"""Sorting, searching and histograms by NumPy; bfloat16 is compared as float32, which holds it exactly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends.numpy.functions import spells
+from tensorframe.dtypes import bfloat16
+from tensorframe.errors import IndexingError, OutOfRangeError
+
+Array = Any
+
+
+def _comparable(x: Array) -> Array:
+    # NumPy sorts a dtype that is not its own without moving NaN to the end
+    return np.asarray(x).astype(np.float32) if x.dtype == bfloat16 else np.asarray(x)
+
+
+def _mirrored(x: Array) -> Array:
+    """Return keys in the opposite order: equal elements stay equal, NaN stays NaN, no integer overflows."""
+    return -x if x.dtype.kind == "f" else ~x
+
+
+@spells("sort")
+def sort(x: Array, axis: int, descending: bool) -> Array:
+    """Sort values."""
+    keys = _comparable(x)
+    if descending:
+        return _mirrored(np.sort(_mirrored(keys), axis=axis)).astype(x.dtype, copy=False)
+    return np.sort(keys, axis=axis).astype(x.dtype, copy=False)
+
+
+@spells("argsort")
+def argsort(x: Array, axis: int, descending: bool, stable: bool) -> Array:
+    """Sort positions."""
+    keys = _comparable(x)
+    return np.argsort(_mirrored(keys) if descending else keys, axis=axis, stable=stable)
+
+
+@spells("partition")
+def partition(x: Array, kth: tuple[int, ...], axis: int) -> Array:
+    """Order values only as far as `kth` asks."""
+    return np.partition(_comparable(x), kth, axis=axis).astype(x.dtype, copy=False)
+
+
+@spells("argpartition")
+def argpartition(x: Array, kth: tuple[int, ...], axis: int) -> Array:
+    """Order positions only as far as `kth` asks."""
+    return np.argpartition(_comparable(x), kth, axis=axis)
+
+
+@spells("topk")
+def topk(x: Array, count: int, axis: int, largest: bool) -> tuple[Array, Array]:
+    """Partition, then sort the part that is asked for."""
+    keys = np.moveaxis(_comparable(x), axis, -1)
+    if largest:
+        keys = _mirrored(keys)
+    if 0 < count < keys.shape[-1]:
+        chosen = np.sort(np.argpartition(keys, count - 1, axis=-1)[..., :count], axis=-1)
+        order = np.argsort(np.take_along_axis(keys, chosen, -1), axis=-1, stable=True)
+        positions = np.take_along_axis(chosen, order, -1)
+    else:
+        positions = np.argsort(keys, axis=-1, stable=True)[..., :count]
+    positions = np.moveaxis(positions, -1, axis)
+    return np.take_along_axis(x, positions, axis), positions
+
+
+@spells("searchsorted")
+def searchsorted(x: Array, values: Array, *arguments: Any) -> Array:
+    """Search."""
+    *sorter, side = arguments
+    try:
+        return np.searchsorted(_comparable(x), _comparable(values), side, *sorter)
+    except ValueError as error:  # a sorter whose elements are no positions
+        raise IndexingError(f"searchsorted: {error}") from error
+
+
+@spells("histogram")
+def histogram(x: Array, edges: Array, *arguments: Any) -> Array:
+    """Count; uniform bins are computed from the values, others are searched."""
+    *weights, uniform, dtype = arguments
+    edges = _comparable(edges)
+    if not np.isfinite(edges).all() or (edges[1:] < edges[:-1]).any():
+        raise OutOfRangeError(
+            f"histogram: edges must be finite and must not fall, got {edges[0]} to {edges[-1]}",
+            suggestions=("range=(low, high) where values are NaN or infinite",),
+        )
+    return _counts(_comparable(x), edges, weights[0] if weights else None, uniform).astype(dtype)
+
+
+def _counts(x: Array, edges: Array, weights: Array | None, uniform: bool) -> Array:
+    if uniform and edges[0] < edges[-1]:
+        ends = (edges[0], edges[-1])
+        return np.histogram(x, len(edges) - 1, ends, weights=weights)[0]
+    return np.histogram(x, edges, weights=weights)[0]

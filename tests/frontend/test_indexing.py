@@ -1,0 +1,247 @@
+"""Indexing: every kind of key, read and written, against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import tensorframe as tfr
+from tensorframe.errors import DTypeError, IndexingError, ShapeError
+
+SHAPES = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
+
+
+def tensor(array):
+    return tfr.asarray(np.array(array), copy=True)
+
+
+def numbered(shape):
+    return np.arange(np.prod(shape, dtype=int), dtype=np.int64).reshape(shape)
+
+
+@st.composite
+def shapes_and_keys(draw):
+    """A shape and a key that fits it: integers, slices, None, ..., integer arrays, masks, in any mixture."""
+    shape = draw(SHAPES)
+    common = draw(hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3))
+    key = []
+    axis = 0
+    stop_at = draw(st.integers(0, len(shape)))
+    while axis < stop_at:
+        size = shape[axis]
+        kinds = ["slice", "none"]
+        if size:
+            kinds += ["integer", "array", "list", "mask"]
+        if axis + 1 < stop_at:
+            kinds.append("mask of two axes")
+        kind = draw(st.sampled_from(kinds))
+        item, used = draw(items(kind, shape, axis, common))
+        key.append(item)
+        axis += used
+    if draw(st.booleans()):
+        key.append(Ellipsis)
+        trailing = draw(st.integers(0, len(shape) - axis))
+        key += [draw(st.slices(shape[len(shape) - trailing + at])) for at in range(trailing)]
+    if len(key) == 1 and draw(st.booleans()):
+        return shape, key[0]
+    return shape, tuple(key)
+
+
+@st.composite
+def items(draw, kind, shape, axis, common):
+    size = shape[axis]
+    positions = st.integers(-size, size - 1)
+    if kind == "slice":
+        return draw(st.slices(size)), 1
+    if kind == "none":
+        return None, 0
+    if kind == "integer":
+        return draw(positions), 1
+    if kind == "array":
+        index = st.sampled_from([np.int64, np.int8, np.int32])
+        return draw(hnp.arrays(draw(index), common, elements=positions)), 1
+    if kind == "list":
+        return draw(st.lists(positions, min_size=1, max_size=1)), 1
+    axes = 1 if kind == "mask" else 2
+    # one True at most is a mask that broadcasts with every other index
+    mask = np.zeros(shape[axis : axis + axes], bool)
+    if mask.size:
+        mask.flat[draw(st.integers(0, mask.size - 1))] = True
+    return mask, axes
+
+
+def lifted(key):
+    """The same key with tensors in the place of arrays."""
+    if isinstance(key, tuple):
+        return tuple(lifted(item) for item in key)
+    return tensor(key) if isinstance(key, np.ndarray) else key
+
+
+def selected(array, key):
+    """What NumPy selects, or None where it finds the key at fault (indices that do not broadcast)."""
+    try:
+        return array[key]
+    except IndexError:
+        return None
+
+
+@settings(deadline=None, max_examples=300)
+@given(shapes_and_keys())
+def test_reading_agrees_with_numpy(case):
+    shape, key = case
+    array = numbered(shape)
+    expected = selected(array, key)
+    for asked in (key, lifted(key)):
+        if expected is None:
+            with pytest.raises(IndexingError):
+                tensor(array)[asked].compute()
+        else:
+            found = tensor(array)[asked]
+            assert found.shape == expected.shape
+            np.testing.assert_array_equal(found.numpy(), expected)
+
+
+@settings(deadline=None, max_examples=300)
+@given(shapes_and_keys(), st.data())
+def test_writing_agrees_with_numpy_and_changes_nobody_else(case, data):
+    shape, key = case
+    array = numbered(shape)
+    part = selected(array, key)
+    if part is None:
+        return
+    wanted = hnp.broadcastable_shapes(part.shape, max_dims=part.ndim, max_side=max(part.shape or (1,)))
+    fitting = wanted.filter(lambda one: np.broadcast_shapes(one, part.shape) == part.shape)
+    # one value for all where positions repeat: which of several stays is nobody's promise
+    value = np.full(data.draw(fitting), -7)
+    expected = array.copy()
+    expected[key] = value
+    for asked, given_value in ((key, value), (lifted(key), tensor(value)), (key, -7)):
+        source = array.copy()
+        x = tfr.asarray(source)
+        other, same, view = x, tfr.asarray(x), x[...]
+        y = tfr.asarray(x, copy=True)
+        y[asked] = given_value
+        np.testing.assert_array_equal(y.numpy(), expected)
+        for untouched in (other, same, view):
+            np.testing.assert_array_equal(untouched.numpy(), array)
+        np.testing.assert_array_equal(source, array)
+
+
+@settings(deadline=None, max_examples=100)
+@given(SHAPES.flatmap(lambda shape: hnp.arrays(bool, shape)), st.data())
+def test_masks_of_any_leading_axes_select(mask, data):
+    rest = data.draw(hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3))
+    array = numbered(mask.shape + rest)
+    values = -numbered((int(mask.sum()), *rest)) - 1
+    x = tensor(array)
+    np.testing.assert_array_equal(x[tensor(mask)].numpy(), array[mask])
+    for value in (values, -5, values[:1].sum(axis=0) if rest else -6):
+        expected = array.copy()
+        expected[mask] = value
+        y = tensor(array)
+        y[tensor(mask)] = value
+        np.testing.assert_array_equal(y.numpy(), expected)
+
+
+def test_zero_dimensional_masks_add_an_axis():
+    x = tensor([1, 2, 3])
+    assert x[True].shape == (1, 3)
+    assert x[tensor(False)].shape == (0, 3)
+    assert x[True, 1].tolist() == [2]
+
+
+@pytest.mark.parametrize("key", [0, (0, 1), slice(1, None, -1), (None, ...), [0, 1], ([0], [1])])
+def test_reading_and_writing_compute_nothing(key):
+    x = tensor(numbered((2, 3))) + 1
+    part = x[key]
+    handle = x[...]
+    x[key] = 0
+    assert part.node.storage is None
+    assert handle.node.storage is None
+    assert x.node.storage is None
+
+
+def test_a_scalar_set_by_a_mask_computes_nothing():
+    x = tensor([1.0, -2.0, 3.0]) * 2
+    x[x < 0] = 0.0
+    assert x.node.storage is None
+    assert x.tolist() == [2.0, 0.0, 6.0]
+
+
+def test_indices_that_are_not_computed_yet_gather_lazily():
+    x = tensor([10, 20, 30])
+    found = x[tensor([0, 1]) + 1]
+    assert found.node.storage is None
+    assert found.tolist() == [20, 30]
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        (7, "index 7 is out of bounds for axis 0 with size 5"),
+        ((0, -4), "index -4 is out of bounds for axis 1 with size 3"),
+        ((slice(None), [0, 3]), "index 3 is out of bounds for axis 1 with size 3"),
+        ((0, 0, 0), "too many indices"),
+        ((..., ...), "one ellipsis"),
+        (1.5, "not an index"),
+        ("a", "not an index"),
+        ([0.5], "integer or bool"),
+        (slice("a"), "slices are made of integers"),
+        (np.ones((4, 3), bool), "axis 0 has size 5, the mask 4"),
+        (([0, 1], [0, 1, 2]), "do not broadcast"),
+    ],
+)
+def test_errors_name_axis_and_size_when_they_are_recorded(key, message):
+    x = tensor(numbered((5, 3)))
+    for act in (lambda: x[key], lambda: x.__setitem__(key, 0)):
+        with pytest.raises(IndexingError, match=message):
+            act()
+
+
+def test_lazy_indices_are_checked_when_they_run():
+    x = tensor([1, 2, 3])
+    found = x[tensor([0, 1]) + 5]
+    with pytest.raises(IndexError, match="out of bounds"):
+        found.compute()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [("int32", 1.5), ("float32", 1j), ("bool", 2), ("int64", np.ones(2)), ("bool", np.ones(2, int))],
+)
+def test_values_that_would_lose_a_part_are_refused(dtype, value):
+    x = tfr.zeros(2, dtype=dtype)
+    with pytest.raises(DTypeError, match=r"not assigned"):
+        x[...] = value
+    assert x.tolist() == [0, 0]
+
+
+def test_values_take_the_dtype_of_the_tensor():
+    x = tfr.zeros(3, dtype="float32")
+    x[0] = 1
+    x[1:] = np.asarray([2.5, 3.5], dtype="float64")
+    assert x.dtype == tfr.float32
+    assert x.tolist() == [1.0, 2.5, 3.5]
+
+
+def test_integers_outside_the_range_are_refused():
+    x = tfr.zeros(3, dtype="int8")
+    with pytest.raises(OverflowError, match="300"):
+        x[0] = 300
+
+
+def test_values_that_do_not_broadcast_name_both_shapes():
+    x = tfr.zeros((2, 3))
+    with pytest.raises(ShapeError, match=r"\(2,\).*\(3,\)"):
+        x[0] = tfr.ones(2)
+    with pytest.raises(ShapeError, match=r"\(4, 3\)"):
+        x[0] = tfr.ones((4, 3))
+
+
+def test_leading_axes_of_size_one_are_dropped_from_values():
+    x = tfr.zeros((2, 3))
+    x[0] = tfr.ones((1, 1, 3))
+    assert x.tolist() == [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
