@@ -23,7 +23,17 @@ from tensorframe.dtypes import (
     uint32,
     uint64,
 )
-from tensorframe.frontend import dlpack, host, indexing, printing, scalars, ufuncs
+from tensorframe.frontend import (
+    dlpack,
+    fft,
+    host,
+    indexing,
+    linalg,
+    operators,
+    printing,
+    scalars,
+    ufuncs,
+)
 from tensorframe.frontend.closeness import *
 from tensorframe.frontend.computing import *
 from tensorframe.frontend.constants import *
@@ -54,7 +64,7 @@ bool = bool_
 __array_api_version__ = "2025.12"
 
 # these modules are imported for what they attach to Tensor
-_ATTACHING = {"dlpack", "host", "indexing", "printing", "scalars", "ufuncs"}
+_ATTACHING = {"dlpack", "host", "indexing", "operators", "printing", "scalars", "ufuncs"}
 
 __all__ = ["__array_api_version__", "__array_namespace_info__"]
 __all__ += [name for name in dir() if name[0] != "_" and name not in {"annotations", *_ATTACHING}]

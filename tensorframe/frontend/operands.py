@@ -8,7 +8,8 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import ShapeError
-from tensorframe.frontend.dispatch import as_node, call
+from tensorframe.frontend.convert import asarray
+from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.record import cast
 from tensorframe.graph.shape import Shape
@@ -16,8 +17,8 @@ from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE
 
 
 def as_tensor(value: Any) -> Tensor:
-    """Return `value` as a Tensor: itself, or an array's values."""
-    return value if isinstance(value, Tensor) else Tensor(as_node(value))
+    """Return `value` as a Tensor: itself, or what `asarray` makes of it."""
+    return value if isinstance(value, Tensor) else asarray(value)
 
 
 def promoted(*values: Any) -> list[Tensor]:

@@ -7,26 +7,31 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.functions import Function, spells
-from tensorframe.dtypes import HALF
+from tensorframe.dtypes import HALF, DType
 from tensorframe.ops.contraction import split
 
 Array = Any
 
 
 def widened(function: Function) -> Function:
-    """Return `function` with half-precision arrays computed in float32 and the result rounded once."""
+    """Return `function` with half-precision arrays computed in float32 and each result rounded once."""
 
-    def run(*arguments: Any) -> Array:
-        first = arguments[0]
-        if first.dtype not in HALF:
+    def run(*arguments: Any) -> Any:
+        dtype = arguments[0].dtype
+        if dtype not in HALF:
             return function(*arguments)
         wide = [one.astype(np.float32) if hasattr(one, "astype") else one for one in arguments]
         result = function(*wide)
         if isinstance(result, tuple):
-            return tuple(one.astype(first.dtype) for one in result)
-        return result.astype(first.dtype)
+            return tuple(_narrowed(one, dtype) for one in result)
+        return _narrowed(result, dtype)
 
     return run
+
+
+def _narrowed(result: Array, dtype: DType) -> Array:
+    """Return float32 as half precision; complex results and counts stay."""
+    return result.astype(dtype) if result.dtype == np.float32 else result
 
 
 spells("matmul")(widened(np.matmul))

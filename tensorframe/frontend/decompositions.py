@@ -1,0 +1,268 @@
+"""Decompositions and solvers: each one library call on stacks of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import ml_dtypes
+
+from tensorframe.dtypes import DType, complex_of, int64, real_of
+from tensorframe.errors import ArgumentError
+from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.operands import floating
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.op import Op
+from tensorframe.graph.shape import Shape
+from tensorframe.ops import linalg as rows
+from tensorframe.ops.movement import PART
+
+__all__ = [
+    "cholesky",
+    "det",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+]
+
+
+class EigResult(NamedTuple):
+    """What `eig` gives: the columns of `eigenvectors` belong to `eigenvalues`."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+class EighResult(NamedTuple):
+    """What `eigh` gives: the columns of `eigenvectors` belong to `eigenvalues`."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+class LstsqResult(NamedTuple):
+    """What `lstsq` gives."""
+
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+
+
+class QRResult(NamedTuple):
+    """What `qr` gives: x is Q @ R."""
+
+    Q: Tensor
+    R: Tensor
+
+
+class SlogdetResult(NamedTuple):
+    """What `slogdet` gives: the determinant is sign * exp(logabsdet)."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+class SVDResult(NamedTuple):
+    """What `svd` gives: x is U @ diag(S) @ Vh."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+def _parts(
+    op: Op, inputs: Sequence[Tensor], attrs: tuple[Any, ...], *results: tuple[Shape, DType]
+) -> list[Tensor]:
+    """Return the tensors of a call with several results, of these shapes and dtypes."""
+    whole = call(op, *inputs, attrs=attrs)
+    return [call(PART, whole, attrs=(at, *result)) for at, result in enumerate(results)]
+
+
+def cholesky(x: Any, /, *, upper: bool = False) -> Tensor:
+    """Triangular factor L with x = L @ L^H, or U with x = U^H @ U if `upper`, of positive definite matrices.
+
+    Only that triangle of `x` is read. LinAlgError when it runs, if a matrix is not positive definite.
+
+    >>> tfr.linalg.cholesky(np.asarray([[4.0, 2.0], [2.0, 5.0]])).numpy()
+    array([[2., 0.],
+           [1., 2.]])
+    """
+    (x,) = floating(x)
+    return call(rows.CHOLESKY, x, attrs=(bool(upper),))
+
+
+def det(x: Any, /) -> Tensor:
+    """Determinants; `slogdet` does not overflow.
+
+    >>> round(tfr.linalg.det(np.asarray([[1.0, 2.0], [3.0, 4.0]])).item(), 6)
+    -2.0
+    """
+    (x,) = floating(x)
+    return call(rows.DET, x)
+
+
+def slogdet(x: Any, /) -> SlogdetResult:
+    """Signs of determinants and natural logarithms of their magnitudes: 0 and -inf for a singular matrix.
+
+    >>> tfr.linalg.slogdet(np.asarray([[0.0, 1.0], [1.0, 0.0]])).sign.item()
+    -1.0
+    """
+    (x,) = floating(x)
+    shape = x.shape[:-2]
+    return SlogdetResult(
+        *_parts(rows.SLOGDET, (x,), (), (shape, x.dtype), (shape, real_of(x.dtype)))
+    )
+
+
+def inv(x: Any, /) -> Tensor:
+    """Inverse matrices; `solve(a, b)` is faster and more accurate than `inv(a) @ b`.
+
+    LinAlgError when it runs, if a matrix is singular.
+
+    >>> tfr.linalg.inv(np.asarray([[2.0, 0.0], [0.0, 4.0]])).numpy()
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
+    (x,) = floating(x)
+    return call(rows.INV, x)
+
+
+def solve(x1: Any, x2: Any, /) -> Tensor:
+    """Solutions X of x1 @ X = x2 for square matrices.
+
+    `x2` is one vector (n,) for the whole stack, or has the right-hand sides as columns (..., n, k), where the axes
+    before the last two broadcast with those of `x1`. LinAlgError when it runs, if a matrix is singular.
+
+    >>> tfr.linalg.solve(np.asarray([[2.0, 0.0], [0.0, 4.0]]), np.asarray([2.0, 2.0])).numpy()
+    array([1. , 0.5])
+    """
+    matrix, right = floating(x1, x2)
+    return call(rows.SOLVE, matrix, right)
+
+
+def lstsq(a: Any, b: Any, /, *, rtol: float | None = None) -> LstsqResult:
+    """Least squares: the x that makes the norm of b - a @ x smallest, and of those the smallest x.
+
+    `a` is one matrix (m, n), `b` a vector (m,) or columns (m, k). Singular values up to `rtol` times the largest count
+    as zero; the default is max(m, n) times the spacing of floating-point numbers at 1. `residuals` are the squared
+    norms for each column, none if m <= n.
+
+    >>> tfr.linalg.lstsq(np.asarray([[1.0], [1.0]]), np.asarray([1.0, 3.0])).solution.numpy()
+    array([2.])
+    """
+    matrix, right = floating(a, b)
+    cutoff = default_rtol(matrix) if rtol is None else float(rtol)
+    solution = rows.LSTSQ.shape((matrix.shape, right.shape), cutoff) if rows.LSTSQ.shape else ()
+    count, size = matrix.shape
+    real = real_of(matrix.dtype)
+    residuals = (right.shape[1:] or (1,)) if count > size else (0,)
+    results = (solution, matrix.dtype), (residuals, real), ((), int64), ((min(count, size),), real)
+    return LstsqResult(*_parts(rows.LSTSQ, (matrix, right), (cutoff,), *results))
+
+
+def eig(x: Any, /) -> EigResult:
+    """Eigenvalues and right eigenvectors of general matrices, always complex; in no particular order.
+
+    >>> tfr.linalg.eig(np.asarray([[0.0, -1.0], [1.0, 0.0]])).eigenvalues.numpy()
+    array([0.+1.j, 0.-1.j])
+    """
+    (x,) = floating(x)
+    dtype = complex_of(x.dtype)
+    return EigResult(*_parts(rows.EIG, (x,), (), (x.shape[:-1], dtype), (x.shape, dtype)))
+
+
+def eigvals(x: Any, /) -> Tensor:
+    """Eigenvalues of general matrices, always complex; in no particular order.
+
+    >>> tfr.linalg.eigvals(np.asarray([[2.0, 0.0], [0.0, 3.0]])).numpy()
+    array([2.+0.j, 3.+0.j])
+    """
+    (x,) = floating(x)
+    return call(rows.EIGVALS, x)
+
+
+def eigh(x: Any, /) -> EighResult:
+    """Eigenvalues, in ascending order, and orthonormal eigenvectors of symmetric or Hermitian matrices.
+
+    Only the lower triangle is read.
+
+    >>> tfr.linalg.eigh(np.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues.numpy()
+    array([1., 2.])
+    """
+    (x,) = floating(x)
+    values = (x.shape[:-1], real_of(x.dtype))
+    return EighResult(*_parts(rows.EIGH, (x,), (), values, (x.shape, x.dtype)))
+
+
+def eigvalsh(x: Any, /) -> Tensor:
+    """Eigenvalues of symmetric or Hermitian matrices, in ascending order; only the lower triangle is read.
+
+    >>> tfr.linalg.eigvalsh(np.asarray([[0.0, 1.0], [1.0, 0.0]])).numpy()
+    array([-1.,  1.])
+    """
+    (x,) = floating(x)
+    return call(rows.EIGVALSH, x)
+
+
+def qr(x: Any, /, *, mode: str = "reduced") -> QRResult:
+    """Orthonormal columns Q and upper triangles R with x = Q @ R.
+
+    For (m, n) and k = min(m, n), `"reduced"` gives shapes (m, k) and (k, n), `"complete"` (m, m) and (m, n).
+
+    >>> tfr.linalg.qr(np.zeros((4, 2)), mode="complete").Q.shape
+    (4, 4)
+    """
+    if mode not in ("reduced", "complete"):
+        message = f"qr: there is no mode {mode!r}"
+        raise ArgumentError(message, suggestions=('mode="reduced"', 'mode="complete"'))
+    (x,) = floating(x)
+    rows.need_matrix("qr", x.shape)
+    *stack, m, n = x.shape
+    k = m if mode == "complete" else min(m, n)
+    results = ((*stack, m, k), x.dtype), ((*stack, k, n), x.dtype)
+    return QRResult(*_parts(rows.QR, (x,), (mode,), *results))
+
+
+def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
+    """Singular vectors and singular values, largest first: x = (U * S) @ Vh for `full_matrices=False`.
+
+    For (m, n) and k = min(m, n), S has k elements; U and Vh are (m, m) and (n, n), or (m, k) and (k, n).
+
+    >>> tfr.linalg.svd(np.asarray([[3.0, 0.0], [0.0, 4.0]])).S.numpy()
+    array([4., 3.])
+    """
+    (x,) = floating(x)
+    rows.need_matrix("svd", x.shape)
+    *stack, m, n = x.shape
+    k = min(m, n)
+    left, right = (m, n) if full_matrices else (k, k)
+    results = (
+        ((*stack, m, left), x.dtype),
+        ((*stack, k), real_of(x.dtype)),
+        ((*stack, right, n), x.dtype),
+    )
+    return SVDResult(*_parts(rows.SVD, (x,), (bool(full_matrices),), *results))
+
+
+def svdvals(x: Any, /) -> Tensor:
+    """Singular values, largest first.
+
+    >>> tfr.linalg.svdvals(np.asarray([[0.0, 2.0]])).numpy()
+    array([2.])
+    """
+    (x,) = floating(x)
+    return call(rows.SVDVALS, x)
+
+
+def default_rtol(x: Tensor) -> float:
+    """Return the spacing of floating-point numbers at 1, times the larger size of the matrices."""
+    return max(x.shape[-2:]) * float(ml_dtypes.finfo(real_of(x.dtype)).eps)

@@ -1,0 +1,69 @@
+"""The namespace `tfr.linalg`: the standard's linear algebra extension, and what NumPy has beside it."""
+
+from __future__ import annotations
+
+from tensorframe.frontend.contractions import (
+    cross,
+    matmul,
+    matrix_transpose,
+    outer,
+    tensordot,
+    vecdot,
+)
+from tensorframe.frontend.decompositions import (
+    cholesky,
+    det,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    inv,
+    lstsq,
+    qr,
+    slogdet,
+    solve,
+    svd,
+    svdvals,
+)
+from tensorframe.frontend.matrices import (
+    cond,
+    diagonal,
+    matrix_power,
+    matrix_rank,
+    multi_dot,
+    pinv,
+    trace,
+)
+from tensorframe.frontend.norms import matrix_norm, norm, vector_norm
+
+__all__ = [
+    "cholesky",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]

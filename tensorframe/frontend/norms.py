@@ -1,0 +1,171 @@
+"""Norms of vectors and matrices, as reductions and singular values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tensorframe.dtypes import HALF, float32, real_of
+from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.frontend.dispatch import apply, call
+from tensorframe.frontend.operands import (
+    converted,
+    floating,
+    need_axes,
+    permuted,
+    reshaped,
+)
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.op import Op
+from tensorframe.graph.shape import normalize_axes, normalize_axis
+from tensorframe.ops.elementwise import ABS, ADD, IMAG, NOT_EQUAL, POW, REAL_PART, SQRT, SQUARE
+from tensorframe.ops.linalg import SVDVALS
+from tensorframe.ops.reduction import MAX, MIN, SUM
+
+Axes = tuple[int, ...]
+
+
+def vector_norm(
+    x: Any,
+    /,
+    *,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    ord: float = 2,
+) -> Tensor:
+    """Vector norms over `axis`, over all elements without one: (sum |x|^ord)^(1/ord).
+
+    `inf` and `-inf` give the largest and smallest magnitude, 0 counts what is not zero. The result is real, of the
+    precision of `x`; half precision is computed in float32. No elements have the norm 0, where that is a limit.
+
+    >>> tfr.linalg.vector_norm(np.asarray([3.0, 4.0])).item()
+    5.0
+    """
+    (x,) = floating(x)
+    axes = normalize_axes("vector_norm", axis, x.ndim)
+    dtype = real_of(x.dtype)
+    wide = converted(x, float32) if x.dtype in HALF else x
+    return converted(_vector_norm(wide, axes, keepdims, ord), dtype)
+
+
+def _vector_norm(x: Tensor, axes: Axes, keepdims: bool, ord: float) -> Tensor:
+    if ord == 2:
+        return apply(SQRT, _reduced(SUM, _squares(x), axes, keepdims))
+    if ord == 0:
+        nonzero = apply(NOT_EQUAL, x, 0)
+        return _reduced(SUM, converted(nonzero, real_of(x.dtype)), axes, keepdims)
+    magnitudes = apply(ABS, x)
+    if ord == math.inf:
+        return _largest(magnitudes, axes, keepdims)
+    if ord == -math.inf:
+        return _reduced(MIN, magnitudes, axes, keepdims)
+    if ord == 1:
+        return _reduced(SUM, magnitudes, axes, keepdims)
+    powers = apply(POW, magnitudes, float(ord))
+    return apply(POW, _reduced(SUM, powers, axes, keepdims), 1 / ord)
+
+
+def _squares(x: Tensor) -> Tensor:
+    """Return |x|^2, without the square root that the magnitude of a complex number takes."""
+    if x.dtype.kind != "c":
+        return apply(SQUARE, x)
+    real, imaginary = (apply(SQUARE, apply(part, x)) for part in (REAL_PART, IMAG))
+    return apply(ADD, real, imaginary)
+
+
+def _reduced(op: Op, x: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+    return call(op, x, attrs=(axes, keepdims))
+
+
+def _largest(magnitudes: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+    """Return the largest of the magnitudes: 0 where there are none."""
+    empty = any(magnitudes.shape[axis] == 0 for axis in axes)
+    return _reduced(SUM if empty else MAX, magnitudes, axes, keepdims)
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: float | str | None = "fro") -> Tensor:
+    """Norms of the matrices in the last two axes.
+
+    `"fro"`: root of the sum of squared magnitudes; `"nuc"`: sum of the singular values; 2 and -2: the largest and
+    smallest of them; 1 and -1: largest and smallest column sum of magnitudes; inf and -inf: the same by rows.
+
+    >>> tfr.linalg.matrix_norm(np.asarray([[1.0, -2.0], [3.0, 4.0]]), ord=1).item()
+    6.0
+    """
+    (x,) = floating(x)
+    need_axes("matrix_norm", x, 2)
+    axes = (x.ndim - 2, x.ndim - 1)
+    if ord in ("fro", None):
+        return vector_norm(x, axis=axes, keepdims=keepdims)
+    dtype = real_of(x.dtype)
+    wide = converted(x, float32) if x.dtype in HALF else x
+    if ord in ("nuc", 2, -2):
+        result = _singular_norm(wide, ord)
+    elif ord in (1, -1, math.inf, -math.inf):
+        result = _sum_norm(wide, float(ord), axes)
+    else:
+        hint = "one of 'fro', 'nuc', 1, -1, 2, -2, inf, -inf"
+        raise ArgumentError(
+            f"matrix_norm: there is no matrix norm of order {ord!r}", suggestions=(hint,)
+        )
+    shape = x.shape[:-2] + ((1, 1) if keepdims else ())
+    return converted(reshaped(result, shape), dtype)
+
+
+def _singular_norm(x: Tensor, ord: float | str | None) -> Tensor:
+    values = call(SVDVALS, x)
+    axes = (values.ndim - 1,)
+    if ord == "nuc":
+        return _reduced(SUM, values, axes, False)
+    return _largest(values, axes, False) if ord == 2 else _reduced(MIN, values, axes, False)
+
+
+def _sum_norm(x: Tensor, ord: float, axes: Axes) -> Tensor:
+    rows, columns = axes
+    summed, compared = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = _reduced(SUM, apply(ABS, x), (summed,), True)
+    return (
+        _largest(sums, (compared,), False) if ord > 0 else _reduced(MIN, sums, (compared,), False)
+    )
+
+
+def norm(
+    x: Any,
+    /,
+    ord: float | str | None = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+) -> Tensor:
+    """NumPy's norm: of vectors for one axis, of matrices for two, of all elements without `ord` and `axis`.
+
+    >>> tfr.linalg.norm(np.asarray([[3.0, 0.0], [0.0, 4.0]])).item()
+    5.0
+    """
+    (x,) = floating(x)
+    if axis is None:
+        if ord is None:
+            return vector_norm(x, keepdims=keepdims)
+        if x.ndim not in (1, 2):
+            raise ShapeError(f"norm: which axes of shape {x.shape}?", suggestions=("axis=...",))
+        axis = tuple(range(x.ndim))
+    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    if len(axes) == 1:
+        if isinstance(ord, str):
+            raise ArgumentError(f"norm: there is no vector norm of order {ord!r}")
+        return vector_norm(x, axis=axes, keepdims=keepdims, ord=2 if ord is None else ord)
+    if len(axes) != 2:
+        raise ShapeError(f"norm: one axis for vectors or two for matrices, got {axes}")
+    return _norm_of_axes(x, axes, ord, keepdims)
+
+
+def _norm_of_axes(x: Tensor, axes: Axes, ord: float | str | None, keepdims: bool) -> Tensor:
+    normalize_axes("norm", axes, x.ndim)
+    rows, columns = (normalize_axis("norm", axis, x.ndim) for axis in axes)
+    rest = [axis for axis in range(x.ndim) if axis not in (rows, columns)]
+    result = matrix_norm(permuted(x, [*rest, rows, columns]), ord=ord)
+    if not keepdims:
+        return result
+    return reshaped(
+        result, tuple(1 if at in (rows, columns) else n for at, n in enumerate(x.shape))
+    )
