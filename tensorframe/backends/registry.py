@@ -3,31 +3,85 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from tensorframe.backends.base import Backend, Capabilities, DeviceInfo
 from tensorframe.errors import DeviceError
 from tensorframe.graph.device import CPU, Device
 
-HOST_BACKENDS = ("cpu", "numpy")
+_backends: dict[str, Backend] = {}
+_lock = threading.Lock()
 
 _chosen: ContextVar[Device | None] = ContextVar("tensorframe_device", default=None)
 
 
+def register(backend: Backend, *names: str) -> None:
+    """Make a backend known under `names` (its own name if none is given): what device names start with."""
+    for name in names or (backend.name,):
+        _backends[name] = backend
+
+
+def backend_of(device: Device) -> Backend:
+    """Return the backend that runs a device."""
+    if not _backends:
+        _register_built_in()
+    return _backends[device.backend]
+
+
+def _register_built_in() -> None:
+    """Import and register the backends of this package, when the first one is asked for."""
+    from tensorframe.backends.dry import DryBackend  # noqa: PLC0415 - backends load when first used
+    from tensorframe.backends.numpy.engine import NumpyBackend  # noqa: PLC0415
+
+    with _lock:
+        register(DryBackend())
+        register(NumpyBackend(), "numpy", "cpu")
+
+
+def capabilities(device: Device) -> Capabilities:
+    """Return what a device can do."""
+    known = _capabilities.get(device)
+    if known is None:
+        found = backend_of(device).probe()
+        if isinstance(found, str):
+            raise DeviceError(f"the backend of {str(device)!r} is not available: {found}")
+        _capabilities.update((info.device, info.capabilities) for info in found)
+        known = _capabilities[device]
+    return known
+
+
+_capabilities: dict[Device, Capabilities] = {}
+
+
+def devices() -> tuple[DeviceInfo, ...]:
+    """Return the devices of all backends that are available here, those that only make plans included."""
+    if not _backends:
+        _register_built_in()
+    found: dict[Device, DeviceInfo] = {}
+    for backend in dict.fromkeys(_backends.values()):
+        probed = backend.probe()
+        if not isinstance(probed, str):
+            found.update((info.device, info) for info in probed)
+    return tuple(found.values())
+
+
 def known_devices() -> tuple[Device, ...]:
-    """Return the devices that can compute here."""
-    return tuple(Device(name) for name in HOST_BACKENDS)
+    """Return the devices that can compute here, the default one first."""
+    usable = [info.device for info in devices() if info.capabilities.executes]
+    return tuple(sorted(usable, key=lambda device: (device is not CPU, str(device))))
 
 
 def resolve_device(device: str | Device | None) -> Device:
     """Return the device a user means: by name, or the default for None and `"auto"`; DeviceError if there is none."""
     if device is None:
         return default_device()
-    if device == "auto":
+    if device == "auto" or device is CPU:
         return CPU
     found = Device(device)
-    if found not in known_devices() and found.backend != "dry":
+    if found not in _capabilities and found not in {info.device for info in devices()}:
         listed = ", ".join(map(repr, map(str, known_devices())))
         raise DeviceError(f"there is no device {str(found)!r} here", suggestions=(f"one of {listed}",))
     return found

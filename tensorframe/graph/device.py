@@ -20,10 +20,11 @@ class Device:
     True
     """
 
-    __slots__ = ("backend", "index")
+    __slots__ = ("_hash", "backend", "index")
 
     backend: str
     index: int
+    _hash: int
     _known: ClassVar[dict[tuple[str, int], Device]] = {}
 
     def __new__(cls, name: str | Device, index: int | None = None) -> Device:
@@ -42,6 +43,7 @@ class Device:
             device = super().__new__(cls)
             object.__setattr__(device, "backend", key[0])
             object.__setattr__(device, "index", number)
+            object.__setattr__(device, "_hash", hash(str(device)))
             # setdefault: of two threads that make the same device, both keep the first one's
             device = cls._known.setdefault(key, device)
         return device
@@ -58,7 +60,7 @@ class Device:
         return self is other
 
     def __hash__(self) -> int:
-        return hash(str(self))
+        return self._hash
 
     def __str__(self) -> str:
         return f"{self.backend}:{self.index}" if self.index else self.backend

@@ -73,6 +73,7 @@ class Op:
     identity: float | None = None  # e where op(x, e) is x exactly, signed zeros included
     right_identity: float | None = None  # the same where only the right operand may be e
     involution: bool = False  # op(op(x)) is x
+    alias: bool = False  # on host memory the result shares the operand's bytes, as far as strides can say it
     costly: bool = False  # worth keeping when the user still holds the result
     parts: int = 1  # how many tensors one call gives
     cost: float = 1.0  # floating-point operations per result element, for estimates

@@ -48,10 +48,10 @@ def _concatenated(shapes: tuple[Shape, ...], axis: int) -> Shape:
 
 
 
-RESHAPE = view("reshape", _said, "The elements, in C order, under another shape.", "shape")
-PERMUTE = view("permute", _permuted, "Axes in another order.", "axes")
-EXPAND = view("expand", _said, "Broadcast to a larger shape.", "shape")
-SLICE = view("slice", _sliced, "Every step-th element from a start on, for each axis.", "starts", "sizes", "steps")
+RESHAPE = view("reshape", _said, "The elements, in C order, under another shape.", "shape", alias=True)
+PERMUTE = view("permute", _permuted, "Axes in another order.", "axes", alias=True)
+EXPAND = view("expand", _said, "Broadcast to a larger shape.", "shape", alias=True)
+SLICE = view("slice", _sliced, "Every step-th element from a start on, for each axis.", "starts", "sizes", "steps", alias=True)
 PAD = view("pad", _padded, "Surrounded by a constant value.", "before", "after", "value")
 CONCAT = register(
     Op("concat", Kind.VIEW, None, ANY, same, "Joined along an axis.", shape=_concatenated, attributes=("axis",), cost=0.0)
@@ -69,7 +69,7 @@ def _part_shape(_shapes: tuple[Shape, ...], _index: int, shape: Shape, _dtype: D
 # the parts of a library call that gives several tensors (svd, qr, topk ...)
 _rule: DTypeRule = _part_dtype
 PART = register(
-    Op("part", Kind.VIEW, 1, ANY, _rule, "One of the tensors that a library call gives.", shape=_part_shape, attributes=("index", "shape", "dtype"), cost=0.0)
+    Op("part", Kind.VIEW, 1, ANY, _rule, "One of the tensors that a library call gives.", shape=_part_shape, attributes=("index", "shape", "dtype"), cost=0.0, alias=True)
 )
 COPY = register(
     Op("copy", Kind.TRANSFER, 1, ANY, same, "The same values on another device.", shape=lambda shapes: shapes[0], cost=0.0)

@@ -1,14 +1,13 @@
-"""Terms: nodes with operators, so that the meaning of a row reads like the formula."""
+"""Terms: nodes or arrays with operators, so that the meaning of a row reads like the formula."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from tensorframe.graph.node import Node
 from tensorframe.graph.op import find
 
-Apply = Callable[..., Node]
+Apply = Callable[..., Any]
 
 
 def _call(name: str, *operands: Any) -> Term:
@@ -33,11 +32,11 @@ def _reflected(name: str) -> Callable[..., Term]:
 
 
 class Term:
-    """A node inside an expansion, with the builder that makes further nodes."""
+    """A node (or, in the NumPy engine, an array) inside an expansion, with what applies further ops to it."""
 
     __slots__ = ("apply", "node")
 
-    def __init__(self, node: Node, apply: Apply) -> None:
+    def __init__(self, node: Any, apply: Apply) -> None:
         self.node = node
         self.apply = apply
 

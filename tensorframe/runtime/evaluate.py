@@ -1,36 +1,38 @@
-"""Evaluation: computes nodes and settles their storage."""
+"""Evaluation: nodes are computed by the small path or a plan, and their results kept."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
-
-from tensorframe.backends.numpy import creation
-from tensorframe.backends.numpy.functions import implementation
-from tensorframe.backends.storage import Storage
-from tensorframe.graph.node import Node, reachable
-from tensorframe.ops.expand import expand
+from tensorframe import config
+from tensorframe.backends.registry import backend_of
+from tensorframe.graph.node import Node
+from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.events import Moment, tell
+from tensorframe.runtime.executor import run
+from tensorframe.runtime.small import run_small
+from tensorframe.schedule.capture import Capture, capture
+from tensorframe.schedule.pipeline import make_plan
+from tensorframe.schedule.plan import Plan
 
 
 def evaluate(roots: Sequence[Node]) -> None:
-    """Compute `roots`, op by op."""
-    values: dict[Node, Any] = {}
-    with np.errstate(all="ignore"):
-        for node in reachable(roots):
-            inputs = node.inputs
-            if node.storage is not None:
-                values[node] = node.storage.handle
-            elif node.op.arity == 0:
-                values[node] = creation.generate(node)
-            elif node.op.expand is not None:
-                inner = expand(node)
-                evaluate([inner])
-                values[node] = inner.storage.handle
-            else:
-                arguments = [values[source] for source in inputs]
-                values[node] = implementation[node.op](*arguments, *node.attrs)
-    for root in roots:
-        if root.storage is None:
-            root.settle(Storage.of_array(root.device, values[root]))
+    """Compute `roots` together, and keep what they need that is costly and still held by somebody."""
+    pending = [root for root in roots if root.storage is None]
+    if not pending or run_small(pending, config.get()):
+        return
+    request = capture(pending)
+    handles = run(plan_of(request), request)
+    for node, handle in zip(request.wanted, handles, strict=True):
+        node.settle(backend_of(node.device).wrap(node.device, handle))
+
+
+def plan_of(request: Capture) -> Plan:
+    """Return the plan of a request: the cached one of its structure, or a new one."""
+
+    def make() -> Plan:
+        plan = make_plan(request)
+        tell(Moment.PLAN_MADE, plan)
+        return plan
+
+    return PLANS.find(request.key, make)

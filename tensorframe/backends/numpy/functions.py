@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.dtypes import bool_
 from tensorframe.graph.op import Op
+from tensorframe.ops.term import Term
 
 Function = Callable[..., Any]
+
+ARRAYS = (np.ndarray, np.generic)
 
 # op name -> function(*arrays, *attrs), filled by the sibling modules
 FUNCTIONS: dict[str, Function] = {}
@@ -25,11 +29,31 @@ def spells(name: str) -> Callable[[Function], Function]:
     return register
 
 
+def _composed(op: Op) -> Function:
+    """Return the function of a row that is written in other rows: its formula, on arrays."""
+    formula = op.expand
+    assert formula is not None
+
+    def apply(inner: Op, *operands: Any) -> Any:
+        like = next(one.dtype for one in operands if isinstance(one, ARRAYS) and one.dtype != bool_)
+        return implementation[inner](
+            *[one if isinstance(one, ARRAYS) else like.type(one) for one in operands]
+        )
+
+    def run(*arrays: Any) -> Any:
+        return formula(*[Term(array, apply) for array in arrays]).node
+
+    return run
+
+
 class _Resolved(dict[Op, Function]):
     """Functions by op, looked up once each."""
 
     def __missing__(self, op: Op) -> Function:
-        function: Function = FUNCTIONS.get(op.name) or getattr(np, op.numpy or op.name)
+        if op.expand is not None:
+            function: Function = _composed(op)
+        else:
+            function = FUNCTIONS.get(op.name) or getattr(np, op.numpy or op.name)
         self[op] = function
         return function
 

@@ -1,0 +1,114 @@
+"""What a backend is: its capabilities as data, regions as data, and the few methods that run them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends.storage import Storage
+from tensorframe.dtypes import ANY, DType
+from tensorframe.graph.device import Device
+from tensorframe.graph.op import Kind, Op
+from tensorframe.graph.shape import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a device can do: what passes ask instead of the backend's name."""
+
+    dtypes: frozenset[DType] = ANY
+    fuses: frozenset[Kind] = frozenset({Kind.MAP})  # kinds that run inside one region
+    max_inputs: int = 64  # distinct operands of one region
+    max_ops: int = 64
+    host_memory: bool = False  # handles are NumPy arrays
+    executes: bool = True  # False: plans can be made, not run
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """A device as discovery found it."""
+
+    device: Device
+    name: str
+    capabilities: Capabilities
+    total_memory: int | None = None  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RegionOp:
+    """One op of a region; `inputs` count the region's inputs first, then its ops in order."""
+
+    op: Op
+    attrs: tuple[Any, ...]
+    inputs: tuple[int, ...]
+    shape: Shape
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Ops that run together, as plain data: what a backend compiles."""
+
+    inputs: tuple[tuple[Shape, DType], ...]
+    ops: tuple[RegionOp, ...]
+    outputs: tuple[int, ...]  # values that leave the region, counted as in RegionOp.inputs
+    site: Any = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        names = [f"in{index}" for index in range(len(self.inputs))]
+        lines = []
+        for index, one in enumerate(self.ops):
+            arguments = ", ".join([names[at] for at in one.inputs] + [str(a) for a in one.attrs])
+            names.append(f"t{index}")
+            lines.append(f"t{index} = {one.op.name}({arguments}): {one.dtype}{list(one.shape)}")
+        return "\n".join(lines)
+
+
+# Runs a region: input handles and one buffer (or None) per output -> output handles.
+# A buffer is memory of the right size that nobody needs any more; the program may write into it.
+Program = Callable[[Sequence[Any], Sequence[Any | None]], Sequence[Any]]
+
+
+class Backend(ABC):
+    """The interface that third parties implement; everything else is data.
+
+    Handles are opaque: whatever the backend needs to find the bytes.
+    """
+
+    name: str
+    library: Mapping[str, Callable[..., Any]] = {}
+
+    @abstractmethod
+    def probe(self) -> list[DeviceInfo] | str:
+        """Return the devices that are there, or the reason that there are none; cheap, never raises."""
+
+    @abstractmethod
+    def allocate(self, device: Device, nbytes: int) -> Any:
+        """Return the handle of `nbytes` new bytes; MemoryError if there are none."""
+
+    @abstractmethod
+    def free(self, handle: Any) -> None:
+        """Give the bytes back; garbage collection does too."""
+
+    @abstractmethod
+    def upload(self, device: Device, array: np.ndarray[Any, Any]) -> Storage:
+        """Return storage on the device with the values of a host array."""
+
+    @abstractmethod
+    def download(self, storage: Storage) -> np.ndarray[Any, Any]:
+        """Return the values as a host array that shares no memory with anything that changes."""
+
+    @abstractmethod
+    def compile(self, region: Region, device: Device) -> Program:
+        """Return a program that runs the region; it is immutable and safe to call from several threads."""
+
+    @abstractmethod
+    def wrap(self, device: Device, handle: Any) -> Storage:
+        """Return the storage of a handle that a program returned."""
+
+    def synchronize(self, device: Device) -> None:
+        """Return when the work submitted to the device is done; raise what was deferred."""

@@ -1,0 +1,72 @@
+"""A backend that runs nothing: it lets plans be made, read and counted without the device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program, Region
+from tensorframe.backends.storage import Storage
+from tensorframe.dtypes import DType
+from tensorframe.errors import DeviceError
+from tensorframe.graph.device import Device
+from tensorframe.graph.shape import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class DryHandle:
+    """Bytes that would have been allocated."""
+
+    shape: Shape
+    dtype: DType
+
+    @property
+    def nbytes(self) -> int:
+        """How many they would be."""
+        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+
+
+class DryBackend(Backend):
+    """Accepts everything and holds no values."""
+
+    name = "dry"
+
+    def probe(self) -> list[DeviceInfo]:
+        """There is one dry device."""
+        return [DeviceInfo(Device("dry"), "plans only", Capabilities(executes=False))]
+
+    def allocate(self, device: Device, nbytes: int) -> DryHandle:
+        """Return the account of `nbytes` bytes."""
+        return DryHandle((nbytes,), np.dtype(np.uint8))
+
+    def free(self, handle: Any) -> None:
+        """Nothing is held."""
+
+    def upload(self, device: Device, array: np.ndarray[Any, Any]) -> Storage:
+        """Return storage of the array's layout, without its values."""
+        return self.wrap(device, DryHandle(array.shape, array.dtype))
+
+    def download(self, storage: Storage) -> np.ndarray[Any, Any]:
+        """A dry device has no values to give: DeviceError."""
+        raise DeviceError(
+            f"the device {str(storage.device)!r} makes plans only: it holds no values",
+            suggestions=("tfr.explain(t) to read the plan", 't.to_backend("cpu") before the ops that should run'),
+        )
+
+    def wrap(self, device: Device, handle: DryHandle) -> Storage:
+        """Return storage without values."""
+        return Storage(device, handle, handle.dtype, handle.shape, ())
+
+    def compile(self, region: Region, device: Device) -> Program:
+        """Return a program that only says what it would give."""
+        first = len(region.inputs)
+        made = [region.ops[at - first] for at in region.outputs]
+        handles = tuple(DryHandle(one.shape, one.dtype) for one in made)
+
+        def run(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
+            return handles
+
+        return run

@@ -1,0 +1,50 @@
+"""Verification: the legality of every node after each pass, on in tests (`TENSORFRAME_VERIFY=1`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensorframe.errors import TensorFrameError
+from tensorframe.graph.node import Node, reachable
+from tensorframe.graph.op import Kind
+from tensorframe.graph.shape import broadcast
+
+
+class IllegalNodeError(TensorFrameError, AssertionError):
+    """A pass made a node that breaks the rules of its row: a bug in tensorframe, never in the user's program."""
+
+
+def verify(roots: Sequence[Node], *, after: str, core_only: bool, placed: bool) -> None:
+    """Check every node that `roots` need; `core_only` and `placed` say which passes have run."""
+    for node in reachable(roots):
+        if node.storage is not None:
+            continue
+        for problem in _problems(node, core_only=core_only, placed=placed):
+            raise IllegalNodeError(f"after pass {after!r}: {node!r}: {problem}")
+
+
+def _problems(node: Node, *, core_only: bool, placed: bool) -> list[str]:
+    op = node.op
+    found = []
+    if op.arity is not None and len(node.inputs) != op.arity:
+        found.append(f"takes {op.arity} inputs, has {len(node.inputs)}")
+    if any(source.serial >= node.serial for source in node.inputs):
+        found.append("is older than one of its inputs")
+    if not node.inputs:
+        return found
+    if core_only and op.expand is not None:
+        found.append("is not a core op")
+    if placed and op.kind is not Kind.TRANSFER:
+        found += [f"input on {one.device}" for one in node.inputs if one.device is not node.device]
+    shapes = tuple(one.shape for one in node.inputs)
+    shape = op.shape(shapes, *node.attrs) if op.shape else broadcast(op.name, *shapes)
+    if shape != node.shape:
+        found.append(f"the shape rule gives {shape}")
+    operands = node.inputs[op.conditions :]
+    if op.kind is Kind.MAP and len({one.dtype for one in operands}) != 1:
+        found.append("operands of different dtypes")
+    if operands[0].dtype not in op.accepts:
+        found.append(f"{operands[0].dtype} is not accepted")
+    if op.result(operands[0].dtype, *node.attrs) != node.dtype:
+        found.append(f"the dtype rule gives {op.result(operands[0].dtype, *node.attrs)}")
+    return found

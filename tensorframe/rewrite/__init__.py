@@ -1,0 +1,1 @@
+"""Rewriting: the same values, written so that less has to be done."""

@@ -1,0 +1,95 @@
+"""Canonical form: one spelling for what is the same, so that equal subgraphs meet."""
+
+from __future__ import annotations
+
+from tensorframe.graph.node import Node
+from tensorframe.graph.op import Kind
+from tensorframe.ops.creation import CONSTANT, FULL
+from tensorframe.ops.expand import expand
+from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
+from tensorframe.rewrite.engine import Builder
+from tensorframe.rewrite.views import Window
+
+
+def write_out(node: Node, build: Builder) -> Node | None:
+    """A row with an expansion becomes its core rows."""
+    if node.op.expand is None:
+        return None
+    return rebuild(expand(node), frozenset(node.inputs), build)
+
+
+def rebuild(root: Node, leaves: frozenset[Node], build: Builder) -> Node:
+    """Pass the nodes between `root` and `leaves` through the builder (expansions are shallow: recursion is safe)."""
+    if root in leaves or not root.inputs:
+        return root
+    return build.remake(root, tuple([rebuild(one, leaves, build) for one in root.inputs]))
+
+
+def broadcast_fill(node: Node, build: Builder) -> Node | None:
+    """A filled tensor is a broadcast number."""
+    if node.op is not FULL:
+        return None
+    number = build.make(CONSTANT, (), node.attrs, (), node.dtype, node.device, node)
+    return build.make(EXPAND, (number,), (node.shape,), node.shape, node.dtype, node.device, node)
+
+
+def sort_commutative(node: Node, build: Builder) -> Node | None:
+    """`b + a` is written `a + b`, the older operand first."""
+    if not node.op.commutative or len(node.inputs) != 2:
+        return None
+    left, right = node.inputs
+    if left.serial <= right.serial:
+        return None
+    return build.remake(node, (right, left))
+
+
+def merge_views(node: Node, build: Builder) -> Node | None:
+    """Two views of one kind in a row are one view; a view that changes nothing is none."""
+    if node.op.kind is not Kind.VIEW or len(node.inputs) != 1:
+        return None
+    source = node.inputs[0]
+    if node.op in (RESHAPE, EXPAND) and source.shape == node.shape:
+        return source
+    if node.op is PERMUTE and node.attrs[0] == tuple(range(len(node.shape))):
+        return source
+    if node.op is SLICE and Window(*node.attrs).shows_all(source.shape):
+        return source
+    if source.op is not node.op or source.storage is not None:
+        return None
+    inner = source.inputs[0]
+    if node.op in (RESHAPE, EXPAND):
+        return build.remake(node, (inner,))
+    if node.op is PERMUTE:
+        axes = tuple(source.attrs[0][axis] for axis in node.attrs[0])
+        return build.make(PERMUTE, (inner,), (axes,), node.shape, node.dtype, node.device, node)
+    if node.op is SLICE:
+        window = Window(*source.attrs).through(Window(*node.attrs))
+        attrs = (window.starts, window.sizes, window.steps)
+        return build.make(SLICE, (inner,), attrs, node.shape, node.dtype, node.device, node)
+    return None
+
+
+def drop_implied_broadcast(node: Node, build: Builder) -> Node | None:
+    """Elementwise ops broadcast by themselves: an `expand` of an operand is dropped where another gives the shape.
+
+    Where every operand is a broadcast of something smaller, the op runs on the smaller shapes and its result is
+    broadcast.
+    """
+    if node.op.kind is not Kind.MAP or not any(_is_expand(one) for one in node.inputs):
+        return None
+    bare = tuple([one.inputs[0] if _is_expand(one) else one for one in node.inputs])
+    ndim = len(node.shape)
+    padded = [(1,) * (ndim - len(one.shape)) + one.shape for one in bare]
+    shape = tuple(
+        [size if any(one[axis] == size for one in padded) else 1 for axis, size in enumerate(node.shape)]
+    )
+    if not any(len(one.shape) == ndim for one in bare):
+        shape = shape[ndim - max(len(one.shape) for one in bare) :]
+    inner = build.remake(node, bare, shape)
+    if shape == node.shape:
+        return inner
+    return build.make(EXPAND, (inner,), (node.shape,), node.shape, node.dtype, node.device, node)
+
+
+def _is_expand(node: Node) -> bool:
+    return node.op is EXPAND and node.storage is None

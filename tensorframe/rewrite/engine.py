@@ -1,0 +1,72 @@
+"""The rewriting engine: rebuilds a graph bottom-up, every new node through the rules and made only once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tensorframe.dtypes import DType
+from tensorframe.graph.device import Device
+from tensorframe.graph.node import Node, reachable
+from tensorframe.graph.op import Op
+from tensorframe.graph.shape import Shape
+
+# (node, builder) -> the node that replaces it, or None
+Rule = Callable[[Node, "Builder"], Node | None]
+
+
+class Builder:
+    """Makes nodes for passes: equal nodes once, and each in its simplest form.
+
+    Leaves (computed nodes and sources) are known by identity: two tensors with equal values stay two.
+    """
+
+    def __init__(self, rules: Sequence[Rule] = ()) -> None:
+        self.rules = tuple(rules)
+        self.made: dict[tuple[Any, ...], Node] = {}
+
+    def make(
+        self,
+        op: Op,
+        inputs: tuple[Node, ...],
+        attrs: tuple[Any, ...],
+        shape: Shape,
+        dtype: DType,
+        device: Device,
+        like: Node,
+    ) -> Node:
+        """Return the simplest node of this meaning; `like` lends its recorded line."""
+        key = (op, inputs, attrs, shape, dtype, device)
+        known = self.made.get(key)
+        if known is not None:
+            return known
+        node = Node(op, inputs, attrs, shape, dtype, device, like.site)
+        for rule in self.rules:
+            replacement = rule(node, self)
+            if replacement is not None:
+                self.made[key] = replacement
+                return replacement
+        self.made[key] = node
+        return node
+
+    def remake(self, node: Node, inputs: tuple[Node, ...], shape: Shape | None = None) -> Node:
+        """Return `node` with other inputs, and possibly another shape."""
+        wanted = node.shape if shape is None else shape
+        return self.make(node.op, inputs, node.attrs, wanted, node.dtype, node.device, node)
+
+
+def rewrite(roots: Sequence[Node], rules: Sequence[Rule]) -> list[Node]:
+    """Return the roots of the graph after `rules`, with equal subgraphs merged."""
+    builder = Builder(rules)
+    done: dict[Node, Node] = {}
+    for node in reachable(roots):
+        if node.storage is not None or not node.inputs:
+            replacement = node
+            if node.storage is None:
+                replacement = next(
+                    (new for rule in rules if (new := rule(node, builder)) is not None), node
+                )
+            done[node] = replacement
+        else:
+            done[node] = builder.remake(node, tuple([done[source] for source in node.inputs]))
+    return [done[root] for root in roots]

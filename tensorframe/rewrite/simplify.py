@@ -1,0 +1,92 @@
+"""Simplification: ops whose result is known to be an operand, by the algebraic facts of their rows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tensorframe.dtypes import BOOL, BITWISE
+from tensorframe.graph.node import Node
+from tensorframe.graph.op import Kind
+from tensorframe.graph.record import is_constant
+from tensorframe.ops.elementwise import CAST, POW, SQUARE
+from tensorframe.rewrite.engine import Builder
+
+
+def visible(value: Any) -> Any:
+    """Return `value` if passes may look at it, else None.
+
+    Numbers are arguments of a plan, not part of it; only the few that rules know are, with their sign.
+    """
+    if isinstance(value, bool | np.generic) or value not in (0, 1, 2, math.inf, -math.inf):
+        return None
+    if isinstance(value, float) and value == 0:
+        return "-0.0" if math.copysign(1, value) < 0 else "0.0"
+    return str(value)
+
+
+def drop_identity(node: Node, _build: Builder) -> Node | None:
+    """`x * 1`, `x + -0.0`, `x - 0`, `x / 1` are x."""
+    if node.op.kind is not Kind.MAP or len(node.inputs) != 2:
+        return None
+    left, right = node.inputs
+    for operand, number, neutral in (
+        (left, right, node.op.identity),
+        (right, left, node.op.identity),
+        (left, right, node.op.right_identity),
+    ):
+        if (
+            neutral is not None
+            and is_constant(number)
+            and _same_number(number, neutral)
+            and operand.shape == node.shape
+            and operand.dtype == node.dtype
+            and operand.dtype not in BOOL
+        ):
+            return operand
+    return None
+
+
+def _same_number(number: Node, neutral: float) -> bool:
+    value = number.attrs[0]
+    if visible(value) is None or isinstance(value, complex) or value != neutral:
+        return False
+    if number.dtype in BITWISE or value != 0:
+        return not math.isinf(neutral) or number.dtype.kind == "f"
+    return math.copysign(1, value) == math.copysign(1, neutral)
+
+
+def cancel_involution(node: Node, _build: Builder) -> Node | None:
+    """`-(-x)`, `~~x` and `conj(conj(x))` are x."""
+    if not node.op.involution:
+        return None
+    source = node.inputs[0]
+    if source.op is node.op and source.storage is None:
+        return source.inputs[0]
+    return None
+
+
+def merge_casts(node: Node, build: Builder) -> Node | None:
+    """A cast to the dtype at hand is none; a cast of a lossless cast is one cast."""
+    if node.op is not CAST:
+        return None
+    source = node.inputs[0]
+    if source.dtype == node.dtype:
+        return source
+    if source.op is CAST and source.storage is None:
+        inner = source.inputs[0]
+        if np.can_cast(inner.dtype, source.dtype, "safe"):
+            return build.remake(node, (inner,))
+    return None
+
+
+def square_power(node: Node, build: Builder) -> Node | None:
+    """`x ** 2` is `square(x)`, as in NumPy."""
+    if node.op is not POW:
+        return None
+    base, exponent = node.inputs
+    if not is_constant(exponent) or visible(exponent.attrs[0]) not in ("2", "2.0"):
+        return None
+    return build.make(SQUARE, (base,), (), node.shape, node.dtype, node.device, node)

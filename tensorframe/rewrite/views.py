@@ -1,0 +1,75 @@
+"""The algebra of views: what two views in a row amount to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tensorframe.graph.shape import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Every step-th element from a start on, for each axis: the attributes of a `slice` node."""
+
+    starts: Shape
+    sizes: Shape
+    steps: Shape
+
+    @classmethod
+    def whole(cls, shape: Shape) -> Window:
+        """Return the window that shows everything."""
+        return cls((0,) * len(shape), shape, (1,) * len(shape))
+
+    def shows_all(self, shape: Shape) -> bool:
+        """Whether this window on a tensor of `shape` leaves out and reorders nothing."""
+        return self == Window.whole(shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements shown."""
+        size = 1
+        for extent in self.sizes:
+            size *= extent
+        return size
+
+    def through(self, outer: Window) -> Window:
+        """Return this window seen through `outer`: `x[self][outer] == x[self.through(outer)]`."""
+        starts = tuple(
+            start + step * after
+            for start, step, after in zip(self.starts, self.steps, outer.starts, strict=True)
+        )
+        steps = tuple(a * b for a, b in zip(self.steps, outer.steps, strict=True))
+        return Window(starts, outer.sizes, steps)
+
+    def axis(self, axis: int) -> tuple[int, int, int]:
+        """Return (start, size, step) of one axis."""
+        return self.starts[axis], self.sizes[axis], self.steps[axis]
+
+    @classmethod
+    def of_axes(cls, axes: list[tuple[int, int, int]]) -> Window:
+        """Return the window with these (start, size, step) triples."""
+        starts, sizes, steps = zip(*axes, strict=True) if axes else ((), (), ())
+        return cls(tuple(starts), tuple(sizes), tuple(steps))
+
+    def on_operand(self, operand: Shape) -> Window:
+        """Return the window on an operand that broadcasts to the tensor this window is on."""
+        missing = len(self.sizes) - len(operand)
+        return Window.of_axes(
+            [
+                (0, min(self.sizes[axis + missing], 1), 1)
+                if size == 1
+                else self.axis(axis + missing)
+                for axis, size in enumerate(operand)
+            ]
+        )
+
+
+def unit_axes_match(shape: Shape, target: Shape) -> list[int | None] | None:
+    """For a reshape that only adds or drops axes of size 1: the source axis of each target axis, else None.
+
+    None inside the list marks an added axis.
+    """
+    if [size for size in shape if size != 1] != [size for size in target if size != 1]:
+        return None
+    sources = iter([axis for axis, size in enumerate(shape) if size != 1])
+    return [None if size == 1 else next(sources) for size in target]

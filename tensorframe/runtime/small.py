@@ -1,0 +1,58 @@
+"""The small path: graphs too small to be worth a plan run op by op at once, as NumPy would."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends.numpy.functions import implementation
+from tensorframe.backends.registry import capabilities
+from tensorframe.backends.storage import Storage
+from tensorframe.config import Options
+from tensorframe.errors import TensorFrameError
+from tensorframe.graph.device import Device
+from tensorframe.graph.node import Node, reachable
+from tensorframe.runtime.executor import leaf_handle
+
+_host: dict[Device, bool] = {}
+
+
+def _on_host(device: Device) -> bool:
+    known = _host.get(device)
+    if known is None:
+        known = _host[device] = capabilities(device).host_memory
+    return known
+
+
+def run_small(roots: Sequence[Node], options: Options) -> bool:
+    """Compute `roots` if everything they need is small and on the host; else do nothing and return False."""
+    order = reachable(roots)
+    if len(order) > options.small_nodes:
+        return False
+    limit = options.small_size
+    for node in order:
+        if node.storage is None and (prod(node.shape) > limit or not _on_host(node.device)):
+            return False
+    values: dict[Node, Any] = {}
+    try:
+        with np.errstate(all="ignore"):
+            for node in order:
+                inputs = node.inputs  # before storage: see Node.settle
+                if node.storage is not None:
+                    values[node] = node.storage.handle
+                elif inputs:
+                    arguments = [values[source] for source in inputs]
+                    values[node] = implementation[node.op](*arguments, *node.attrs)
+                else:
+                    values[node] = leaf_handle(node)
+    except (TensorFrameError, KeyboardInterrupt, Exception):
+        return False  # the planned path meets the same error, and explains it
+    for node in order:
+        if node.storage is None and (node.op.costly or node in roots):
+            node.settle(Storage.of_array(node.device, values[node]))
+    return True
+
+

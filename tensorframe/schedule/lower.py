@@ -1,0 +1,84 @@
+"""Lowering: ordered groups of nodes become steps over numbered slots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensorframe.backends.base import Region, RegionOp
+from tensorframe.graph.node import Node
+from tensorframe.graph.op import Kind
+from tensorframe.graph.record import is_constant
+from tensorframe.schedule.capture import Capture
+from tensorframe.schedule.cost import charge
+from tensorframe.schedule.fuse import Group
+from tensorframe.schedule.plan import Plan, Slot, Step, StepKind, is_library
+
+
+class _Slots:
+    """Numbers values as they are met: the leaves of the request first."""
+
+    def __init__(self, leaves: Sequence[Node]) -> None:
+        self.of: dict[Node, int] = {}
+        self.slots: list[Slot] = []
+        self.literals: dict[int, object] = {}
+        for leaf in leaves:
+            self.number(leaf)
+
+    def number(self, node: Node) -> int:
+        """Return the slot of a node's value, a new one the first time."""
+        known = self.of.get(node)
+        if known is None:
+            known = self.of[node] = len(self.slots)
+            self.slots.append(Slot(node.shape, node.dtype, node.device))
+            if is_constant(node):
+                self.literals[known] = node.dtype.type(node.attrs[0])
+        return known
+
+
+def lower(
+    request: Capture, outputs: Sequence[Node], groups: Sequence[Group], leaves: Sequence[Node]
+) -> Plan:
+    """Return the plan that runs `groups` in this order; `outputs` stand for `request.wanted`, one to one."""
+    slots = _Slots(leaves)
+    origins = {id(node.site): at for at, node in enumerate(request.order)}
+    needed = {node for group in groups for node in group.inputs} | set(outputs)
+    steps = [_step(group, slots, needed, origins) for group in groups]
+    wanted = tuple([slots.number(node) for node in outputs])
+    literals = {slot: value for slot, value in slots.literals.items() if slot >= len(leaves)}
+    return Plan(slots.slots, len(leaves), literals, steps, wanted)
+
+
+def _step(
+    group: Group, slots: _Slots, needed: set[Node], origins: dict[int, int]
+) -> Step:
+    sources = list(group.inputs)
+    index = {node: at for at, node in enumerate(sources)}
+    ops = []
+    for node in group.nodes:
+        arguments = tuple([index[source] for source in node.inputs])
+        index[node] = len(index)
+        ops.append(RegionOp(node.op, node.attrs, arguments, node.shape, node.dtype))
+    leaving = [node for node in group.nodes if node in needed]
+    region = Region(
+        tuple([(node.shape, node.dtype) for node in sources]),
+        tuple(ops),
+        tuple([index[node] for node in leaving]),
+    )
+    inputs = tuple([slots.number(node) for node in sources])
+    step = Step(
+        _kind(group.sink.op.kind),
+        group.sink.device,
+        region,
+        inputs,
+        tuple([slots.number(node) for node in leaving]),
+        origin=origins.get(id(group.sink.site), -1),
+        refusals={slots.number(node): reason for node, reason in group.refusals.items()},
+    )
+    charge(step, [slots.slots[slot] for slot in inputs], [slots.slots[s] for s in step.outputs])
+    return step
+
+
+def _kind(kind: Kind) -> StepKind:
+    if kind is Kind.TRANSFER:
+        return StepKind.TRANSFER
+    return StepKind.LIBRARY if is_library(kind) else StepKind.REGION

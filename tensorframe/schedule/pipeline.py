@@ -1,0 +1,117 @@
+"""The pipeline: every pass by name, in order; any of them can be the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from tensorframe import config
+from tensorframe.backends.registry import capabilities
+from tensorframe.errors import DTypeError
+from tensorframe.graph.node import Node, reachable
+from tensorframe.graph.verify import verify
+from tensorframe.rewrite import canonical, simplify
+from tensorframe.rewrite.engine import Rule, rewrite
+from tensorframe.rewrite.narrow import narrow
+from tensorframe.schedule.capture import Capture, capture, is_leaf
+from tensorframe.schedule.cost import peak_bytes
+from tensorframe.schedule.fuse import Group, grow_regions
+from tensorframe.schedule.lower import lower
+from tensorframe.schedule.memory import share_storage
+from tensorframe.schedule.order import least_live_bytes_first
+from tensorframe.schedule.place import insert_transfers
+from tensorframe.schedule.plan import Plan
+
+CORE: tuple[Rule, ...] = (canonical.write_out,)
+CANONICAL: tuple[Rule, ...] = (
+    canonical.broadcast_fill,
+    canonical.merge_views,
+    simplify.merge_casts,
+    canonical.drop_implied_broadcast,
+    canonical.sort_commutative,
+)
+SIMPLIFY: tuple[Rule, ...] = (
+    simplify.drop_identity,
+    simplify.cancel_involution,
+    simplify.square_power,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A named step from roots to roots; `optional` ones only make things faster."""
+
+    name: str
+    run: Callable[[Sequence[Node]], list[Node]]
+    optional: bool = True
+
+
+GRAPH_PASSES = (
+    Pass("core", partial(rewrite, rules=CORE), optional=False),  # rows written out in core rows
+    Pass("canonical", partial(rewrite, rules=CANONICAL)),  # one spelling for what is the same
+    Pass("simplify", partial(rewrite, rules=CANONICAL + SIMPLIFY)),  # what algebra makes free
+    Pass("narrow", partial(narrow, rules=CANONICAL)),  # compute only what is shown
+    Pass("place", insert_transfers, optional=False),  # operands move to where the op runs
+)
+# after these the graph has become groups, then a plan
+PLAN_PASSES = ("fuse", "order", "memory")
+PASS_NAMES = tuple(one.name for one in GRAPH_PASSES) + PLAN_PASSES
+
+
+def transform(roots: Sequence[Node], until: str | None = None) -> list[Node]:
+    """Return the roots after the graph passes, up to and including the one named `until`."""
+    options = config.get()
+    current = list(roots)
+    placed = False
+    for one in GRAPH_PASSES:
+        if options.rewrite or not one.optional:
+            current = one.run(current)
+            placed = placed or one.name == "place"
+            if options.verify:
+                verify(current, after=one.name, core_only=True, placed=placed)
+        if one.name == until:
+            break
+    return current
+
+
+def make_plan(request: Capture) -> Plan:
+    """Return the plan of a request, by all passes."""
+    options = config.get()
+    outputs = transform(request.wanted)
+    groups = grow_regions(outputs, capabilities, enabled=options.fuse)  # what runs together
+    groups = least_live_bytes_first(groups)
+    leaves = _leaves_with_new_sources(request.leaves, outputs)
+    plan = lower(request, outputs, groups, leaves)
+    share_storage(plan)
+    plan.peak = peak_bytes(plan)
+    return plan
+
+
+def _leaves_with_new_sources(leaves: Sequence[Node], outputs: Sequence[Node]) -> Sequence[Node]:
+    """Return the request's leaves; numbers that passes made are literals of the plan instead."""
+    given = set(leaves)
+    extra = [node for node in reachable(outputs) if is_leaf(node) and node not in given]
+    if any(node.op.name != "constant" for node in extra):
+        raise AssertionError(f"a pass made the leaves {extra}")
+    return leaves
+
+
+def show_stage(roots: Sequence[Node], until: str) -> str:
+    """Return the text of the graph, groups or plan after the pass named `until`."""
+    if until not in PASS_NAMES:
+        listed = ", ".join(PASS_NAMES)
+        raise DTypeError(f"there is no pass {until!r}", suggestions=(f"one of {listed}",))
+    if until in PLAN_PASSES[1:]:
+        return str(make_plan(capture(roots)))
+    nodes = transform(roots, until)
+    if until == "fuse":
+        groups = grow_regions(nodes, capabilities, enabled=config.get().fuse)
+        return "\n".join(map(_show_group, groups))
+    return "\n".join(map(repr, reachable(nodes)))
+
+
+def _show_group(group: Group) -> str:
+    lines = [f"group of %{group.sink.serial}:"] + [f"  {node!r}" for node in group.nodes]
+    lines += [f"  %{node.serial} runs apart: {why}" for node, why in group.refusals.items()]
+    return "\n".join(lines)

@@ -1,0 +1,190 @@
+"""Plans: steps over numbered slots as plain data, with their statistics, printable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from tensorframe.backends.base import Region
+from tensorframe.dtypes import DType
+from tensorframe.graph.device import Device
+from tensorframe.graph.op import Kind
+from tensorframe.graph.shape import Shape
+
+if TYPE_CHECKING:
+    import networkx
+
+
+class StepKind(Enum):
+    """What a step does."""
+
+    REGION = "region"
+    LIBRARY = "library"
+    TRANSFER = "transfer"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A value of the plan: what it is, not where."""
+
+    shape: Shape
+    dtype: DType
+    device: Device
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        count = self.dtype.itemsize
+        for size in self.shape:
+            count *= size
+        return count
+
+    def __str__(self) -> str:
+        return f"{self.dtype}{list(self.shape)}"
+
+
+@dataclass(slots=True)
+class Step:
+    """One thing to do: `region` on the values in `inputs`, giving `outputs`.
+
+    `frees` are slots that nobody needs afterwards; `donors` gives, for each output, a slot whose memory it may
+    take over. `refusals` says for input slots why what made them runs apart. `origin` is the place in the captured
+    order of the node that stands for this step in messages.
+    """
+
+    kind: StepKind
+    device: Device
+    region: Region
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    origin: int
+    frees: tuple[int, ...] = ()
+    donors: tuple[int | None, ...] = ()
+    refusals: dict[int, str] = field(default_factory=dict)
+    bytes_read: int = 0
+    bytes_written: int = 0
+    flops: float = 0.0
+
+    @property
+    def is_view(self) -> bool:
+        """Whether the step only says that the same bytes are seen differently."""
+        return all(one.op.alias for one in self.region.ops)
+
+    @property
+    def name(self) -> str:
+        """The ops, in short."""
+        names = [one.op.name for one in self.region.ops]
+        if len(names) > 6:
+            names = [*names[:3], f"... {len(names) - 5} more ...", *names[-2:]]
+        return " ".join(names)
+
+
+@dataclass(slots=True)
+class Plan:
+    """Steps in order; slots 0 to `leaves - 1` are given, `literals` are numbers that passes made."""
+
+    slots: list[Slot]
+    leaves: int
+    literals: dict[int, Any]
+    steps: list[Step]
+    outputs: tuple[int, ...]
+    programs: list[Any] = field(default_factory=list)
+    peak: dict[Device, int] = field(default_factory=dict)
+
+    def _of(self, kind: StepKind) -> Iterator[Step]:
+        return (step for step in self.steps if step.kind is kind)
+
+    @property
+    def kernels(self) -> int:
+        """Regions that compute something; views do not count."""
+        return sum(not step.is_view for step in self._of(StepKind.REGION))
+
+    @property
+    def library_calls(self) -> int:
+        """Calls of a library function: products, sorts, decompositions."""
+        return sum(1 for _ in self._of(StepKind.LIBRARY))
+
+    @property
+    def transfers(self) -> int:
+        """Copies between devices."""
+        return sum(1 for _ in self._of(StepKind.TRANSFER))
+
+    @property
+    def bytes_transferred(self) -> int:
+        """Bytes that cross from device to device."""
+        return sum(step.bytes_written for step in self._of(StepKind.TRANSFER))
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes that the steps read from memory."""
+        return sum(step.bytes_read for step in self.steps)
+
+    @property
+    def bytes_written(self) -> int:
+        """Bytes that the steps write to memory."""
+        return sum(step.bytes_written for step in self.steps)
+
+    @property
+    def flops(self) -> float:
+        """Floating-point operations, by the cost that each row states."""
+        return sum(step.flops for step in self.steps)
+
+    def graph(self) -> networkx.DiGraph[int]:
+        """Return the steps as a networkx DiGraph, with an edge for each value that passes between two."""
+        import networkx  # noqa: PLC0415 - 0.15 s that only those who look at graphs should pay
+
+        graph: networkx.DiGraph[int] = networkx.DiGraph()
+        made_by: dict[int, int] = {}
+        for at, step in enumerate(self.steps):
+            graph.add_node(at, label=step.name, kind=step.kind.value, device=str(step.device))
+            for slot in step.inputs:
+                if slot in made_by:
+                    graph.add_edge(made_by[slot], at, bytes=self.slots[slot].nbytes)
+            made_by.update(dict.fromkeys(step.outputs, at))
+        return graph
+
+    def __str__(self) -> str:
+        lines = [self._headline()]
+        for at, step in enumerate(self.steps):
+            lines += _step_lines(at, step, self.slots)
+        return "\n".join(lines)
+
+    def _headline(self) -> str:
+        peak = ", ".join(f"{human_bytes(size)} on {device}" for device, size in self.peak.items())
+        return (
+            f"plan: {_count(self.kernels, 'kernel')}, {_count(self.library_calls, 'library call')}, "
+            f"{_count(self.transfers, 'transfer')}; reads {human_bytes(self.bytes_read)}, "
+            f"writes {human_bytes(self.bytes_written)}, {self.flops:.3g} flops; peak {peak or '0 B'}"
+        )
+
+    __repr__ = __str__
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _step_lines(at: int, step: Step, slots: list[Slot]) -> list[str]:
+    made = ", ".join(f"%{slot} {slots[slot]}" for slot in step.outputs)
+    used = ", ".join(f"%{slot}" for slot in step.inputs)
+    moved = f"{human_bytes(step.bytes_read)} -> {human_bytes(step.bytes_written)}"
+    what = "view" if step.is_view else step.kind.value
+    lines = [f"  {at}: {what} on {step.device}: {step.name}({used}) -> {made}   [{moved}]"]
+    lines += [f"       %{slot} runs apart: {reason}" for slot, reason in step.refusals.items()]
+    return lines
+
+
+def human_bytes(count: float) -> str:
+    """Return a byte count for people: 1536 -> `1.5 KiB`."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.3g} {unit}"
+        count /= 1024
+    return f"{count:.3g} TiB"
+
+
+def is_library(kind: Kind) -> bool:
+    """Whether a backend's library runs ops of this kind, rather than a region."""
+    return kind in (Kind.LIBRARY, Kind.CONTRACT)
