@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import tensorframe as tfr
 from tensorframe import Tensor
-from tensorframe.errors import FileFormatError
+from tensorframe.errors import FileFormatError, MissingFileError
 
 
 def cache_folder() -> Path:
@@ -32,17 +31,10 @@ def digest(*parts: str | Path) -> str:
 def remembered(name: str, compute: Callable[[], Tensor]) -> Tensor:
     """The embeddings kept under `name`, or else those of `compute`, which are then kept."""
     path = cache_folder() / f"{name}.safetensors"
-    with contextlib.suppress(FileNotFoundError, FileFormatError):
-        return tfr.load(path)["embeddings"]
+    with contextlib.suppress(MissingFileError, FileFormatError):
+        known: dict[str, Tensor] = tfr.load(path)
+        return known["embeddings"]
     embeddings = compute()
-    _write(path, embeddings)
-    return embeddings
-
-
-def _write(path: Path, embeddings: Tensor) -> None:
-    """The file appears whole or not at all, whatever else writes it and whenever this is interrupted."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        draft = Path(folder) / path.name
-        tfr.save(draft, {"embeddings": embeddings})
-        draft.replace(path)
+    tfr.save(path, {"embeddings": embeddings})  # whole or not at all, if this is interrupted
+    return embeddings

@@ -7,6 +7,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from examples.semantic_search import model, tokens
 from examples.semantic_search.cache import digest, remembered
 from examples.semantic_search.corpus import Entry, numpy_functions
 from examples.semantic_search.search import Embedder, nearest
-from examples.semantic_search.wheel import FILES, model_folder
+from examples.semantic_search.wheel import FILES, MissingModelError, model_folder
 from tensorframe.errors import TensorFrameError
 
 QUERIES = (
@@ -29,9 +30,11 @@ QUERIES = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the best matches of each query; the result is the exit status."""
     options = command_line().parse_args(arguments)
+    place = tfr.use_backend(options.device) if options.device else nullcontext()
     try:
-        search(options)
-    except TensorFrameError as error:
+        with place:
+            search(options)
+    except (MissingModelError, TensorFrameError) as error:
         print(f"semantic_search: {error}", file=sys.stderr)
     except ModuleNotFoundError as error:
         print(
@@ -67,7 +70,7 @@ def positive(text: str) -> int:
 def search(options: argparse.Namespace) -> None:
     """From the options to the printed answers."""
     folder, entries = model_folder(), numpy_functions()
-    encoder = model.load_encoder(folder, options.device)
+    encoder = model.load_encoder(folder)
     embed = Embedder(tokens.load_tokenizer(folder), encoder, options.batch_size)
 
     def embed_entries() -> tfr.Tensor:
@@ -76,16 +79,16 @@ def search(options: argparse.Namespace) -> None:
     name = identity(folder, encoder, entries)
     known = embed_entries() if options.no_cache else remembered(name, embed_entries)
     queries = options.query or QUERIES
-    answers = nearest(embed(queries), known.to_device(encoder.device), options.top)
+    answers = nearest(embed(queries), known, options.top)
     for query, scores, rows in zip(queries, *answers, strict=True):
         print(table(query, scores, [entries[row] for row in rows]))
 
 
 def identity(folder: Path, encoder: model.Encoder, entries: Iterable[Entry]) -> str:
     """A digest of all that the embeddings of `entries` follow from: code, weights, texts, device."""
-    code = [Path(module.__file__) for module in (model, tokens)]
+    code = [Path(str(module.__file__)) for module in (model, tokens)]
     data = [folder / name for name in FILES]
-    versions = [tfr.__version__, np.__version__, str(encoder.device)]
+    versions = [tfr.__version__, np.__version__, str(encoder.words.device)]
     return digest(*code, *data, *versions, *(entry.text for entry in entries))
 
 

@@ -82,10 +82,6 @@ class Encoder:
     layers: tuple[Layer, ...]
 
     @property
-    def device(self) -> tfr.Device:
-        return self.words.device
-
-    @property
     def width(self) -> int:
         return self.words.shape[1]
 
@@ -105,14 +101,14 @@ def mean_over_pieces(x: Tensor, mask: Tensor) -> Tensor:
     return (x * present).sum(axis=1) / present.sum(axis=1)
 
 
-def load_encoder(folder: Path, device: str | None = None) -> Encoder:
-    """The encoder with the weights in `folder`, on `device`."""
+def load_encoder(folder: Path) -> Encoder:
+    """The encoder with the weights in `folder`."""
     config = json.loads((folder / CONFIG).read_text())
-    checkpoint = Checkpoint(tfr.load(folder / WEIGHTS), device, config["layer_norm_eps"])
+    checkpoint = Checkpoint(tfr.load(folder / WEIGHTS), config["layer_norm_eps"])
     return Encoder(
-        words=checkpoint["embeddings.word_embeddings.weight"],
-        positions=checkpoint["embeddings.position_embeddings.weight"],
-        segment=checkpoint["embeddings.token_type_embeddings.weight"][0],
+        words=checkpoint.tensors["embeddings.word_embeddings.weight"],
+        positions=checkpoint.tensors["embeddings.position_embeddings.weight"],
+        segment=checkpoint.tensors["embeddings.token_type_embeddings.weight"][0],
         norm=checkpoint.norm("embeddings.LayerNorm"),
         layers=tuple(
             checkpoint.layer(f"encoder.layer.{number}", config["num_attention_heads"])
@@ -126,18 +122,13 @@ class Checkpoint:
     """Weights under the names they were published with."""
 
     tensors: Mapping[str, Tensor]
-    device: str | None
     epsilon: float
 
-    def __getitem__(self, name: str) -> Tensor:
-        tensor = self.tensors[name]
-        return tensor if self.device is None else tensor.to_backend(self.device)
-
     def linear(self, name: str) -> Linear:
-        return Linear(self[f"{name}.weight"], self[f"{name}.bias"])
+        return Linear(self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"])
 
     def norm(self, name: str) -> LayerNorm:
-        return LayerNorm(self[f"{name}.weight"], self[f"{name}.bias"], self.epsilon)
+        return LayerNorm(self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"], self.epsilon)
 
     def attention(self, name: str, heads: int) -> Attention:
         query, key, value = (

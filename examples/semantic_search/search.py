@@ -26,18 +26,16 @@ class Embedder:
     batch_size: int
 
     def __call__(self, texts: Sequence[str], *, progress: bool = False) -> tfr.Tensor:
-        """The unit vectors (texts, E), on the encoder's device."""
+        """The unit vectors (texts, E)."""
         from tqdm import tqdm
 
-        device = self.encoder.device
         vectors = np.empty((len(texts), self.encoder.width), np.float32)
         with tqdm(total=len(texts), unit=" texts", disable=not progress) as bar:
             for batch in batches(texts, self.tokenizer, self.batch_size):
-                ids = tfr.asarray(batch.ids, device=device)
-                mask = tfr.asarray(batch.mask, device=device)
-                vectors[batch.rows] = self.encoder(ids, mask).numpy()
+                found = self.encoder(tfr.asarray(batch.ids), tfr.asarray(batch.mask))
+                vectors[batch.rows] = found.numpy()
                 bar.update(len(batch.rows))
-        return tfr.asarray(vectors, device=device)
+        return tfr.asarray(vectors)
 
 
 def nearest(
