@@ -22,7 +22,7 @@ _DTYPE_OFFSETS = {b"dltensor_versioned": 32 + 20, b"dltensor": 20}
 
 
 @method
-def __dlpack_device__(self: Tensor, /) -> tuple[int, int]:
+def __dlpack_device__(_self: Tensor, /) -> tuple[int, int]:
     return HOST
 
 

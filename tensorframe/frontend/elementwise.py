@@ -1,4 +1,4 @@
-"""Elementwise functions and operators, generated from the rows."""
+"""Elementwise functions, generated from the rows."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Any
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind, Op, rows
-from tensorframe.ops import elementwise as _rows  # defines the rows
-
-
+from tensorframe.ops import elementwise as _rows  # noqa: F401 - defines the rows
 
 
 def _function(op: Op) -> Callable[..., Tensor]:
@@ -48,29 +46,3 @@ def _function(op: Op) -> Callable[..., Tensor]:
 FUNCTIONS = {op.name: _function(op) for op in rows(Kind.MAP) if not op.attributes}
 globals().update(FUNCTIONS)
 __all__ = list(FUNCTIONS)
-
-
-def _attach_operators() -> None:
-    for op in rows(Kind.MAP):
-        if op.operator is None:
-            continue
-        setattr(Tensor, f"__{op.operator}__", _operator(op))
-        if op.arity == 2 and op.operator not in ("eq", "ne", "lt", "le", "gt", "ge"):
-            setattr(Tensor, f"__r{op.operator}__", _reflected(op))
-
-
-def _operator(op: Op) -> Callable[..., Any]:
-    def method(*operands: Any) -> Any:
-        return apply(op, *operands)
-
-    return method
-
-
-def _reflected(op: Op) -> Callable[..., Any]:
-    def method(right: Any, left: Any) -> Any:
-        return apply(op, left, right)
-
-    return method
-
-
-_attach_operators()

@@ -92,7 +92,7 @@ def __array_namespace_info__() -> NamespaceInfo:
 
 
 @method
-def __array_namespace__(self: Tensor, /, *, api_version: str | None = None) -> Any:
+def __array_namespace__(_self: Tensor, /, *, api_version: str | None = None) -> Any:
     if api_version is not None and api_version not in VERSIONS:
         listed = ", ".join(VERSIONS)
         raise ValueError(f"there is no version {api_version!r} of the array API: one of {listed}")

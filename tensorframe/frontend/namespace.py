@@ -24,11 +24,13 @@ from tensorframe.dtypes import (
     uint64,
 )
 from tensorframe.frontend import (
+    array_methods,
     dlpack,
     fft,
     host,
     indexing,
     linalg,
+    numpy_functions,
     operators,
     printing,
     scalars,
@@ -64,7 +66,18 @@ bool = bool_
 __array_api_version__ = "2025.12"
 
 # these modules are imported for what they attach to Tensor
-_ATTACHING = {"dlpack", "host", "indexing", "operators", "printing", "scalars", "ufuncs"}
+_ATTACHING = {
+    "array_methods",
+    "dlpack",
+    "host",
+    "indexing",
+    "numpy_functions",
+    "operators",
+    "printing",
+    "scalars",
+    "ufuncs",
+}
 
 __all__ = ["__array_api_version__", "__array_namespace_info__"]
 __all__ += [name for name in dir() if name[0] != "_" and name not in {"annotations", *_ATTACHING}]
+array_methods.attach(globals())

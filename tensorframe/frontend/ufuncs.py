@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend import elementwise
 from tensorframe.frontend.dispatch import as_node, data_node
+from tensorframe.frontend.operators import rebind
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.op import Kind, rows
-from tensorframe.graph.record import cast
 
 Function = Callable[..., Any]
 
@@ -38,7 +37,7 @@ _SCANS = {np.add: "cumulative_sum", np.multiply: "cumulative_prod"}
 
 
 @method
-def __array_ufunc__(self: Tensor, ufunc: np.ufunc, how: str, *inputs: Any, **options: Any) -> Any:
+def __array_ufunc__(_self: Tensor, ufunc: np.ufunc, how: str, *inputs: Any, **options: Any) -> Any:
     out = options.pop("out", ())
     if not all(isinstance(one, OPERANDS) for one in (*inputs, *out) if one is not None):
         return NotImplemented
@@ -119,12 +118,7 @@ def deliver(result: Any, target: Any) -> Any:
     if not isinstance(target, Tensor):
         np.copyto(target, np.asarray(result), casting="same_kind")
         return target
-    if result.shape != target.shape:
-        raise ShapeError(f"out: a tensor of shape {target.shape} cannot hold shape {result.shape}")
-    if not np.can_cast(result.dtype, target.dtype, "same_kind"):
-        raise DTypeError(f"out: a tensor of {target.dtype} cannot hold {result.dtype}")
-    target.node = cast(result.node, target.dtype)
-    return target
+    return rebind(target, result, "out=")
 
 
 def through_numpy(function: Function, arguments: Any, options: dict[str, Any]) -> Any:

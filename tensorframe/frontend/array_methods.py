@@ -1,0 +1,217 @@
+"""ndarray's methods: the functions of the namespace under a dot, and the few that only exist as methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tensorframe import dtypes
+from tensorframe.errors import DTypeError
+from tensorframe.frontend.tensor import Tensor, attribute, method
+
+# functions whose first parameter is the tensor
+SAME_NAME = """
+    all any argmax argmin argpartition argsort astype clip conj cumprod cumsum dot max mean min nonzero
+    prod ptp ravel repeat searchsorted squeeze std sum swapaxes take var
+""".split()  # noqa: SIM905 - a table reads better than forty quoted names
+OTHER_NAME = {"conjugate": "conj"}
+
+
+def attach(functions: Mapping[str, Callable[..., Any]]) -> None:
+    """Attach public functions to Tensor as methods."""
+    for name in SAME_NAME:
+        if name in functions:
+            setattr(Tensor, name, functions[name])
+    for name, function in OTHER_NAME.items():
+        setattr(Tensor, name, functions[function])
+
+
+def _namespace() -> Any:
+    import tensorframe
+
+    return tensorframe
+
+
+@method
+def reshape(self: Tensor, /, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
+    """Return the elements under another shape, given as one tuple or as integers; one of them may be -1.
+
+    >>> tfr.asarray([1, 2, 3, 4]).reshape(2, -1).tolist()
+    [[1, 2], [3, 4]]
+    """
+    return _as_tensor(_namespace().reshape(self, _one_tuple(shape), order=order, copy=copy))
+
+
+@method
+def transpose(self: Tensor, /, *axes: Any) -> Tensor:
+    """Return the axes in another order, given as one tuple or as integers; reversed if none are given.
+
+    >>> tfr.zeros((2, 3, 4)).transpose(0, 2, 1).shape
+    (2, 4, 3)
+    """
+    order = _one_tuple(axes) if axes else None
+    return _as_tensor(_namespace().transpose(self, order))
+
+
+def _one_tuple(values: tuple[Any, ...]) -> Any:
+    return values[0] if len(values) == 1 and not isinstance(values[0], int) else values
+
+
+def _as_tensor(value: Any) -> Tensor:
+    assert isinstance(value, Tensor)
+    return value
+
+
+@method
+def flatten(self: Tensor, /, order: str = "C") -> Tensor:
+    """Return the elements along one axis.
+
+    >>> tfr.asarray([[1, 2], [3, 4]]).flatten().tolist()
+    [1, 2, 3, 4]
+    """
+    return _as_tensor(_namespace().reshape(self, (-1,), order=order))
+
+
+@method
+def sort(self: Tensor, /, axis: int = -1) -> None:
+    """Sort along `axis` in place: this tensor becomes the sorted one, no other changes.
+
+    >>> x = tfr.asarray([3, 1, 2])
+    >>> x.sort()
+    >>> x.tolist()
+    [1, 2, 3]
+    """
+    self.node = _namespace().sort(self, axis=axis).node
+
+
+@method
+def round(self: Tensor, /, decimals: int = 0) -> Tensor:
+    """Return the elements rounded to `decimals` decimal places, halves to even.
+
+    Scaled, rounded and scaled back, as in NumPy, so a last binary digit may be off.
+
+    >>> tfr.asarray([1.25, 3.14159]).round(1).tolist() == tfr.asarray([1.2, 3.1]).tolist()
+    True
+    """
+    names = _namespace()
+    if decimals == 0 or (decimals > 0 and self.dtype in dtypes.BITWISE):
+        return _as_tensor(names.round(self))
+    scale = 10.0 ** abs(decimals)
+    wide = self if self.dtype in dtypes.FLOATING else self.astype(dtypes.float64)
+    scaled = (
+        names.round(wide * scale) / scale if decimals > 0 else names.round(wide / scale) * scale
+    )
+    return _as_tensor(names.astype(scaled, self.dtype))
+
+
+@method
+def diagonal(self: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    """Return the diagonals of the matrices that `axis1` and `axis2` span, along a new last axis.
+
+    >>> tfr.asarray([[1, 2], [3, 4]]).diagonal().tolist()
+    [1, 4]
+    """
+    names = _namespace()
+    return _as_tensor(
+        names.linalg.diagonal(names.moveaxis(self, (axis1, axis2), (-2, -1)), offset=offset)
+    )
+
+
+@method
+def trace(
+    self: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None
+) -> Tensor:
+    """Return the sums of the diagonals of the matrices that `axis1` and `axis2` span.
+
+    >>> tfr.asarray([[1, 2], [3, 4]]).trace().item()
+    5
+    """
+    return _as_tensor(_namespace().sum(diagonal(self, offset, axis1, axis2), axis=-1, dtype=dtype))
+
+
+@method
+def fill(self: Tensor, /, value: Any) -> None:
+    """Set every element to `value`, in place: no other tensor changes.
+
+    >>> x = tfr.zeros(2)
+    >>> x.fill(7)
+    >>> x.tolist()
+    [7.0, 7.0]
+    """
+    self[...] = value
+
+
+@method
+def tobytes(self: Tensor, /) -> bytes:
+    """Return the bytes of the elements in C order.
+
+    >>> tfr.asarray([97, 98], dtype="uint8").tobytes()
+    b'ab'
+    """
+    return self._array().tobytes()
+
+
+@method
+def view(self: Tensor, /, dtype: Any = None) -> Tensor:
+    """Return the bits of the elements read as another dtype of the same width. Computes them.
+
+    >>> tfr.asarray([1.0]).view("int32").tolist()
+    [1065353216]
+    """
+    if dtype is None:
+        return Tensor(self.node)
+    target = dtypes.as_dtype(dtype)
+    if target.itemsize != self.dtype.itemsize:
+        message = f"view: {target} is not as wide as {self.dtype}"
+        raise DTypeError(message, suggestions=("x.astype(...) converts the values",))
+    return _as_tensor(
+        _namespace().asarray(np.ascontiguousarray(self._array()).view(target), device=self.device)
+    )
+
+
+@attribute
+def T(self: Tensor) -> Tensor:
+    """The matrix with rows and columns exchanged; any number of axes in reverse order."""
+    return transpose(self)
+
+
+@attribute
+def mT(self: Tensor) -> Tensor:
+    """The tensor with its last two axes exchanged: a stack of transposed matrices."""
+    return _as_tensor(_namespace().matrix_transpose(self))
+
+
+@attribute
+def H(self: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix or of a stack of matrices."""
+    return _as_tensor(_namespace().conj(_namespace().matrix_transpose(self)))
+
+
+@attribute
+def real(self: Tensor) -> Tensor:
+    """The real parts."""
+    return _as_tensor(_namespace().real(self))
+
+
+@attribute
+def imag(self: Tensor) -> Tensor:
+    """The imaginary parts: zeros for real elements."""
+    names = _namespace()
+    return _as_tensor(names.imag(self) if self.dtype in dtypes.COMPLEX else names.zeros_like(self))
+
+
+@attribute
+def itemsize(self: Tensor) -> int:
+    """The number of bytes of one element."""
+    return self.node.dtype.itemsize
+
+
+@attribute
+def nbytes(self: Tensor) -> int:
+    """The number of bytes of all elements."""
+    return self.node.nbytes
+
+
+__all__: list[str] = []

@@ -1,0 +1,119 @@
+"""Operators: Python's symbols for elementwise rows, on either side and in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.op import Kind, Op, rows
+from tensorframe.graph.record import cast
+
+Method = Callable[..., Any]
+
+COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
+
+# what an operator computes with; anything else has operators of its own, and Python asks those
+_EXACTLY = frozenset({Tensor, int, float, complex, bool, np.ndarray})
+_KINDS_OF = (Tensor, np.ndarray, np.generic)
+
+# bool, unsigned, signed, real and complex: what rises keeps its values or only their precision; V is bfloat16
+_KIND_RANK = {"b": 0, "u": 1, "i": 2, "f": 3, "V": 3, "c": 4}
+
+
+def is_operand(value: Any) -> bool:
+    """Whether `value` may stand beside a Tensor in an expression."""
+    return type(value) in _EXACTLY or isinstance(value, _KINDS_OF)
+
+
+def _unary(op: Op) -> Method:
+    def method(self: Tensor, /) -> Any:
+        return apply(op, self)
+
+    return method
+
+
+def _binary(op: Op) -> Method:
+    def method(self: Tensor, other: Any, /) -> Any:
+        return apply(op, self, other) if is_operand(other) else NotImplemented
+
+    return method
+
+
+def _reflected(op: Op) -> Method:
+    def method(self: Tensor, other: Any, /) -> Any:
+        return apply(op, other, self) if is_operand(other) else NotImplemented
+
+    return method
+
+
+def _in_place(op: Op) -> Method:
+    def method(self: Tensor, other: Any, /) -> Any:
+        if not is_operand(other):
+            return NotImplemented
+        return rebind(self, apply(op, self, other), op.name)
+
+    return method
+
+
+def rebind(target: Tensor, result: Tensor, name: str) -> Tensor:
+    """Make `target` a handle on `result` in its own dtype; no other tensor changes.
+
+    ShapeError if it would change shape, DTypeError if it would lose its kind (NumPy's rule "same_kind").
+    """
+    if result.shape != target.shape:
+        raise ShapeError(
+            f"{name} in place: a tensor of shape {target.shape} cannot hold shape {result.shape}",
+            suggestions=("x = x + y, which makes a new tensor",),
+        )
+    if _KIND_RANK[result.dtype.kind] > _KIND_RANK[target.dtype.kind]:
+        raise DTypeError(
+            f"{name} in place: a tensor of {target.dtype} cannot hold {result.dtype}",
+            suggestions=(
+                f"x.astype(tfr.{result.dtype}) before",
+                "x = x + y, which makes a new tensor",
+            ),
+        )
+    target.node = cast(result.node, target.dtype)
+    return target
+
+
+def _divmod(self: Tensor, other: Any, /) -> Any:
+    return (self // other, self % other) if is_operand(other) else NotImplemented
+
+
+def _reflected_divmod(self: Tensor, other: Any, /) -> Any:
+    return (other // self, other % self) if is_operand(other) else NotImplemented
+
+
+def _methods(op: Op, name: str) -> dict[str, Method]:
+    """Return the operator methods of a row, by name."""
+    if op.arity == 1:
+        return {f"__{name}__": _unary(op)}
+    if name in COMPARISONS:
+        return {f"__{name}__": _binary(op)}
+    return {
+        f"__{name}__": _binary(op),
+        f"__r{name}__": _reflected(op),
+        f"__i{name}__": _in_place(op),
+    }
+
+
+def _attach() -> None:
+    methods = {"__divmod__": _divmod, "__rdivmod__": _reflected_divmod}
+    for op in rows(Kind.MAP):
+        if op.operator is not None:
+            methods |= _methods(op, op.operator)
+    for name, method in methods.items():
+        method.__name__ = name
+        method.__qualname__ = f"Tensor.{name}"
+        setattr(Tensor, name, method)
+
+
+_attach()
+
+__all__: list[str] = []
