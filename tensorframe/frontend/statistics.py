@@ -115,7 +115,13 @@ def std(
 
 
 def average(
-    x: Any, /, axis: Axis = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+    x: Any,
+    /,
+    axis: Axis = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
 ) -> Any:
     """Weighted mean along `axis`: the sum of `weights * x` divided by the sum of the weights.
 

@@ -1,0 +1,77 @@
+"""Limits: elements kept within bounds, and NaN and infinities replaced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+
+from tensorframe import dtypes
+from tensorframe.dtypes import DType
+from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply
+from tensorframe.frontend.operands import as_tensor, converted
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.ops.elementwise import EQUAL, IMAG, ISNAN, MAXIMUM, MINIMUM, REAL_PART, WHERE
+
+__all__ = ["clip", "nan_to_num"]
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
+    """Elements below `min` become `min`, those above `max` become `max`; None is no bound.
+
+    Bounds are numbers or tensors that broadcast with `x`; the result keeps the dtype of `x`, unless an integer
+    meets floating bounds. NaN in `x` or in a bound gives NaN. Where `min` exceeds `max`, the result is `max`. A
+    Python integer outside the range of an integer `x` is no bound at all, or one that nothing can pass.
+
+    >>> tfr.clip(tfr.asarray([-2, 5, 12]), 0, 10).tolist()
+    [0, 5, 10]
+    """
+    tensor = as_tensor(x)
+    result = tensor
+    if min is not None:
+        result = apply(MAXIMUM, result, _bound(min, tensor.dtype))
+    if max is not None:
+        result = apply(MINIMUM, result, _bound(max, tensor.dtype))
+    if tensor.dtype in dtypes.INTEGER and result.dtype in dtypes.FLOATING:
+        return result
+    return converted(result, tensor.dtype)
+
+
+def _bound(bound: Any, dtype: DType) -> Any:
+    """Return a bound as an operand; Python integers outside the dtype's range become its limits."""
+    if type(bound) is int and dtype in dtypes.INTEGER:
+        info = ml_dtypes.iinfo(dtype)
+        return sorted((int(info.min), bound, int(info.max)))[1]
+    return bound if type(bound) in PYTHON_NUMBERS else as_tensor(bound)
+
+
+def nan_to_num(
+    x: Any,
+    /,
+    copy: bool = True,
+    nan: float = 0.0,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Tensor:
+    """NaN replaced by `nan`, infinities by the dtype's largest and smallest numbers or by what is given.
+
+    Complex elements are replaced part by part; integers have nothing to replace. `copy` is NumPy's; tensors are
+    never changed in place.
+
+    >>> tfr.nan_to_num(tfr.asarray([tfr.nan, 1.0, tfr.inf]), posinf=9.0).tolist()
+    [0.0, 1.0, 9.0]
+    """
+    del copy
+    tensor = as_tensor(x)
+    if tensor.dtype in dtypes.COMPLEX:
+        real = nan_to_num(apply(REAL_PART, tensor), nan=nan, posinf=posinf, neginf=neginf)
+        imag = nan_to_num(apply(IMAG, tensor), nan=nan, posinf=posinf, neginf=neginf)
+        return real + imag * 1j
+    if tensor.dtype not in dtypes.FLOAT:
+        return tensor
+    info = ml_dtypes.finfo(tensor.dtype)
+    top = float(info.max) if posinf is None else posinf
+    bottom = float(info.min) if neginf is None else neginf
+    result = apply(WHERE, apply(ISNAN, tensor), nan, tensor)
+    result = apply(WHERE, apply(EQUAL, tensor, float("inf")), top, result)
+    return apply(WHERE, apply(EQUAL, tensor, float("-inf")), bottom, result)
