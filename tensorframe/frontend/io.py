@@ -80,9 +80,9 @@ def save(
 ) -> None:
     """Compute tensors, all in one go, and write them to a `.npz`, `.safetensors` or `.npy` file.
 
-    `.npz` and `.safetensors` take a mapping from names to tensors, `.npy` one tensor; NumPy arrays
-    are tensors here too. `metadata` (strings by name) goes into `.safetensors` only. The file appears at once when it is
-    complete: nobody sees half of it, and if something fails an older file of that name is untouched.
+    `.npz` and `.safetensors` take a mapping from names to tensors, `.npy` one tensor; NumPy arrays are tensors here
+    too. `metadata` (strings by name) goes into `.safetensors` only. The file appears at once when it is complete:
+    nobody sees half of it, and if something fails an older file of that name is untouched.
 
     Raises DTypeError for complex128 in `.safetensors`, which cannot hold it.
 
