@@ -43,21 +43,21 @@ from tensorframe.frontend.contractions import *
 from tensorframe.frontend.creation import *
 from tensorframe.frontend.einsum import *
 from tensorframe.frontend.elementwise import *
+from tensorframe.frontend.histograms import *
 from tensorframe.frontend.inspection import __array_namespace_info__
+from tensorframe.frontend.interpolation import *
 from tensorframe.frontend.io import *
 from tensorframe.frontend.limits import *
+from tensorframe.frontend.manipulation import *
 from tensorframe.frontend.nan_reductions import *
+from tensorframe.frontend.order_statistics import *
 from tensorframe.frontend.reductions import *
 from tensorframe.frontend.scans import *
-from tensorframe.frontend.softmax import *
-from tensorframe.frontend.statistics import *
-from tensorframe.frontend.manipulation import *
-from tensorframe.frontend.histograms import *
-from tensorframe.frontend.interpolation import *
-from tensorframe.frontend.order_statistics import *
 from tensorframe.frontend.searching import *
 from tensorframe.frontend.sets import *
+from tensorframe.frontend.softmax import *
 from tensorframe.frontend.sorting import *
+from tensorframe.frontend.statistics import *
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 

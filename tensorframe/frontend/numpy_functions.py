@@ -18,15 +18,17 @@ Function = Callable[..., Any]
 # Functions that mean the same here, as far as both take the same arguments.
 SAME = frozenset(
     """
-    all allclose any arange argmax argmin argsort argwhere array asarray astype atleast_1d atleast_2d
-    atleast_3d average broadcast_arrays broadcast_to choose clip compress count_nonzero cross cumprod cumsum cumulative_prod
-    cumulative_sum diff digitize dot dstack einsum empty empty_like expand_dims eye flatnonzero flip
-    fliplr flipud full full_like gradient histogram hsplit hstack identity imag inner isclose isin kron linspace
-    logspace matrix_transpose max mean median meshgrid min moveaxis nan_to_num nanmax nanmean nanmin nanprod nanstd nansum
-    nanvar nonzero ones ones_like outer pad percentile permute_dims prod ptp quantile ravel real repeat
-    reshape roll rollaxis rot90 searchsorted sort split squeeze stack std sum swapaxes take take_along_axis
-    tensordot tile transpose tril triu unique unique_all unique_counts unique_inverse unique_values unstack
-    var vdot vecdot vsplit vstack where zeros zeros_like
+    all allclose any arange argmax argmin argsort argwhere array asarray astype atleast_1d
+    atleast_2d atleast_3d average broadcast_arrays broadcast_to choose clip compress
+    count_nonzero cross cumprod cumsum cumulative_prod cumulative_sum diff digitize dot dstack
+    einsum empty empty_like expand_dims eye flatnonzero flip fliplr flipud full full_like
+    gradient histogram hsplit hstack identity imag inner isclose isin kron linspace logspace
+    matrix_transpose max mean median meshgrid min moveaxis nan_to_num nanmax nanmean nanmin
+    nanprod nanstd nansum nanvar nonzero ones ones_like outer pad percentile permute_dims prod
+    ptp quantile ravel real repeat reshape roll rollaxis rot90 searchsorted sort split squeeze
+    stack std sum swapaxes take take_along_axis tensordot tile transpose tril triu unique
+    unique_all unique_counts unique_inverse unique_values unstack var vdot vecdot vsplit vstack
+    where zeros zeros_like
     """.split()  # noqa: SIM905 - a table reads better than a hundred quoted names
 )
 RENAMED = {
