@@ -118,12 +118,12 @@ def _set_slice(node: Node, values: Node, selection: Selection) -> Node:
 
 def _fit(values: Node, shape: Shape) -> Node:
     """Return `values` broadcast to the selection; leading axes of size 1 are dropped, as in NumPy."""
-    surplus = len(values.shape) - len(shape)
-    if surplus > 0 and values.shape[:surplus] == (1,) * surplus:
+    surplus = max(len(values.shape) - len(shape), 0)
+    if values.shape[:surplus] == (1,) * surplus:
         values = _reshape(values, values.shape[surplus:])
     if values.shape == shape:
         return values
-    if surplus > 0 or broadcast("setitem", values.shape, shape) != shape:
+    if len(values.shape) > len(shape) or broadcast("setitem", values.shape, shape) != shape:
         raise ShapeError(
             f"values of shape {values.shape} do not broadcast to the selection's shape {shape}"
         )
