@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tensorframe.backends.registry import default_device
 from tensorframe.dtypes import COMPLEX, bfloat16, bool_, int64
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply, call, data_node, weak_constant
 from tensorframe.frontend.indexing import getitem
 from tensorframe.frontend.operands import as_tensor, expanded, promoted, reshaped
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.shape import normalize_axis
 from tensorframe.ops.elementwise import EQUAL, LOGICAL_NOT, MINIMUM
 from tensorframe.ops.reduction import ANY_TRUE
 from tensorframe.ops.sorting import SEARCHSORTED, SORT
@@ -61,7 +64,7 @@ def unique_values(x: Any, /) -> Tensor:
     >>> tfr.unique_values(tfr.asarray([3, 1, 3])).tolist()
     [1, 3]
     """
-    return unique(x, equal_nan=False)
+    return _distinct(as_tensor(x), equal_nan=False)[0]
 
 
 def unique_counts(x: Any, /) -> UniqueCounts:
@@ -70,7 +73,7 @@ def unique_counts(x: Any, /) -> UniqueCounts:
     >>> tfr.unique_counts(tfr.asarray([3, 1, 3])).counts.tolist()
     [1, 2]
     """
-    return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
+    return UniqueCounts(*_distinct(as_tensor(x), return_counts=True, equal_nan=False))
 
 
 def unique_inverse(x: Any, /) -> UniqueInverse:
@@ -81,7 +84,7 @@ def unique_inverse(x: Any, /) -> UniqueInverse:
     >>> tfr.unique_inverse(tfr.asarray([3, 1, 3])).inverse_indices.tolist()
     [1, 0, 1]
     """
-    return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
+    return UniqueInverse(*_distinct(as_tensor(x), return_inverse=True, equal_nan=False))
 
 
 def unique_all(x: Any, /) -> UniqueAll:
@@ -92,9 +95,8 @@ def unique_all(x: Any, /) -> UniqueAll:
     >>> tfr.unique_all(tfr.asarray([3, 1, 3])).indices.tolist()
     [1, 0]
     """
-    return UniqueAll(
-        *unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
-    )
+    wanted = dict.fromkeys(("return_index", "return_inverse", "return_counts"), True)
+    return UniqueAll(*_distinct(as_tensor(x), equal_nan=False, **wanted))
 
 
 def unique(
@@ -115,17 +117,24 @@ def unique(
     [[0, 5], [1, 2]]
     """
     x = as_tensor(x)
-    found = np.unique(
-        _sortable(x),
+    if axis is not None:
+        axis = normalize_axis("unique", axis, x.ndim)
+    found = _distinct(
+        x,
         return_index=return_index,
         return_inverse=return_inverse,
         return_counts=return_counts,
         axis=axis,
         equal_nan=equal_nan,
     )
-    if not isinstance(found, tuple):
-        return _wrap(found.astype(x.dtype, copy=False), x)
-    values, *others = found
+    return found if len(found) > 1 else found[0]
+
+
+def _distinct(x: Tensor, **options: Any) -> tuple[Tensor, ...]:
+    """Return the distinct elements, and what else `options` ask NumPy for."""
+    function: Callable[..., Any] = np.unique
+    found = function(_sortable(x), **options)
+    values, *others = found if isinstance(found, tuple) else (found,)
     return (
         _wrap(values.astype(x.dtype, copy=False), x),
         *(_wrap(other.astype(int64, copy=False), x) for other in others),
@@ -165,16 +174,16 @@ def isin(
 
 def _pair(x1: Any, x2: Any) -> list[Tensor]:
     """Return both as Tensors of one dtype; a number takes the other's."""
-    tensors = [None if type(one) in PYTHON_NUMBERS else as_tensor(one) for one in (x1, x2)]
-    like = next((one for one in tensors if one is not None), None)
-    dtype, device = (None, None) if like is None else (like.dtype, like.device)
-    site = recording_site()
-    return promoted(
-        *[
-            Tensor(weak_constant(number, dtype, device, site)) if tensor is None else tensor
-            for number, tensor in zip((x1, x2), tensors, strict=True)
-        ]
-    )
+    if type(x1) in PYTHON_NUMBERS and type(x2) in PYTHON_NUMBERS:
+        x1 = Tensor(weak_constant(x1, None, default_device()))
+    if type(x1) in PYTHON_NUMBERS:
+        return promoted(_number(x1, as_tensor(x2)), x2)
+    x1 = as_tensor(x1)
+    return promoted(x1, _number(x2, x1) if type(x2) in PYTHON_NUMBERS else x2)
+
+
+def _number(value: complex, like: Tensor) -> Tensor:
+    return Tensor(weak_constant(value, like.dtype, like.device))
 
 
 def _found(values: Tensor, pool: Tensor) -> Tensor:
