@@ -16,11 +16,13 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 def recording_site(depth: int = 2) -> Site | None:
     """Return the innermost frame outside tensorframe, looking from `depth` callers up."""
     frame = sys._getframe(depth)  # noqa: SLF001 - inspect.currentframe cannot skip frames, and costs more
-    while frame.f_code.co_filename.startswith(_PACKAGE):
+    code = frame.f_code
+    while code.co_filename.startswith(_PACKAGE):
         if frame.f_back is None:
             return None
         frame = frame.f_back
-    return (frame.f_code, frame.f_lasti)
+        code = frame.f_code
+    return (code, frame.f_lasti)
 
 
 def describe(site: Site | None) -> str | None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe import dtypes
+from tensorframe.backends.registry import default_device
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError
@@ -15,17 +16,64 @@ from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Op
 from tensorframe.graph.record import constant, record, record_map
-from tensorframe.site import Site, recording_site
+from tensorframe.graph.shape import broadcast
+from tensorframe.site import recording_site
 from tensorframe.ops.creation import DATA
 from tensorframe.schedule.place import choose_device
 
-PYTHON_NUMBERS = (bool, int, float, complex)
+PYTHON_NUMBERS = frozenset({bool, int, float, complex})
+
+
+def unary(op: Op, x: Any) -> Tensor:
+    """Record a one-operand op: `apply`, by the short way where nothing has to be converted."""
+    if type(x) is Tensor:
+        node = x.node
+        found = op.resolved.get((node.dtype,))
+        if found is not None and found[0] is node.dtype:
+            return Tensor(
+                Node(op, (node,), (), node.shape, found[1], node.device, recording_site(3))
+            )
+    return apply(op, x)
+
+
+def binary(op: Op, x1: Any, x2: Any) -> Tensor:
+    """Record a two-operand op: `apply`, by the short way where nothing has to be converted.
+
+    Every operator comes through here, so each line counts: a recorded op must cost no more than about 1.5 us.
+    """
+    if type(x1) is Tensor:
+        left = x1.node
+        if type(x2) is Tensor:
+            right = x2.node
+        elif type(x2) in PYTHON_NUMBERS:
+            right = weak_constant(x2, left.dtype, left.device)
+        else:
+            return apply(op, x1, x2)
+    elif type(x2) is Tensor and type(x1) in PYTHON_NUMBERS:
+        right = x2.node
+        left = weak_constant(x1, right.dtype, right.device)
+    else:
+        return apply(op, x1, x2)
+    dtype = left.dtype
+    device = left.device
+    found = op.resolved.get((dtype, right.dtype))
+    if (
+        found is None
+        or found[0] is not dtype
+        or right.dtype is not dtype
+        or right.device is not device
+    ):
+        return apply(op, x1, x2)
+    shape = left.shape
+    if right.shape != shape and right.shape:
+        shape = broadcast(op.name, shape, right.shape) if shape else right.shape
+    return Tensor(Node(op, (left, right), (), shape, found[1], device, recording_site(3)))
 
 
 def apply(op: Op, *operands: Any) -> Tensor:
     """Record an elementwise op on Tensors, arrays and Python numbers, and return its Tensor."""
     site = recording_site()
-    nodes = as_nodes(op, operands, site)
+    nodes = as_nodes(op, operands)
     return Tensor(record_map(op, nodes, device_of(nodes), site))
 
 
@@ -44,28 +92,47 @@ def device_of(nodes: tuple[Node, ...]) -> Device:
     return device
 
 
-def as_nodes(op: Op, operands: tuple[Any, ...], site: Site | None) -> tuple[Node, ...]:
+def as_nodes(op: Op, operands: tuple[Any, ...]) -> tuple[Node, ...]:
     """Return operands as nodes; Python numbers are weak: they take the dtype of the tensors beside them."""
     tensors = [as_node(one) if type(one) not in PYTHON_NUMBERS else None for one in operands]
     partners = [node.dtype for node in tensors[op.conditions :] if node is not None]
     like = dtypes.promote(*partners) if partners else None
-    device = next((node.device for node in tensors if node is not None), CPU)
+    device = next((node.device for node in tensors if node is not None), None)
+    device = device or default_device()
     return tuple(
         [
-            weak_constant(value, like, device, site) if node is None else node
+            weak_constant(value, like, device) if node is None else node
             for value, node in zip(operands, tensors, strict=True)
         ]
     )
 
 
-def weak_constant(value: Any, like: DType | None, device: Device, site: Site | None) -> Node:
+# nodes of Python numbers: the same few come again and again, and equal nodes merge when a plan is made
+_constants: dict[tuple[Any, ...], Node] = {}
+_CONSTANTS_KEPT = 1024
+
+
+def weak_constant(value: Any, like: DType | None, device: Device) -> Node:
     """Return the constant node of a Python number beside a tensor of dtype `like`."""
+    key = (type(value), value, like, device)
+    node = _constants.get(key)
+    # 0.0 == -0.0: the two share a key, so zeros are not kept
+    if node is None or not value:
+        node = _new_constant(value, like, device)
+        if len(_constants) >= _CONSTANTS_KEPT:
+            _constants.clear()
+        if node.dtype is like:  # else it depends on the default dtype
+            _constants[key] = node
+    return node
+
+
+def _new_constant(value: Any, like: DType | None, device: Device) -> Node:
     if like is None:
-        return constant(value, dtypes.of_scalar(value), device, site)
+        return constant(value, dtypes.of_scalar(value), device, recording_site())
     dtype = dtypes.weak(value, like)
     if dtype.kind in "iu":
         dtypes.check_fits(value, dtype)
-    return constant(value, dtype, device, site)
+    return constant(value, dtype, device, recording_site())
 
 
 def as_node(value: Any) -> Node:

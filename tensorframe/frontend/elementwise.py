@@ -6,7 +6,7 @@ from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import Any
 
-from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.dispatch import apply, binary, unary
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind, Op, rows
 from tensorframe.ops import elementwise as _rows  # noqa: F401 - defines the rows
@@ -16,24 +16,24 @@ def _function(op: Op) -> Callable[..., Tensor]:
     """Return the public function of a row."""
     if op.arity == 1:
 
-        def unary(x: Any, /) -> Tensor:
-            return apply(op, x)
+        def one(x: Any, /) -> Tensor:
+            return unary(op, x)
 
-        function: Callable[..., Tensor] = unary
+        function: Callable[..., Tensor] = one
         names = ["x"]
     elif op.arity == 2:
 
-        def binary(x1: Any, x2: Any, /) -> Tensor:
-            return apply(op, x1, x2)
+        def two(x1: Any, x2: Any, /) -> Tensor:
+            return binary(op, x1, x2)
 
-        function = binary
+        function = two
         names = ["x1", "x2"]
     else:
 
-        def ternary(condition: Any, x1: Any, x2: Any, /) -> Tensor:
+        def three(condition: Any, x1: Any, x2: Any, /) -> Tensor:
             return apply(op, condition, x1, x2)
 
-        function = ternary
+        function = three
         names = ["condition", "x1", "x2"]
     function.__name__ = function.__qualname__ = op.name
     function.__module__ = "tensorframe"

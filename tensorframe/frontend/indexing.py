@@ -146,11 +146,11 @@ def as_values(value: Any, target: Node) -> Node:
     """Return `value` as a node of the target's dtype, for assignment: numbers of a higher kind raise DTypeError."""
     if type(value) in PYTHON_NUMBERS:
         if dtypes.weak(value, target.dtype) == target.dtype:
-            return weak_constant(value, target.dtype, target.device, recording_site())
+            return weak_constant(value, target.dtype, target.device)
         if target.dtype in BOOL and value in (0, 1):
             value = bool(value)
         raise_unless_assignable(dtypes.of_scalar(value), target.dtype)
-        return weak_constant(value, target.dtype, target.device, recording_site())
+        return weak_constant(value, target.dtype, target.device)
     if isinstance(value, list | tuple):
         value = np.asarray(value)
         node = data_node(value, target.device)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.errors import DTypeError, ShapeError
-from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.dispatch import binary, unary
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind, Op, rows
 from tensorframe.graph.record import cast
@@ -32,21 +32,21 @@ def is_operand(value: Any) -> bool:
 
 def _unary(op: Op) -> Method:
     def method(self: Tensor, /) -> Any:
-        return apply(op, self)
+        return unary(op, self)
 
     return method
 
 
 def _binary(op: Op) -> Method:
     def method(self: Tensor, other: Any, /) -> Any:
-        return apply(op, self, other) if is_operand(other) else NotImplemented
+        return binary(op, self, other) if is_operand(other) else NotImplemented
 
     return method
 
 
 def _reflected(op: Op) -> Method:
     def method(self: Tensor, other: Any, /) -> Any:
-        return apply(op, other, self) if is_operand(other) else NotImplemented
+        return binary(op, other, self) if is_operand(other) else NotImplemented
 
     return method
 
@@ -55,7 +55,7 @@ def _in_place(op: Op) -> Method:
     def method(self: Tensor, other: Any, /) -> Any:
         if not is_operand(other):
             return NotImplemented
-        return rebind(self, apply(op, self, other), op.name)
+        return rebind(self, binary(op, self, other), op.name)
 
     return method
 

@@ -18,7 +18,6 @@ from tensorframe.ops.elementwise import NOT_EQUAL, WHERE
 from tensorframe.ops.indexing import GATHER, TAKE_ALONG_AXIS
 from tensorframe.ops.reduction import SUM
 from tensorframe.ops.sorting import SEARCHSORTED
-from tensorframe.site import recording_site
 
 __all__ = [
     "argwhere",
@@ -165,7 +164,7 @@ def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None) ->
     if x1.ndim != 1:
         raise ShapeError(f"searchsorted: x1 is a sorted vector, got shape {x1.shape}")
     if type(x2) in PYTHON_NUMBERS:
-        x2 = Tensor(weak_constant(x2, x1.dtype, x1.device, recording_site()))
+        x2 = Tensor(weak_constant(x2, x1.dtype, x1.device))
     inputs = promoted(x1, x2)
     if sorter is not None:
         sorter = as_tensor(sorter)

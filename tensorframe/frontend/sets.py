@@ -17,7 +17,6 @@ from tensorframe.graph.shape import normalize_axis
 from tensorframe.ops.elementwise import EQUAL, LOGICAL_NOT, MINIMUM
 from tensorframe.ops.reduction import ANY_TRUE
 from tensorframe.ops.sorting import SEARCHSORTED, SORT
-from tensorframe.site import recording_site
 
 __all__ = [
     "UniqueAll",

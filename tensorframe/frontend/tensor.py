@@ -11,7 +11,7 @@ from tensorframe.dtypes import DType
 from tensorframe.frontend.methods import TensorMethods
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
-from tensorframe.runtime.evaluate import evaluate
+from tensorframe.runtime.evaluate import evaluate, host_array
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -67,11 +67,7 @@ class Tensor(TensorMethods):
 
     def _array(self) -> np.ndarray[Any, Any]:
         """Return the elements as NumPy holds them; not to be written to."""
-        node = self.node
-        if node.storage is None:
-            evaluate((node,))
-        array: np.ndarray[Any, Any] = node.storage.handle
-        return array
+        return host_array(self.node)
 
 
 def method(function: Function) -> Function:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from tensorframe import config
 from tensorframe.backends.registry import backend_of
@@ -25,6 +28,16 @@ def evaluate(roots: Sequence[Node]) -> None:
     handles = run(plan_of(request), request)
     for node, handle in zip(request.wanted, handles, strict=True):
         node.settle(backend_of(node.device).wrap(node.device, handle))
+
+
+def host_array(node: Node) -> np.ndarray[Any, Any]:
+    """Return the node's values as a host array, computed if need be; not to be written to."""
+    if node.storage is None:
+        evaluate((node,))
+    handle = node.storage.handle
+    if type(handle) is np.ndarray:
+        return handle
+    return backend_of(node.device).download(node.storage)
 
 
 def plan_of(request: Capture) -> Plan:

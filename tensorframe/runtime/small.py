@@ -32,10 +32,18 @@ def run_small(roots: Sequence[Node], options: Options) -> bool:
     order = reachable(roots)
     if len(order) > options.small_nodes:
         return False
-    limit = options.small_size
+    shape, device, limit = None, None, options.small_size
     for node in order:
-        if node.storage is None and (prod(node.shape) > limit or not _on_host(node.device)):
-            return False
+        if node.storage is not None:
+            continue
+        if node.shape is not shape:  # mostly one tuple, passed on from node to node
+            shape = node.shape
+            if prod(shape) > limit:
+                return False
+        if node.device is not device:
+            device = node.device
+            if not _on_host(device):
+                return False
     values: dict[Node, Any] = {}
     try:
         with np.errstate(all="ignore"):
