@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from tensorframe import dtypes
 from tensorframe.backends.registry import capabilities, resolve_device
 from tensorframe.dtypes import COMPLEX, DType, as_dtype
-from tensorframe.errors import ArgumentError, DeviceError, DTypeError, ShapeError
+from tensorframe.errors import ArgumentError, DeviceError, DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, call, data_node
 from tensorframe.frontend.dlpack_import import HOST_TYPES, adopt
 from tensorframe.frontend.tensor import Tensor
@@ -23,6 +24,9 @@ from tensorframe.site import recording_site
 __all__ = ["array", "asarray", "from_dlpack"]
 
 Array = np.ndarray[Any, Any]
+
+# each kind of Python number holds those before it
+NUMBERS_BY_KIND: Final = (bool, int, float, complex)
 
 
 def asarray(
@@ -134,7 +138,9 @@ def _from_tensor(
         if not copy:
             return tensor
         return _unshared(tensor)
-    _refuse_to_copy(copy, f"{node.dtype} on {node.device} becomes {dtype or node.dtype} on {target}")
+    _refuse_to_copy(
+        copy, f"{node.dtype} on {node.device} becomes {dtype or node.dtype} on {target}"
+    )
     if dtype is not None:
         raise_unless_castable("asarray", node.dtype, dtype)
         node = cast(node, dtype)
@@ -201,15 +207,13 @@ def as_value(name: str, value: Any, dtype: DType) -> Any:
         raise_unless_castable(name, dtypes.default_complex(), dtype)
     if kind not in "iu":
         return float(value)
-    if value != value or value in (float("inf"), float("-inf")):
+    if not math.isfinite(value):
         raise DTypeError(f"{name}: {value} has no value in {dtype}")
     dtypes.check_fits(int(value), dtype)
     return int(value)
 
 
-def _from_sequence(
-    obj: Sequence[Any], dtype: DType | None, device: Device | None
-) -> Tensor:
+def _from_sequence(obj: Sequence[Any], dtype: DType | None, device: Device | None) -> Tensor:
     leaves = set(_leaves(obj))
     target = dtype or _dtype_of_leaves(leaves)
     if any(isinstance(leaf, Device) for leaf in leaves):
@@ -222,7 +226,9 @@ def _leaves(obj: Sequence[Any]) -> Iterator[Any]:
     """Yield what decides about a nested sequence: types of Python objects, dtypes of arrays, devices of Tensors."""
     # map and set run in C: a flat list of a million numbers costs 10 ms
     kinds = set(map(type, obj))
-    if kinds.isdisjoint({list, tuple, Tensor}) and not any(hasattr(kind, "dtype") for kind in kinds):
+    if kinds.isdisjoint({list, tuple, Tensor}) and not any(
+        hasattr(kind, "dtype") for kind in kinds
+    ):
         yield from kinds
         return
     for item in obj:
@@ -239,7 +245,7 @@ def _leaves(obj: Sequence[Any]) -> Iterator[Any]:
 def _dtype_of_leaves(leaves: set[Any]) -> DType | None:
     """Return what elements promote to, Python numbers being weak; None where their values decide, or there are none."""
     known = [as_dtype(leaf) for leaf in leaves if not isinstance(leaf, type | Device)]
-    python = [kind for kind in PYTHON_NUMBERS if kind in leaves]
+    python = [kind for kind in NUMBERS_BY_KIND if kind in leaves]
     if known:
         dtype = dtypes.promote(*known)
         return dtypes.weak(python[-1](1), dtype) if python else dtype
@@ -265,7 +271,11 @@ def _stacked(obj: Sequence[Any], dtype: DType | None, device: Device) -> Tensor:
         raise _ragged(f"shapes {' and '.join(map(str, shapes))}")
     rows = [call(RESHAPE, item, attrs=((1, *item.shape),)) for item in items]
     stacked = call(CONCAT, *rows, attrs=(0,))
-    return stacked if stacked.device is device else Tensor(record(COPY, (stacked.node,), device=device))
+    return (
+        stacked
+        if stacked.device is device
+        else Tensor(record(COPY, (stacked.node,), device=device))
+    )
 
 
 def _ragged(what: str) -> ShapeError:
@@ -280,7 +290,7 @@ def _gathered(obj: Sequence[Any], dtype: DType | None) -> Array:
     try:
         values = np.array(obj, dtype=dtype)
     except OverflowError as error:
-        raise dtypes.OutOfRangeError(f"asarray: {error}") from error
+        raise OutOfRangeError(f"asarray: {error}") from error
     except TypeError as error:
         raise DTypeError(f"asarray: {error}", suggestions=_numbers_hint()) from error
     except ValueError as error:

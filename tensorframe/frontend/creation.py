@@ -43,9 +43,7 @@ def filled(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
     return Tensor(source(FULL, shape, dtype, device, as_value("full", value, dtype)))
 
 
-def full(
-    shape: Sizes, fill_value: Any, *, dtype: Any = None, device: OnDevice = None
-) -> Tensor:
+def full(shape: Sizes, fill_value: Any, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
     """Return a tensor of `shape` with `fill_value` everywhere. It takes no memory until its elements are asked for.
 
     The dtype of a Python number follows `asarray`: bool, int64, float32 or complex64. `fill_value` may be a tensor
@@ -60,7 +58,9 @@ def full(
         wanted = wanted or as_dtype(fill_value.dtype)
         fill_value = fill_value.item()
     if type(fill_value) in PYTHON_NUMBERS:
-        return filled(sizes, fill_value, wanted or dtypes.of_scalar(fill_value), resolve_device(device))
+        return filled(
+            sizes, fill_value, wanted or dtypes.of_scalar(fill_value), resolve_device(device)
+        )
     values = asarray(fill_value, dtype=dtype, device=device)
     if broadcast("full", values.shape, sizes) != sizes:
         raise ShapeError(f"full: a value of shape {values.shape} does not fill shape {sizes}")
@@ -96,9 +96,7 @@ def empty(shape: Sizes, *, dtype: Any = None, device: OnDevice = None) -> Tensor
     return zeros(shape, dtype=dtype, device=device)
 
 
-def full_like(
-    x: Any, /, fill_value: Any, *, dtype: Any = None, device: OnDevice = None
-) -> Tensor:
+def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
     """Return a tensor with the shape, dtype and device of `x`, and `fill_value` everywhere.
 
     >>> tfr.full_like(tfr.asarray([1.0, 2.0]), 3).tolist()

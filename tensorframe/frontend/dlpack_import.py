@@ -37,7 +37,9 @@ class _Words:
         capsule = self.owner.__dlpack__(**options)
         dtype = _dtype_in(capsule)
         if (dtype.code, dtype.bits, dtype.lanes) != (_BFLOAT, 16, 1):
-            raise BufferError(f"no NumPy dtype for DLPack dtype code {dtype.code}, {dtype.bits} bits")
+            raise BufferError(
+                f"no NumPy dtype for DLPack dtype code {dtype.code}, {dtype.bits} bits"
+            )
         dtype.code = _UNSIGNED
         return capsule
 
@@ -64,13 +66,17 @@ def adopt(x: Any, *, copy: bool | None) -> Array:
         return _import(x, shared)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         if copy is False:
-            raise ArgumentError(f"copy=False: from_dlpack: {error}", suggestions=("leave copy out",)) from error
+            raise ArgumentError(
+                f"copy=False: from_dlpack: {error}", suggestions=("leave copy out",)
+            ) from error
         hint = "copy it to host memory with its own library first"
         raise DeviceError(f"from_dlpack: {error}", suggestions=(hint,)) from error
 
 
 def _import(x: Any, copy: bool | None) -> Array:
-    options: dict[str, Any] = {} if int(x.__dlpack_device__()[0]) in HOST_TYPES else {"device": "cpu"}
+    options: dict[str, Any] = (
+        {} if int(x.__dlpack_device__()[0]) in HOST_TYPES else {"device": "cpu"}
+    )
     try:
         return np.from_dlpack(x, copy=copy, **options)
     except (BufferError, RuntimeError):

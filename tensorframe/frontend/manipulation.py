@@ -68,9 +68,7 @@ def joined(parts: Sequence[Tensor], axis: int) -> Tensor:
     return parts[0] if len(parts) == 1 else call(CONCAT, *parts, attrs=(axis,))
 
 
-def reshape(
-    x: Any, /, shape: Axes, order: str = "C", *, copy: bool | None = None
-) -> Tensor:
+def reshape(x: Any, /, shape: Axes, order: str = "C", *, copy: bool | None = None) -> Tensor:
     """Return the elements of `x`, in row-major order, under another shape; one size may be -1, meaning the rest.
 
     ShapeError if the sizes do not fit. Tensors never change, so `copy` costs nothing either way. With `order="F"`
@@ -201,7 +199,9 @@ def squeeze(x: Any, /, axis: Axes | None = None) -> Tensor:
     gone = normalize_axes("squeeze", axis, tensor.ndim)
     for one in gone:
         if tensor.shape[one] != 1:
-            message = f"squeeze: axis {one} of shape {tensor.shape} has size {tensor.shape[one]}, not 1"
+            message = (
+                f"squeeze: axis {one} of shape {tensor.shape} has size {tensor.shape[one]}, not 1"
+            )
             raise ShapeError(message, suggestions=("axis=None drops every axis of size 1",))
     return reshaped(tensor, tuple(size for at, size in enumerate(tensor.shape) if at not in gone))
 
@@ -359,4 +359,3 @@ def _padded_left(tensor: Tensor, ndim: int) -> Tensor:
 
 def _each(tensors: list[Tensor]) -> Tensor | tuple[Tensor, ...]:
     return tensors[0] if len(tensors) == 1 else tuple(tensors)
-

@@ -33,6 +33,7 @@ from tensorframe.frontend import (
     numpy_functions,
     operators,
     printing,
+    random,
     scalars,
     ufuncs,
 )
@@ -41,16 +42,21 @@ from tensorframe.frontend.computing import *
 from tensorframe.frontend.constants import *
 from tensorframe.frontend.contractions import *
 from tensorframe.frontend.creation import *
+from tensorframe.frontend.data_types import *
+from tensorframe.frontend.editing import *
 from tensorframe.frontend.einsum import *
 from tensorframe.frontend.elementwise import *
 from tensorframe.frontend.histograms import *
 from tensorframe.frontend.inspection import __array_namespace_info__
 from tensorframe.frontend.interpolation import *
 from tensorframe.frontend.io import *
+from tensorframe.frontend.joining import *
 from tensorframe.frontend.limits import *
 from tensorframe.frontend.manipulation import *
 from tensorframe.frontend.nan_reductions import *
 from tensorframe.frontend.order_statistics import *
+from tensorframe.frontend.padding import *
+from tensorframe.frontend.ranges import *
 from tensorframe.frontend.reductions import *
 from tensorframe.frontend.scans import *
 from tensorframe.frontend.searching import *
@@ -59,6 +65,7 @@ from tensorframe.frontend.softmax import *
 from tensorframe.frontend.sorting import *
 from tensorframe.frontend.statistics import *
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.frontend.triangles import *
 from tensorframe.graph.device import Device
 
 bool = bool_

@@ -29,7 +29,11 @@ def _full(node: Node) -> Array:
 
 def _arange(node: Node) -> Array:
     start, step = node.attrs
-    return (np.arange(node.shape[0]) * step + start).astype(node.dtype)
+    if node.dtype.kind not in "iu":
+        return (np.arange(node.shape[0]) * step + start).astype(node.dtype)
+    # unsigned and modulo 2^64, since uint64 holds numbers that int64 does not; the cast takes the low bits
+    count = np.arange(node.shape[0], dtype=np.uint64)
+    return (count * np.uint64(step % 2**64) + np.uint64(start % 2**64)).astype(node.dtype)
 
 
 def _file(node: Node) -> Array:

@@ -1,0 +1,199 @@
+"""Data types: conversion, promotion, categories and machine limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+
+from tensorframe import dtypes
+from tensorframe.dtypes import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    FLOATING,
+    INTEGER,
+    NUMERIC,
+    SIGNED,
+    UNSIGNED,
+    DType,
+    as_dtype,
+)
+from tensorframe.errors import ArgumentError, DTypeError
+from tensorframe.frontend.convert import NUMBERS_BY_KIND, asarray, raise_unless_castable
+from tensorframe.frontend.dispatch import PYTHON_NUMBERS
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.device import Device
+from tensorframe.graph.record import cast
+
+__all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "promote_types", "result_type"]
+
+# Source: isdtype in the Array API standard.
+KINDS: Final[dict[str, frozenset[DType]]] = {
+    "bool": BOOL,
+    "signed integer": SIGNED,
+    "unsigned integer": UNSIGNED,
+    "integral": INTEGER,
+    "real floating": FLOAT,
+    "complex floating": COMPLEX,
+    "numeric": NUMERIC,
+}
+
+
+def astype(
+    x: Any, dtype: Any, /, *, copy: bool = True, device: str | Device | None = None
+) -> Tensor:
+    """Return the elements of `x` converted to `dtype`, and on `device` if one is named.
+
+    Floating to integer drops the fraction; what NaN and values out of range become is not said. Complex to real raises
+    DTypeError: say which part. With `copy=False` a tensor that has the dtype already is returned itself.
+
+    >>> tfr.astype(tfr.asarray([1.7, -1.7]), tfr.int32).tolist()
+    [1, -1]
+    """
+    tensor = asarray(x)
+    target = as_dtype(dtype)
+    if tensor.dtype == target:
+        result = Tensor(tensor.node) if copy else tensor
+    else:
+        raise_unless_castable("astype", tensor.dtype, target)
+        result = Tensor(cast(tensor.node, target))
+    return result if device is None else asarray(result, device=device)
+
+
+def _dtype_of(value: Any) -> DType:
+    """Return the dtype of a tensor or array, or the dtype that `value` names."""
+    if isinstance(value, Tensor | np.ndarray | np.generic):
+        return as_dtype(value.dtype)
+    return as_dtype(value)
+
+
+def result_type(*arrays_and_dtypes: Any) -> DType:
+    """Return the dtype that operands promote to: tensors, dtypes, and Python numbers, which are weak.
+
+    Integers with floating dtypes take the floating one: int64 with float32 is float32.
+
+    >>> tfr.result_type(tfr.int8, tfr.uint8)
+    dtype('int16')
+    >>> tfr.result_type(tfr.float32, 1.5)
+    dtype('float32')
+    """
+    if not arrays_and_dtypes:
+        raise ArgumentError("result_type: takes at least one tensor, dtype or number")
+    numbers = [one for one in arrays_and_dtypes if type(one) in PYTHON_NUMBERS]
+    strong = [_dtype_of(one) for one in arrays_and_dtypes if type(one) not in PYTHON_NUMBERS]
+    if not strong:
+        return dtypes.promote(*map(dtypes.of_scalar, numbers))
+    result = dtypes.promote(*strong)
+    # one number decides: the one of the largest kind
+    kinds = [NUMBERS_BY_KIND.index(type(one)) for one in numbers]
+    return dtypes.weak(numbers[kinds.index(max(kinds))], result) if numbers else result
+
+
+def promote_types(type1: Any, type2: Any, /) -> DType:
+    """Return the dtype that two dtypes promote to.
+
+    >>> tfr.promote_types("int32", "float32")
+    dtype('float32')
+    """
+    return dtypes.promote(as_dtype(type1), as_dtype(type2))
+
+
+def can_cast(from_: Any, to: Any, /) -> bool:
+    """Whether promotion turns `from_`, a dtype or tensor, into `to`: whether `to` is what both promote to.
+
+    >>> tfr.can_cast(tfr.int8, tfr.int32), tfr.can_cast(tfr.float64, tfr.float32)
+    (True, False)
+    """
+    target = as_dtype(to)
+    return dtypes.promote(_dtype_of(from_), target) == target
+
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Whether `dtype` is `kind`: another dtype, a category, or any of a tuple of these.
+
+    Categories: "bool", "signed integer", "unsigned integer", "integral", "real floating" (with float16 and bfloat16),
+    "complex floating", "numeric". ArgumentError for any other name.
+
+    >>> tfr.isdtype(tfr.bfloat16, "real floating")
+    True
+    """
+    found = as_dtype(dtype)
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    return any(found in _members(one) for one in kinds)
+
+
+def _members(kind: Any) -> frozenset[DType]:
+    if not isinstance(kind, str):
+        return frozenset({as_dtype(kind)})
+    if kind not in KINDS:
+        raise ArgumentError(
+            f"isdtype: there is no kind {kind!r}",
+            suggestions=("one of " + ", ".join(map(repr, KINDS)),),
+        )
+    return KINDS[kind]
+
+
+@dataclass(frozen=True)
+class FloatLimits:
+    """What `finfo` tells: limits of a real floating dtype, as Python numbers."""
+
+    bits: int
+    eps: float  # from 1.0 to the next number
+    max: float
+    min: float
+    smallest_normal: float
+    smallest_subnormal: float
+    dtype: DType
+
+    @property
+    def tiny(self) -> float:
+        """NumPy's other name of `smallest_normal`."""
+        return self.smallest_normal
+
+
+@dataclass(frozen=True)
+class IntegerLimits:
+    """What `iinfo` tells: limits of an integer dtype, as Python integers."""
+
+    bits: int
+    max: int
+    min: int
+    dtype: DType
+
+
+def finfo(type: Any, /) -> FloatLimits:
+    """Return the limits of a floating dtype or of a tensor's; of complex dtypes those of one part.
+
+    >>> tfr.finfo(tfr.bfloat16).eps
+    0.0078125
+    """
+    found = _dtype_of(type)
+    if found not in FLOATING:
+        raise DTypeError(f"finfo: {found} is not floating", suggestions=("iinfo, for integers",))
+    real = dtypes.real_of(found)
+    limits = ml_dtypes.finfo(real)  # type: ignore[no-untyped-call] # its stub has no annotations
+    return FloatLimits(
+        bits=int(limits.bits),
+        eps=float(limits.eps),
+        max=float(limits.max),
+        min=float(limits.min),
+        smallest_normal=float(limits.smallest_normal),
+        smallest_subnormal=float(limits.smallest_subnormal),
+        dtype=real,
+    )
+
+
+def iinfo(type: Any, /) -> IntegerLimits:
+    """Return the limits of an integer dtype or of a tensor's.
+
+    >>> tfr.iinfo(tfr.int8).max
+    127
+    """
+    found = _dtype_of(type)
+    if found not in INTEGER:
+        raise DTypeError(f"iinfo: {found} is not an integer dtype", suggestions=("finfo",))
+    limits = np.iinfo(found)
+    return IntegerLimits(int(limits.bits), int(limits.max), int(limits.min), found)
