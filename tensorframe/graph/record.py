@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
@@ -41,8 +43,19 @@ def cast(node: Node, dtype: DType) -> Node:
     if node.dtype == dtype:
         return node
     if node.op.name == "constant":
-        return constant(node.attrs[0], dtype, node.device, node.site)
+        return constant(_converted(node, dtype), dtype, node.device, node.site)
     return Node(find("cast"), (node,), (dtype,), node.shape, dtype, node.device, node.site)
+
+
+def _converted(node: Node, dtype: DType) -> complex:
+    """Return the number of a constant as a cast on a device would: rounded to its own dtype first, wrapped, cut off."""
+    with np.errstate(all="ignore"):
+        value = np.asarray(node.attrs[0]).astype(node.dtype)
+        if value.dtype.kind == "c" and dtype.kind not in "cb":
+            value = value.real
+        number = value.astype(dtype).item()
+    # bfloat16 comes out as a scalar of its own
+    return number if isinstance(number, complex | float | int) else float(number)
 
 
 def record_map(op: Op, operands: tuple[Node, ...], device: Device, site: Site | None) -> Node:
