@@ -282,9 +282,9 @@ def fftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Tensor:
     >>> tfr.fft.fftshift(np.asarray([0, 1, 2, -2, -1])).numpy()
     array([-2, -1,  0,  1,  2])
     """
-    x = as_tensor(x)
-    found = normalize_axes("fftshift", axes, x.ndim)
-    return roll(x, tuple(x.shape[axis] // 2 for axis in found), axis=found)
+    tensor = as_tensor(x)
+    found = normalize_axes("fftshift", axes, tensor.ndim)
+    return roll(tensor, tuple(tensor.shape[axis] // 2 for axis in found), axis=found)
 
 
 def ifftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Tensor:
@@ -293,15 +293,15 @@ def ifftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Tensor:
     >>> tfr.fft.ifftshift(np.asarray([-2, -1, 0, 1, 2])).numpy()
     array([ 0,  1,  2, -2, -1])
     """
-    x = as_tensor(x)
-    found = normalize_axes("ifftshift", axes, x.ndim)
-    return roll(x, tuple(-(x.shape[axis] // 2) for axis in found), axis=found)
+    tensor = as_tensor(x)
+    found = normalize_axes("ifftshift", axes, tensor.ndim)
+    return roll(tensor, tuple(-(tensor.shape[axis] // 2) for axis in found), axis=found)
 
 
 def _precise(x: Any) -> Tensor:
     """Return the operand in a dtype that transforms exist for: half precision becomes float32."""
-    (x,) = floating(x)
-    return converted(x, float32) if x.dtype in HALF else x
+    (tensor,) = floating(x)
+    return converted(tensor, float32) if tensor.dtype in HALF else tensor
 
 
 def _real(name: str, x: Any) -> Tensor:

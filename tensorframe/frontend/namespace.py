@@ -57,6 +57,7 @@ from tensorframe.frontend.nan_reductions import *
 from tensorframe.frontend.order_statistics import *
 from tensorframe.frontend.padding import *
 from tensorframe.frontend.ranges import *
+from tensorframe.frontend.plans import *
 from tensorframe.frontend.reductions import *
 from tensorframe.frontend.scans import *
 from tensorframe.frontend.searching import *

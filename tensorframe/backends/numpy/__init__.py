@@ -11,6 +11,7 @@ from tensorframe.backends.numpy import (
     indexing,
     linalg,
     movement,
+    random,
     reduction,
     sorting,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "indexing",
     "linalg",
     "movement",
+    "random",
     "reduction",
     "sorting",
 ]

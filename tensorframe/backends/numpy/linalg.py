@@ -97,7 +97,7 @@ def eigh(x: Array) -> tuple[Array, ...]:
 
 
 @decomposition("qr")
-def qr(x: Array, mode: str) -> tuple[Array, ...]:
+def qr(x: Array, mode: Any) -> tuple[Array, ...]:
     """Factor."""
     return tuple(np.linalg.qr(x, mode=mode))
 

@@ -1,0 +1,125 @@
+"""Where random bits come from: keys that are values, and streams that hand out each counter once."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends.numpy.random import random_words
+from tensorframe.dtypes import uint32
+from tensorframe.errors import ArgumentError
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.device import Device
+from tensorframe.graph.record import source
+from tensorframe.ops.creation import RANDOM_BITS
+
+# a counter has 128 bits: values are drawn with the upper half zero, new keys with this mark in it, so never both
+_SPLIT = int.from_bytes(b"new keys", "big") << 64
+_KEYS = 2**64
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A 64-bit key: it stands for one sequence of random words, and gives the same ones whenever it is used."""
+
+    value: int
+
+    def __repr__(self) -> str:
+        return f"Key({self.value:#018x})"
+
+
+def key(seed: int, /) -> Key:
+    """Return the key of a seed, an integer from 0 to 2**64 - 1.
+
+    Functions given the same key return the same values; `split` makes keys for independent ones.
+
+    >>> k = tfr.random.key(42)
+    >>> tfr.random.uniform(3, key=k).tolist() == tfr.random.uniform(3, key=k).tolist()
+    True
+    """
+    if not isinstance(seed, int | np.integer) or not 0 <= int(seed) < _KEYS:
+        message = f"a seed is an integer from 0 to 2**64 - 1, got {seed!r}"
+        raise ArgumentError(message, suggestions=("seed % 2**64",))
+    return Key(int(seed))
+
+
+def split(key: Key, count: int = 2, /) -> tuple[Key, ...]:
+    """Return new keys whose values have nothing to do with each other, or with those of `key`.
+
+    Each is a random block under the old key, of counters that values are never drawn from.
+
+    >>> first, second = tfr.random.split(tfr.random.key(0))
+    >>> tfr.random.uniform(key=first).item() == tfr.random.uniform(key=second).item()
+    False
+    """
+    if not isinstance(key, Key):
+        raise ArgumentError(f"split: takes a key, got {key!r}", suggestions=("tfr.random.key(0)",))
+    words = random_words(key.value, _SPLIT, 4 * count).reshape(count, 4).tolist()
+    return tuple(Key(low | high << 32) for low, high, _, _ in words)
+
+
+class Stream:
+    """A key and a counter that only moves on: what is drawn depends on the order of recording, never of computing."""
+
+    def __init__(self, key: Key) -> None:
+        self._lock = threading.Lock()
+        self._key = key
+        self._drawn = 0
+        self._split = 0
+
+    def restart(self, key: Key) -> None:
+        """Begin again with another key."""
+        with self._lock:
+            self._key, self._drawn, self._split = key, 0, 0
+
+    def reserve(self, words: int) -> tuple[int, int]:
+        """Return the key and the first counter of `words` words that nobody else gets."""
+        with self._lock:
+            counter = self._drawn
+            self._drawn += -(-words // 4)
+            return self._key.value, counter
+
+    def spawn(self, count: int) -> tuple[Key, ...]:
+        """Return new keys that nobody else gets."""
+        with self._lock:
+            keys = split(self._key, self._split + count)[self._split :]
+            self._split += count
+            return keys
+
+
+def random_key() -> Key:
+    """Return a key that the operating system picks."""
+    return Key(secrets.randbits(64))
+
+
+SHARED = Stream(random_key())
+
+Source = Key | Stream | None
+
+
+def seed(seed: int, /) -> None:
+    """Restart the generator that functions without a `key` draw from; without a seed each process differs.
+
+    >>> tfr.random.seed(7)
+    >>> first = tfr.random.uniform(2).tolist()
+    >>> tfr.random.seed(7)
+    >>> tfr.random.uniform(2).tolist() == first
+    True
+    """
+    SHARED.restart(key(seed))
+
+
+def words(count: int, origin: Source | Any, device: Device) -> Tensor:
+    """Return a vector of `count` random 32-bit words, recorded as a source: nothing is computed or stored yet."""
+    if isinstance(origin, Key):
+        number, counter = origin.value, 0
+    elif origin is None or isinstance(origin, Stream):
+        number, counter = (origin or SHARED).reserve(count)
+    else:
+        hint = "tfr.random.key(seed)"
+        raise ArgumentError(f"key= takes a key, got {origin!r}", suggestions=(hint,))
+    return Tensor(source(RANDOM_BITS, (count,), uint32, device, number, counter))
