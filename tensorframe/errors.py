@@ -23,6 +23,7 @@ __all__ = [
     "ShapeError",
     "TensorFrameError",
     "TransferError",
+    "TransferWarning",
 ]
 
 
@@ -113,3 +114,7 @@ class MissingFileError(TensorFrameError, FileNotFoundError):
 
 class CancelledError(TensorFrameError, KeyboardInterrupt):
     """A compute was interrupted between two steps; every tensor stays usable."""
+
+
+class TransferWarning(UserWarning):
+    """Operands move between devices, and the transfer policy asks to be told."""

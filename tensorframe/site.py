@@ -17,12 +17,17 @@ def recording_site(depth: int = 2) -> Site | None:
     """Return the innermost frame outside tensorframe, looking from `depth` callers up."""
     frame = sys._getframe(depth)  # noqa: SLF001 - inspect.currentframe cannot skip frames, and costs more
     code = frame.f_code
-    while code.co_filename.startswith(_PACKAGE):
+    while code.co_filename.startswith(_PACKAGE):  # is_internal, without the call
         if frame.f_back is None:
             return None
         frame = frame.f_back
         code = frame.f_code
     return (code, frame.f_lasti)
+
+
+def is_internal(code: CodeType) -> bool:
+    """Whether the code is tensorframe's own."""
+    return code.co_filename.startswith(_PACKAGE)
 
 
 def describe(site: Site | None) -> str | None:

@@ -16,10 +16,13 @@ def share_storage(plan: Plan) -> None:
     executor still checks that nobody else sees that memory.
     """
     last_use = _last_uses(plan)
+    owned: set[int] = set()  # slots with memory of their own: neither given to the plan nor views
     for at, step in enumerate(plan.steps):
         dying = [slot for slot in dict.fromkeys(step.inputs) if last_use[slot] == at]
         step.frees = tuple(slot for slot in dying if slot >= plan.leaves)
-        step.donors = _donors(step, plan, dying)
+        step.donors = _donors(step, plan, [slot for slot in dying if slot in owned])
+        if not step.is_view:
+            owned.update(step.outputs)
 
 
 def _last_uses(plan: Plan) -> list[int]:
@@ -39,7 +42,7 @@ def _last_uses(plan: Plan) -> list[int]:
 
 def _donors(step: Step, plan: Plan, dying: Sequence[int]) -> tuple[int | None, ...]:
     sink = step.region.ops[-1].op.kind
-    free = [slot for slot in dying if slot >= plan.leaves]
+    free = list(dying)
     if sink is Kind.SCATTER:
         free = [slot for slot in free if slot == step.inputs[0]]
     elif sink is not Kind.MAP:
