@@ -14,7 +14,7 @@ from tensorframe.frontend.tensor import Tensor, attribute, method
 # functions whose first parameter is the tensor
 SAME_NAME = """
     all any argmax argmin argpartition argsort astype clip conj cumprod cumsum dot max mean min nonzero
-    prod ptp ravel repeat searchsorted squeeze std sum swapaxes take var
+    prod ptp ravel searchsorted squeeze std sum swapaxes take var
 """.split()  # noqa: SIM905 - a table reads better than forty quoted names
 OTHER_NAME = {"conjugate": "conj"}
 
@@ -22,8 +22,7 @@ OTHER_NAME = {"conjugate": "conj"}
 def attach(functions: Mapping[str, Callable[..., Any]]) -> None:
     """Attach public functions to Tensor as methods."""
     for name in SAME_NAME:
-        if name in functions:
-            setattr(Tensor, name, functions[name])
+        setattr(Tensor, name, functions[name])
     for name, function in OTHER_NAME.items():
         setattr(Tensor, name, functions[function])
 
@@ -72,6 +71,16 @@ def flatten(self: Tensor, /, order: str = "C") -> Tensor:
     [1, 2, 3, 4]
     """
     return _as_tensor(_namespace().reshape(self, (-1,), order=order))
+
+
+@method
+def repeat(self: Tensor, /, repeats: Any, axis: int | None = None) -> Tensor:
+    """Return each element, or each slice along `axis`, `repeats` times in a row.
+
+    >>> tfr.asarray([1, 2]).repeat(2).tolist()
+    [1, 1, 2, 2]
+    """
+    return _as_tensor(_namespace().repeat(self, repeats, axis=axis))
 
 
 @method

@@ -10,6 +10,7 @@ import numpy as np
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import bfloat16
 from tensorframe.frontend.tensor import Tensor, method
+from tensorframe.ops.creation import DATA
 
 Version = tuple[int, int]
 
@@ -56,16 +57,23 @@ def _exported(tensor: Tensor, *, copy: bool | None, versioned: bool) -> np.ndarr
     """
     if copy or (copy is None and not versioned):
         return tensor.numpy(copy=True)
-    if not tensor._array().flags.c_contiguous:
+    array = tensor._array()
+    if _is_pattern(array) or not (versioned or array.flags.writeable or tensor.node.op is DATA):
         _lay_out(tensor)
     return tensor.numpy() if versioned else tensor._array()
 
 
+def _is_pattern(array: np.ndarray[Any, Any]) -> bool:
+    """Whether elements share memory or run backwards, which consumers do not expect of memory that they share."""
+    return any(
+        stride <= 0 for stride, size in zip(array.strides, array.shape, strict=True) if size > 1
+    )
+
+
 def _lay_out(tensor: Tensor) -> None:
-    """Give the tensor memory of its own: one value broadcast without memory is nothing to share."""
+    """Give the tensor memory of its own, one place for each element."""
     node = tensor.node
-    array = np.ascontiguousarray(tensor._array()).reshape(node.shape)
-    node.settle(Storage.of_array(node.device, array))
+    node.settle(Storage.of_array(node.device, tensor._array().copy()))
 
 
 def _relabel(capsule: Any, code: int) -> None:

@@ -69,8 +69,8 @@ class NamespaceInfo:
     ) -> dict[str, DType]:
         """Return the standard's dtypes that `device` computes in, by name: all, or of one or several kinds."""
         wanted = _of_kind(("bool", "numeric") if kind is None else kind)
-        registry.resolve_device(device)
-        return {name: dtype for name, dtype in dtypes.BY_NAME.items() if dtype in wanted}
+        able = wanted & registry.capabilities(registry.resolve_device(device)).dtypes
+        return {name: dtype for name, dtype in dtypes.BY_NAME.items() if dtype in able}
 
 
 def _of_kind(kind: str | tuple[str, ...]) -> frozenset[DType]:

@@ -18,7 +18,7 @@ Function = Callable[..., Any]
 # Functions that mean the same here, as far as both take the same arguments.
 SAME = frozenset(
     """
-    all allclose any arange argmax argmin argsort argwhere array asarray astype atleast_1d
+    all any arange argmax argmin argsort argwhere array asarray astype atleast_1d
     atleast_2d atleast_3d average broadcast_arrays broadcast_to choose clip compress
     count_nonzero cross cumprod cumsum cumulative_prod cumulative_sum diff digitize dot dstack
     einsum empty empty_like expand_dims eye flatnonzero flip fliplr flipud full full_like

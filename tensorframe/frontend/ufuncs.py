@@ -45,6 +45,9 @@ def __array_ufunc__(_self: Tensor, ufunc: np.ufunc, how: str, *inputs: Any, **op
     if record is not None and _simple(record, options):
         result = record(*map(_listed, inputs), **options)
     else:
+        if "where" in options:
+            # elements outside of the condition stay as they are in `out`
+            options["out"] = tuple(None if one is None else np.array(one) for one in out) or None
         result = through_numpy(getattr(ufunc, how), inputs, options)
     return _delivered(result, out) if out else result
 
