@@ -42,7 +42,7 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
         else:
             return _element(tensor.node, key)
     node = tensor.node
-    selection = parse(node.shape, node.device, key)
+    selection = parse(node, key)
     return Tensor(_gather(_view(node, selection), selection))
 
 
@@ -94,7 +94,7 @@ def setitem(tensor: Tensor, key: Any, value: Any) -> None:
     if masked is not None:
         tensor.node = masked
         return
-    selection = parse(node.shape, node.device, key)
+    selection = parse(node, key)
     if selection.axes:
         part = _view(node, selection)
         values = _scatter(part, values, selection)
@@ -145,11 +145,10 @@ def _where(node: Node, key: Any, values: Node) -> Node | None:
 def as_values(value: Any, target: Node) -> Node:
     """Return `value` as a node of the target's dtype, for assignment: numbers of a higher kind raise DTypeError."""
     if type(value) in PYTHON_NUMBERS:
-        if dtypes.weak(value, target.dtype) == target.dtype:
-            return weak_constant(value, target.dtype, target.device)
         if target.dtype in BOOL and value in (0, 1):
             value = bool(value)
-        raise_unless_assignable(dtypes.of_scalar(value), target.dtype)
+        if dtypes.weak(value, target.dtype) != target.dtype:
+            raise_unless_assignable(dtypes.of_scalar(value), target.dtype)
         return weak_constant(value, target.dtype, target.device)
     if isinstance(value, list | tuple):
         value = np.asarray(value)

@@ -13,7 +13,7 @@ from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply, call, data_node
 from tensorframe.frontend.operands import as_tensor, converted, promoted, reshaped
 from tensorframe.frontend.selection import index_node
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.shape import normalize_axes, normalize_axis
+from tensorframe.graph.shape import broadcast, normalize_axes, normalize_axis
 from tensorframe.ops.elementwise import NOT_EQUAL, WHERE
 from tensorframe.ops.indexing import GATHER, TAKE_ALONG_AXIS
 from tensorframe.ops.reduction import SUM
@@ -24,6 +24,7 @@ __all__ = [
     "count_nonzero",
     "flatnonzero",
     "nonzero",
+    "put_along_axis",
     "searchsorted",
     "take",
     "take_along_axis",
@@ -62,12 +63,42 @@ def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1) -> Tensor:
         x, axis = reshaped(x, (x.size,)), 0
     axis = normalize_axis("take_along_axis", axis, x.ndim)
     index = _indices("take_along_axis", indices, axis, x)
+    _need_line("take_along_axis", x, index)
+    return call(TAKE_ALONG_AXIS, x, index, attrs=(axis,))
+
+
+def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -1) -> None:
+    """Make `x` a handle on a copy with `values` at the positions that `take_along_axis` would read.
+
+    No other tensor changes. The values broadcast to the indices. DTypeError if their dtype is of a higher kind.
+
+    >>> x = tfr.asarray([[3, 1], [2, 5]])
+    >>> tfr.put_along_axis(x, tfr.asarray([[1], [0]]), 0, axis=1)
+    >>> x.tolist()
+    [[3, 0], [0, 5]]
+    """
+    if axis is None:
+        flat = reshaped(x, (x.size,))
+        flat[as_tensor(indices)] = values
+        x.node = reshaped(flat, x.shape).node
+        return
+    axis = normalize_axis("put_along_axis", axis, x.ndim)
+    index = _indices("put_along_axis", indices, axis, x)
+    _need_line("put_along_axis", x, index)
+    shape = broadcast("put_along_axis", x.shape[:axis] + (1,) + x.shape[axis + 1 :], index.shape)
+    key: list[Any] = [
+        np.arange(size).reshape((-1,) + (1,) * (x.ndim - 1 - at)) for at, size in enumerate(shape)
+    ]
+    key[axis] = index
+    x[tuple(key)] = values
+
+
+def _need_line(name: str, x: Tensor, index: Tensor) -> None:
     if index.ndim != x.ndim:
         raise ShapeError(
-            f"take_along_axis: x has {x.ndim} axes, the indices have {index.ndim}",
+            f"{name}: x has {x.ndim} axes, the indices have {index.ndim}",
             suggestions=("x[indices] or take to select the same elements of every line",),
         )
-    return call(TAKE_ALONG_AXIS, x, index, attrs=(axis,))
 
 
 def _indices(name: str, indices: Any, axis: int, x: Tensor) -> Tensor:

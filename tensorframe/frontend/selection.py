@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.graph.record import cast
 from tensorframe.graph.shape import Shape
+from tensorframe.runtime.evaluate import evaluate
 
 Array = np.ndarray[Any, Any]
 
@@ -67,13 +69,15 @@ class Selection:
         self.indices.append(index)
 
 
-def parse(shape: Shape, device: Device, key: Any) -> Selection:
-    """Return what `key` selects from a tensor of `shape`; IndexingError if it is out of bounds or no index.
+def parse(node: Node, key: Any) -> Selection:
+    """Return what `key` selects from a tensor; IndexingError if it is out of bounds or no index.
 
     Masks are computed here: how many elements they select is part of the shape.
     """
+    shape, device = node.shape, node.device
     items = [_recognise(item) for item in (key if isinstance(key, tuple) else (key,))]
     items = _without_ellipsis(items, shape)
+    _compute_masks(items, node)
     selection = Selection()
     advanced: list[int] = []
     places: list[int] = []
@@ -160,6 +164,13 @@ def _without_ellipsis(items: list[Any], shape: Shape) -> list[Any]:
     return items[:place] + fill + items[place + 1 :]
 
 
+def _compute_masks(items: list[Any], node: Node) -> None:
+    """Compute masks in one go with what they select from, which they are often made of."""
+    masks = [item.node for item in items if isinstance(item, Tensor) and item.dtype in BOOL]
+    if any(mask.storage is None for mask in masks):
+        evaluate((*masks, node))
+
+
 def _add_slice(selection: Selection, item: slice, size: int) -> None:
     try:
         start, stop, step = item.indices(size)
@@ -172,13 +183,12 @@ def _add_slice(selection: Selection, item: slice, size: int) -> None:
 def _add_mask(selection: Selection, mask: Array, shape: Shape, axis: int, device: Device) -> None:
     """Turn a mask into the positions where it holds; a 0-d mask selects from a new axis of size 1."""
     _check_mask(mask.shape, shape, axis)
-    if mask.ndim == 0:
-        selection.shape.append(1)
-        selection.index(data_node(np.zeros(int(mask), int64), device))
-        return
-    for offset, found in enumerate(np.nonzero(mask)):
-        selection.keep(shape[axis + offset])
-        selection.index(data_node(found, device))
+    masked = shape[axis : axis + mask.ndim]
+    for size in masked:
+        selection.pick(0, size)
+    # one axis in the place of all that the mask is for: one index tensor, whatever their number
+    selection.shape.append(math.prod(masked))
+    selection.index(data_node(np.flatnonzero(mask), device))
 
 
 def _check_mask(mask: Shape, shape: Shape, axis: int) -> None:

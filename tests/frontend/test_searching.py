@@ -42,6 +42,18 @@ def test_take_along_axis_agrees_with_numpy(shape, data):
     np.testing.assert_array_equal(found.numpy(), np.take_along_axis(array, indices, axis))
 
 
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_put_along_axis_agrees_with_numpy_and_changes_nobody_else(axis):
+    indices = np.asarray([[1, 0, 1]]) if axis == 0 else np.asarray([[2], [0]])
+    indices = indices.reshape(-1) if axis is None else indices
+    expected, x = MATRIX.copy(), tfr.asarray(MATRIX)
+    other = x[...]
+    np.put_along_axis(expected, indices, 9, axis)
+    tfr.put_along_axis(x, tfr.asarray(indices), 9, axis=axis)
+    np.testing.assert_array_equal(x.numpy(), expected)
+    np.testing.assert_array_equal(other.numpy(), MATRIX)
+
+
 def test_take_names_the_axis_and_the_size_that_an_index_exceeds():
     x = tfr.asarray(MATRIX)
     with pytest.raises(IndexingError, match="index 3 is out of bounds for axis 1 with size 3"):
