@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tensorframe.backends.registry import backend_of
 from tensorframe.dtypes import DType
 from tensorframe.frontend.methods import TensorMethods
 from tensorframe.graph.device import Device
