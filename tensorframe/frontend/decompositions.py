@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import ml_dtypes
-
 from tensorframe.dtypes import DType, complex_of, int64, real_of
 from tensorframe.errors import ArgumentError
+from tensorframe.frontend.data_types import finfo
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import floating
 from tensorframe.frontend.tensor import Tensor
@@ -265,4 +264,4 @@ def svdvals(x: Any, /) -> Tensor:
 
 def default_rtol(x: Tensor) -> float:
     """Return the spacing of floating-point numbers at 1, times the larger size of the matrices."""
-    return max(x.shape[-2:]) * float(ml_dtypes.finfo(real_of(x.dtype)).eps)
+    return max(x.shape[-2:]) * finfo(x.dtype).eps

@@ -305,16 +305,16 @@ def _precise(x: Any) -> Tensor:
 
 
 def _real(name: str, x: Any) -> Tensor:
-    x = _precise(x)
-    if x.dtype in COMPLEX:
-        message = f"{name}: takes real values, got {x.dtype}"
+    tensor = _precise(x)
+    if tensor.dtype in COMPLEX:
+        message = f"{name}: takes real values, got {tensor.dtype}"
         raise DTypeError(message, suggestions=("the transform without r", "tfr.real(x)"))
-    return x
+    return tensor
 
 
 def _complex(x: Any) -> Tensor:
-    x = _precise(x)
-    return converted(x, complex_of(x.dtype))
+    tensor = _precise(x)
+    return converted(tensor, complex_of(tensor.dtype))
 
 
 def _points_from_half(name: str, x: Tensor, n: int | None, axis: int) -> int:

@@ -64,7 +64,7 @@ class Generator:
         """The integers below `x`, or the slices of a tensor, in random order."""
         return sampling.permutation(x, axis=axis, key=self._stream)
 
-    def shuffle(self, x: Tensor, axis: int = 0) -> None:
+    def shuffle(self, x: Any, axis: int = 0) -> None:
         """Put the slices of a tensor in random order: its handle moves to the new values, nobody else's changes."""
         if not isinstance(x, Tensor):
             hint = "x = rng.permutation(x)"

@@ -22,12 +22,10 @@ from tensorframe.frontend.operands import (
     reshaped,
 )
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.record import source
-from tensorframe.ops.creation import ARANGE
+from tensorframe.frontend.triangles import eye
 from tensorframe.ops.elementwise import (
     CONJ,
     DIVIDE,
-    EQUAL,
     GREATER,
     MULTIPLY,
     RECIPROCAL,
@@ -152,7 +150,7 @@ def matrix_power(x: Any, n: int, /) -> Tensor:
     (x,) = floating(x) if n < 0 else promoted(x)
     need_square("matrix_power", x.shape)
     if n == 0:
-        return _identity(x)
+        return expanded(eye(x.shape[-1], dtype=x.dtype, device=x.device), x.shape)
     square = inv(x) if n < 0 else x
     result = None
     for bit in reversed(format(abs(n), "b")):
@@ -161,13 +159,6 @@ def matrix_power(x: Any, n: int, /) -> Tensor:
         square = matmul(square, square)
     assert result is not None
     return result
-
-
-def _identity(x: Tensor) -> Tensor:
-    size = x.shape[-1]
-    index = Tensor(source(ARANGE, (size,), int64, x.device, 0, 1))
-    ones = apply(EQUAL, reshaped(index, (size, 1)), index)
-    return expanded(converted(ones, x.dtype), x.shape)
 
 
 def multi_dot(arrays: Sequence[Any], /) -> Tensor:
