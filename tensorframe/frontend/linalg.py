@@ -25,15 +25,8 @@ from tensorframe.frontend.decompositions import (
     svd,
     svdvals,
 )
-from tensorframe.frontend.matrices import (
-    cond,
-    diagonal,
-    matrix_power,
-    matrix_rank,
-    multi_dot,
-    pinv,
-    trace,
-)
+from tensorframe.frontend.diagonals import diagonal, trace
+from tensorframe.frontend.matrices import cond, matrix_power, matrix_rank, multi_dot, pinv
 from tensorframe.frontend.norms import matrix_norm, norm, vector_norm
 
 __all__ = [

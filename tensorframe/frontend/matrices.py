@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tensorframe import dtypes
-from tensorframe.dtypes import BITWISE, UNSIGNED, DType, int64
+from tensorframe.dtypes import int64
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.contractions import matmul, matrix_transpose
 from tensorframe.frontend.decompositions import default_rtol, inv, svd, svdvals
@@ -17,7 +16,6 @@ from tensorframe.frontend.operands import (
     converted,
     expanded,
     floating,
-    need_axes,
     promoted,
     reshaped,
 )
@@ -35,7 +33,7 @@ from tensorframe.ops.linalg import need_matrix, need_square
 from tensorframe.ops.movement import SLICE
 from tensorframe.ops.reduction import SUM
 
-__all__ = ["cond", "diagonal", "matrix_power", "matrix_rank", "multi_dot", "pinv", "trace"]
+__all__ = ["cond", "matrix_power", "matrix_rank", "multi_dot", "pinv"]
 
 
 def _adjoint(x: Tensor) -> Tensor:
@@ -101,43 +99,6 @@ def cond(x: Any, /, p: float | str | None = None) -> Tensor:
         return apply(DIVIDE, *((smallest, largest) if p == -2 else (largest, smallest)))
     need_square("cond", x.shape)
     return apply(MULTIPLY, matrix_norm(x, ord=p), matrix_norm(inv(x), ord=p))
-
-
-def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
-    """Diagonals of the matrices in the last two axes, `offset` columns to the right of the main one.
-
-    >>> tfr.linalg.diagonal(np.asarray([[1, 2], [3, 4]])).numpy()
-    array([1, 4])
-    """
-    x = as_tensor(x)
-    need_axes("diagonal", x, 2)
-    *stack, m, n = x.shape
-    size = max(0, min(m, n - offset) if offset >= 0 else min(m + offset, n))
-    start = (offset if offset >= 0 else -offset * n) if size else 0
-    # in C order the elements of a diagonal are n + 1 apart
-    flat = reshaped(x, (*stack, m * n))
-    along = (0,) * len(stack)
-    attrs = ((*along, start), (*stack, size), ((1,) * len(stack)) + (n + 1,))
-    return call(SLICE, flat, attrs=attrs)
-
-
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
-    """Sums of the diagonals; small integers are summed in the default integer dtype unless `dtype` says otherwise.
-
-    >>> tfr.linalg.trace(np.asarray([[1, 2], [3, 4]])).item()
-    5
-    """
-    values = diagonal(x, offset=offset)
-    values = converted(
-        values, _sum_dtype(values.dtype) if dtype is None else dtypes.as_dtype(dtype)
-    )
-    return call(SUM, values, attrs=((values.ndim - 1,), False))
-
-
-def _sum_dtype(dtype: DType) -> DType:
-    if dtype in UNSIGNED:
-        return dtypes.uint64
-    return int64 if dtype in BITWISE else dtype
 
 
 def matrix_power(x: Any, n: int, /) -> Tensor:

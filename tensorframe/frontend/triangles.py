@@ -12,9 +12,9 @@ from tensorframe.dtypes import as_dtype
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.convert import asarray
 from tensorframe.frontend.creation import OnDevice
+from tensorframe.frontend.diagonals import diagonal
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.manipulation import ravel
-from tensorframe.frontend.matrices import diagonal
 from tensorframe.frontend.operands import converted, need_axes, reshaped
 from tensorframe.frontend.padding import pad
 from tensorframe.frontend.ranges import counted, positions

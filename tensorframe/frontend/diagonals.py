@@ -1,0 +1,52 @@
+"""Diagonals of matrices as views, and their sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorframe import dtypes
+from tensorframe.dtypes import BITWISE, UNSIGNED, DType, int64
+from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.operands import as_tensor, converted, need_axes, reshaped
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.ops.movement import SLICE
+from tensorframe.ops.reduction import SUM
+
+__all__ = ["diagonal", "trace"]
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
+    """Diagonals of the matrices in the last two axes, `offset` columns to the right of the main one.
+
+    >>> tfr.linalg.diagonal(np.asarray([[1, 2], [3, 4]])).numpy()
+    array([1, 4])
+    """
+    x = as_tensor(x)
+    need_axes("diagonal", x, 2)
+    *stack, m, n = x.shape
+    size = max(0, min(m, n - offset) if offset >= 0 else min(m + offset, n))
+    start = (offset if offset >= 0 else -offset * n) if size else 0
+    # in C order the elements of a diagonal are n + 1 apart
+    flat = reshaped(x, (*stack, m * n))
+    along = (0,) * len(stack)
+    attrs = ((*along, start), (*stack, size), ((1,) * len(stack)) + (n + 1,))
+    return call(SLICE, flat, attrs=attrs)
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
+    """Sums of the diagonals; small integers are summed in the default integer dtype unless `dtype` says otherwise.
+
+    >>> tfr.linalg.trace(np.asarray([[1, 2], [3, 4]])).item()
+    5
+    """
+    values = diagonal(x, offset=offset)
+    values = converted(
+        values, _sum_dtype(values.dtype) if dtype is None else dtypes.as_dtype(dtype)
+    )
+    return call(SUM, values, attrs=((values.ndim - 1,), False))
+
+
+def _sum_dtype(dtype: DType) -> DType:
+    if dtype in UNSIGNED:
+        return dtypes.uint64
+    return int64 if dtype in BITWISE else dtype
