@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -114,6 +114,10 @@ def _indices(name: str, indices: Any, axis: int, x: Tensor) -> Tensor:
     return Tensor(index_node(indices, axis, x.shape[axis], x.device))
 
 
+@overload
+def where(condition: Any, /) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Any, x1: Any, x2: Any, /) -> Tensor: ...
 def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
     """Elements of `x1` where the condition holds, of `x2` elsewhere; positions of true elements without both.
 
