@@ -72,7 +72,8 @@ def _elements(tensor: Tensor, *, separator: str, prefix: str) -> str:
 def _text(array: Array, separator: str, prefix: str, **options: Any) -> str:
     if array.dtype == bfloat16:
         array = array.astype(float32)
-    return np.array2string(array, separator=separator, prefix=prefix, **options)
+    suffix = "," if prefix else ""
+    return np.array2string(array, separator=separator, prefix=prefix, suffix=suffix, **options)
 
 
 def _edges(tensor: Tensor) -> Array:
