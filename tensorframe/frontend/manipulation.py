@@ -93,7 +93,7 @@ def ravel(x: Any, /, order: str = "C") -> Tensor:
     >>> tfr.ravel(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [1, 2, 3, 4]
     """
-    return reshape(x, (-1,) if asarray(x).size else (0,), order)
+    return reshape(x, (-1,), order)
 
 
 def permute_dims(x: Any, /, axes: Iterable[int]) -> Tensor:

@@ -1,4 +1,4 @@
-"""Triangles and diagonals: matrices described by comparing row and column positions."""
+"""Triangles: matrices described by comparing row and column positions."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ import numpy as np
 from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import as_dtype
-from tensorframe.errors import ShapeError
 from tensorframe.frontend.convert import asarray
 from tensorframe.frontend.creation import OnDevice
 from tensorframe.frontend.diagonals import diagonal
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.manipulation import ravel
 from tensorframe.frontend.operands import converted, need_axes, reshaped
-from tensorframe.frontend.padding import pad
 from tensorframe.frontend.ranges import counted, positions
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
@@ -24,8 +21,6 @@ from tensorframe.graph.shape import as_shape
 from tensorframe.ops.elementwise import EQUAL, GREATER_EQUAL, LESS_EQUAL, WHERE
 
 __all__ = [
-    "diag",
-    "diagflat",
     "eye",
     "identity",
     "tri",
@@ -36,7 +31,7 @@ __all__ = [
 ]
 
 
-def _column(size: int, device: Device, first: int = 0) -> Tensor:
+def column(size: int, device: Device, first: int = 0) -> Tensor:
     """Return the row positions as a column, counted from `first`."""
     return reshaped(counted(size, first, 1, dtypes.int64, device), (size, 1))
 
@@ -58,7 +53,7 @@ def eye(
     rows, columns = as_shape((n_rows, n_rows if n_cols is None else n_cols))
     target = dtypes.default_float() if dtype is None else as_dtype(dtype)
     place = resolve_device(device)
-    return converted(apply(EQUAL, _column(rows, place, k), positions(columns, place)), target)
+    return converted(apply(EQUAL, column(rows, place, k), positions(columns, place)), target)
 
 
 def identity(n: int, dtype: Any = None, *, device: OnDevice = None) -> Tensor:
@@ -86,7 +81,7 @@ def tri(
     rows, columns = as_shape((n_rows, n_rows if n_cols is None else n_cols))
     target = dtypes.default_float() if dtype is None else as_dtype(dtype)
     place = resolve_device(device)
-    return converted(apply(LESS_EQUAL, positions(columns, place), _column(rows, place, k)), target)
+    return converted(apply(LESS_EQUAL, positions(columns, place), column(rows, place, k)), target)
 
 
 def tril(x: Any, /, k: int = 0) -> Tensor:
@@ -99,8 +94,8 @@ def tril(x: Any, /, k: int = 0) -> Tensor:
     need_axes("tril", tensor, 2)
     rows, columns = tensor.shape[-2:]
     place = tensor.device
-    kept = apply(LESS_EQUAL, positions(columns, place), _column(rows, place, k))
-    return apply(WHERE, kept, tensor, _zero(tensor))
+    kept = apply(LESS_EQUAL, positions(columns, place), column(rows, place, k))
+    return apply(WHERE, kept, tensor, zero_of(tensor))
 
 
 def triu(x: Any, /, k: int = 0) -> Tensor:
@@ -113,46 +108,13 @@ def triu(x: Any, /, k: int = 0) -> Tensor:
     need_axes("triu", tensor, 2)
     rows, columns = tensor.shape[-2:]
     place = tensor.device
-    kept = apply(GREATER_EQUAL, positions(columns, place), _column(rows, place, k))
-    return apply(WHERE, kept, tensor, _zero(tensor))
+    kept = apply(GREATER_EQUAL, positions(columns, place), column(rows, place, k))
+    return apply(WHERE, kept, tensor, zero_of(tensor))
 
 
-def _zero(tensor: Tensor) -> Any:
+def zero_of(tensor: Tensor) -> Any:
+    """Return the Python number that fills the rest of the tensor."""
     return False if tensor.dtype == dtypes.bool_ else 0
-
-
-def diag(v: Any, /, k: int = 0) -> Tensor:
-    """Return a matrix with the vector `v` on its diagonal `k`, or the diagonal `k` of the matrix `v`.
-
-    >>> tfr.diag(tfr.asarray([1, 2])).tolist()
-    [[1, 0], [0, 2]]
-    >>> tfr.diag(tfr.asarray([[1, 2], [3, 4]])).tolist()
-    [1, 4]
-    """
-    tensor = asarray(v)
-    if tensor.ndim == 2:
-        return diagonal(tensor, offset=k)
-    if tensor.ndim != 1:
-        raise ShapeError(
-            f"diag: takes a vector or a matrix, got shape {tensor.shape}",
-            suggestions=("tfr.linalg.diagonal for stacks of matrices",),
-        )
-    size = tensor.size + abs(k)
-    # the vector goes along the side that the diagonal starts from, so that row or column i has element i
-    padded = pad(tensor, (0, abs(k)))
-    values = padded if k < 0 else reshaped(padded, (size, 1))
-    place = tensor.device
-    on_diagonal = apply(EQUAL, _column(size, place, k), positions(size, place))
-    return apply(WHERE, on_diagonal, values, _zero(tensor))
-
-
-def diagflat(v: Any, /, k: int = 0) -> Tensor:
-    """Return a matrix with all elements of `v` on its diagonal `k`.
-
-    >>> tfr.diagflat(tfr.asarray([[1], [2]])).tolist()
-    [[1, 0], [0, 2]]
-    """
-    return diag(ravel(v), k)
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tensor]:
