@@ -1,53 +1,52 @@
-"""Diagonals: vectors as matrices, and the other way round."""
+"""Diagonals of matrices as views, and their sums."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tensorframe.errors import ShapeError
-from tensorframe.frontend.convert import asarray
-from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.manipulation import ravel
-from tensorframe.frontend.matrices import diagonal
-from tensorframe.frontend.operands import reshaped
-from tensorframe.frontend.padding import pad
-from tensorframe.frontend.ranges import positions
+from tensorframe import dtypes
+from tensorframe.dtypes import BITWISE, UNSIGNED, DType, int64
+from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.operands import as_tensor, converted, need_axes, reshaped
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.frontend.triangles import column, zero_of
-from tensorframe.ops.elementwise import EQUAL, WHERE
+from tensorframe.ops.movement import SLICE
+from tensorframe.ops.reduction import SUM
 
-__all__ = ["diag", "diagflat"]
+__all__ = ["diagonal", "trace"]
 
 
-def diag(v: Any, /, k: int = 0) -> Tensor:
-    """Return a matrix with the vector `v` on its diagonal `k`, or the diagonal `k` of the matrix `v`.
+def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
+    """Diagonals of the matrices in the last two axes, `offset` columns to the right of the main one.
 
-    >>> tfr.diag(tfr.asarray([1, 2])).tolist()
-    [[1, 0], [0, 2]]
-    >>> tfr.diag(tfr.asarray([[1, 2], [3, 4]])).tolist()
-    [1, 4]
+    >>> tfr.linalg.diagonal(np.asarray([[1, 2], [3, 4]])).numpy()
+    array([1, 4])
     """
-    tensor = asarray(v)
-    if tensor.ndim == 2:
-        return diagonal(tensor, offset=k)
-    if tensor.ndim != 1:
-        raise ShapeError(
-            f"diag: takes a vector or a matrix, got shape {tensor.shape}",
-            suggestions=("tfr.linalg.diagonal for stacks of matrices",),
-        )
-    size = tensor.size + abs(k)
-    # the vector goes along the side that the diagonal starts from, so that row or column i has element i
-    padded = pad(tensor, (0, abs(k)))
-    values = padded if k < 0 else reshaped(padded, (size, 1))
-    place = tensor.device
-    on_diagonal = apply(EQUAL, column(size, place, k), positions(size, place))
-    return apply(WHERE, on_diagonal, values, zero_of(tensor))
+    x = as_tensor(x)
+    need_axes("diagonal", x, 2)
+    *stack, m, n = x.shape
+    size = max(0, min(m, n - offset) if offset >= 0 else min(m + offset, n))
+    start = (offset if offset >= 0 else -offset * n) if size else 0
+    # in C order the elements of a diagonal are n + 1 apart
+    flat = reshaped(x, (*stack, m * n))
+    along = (0,) * len(stack)
+    attrs = ((*along, start), (*stack, size), ((1,) * len(stack)) + (n + 1,))
+    return call(SLICE, flat, attrs=attrs)
 
 
-def diagflat(v: Any, /, k: int = 0) -> Tensor:
-    """Return a matrix with all elements of `v` on its diagonal `k`.
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
+    """Sums of the diagonals; small integers are summed in the default integer dtype unless `dtype` says otherwise.
 
-    >>> tfr.diagflat(tfr.asarray([[1], [2]])).tolist()
-    [[1, 0], [0, 2]]
+    >>> tfr.linalg.trace(np.asarray([[1, 2], [3, 4]])).item()
+    5
     """
-    return diag(ravel(v), k)
+    values = diagonal(x, offset=offset)
+    values = converted(
+        values, _sum_dtype(values.dtype) if dtype is None else dtypes.as_dtype(dtype)
+    )
+    return call(SUM, values, attrs=((values.ndim - 1,), False))
+
+
+def _sum_dtype(dtype: DType) -> DType:
+    if dtype in UNSIGNED:
+        return dtypes.uint64
+    return int64 if dtype in BITWISE else dtype

@@ -43,7 +43,6 @@ from tensorframe.frontend.constants import *
 from tensorframe.frontend.contractions import *
 from tensorframe.frontend.creation import *
 from tensorframe.frontend.data_types import *
-from tensorframe.frontend.diagonals import *
 from tensorframe.frontend.editing import *
 from tensorframe.frontend.einsum import *
 from tensorframe.frontend.elementwise import *

@@ -1,4 +1,4 @@
-"""Triangles: matrices described by comparing row and column positions."""
+"""Triangles and diagonals: matrices described by comparing row and column positions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import numpy as np
 from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import as_dtype
+from tensorframe.errors import ShapeError
 from tensorframe.frontend.convert import asarray
 from tensorframe.frontend.creation import OnDevice
 from tensorframe.frontend.diagonals import diagonal
 from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.manipulation import ravel
 from tensorframe.frontend.operands import converted, need_axes, reshaped
+from tensorframe.frontend.padding import pad
 from tensorframe.frontend.ranges import counted, positions
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
@@ -21,6 +24,8 @@ from tensorframe.graph.shape import as_shape
 from tensorframe.ops.elementwise import EQUAL, GREATER_EQUAL, LESS_EQUAL, WHERE
 
 __all__ = [
+    "diag",
+    "diagflat",
     "eye",
     "identity",
     "tri",
@@ -115,6 +120,40 @@ def triu(x: Any, /, k: int = 0) -> Tensor:
 def zero_of(tensor: Tensor) -> Any:
     """Return the Python number that fills the rest of the tensor."""
     return False if tensor.dtype == dtypes.bool_ else 0
+
+
+def diag(v: Any, /, k: int = 0) -> Tensor:
+    """Return a matrix with the vector `v` on its diagonal `k`, or the diagonal `k` of the matrix `v`.
+
+    >>> tfr.diag(tfr.asarray([1, 2])).tolist()
+    [[1, 0], [0, 2]]
+    >>> tfr.diag(tfr.asarray([[1, 2], [3, 4]])).tolist()
+    [1, 4]
+    """
+    tensor = asarray(v)
+    if tensor.ndim == 2:
+        return diagonal(tensor, offset=k)
+    if tensor.ndim != 1:
+        raise ShapeError(
+            f"diag: takes a vector or a matrix, got shape {tensor.shape}",
+            suggestions=("tfr.linalg.diagonal for stacks of matrices",),
+        )
+    size = tensor.size + abs(k)
+    # the vector goes along the side that the diagonal starts from, so that row or column i has element i
+    padded = pad(tensor, (0, abs(k)))
+    values = padded if k < 0 else reshaped(padded, (size, 1))
+    place = tensor.device
+    on_diagonal = apply(EQUAL, column(size, place, k), positions(size, place))
+    return apply(WHERE, on_diagonal, values, zero_of(tensor))
+
+
+def diagflat(v: Any, /, k: int = 0) -> Tensor:
+    """Return a matrix with all elements of `v` on its diagonal `k`.
+
+    >>> tfr.diagflat(tfr.asarray([[1], [2]])).tolist()
+    [[1, 0], [0, 2]]
+    """
+    return diag(ravel(v), k)
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tensor]:
