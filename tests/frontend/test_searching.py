@@ -126,5 +126,9 @@ def test_where_takes_numbers_on_both_sides():
     assert tfr.where(condition, 1, 2.5).dtype == tfr.float32
     assert tfr.where(condition, 1, 2.5).tolist() == [1.0, 2.5]
     assert tfr.where(tfr.asarray([0, 3]), 1, 2).tolist() == [2, 1]
+
+
+def test_where_takes_no_value_or_two():
+    operands = [tfr.asarray([True, False]), 1]
     with pytest.raises(DTypeError, match="alone"):
-        tfr.where(*(condition, 1))
+        tfr.where(*operands)
