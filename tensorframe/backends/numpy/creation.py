@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.base import RegionOp
 from tensorframe.errors import FileFormatError, MissingFileError
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Op
@@ -14,20 +16,20 @@ from tensorframe.site import describe
 Array = Any
 
 
-def generate(node: Node) -> Array:
-    """Return the values of a source node."""
+def generate(node: Node | RegionOp) -> Array:
+    """Return the values of a source, which a plan may hold as an op of its own."""
     return GENERATORS[node.op.name](node)
 
 
-def _constant(node: Node) -> Array:
+def _constant(node: Node | RegionOp) -> Array:
     return node.dtype.type(node.attrs[0])
 
 
-def _full(node: Node) -> Array:
+def _full(node: Node | RegionOp) -> Array:
     return np.broadcast_to(node.dtype.type(node.attrs[0]), node.shape)
 
 
-def _arange(node: Node) -> Array:
+def _arange(node: Node | RegionOp) -> Array:
     start, step = node.attrs
     if node.dtype.kind not in "iu":
         return (np.arange(node.shape[0]) * step + start).astype(node.dtype)
@@ -40,10 +42,10 @@ def _file(node: Node) -> Array:
     try:
         return node.attrs[0].read()
     except (FileFormatError, MissingFileError) as error:
-        error.location = describe(node.site)  # the line that loads names the file
+        error.location = describe(node.site)  # the line that names the file
         raise
 
 
-GENERATORS = {"constant": _constant, "full": _full, "arange": _arange, "file": _file}
+GENERATORS: dict[str, Callable[[Any], Array]] = {"constant": _constant, "full": _full, "arange": _arange, "file": _file}
 
 __all__ = ["GENERATORS", "Op", "generate"]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program, Region
+from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.numpy.region import elementwise_program
 from tensorframe.backends.storage import Storage
@@ -59,6 +60,8 @@ class NumpyBackend(Backend):
 def _single_call(region: Region) -> Program:
     """Return a program of one op; a scatter may work in the memory of its first operand."""
     (one,) = region.ops
+    if one.op.kind is Kind.SOURCE:
+        return lambda _inputs, _buffers: (generate(one),)
     function = implementation[one.op]
     attrs = one.attrs
     order = one.inputs
