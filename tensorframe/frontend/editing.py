@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.dtypes import BOOL
-from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.errors import ArgumentError, IndexingError, ShapeError
 from tensorframe.frontend.convert import asarray
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.joining import concat, with_axes
@@ -15,7 +15,7 @@ from tensorframe.frontend.manipulation import joined, moveaxis, part_of, ravel
 from tensorframe.frontend.operands import converted, expanded
 from tensorframe.frontend.searching import take
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.shape import normalize_axis
+from tensorframe.graph.shape import broadcast, normalize_axis
 from tensorframe.ops.elementwise import NOT_EQUAL, SUBTRACT
 
 __all__ = ["append", "delete", "diff", "ediff1d", "insert"]
@@ -47,7 +47,8 @@ def delete(x: Any, obj: Any, /, axis: int | None = None) -> Tensor:
     [2, 4]
     """
     tensor, at = _along("delete", x, axis)
-    return take(tensor, np.delete(np.arange(tensor.shape[at]), _places(obj)), axis=at)
+    size = tensor.shape[at]
+    return take(tensor, np.delete(np.arange(size), _places("delete", obj, size, size - 1)), axis=at)
 
 
 def insert(x: Any, obj: Any, values: Any, /, axis: int | None = None) -> Tensor:
@@ -61,24 +62,39 @@ def insert(x: Any, obj: Any, values: Any, /, axis: int | None = None) -> Tensor:
     """
     tensor, at = _along("insert", x, axis)
     size = tensor.shape[at]
-    places = _places(obj)
+    places = _places("insert", obj, size, size)
     # an integer stays one: NumPy, and so we, gives it a whole block, whose first axis runs along `at`
     new = with_axes(converted(asarray(values), tensor.dtype), tensor.ndim)
     if np.ndim(places) == 0 and not isinstance(places, slice):
         new = moveaxis(new, 0, at)
     count = _how_many(places, size)
     count = new.shape[at] if count == 1 else count
-    part = expanded(new, (*tensor.shape[:at], count, *tensor.shape[at + 1 :]))
+    shape = (*tensor.shape[:at], count, *tensor.shape[at + 1 :])
+    if broadcast("insert", new.shape, shape) != shape:
+        raise ShapeError(f"insert: values of shape {new.shape} do not broadcast to {shape}")
+    part = expanded(new, shape)
     order = np.insert(np.arange(size), places, np.arange(size, size + count))
     return take(joined([tensor, part], at), order, axis=at)
 
 
-def _places(obj: Any) -> Any:
-    """Return what NumPy's index arithmetic takes: a slice, or an array."""
+def _places(name: str, obj: Any, size: int, last: int) -> Any:
+    """Return what NumPy's index arithmetic takes: a slice, or an array of indices from -size to `last`, or a mask."""
     if isinstance(obj, slice):
         return obj
     places = np.asarray(obj._array() if isinstance(obj, Tensor) else obj)
-    return places.astype(np.int64) if places.size == 0 else places
+    if places.size == 0:
+        return places.astype(np.int64)
+    if places.dtype.kind == "b":
+        if places.shape != (size,):
+            raise IndexingError(
+                f"{name}: a mask of shape {places.shape} does not fit {size} places"
+            )
+    elif places.dtype.kind not in "iu":
+        raise IndexingError(f"{name}: places are integers, a slice or a mask, got {places.dtype}")
+    elif (places > last).any() or (places < -size).any():
+        wrong = places[(places > last) | (places < -size)].flat[0]
+        raise IndexingError(f"{name}: place {wrong} is out of bounds for an axis of size {size}")
+    return places
 
 
 def _how_many(places: Any, size: int) -> int:
