@@ -14,6 +14,7 @@ from tensorframe.backends.numpy import (
     random,
     reduction,
     sorting,
+    special,
 )
 
 __all__ = [
@@ -27,4 +28,5 @@ __all__ = [
     "random",
     "reduction",
     "sorting",
+    "special",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.functions import spells
-from tensorframe.dtypes import DType
+from tensorframe.dtypes import COMPLEX, FLOAT, SIGNED, DType
 
 Array = Any  # np.ndarray or a NumPy scalar: ufuncs give scalars for 0-d operands
 
@@ -36,3 +36,56 @@ def imag(x: Array) -> Array:
 def where(condition: Array, x: Array, y: Array) -> Array:
     """Select by condition."""
     return np.where(condition, x, y)
+
+
+@spells("floor_divide")
+def floor_divide(x: Array, y: Array) -> Array:
+    """Floor division; an infinite operand divides as `/` does, where NumPy follows Python instead."""
+    result = np.floor_divide(x, y)
+    if x.dtype not in FLOAT:
+        return result
+    infinite = np.isinf(x) | np.isinf(y)
+    return np.where(infinite, x / y, result) if infinite.any() else result
+
+
+@spells("pow")
+def pow_(x: Array, y: Array) -> Array:
+    """Power; a negative integer exponent gives the power rounded towards zero, where NumPy raises."""
+    if y.dtype not in SIGNED or not (y < 0).any():
+        return np.power(x, y)
+    result = np.power(x, np.maximum(y, 0))
+    # of the integers, only 1 and -1 have an inverse; their powers alternate either way
+    inverse = np.where((x == 1) | (x == -1), np.power(x, y & 1), x.dtype.type(0))
+    return np.where(y < 0, inverse, result)
+
+
+@spells("expm1")
+def expm1(x: Array) -> Array:
+    """exp(x) - 1; for complex x with the special cases of the Array API standard."""
+    if x.dtype not in COMPLEX:
+        return np.expm1(x)
+    real, imag = x.real, x.imag
+    half_sine = np.sin(imag / 2)
+    # cos(y) = 1 - 2 sin(y/2)^2 keeps the digits that exp(x) cos(y) - 1 would lose near zero
+    result = np.empty(x.shape, x.dtype)
+    result.real = np.expm1(real) * np.cos(imag) - 2 * half_sine * half_sine
+    result.imag = np.exp(real) * np.sin(imag)
+    ordinary = np.isfinite(real) & np.isfinite(imag) & (imag != 0)
+    if not ordinary.all():
+        _expm1_special(result, np.asarray(x), ordinary)
+    return result
+
+
+def _expm1_special(result: Array, x: Array, ordinary: Array) -> None:
+    """Overwrite the elements of complex expm1 that are real, infinite or NaN."""
+    real, imag = x.real, x.imag
+    at = imag == 0
+    result.real[at] = np.expm1(real[at]) + 0.0  # + 0.0: the standard gives +0 at -0
+    result.imag[at] = imag[at]
+    at = ~ordinary & ~at & ~np.isfinite(imag)
+    at_bottom, at_top = at & (real == -np.inf), at & (real == np.inf)
+    result[at] = complex(np.nan, np.nan)
+    result[at_bottom] = complex(-1, 0)
+    result.real[at_top] = np.inf
+    at = (real == -np.inf) & np.isfinite(imag) & (imag != 0)
+    result.real[at] = -1
