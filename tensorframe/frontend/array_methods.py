@@ -200,8 +200,8 @@ def H(self: Tensor) -> Tensor:
 
 @attribute
 def real(self: Tensor) -> Tensor:
-    """The real parts."""
-    return _as_tensor(_namespace().real(self))
+    """The real parts: the tensor itself if it is not complex."""
+    return _as_tensor(_namespace().real(self)) if self.dtype in dtypes.COMPLEX else self
 
 
 @attribute

@@ -37,6 +37,12 @@ def _filled(x: Any, value: float) -> Tensor:
     return apply(WHERE, apply(ISNAN, tensor), value, tensor)
 
 
+def _as(x: Any, dtype: Any) -> Tensor:
+    """Return `x` in the dtype to compute in, if one is said."""
+    tensor = as_tensor(x)
+    return tensor if dtype is None else converted(tensor, dtypes.as_dtype(dtype))
+
+
 def nansum(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """Sum along `axis` of the elements that are not NaN; 0 where there are none. Dtypes as for `sum`.
 
@@ -117,13 +123,13 @@ def _present(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
     return reduced_by(SUM, 1 - numbers, axis, keepdims)
 
 
-def nanmean(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def nanmean(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """Mean along `axis` of the elements that are not NaN; NaN where there are none. Dtypes as for `mean`.
 
     >>> tfr.nanmean(tfr.asarray([1.0, tfr.nan, 2.0])).item()
     1.5
     """
-    tensor = as_tensor(x)
+    tensor = _as(x, dtype)
     if tensor.dtype not in dtypes.FLOATING:
         return statistics.mean(tensor, axis, keepdims=keepdims)
     wide = converted(tensor, statistics.working_dtype(tensor.dtype))
@@ -150,6 +156,7 @@ def nanvar(
     correction: float = 0.0,
     keepdims: bool = False,
     *,
+    dtype: Any = None,
     ddof: float | None = None,
 ) -> Tensor:
     """Variance along `axis` of the elements that are not NaN; NaN where there are too few. Arguments as for `var`.
@@ -157,7 +164,7 @@ def nanvar(
     >>> tfr.nanvar(tfr.asarray([1.0, tfr.nan, 3.0])).item()
     1.0
     """
-    tensor = as_tensor(x)
+    tensor = _as(x, dtype)
     correction = correction if ddof is None else ddof
     if tensor.dtype not in dtypes.FLOATING:
         return statistics.var(tensor, axis, correction, keepdims)
@@ -172,6 +179,7 @@ def nanstd(
     correction: float = 0.0,
     keepdims: bool = False,
     *,
+    dtype: Any = None,
     ddof: float | None = None,
 ) -> Tensor:
     """Standard deviation along `axis` of the elements that are not NaN: the square root of `nanvar`.
@@ -179,4 +187,4 @@ def nanstd(
     >>> tfr.nanstd(tfr.asarray([1.0, tfr.nan, 3.0])).item()
     1.0
     """
-    return apply(SQRT, nanvar(x, axis, correction, keepdims, ddof=ddof))
+    return apply(SQRT, nanvar(x, axis, correction, keepdims, dtype=dtype, ddof=ddof))

@@ -56,7 +56,7 @@ def nanmedian(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor
 
 
 def quantile(
-    x: Any, q: Any, /, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+    x: Any, /, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
 ) -> Tensor:
     """The values below which the shares `q` (0 to 1) of the elements along `axis` lie (all axes for None).
 
@@ -71,7 +71,7 @@ def quantile(
 
 
 def nanquantile(
-    x: Any, q: Any, /, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+    x: Any, /, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
 ) -> Tensor:
     """The quantiles of the elements that are not NaN; NaN where there are none: see `quantile`.
 
@@ -82,7 +82,7 @@ def nanquantile(
 
 
 def percentile(
-    x: Any, q: Any, /, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+    x: Any, /, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
 ) -> Tensor:
     """The values below which `q` percent (0 to 100) of the elements lie: see `quantile`.
 
@@ -93,7 +93,7 @@ def percentile(
 
 
 def nanpercentile(
-    x: Any, q: Any, /, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+    x: Any, /, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
 ) -> Tensor:
     """The percentiles of the elements that are not NaN: see `quantile`.
 
