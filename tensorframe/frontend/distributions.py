@@ -7,11 +7,11 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
-from tensorframe.dtypes import FLOAT, DType, float32, float64
+from tensorframe.dtypes import FLOAT, DType, bfloat16, float16, float32, float64
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.keys import Source, words
 from tensorframe.frontend.joining import stack
+from tensorframe.frontend.keys import Source, words
 from tensorframe.frontend.operands import as_tensor, converted, reshaped
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
@@ -21,6 +21,9 @@ from tensorframe.ops.elementwise import ADD, COS, LESS, LOG, MULTIPLY, SIN, SQRT
 __all__ = ["bernoulli", "exponential", "normal", "uniform"]
 
 Where = str | Device | None
+
+# as many as the significand holds, so that no fraction rounds up to 1
+_FRACTION_BITS = {bfloat16: 8, float16: 11}
 
 
 def uniform(
@@ -34,16 +37,17 @@ def uniform(
 ) -> Tensor:
     """Numbers from `low` up to, not including, `high`, all equally likely.
 
-    Each is a multiple of 2**-24 (float32 and half precision) or 2**-53 (float64), scaled; scaling may round up to
-    `high`. `low` and `high` broadcast to `shape`, which is theirs if not given.
+    Each is a multiple of 2**-8 (bfloat16), 2**-11 (float16), 2**-24 (float32) or 2**-53 (float64), scaled; scaling may
+    round up to `high`. `low` and `high` broadcast to `shape`, which is theirs if not given.
 
     >>> tfr.random.uniform((2, 3), key=tfr.random.key(1)).shape
     (2, 3)
     """
     target = real_dtype("uniform", dtype)
     sizes = shape_for("uniform", shape, low, high)
-    result = reshaped(unit(lanes(sizes, _width(target), key, device)), sizes)
-    if (low, high) != (0.0, 1.0):
+    bits = _FRACTION_BITS.get(target, 24)
+    result = reshaped(unit(lanes(sizes, _width(target), key, device), bits), sizes)
+    if _is_tensor(low, high) or (low, high) != (0.0, 1.0):
         span = apply(SUBTRACT, high, low) if _is_tensor(low, high) else high - low
         result = apply(ADD, low, apply(MULTIPLY, result, span))
     return converted(result, target)
@@ -157,10 +161,10 @@ def lanes(shape: Shape, width: int, key: Source, device: Where) -> list[Any]:
     return [table[:, lane] for lane in range(width)]
 
 
-def unit(drawn: list[Any]) -> Tensor:
-    """Return fractions from 0 to below 1, exactly: of 24 bits from one word, of 53 from two."""
+def unit(drawn: list[Any], bits: int = 24) -> Tensor:
+    """Return fractions from 0 to below 1, exactly: of up to 24 bits from one word, of 53 from two."""
     if len(drawn) == 1:
-        return apply(MULTIPLY, converted(drawn[0] >> 8, float32), 2.0**-24)
+        return apply(MULTIPLY, converted(drawn[0] >> (32 - bits), float32), 2.0**-bits)
     return apply(MULTIPLY, _fifty_three_bits(drawn), 2.0**-53)
 
 
