@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -93,7 +93,7 @@ class Stream:
 
 def random_key() -> Key:
     """Return a key that the operating system picks."""
-    return Key(secrets.randbits(64))
+    return Key(int.from_bytes(os.urandom(8), "big"))
 
 
 SHARED = Stream(random_key())

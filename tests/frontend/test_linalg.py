@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -217,7 +218,8 @@ VECTOR_ORDERS = [2, 1, 0, -1, -2, 3, 0.5, math.inf, -math.inf]
 @pytest.mark.parametrize("dtype", FLOATING)
 def test_vector_norms_are_numpys(ord, dtype):
     x = noise((3, 4, 2), dtype)
-    for axis in (None, 0, -1, (0, 2)):
+    axes: tuple[Any, ...] = (None, 0, -1, (0, 2))
+    for axis in axes:
         for keepdims in (False, True):
             found = linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
             expected = np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
