@@ -116,7 +116,7 @@ def round(self: Tensor, /, decimals: int = 0) -> Tensor:
 
 
 @method
-def diagonal(self: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+def diagonal(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """Return the diagonals of the matrices that `axis1` and `axis2` span, along a new last axis.
 
     >>> tfr.asarray([[1, 2], [3, 4]]).diagonal().tolist()
@@ -124,20 +124,20 @@ def diagonal(self: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -
     """
     names = _namespace()
     return _as_tensor(
-        names.linalg.diagonal(names.moveaxis(self, (axis1, axis2), (-2, -1)), offset=offset)
+        names.linalg.diagonal(names.moveaxis(x, (axis1, axis2), (-2, -1)), offset=offset)
     )
 
 
 @method
 def trace(
-    self: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None
+    x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None
 ) -> Tensor:
     """Return the sums of the diagonals of the matrices that `axis1` and `axis2` span.
 
     >>> tfr.asarray([[1, 2], [3, 4]]).trace().item()
     5
     """
-    return _as_tensor(_namespace().sum(diagonal(self, offset, axis1, axis2), axis=-1, dtype=dtype))
+    return _as_tensor(_namespace().sum(diagonal(x, offset, axis1, axis2), axis=-1, dtype=dtype))
 
 
 @method
@@ -223,4 +223,4 @@ def nbytes(self: Tensor) -> int:
     return self.node.nbytes
 
 
-__all__: list[str] = []
+__all__ = ["diagonal", "trace"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorframe import dtypes, errors
+from tensorframe import backends, config, dtypes, errors
 from tensorframe.backends.registry import use_backend
 from tensorframe.dtypes import (
     bfloat16,
@@ -37,6 +37,8 @@ from tensorframe.frontend import (
     scalars,
     ufuncs,
 )
+from tensorframe.frontend.aliases import *
+from tensorframe.frontend.array_methods import diagonal, trace
 from tensorframe.frontend.closeness import *
 from tensorframe.frontend.computing import *
 from tensorframe.frontend.constants import *
@@ -56,8 +58,8 @@ from tensorframe.frontend.manipulation import *
 from tensorframe.frontend.nan_reductions import *
 from tensorframe.frontend.order_statistics import *
 from tensorframe.frontend.padding import *
-from tensorframe.frontend.ranges import *
 from tensorframe.frontend.plans import *
+from tensorframe.frontend.ranges import *
 from tensorframe.frontend.reductions import *
 from tensorframe.frontend.scans import *
 from tensorframe.frontend.searching import *

@@ -1,0 +1,168 @@
+"""The public namespace: the standard's names, honest answers about itself, and nothing by accident."""
+
+from __future__ import annotations
+
+import types
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.errors import DeviceError, DTypeError
+
+# Array API standard 2025.12: every name of the main namespace, by chapter.
+STANDARD = {
+    "constants": "e inf nan newaxis pi",
+    "creation": "arange asarray empty empty_like eye from_dlpack full full_like linspace meshgrid ones ones_like "
+    "tril triu zeros zeros_like",
+    "data types": "astype can_cast finfo iinfo isdtype result_type bool int8 int16 int32 int64 uint8 uint16 "
+    "uint32 uint64 float32 float64 complex64 complex128",
+    "elementwise": "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_left_shift "
+    "bitwise_invert bitwise_or bitwise_right_shift bitwise_xor ceil clip conj copysign cos cosh divide equal exp "
+    "expm1 floor floor_divide greater greater_equal hypot imag isfinite isinf isnan less less_equal log log1p "
+    "log2 log10 logaddexp logical_and logical_not logical_or logical_xor maximum minimum multiply negative "
+    "nextafter not_equal positive pow real reciprocal remainder round sign signbit sin sinh square sqrt subtract "
+    "tan tanh trunc",
+    "indexing": "take take_along_axis",
+    "linear algebra": "matmul matrix_transpose tensordot vecdot",
+    "manipulation": "broadcast_arrays broadcast_shapes broadcast_to concat expand_dims flip moveaxis "
+    "permute_dims repeat reshape roll squeeze stack tile unstack",
+    "searching": "argmax argmin count_nonzero nonzero searchsorted where",
+    "sets": "isin unique_all unique_counts unique_inverse unique_values",
+    "sorting": "argsort sort",
+    "statistics": "cumulative_prod cumulative_sum max mean min prod std sum var",
+    "utility": "all any diff",
+    "inspection": "__array_namespace_info__ __array_api_version__",
+}
+LINALG = (
+    "cholesky cross det diagonal eig eigh eigvals eigvalsh inv matmul matrix_norm matrix_power matrix_rank "
+    "matrix_transpose outer pinv qr slogdet solve svd svdvals tensordot trace vecdot vector_norm"
+)
+FFT = "fft ifft fftn ifftn rfft irfft rfftn irfftn hfft ihfft fftfreq rfftfreq fftshift ifftshift"
+
+# What Python programmers reach for beside the functions.
+OTHERS = {"backends", "config", "dtypes", "errors", "fft", "linalg", "random"}
+
+
+@pytest.mark.parametrize("chapter", STANDARD)
+def test_every_name_of_the_standard_is_there_and_exported(chapter):
+    for name in STANDARD[chapter].split():
+        assert hasattr(tfr, name), name
+        assert name in tfr.__all__, name
+
+
+@pytest.mark.parametrize(("extension", "names"), [("linalg", LINALG), ("fft", FFT)])
+def test_extensions_are_complete(extension, names):
+    missing = [
+        name for name in names.split() if not callable(getattr(getattr(tfr, extension), name, None))
+    ]
+    assert missing == []
+
+
+def test_every_exported_name_is_ours():
+    for name in tfr.__all__:
+        value = getattr(tfr, name)
+        if isinstance(value, types.ModuleType):
+            assert name in OTHERS, name
+            assert value.__name__ == f"tensorframe.{name}" or value.__name__.endswith(f".{name}")
+        elif callable(value):
+            assert value.__module__.startswith("tensorframe"), name
+
+
+def test_no_name_of_the_implementation_is_exported():
+    assert not [name for name in tfr.__all__ if name.startswith("_") and not name.startswith("__")]
+    assert {"annotations", "np", "Any", "scalars", "host"}.isdisjoint(tfr.__all__)
+    assert len(tfr.__all__) == len(set(tfr.__all__))
+
+
+def test_every_exported_function_says_what_it_does():
+    silent = [
+        name
+        for name in tfr.__all__
+        if callable(getattr(tfr, name)) and not getattr(tfr, name).__doc__
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [
+        ("absolute", "abs"),
+        ("arcsin", "asin"),
+        ("power", "pow"),
+        ("mod", "remainder"),
+        ("amax", "max"),
+        ("bool_", "bool"),
+        ("invert", "bitwise_invert"),
+    ],
+)
+def test_older_names_of_numpy_are_the_same_functions(alias, name):
+    assert getattr(tfr, alias) is getattr(tfr, name)
+
+
+def test_dtypes_are_those_of_numpy():
+    for name in ["bool", "int8", "uint64", "float16", "float32", "complex128"]:
+        assert getattr(tfr, name) == np.dtype(name)
+    assert tfr.bfloat16.itemsize == 2
+
+
+def test_the_default_dtype_can_be_changed_and_info_tells():
+    info = tfr.__array_namespace_info__()
+    assert info.default_dtypes()["real floating"] == tfr.get_default_dtype() == tfr.float32
+    tfr.set_default_dtype("float64")
+    try:
+        assert info.default_dtypes()["real floating"] == tfr.float64
+        assert info.default_dtypes()["complex floating"] == tfr.complex128
+        assert tfr.zeros(1).dtype == tfr.float64
+    finally:
+        tfr.set_default_dtype("float32")
+
+
+def test_info_names_devices_that_compute():
+    info = tfr.__array_namespace_info__()
+    assert info.default_device() in info.devices()
+    for device in info.devices():
+        assert (tfr.ones(2, device=device) + 1).tolist() == [2.0, 2.0]
+    with tfr.use_backend("numpy"):
+        assert info.default_device() == "numpy"
+
+
+def test_info_lists_dtypes_that_every_device_computes_in():
+    info = tfr.__array_namespace_info__()
+    for device in info.devices():
+        for name, dtype in info.dtypes(device=device).items():
+            assert dtype.name == name
+            assert (
+                tfr.ones(2, dtype=dtype, device=device) * tfr.ones(2, dtype=dtype)
+            ).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("bool", {"bool"}),
+        ("real floating", {"float32", "float64"}),
+        ("integral", {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}),
+        (("bool", "complex floating"), {"bool", "complex64", "complex128"}),
+        ((), set()),
+    ],
+)
+def test_info_selects_dtypes_by_kind(kind, names):
+    assert set(tfr.__array_namespace_info__().dtypes(kind=kind)) == names
+
+
+def test_info_refuses_kinds_and_devices_there_are_not():
+    info = tfr.__array_namespace_info__()
+    with pytest.raises(DTypeError, match="not a kind"):
+        info.dtypes(kind="imaginary")
+    with pytest.raises(DeviceError, match="no device"):
+        info.default_dtypes(device="abacus")
+
+
+def test_capabilities_are_those_of_an_eager_library():
+    assert tfr.__array_namespace_info__().capabilities() == {
+        "boolean indexing": True,
+        "data-dependent shapes": True,
+        "max dimensions": 64,
+    }
+    assert tfr.zeros((1,) * 64).ndim == 64
