@@ -86,10 +86,11 @@ class Node:
         return f"%{self.serial} = {self.op.name}({arguments}): {self.dtype}{list(self.shape)}"
 
 
-def reachable(roots: Iterable[Node]) -> list[Node]:
-    """Return the nodes that `roots` need, inputs before consumers, not going past computed ones.
+def discover(roots: Iterable[Node]) -> list[Node]:
+    """Return the nodes that `roots` need, breadth first, not going past computed ones.
 
-    Iterative and linear: shared nodes are visited once, and depth is no limit.
+    The order depends on the structure alone, not on which of two leaves was made first. Iterative and linear:
+    shared nodes are visited once, and depth is no limit.
     """
     found = list(dict.fromkeys(roots))
     seen = set(found)
@@ -101,5 +102,11 @@ def reachable(roots: Iterable[Node]) -> list[Node]:
             if source not in seen:
                 seen.add(source)
                 found.append(source)
+    return found
+
+
+def reachable(roots: Iterable[Node]) -> list[Node]:
+    """Return the nodes that `roots` need, inputs before consumers, not going past computed ones."""
+    found = discover(roots)
     found.sort(key=by_serial)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
@@ -76,6 +76,7 @@ class Op:
     alias: bool = False  # on host memory the result shares the operand's bytes, as far as strides can say it
     costly: bool = False  # worth keeping when the user still holds the result
     parts: int = 1  # how many tensors one call gives
+    at: Mapping[Any, Any] = field(default_factory=dict)  # operand (a tuple, of several) -> result: examples and tests
     cost: float = 1.0  # floating-point operations per result element, for estimates
     resolved: dict[tuple[DType, ...], tuple[DType, DType]] = field(default_factory=dict)
 

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tensorframe.graph.node import Node, reachable
+from tensorframe.graph.node import Node, discover
 from tensorframe.graph.op import Kind
 from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
 from tensorframe.rewrite.simplify import visible
 
-# the references that `reachable`, the walk below and the call itself hold on a node
-_OWN_REFERENCES = 3
+# the references on a node of the order, the positions, the loop's variable and the call that counts
+_OWN_REFERENCES = 4
 
 
 @dataclass(slots=True)
 class Capture:
-    """A request: `order` holds all nodes, inputs first; `wanted` those to compute; `leaves` those given."""
+    """A request: `order` holds all nodes, consumers first; `wanted` those to compute; `leaves` those given."""
 
     order: list[Node]
     wanted: list[Node]
@@ -28,13 +28,12 @@ class Capture:
 
 def capture(roots: Sequence[Node]) -> Capture:
     """Return the request for `roots`, and for costly intermediates that somebody else still holds."""
-    order = reachable(roots)
-    position: dict[Node, int] = {}
+    order = discover(roots)
+    position = {node: at for at, node in enumerate(order)}
     leaves: list[Node] = []
     key: list[Any] = []
     uses = [0] * len(order)
-    for at, node in enumerate(order):
-        position[node] = at
+    for node in order:
         if is_leaf(node):
             leaves.append(node)
             key.append(_leaf_key(node))
@@ -46,7 +45,7 @@ def capture(roots: Sequence[Node]) -> Capture:
             key.append((node.op, node.attrs, sources))
         else:
             key.append((node.op, node.attrs, sources, node.shape, node.dtype, node.device))
-    wanted = list(dict.fromkeys(roots)) + _held(order, uses, position, set(roots))
+    wanted = list(dict.fromkeys(roots)) + _held(order, uses, set(roots))
     key.append(tuple([position[node] for node in wanted]))
     return Capture(order, wanted, leaves, tuple(key))
 
@@ -67,18 +66,16 @@ def _leaf_key(node: Node) -> tuple[Any, ...]:
     return (node.shape, node.dtype, node.device)
 
 
-def _held(
-    order: list[Node], uses: list[int], position: dict[Node, int], roots: set[Node]
-) -> list[Node]:
+def _held(order: list[Node], uses: list[int], roots: set[Node]) -> list[Node]:
     """Return intermediates worth keeping: costly, and referred to from outside this request.
 
     A node is referred to by each consumer's inputs, and by the walk itself; whatever goes beyond is a Tensor or a
     graph that is not computed now. Too many references only keep a result that could have been dropped.
     """
     found = []
-    for at, node in enumerate(order):
+    for at in range(len(order)):  # enumerate would hold a reference of its own
+        node = order[at]
         if node.op.costly and node.storage is None and node not in roots:
-            own = uses[at] + _OWN_REFERENCES + 1  # position holds one too
-            if sys.getrefcount(node) > own:
+            if sys.getrefcount(node) > uses[at] + _OWN_REFERENCES:
                 found.append(node)
     return found
