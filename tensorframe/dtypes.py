@@ -47,6 +47,9 @@ BY_NAME: Final[dict[str, DType]] = {
 # one object per dtype, so that `is` compares them; byte order is part of equality, names are not looked up
 _EXACT: Final[dict[DType, DType]] = {dtype: dtype for dtype in ANY}
 
+# smallest and largest value of the integer dtypes
+LIMITS: Final = {dtype: (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)) for dtype in INTEGER}
+
 # What each set is called in error messages.
 CATEGORY_NAMES: Final = {
     BOOL: "bool",
@@ -55,6 +58,7 @@ CATEGORY_NAMES: Final = {
     COMPLEX: "complex floating",
     FLOATING: "floating",
     REAL: "real numeric",
+    BOOL | REAL: "real numeric or bool",
     NUMERIC: "numeric",
     BITWISE: "integer or bool",
     ANY: "any",
@@ -218,11 +222,13 @@ def of_scalar(value: complex) -> DType:
 
 def check_fits(value: complex, dtype: DType) -> None:
     """Raise OutOfRangeError if the Python integer `value` is outside the range of the integer `dtype`."""
-    if dtype in INTEGER:
-        info = np.iinfo(dtype)
-        if not info.min <= value.real <= info.max:
+    if dtype in LIMITS:
+        low, high = LIMITS[dtype]
+        if not low <= value.real <= high:
             message = f"the Python integer {value} is outside the range of {dtype}"
-            hint = f"x.astype(tfr.{np.min_scalar_type(int(value.real))}) before combining them"
+            wider = np.min_scalar_type(int(value.real))
+            name = wider if wider.kind in "iu" else float64
+            hint = f"x.astype(tfr.{name}) before combining them"
             raise OutOfRangeError(message, suggestions=(hint,))
 
 

@@ -51,6 +51,8 @@ def asarray(
     >>> tfr.asarray(1.5).dtype
     dtype('float32')
     """
+    if type(obj) is Tensor and dtype is None and device is None and not copy:
+        return obj
     wanted = None if dtype is None else as_dtype(dtype)
     if isinstance(obj, Tensor):
         return _from_tensor(obj, wanted, device, copy)

@@ -79,21 +79,19 @@ def arange(
 
 
 def _range_dtype(first: Any, last: Any, step: Any) -> DType:
-    kinds = {
-        dtypes.of_scalar(int(one) if isinstance(one, bool) else one) for one in (first, last, step)
-    }
-    return dtypes.default_float() if kinds & FLOAT else dtypes.promote(*kinds)
+    if isinstance(first, int) and isinstance(last, int) and isinstance(step, int):
+        return dtypes.of_scalar(max(int(first), int(last)))
+    return dtypes.default_float()
 
 
 def _length(first: Any, last: Any, step: Any) -> int:
+    if isinstance(first, int) and isinstance(last, int) and isinstance(step, int) and step:
+        return max(0, -(int(first - last) // int(step)))
     if any(isinstance(one, complex) for one in (first, last, step)):
         raise DTypeError("arange: complex numbers have no order", suggestions=("tfr.linspace",))
     if step == 0:
-        raise ArgumentError(
-            "arange: step is 0", suggestions=("tfr.linspace for a number of elements",)
-        )
-    if all(isinstance(one, int) for one in (first, last, step)):
-        return max(0, -(int(first - last) // int(step)))
+        hint = "tfr.linspace for a number of elements"
+        raise ArgumentError("arange: step is 0", suggestions=(hint,))
     length = float((last - first) / step)
     if not math.isfinite(length):
         raise ArgumentError(f"arange: from {first} to {last} by {step} has no finite length")
@@ -106,9 +104,8 @@ def _fitted(first: int, step: int, size: int, dtype: DType) -> tuple[int, int]:
         return 0, 1
     dtypes.check_fits(first, dtype)
     dtypes.check_fits(first + step * (size - 1), dtype)
-    info = np.iinfo(dtype)
-    span = 1 << info.bits
-    return first, (step - int(info.min)) % span + int(info.min)
+    low, high = dtypes.LIMITS[dtype]
+    return first, (step - low) % (high - low + 1) + low
 
 
 def linspace(

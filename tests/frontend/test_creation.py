@@ -373,6 +373,7 @@ def test_arange_says_what_it_cannot_do():
         tfr.arange([1, 2])
     same(tfr.arange(tfr.asarray(3)), [0, 1, 2])
     same(tfr.arange(5, 2), np.arange(0))
+    same(tfr.arange(2**63, 2**63 + 2), np.asarray([2**63, 2**63 + 1], "uint64"))
 
 
 ENDS = st.floats(-(2.0**100), 2.0**100, width=32)
