@@ -59,7 +59,7 @@ def embed(
         return functional.layer_norm(x, scale.shape, scale, shift, config["layer_norm_eps"])
 
     def heads(x: Tensor) -> Tensor:
-        return x.unflatten(-1, (config["num_attention_heads"], -1)).movedim(0, 1)
+        return x.reshape(len(x), config["num_attention_heads"], -1).transpose(0, 1)
 
     ids = torch.tensor(tokenizer.encode(text).ids)
     x = weights["embeddings.word_embeddings.weight"][ids]
@@ -68,11 +68,10 @@ def embed(
     x = norm("embeddings.LayerNorm", x)
     for number in range(config["num_hidden_layers"]):
         layer = f"encoder.layer.{number}"
-        part = f"{layer}.attention.self"
-        context = functional.scaled_dot_product_attention(
-            *(heads(linear(f"{part}.{name}", x)) for name in ("query", "key", "value"))
-        )
-        context = context.movedim(1, 0).flatten(1)
+        names = (f"{layer}.attention.self.{part}" for part in ("query", "key", "value"))
+        query, key, value = (heads(linear(name, x)) for name in names)
+        context = functional.scaled_dot_product_attention(query, key, value)
+        context = context.transpose(0, 1).flatten(1)
         x = x + linear(f"{layer}.attention.output.dense", context)
         x = norm(f"{layer}.attention.output.LayerNorm", x)
         inner = functional.gelu(linear(f"{layer}.intermediate.dense", x))
