@@ -1,0 +1,145 @@
+"""The reference: NumPy under our names, which says eagerly and op by op what a program's results are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tensorframe import dtypes
+from tensorframe.dtypes import HALF
+from tensorframe.graph.op import Kind, Op, find, rows
+from tensorframe.ops.term import Term
+
+Array = Any
+
+__all__ = ["Reference", "reference"]
+
+
+class Reference:
+    """A namespace that answers as `tensorframe` does, with arrays for tensors.
+
+    NumPy's function where it has one of the row's name or spelling; else the row's meaning in terms of other rows.
+    The few that differ are methods: half precision accumulates in float32, dtypes stay what they are.
+
+    >>> from tensorframe.testing.reference import reference
+    >>> reference.permute_dims(np.ones((2, 3)), (1, 0)).shape
+    (3, 2)
+    """
+
+    bfloat16 = dtypes.bfloat16
+
+    def __getattr__(self, name: str) -> Any:
+        return _function(name)
+
+    def compute(self, *arrays: Array) -> tuple[Array, ...]:
+        """Nothing: arrays are computed."""
+        return arrays
+
+    def astype(self, x: Array, dtype: Any) -> Array:
+        """The elements converted."""
+        return np.asarray(x).astype(dtype)
+
+    def erf(self, x: Array) -> Array:
+        """The error function, by the C library."""
+        return np.vectorize(math.erf, otypes=[np.float64])(x).astype(x.dtype)
+
+    def erfc(self, x: Array) -> Array:
+        """The complementary error function, by the C library."""
+        return np.vectorize(math.erfc, otypes=[np.float64])(x).astype(x.dtype)
+
+    def sum(self, x: Array, **options: Any) -> Array:
+        """Sums."""
+        return _wide(np.sum, x, **options)
+
+    def prod(self, x: Array, **options: Any) -> Array:
+        """Products."""
+        return _wide(np.prod, x, **options)
+
+    def mean(self, x: Array, **options: Any) -> Array:
+        """Means."""
+        return _wide(np.mean, x, **options)
+
+    def cumulative_sum(self, x: Array, **options: Any) -> Array:
+        """Sums up to each position."""
+        return _wide(np.cumulative_sum, x, **options)
+
+    def cumulative_prod(self, x: Array, **options: Any) -> Array:
+        """Products up to each position."""
+        return _wide(np.cumulative_prod, x, **options)
+
+    def matmul(self, x: Array, y: Array) -> Array:
+        """Matrix products."""
+        if x.dtype in HALF:
+            return np.matmul(x.astype(np.float32), y.astype(np.float32)).astype(x.dtype)
+        return np.matmul(x, y)
+
+
+def _wide(function: Any, x: Array, **options: Any) -> Array:
+    if x.dtype in HALF:
+        return np.asarray(function(x.astype(np.float32), **options)).astype(x.dtype)
+    return function(x, **options)
+
+
+@cache
+def _function(name: str) -> Any:
+    row = next((op for op in rows() if op.name == name), None)
+    spelling = row.numpy or name if row else name
+    if hasattr(np, spelling):
+        function = getattr(np, spelling)
+        return _weak(function) if row is not None and row.kind is Kind.MAP else function
+    if row is None or row.expand is None:
+        raise AttributeError(f"the reference has no function {name!r}")
+    return _expanded(row)
+
+
+def _weak(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function with results in bfloat16 where operands are: beside it, NumPy finds numbers too strong."""
+
+    def call(*operands: Any) -> Any:
+        if not any(getattr(one, "dtype", None) == dtypes.bfloat16 for one in operands):
+            return function(*operands)
+        if isinstance(function, np.ufunc):
+            convert = dtypes.bfloat16.type
+            return function(
+                *(convert(one) if type(one) in (int, float) else one for one in operands)
+            )
+        # Python code around numbers of its own
+        result = np.asarray(function(*(np.asarray(one).astype(np.float32) for one in operands)))
+        return result.astype(dtypes.bfloat16) if result.dtype == np.float32 else result
+
+    return call
+
+
+def _expanded(op: Op) -> Callable[..., Array]:
+    """Return the row's meaning, run on arrays; numbers in it take the dtype of the operands."""
+
+    def run(*operands: Array) -> Array:
+        like = np.asarray(operands[0]).dtype
+
+        def apply(inner: Op, *values: Any) -> Any:
+            arrays = [
+                like.type(value) if type(value) in (int, float) else value for value in values
+            ]
+            return getattr(reference, inner.name)(*arrays)
+
+        if op.expand is None:
+            raise ValueError(f"{op.name} is a core row")
+        return op.expand(*(Term(operand, apply) for operand in operands)).node
+
+    return run
+
+
+reference = Reference()
+
+
+def can_call(name: str) -> bool:
+    """Whether the reference has the function of the row `name`."""
+    try:
+        getattr(reference, find(name).name)
+    except AttributeError:
+        return False
+    return True
