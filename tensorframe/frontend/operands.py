@@ -24,7 +24,10 @@ def as_tensor(value: Any) -> Tensor:
 def promoted(*values: Any) -> list[Tensor]:
     """Return the operands as Tensors of the dtype they promote to."""
     tensors = [as_tensor(value) for value in values]
-    dtype = dtypes.promote(*[tensor.dtype for tensor in tensors])
+    found = [tensor.node.dtype for tensor in tensors]
+    if found.count(found[0]) == len(found):
+        return tensors
+    dtype = dtypes.promote(*found)
     return [converted(tensor, dtype) for tensor in tensors]
 
 

@@ -21,7 +21,9 @@ def _matmul(shapes: tuple[Shape, ...]) -> Shape:
             f"matmul: shapes {left} and {right} do not contract: {inner_left} columns meet {inner_right} rows.",
             suggestions=_transpose_hint(left, right),
         )
-    batch = broadcast("matmul", left[:-2], right[:-2])
+    batch, other = left[:-2], right[:-2]
+    if batch != other:
+        batch = broadcast("matmul", batch, other)
     return batch + left[-2:-1] + (right[-1:] if len(right) > 1 else ())
 
 

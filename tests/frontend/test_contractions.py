@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -47,6 +49,17 @@ MATMUL_SHAPES = [
 def test_matmul_is_numpys(left, right, dtype):
     x, y = values(left, dtype), values(right, dtype, 1)
     same(tfr.asarray(x) @ tfr.asarray(y), np.matmul(x, y))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "int32", "int64", "uint64"])
+@pytest.mark.parametrize("largest", [3, 2**31, 2**62])
+def test_large_products_of_integers_are_exact_and_wrap(dtype, largest):
+    # 64 x 64 matrices are worth a detour through floating-point BLAS, where that is exact
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(-largest, largest, (2, 64, 64)).astype(dtype) for _ in range(2))
+    same(tfr.asarray(x) @ tfr.asarray(y), x @ y)
+    same(tfr.asarray(x[0]) @ tfr.asarray(y[0, 0]), x[0] @ y[0, 0])
+    same(tfr.einsum("bij,bkj->bik", x, y), np.einsum("bij,bkj->bik", x, y))
 
 
 @pytest.mark.parametrize("dtype", ["float16", ml_dtypes.bfloat16])
@@ -115,8 +128,9 @@ def test_vecdot_conjugates_the_first_operand():
     ],
 )
 def test_vecdot_is_numpys(left, right, axis):
+    numpy: Any = np  # whose types do not know the axis
     x, y = values(left, "complex128"), values(right, "complex128", 1)
-    same(tfr.vecdot(x, y, axis=axis), np.linalg.vecdot(x, y, axis=axis))
+    same(tfr.vecdot(x, y, axis=axis), numpy.vecdot(x, y, axis=axis))
 
 
 def test_the_axis_of_vecdot_does_not_broadcast():
