@@ -4,12 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import Parameter, Signature
-from typing import Any
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
-from tensorframe.frontend.dispatch import apply, binary, unary
+import numpy as np
+
+from tensorframe import dtypes
+from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply, as_node, binary, unary
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.op import Kind, Op, rows
+from tensorframe.graph.op import Kind, Op, boolean, real_part, rows
 from tensorframe.ops import elementwise as _rows  # noqa: F401 - defines the rows
+from tensorframe.ops.elementwise import NOT_EQUAL
+
+# NumPy's name -> the standard's, where both are used
+ALIASES = {
+    "absolute": "abs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "bitwise_not": "bitwise_invert",
+    "conjugate": "conj",
+    "degrees": "rad2deg",
+    "fabs": "abs",
+    "fix": "trunc",
+    "invert": "bitwise_invert",
+    "left_shift": "bitwise_left_shift",
+    "mod": "remainder",
+    "power": "pow",
+    "radians": "deg2rad",
+    "right_shift": "bitwise_right_shift",
+    "rint": "round",
+    "true_divide": "divide",
+}
+
+_METHODS = (
+    "add sub mul truediv floordiv mod pow eq ne lt le gt ge and or xor lshift rshift neg pos invert"
+)
+_SYMBOLS = "+ - * / // % ** == != < <= > >= & | ^ << >> - + ~"
+SYMBOLS = dict(zip(_METHODS.split(), _SYMBOLS.split(), strict=True))
 
 
 def _function(op: Op) -> Callable[..., Tensor]:
@@ -31,18 +67,66 @@ def _function(op: Op) -> Callable[..., Tensor]:
     else:
 
         def three(condition: Any, x1: Any, x2: Any, /) -> Tensor:
-            return apply(op, condition, x1, x2)
+            return apply(op, _as_condition(condition), x1, x2)
 
         function = three
         names = ["condition", "x1", "x2"]
     function.__name__ = function.__qualname__ = op.name
     function.__module__ = "tensorframe"
-    function.__doc__ = op.doc
+    function.__doc__ = documentation(op)
     parameters = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in names]
     function.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return function
 
 
+def _as_condition(value: Any) -> Any:
+    """Return a condition as bool: a number beside it must not decide its dtype."""
+    if type(value) in PYTHON_NUMBERS:
+        return np.bool_(value)
+    return value if as_node(value).dtype == dtypes.bool_ else apply(NOT_EQUAL, value, 0)
+
+
+def documentation(op: Op) -> str:
+    """Return the docstring of a row's function: what it gives, of what, and its values at telling points."""
+    sentences = [f"Takes {dtypes.category_name(op.accepts)} dtypes"]
+    if op.accepts.isdisjoint(dtypes.INTEGER):
+        sentences[0] += "; integers and bools become the default real dtype"
+    if op.accepts != dtypes.ANY:
+        sentences[0] += "; others raise DTypeError"
+    if op.arity != 1:
+        sentences.append(
+            "Operands promote to one dtype and broadcast, with ShapeError where they cannot; "
+            "a Python number takes the dtype of the tensor beside it"
+        )
+    if op.conditions:
+        sentences.append("A condition that is not bool holds where it is not zero")
+    if op.result is boolean:
+        sentences.append("The result is bool")
+    if op.result is real_part and op.accepts & dtypes.COMPLEX:
+        sentences.append("Complex operands give their real dtype")
+    if op.operator in SYMBOLS:
+        sentences.append(f"The operator is `{SYMBOLS[op.operator]}`")
+    return f"{op.doc}\n\n{fill('. '.join(sentences) + '.', 100)}\n\n{example(op)}\n"
+
+
+def example(op: Op) -> str:
+    """Return the row's values at telling points, as a doctest."""
+    points = [key if isinstance(key, tuple) else (key,) for key in op.at]
+    columns = [", ".join(map(_literal, column)) for column in zip(*points, strict=True)]
+    operands = ", ".join(f"tfr.asarray([{column}])" for column in columns)
+    return f">>> tfr.{op.name}({operands}).tolist()\n{list(op.at.values())}"
+
+
+def _literal(value: complex) -> str:
+    text = repr(value)
+    return text.replace("inf", "tfr.inf").replace("nan", "tfr.nan")
+
+
 FUNCTIONS = {op.name: _function(op) for op in rows(Kind.MAP) if not op.attributes}
+FUNCTIONS.update({alias: FUNCTIONS[name] for alias, name in ALIASES.items()})
 globals().update(FUNCTIONS)
 __all__ = list(FUNCTIONS)
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., Tensor]: ...

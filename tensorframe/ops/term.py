@@ -56,6 +56,7 @@ class Term:
 
 exp = _function("exp")
 log1p = _function("log1p")
+sin = _function("sin")
 erf = _function("erf")
 maximum = _function("maximum")
 where = _function("where")
