@@ -1,0 +1,116 @@
+"""Rewriting: simpler graphs, the same bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.graph.node import Node, reachable
+from tensorframe.graph.verify import IllegalNodeError, verify
+from tensorframe.ops.elementwise import ADD
+from tensorframe.schedule.pipeline import transform
+
+
+@pytest.fixture
+def x() -> tfr.Tensor:
+    values = [0.0, -0.0, np.nan, np.inf, -np.inf, 1e-40, 1.5, -2.0]
+    return tfr.asarray(np.asarray(values, np.float32))
+
+
+def ops_after(tensor: tfr.Tensor, until: str) -> list[str]:
+    nodes = reachable(transform([tensor.node], until))
+    return [node.op.name for node in nodes if node.inputs]
+
+
+def test_neutral_operands_vanish(x: tfr.Tensor) -> None:
+    for same in (x * 1, 1 * x, x / 1, x - 0, x + -0.0, x**1, tfr.maximum(x, -tfr.inf)):
+        assert ops_after(same, "simplify") == []
+        np.testing.assert_array_equal(
+            same.numpy().view(np.uint32)[~np.isnan(x.numpy())],
+            x.numpy().view(np.uint32)[~np.isnan(x.numpy())],
+        )
+
+
+def test_what_only_looks_neutral_stays(x: tfr.Tensor) -> None:
+    for other in (x + 0, 0 - x, 1 / x, x - -0.0, x * 1.0000001, tfr.minimum(x, -tfr.inf)):
+        assert len(ops_after(other, "simplify")) == 1
+    assert np.signbit((x + 0).numpy()).tolist()[:2] == [False, False]
+
+
+def test_a_neutral_number_that_broadcasts_or_promotes_stays() -> None:
+    one = tfr.ones(1)
+    assert (tfr.asarray(2.0) * tfr.ones(3)).shape == (3,)
+    assert (tfr.asarray([2]) * 1.0).dtype == tfr.float32
+    assert (one * 1).numpy().tolist() == [1.0]
+
+
+def test_inverse_pairs_cancel(x: tfr.Tensor) -> None:
+    assert ops_after(-(-x), "simplify") == []
+    assert ops_after(~~(x > 0), "simplify") == ["greater"]
+    assert ops_after(tfr.permute_dims(tfr.ones((2, 3)), (1, 0)).T, "canonical") == ["expand"]
+
+
+def test_views_in_a_row_are_one_view() -> None:
+    y = tfr.reshape(tfr.asarray(np.arange(24)), (2, 3, 4))
+    assert ops_after(tfr.reshape(tfr.reshape(y, (6, 4)), (4, 6)), "canonical") == ["reshape"]
+    assert ops_after(y[1:, ::-1][:, 1:], "canonical") == ["reshape", "slice"]
+    np.testing.assert_array_equal(y[1:, ::-1][:, 1:].numpy(), y.numpy()[1:, ::-1][:, 1:])
+
+
+def test_lossless_casts_merge_and_lossy_ones_do_not(x: tfr.Tensor) -> None:
+    there_and_back = tfr.astype(tfr.astype(x, tfr.float64), tfr.float32)
+    assert ops_after(there_and_back, "canonical") == []
+    through_half = tfr.astype(tfr.astype(x, tfr.float16), tfr.float32)
+    assert ops_after(through_half, "canonical") == ["cast", "cast"]
+
+
+def test_squares_need_no_power(x: tfr.Tensor) -> None:
+    assert ops_after(x**2, "simplify") == ["square"]
+    assert ops_after(x**3, "simplify") == ["pow"]
+
+
+def test_order_of_commutative_operands_does_not_matter(x: tfr.Tensor) -> None:
+    y = x * 3
+    assert ops_after((x + y) - (y + x), "canonical") == ["multiply", "add", "subtract"]
+
+
+def test_an_op_on_fills_runs_on_the_number() -> None:
+    filled = tfr.exp(tfr.zeros((1000, 1000)) + 1)
+    nodes = [node for node in reachable(transform([filled.node], "canonical")) if node.inputs]
+    assert [(node.op.name, node.shape) for node in nodes] == [
+        ("add", ()),
+        ("exp", ()),
+        ("expand", (1000, 1000)),
+    ]
+
+
+def test_an_integer_arange_is_narrowed_to_what_is_shown() -> None:
+    plan = tfr.explain(tfr.arange(10_000_000)[5:10])
+    assert "int64[10000000]" not in str(plan)
+    assert tfr.arange(10_000_000)[5:10].tolist() == [5, 6, 7, 8, 9]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_narrowing_changes_no_value(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = rng.random((30, 20, 10)), rng.random((20, 1))
+    rows = slice(*sorted(rng.integers(0, 30, 2)), int(rng.integers(1, 4)))
+    columns = slice(None, None, -int(rng.integers(1, 4)))
+    x = tfr.asarray(a)
+    y = (tfr.permute_dims(x, (2, 0, 1)) * tfr.asarray(b)[:, 0] + 1)[:, rows, columns]
+    z = tfr.sum(y, axis=int(rng.integers(0, 3)), keepdims=bool(rng.integers(0, 2)))[:1]
+    with tfr.config.override(rewrite=False, fuse=False, small_size=0):
+        plain = tfr.asarray(a)
+        want = (tfr.permute_dims(plain, (2, 0, 1)) * tfr.asarray(b)[:, 0] + 1)[:, rows, columns]
+        want.compute()
+    with tfr.config.override(small_size=0, verify=True):
+        np.testing.assert_array_equal(y.numpy(), want.numpy())
+        assert z.numpy().shape == z.shape
+
+
+def test_an_illegal_node_is_found() -> None:
+    x = tfr.ones(3).node
+    wrong = Node(ADD, (x, x), (), (4,), x.dtype, x.device, None)
+    with pytest.raises(IllegalNodeError, match=r"after pass 'test'.*the shape rule gives \(3,\)"):
+        verify([wrong], after="test", core_only=False, placed=False)
