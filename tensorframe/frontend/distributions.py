@@ -10,8 +10,8 @@ from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import FLOAT, DType, bfloat16, float16, float32, float64
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.joining import stack
 from tensorframe.frontend.keys import Source, words
+from tensorframe.frontend.manipulation import joined, part_of
 from tensorframe.frontend.operands import as_tensor, converted, reshaped
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
@@ -78,8 +78,9 @@ def normal(
     drawn = lanes((-(-count // 2),), 2 * width, key, device)
     radius = apply(SQRT, apply(MULTIPLY, apply(LOG, positive_unit(drawn[:width])), -2.0))
     angle = apply(MULTIPLY, unit(drawn[width:]), 2 * math.pi)
-    both = stack([radius * apply(COS, angle), radius * apply(SIN, angle)], axis=-1)
-    result = reshaped(reshaped(both, (both.size,))[:count], sizes)
+    pair = [apply(MULTIPLY, radius, apply(part, angle)) for part in (COS, SIN)]
+    both = reshaped(joined(pair, 1), (2 * pair[0].size,))
+    result = reshaped(part_of(both, 0, 0, count), sizes)
     return converted(_scaled(result, mean, std), target)
 
 
@@ -133,6 +134,8 @@ def real_dtype(name: str, dtype: Any) -> DType:
 
 def shape_for(name: str, shape: Any, *parameters: Any) -> Shape:
     """Return the shape to draw: what the user says, or that of the parameters."""
+    if not _is_tensor(*parameters):
+        return () if shape is None else as_shape(shape)
     own = broadcast(name, *[as_tensor(one).shape for one in parameters])
     if shape is None:
         return own
@@ -152,13 +155,11 @@ def _width(dtype: DType) -> int:
 
 
 def lanes(shape: Shape, width: int, key: Source, device: Where) -> list[Any]:
-    """Return `width` vectors of random words for the elements of `shape`; each element's words are consecutive."""
+    """Return `width` columns of random words for the elements of `shape`; each element's words are consecutive."""
     count = math.prod(shape)
     drawn = words(count * width, key, resolve_device(device))
-    if width == 1:
-        return [drawn]
     table = reshaped(drawn, (count, width))
-    return [table[:, lane] for lane in range(width)]
+    return [table] if width == 1 else [part_of(table, 1, lane, 1) for lane in range(width)]
 
 
 def unit(drawn: list[Any], bits: int = 24) -> Tensor:

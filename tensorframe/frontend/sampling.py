@@ -113,7 +113,7 @@ def permutation(x: Any, /, *, axis: int = 0, device: Where = None, key: Source =
 def _random_order(count: int, device: Where, key: Source) -> Tensor:
     high, low = (converted(lane, uint64) for lane in lanes((count,), 2, key, device))
     keys: Any = high
-    return argsort(keys << 32 | low)
+    return argsort(reshaped(keys << 32 | low, (count,)))
 
 
 def choice(
