@@ -16,31 +16,6 @@ from tensorframe.graph.op import Kind, Op, boolean, real_part, rows
 from tensorframe.ops import elementwise as _rows  # noqa: F401 - defines the rows
 from tensorframe.ops.elementwise import NOT_EQUAL
 
-# NumPy's name -> the standard's, where both are used
-ALIASES = {
-    "absolute": "abs",
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arctanh": "atanh",
-    "bitwise_not": "bitwise_invert",
-    "conjugate": "conj",
-    "degrees": "rad2deg",
-    "fabs": "abs",
-    "fix": "trunc",
-    "invert": "bitwise_invert",
-    "left_shift": "bitwise_left_shift",
-    "mod": "remainder",
-    "power": "pow",
-    "radians": "deg2rad",
-    "right_shift": "bitwise_right_shift",
-    "rint": "round",
-    "true_divide": "divide",
-}
-
 _METHODS = (
     "add sub mul truediv floordiv mod pow eq ne lt le gt ge and or xor lshift rshift neg pos invert"
 )
@@ -123,7 +98,6 @@ def _literal(value: complex) -> str:
 
 
 FUNCTIONS = {op.name: _function(op) for op in rows(Kind.MAP) if not op.attributes}
-FUNCTIONS.update({alias: FUNCTIONS[name] for alias, name in ALIASES.items()})
 globals().update(FUNCTIONS)
 __all__ = list(FUNCTIONS)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
-
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
+from tensorframe.frontend.data_types import finfo, iinfo
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply
 from tensorframe.frontend.operands import as_tensor, converted
 from tensorframe.frontend.tensor import Tensor
@@ -40,8 +39,8 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
 def _bound(bound: Any, dtype: DType) -> Any:
     """Return a bound as an operand; Python integers outside the dtype's range become its limits."""
     if type(bound) is int and dtype in dtypes.INTEGER:
-        info = ml_dtypes.iinfo(dtype)
-        return sorted((int(info.min), bound, int(info.max)))[1]
+        info = iinfo(dtype)
+        return sorted((info.min, bound, info.max))[1]
     return bound if type(bound) in PYTHON_NUMBERS else as_tensor(bound)
 
 
@@ -69,9 +68,9 @@ def nan_to_num(
         return real + imag * 1j
     if tensor.dtype not in dtypes.FLOAT:
         return tensor
-    info = ml_dtypes.finfo(tensor.dtype)
-    top = float(info.max) if posinf is None else posinf
-    bottom = float(info.min) if neginf is None else neginf
+    info = finfo(tensor.dtype)
+    top = info.max if posinf is None else posinf
+    bottom = info.min if neginf is None else neginf
     result = apply(WHERE, apply(ISNAN, tensor), nan, tensor)
     result = apply(WHERE, apply(EQUAL, tensor, float("inf")), top, result)
     return apply(WHERE, apply(EQUAL, tensor, float("-inf")), bottom, result)

@@ -39,10 +39,12 @@ from tensorframe.frontend import (
 )
 from tensorframe.frontend.aliases import *
 from tensorframe.frontend.array_methods import diagonal, trace
+from tensorframe.frontend.calculus import *
 from tensorframe.frontend.closeness import *
 from tensorframe.frontend.computing import *
 from tensorframe.frontend.constants import *
 from tensorframe.frontend.contractions import *
+from tensorframe.frontend.covariance import *
 from tensorframe.frontend.creation import *
 from tensorframe.frontend.data_types import *
 from tensorframe.frontend.editing import *

@@ -13,6 +13,7 @@ from tensorframe.backends.numpy import (
     movement,
     random,
     reduction,
+    signals,
     sorting,
     special,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "movement",
     "random",
     "reduction",
+    "signals",
     "sorting",
     "special",
 ]
