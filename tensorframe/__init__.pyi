@@ -1,5 +1,7 @@
 """Written by `python -m tensorframe.testing.stubs`; do not edit."""
 
+from tensorframe import backends as backends
+from tensorframe import config as config
 from tensorframe import dtypes as dtypes
 from tensorframe import errors as errors
 from tensorframe.backends.registry import use_backend as use_backend
@@ -20,6 +22,18 @@ from tensorframe.dtypes import uint16 as uint16
 from tensorframe.dtypes import uint32 as uint32
 from tensorframe.dtypes import uint64 as uint64
 from tensorframe.dtypes import uint8 as uint8
+from tensorframe.frontend import fft as fft
+from tensorframe.frontend import linalg as linalg
+from tensorframe.frontend import random as random
+from tensorframe.frontend.array_methods import diagonal as diagonal
+from tensorframe.frontend.array_methods import trace as trace
+from tensorframe.frontend.calculus import convolve as convolve
+from tensorframe.frontend.calculus import gradient as gradient
+from tensorframe.frontend.calculus import trapezoid as trapezoid
+from tensorframe.frontend.closeness import allclose as allclose
+from tensorframe.frontend.closeness import array_equal as array_equal
+from tensorframe.frontend.closeness import array_equiv as array_equiv
+from tensorframe.frontend.closeness import isclose as isclose
 from tensorframe.frontend.computing import compute as compute
 from tensorframe.frontend.constants import e as e
 from tensorframe.frontend.constants import inf as inf
@@ -36,18 +50,172 @@ from tensorframe.frontend.contractions import outer as outer
 from tensorframe.frontend.contractions import tensordot as tensordot
 from tensorframe.frontend.contractions import vdot as vdot
 from tensorframe.frontend.contractions import vecdot as vecdot
+from tensorframe.frontend.convert import array as array
+from tensorframe.frontend.convert import asarray as asarray
+from tensorframe.frontend.convert import from_dlpack as from_dlpack
+from tensorframe.frontend.covariance import corrcoef as corrcoef
+from tensorframe.frontend.covariance import cov as cov
+from tensorframe.frontend.creation import empty as empty
+from tensorframe.frontend.creation import empty_like as empty_like
+from tensorframe.frontend.creation import full as full
+from tensorframe.frontend.creation import full_like as full_like
+from tensorframe.frontend.creation import ones as ones
+from tensorframe.frontend.creation import ones_like as ones_like
+from tensorframe.frontend.creation import zeros as zeros
+from tensorframe.frontend.creation import zeros_like as zeros_like
+from tensorframe.frontend.data_types import astype as astype
+from tensorframe.frontend.data_types import can_cast as can_cast
+from tensorframe.frontend.data_types import finfo as finfo
+from tensorframe.frontend.data_types import iinfo as iinfo
+from tensorframe.frontend.data_types import isdtype as isdtype
+from tensorframe.frontend.data_types import promote_types as promote_types
+from tensorframe.frontend.data_types import result_type as result_type
+from tensorframe.frontend.editing import append as append
+from tensorframe.frontend.editing import delete as delete
+from tensorframe.frontend.editing import diff as diff
+from tensorframe.frontend.editing import ediff1d as ediff1d
+from tensorframe.frontend.editing import insert as insert
 from tensorframe.frontend.einsum import einsum as einsum
+from tensorframe.frontend.histograms import Histogram as Histogram
+from tensorframe.frontend.histograms import bincount as bincount
+from tensorframe.frontend.histograms import digitize as digitize
+from tensorframe.frontend.histograms import histogram as histogram
+from tensorframe.frontend.histograms import histogram_bin_edges as histogram_bin_edges
+from tensorframe.frontend.inspection import __array_namespace_info__ as __array_namespace_info__
+from tensorframe.frontend.interpolation import interp as interp
 from tensorframe.frontend.io import load as load
 from tensorframe.frontend.io import load_metadata as load_metadata
 from tensorframe.frontend.io import save as save
+from tensorframe.frontend.joining import array_split as array_split
+from tensorframe.frontend.joining import block as block
+from tensorframe.frontend.joining import column_stack as column_stack
+from tensorframe.frontend.joining import concat as concat
+from tensorframe.frontend.joining import concatenate as concatenate
+from tensorframe.frontend.joining import dsplit as dsplit
+from tensorframe.frontend.joining import dstack as dstack
+from tensorframe.frontend.joining import hsplit as hsplit
+from tensorframe.frontend.joining import hstack as hstack
+from tensorframe.frontend.joining import repeat as repeat
+from tensorframe.frontend.joining import split as split
+from tensorframe.frontend.joining import stack as stack
+from tensorframe.frontend.joining import tile as tile
+from tensorframe.frontend.joining import unstack as unstack
+from tensorframe.frontend.joining import vsplit as vsplit
+from tensorframe.frontend.joining import vstack as vstack
+from tensorframe.frontend.limits import clip as clip
+from tensorframe.frontend.limits import nan_to_num as nan_to_num
+from tensorframe.frontend.manipulation import atleast_1d as atleast_1d
+from tensorframe.frontend.manipulation import atleast_2d as atleast_2d
+from tensorframe.frontend.manipulation import atleast_3d as atleast_3d
+from tensorframe.frontend.manipulation import broadcast_arrays as broadcast_arrays
+from tensorframe.frontend.manipulation import broadcast_shapes as broadcast_shapes
+from tensorframe.frontend.manipulation import broadcast_to as broadcast_to
+from tensorframe.frontend.manipulation import expand_dims as expand_dims
+from tensorframe.frontend.manipulation import flip as flip
+from tensorframe.frontend.manipulation import fliplr as fliplr
+from tensorframe.frontend.manipulation import flipud as flipud
+from tensorframe.frontend.manipulation import moveaxis as moveaxis
+from tensorframe.frontend.manipulation import permute_dims as permute_dims
+from tensorframe.frontend.manipulation import ravel as ravel
+from tensorframe.frontend.manipulation import reshape as reshape
+from tensorframe.frontend.manipulation import roll as roll
+from tensorframe.frontend.manipulation import rollaxis as rollaxis
+from tensorframe.frontend.manipulation import rot90 as rot90
+from tensorframe.frontend.manipulation import squeeze as squeeze
+from tensorframe.frontend.manipulation import swapaxes as swapaxes
+from tensorframe.frontend.manipulation import transpose as transpose
 from tensorframe.frontend.methods import Operand
 from tensorframe.frontend.namespace import __array_api_version__ as __array_api_version__
 from tensorframe.frontend.namespace import bool as bool
+from tensorframe.frontend.nan_reductions import nanargmax as nanargmax
+from tensorframe.frontend.nan_reductions import nanargmin as nanargmin
+from tensorframe.frontend.nan_reductions import nancumsum as nancumsum
+from tensorframe.frontend.nan_reductions import nanmax as nanmax
+from tensorframe.frontend.nan_reductions import nanmean as nanmean
+from tensorframe.frontend.nan_reductions import nanmin as nanmin
+from tensorframe.frontend.nan_reductions import nanprod as nanprod
+from tensorframe.frontend.nan_reductions import nanstd as nanstd
+from tensorframe.frontend.nan_reductions import nansum as nansum
+from tensorframe.frontend.nan_reductions import nanvar as nanvar
+from tensorframe.frontend.order_statistics import median as median
+from tensorframe.frontend.order_statistics import nanmedian as nanmedian
+from tensorframe.frontend.order_statistics import nanpercentile as nanpercentile
+from tensorframe.frontend.order_statistics import nanquantile as nanquantile
+from tensorframe.frontend.order_statistics import percentile as percentile
+from tensorframe.frontend.order_statistics import quantile as quantile
+from tensorframe.frontend.padding import pad as pad
+from tensorframe.frontend.plans import explain as explain
+from tensorframe.frontend.ranges import arange as arange
+from tensorframe.frontend.ranges import fromfunction as fromfunction
+from tensorframe.frontend.ranges import geomspace as geomspace
+from tensorframe.frontend.ranges import indices as indices
+from tensorframe.frontend.ranges import linspace as linspace
+from tensorframe.frontend.ranges import logspace as logspace
+from tensorframe.frontend.ranges import meshgrid as meshgrid
+from tensorframe.frontend.reductions import all as all
+from tensorframe.frontend.reductions import any as any
+from tensorframe.frontend.reductions import argmax as argmax
+from tensorframe.frontend.reductions import argmin as argmin
+from tensorframe.frontend.reductions import max as max
+from tensorframe.frontend.reductions import min as min
+from tensorframe.frontend.reductions import prod as prod
+from tensorframe.frontend.reductions import ptp as ptp
+from tensorframe.frontend.reductions import sum as sum
+from tensorframe.frontend.scans import cumprod as cumprod
+from tensorframe.frontend.scans import cumsum as cumsum
+from tensorframe.frontend.scans import cumulative_prod as cumulative_prod
+from tensorframe.frontend.scans import cumulative_sum as cumulative_sum
+from tensorframe.frontend.searching import argwhere as argwhere
+from tensorframe.frontend.searching import count_nonzero as count_nonzero
+from tensorframe.frontend.searching import flatnonzero as flatnonzero
+from tensorframe.frontend.searching import nonzero as nonzero
+from tensorframe.frontend.searching import put_along_axis as put_along_axis
+from tensorframe.frontend.searching import searchsorted as searchsorted
+from tensorframe.frontend.searching import take as take
+from tensorframe.frontend.searching import take_along_axis as take_along_axis
+from tensorframe.frontend.searching import where as where
+from tensorframe.frontend.sets import UniqueAll as UniqueAll
+from tensorframe.frontend.sets import UniqueCounts as UniqueCounts
+from tensorframe.frontend.sets import UniqueInverse as UniqueInverse
+from tensorframe.frontend.sets import intersect1d as intersect1d
+from tensorframe.frontend.sets import isin as isin
+from tensorframe.frontend.sets import setdiff1d as setdiff1d
+from tensorframe.frontend.sets import union1d as union1d
+from tensorframe.frontend.sets import unique as unique
+from tensorframe.frontend.sets import unique_all as unique_all
+from tensorframe.frontend.sets import unique_counts as unique_counts
+from tensorframe.frontend.sets import unique_inverse as unique_inverse
+from tensorframe.frontend.sets import unique_values as unique_values
+from tensorframe.frontend.softmax import log_softmax as log_softmax
+from tensorframe.frontend.softmax import logsumexp as logsumexp
+from tensorframe.frontend.softmax import softmax as softmax
+from tensorframe.frontend.sorting import TopK as TopK
+from tensorframe.frontend.sorting import argpartition as argpartition
+from tensorframe.frontend.sorting import argsort as argsort
+from tensorframe.frontend.sorting import partition as partition
+from tensorframe.frontend.sorting import sort as sort
+from tensorframe.frontend.sorting import topk as topk
+from tensorframe.frontend.statistics import average as average
+from tensorframe.frontend.statistics import mean as mean
+from tensorframe.frontend.statistics import std as std
+from tensorframe.frontend.statistics import var as var
 from tensorframe.frontend.tensor import Tensor as Tensor
+from tensorframe.frontend.triangles import diag as diag
+from tensorframe.frontend.triangles import diagflat as diagflat
+from tensorframe.frontend.triangles import eye as eye
+from tensorframe.frontend.triangles import identity as identity
+from tensorframe.frontend.triangles import tri as tri
+from tensorframe.frontend.triangles import tril as tril
+from tensorframe.frontend.triangles import tril_indices as tril_indices
+from tensorframe.frontend.triangles import triu as triu
+from tensorframe.frontend.triangles import triu_indices as triu_indices
 from tensorframe.graph.device import Device as Device
+from tensorframe.schedule.place import transfer_policy as transfer_policy
 
 __version__: str
 def abs(x: Operand, /) -> Tensor:
+    """Absolute values, the magnitude for complex elements."""
+def absolute(x: Operand, /) -> Tensor:
     """Absolute values, the magnitude for complex elements."""
 def acos(x: Operand, /) -> Tensor:
     """Inverse cosine, in radians."""
@@ -55,6 +223,24 @@ def acosh(x: Operand, /) -> Tensor:
     """Inverse hyperbolic cosine."""
 def add(x1: Operand, x2: Operand, /) -> Tensor:
     """Sum of two tensors."""
+def amax(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Largest element along `axis`, NaN if any is NaN."""
+def amin(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Smallest element along `axis`, NaN if any is NaN."""
+def arccos(x: Operand, /) -> Tensor:
+    """Inverse cosine, in radians."""
+def arccosh(x: Operand, /) -> Tensor:
+    """Inverse hyperbolic cosine."""
+def arcsin(x: Operand, /) -> Tensor:
+    """Inverse sine, in radians."""
+def arcsinh(x: Operand, /) -> Tensor:
+    """Inverse hyperbolic sine."""
+def arctan(x: Operand, /) -> Tensor:
+    """Inverse tangent, in radians."""
+def arctan2(x1: Operand, x2: Operand, /) -> Tensor:
+    """Angle of the point (x2, x1), in radians."""
+def arctanh(x: Operand, /) -> Tensor:
+    """Inverse hyperbolic tangent."""
 def asin(x: Operand, /) -> Tensor:
     """Inverse sine, in radians."""
 def asinh(x: Operand, /) -> Tensor:
@@ -71,6 +257,8 @@ def bitwise_invert(x: Operand, /) -> Tensor:
     """All bits flipped."""
 def bitwise_left_shift(x1: Operand, x2: Operand, /) -> Tensor:
     """Bits moved up by the second operand."""
+def bitwise_not(x: Operand, /) -> Tensor:
+    """All bits flipped."""
 def bitwise_or(x1: Operand, x2: Operand, /) -> Tensor:
     """Bits set in either element."""
 def bitwise_right_shift(x1: Operand, x2: Operand, /) -> Tensor:
@@ -83,6 +271,8 @@ def ceil(x: Operand, /) -> Tensor:
     """Smallest integers not below the elements."""
 def conj(x: Operand, /) -> Tensor:
     """Complex conjugates; real elements are unchanged."""
+def conjugate(x: Operand, /) -> Tensor:
+    """Complex conjugates; real elements are unchanged."""
 def copysign(x1: Operand, x2: Operand, /) -> Tensor:
     """Magnitude of the first operand with the sign of the second."""
 def cos(x: Operand, /) -> Tensor:
@@ -91,6 +281,8 @@ def cosh(x: Operand, /) -> Tensor:
     """Hyperbolic cosine."""
 def deg2rad(x: Operand, /) -> Tensor:
     """Angles in degrees, given in radians."""
+def degrees(x: Operand, /) -> Tensor:
+    """Angles in radians, given in degrees."""
 def divide(x1: Operand, x2: Operand, /) -> Tensor:
     """Quotient of two tensors; integers give the default real dtype."""
 def equal(x1: Operand, x2: Operand, /) -> Tensor:
@@ -105,6 +297,10 @@ def exp2(x: Operand, /) -> Tensor:
     """2 to the power of each element."""
 def expm1(x: Operand, /) -> Tensor:
     """exp(x) - 1, accurate near zero."""
+def fabs(x: Operand, /) -> Tensor:
+    """Absolute values, the magnitude for complex elements."""
+def fix(x: Operand, /) -> Tensor:
+    """Elements without their fraction."""
 def floor(x: Operand, /) -> Tensor:
     """Largest integers not above the elements."""
 def floor_divide(x1: Operand, x2: Operand, /) -> Tensor:
@@ -126,13 +322,21 @@ def heaviside(x1: Operand, x2: Operand, /) -> Tensor:
 def hypot(x1: Operand, x2: Operand, /) -> Tensor:
     """Square root of the sum of squares, without overflow on the way."""
 def imag(x: Operand, /) -> Tensor:
-    """Imaginary parts."""
+    """Imaginary parts; zero for real elements."""
+def invert(x: Operand, /) -> Tensor:
+    """All bits flipped."""
 def isfinite(x: Operand, /) -> Tensor:
     """Whether elements are neither NaN nor infinite."""
 def isinf(x: Operand, /) -> Tensor:
     """Whether elements are infinite."""
 def isnan(x: Operand, /) -> Tensor:
     """Whether elements are NaN."""
+def isneginf(x: Operand, /) -> Tensor:
+    """Whether elements are negative infinity."""
+def isposinf(x: Operand, /) -> Tensor:
+    """Whether elements are positive infinity."""
+def left_shift(x1: Operand, x2: Operand, /) -> Tensor:
+    """Bits moved up by the second operand."""
 def less(x1: Operand, x2: Operand, /) -> Tensor:
     """Whether the first element is the smaller."""
 def less_equal(x1: Operand, x2: Operand, /) -> Tensor:
@@ -159,6 +363,8 @@ def maximum(x1: Operand, x2: Operand, /) -> Tensor:
     """Larger of two elements; NaN if either is NaN."""
 def minimum(x1: Operand, x2: Operand, /) -> Tensor:
     """Smaller of two elements; NaN if either is NaN."""
+def mod(x1: Operand, x2: Operand, /) -> Tensor:
+    """Remainder of floor division; it has the divisor's sign."""
 def multiply(x1: Operand, x2: Operand, /) -> Tensor:
     """Product of two tensors."""
 def negative(x: Operand, /) -> Tensor:
@@ -171,8 +377,12 @@ def positive(x: Operand, /) -> Tensor:
     """The elements, unchanged."""
 def pow(x1: Operand, x2: Operand, /) -> Tensor:
     """First tensor to the power of the second."""
+def power(x1: Operand, x2: Operand, /) -> Tensor:
+    """First tensor to the power of the second."""
 def rad2deg(x: Operand, /) -> Tensor:
     """Angles in radians, given in degrees."""
+def radians(x: Operand, /) -> Tensor:
+    """Angles in degrees, given in radians."""
 def real(x: Operand, /) -> Tensor:
     """Real parts."""
 def reciprocal(x: Operand, /) -> Tensor:
@@ -181,6 +391,10 @@ def relu(x: Operand, /) -> Tensor:
     """The elements, negative ones replaced by zero."""
 def remainder(x1: Operand, x2: Operand, /) -> Tensor:
     """Remainder of floor division; it has the divisor's sign."""
+def right_shift(x1: Operand, x2: Operand, /) -> Tensor:
+    """Bits moved down by the second operand; the sign stays."""
+def rint(x: Operand, /) -> Tensor:
+    """Nearest integers; halves go to the even one."""
 def round(x: Operand, /) -> Tensor:
     """Nearest integers; halves go to the even one."""
 def sigmoid(x: Operand, /) -> Tensor:
@@ -193,6 +407,8 @@ def silu(x: Operand, /) -> Tensor:
     """x times sigmoid(x), also called swish."""
 def sin(x: Operand, /) -> Tensor:
     """Sine of angles in radians."""
+def sinc(x: Operand, /) -> Tensor:
+    """sin(pi x) / (pi x), and 1 at zero."""
 def sinh(x: Operand, /) -> Tensor:
     """Hyperbolic sine."""
 def softplus(x: Operand, /) -> Tensor:
@@ -207,7 +423,7 @@ def tan(x: Operand, /) -> Tensor:
     """Tangent of angles in radians."""
 def tanh(x: Operand, /) -> Tensor:
     """Hyperbolic tangent."""
+def true_divide(x1: Operand, x2: Operand, /) -> Tensor:
+    """Quotient of two tensors; integers give the default real dtype."""
 def trunc(x: Operand, /) -> Tensor:
     """Elements without their fraction."""
-def where(condition: Operand, x1: Operand, x2: Operand, /) -> Tensor:
-    """Elements of the second operand where the condition holds, else of the third."""

@@ -1,57 +1,100 @@
 """Written by `python -m tensorframe.testing.stubs`; do not edit."""
 
+from collections.abc import Iterable
 from collections.abc import Iterator
+from tensorframe.frontend.dlpack import Version
 from tensorframe.frontend.host import Array
+from tensorframe.frontend.manipulation import Axes
+from tensorframe.frontend.numpy_functions import Function
+from tensorframe.frontend.reductions import Axis
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.device import Device
+from tensorframe.schedule.plan import Plan
 from typing import Any
 from typing import Any, TypeAlias
+import networkx
 import numpy as np
 
 Operand: TypeAlias = Tensor | np.ndarray[Any, Any] | np.generic | complex
 
 class TensorMethods:
+    @property
+    def H(self) -> Tensor:
+        """The conjugate transpose of a matrix or of a stack of matrices."""
+    @property
+    def T(self) -> Tensor:
+        """The matrix with rows and columns exchanged; any number of axes in reverse order."""
     def __abs__(self) -> Tensor: ...
     def __add__(self, other: Operand, /) -> Tensor: ...
     def __and__(self, other: Operand, /) -> Tensor: ...
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array: ...
+    def __array_function__(self, function: Function, types: Iterable[type], args: Any, options: dict[str, Any]) -> Any: ...
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any: ...
+    def __array_ufunc__(self, ufunc: np.ufunc, how: str, *inputs: Any, **options: Any) -> Any: ...
     def __bool__(self, /) -> bool: ...
     def __complex__(self, /) -> complex: ...
     def __contains__(self, value: Any, /) -> bool: ...
     def __copy__(self) -> Tensor: ...
     def __deepcopy__(self, _memo: dict[int, Any]) -> Tensor: ...
-    def __eq__(self, other: object, /) -> Tensor: ...  # type: ignore[override]
+    def __divmod__(self, other: Operand, /) -> Tensor: ...
+    def __dlpack__(self, /, *, stream: Any = None, max_version: Version | None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> Any: ...
+    def __dlpack_device__(self, /) -> tuple[int, int]: ...
+    def __eq__(self, other: object, /) -> Tensor:  # type: ignore[override]
+        """Return self==value."""
     def __float__(self, /) -> float: ...
     def __floordiv__(self, other: Operand, /) -> Tensor: ...
-    def __ge__(self, other: Operand, /) -> Tensor: ...
+    def __format__(self, specification: str) -> str: ...
+    def __ge__(self, other: Operand, /) -> Tensor:
+        """Return self>=value."""
     def __getitem__(self, key: Any) -> Tensor:
         """Return the elements that `key` selects, as NumPy does; nothing computes, unless `key` holds a mask."""
-    def __gt__(self, other: Operand, /) -> Tensor: ...
+    def __gt__(self, other: Operand, /) -> Tensor:
+        """Return self>value."""
+    def __iadd__(self, other: Operand, /) -> Tensor: ...
+    def __iand__(self, other: Operand, /) -> Tensor: ...
+    def __ifloordiv__(self, other: Operand, /) -> Tensor: ...
+    def __ilshift__(self, other: Operand, /) -> Tensor: ...
     def __imatmul__(self, other: Operand, /) -> Tensor: ...
+    def __imod__(self, other: Operand, /) -> Tensor: ...
+    def __imul__(self, other: Operand, /) -> Tensor: ...
     def __index__(self, /) -> int: ...
     def __int__(self, /) -> int: ...
     def __invert__(self) -> Tensor: ...
+    def __ior__(self, other: Operand, /) -> Tensor: ...
+    def __ipow__(self, other: Operand, /) -> Tensor: ...
+    def __irshift__(self, other: Operand, /) -> Tensor: ...
+    def __isub__(self, other: Operand, /) -> Tensor: ...
     def __iter__(self, /) -> Iterator[Tensor]: ...
-    def __le__(self, other: Operand, /) -> Tensor: ...
+    def __itruediv__(self, other: Operand, /) -> Tensor: ...
+    def __ixor__(self, other: Operand, /) -> Tensor: ...
+    def __le__(self, other: Operand, /) -> Tensor:
+        """Return self<=value."""
     def __len__(self, /) -> int: ...
     def __lshift__(self, other: Operand, /) -> Tensor: ...
-    def __lt__(self, other: Operand, /) -> Tensor: ...
+    def __lt__(self, other: Operand, /) -> Tensor:
+        """Return self<value."""
     def __matmul__(self, other: Operand, /) -> Tensor: ...
     def __mod__(self, other: Operand, /) -> Tensor: ...
     def __mul__(self, other: Operand, /) -> Tensor: ...
-    def __ne__(self, other: object, /) -> Tensor: ...  # type: ignore[override]
+    def __ne__(self, other: object, /) -> Tensor:  # type: ignore[override]
+        """Return self!=value."""
     def __neg__(self) -> Tensor: ...
-    def __or__(self, other: Operand, /) -> Tensor: ...
+    def __or__(self, other: Operand, /) -> Tensor:
+        """Return self|value."""
     def __pos__(self) -> Tensor: ...
     def __pow__(self, other: Operand, /) -> Tensor: ...
     def __radd__(self, other: Operand, /) -> Tensor: ...
     def __rand__(self, other: Operand, /) -> Tensor: ...
+    def __rdivmod__(self, other: Operand, /) -> Tensor: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
+    def __repr__(self) -> str: ...
     def __rfloordiv__(self, other: Operand, /) -> Tensor: ...
     def __rlshift__(self, other: Operand, /) -> Tensor: ...
     def __rmatmul__(self, other: Operand, /) -> Tensor: ...
     def __rmod__(self, other: Operand, /) -> Tensor: ...
     def __rmul__(self, other: Operand, /) -> Tensor: ...
-    def __ror__(self, other: Operand, /) -> Tensor: ...
+    def __ror__(self, other: Operand, /) -> Tensor:
+        """Return value|self."""
     def __rpow__(self, other: Operand, /) -> Tensor: ...
     def __rrshift__(self, other: Operand, /) -> Tensor: ...
     def __rshift__(self, other: Operand, /) -> Tensor: ...
@@ -60,24 +103,122 @@ class TensorMethods:
     def __rxor__(self, other: Operand, /) -> Tensor: ...
     def __setitem__(self, key: Any, value: Any) -> None:
         """Make `tensor` a handle on a copy in which `value` replaces the elements that `key` selects."""
+    def __str__(self) -> str: ...
     def __sub__(self, other: Operand, /) -> Tensor: ...
     def __truediv__(self, other: Operand, /) -> Tensor: ...
     def __xor__(self, other: Operand, /) -> Tensor: ...
+    def _repr_inline_(self, max_width: int) -> str:
+        """Return what xarray shows of the data on one line; computes nothing."""
+    def all(self, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """Whether all elements along `axis` are true, that is not zero (NaN is true); True where there are none."""
+    def any(self, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """Whether any element along `axis` is true, that is not zero (NaN is true); False where there are none."""
+    def argmax(self, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """Position (int64) of the first largest element along `axis`, of the first NaN if there is one."""
+    def argmin(self, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """Position (int64) of the first smallest element along `axis`, of the first NaN if there is one."""
+    def argpartition(self, kth: int | Iterable[int], /, axis: int | None = -1) -> Tensor:
+        """The positions that partition the elements: see `partition`. The dtype is int64."""
+    def argsort(self, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True) -> Tensor:
+        """The positions that sort the elements along `axis`, of the flattened tensor for None; NaN last in either order."""
+    def astype(self, dtype: Any, /, *, copy: bool = True, device: str | Device | None = None) -> Tensor:
+        """Return the elements of `x` converted to `dtype`, and on `device` if one is named."""
     @property
     def backend(self) -> str:
         """The name of the backend that the tensor's device belongs to."""
+    def clip(self, /, min: Any = None, max: Any = None) -> Tensor:
+        """Elements below `min` become `min`, those above `max` become `max`; None is no bound."""
+    def conj(self, /) -> Tensor:
+        """Complex conjugates; real elements are unchanged."""
+    def conjugate(self, /) -> Tensor:
+        """Complex conjugates; real elements are unchanged."""
     def copy(self) -> Tensor:
         """Return a tensor that later assignments to this one do not change, and vice versa. Costs nothing."""
+    def cumprod(self, /, axis: int | None = None, dtype: Any = None) -> Tensor:
+        """Products of the elements up to each position along `axis`; None runs through all elements in C order."""
+    def cumsum(self, /, axis: int | None = None, dtype: Any = None) -> Tensor:
+        """Sums of the elements up to each position along `axis`; None runs through all elements in C order."""
+    def diagonal(self, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+        """Return the diagonals of the matrices that `axis1` and `axis2` span, along a new last axis."""
+    def dot(self, b: Any, /) -> Tensor:
+        """NumPy's product: the last axis of `a` with the second-to-last of `b` (the only one of a vector)."""
+    def explain(*self, until: str | None = None) -> Plan | str:
+        """Return the plan that computing `tensors` together would run: nothing is computed."""
+    def fill(self, /, value: Any) -> None:
+        """Set every element to `value`, in place: no other tensor changes."""
+    def flatten(self, /, order: str = 'C') -> Tensor:
+        """Return the elements along one axis."""
+    def graph(self) -> networkx.DiGraph[int]:
+        """Return the recorded graph of this tensor as a networkx DiGraph."""
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary parts: zeros for real elements."""
     @property
     def is_computed(self) -> bool:
         """Whether the elements are there: asking for values will compute nothing."""
     def item(self, *index: Any) -> Any:
         """Return one element as a Python number: the only one, or the one at a flat index or at one index per axis."""
+    @property
+    def itemsize(self) -> int:
+        """The number of bytes of one element."""
+    @property
+    def mT(self) -> Tensor:
+        """The tensor with its last two axes exchanged: a stack of transposed matrices."""
+    def max(self, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """Largest element along `axis`, NaN if any is NaN."""
+    def mean(self, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+        """Arithmetic mean along `axis`: an axis, a tuple of axes, or None for all; NaN where there are no elements."""
+    def min(self, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """Smallest element along `axis`, NaN if any is NaN."""
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes of all elements."""
+    def nonzero(self, /) -> tuple[Tensor, ...]:
+        """Positions of the elements that are not zero: one tensor for each axis, in C order."""
     def numpy(self, *, copy: bool = False) -> Array:
         """Return the elements as a NumPy array: a read-only view, or a writable copy."""
+    def prod(self, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+        """Product along `axis`: an axis, a tuple of axes, or None for all; 1 where there are no elements."""
+    def ptp(self, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+        """Largest minus smallest element along `axis` (peak to peak), in the dtype of `x`."""
+    def ravel(self, /, order: str = 'C') -> Tensor:
+        """Return all elements of `x` along one axis."""
+    @property
+    def real(self) -> Tensor:
+        """The real parts: the tensor itself if it is not complex."""
+    def repeat(self, /, repeats: Any, axis: int | None = None) -> Tensor:
+        """Return each element, or each slice along `axis`, `repeats` times in a row."""
+    def reshape(self, /, *shape: Any, order: str = 'C', copy: bool | None = None) -> Tensor:
+        """Return the elements under another shape, given as one tuple or as integers; one of them may be -1."""
+    def round(self, /, decimals: int = 0) -> Tensor:
+        """Return the elements rounded to `decimals` decimal places, halves to even."""
+    def searchsorted(self, x2: Any, /, side: str = 'left', sorter: Any = None) -> Tensor:
+        """Where to insert the values `x2` into the sorted vector `x1` to keep it sorted."""
+    def sort(self, /, axis: int = -1) -> None:
+        """Sort along `axis` in place: this tensor becomes the sorted one, no other changes."""
+    def squeeze(self, /, axis: Axes | None = None) -> Tensor:
+        """Return `x` without the axes `axis` (all that can go if None); ShapeError if one has a size other than 1."""
+    def std(self, /, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, *, ddof: float | None = None) -> Tensor:
+        """Standard deviation along `axis`: the square root of `var`, with the same arguments and dtypes."""
+    def sum(self, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+        """Sum along `axis`: an axis, a tuple of axes, or None for all; 0 where there are no elements."""
+    def swapaxes(self, axis1: int, axis2: int, /) -> Tensor:
+        """Return `x` with two axes exchanged."""
+    def take(self, indices: Any, /, axis: int | None = None) -> Tensor:
+        """Elements of `x` at `indices` along `axis`; of the flattened `x` without an axis."""
     def to_backend(self, name: Any, /) -> Tensor:
         """Return the tensor on the first device of the backend `name`, or on a device named in full."""
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
         """Return the tensor on `device`: itself if it is there, else a copy that is made when it is needed."""
+    def tobytes(self, /) -> bytes:
+        """Return the bytes of the elements in C order."""
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python numbers; a 0-d tensor gives the number itself."""
+    def trace(self, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
+        """Return the sums of the diagonals of the matrices that `axis1` and `axis2` span."""
+    def transpose(self, /, *axes: Any) -> Tensor:
+        """Return the axes in another order, given as one tuple or as integers; reversed if none are given."""
+    def var(self, /, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, *, ddof: float | None = None) -> Tensor:
+        """Variance along `axis`: squared deviations from the mean, summed and divided by n - `correction`."""
+    def view(self, /, dtype: Any = None) -> Tensor:
+        """Return the bits of the elements read as another dtype of the same width. Computes them."""

@@ -116,6 +116,9 @@ def test_every_part_of_the_package_has_a_layer():
 
 def test_imports_go_one_way():
     def allowed(found):
+        if found.target == "tensorframe":
+            # a tensor answers which namespace it belongs to: asked after everything is loaded
+            return found.layer in KNOWS_TENSOR and not found.when_loaded
         layer = found.target.split(".")[1]
         return RANK.get(layer, len(LAYERS)) <= RANK[found.layer]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +22,7 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
     """
     target = Path(path).resolve()  # a link keeps pointing to where it does
     # beside it, since only renaming within one file system is atomic; unlike tempfile's, with the usual permissions
-    beside = target.with_name(f"{target.name}.{secrets.token_hex(4)}.tmp")
+    beside = target.with_name(f"{target.name}.{os.urandom(4).hex()}.tmp")
     try:
         with beside.open("xb") as file:
             yield file
