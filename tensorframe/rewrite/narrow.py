@@ -7,14 +7,22 @@ windows. Forwards, each node is made once per window. Both are linear, and deep 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import sub
 
 from tensorframe.dtypes import INTEGER
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
+from tensorframe.graph.shape import Shape
 from tensorframe.ops.creation import ARANGE
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
 from tensorframe.rewrite.engine import Builder, Rule
-from tensorframe.rewrite.views import Window, unit_axes_match
+from tensorframe.rewrite.views import (
+    Window,
+    block_around,
+    block_in_source,
+    flat_position,
+    unit_axes_match,
+)
 
 # what a node's consumers want to see of it; None among the windows means all
 Demand = dict[Window | None, None]
@@ -102,8 +110,27 @@ def _make(
     inputs = tuple(
         [_seen(source, part, made, build) for source, part in zip(node.inputs, wanted, strict=True)]
     )
+    (shown, *_) = wanted
+    if node.op is RESHAPE and shown and not unit_axes_match(node.inputs[0].shape, node.shape):
+        return _out_of_block(node, window, inputs[0], shown, build)
     attrs = (window.sizes,) if node.op in (EXPAND, RESHAPE) else node.attrs
     return build.make(node.op, inputs, attrs, window.sizes, node.dtype, node.device, node)
+
+
+def _out_of_block(node: Node, window: Window, source: Node, shown: Window, build: Builder) -> Node:
+    """Return a reshape seen through `window`, from the block of consecutive source elements that holds it."""
+    block = block_around(window, node.shape)
+    offset = flat_position(block.starts, node.shape) - flat_position(
+        shown.starts, node.inputs[0].shape
+    )
+    run = _reshaped(source, (shown.size,), build)
+    run = _slice(run, Window((offset,), (block.size,), (1,)), build)
+    rest = Window(tuple(map(sub, window.starts, block.starts)), window.sizes, window.steps)
+    return _slice(_reshaped(run, block.sizes, build), rest, build)
+
+
+def _reshaped(node: Node, shape: Shape, build: Builder) -> Node:
+    return build.make(RESHAPE, (node,), (shape,), shape, node.dtype, node.device, node)
 
 
 def _seen(
@@ -152,9 +179,11 @@ def _permute(node: Node, window: Window) -> list[Window | None]:
 
 def _reshape(node: Node, window: Window) -> list[Window | None] | None:
     source = node.inputs[0].shape
-    matched = unit_axes_match(source, node.shape)
-    if matched is None or 0 in window.sizes:
+    if 0 in window.sizes:
         return None
+    matched = unit_axes_match(source, node.shape)
+    if matched is None:
+        return [block_in_source(block_around(window, node.shape), node.shape, source)]
     axes = [(0, 1, 1)] * len(source)
     for target, origin in enumerate(matched):
         if origin is not None:
@@ -162,12 +191,12 @@ def _reshape(node: Node, window: Window) -> list[Window | None] | None:
     return [Window.of_axes(axes)]
 
 
-def _reduce(node: Node, window: Window) -> list[Window | None]:
+def _reduce(node: Node, window: Window) -> list[Window | None] | None:
+    if 0 in window.sizes:
+        return None  # of an axis that is combined and kept, nothing is shown: narrower operands cannot say so
     axes, keepdims = node.attrs
     source = node.inputs[0].shape
-    kept = iter(
-        [axis for axis in range(len(node.shape)) if not (keepdims and axis in axes)]
-    )
+    kept = iter([axis for axis in range(len(node.shape)) if not (keepdims and axis in axes)])
     return [
         Window.of_axes(
             [

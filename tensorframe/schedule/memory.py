@@ -48,9 +48,28 @@ def _donors(step: Step, plan: Plan, dying: Sequence[int]) -> tuple[int | None, .
     elif sink is not Kind.MAP:
         free = []
     donors: list[int | None] = []
-    for output in step.outputs:
-        donor = next((slot for slot in free if plan.slots[slot] == plan.slots[output]), None)
+    read_until = _last_reads(step)
+    first = len(step.inputs)
+    for output, value in zip(step.outputs, step.region.outputs, strict=True):
+        donor = next(
+            (
+                slot
+                for slot in free
+                if plan.slots[slot] == plan.slots[output] and read_until[slot] <= value - first
+            ),
+            None,
+        )
         if donor is not None:
             free.remove(donor)
         donors.append(donor)
     return tuple(donors)
+
+
+def _last_reads(step: Step) -> dict[int, int]:
+    """Return the last op of the region that reads each input: only it, or a later one, may write over it."""
+    return {
+        step.inputs[at]: number
+        for number, one in enumerate(step.region.ops)
+        for at in one.inputs
+        if at < len(step.inputs)
+    }
