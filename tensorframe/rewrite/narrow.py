@@ -111,7 +111,7 @@ def _make(
         [_seen(source, part, made, build) for source, part in zip(node.inputs, wanted, strict=True)]
     )
     (shown, *_) = wanted
-    if node.op is RESHAPE and shown and not unit_axes_match(node.inputs[0].shape, node.shape):
+    if node.op is RESHAPE and shown and unit_axes_match(node.inputs[0].shape, node.shape) is None:
         return _out_of_block(node, window, inputs[0], shown, build)
     attrs = (window.sizes,) if node.op in (EXPAND, RESHAPE) else node.attrs
     return build.make(node.op, inputs, attrs, window.sizes, node.dtype, node.device, node)

@@ -64,6 +64,50 @@ class Window:
         )
 
 
+def block_around(window: Window, shape: Shape) -> Window:
+    """Return the smallest block of consecutive elements, in C order, that holds a window which is not empty."""
+    ends = [start + step * (size - 1) for start, size, step in map(window.axis, range(len(shape)))]
+    first = tuple(map(min, window.starts, ends))
+    last = tuple(map(max, window.starts, ends))
+    return block_between(first, last, shape)
+
+
+def block_between(first: Shape, last: Shape, shape: Shape) -> Window:
+    """Return the smallest block from one index to another: one place of the leading axes, several of the next."""
+    axes = []
+    for axis in range(len(shape)):
+        low, high = first[axis], last[axis]
+        axes.append((low, high - low + 1, 1))
+        if low != high:
+            axes += [(0, rest, 1) for rest in shape[axis + 1 :]]
+            break
+    return Window.of_axes(axes)
+
+
+def flat_position(index: Shape, shape: Shape) -> int:
+    """Return the position in C order of an index."""
+    position = 0
+    for at, size in zip(index, shape, strict=True):
+        position = position * size + at
+    return position
+
+
+def index_at(position: int, shape: Shape) -> Shape:
+    """Return the index at a position in C order."""
+    index = []
+    for size in reversed(shape):
+        position, at = divmod(position, size)
+        index.append(at)
+    return tuple(reversed(index))
+
+
+def block_in_source(block: Window, target: Shape, source: Shape) -> Window:
+    """Return the smallest block of the source of a reshape that holds a block of its result."""
+    first = flat_position(block.starts, target)
+    last = first + block.size - 1
+    return block_between(index_at(first, source), index_at(last, source), source)
+
+
 def unit_axes_match(shape: Shape, target: Shape) -> list[int | None] | None:
     """For a reshape that only adds or drops axes of size 1: the source axis of each target axis, else None.
 
