@@ -46,7 +46,7 @@ def uniform(
     target = real_dtype("uniform", dtype)
     sizes = shape_for("uniform", shape, low, high)
     bits = _FRACTION_BITS.get(target, 24)
-    result = reshaped(unit(lanes(sizes, _width(target), key, device), bits), sizes)
+    result = unit(lanes(sizes, _width(target), key, device), bits)
     if _is_tensor(low, high) or (low, high) != (0.0, 1.0):
         span = apply(SUBTRACT, high, low) if _is_tensor(low, high) else high - low
         result = apply(ADD, low, apply(MULTIPLY, result, span))
@@ -75,7 +75,7 @@ def normal(
     sizes = shape_for("normal", shape, mean, std)
     count = math.prod(sizes)
     width = _width(target)
-    drawn = lanes((-(-count // 2),), 2 * width, key, device)
+    drawn = lanes((-(-count // 2), 1), 2 * width, key, device)
     radius = apply(SQRT, apply(MULTIPLY, apply(LOG, positive_unit(drawn[:width])), -2.0))
     angle = apply(MULTIPLY, unit(drawn[width:]), 2 * math.pi)
     pair = [apply(MULTIPLY, radius, apply(part, angle)) for part in (COS, SIN)]
@@ -108,7 +108,7 @@ def exponential(
     target = real_dtype("exponential", dtype)
     sizes = shape_for("exponential", shape, scale)
     fractions = positive_unit(lanes(sizes, _width(target), key, device))
-    result = reshaped(apply(MULTIPLY, apply(LOG, fractions), -1.0), sizes)
+    result = apply(MULTIPLY, apply(LOG, fractions), -1.0)
     return converted(_scaled(result, 0.0, scale), target)
 
 
@@ -121,7 +121,7 @@ def bernoulli(
     [True, True, True]
     """
     sizes = shape_for("bernoulli", shape, p)
-    return apply(LESS, reshaped(unit(lanes(sizes, 1, key, device)), sizes), p)
+    return apply(LESS, unit(lanes(sizes, 1, key, device)), p)
 
 
 def real_dtype(name: str, dtype: Any) -> DType:
@@ -155,11 +155,15 @@ def _width(dtype: DType) -> int:
 
 
 def lanes(shape: Shape, width: int, key: Source, device: Where) -> list[Any]:
-    """Return `width` columns of random words for the elements of `shape`; each element's words are consecutive."""
-    count = math.prod(shape)
-    drawn = words(count * width, key, resolve_device(device))
-    table = reshaped(drawn, (count, width))
-    return [table] if width == 1 else [part_of(table, 1, lane, 1) for lane in range(width)]
+    """Return `width` tensors of random words of this shape; the words of one element are consecutive.
+
+    They have the final shape from the start, so that what is made of them fuses with what is done to the result.
+    """
+    place = resolve_device(device)
+    if width == 1:
+        return [words(shape, key, place)]
+    table = words((*shape, width), key, place)
+    return [reshaped(part_of(table, len(shape), lane, 1), shape) for lane in range(width)]
 
 
 def unit(drawn: list[Any], bits: int = 24) -> Tensor:

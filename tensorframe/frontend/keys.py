@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tensorframe.errors import ArgumentError
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.record import source
+from tensorframe.graph.shape import Shape
 from tensorframe.ops.creation import RANDOM_BITS
 
 # a counter has 128 bits: values are drawn with the upper half zero, new keys with this mark in it, so never both
@@ -113,13 +115,13 @@ def seed(seed: int, /) -> None:
     SHARED.restart(key(seed))
 
 
-def words(count: int, origin: Source | Any, device: Device) -> Tensor:
-    """Return a vector of `count` random 32-bit words, recorded as a source: nothing is computed or stored yet."""
+def words(shape: Shape, origin: Source | Any, device: Device) -> Tensor:
+    """Return random 32-bit words, in C order, recorded as a source: nothing is computed or stored yet."""
     if isinstance(origin, Key):
         number, counter = origin.value, 0
     elif origin is None or isinstance(origin, Stream):
-        number, counter = (origin or SHARED).reserve(count)
+        number, counter = (origin or SHARED).reserve(prod(shape))
     else:
         hint = "tfr.random.key(seed)"
         raise ArgumentError(f"key= takes a key, got {origin!r}", suggestions=(hint,))
-    return Tensor(source(RANDOM_BITS, (count,), uint32, device, number, counter))
+    return Tensor(source(RANDOM_BITS, shape, uint32, device, number, counter))

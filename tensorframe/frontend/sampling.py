@@ -55,7 +55,7 @@ def integers(
     ]
     offset: Any = _below(drawn, span)
     wide = converted(offset, uint64 if target in UNSIGNED else int64)
-    return converted(reshaped(wide + first, sizes), target)
+    return converted(wide + first, target)
 
 
 def _check_range(first: int, last: int, dtype: DType) -> None:
@@ -113,7 +113,7 @@ def permutation(x: Any, /, *, axis: int = 0, device: Where = None, key: Source =
 def _random_order(count: int, device: Where, key: Source) -> Tensor:
     high, low = (converted(lane, uint64) for lane in lanes((count,), 2, key, device))
     keys: Any = high
-    return argsort(reshaped(keys << 32 | low, (count,)))
+    return argsort(keys << 32 | low)
 
 
 def choice(

@@ -69,7 +69,7 @@ def _counters(counter: int, blocks: int) -> list[Array]:
 
 def _random_bits(node: Node) -> Array:
     key, counter = node.attrs
-    return random_words(key, counter, node.shape[0])
+    return random_words(key, counter, node.size).reshape(node.shape)
 
 
 GENERATORS["random_bits"] = _random_bits
