@@ -50,29 +50,8 @@ def _einsum(shapes: tuple[Shape, ...], subscripts: str) -> Shape:
 
 
 MATMUL = register(
-    Op(
-        "matmul",
-        Kind.CONTRACT,
-        2,
-        ANY,
-        same,
-        "Matrix product of the last two axes; other axes broadcast.",
-        shape=_matmul,
-        operator="matmul",
-        costly=True,
-    )
+    Op("matmul", Kind.CONTRACT, 2, ANY, same, "Matrix product of the last two axes; other axes broadcast.", shape=_matmul, operator="matmul", costly=True)
 )
 EINSUM = register(
-    Op(
-        "einsum",
-        Kind.CONTRACT,
-        None,
-        ANY,
-        same,
-        "Products summed over the indices that the result lacks.",
-        shape=_einsum,
-        attributes=("subscripts",),
-        in_standard=False,
-        costly=True,
-    )
+    Op("einsum", Kind.CONTRACT, None, ANY, same, "Products summed over the indices that the result lacks.", shape=_einsum, attributes=("subscripts",), in_standard=False, costly=True)
 )

@@ -27,38 +27,15 @@ def _halved(shapes: tuple[Shape, ...], sizes: Shape, axes: tuple[int, ...], norm
     return _resized(shapes, (*sizes[:-1], sizes[-1] // 2 + 1), axes, norm)
 
 
-def transform(
-    name: str, accepts: frozenset[DType], result: DTypeRule, shape: ShapeRule, doc: str
-) -> Op:
+def transform(name: str, accepts: frozenset[DType], result: DTypeRule, shape: ShapeRule, doc: str) -> Op:
     """Define a row; `sizes` are the numbers of points along `axes`, to which the operand is cut or padded with zeros."""
     attributes = ("sizes", "axes", "norm")
     return register(
-        Op(
-            name,
-            Kind.LIBRARY,
-            1,
-            accepts,
-            result,
-            doc,
-            shape=shape,
-            attributes=attributes,
-            costly=True,
-            cost=50.0,
-        )
+        Op(name, Kind.LIBRARY, 1, accepts, result, doc, shape=shape, attributes=attributes, costly=True, cost=50.0)
     )
 
 
 FFTN = transform("fftn", PRECISE | COMPLEX, _complexified, _resized, "Discrete Fourier transform.")
-IFFTN = transform(
-    "ifftn", PRECISE | COMPLEX, _complexified, _resized, "Inverse discrete Fourier transform."
-)
-RFFTN = transform(
-    "rfftn",
-    PRECISE,
-    _complexified,
-    _halved,
-    "Discrete Fourier transform of real values: half of it, the rest is its mirror image.",
-)
-IRFFTN = transform(
-    "irfftn", COMPLEX, real_part, _resized, "Inverse of the transform of real values."
-)
+IFFTN = transform("ifftn", PRECISE | COMPLEX, _complexified, _resized, "Inverse discrete Fourier transform.")
+RFFTN = transform("rfftn", PRECISE, _complexified, _halved, "Discrete Fourier transform of real values: half of it, the rest is its mirror image.")
+IRFFTN = transform("irfftn", COMPLEX, real_part, _resized, "Inverse of the transform of real values.")

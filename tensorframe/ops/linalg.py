@@ -12,26 +12,13 @@ from tensorframe.graph.op import DTypeRule, Kind, Op, ShapeRule, real_part, regi
 from tensorframe.graph.shape import Shape, broadcast
 
 
-def library(
-    name: str, shape: ShapeRule, result: DTypeRule, doc: str, *attributes: str, **facts: Any
-) -> Op:
+def library(name: str, shape: ShapeRule, result: DTypeRule, doc: str, *attributes: str, **facts: Any) -> Op:
     """Define a row on matrices in the last two axes; of several results it describes the first."""
     facts.setdefault("arity", 1)
     # a decomposition takes of the order of n^2 operations for each of its n columns
     facts.setdefault("cost", 100.0)
     return register(
-        Op(
-            name,
-            Kind.LIBRARY,
-            facts.pop("arity"),
-            FLOATING,
-            result,
-            doc,
-            shape=shape,
-            attributes=attributes,
-            costly=True,
-            **facts,
-        )
+        Op(name, Kind.LIBRARY, facts.pop("arity"), FLOATING, result, doc, shape=shape, attributes=attributes, costly=True, **facts)
     )
 
 
@@ -101,60 +88,16 @@ def _lstsq(shapes: tuple[Shape, ...], _rtol: float) -> Shape:
     return matrix[1:] + right[1:]
 
 
-CHOLESKY = library(
-    "cholesky",
-    _square("cholesky", 0),
-    same,
-    "Triangular factor of positive definite matrices.",
-    "upper",
-)
+CHOLESKY = library("cholesky", _square("cholesky", 0), same, "Triangular factor of positive definite matrices.", "upper")
 DET = library("det", _square("det", 2), same, "Determinants.")
-SLOGDET = library(
-    "slogdet",
-    _square("slogdet", 2),
-    same,
-    "Signs of determinants, and logarithms of their magnitudes.",
-    parts=2,
-)
+SLOGDET = library("slogdet", _square("slogdet", 2), same, "Signs of determinants, and logarithms of their magnitudes.", parts=2)
 INV = library("inv", _square("inv", 0), same, "Inverse matrices.")
 SOLVE = library("solve", _solve, same, "Solutions of square systems of linear equations.", arity=2)
-LSTSQ = library(
-    "lstsq",
-    _lstsq,
-    same,
-    "Solutions of least squares problems, with residuals, rank and singular values.",
-    "rtol",
-    arity=2,
-    parts=4,
-    in_standard=False,
-)
-EIG = library(
-    "eig",
-    _square("eig", 1),
-    complexified,
-    "Eigenvalues and eigenvectors of general matrices.",
-    parts=2,
-)
-EIGVALS = library(
-    "eigvals", _square("eigvals", 1), complexified, "Eigenvalues of general matrices."
-)
-EIGH = library(
-    "eigh",
-    _square("eigh", 1),
-    real_part,
-    "Eigenvalues and eigenvectors of symmetric or Hermitian matrices.",
-    parts=2,
-)
-EIGVALSH = library(
-    "eigvalsh", _square("eigvalsh", 1), real_part, "Eigenvalues of symmetric or Hermitian matrices."
-)
-QR = library(
-    "qr",
-    _qr,
-    same,
-    "Orthonormal columns and the upper triangle that combines them.",
-    "mode",
-    parts=2,
-)
+LSTSQ = library("lstsq", _lstsq, same, "Solutions of least squares problems, with residuals, rank and singular values.", "rtol", arity=2, parts=4, in_standard=False)
+EIG = library("eig", _square("eig", 1), complexified, "Eigenvalues and eigenvectors of general matrices.", parts=2)
+EIGVALS = library("eigvals", _square("eigvals", 1), complexified, "Eigenvalues of general matrices.")
+EIGH = library("eigh", _square("eigh", 1), real_part, "Eigenvalues and eigenvectors of symmetric or Hermitian matrices.", parts=2)
+EIGVALSH = library("eigvalsh", _square("eigvalsh", 1), real_part, "Eigenvalues of symmetric or Hermitian matrices.")
+QR = library("qr", _qr, same, "Orthonormal columns and the upper triangle that combines them.", "mode", parts=2)
 SVD = library("svd", _svd, same, "Singular vectors and singular values.", "full_matrices", parts=3)
 SVDVALS = library("svdvals", _svdvals, real_part, "Singular values.")
