@@ -76,7 +76,7 @@ _COMPLEX_OF: Final = {
 def as_dtype(dtype: Any) -> DType:
     """Return the dtype object for `dtype`: one of ours, a NumPy dtype or scalar type, a name, or `bool`/`int`/...
 
-    >>> tfr.dtypes.as_dtype("float32") is tfr.float32
+    >>> tfr.dtypes.as_dtype("float32") is tfr.dtypes.float32
     True
     """
     if isinstance(dtype, np.dtype) and dtype in _EXACT:
@@ -188,7 +188,7 @@ PROMOTION: Final[dict[tuple[DType, DType], DType]] = {
 def promote(*dtypes: DType) -> DType:
     """Return the dtype that operands of these dtypes are computed in.
 
-    >>> tfr.dtypes.promote(tfr.int32, tfr.float32)
+    >>> tfr.dtypes.promote(tfr.dtypes.int32, tfr.dtypes.float32)
     dtype('float32')
     """
     result = dtypes[0]

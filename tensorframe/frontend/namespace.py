@@ -4,25 +4,7 @@ from __future__ import annotations
 
 from tensorframe import backends, config, dtypes, errors
 from tensorframe.backends.registry import use_backend
-from tensorframe.dtypes import (
-    bfloat16,
-    bool_,
-    complex64,
-    complex128,
-    float16,
-    float32,
-    float64,
-    get_default_dtype,
-    int8,
-    int16,
-    int32,
-    int64,
-    set_default_dtype,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
+from tensorframe.dtypes import get_default_dtype, set_default_dtype
 from tensorframe.frontend import (
     array_methods,
     dlpack,
@@ -63,6 +45,7 @@ from tensorframe.frontend.padding import *
 from tensorframe.frontend.plans import *
 from tensorframe.frontend.ranges import *
 from tensorframe.frontend.reductions import *
+from tensorframe.frontend.scalar_types import *
 from tensorframe.frontend.scans import *
 from tensorframe.frontend.searching import *
 from tensorframe.frontend.sets import *
@@ -72,8 +55,6 @@ from tensorframe.frontend.statistics import *
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.triangles import *
 from tensorframe.graph.device import Device
-
-bool = bool_
 
 __array_api_version__ = "2025.12"
 

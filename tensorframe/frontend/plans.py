@@ -42,8 +42,8 @@ def graph(self: Tensor) -> networkx.DiGraph[int]:
     """Return the recorded graph of this tensor as a networkx DiGraph.
 
     >>> x = tfr.asarray([1.0, 2.0])
-    >>> [data["op"] for _, data in sorted((x + x * 2).graph().nodes(data=True))]
-    ['data', 'constant', 'multiply', 'add']
+    >>> sorted(data["op"] for _, data in (x + x * 2).graph().nodes(data=True))
+    ['add', 'constant', 'data', 'multiply']
     """
     return to_networkx((self.node,))
 

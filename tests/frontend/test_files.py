@@ -119,7 +119,7 @@ def test_numpy_reads_what_we_write_and_we_what_numpy_writes(tmp_path):
 
 
 def test_bfloat16_goes_through_numpys_formats(tmp_path):
-    array = values(tfr.bfloat16, (5,))
+    array = values(np.dtype(tfr.bfloat16), (5,))
     np.savez(tmp_path / "theirs.npz", x=array)
     assert same_bits(tfr.load(tmp_path / "theirs.npz")["x"].numpy(), array)
     tfr.save(tmp_path / "ours.npy", tensor(array))
