@@ -148,18 +148,18 @@ def solve(x1: Any, x2: Any, /) -> Tensor:
     return call(rows.SOLVE, matrix, right)
 
 
-def lstsq(a: Any, b: Any, /, *, rtol: float | None = None) -> LstsqResult:
+def lstsq(a: Any, b: Any, /, rcond: float | None = None) -> LstsqResult:
     """Least squares: the x that makes the norm of b - a @ x smallest, and of those the smallest x.
 
-    `a` is one matrix (m, n), `b` a vector (m,) or columns (m, k). Singular values up to `rtol` times the largest count
-    as zero; the default is max(m, n) times the spacing of floating-point numbers at 1. `residuals` are the squared
-    norms for each column, none if m <= n.
+    `a` is one matrix (m, n), `b` a vector (m,) or columns (m, k). Singular values up to `rcond` times the largest
+    count as zero; the default is max(m, n) times the spacing of floating-point numbers at 1. `residuals` are the
+    squared norms for each column, none if m <= n.
 
     >>> tfr.linalg.lstsq(np.asarray([[1.0], [1.0]]), np.asarray([1.0, 3.0])).solution.numpy()
     array([2.])
     """
     matrix, right = floating(a, b)
-    cutoff = default_rtol(matrix) if rtol is None else float(rtol)
+    cutoff = default_rtol(matrix) if rcond is None else float(rcond)
     solution = rows.LSTSQ.shape((matrix.shape, right.shape), cutoff) if rows.LSTSQ.shape else ()
     count, size = matrix.shape
     real = real_of(matrix.dtype)
@@ -212,7 +212,7 @@ def eigvalsh(x: Any, /) -> Tensor:
     return call(rows.EIGVALSH, x)
 
 
-def qr(x: Any, /, *, mode: str = "reduced") -> QRResult:
+def qr(x: Any, /, mode: str = "reduced") -> QRResult:
     """Orthonormal columns Q and upper triangles R with x = Q @ R.
 
     For (m, n) and k = min(m, n), `"reduced"` gives shapes (m, k) and (k, n), `"complete"` (m, m) and (m, n).
@@ -231,7 +231,7 @@ def qr(x: Any, /, *, mode: str = "reduced") -> QRResult:
     return QRResult(*_parts(rows.QR, (x,), (mode,), *results))
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
+def svd(x: Any, /, full_matrices: bool = True) -> SVDResult:
     """Singular vectors and singular values, largest first: x = (U * S) @ Vh for `full_matrices=False`.
 
     For (m, n) and k = min(m, n), S has k elements; U and Vh are (m, m) and (n, n), or (m, k) and (k, n).

@@ -81,7 +81,7 @@ def _svdvals(shapes: tuple[Shape, ...]) -> Shape:
     return shapes[0][:-2] + (min(shapes[0][-2:]),)
 
 
-def _lstsq(shapes: tuple[Shape, ...], _rtol: float) -> Shape:
+def _lstsq(shapes: tuple[Shape, ...], _rcond: float) -> Shape:
     matrix, right = shapes
     if len(matrix) != 2 or len(right) not in (1, 2) or right[0] != matrix[0]:
         raise ShapeError(f"lstsq: {matrix} equations do not fit right-hand sides of shape {right}")
@@ -93,7 +93,7 @@ DET = library("det", _square("det", 2), same, "Determinants.")
 SLOGDET = library("slogdet", _square("slogdet", 2), same, "Signs of determinants, and logarithms of their magnitudes.", parts=2)
 INV = library("inv", _square("inv", 0), same, "Inverse matrices.")
 SOLVE = library("solve", _solve, same, "Solutions of square systems of linear equations.", arity=2)
-LSTSQ = library("lstsq", _lstsq, same, "Solutions of least squares problems, with residuals, rank and singular values.", "rtol", arity=2, parts=4, in_standard=False)
+LSTSQ = library("lstsq", _lstsq, same, "Solutions of least squares problems, with residuals, rank and singular values.", "rcond", arity=2, parts=4, in_standard=False)
 EIG = library("eig", _square("eig", 1), complexified, "Eigenvalues and eigenvectors of general matrices.", parts=2)
 EIGVALS = library("eigvals", _square("eigvals", 1), complexified, "Eigenvalues of general matrices.")
 EIGH = library("eigh", _square("eigh", 1), real_part, "Eigenvalues and eigenvectors of symmetric or Hermitian matrices.", parts=2)

@@ -68,9 +68,9 @@ def solve(matrix: Array, right: Array) -> Array:
 
 
 @decomposition("lstsq")
-def lstsq(matrix: Array, right: Array, rtol: float) -> tuple[Array, ...]:
+def lstsq(matrix: Array, right: Array, rcond: float) -> tuple[Array, ...]:
     """Solve least squares; residuals are worked out where LAPACK leaves them out."""
-    solution, residuals, rank, values = np.linalg.lstsq(matrix, right, rcond=rtol)
+    solution, residuals, rank, values = np.linalg.lstsq(matrix, right, rcond=rcond)
     if matrix.shape[0] > matrix.shape[1] and residuals.size == 0:
         error = np.abs(right - matrix @ solution) ** 2
         residuals = error.sum(axis=0).reshape(right.shape[1:] or (1,))
