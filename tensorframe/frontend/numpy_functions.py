@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from functools import cache
-from inspect import Signature, signature
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -74,15 +75,22 @@ def _recorder(function: Function) -> Function | None:
 
 
 def _accepts(function: Function, args: Any, options: dict[str, Any]) -> bool:
-    """Whether the call fits the function's signature; NumPy has options that we do not."""
-    try:
-        _signature(function).bind(*args, **options)
-    except TypeError:
-        return False
-    return True
+    """Whether the function has these arguments; NumPy has options that we do not."""
+    positions, names = _arguments(function)
+    return len(args) <= positions and (names is None or options.keys() <= names)
 
 
-_signature: Callable[[Function], Signature] = cache(signature)
+@cache
+def _arguments(function: Function) -> tuple[float, frozenset[str] | None]:
+    """Return how many arguments a function takes by position, and which by name (None: any)."""
+    parameters = signature(function).parameters.values()
+    kinds = [parameter.kind for parameter in parameters]
+    by_position = kinds.count(Parameter.POSITIONAL_ONLY) + kinds.count(Parameter.POSITIONAL_OR_KEYWORD)
+    positions = math.inf if Parameter.VAR_POSITIONAL in kinds else by_position
+    if Parameter.VAR_KEYWORD in kinds:
+        return positions, None
+    named = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    return positions, frozenset(one.name for one in parameters if one.kind in named)
 
 
 def answers(*functions: Function) -> Callable[[Function], Function]:
