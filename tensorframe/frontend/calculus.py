@@ -99,7 +99,8 @@ def _slopes(values: Tensor, axis: int, spacing: Any) -> Tensor:
     rise = part_of(values, axis, 1, size - 1) - part_of(values, axis, 0, size - 1)
     if _is_points(spacing):
         return rise / _steps(as_tensor(spacing), values, axis)
-    return rise / spacing
+    slopes: Tensor = rise / spacing
+    return slopes
 
 
 def _share_of_left(values: Tensor, axis: int, spacing: Any) -> Any:

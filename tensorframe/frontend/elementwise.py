@@ -7,14 +7,11 @@ from inspect import Parameter, Signature
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tensorframe import dtypes
-from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply, as_node, binary, unary
+from tensorframe.frontend.dispatch import binary, unary
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind, Op, boolean, real_part, rows
-from tensorframe.ops import elementwise as _rows  # noqa: F401 - defines the rows
-from tensorframe.ops.elementwise import NOT_EQUAL
+from tensorframe.ops.elementwise import CAST, WHERE
 
 _METHODS = (
     "add sub mul truediv floordiv mod pow eq ne lt le gt ge and or xor lshift rshift neg pos invert"
@@ -32,33 +29,19 @@ def _function(op: Op) -> Callable[..., Tensor]:
 
         function: Callable[..., Tensor] = one
         names = ["x"]
-    elif op.arity == 2:
+    else:
 
         def two(x1: Any, x2: Any, /) -> Tensor:
             return binary(op, x1, x2)
 
         function = two
         names = ["x1", "x2"]
-    else:
-
-        def three(condition: Any, x1: Any, x2: Any, /) -> Tensor:
-            return apply(op, _as_condition(condition), x1, x2)
-
-        function = three
-        names = ["condition", "x1", "x2"]
     function.__name__ = function.__qualname__ = op.name
     function.__module__ = "tensorframe"
     function.__doc__ = documentation(op)
     parameters = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in names]
     function.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return function
-
-
-def _as_condition(value: Any) -> Any:
-    """Return a condition as bool: a number beside it must not decide its dtype."""
-    if type(value) in PYTHON_NUMBERS:
-        return np.bool_(value)
-    return value if as_node(value).dtype == dtypes.bool_ else apply(NOT_EQUAL, value, 0)
 
 
 def documentation(op: Op) -> str:
@@ -73,8 +56,6 @@ def documentation(op: Op) -> str:
             "Operands promote to one dtype and broadcast, with ShapeError where they cannot; "
             "a Python number takes the dtype of the tensor beside it"
         )
-    if op.conditions:
-        sentences.append("A condition that is not bool holds where it is not zero")
     if op.result is boolean:
         sentences.append("The result is bool")
     if op.result is real_part and op.accepts & dtypes.COMPLEX:
@@ -97,7 +78,8 @@ def _literal(value: complex) -> str:
     return text.replace("inf", "tfr.inf").replace("nan", "tfr.nan")
 
 
-FUNCTIONS = {op.name: _function(op) for op in rows(Kind.MAP) if not op.attributes}
+# `where` and `astype` have functions of their own
+FUNCTIONS = {op.name: _function(op) for op in rows(Kind.MAP) if op not in (CAST, WHERE)}
 globals().update(FUNCTIONS)
 __all__ = list(FUNCTIONS)
 

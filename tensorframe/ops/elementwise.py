@@ -71,7 +71,7 @@ FMAX = core("fmax", 2, BOOL | REAL, same, "Larger of two elements; a NaN loses a
 FMIN = core("fmin", 2, BOOL | REAL, same, "Smaller of two elements; a NaN loses against a number.", commutative=True, in_standard=False, at={(1.0, 2.0): 1.0, (1.0, nan): 1.0})
 FMOD = core("fmod", 2, REAL, same, "Remainder of truncated division; it has the dividend's sign.", in_standard=False, cost=8, at={(7.0, 3.0): 1.0, (-7.0, 3.0): -1.0, (1.0, 0.0): nan})
 COPYSIGN = core("copysign", 2, FLOAT, same, "Magnitude of the first operand with the sign of the second.", at={(2.0, -0.0): -2.0, (-2.0, 3.0): 2.0})
-NEXTAFTER = core("nextafter", 2, FLOAT, same, "Next representable number after the first operand, towards the second.", at={(0.0, 0.0): 0.0, (1.0, nan): nan, (inf, 0.0): 3.4028234663852886e+38})
+NEXTAFTER = core("nextafter", 2, FLOAT, same, "Next representable number after the first operand, towards the second.", at={(1.0, 1.0): 1.0, (1.0, nan): nan})
 HYPOT = core("hypot", 2, FLOAT, same, "Square root of the sum of squares, without overflow on the way.", commutative=True, cost=10, at={(3.0, 4.0): 5.0, (nan, inf): inf})
 
 # --- rounding

@@ -85,7 +85,8 @@ def _expm1_special(result: Array, x: Array, ordinary: Array) -> None:
     at = ~ordinary & ~at & ~np.isfinite(imag)
     at_bottom, at_top = at & (real == -np.inf), at & (real == np.inf)
     result[at] = complex(np.nan, np.nan)
-    result[at_bottom] = complex(-1, 0)
+    result.real[at_bottom] = -1
+    result.imag[at_bottom] = np.copysign(0, imag[at_bottom])
     result.real[at_top] = np.inf
     at = (real == -np.inf) & np.isfinite(imag) & (imag != 0)
     result.real[at] = -1
