@@ -140,7 +140,9 @@ from tensorframe.frontend.reductions import all as all
 from tensorframe.frontend.reductions import any as any
 from tensorframe.frontend.reductions import argmax as argmax
 from tensorframe.frontend.reductions import argmin as argmin
+from tensorframe.frontend.reductions import max as amax
 from tensorframe.frontend.reductions import max as max
+from tensorframe.frontend.reductions import min as amin
 from tensorframe.frontend.reductions import min as min
 from tensorframe.frontend.reductions import prod as prod
 from tensorframe.frontend.reductions import ptp as ptp
@@ -212,6 +214,7 @@ from tensorframe.frontend.triangles import triu_indices as triu_indices
 from tensorframe.graph.device import Device as Device
 from tensorframe.schedule.place import transfer_policy as transfer_policy
 
+__all__: list[str]
 __version__: str
 def abs(x: Operand, /) -> Tensor:
     """Absolute values, the magnitude for complex elements."""
@@ -223,10 +226,6 @@ def acosh(x: Operand, /) -> Tensor:
     """Inverse hyperbolic cosine."""
 def add(x1: Operand, x2: Operand, /) -> Tensor:
     """Sum of two tensors."""
-def amax(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """Largest element along `axis`, NaN if any is NaN."""
-def amin(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """Smallest element along `axis`, NaN if any is NaN."""
 def arccos(x: Operand, /) -> Tensor:
     """Inverse cosine, in radians."""
 def arccosh(x: Operand, /) -> Tensor:

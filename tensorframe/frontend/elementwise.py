@@ -79,7 +79,9 @@ def _literal(value: complex) -> str:
 
 
 # `where` and `astype` have functions of their own
-FUNCTIONS = {op.name: _function(op) for op in rows(Kind.MAP) if op not in (CAST, WHERE)}
+FUNCTIONS: dict[str, Callable[..., Tensor]] = {
+    op.name: _function(op) for op in rows(Kind.MAP) if op not in (CAST, WHERE)
+}
 globals().update(FUNCTIONS)
 __all__ = list(FUNCTIONS)
 

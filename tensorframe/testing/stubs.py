@@ -83,7 +83,7 @@ def namespace_stub() -> str:
         else:
             generated.append(f"{name}: {type(value).__name__}")
     imports.append(f"from {METHODS_MODULE} import Operand")
-    return "\n".join([HEADER, *sorted(imports), "", *generated, ""])
+    return "\n".join([HEADER, *sorted(imports), "", "__all__: list[str]", *generated, ""])
 
 
 def public_names() -> list[str]:
@@ -259,9 +259,11 @@ def written_in(name: str, value: Any) -> tuple[str, str] | None:
     if isinstance(value, types.ModuleType):
         package, _, last = value.__name__.rpartition(".")
         return package, last
-    for module in modules():
-        if getattr(module, name, None) is value and name in definitions(module):
-            return module.__name__, name
+    # another name for a function or class keeps the name it was defined by; constants may be equal by chance
+    for candidate in (name, getattr(value, "__name__", name)):
+        for module in modules():
+            if candidate in definitions(module) and getattr(module, candidate) is value:
+                return module.__name__, candidate
     return None
 
 

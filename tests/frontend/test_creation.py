@@ -298,7 +298,7 @@ def test_full_broadcasts_tensors():
     with pytest.raises(ShapeError, match="negative"):
         tfr.zeros((2, -1))
     with pytest.raises(DTypeError, match="integers"):
-        tfr.zeros(("2",))  # type: ignore[arg-type] # the mistake under test
+        tfr.zeros(("2",))
 
 
 def test_sources_take_no_memory():

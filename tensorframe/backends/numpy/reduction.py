@@ -25,8 +25,8 @@ def _spell(name: str, function: Any, *, accumulates: bool = False) -> None:
 
 for _name, _function in (("sum", np.sum), ("prod", np.prod)):
     _spell(_name, _function, accumulates=True)
-for _name, _function in (("max", np.max), ("min", np.min), ("any", np.any), ("all", np.all)):
-    _spell(_name, _function)
+for _name, _selector in (("max", np.max), ("min", np.min), ("any", np.any), ("all", np.all)):
+    _spell(_name, _selector)
 
 
 def _position(function: Function) -> Function:
