@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.dtypes import BOOL, INTEGER, int64, uint64
-from tensorframe.errors import IndexingError
+from tensorframe.errors import ArgumentError, IndexingError
 from tensorframe.frontend.dispatch import data_node
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
@@ -176,6 +176,8 @@ def _add_slice(selection: Selection, item: slice, size: int) -> None:
         start, stop, step = item.indices(size)
     except TypeError as error:
         raise IndexingError(f"{item}: slices are made of integers and None") from error
+    except ValueError as error:
+        raise ArgumentError(f"{item}: {error}", suggestions=("a step of 1",)) from error
     count = len(range(start, stop, step))
     selection.slice(*((start, count, step) if count > 1 else (start if count else 0, count, 1)))
 

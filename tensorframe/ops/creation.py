@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tensorframe.dtypes import ANY
 from tensorframe.graph.op import Kind, Op, register, same
 
 
-def source(name: str, doc: str, *attributes: str) -> Op:
+def source(name: str, doc: str, *attributes: str, **facts: Any) -> Op:
     """Define a source row; shape and dtype are said when it is recorded."""
-    return register(Op(name, Kind.SOURCE, 0, ANY, same, doc, attributes=attributes))
+    return register(Op(name, Kind.SOURCE, 0, ANY, same, doc, attributes=attributes, **facts))
 
 
 CONSTANT = source("constant", "A Python or NumPy number; an argument of the kernels that use it.", "value")
@@ -16,4 +18,4 @@ DATA = source("data", "Values that the user handed in.")
 FULL = source("full", "One value everywhere.", "value")
 ARANGE = source("arange", "start + step * i along the one axis.", "start", "step")
 RANDOM_BITS = source("random_bits", "Random 32-bit words of Philox 4x32-10 under a key, in C order, four for each counter from one on.", "key", "counter")
-FILE = source("file", "Values in a file, read when they are needed.", "reader")
+FILE = source("file", "Values in a file, read when they are needed.", "reader", costly=True)

@@ -12,6 +12,7 @@ from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.registry import capabilities
 from tensorframe.backends.storage import Storage
 from tensorframe.config import Options
+from tensorframe.errors import CancelledError
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, reachable
 from tensorframe.runtime.executor import leaf_handle
@@ -55,11 +56,11 @@ def run_small(roots: Sequence[Node], options: Options) -> bool:
                     values[node] = implementation[node.op](*arguments, *node.attrs)
                 else:
                     values[node] = leaf_handle(node)
-    except Exception:  # noqa: BLE001
+    except KeyboardInterrupt:
+        raise CancelledError("interrupted while computing; no tensor is changed") from None
+    except Exception:
         return False  # the planned path meets the same error, and explains it
     for node in order:
         if node.storage is None and (node.op.costly or node in roots):
             node.settle(Storage.of_array(node.device, values[node]))
     return True
-
-

@@ -19,6 +19,7 @@ from tensorframe.frontend.dispatch import data_node
 
 SHAPES = ((), (1,), (5,), (0,), (2, 3), (0, 3), (2, 0, 3), (3, 1, 4))
 ALL = list(dtypes.BY_NAME.values())
+NUMBERS: Any = {"a": 1}
 SUFFIXES = (".npz", ".npy", ".safetensors")
 HELD = {".npz": ALL, ".npy": ALL, ".safetensors": [one for one in ALL if one != tfr.complex128]}
 
@@ -198,6 +199,17 @@ def test_loaded_tensors_are_operands_like_others(suffix, tmp_path):
     assert not x.numpy().flags.writeable
 
 
+@pytest.mark.parametrize("small_size", [0, 4096])
+def test_what_was_read_once_stays(small_size, tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez_compressed(path, x=np.arange(3.0))
+    with tfr.config.override(small_size=small_size):
+        x = tfr.load(path)["x"]
+        assert (x + 1).numpy().tolist() == [1.0, 2.0, 3.0]
+        path.unlink()
+        assert (x + 2).numpy().tolist() == [2.0, 3.0, 4.0]
+
+
 def test_a_device_may_be_named(tmp_path):
     save_one(tmp_path / "x.npz", np.ones(3))
     assert tfr.load(tmp_path / "x.npz", device="numpy")["x"].device == "numpy"
@@ -269,9 +281,8 @@ def test_what_cannot_be_saved(name, tensors, message, tmp_path):
 def test_metadata_are_strings_in_safetensors_only(tmp_path):
     with pytest.raises(FileFormatError, match="no metadata"):
         tfr.save(tmp_path / "x.npz", {}, metadata={"a": "b"})
-    wrong: Any = {"a": 1}
     with pytest.raises(DTypeError, match="strings by name"):
-        tfr.save(tmp_path / "x.safetensors", {}, metadata=wrong)
+        tfr.save(tmp_path / "x.safetensors", {}, metadata=NUMBERS)
     with pytest.raises(FileFormatError, match="not a safetensors file"):
         tfr.load_metadata(tmp_path / "x.npz")
 
@@ -481,7 +492,7 @@ def test_damaged_files_give_our_error_or_a_tensor(kind, tmp_path):
         tfr.save(path, {"x": tensor(array), "y": tensor(np.ones(3) > 0)})
     content, source = path.read_bytes(), random.Random(17)
     refused = accepted = 0
-    for _ in range(1500):
+    for _ in range(600):
         path.write_bytes(damaged(content, source))
         try:
             loaded = tfr.load(path)
@@ -491,5 +502,5 @@ def test_damaged_files_give_our_error_or_a_tensor(kind, tmp_path):
             refused += str(path) in error.message
         else:
             accepted += 1
-    assert refused > 500
-    assert refused + accepted == 1500
+    assert refused > 200
+    assert refused + accepted == 600
