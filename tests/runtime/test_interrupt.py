@@ -1,0 +1,138 @@
+"""A compute may be interrupted at any point: afterwards the same tensors compute as if nothing had happened."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.backends.numpy import functions
+from tensorframe.graph.op import find
+from tensorframe.runtime.cache import PLANS
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(params=["planned", "small"])
+def path(request):
+    """Both ways to compute: by a plan, and op by op where that is faster."""
+    options = {"small_size": 0, "small_nodes": 0} if request.param == "planned" else {}
+    with tfr.config.override(**options):
+        yield request.param
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Lets an op raise KeyboardInterrupt the first time it runs, as if Ctrl-C was pressed then."""
+
+    def arm(name):
+        op = find(name)
+        right = functions.implementation[op]
+        calls = []
+
+        def once(*arguments, **options):
+            calls.append(name)
+            if len(calls) == 1:
+                raise KeyboardInterrupt
+            return right(*arguments, **options)
+
+        PLANS.clear()
+        monkeypatch.setitem(functions.implementation, op, once)
+        return calls
+
+    yield arm
+    PLANS.clear()
+
+
+def graph():
+    x = tfr.asarray(np.arange(6.0).reshape(2, 3))
+    total = tfr.sum(x, axis=0)
+    ordered = tfr.sort(x - total)
+    return x, total, tfr.cumulative_sum(ordered, axis=1) * 2.0
+
+
+def expected():
+    x = np.arange(6.0).reshape(2, 3)
+    return x, x.sum(axis=0), np.cumsum(np.sort(x - x.sum(axis=0)), axis=1) * 2
+
+
+@pytest.mark.parametrize("name", ["sum", "sort", "cumulative_sum", "multiply", "subtract"])
+def test_after_an_interrupt_everything_computes(name, path, interrupted):
+    calls = interrupted(name)
+    tensors = graph()
+    with pytest.raises(KeyboardInterrupt):
+        tensors[-1].numpy()
+    assert calls == [name]
+    for tensor, right in zip(tensors, expected(), strict=True):
+        assert np.array_equal(tensor.numpy(), right)
+
+
+def test_an_interrupt_may_be_caught_as_ours(path, interrupted):
+    interrupted("sort")
+    tensors = graph()
+    with pytest.raises(tfr.errors.CancelledError):
+        tfr.compute(*tensors)
+    assert [one.numpy().shape for one in tensors] == [(2, 3), (3,), (2, 3)]
+
+
+def test_an_interrupt_does_not_spoil_what_was_computed(path, interrupted):
+    _, total, result = graph()
+    total.compute()
+    before = total.numpy()
+    interrupted("sort")
+    with pytest.raises(KeyboardInterrupt):
+        result.compute()
+    assert total.numpy() is not None
+    assert np.array_equal(total.numpy(), before)
+    assert np.array_equal(result.numpy(), expected()[-1])
+
+
+PROGRAM = """
+import sys
+import numpy as np
+import tensorframe as tfr
+
+x = tfr.asarray(np.ones((700, 700)))
+y = x
+for _ in range(400):
+    y = (y @ x) / 700.0
+total = tfr.sum(x)
+print("started", flush=True)
+try:
+    y.compute()
+except KeyboardInterrupt as error:
+    print(type(error).__name__, flush=True)
+else:
+    print("was not interrupted", flush=True)
+assert total.item() == 490_000.0
+assert (x @ x)[0, 0].item() == 700.0
+again = x
+for _ in range(3):
+    again = (again @ x) / 700.0
+assert again[3, 5].item() == 1.0
+print("done", flush=True)
+"""
+
+
+def test_a_real_interrupt_ends_the_compute_and_nothing_else():
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "started\n"
+        try:
+            process.wait(timeout=1.0)  # in the middle of 400 matrix products
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+        printed, problems = process.communicate(timeout=60)
+    # between two steps it is ours, elsewhere Python's
+    assert printed in ("CancelledError\ndone\n", "KeyboardInterrupt\ndone\n"), problems
