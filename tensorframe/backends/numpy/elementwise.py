@@ -59,6 +59,21 @@ def pow_(x: Array, y: Array) -> Array:
     return np.where(y < 0, inverse, result)
 
 
+@spells("tanh", writes=True)
+def tanh(x: Array, out: Array | None = None) -> Array:
+    """Hyperbolic tangent; complex ones of an infinite real part have an imaginary zero with the sign that x's has."""
+    result = np.tanh(x, out=out)
+    if x.dtype not in COMPLEX:
+        return result
+    beyond = np.isinf(x.real) & np.isfinite(x.imag)
+    if not beyond.any():
+        return result
+    # the C library lets the sign turn with sin(2 imag)
+    result = np.asarray(result)
+    result.imag[...] = np.where(beyond, np.copysign(0, x.imag), result.imag)
+    return result
+
+
 @spells("expm1")
 def expm1(x: Array) -> Array:
     """exp(x) - 1; for complex x with the special cases of the Array API standard."""

@@ -19,11 +19,20 @@ ARRAYS = (np.ndarray, np.generic)
 FUNCTIONS: dict[str, Function] = {}
 
 
-def spells(name: str) -> Callable[[Function], Function]:
-    """Register the decorated function as the NumPy engine's spelling of the op `name`."""
+# functions besides NumPy's ufuncs that write into out=
+WRITING: set[Function] = set()
+
+
+def spells(name: str, *, writes: bool = False) -> Callable[[Function], Function]:
+    """Register the decorated function as the NumPy engine's spelling of the op `name`.
+
+    `writes` says that it takes `out=` as ufuncs do.
+    """
 
     def register(function: Function) -> Function:
         FUNCTIONS[name] = function
+        if writes:
+            WRITING.add(function)
         return function
 
     return register

@@ -14,7 +14,7 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends.base import Program, Region
-from tensorframe.backends.numpy.functions import Function, implementation
+from tensorframe.backends.numpy.functions import WRITING, Function, implementation
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
 
@@ -73,7 +73,7 @@ def _schedule(region: Region) -> tuple[list[_Call], list[DType]]:
     for number, one in enumerate(region.ops):
         result = first + number
         function = implementation[one.op]
-        writes = isinstance(function, np.ufunc)
+        writes = isinstance(function, np.ufunc) or function in WRITING
         block = None
         if writes and result not in region.outputs:
             block = _take(one.dtype, free, scratch)
