@@ -30,7 +30,9 @@ def _option(default: Any, doc: str) -> Any:
 class Options:
     """The values in force."""
 
-    fuse: bool = _option(True, "Run neighbouring elementwise ops together; False runs every op alone.")
+    fuse: bool = _option(
+        True, "Run neighbouring elementwise ops together; False runs every op alone."
+    )
     rewrite: bool = _option(True, "Simplify the graph before it is scheduled.")
     verify: bool = _option(False, "Check the legality of every node after every pass.")
     validate: bool = _option(False, "Check every fused region against its ops run one by one.")
@@ -115,5 +117,6 @@ def describe() -> str:
     """Return a line per option: name, value in force, meaning."""
     options = get()
     return "\n".join(
-        f"{one.name} = {getattr(options, one.name)!r}: {one.metadata['doc']}" for one in fields(Options)
+        f"{one.name} = {getattr(options, one.name)!r}: {one.metadata['doc']}"
+        for one in fields(Options)
     )

@@ -15,7 +15,7 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 def recording_site(depth: int = 2) -> Site | None:
     """Return the innermost frame outside tensorframe, looking from `depth` callers up."""
-    frame = sys._getframe(depth)  # noqa: SLF001 - inspect.currentframe cannot skip frames, and costs more
+    frame = sys._getframe(depth)  # inspect.currentframe cannot skip frames, and costs more
     code = frame.f_code
     while code.co_filename.startswith(_PACKAGE):  # is_internal, without the call
         if frame.f_back is None:

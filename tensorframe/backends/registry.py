@@ -33,8 +33,8 @@ def backend_of(device: Device) -> Backend:
 
 def _register_built_in() -> None:
     """Import and register the backends of this package, when the first one is asked for."""
-    from tensorframe.backends.dry import DryBackend  # noqa: PLC0415 - backends load when first used
-    from tensorframe.backends.numpy.engine import NumpyBackend  # noqa: PLC0415
+    from tensorframe.backends.dry import DryBackend  # backends load when first used
+    from tensorframe.backends.numpy.engine import NumpyBackend
 
     with _lock:
         register(DryBackend())
@@ -83,7 +83,9 @@ def resolve_device(device: str | Device | None) -> Device:
     found = Device(device)
     if found not in _capabilities and found not in {info.device for info in devices()}:
         listed = ", ".join(map(repr, map(str, known_devices())))
-        raise DeviceError(f"there is no device {str(found)!r} here", suggestions=(f"one of {listed}",))
+        raise DeviceError(
+            f"there is no device {str(found)!r} here", suggestions=(f"one of {listed}",)
+        )
     return found
 
 

@@ -129,9 +129,7 @@ def diagonal(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tens
 
 
 @method
-def trace(
-    x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None
-) -> Tensor:
+def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
     """Return the sums of the diagonals of the matrices that `axis1` and `axis2` span.
 
     >>> tfr.asarray([[1, 2], [3, 4]]).trace().item()

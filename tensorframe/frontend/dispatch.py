@@ -17,9 +17,9 @@ from tensorframe.graph.node import Node
 from tensorframe.graph.op import Op
 from tensorframe.graph.record import constant, record, record_map
 from tensorframe.graph.shape import broadcast
-from tensorframe.site import recording_site
 from tensorframe.ops.creation import DATA
 from tensorframe.schedule.place import choose_device
+from tensorframe.site import recording_site
 
 PYTHON_NUMBERS = frozenset({bool, int, float, complex})
 

@@ -85,7 +85,9 @@ def _arguments(function: Function) -> tuple[float, frozenset[str] | None]:
     """Return how many arguments a function takes by position, and which by name (None: any)."""
     parameters = signature(function).parameters.values()
     kinds = [parameter.kind for parameter in parameters]
-    by_position = kinds.count(Parameter.POSITIONAL_ONLY) + kinds.count(Parameter.POSITIONAL_OR_KEYWORD)
+    by_position = kinds.count(Parameter.POSITIONAL_ONLY) + kinds.count(
+        Parameter.POSITIONAL_OR_KEYWORD
+    )
     positions = math.inf if Parameter.VAR_POSITIONAL in kinds else by_position
     if Parameter.VAR_KEYWORD in kinds:
         return positions, None

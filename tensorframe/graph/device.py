@@ -34,7 +34,10 @@ class Device:
         if match is None:
             raise DeviceError(
                 f"{name!r} is not a device",
-                suggestions=('a name such as "cpu" or "cuda:0"', "tfr.backends.available() lists them"),
+                suggestions=(
+                    'a name such as "cpu" or "cuda:0"',
+                    "tfr.backends.available() lists them",
+                ),
             )
         number = int(match["index"] or 0) if index is None else index
         key = (match["backend"], number)

@@ -82,7 +82,9 @@ class Node:
         return self.size * self.dtype.itemsize
 
     def __repr__(self) -> str:
-        arguments = ", ".join([f"%{node.serial}" for node in self.inputs] + list(map(str, self.attrs)))
+        arguments = ", ".join(
+            [f"%{node.serial}" for node in self.inputs] + list(map(str, self.attrs))
+        )
         return f"%{self.serial} = {self.op.name}({arguments}): {self.dtype}{list(self.shape)}"
 
 

@@ -73,10 +73,12 @@ class Op:
     identity: float | None = None  # e where op(x, e) is x exactly, signed zeros included
     right_identity: float | None = None  # the same where only the right operand may be e
     involution: bool = False  # op(op(x)) is x
-    alias: bool = False  # on host memory the result shares the operand's bytes, as far as strides can say it
+    # on host memory the result shares the operand's bytes, as far as strides can say it
+    alias: bool = False
     costly: bool = False  # worth keeping when the user still holds the result
     parts: int = 1  # how many tensors one call gives
-    at: Mapping[Any, Any] = field(default_factory=dict)  # operand (a tuple, of several) -> result: examples and tests
+    # operand (a tuple, of several) -> result: examples and tests
+    at: Mapping[Any, Any] = field(default_factory=dict)
     cost: float = 1.0  # floating-point operations per result element, for estimates
     resolved: dict[tuple[DType, ...], tuple[DType, DType]] = field(default_factory=dict)
 

@@ -39,7 +39,9 @@ def _reshape_hint(shapes: Sequence[Shape]) -> list[str]:
     small, large = by_rank[0], by_rank[-1]
     if len(small) == 1 and small[0] in large[:-1]:
         after = len(large) - 1 - large.index(small[0])
-        return [f"reshape the operand of shape {small} to {small + (1,) * after} if that is its axis"]
+        return [
+            f"reshape the operand of shape {small} to {small + (1,) * after} if that is its axis"
+        ]
     return ["reshape or transpose one operand so that each axis has equal sizes or a size of 1"]
 
 

@@ -18,7 +18,7 @@ def to_networkx(roots: Sequence[Node]) -> networkx.DiGraph[int]:
     Node attributes: `op`, `attrs`, `shape`, `dtype`, `device`, `nbytes`, `computed`, `location`; edge attribute
     `operands`, the positions among the consumer's operands.
     """
-    import networkx  # noqa: PLC0415 - 0.15 s that only those who look at graphs should pay
+    import networkx  # 0.15 s that only those who look at graphs should pay
 
     graph: networkx.DiGraph[int] = networkx.DiGraph()
     for node in reachable(roots):

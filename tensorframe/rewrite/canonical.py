@@ -81,7 +81,10 @@ def drop_implied_broadcast(node: Node, build: Builder) -> Node | None:
     ndim = len(node.shape)
     padded = [(1,) * (ndim - len(one.shape)) + one.shape for one in bare]
     shape = tuple(
-        [size if any(one[axis] == size for one in padded) else 1 for axis, size in enumerate(node.shape)]
+        [
+            size if any(one[axis] == size for one in padded) else 1
+            for axis, size in enumerate(node.shape)
+        ]
     )
     if not any(len(one.shape) == ndim for one in bare):
         shape = shape[ndim - max(len(one.shape) for one in bare) :]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import BOOL, BITWISE
+from tensorframe.dtypes import BITWISE, BOOL
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
 from tensorframe.graph.record import is_constant

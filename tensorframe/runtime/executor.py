@@ -39,7 +39,7 @@ def run(plan: Plan, request: Capture) -> list[Any]:
             tell(Moment.STEP_STARTED, plan, at)
             try:
                 _run_step(plan, at, step, slots)
-            except BaseException as error:  # noqa: BLE001 - told apart in _explain, which always raises
+            except BaseException as error:  # told apart in _explain, which always raises
                 _explain(error, plan, at, request)
             for slot in step.frees:
                 slots[slot] = None
@@ -99,7 +99,9 @@ def _explain(error: BaseException, plan: Plan, at: int, request: Capture) -> NoR
     if isinstance(error, CancelledError):
         raise error
     if isinstance(error, KeyboardInterrupt):
-        message = f"interrupted in step {at + 1} of {len(plan.steps)} ({what}); no tensor is changed"
+        message = (
+            f"interrupted in step {at + 1} of {len(plan.steps)} ({what}); no tensor is changed"
+        )
         raise CancelledError(message, location=location) from None
     if isinstance(error, TensorFrameError):
         error.location = location or error.location

@@ -20,7 +20,8 @@ class Group:
     sink: Node
     nodes: list[Node]
     inputs: dict[Node, None] = field(default_factory=dict)
-    refusals: dict[Node, str] = field(default_factory=dict)  # input -> why it is not part of the group
+    # input -> why it is not part of the group
+    refusals: dict[Node, str] = field(default_factory=dict)
 
 
 def can_fuse(

@@ -48,9 +48,7 @@ def lower(
     return Plan(slots.slots, len(leaves), literals, steps, wanted)
 
 
-def _step(
-    group: Group, slots: _Slots, needed: set[Node], origins: dict[int, int]
-) -> Step:
+def _step(group: Group, slots: _Slots, needed: set[Node], origins: dict[int, int]) -> Step:
     sources = list(group.inputs)
     index = {node: at for at, node in enumerate(sources)}
     ops = []

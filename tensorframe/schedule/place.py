@@ -50,7 +50,7 @@ def _apply_policy(moving: Sequence[Node], device: Device) -> None:
 def _user_level() -> int:
     """Return the `stacklevel` of the user's line, seen from `_apply_policy`."""
     level = 1
-    frame = sys._getframe(1)  # noqa: SLF001 - warnings counts frames too
+    frame = sys._getframe(1)  # warnings counts frames too
     while frame.f_back is not None and is_internal(frame.f_code):
         frame = frame.f_back
         level += 1

@@ -133,7 +133,7 @@ class Plan:
 
     def graph(self) -> networkx.DiGraph[int]:
         """Return the steps as a networkx DiGraph, with an edge for each value that passes between two."""
-        import networkx  # noqa: PLC0415 - 0.15 s that only those who look at graphs should pay
+        import networkx  # 0.15 s that only those who look at graphs should pay
 
         graph: networkx.DiGraph[int] = networkx.DiGraph()
         made_by: dict[int, int] = {}

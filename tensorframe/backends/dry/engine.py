@@ -53,7 +53,10 @@ class DryBackend(Backend):
         """A dry device has no values to give: DeviceError."""
         raise DeviceError(
             f"the device {str(storage.device)!r} makes plans only: it holds no values",
-            suggestions=("tfr.explain(t) to read the plan", 't.to_backend("cpu") before the ops that should run'),
+            suggestions=(
+                "tfr.explain(t) to read the plan",
+                't.to_backend("cpu") before the ops that should run',
+            ),
         )
 
     def wrap(self, device: Device, handle: DryHandle) -> Storage:

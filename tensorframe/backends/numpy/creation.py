@@ -46,6 +46,11 @@ def _file(node: Node) -> Array:
         raise
 
 
-GENERATORS: dict[str, Callable[[Any], Array]] = {"constant": _constant, "full": _full, "arange": _arange, "file": _file}
+GENERATORS: dict[str, Callable[[Any], Array]] = {
+    "constant": _constant,
+    "full": _full,
+    "arange": _arange,
+    "file": _file,
+}
 
 __all__ = ["GENERATORS", "Op", "generate"]
