@@ -61,7 +61,7 @@ def _in_place(op: Op) -> Method:
 
 
 def rebind(target: Tensor, result: Tensor, name: str) -> Tensor:
-    """Make `target` a handle on `result` in its own dtype; no other tensor changes.
+    """Make `target` a handle on `result` in its own dtype and on its own device; no other tensor changes.
 
     ShapeError if it would change shape, DTypeError if it would lose its kind (NumPy's rule "same_kind").
     """
@@ -78,7 +78,7 @@ def rebind(target: Tensor, result: Tensor, name: str) -> Tensor:
                 "x = x + y, which makes a new tensor",
             ),
         )
-    target.node = cast(result.node, target.dtype)
+    target.node = cast(result.to_device(target.device).node, target.dtype)
     return target
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tensorframe.dtypes import DType
+from tensorframe.errors import DTypeError
 from tensorframe.frontend.methods import TensorMethods
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
@@ -29,6 +30,11 @@ class Tensor(TensorMethods):
     __array_priority__ = 1000.0
 
     def __init__(self, node: Node) -> None:
+        if type(node) is not Node:
+            raise DTypeError(
+                f"Tensor is not made from {type(node).__name__} by calling the class",
+                suggestions=("tfr.asarray(values)", "tfr.zeros(shape)"),
+            )
         self.node = node
 
     @property

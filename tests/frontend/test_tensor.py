@@ -152,6 +152,19 @@ def test_in_place_operators_keep_shape_and_dtype():
     assert single.dtype == tfr.float32
 
 
+def test_in_place_operators_keep_the_device(matrix):
+    small = tfr.zeros((3, 4), dtype="float64", device="numpy")
+    small += matrix
+    assert small.device == "numpy"
+    assert small.tolist() == MATRIX.tolist()
+
+
+def test_the_class_is_not_called():
+    with pytest.raises(DTypeError, match="by calling the class") as caught:
+        tfr.Tensor([1, 2])
+    assert "asarray" in str(caught.value)
+
+
 def test_numbers_that_do_not_fit_the_dtype_are_refused():
     with pytest.raises(OutOfRangeError):
         tfr.asarray([1], dtype="uint8") + 256
