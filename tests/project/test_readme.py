@@ -55,8 +55,9 @@ def test_sessions_of_the_test_command_exist():
     assert set(asked) <= set(defined)
 
 
-def test_model_of_the_run_command_is_the_one_of_the_nox_session():
-    (model,) = re.findall(r"--no-deps (\S+)", command("Run it"))
+@pytest.mark.parametrize("heading", ["Run it", "Test it"])
+def test_model_of_the_command_is_the_one_of_the_nox_sessions(heading):
+    (model,) = re.findall(r"--no-deps (\S+)", command(heading))
     assert f'"{model}"' in (ROOT / "noxfile.py").read_text(encoding="utf-8")
 
 
