@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tensorframe.errors import TensorFrameError
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
+from tensorframe.graph.record import is_constant
 from tensorframe.graph.shape import broadcast
 
 
@@ -35,7 +36,12 @@ def _problems(node: Node, *, core_only: bool, placed: bool) -> list[str]:
     if core_only and op.expand is not None:
         found.append("is not a core op")
     if placed and op.kind is not Kind.TRANSFER:
-        found += [f"input on {one.device}" for one in node.inputs if one.device is not node.device]
+        # numbers are arguments, at home everywhere
+        found += [
+            f"input on {one.device}"
+            for one in node.inputs
+            if one.device is not node.device and not is_constant(one)
+        ]
     shapes = tuple(one.shape for one in node.inputs)
     shape = op.shape(shapes, *node.attrs) if op.shape else broadcast(op.name, *shapes)
     if shape != node.shape:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -79,6 +81,8 @@ class Draft:
         error: float | Callable[[Array], float | None] = 0.0,
     ) -> Variable | None:
         """Add a step if NumPy can run it and its result's error has a bound; None if not."""
+        if _spread([one.shape for one in inputs]) > self.limit:
+            return None
         step = Step(len(self.variables), tuple(one.number for one in inputs), code)
         try:
             with np.errstate(all="ignore"):
@@ -172,6 +176,12 @@ def _broadcast(first: Shape, second: Shape) -> bool:
     return all(one == other or 1 in (one, other) for one, other in pairs)
 
 
+def _spread(shapes: Sequence[Shape]) -> int:
+    """Return the elements of what the shapes broadcast to, if they do; axes are counted from the back."""
+    axes = zip_longest(*[reversed(shape) for shape in shapes], fillvalue=1)
+    return prod(max(sizes) for sizes in axes)
+
+
 def _leaf_code(source: random.Random, dtype: DType, shape: Shape) -> str:
     """Return code that asks `xp` for an array, perhaps a view of one."""
     stored, view = shape, ""
@@ -195,5 +205,6 @@ def _leaf_code(source: random.Random, dtype: DType, shape: Shape) -> str:
     array = f"np.asarray({drawn}).astype({dtype.name!r}){view}"
     if shape and kind > 0.9:
         array = f"np.broadcast_to({array}[:1], {shape})" if shape[0] else array
-    copy = source.choice(["", "", ", copy=False"])
-    return f"{{out}} = xp.asarray({array}{copy})"
+    # two names of the host are two devices to the graph: operands on them are transferred
+    how = source.choices(["", ", copy=False", ", device='numpy'"], weights=[6, 3, 1])[0]
+    return f"{{out}} = xp.asarray({array}{how})"

@@ -39,6 +39,10 @@ class Reference:
         """Nothing: arrays are computed."""
         return arrays
 
+    def asarray(self, x: Any, *, copy: bool | None = None, **_device: Any) -> Array:
+        """The array; all devices are the host."""
+        return np.asarray(x, copy=copy)
+
     def astype(self, x: Array, dtype: Any) -> Array:
         """The elements converted."""
         return np.asarray(x).astype(dtype)

@@ -37,3 +37,10 @@ def test_a_plan_of_a_range_counts_to_its_own_length():
     for size in (1, 2, 3):
         array = np.ones((size, size))
         assert_close(tfr.tril(tfr.asarray(array)), np.tril(array))
+
+
+def test_a_number_beside_a_condition_from_another_device_is_at_home_everywhere():
+    array = np.array([-2.0, 0.5], np.float32)
+    condition = tfr.asarray(array > 0, device="numpy")
+    with tfr.config.override(verify=True):
+        assert tfr.where(condition, 1.0, tfr.asarray(array)).numpy().tolist() == [-2.0, 1.0]
