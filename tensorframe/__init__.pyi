@@ -348,6 +348,8 @@ def log1p(x: Operand, /) -> Tensor:
     """log(1 + x), accurate near zero."""
 def log2(x: Operand, /) -> Tensor:
     """Logarithm to base 2."""
+def log_sigmoid(x: Operand, /) -> Tensor:
+    """log(sigmoid(x)), accurate for large negative x."""
 def logaddexp(x1: Operand, x2: Operand, /) -> Tensor:
     """log(exp(x1) + exp(x2)), without overflow on the way."""
 def logical_and(x1: Operand, x2: Operand, /) -> Tensor:
