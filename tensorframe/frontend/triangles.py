@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,11 @@ def column(size: int, device: Device, first: int = 0) -> Tensor:
     return reshaped(counted(size, first, 1, dtypes.int64, device), (size, 1))
 
 
+def within(k: int, rows: int, columns: int) -> int:
+    """Return the diagonal `k`, or the nearest one outside of the matrix: sums of positions then fit int64."""
+    return max(-rows, min(index(k), columns))
+
+
 def eye(
     n_rows: int,
     n_cols: int | None = None,
@@ -58,7 +64,10 @@ def eye(
     rows, columns = as_shape((n_rows, n_rows if n_cols is None else n_cols))
     target = dtypes.default_float() if dtype is None else as_dtype(dtype)
     place = resolve_device(device)
-    return converted(apply(EQUAL, column(rows, place, k), positions(columns, place)), target)
+    return converted(
+        apply(EQUAL, column(rows, place, within(k, rows, columns)), positions(columns, place)),
+        target,
+    )
 
 
 def identity(n: int, dtype: Any = None, *, device: OnDevice = None) -> Tensor:
@@ -86,7 +95,10 @@ def tri(
     rows, columns = as_shape((n_rows, n_rows if n_cols is None else n_cols))
     target = dtypes.default_float() if dtype is None else as_dtype(dtype)
     place = resolve_device(device)
-    return converted(apply(LESS_EQUAL, positions(columns, place), column(rows, place, k)), target)
+    return converted(
+        apply(LESS_EQUAL, positions(columns, place), column(rows, place, within(k, rows, columns))),
+        target,
+    )
 
 
 def tril(x: Any, /, k: int = 0) -> Tensor:
@@ -99,7 +111,9 @@ def tril(x: Any, /, k: int = 0) -> Tensor:
     need_axes("tril", tensor, 2)
     rows, columns = tensor.shape[-2:]
     place = tensor.device
-    kept = apply(LESS_EQUAL, positions(columns, place), column(rows, place, k))
+    kept = apply(
+        LESS_EQUAL, positions(columns, place), column(rows, place, within(k, rows, columns))
+    )
     return apply(WHERE, kept, tensor, zero_of(tensor))
 
 
@@ -113,7 +127,9 @@ def triu(x: Any, /, k: int = 0) -> Tensor:
     need_axes("triu", tensor, 2)
     rows, columns = tensor.shape[-2:]
     place = tensor.device
-    kept = apply(GREATER_EQUAL, positions(columns, place), column(rows, place, k))
+    kept = apply(
+        GREATER_EQUAL, positions(columns, place), column(rows, place, within(k, rows, columns))
+    )
     return apply(WHERE, kept, tensor, zero_of(tensor))
 
 

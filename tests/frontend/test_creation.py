@@ -498,3 +498,11 @@ def test_arange_lengths_of_integers_are_exact(start, stop, step, down):
     length = max(0, math.ceil(Fraction(stop - start, step)))
     assume(length < 10**6)
     assert tfr.arange(start, stop, step).shape == (length,)
+
+
+@pytest.mark.parametrize("k", [2**64, -(2**64), 2**63 - 1, -(2**63)])
+def test_diagonals_far_outside_of_the_matrix_are_empty(k):
+    assert tfr.eye(2, k=k).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    below = [[1.0, 1.0], [1.0, 1.0]] if k > 0 else [[0.0, 0.0], [0.0, 0.0]]
+    assert tfr.tril(tfr.ones((2, 2)), k=k).tolist() == tfr.tri(2, k=k).tolist() == below
+    assert (tfr.triu(tfr.ones((2, 2)), k=k) == 1 - tfr.asarray(below)).all()
