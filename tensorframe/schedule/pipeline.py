@@ -78,7 +78,7 @@ def transform(roots: Sequence[Node], until: str | None = None) -> list[Node]:
 def make_plan(request: Capture) -> Plan:
     """Return the plan of a request, by all passes."""
     options = config.get()
-    outputs = transform(request.wanted)
+    outputs = transform(request.snapshot())
     groups = grow_regions(outputs, capabilities, enabled=options.fuse)  # what runs together
     groups = least_live_bytes_first(groups)
     leaves = _leaves_with_new_sources(request.leaves, outputs)
