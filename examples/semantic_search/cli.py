@@ -55,7 +55,7 @@ def command_line() -> argparse.ArgumentParser:
     option("--query", action="append", metavar="TEXT", help="what to look for; may be repeated")
     option("--top", type=positive, default=5, metavar="N", help="matches to show (%(default)s)")
     option("--device", help="where to compute: cpu, cuda:0, opencl ... (the best there is)")
-    option("--batch-size", type=positive, default=32, metavar="N", help="texts (%(default)s)")
+    option("--batch-size", type=positive, default=16, metavar="N", help="texts (%(default)s)")
     option("--no-cache", action="store_true", help="embed everything anew, and keep nothing")
     return parser
 

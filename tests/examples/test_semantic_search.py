@@ -213,8 +213,9 @@ def test_a_change_in_anything_is_another_name(change, tmp_path, encoder, monkeyp
 # The command.
 
 
-def test_command_answers_and_remembers(candidates, monkeypatch, capsys):
-    monkeypatch.setattr(cli, "numpy_functions", lambda: candidates)
+def test_command_answers_and_remembers(candidates, cache_folder, monkeypatch, capsys):
+    algebra = [entry for entry in candidates if entry.name.startswith("numpy.linalg")]
+    monkeypatch.setattr(cli, "numpy_functions", lambda: algebra)
     arguments = ["--query", "solve a system of linear equations", "--top", "2"]
     assert cli.main(arguments) == 0
     first = capsys.readouterr()
@@ -222,10 +223,19 @@ def test_command_answers_and_remembers(candidates, monkeypatch, capsys):
         ["0.422", "numpy.linalg.solve"],
         ["0.347", "numpy.linalg.lstsq"],
     ]
-    assert f"{len(candidates)}/{len(candidates)}" in first.err  # the progress bar, to its end
+    assert "2/2" in first.err  # the progress bar, to its end
     assert cli.main(arguments) == 0
     second = capsys.readouterr()
     assert (second.out, second.err) == (first.out, "")
+    assert len(list(cache_folder.iterdir())) == 1
+
+
+def test_each_device_computes_for_itself(candidates, cache_folder, monkeypatch, capsys):
+    monkeypatch.setattr(cli, "numpy_functions", lambda: candidates[:1])
+    for device in ("cpu", "numpy"):
+        assert cli.main(["--query", "x", "--top", "1", "--device", device]) == 0
+        assert "1/1" in capsys.readouterr().err
+    assert len(list(cache_folder.iterdir())) == 2
 
 
 def test_no_cache_leaves_nothing(candidates, cache_folder, monkeypatch, capsys):
