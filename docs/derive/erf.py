@@ -79,7 +79,7 @@ def largest_error(piece: Piece, coefficients: list[mpf]) -> float:
     worst = mpf(0)
     for step in range(401):
         x = piece.low + (mpf(piece.high) - piece.low) * step / 400
-        value = mp.polyval(rounded[::-1], x - piece.centre)
+        value = sum(one * (x - piece.centre) ** power for power, one in enumerate(rounded))
         worst = max(worst, abs(value - piece.function(x)) * abs(piece.weight(x)))
     return float(worst)
 
