@@ -55,9 +55,14 @@ def leaf_handle(leaf: Node) -> Any:
     array = generate(leaf)
     if not leaf.shape and not isinstance(array, np.ndarray):
         return array
+    backend = backend_of(leaf.device)
     if capabilities(leaf.device).host_memory:
-        return array
-    return backend_of(leaf.device).upload(leaf.device, array).handle
+        storage = backend.wrap(leaf.device, array)
+    else:
+        storage = backend.upload(leaf.device, array)
+    if leaf.op.costly:  # a file is read once: it may be another one the next time
+        leaf.settle(storage)
+    return storage.handle
 
 
 def _run_step(plan: Plan, at: int, step: Step, slots: list[Any]) -> None:
