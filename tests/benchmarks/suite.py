@@ -1,0 +1,28 @@
+"""All workloads, in the order of the table."""
+
+from __future__ import annotations
+
+from tests.benchmarks.workloads.elementwise import BLACK_SCHOLES, EXPRESSION, SMALL, TRANSPOSED
+from tests.benchmarks.workloads.encoder import ENCODER
+from tests.benchmarks.workloads.graphs import GRAPHS
+from tests.benchmarks.workloads.heat import HEAT
+from tests.benchmarks.workloads.processes import MEMORY, STARTING
+from tests.benchmarks.workloads.products import DENSE
+from tests.benchmarks.workloads.rows import LAYER_NORM, SOFTMAX, SUMS, VARIANCES
+
+WORKLOADS = (
+    EXPRESSION,
+    SOFTMAX,
+    SUMS,
+    VARIANCES,
+    LAYER_NORM,
+    BLACK_SCHOLES,
+    TRANSPOSED,
+    DENSE,
+    SMALL,
+    HEAT,
+    ENCODER,
+    STARTING,
+    MEMORY,
+    GRAPHS,
+)

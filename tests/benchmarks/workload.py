@@ -1,0 +1,59 @@
+"""Workloads as data: what is computed, from what, by whom, and how fast it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+# run(namespace of the peer, *inputs in the peer's own arrays) -> result
+Run = Callable[..., Any]
+
+
+class Unit(Enum):
+    """What is measured; less is better."""
+
+    SECONDS = "s"
+    BYTES = "B"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One line of the table: the same work by each peer, under the peer's name.
+
+    With `measures_itself`, a run returns what it measured instead of a result.
+    """
+
+    title: str
+    runs: Mapping[str, Run]
+    unit: Unit = Unit.SECONDS
+    measures_itself: bool = False
+    at_most: float | None = None  # the goal, where it is a number of its own and not a ratio
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Cases that share their inputs."""
+
+    name: str
+    doc: str
+    cases: tuple[Case, ...]
+    setup: Callable[[], tuple[Any, ...]] = tuple  # the inputs, as NumPy arrays
+    tolerance: float = 1e-5  # of results, relative to the largest element
+
+
+def by(peers: str, run: Run) -> dict[str, Run]:
+    """Return `run` for each of the peers, named with commas between."""
+    return dict.fromkeys(peers.split(", "), run)
+
+
+def chosen(workloads: Iterable[Workload], names: Iterable[str] | None) -> list[Workload]:
+    """Return the workloads called `names`, all for None; ValueError if there is none of a name."""
+    known = {workload.name: workload for workload in workloads}
+    if names is None:
+        return list(known.values())
+    wanted = [name.strip().upper() for name in names]
+    if unknown := [name for name in wanted if name not in known]:
+        raise ValueError(f"there is no workload {unknown[0]}: one of {', '.join(known)}")
+    return [known[name] for name in known if name in wanted]

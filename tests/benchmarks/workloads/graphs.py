@@ -1,0 +1,90 @@
+"""Large graphs: what recording and planning cost for each node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from tests.benchmarks.workload import Case, Run, Workload, by
+
+Build = Callable[[Any, int], Any]
+
+
+def chain(tensorframe: Any, nodes: int) -> Any:
+    """Elementwise ops in a row."""
+    x = y = tensorframe.asarray(np.ones(16, np.float32))
+    for _ in range(nodes // 4):
+        x = tensorframe.sin(x * 0.5 + y) - y
+    return x
+
+
+def layers(tensorframe: Any, nodes: int) -> Any:
+    """Sums between elementwise ops, so that many steps are needed: six nodes each."""
+    x = tensorframe.asarray(np.ones((4, 16), np.float32))
+    for _ in range(nodes // 6):
+        y = tensorframe.tanh(x * 0.5)
+        x = x + y / (tensorframe.sum(y, axis=1, keepdims=True) + 2.0)
+    return x
+
+
+def recording(build: Build, nodes: int) -> Run:
+    """Return what times recording a graph, per node."""
+
+    def run(tensorframe: Any) -> float:
+        start = perf_counter()
+        graph = build(tensorframe, nodes)
+        taken = perf_counter() - start
+        del graph
+        return taken / nodes
+
+    return run
+
+
+def planning(build: Build, nodes: int, *, warm: bool) -> Run:
+    """Return what times making the plan of a graph, or finding it again for an equal one, per node."""
+
+    def run(tensorframe: Any) -> float:
+        plans_kept = 1 if warm else 0
+        with tensorframe.config.override(plan_cache=plans_kept):
+            if warm:
+                tensorframe.explain(build(tensorframe, nodes))
+            graph = build(tensorframe, nodes)
+            start = perf_counter()
+            tensorframe.explain(graph)
+            return (perf_counter() - start) / nodes
+
+    return run
+
+
+def computing(build: Build, nodes: int) -> Run:
+    """Return what times recording, planning and running a graph, per node."""
+
+    def run(tensorframe: Any) -> float:
+        with tensorframe.config.override(plan_cache=0):
+            start = perf_counter()
+            build(tensorframe, nodes).compute()
+            return (perf_counter() - start) / nodes
+
+    return run
+
+
+def _case(title: str, run: Run, at_most: float | None = None) -> Case:
+    return Case(title, by("tensorframe", run), measures_itself=True, at_most=at_most)
+
+
+GRAPHS = Workload(
+    "W14",
+    "Graphs of 10,000 nodes, per node: recording, planning the first time (cold), finding the plan of an equal "
+    "graph again (warm); a chain of elementwise ops, and layers with a sum in each.",
+    (
+        _case("record a chain, 10,000", recording(chain, 10_000), at_most=2e-6),
+        _case("plan it, cold", planning(chain, 10_000, warm=False), at_most=60e-6),
+        _case("plan it, warm", planning(chain, 10_000, warm=True)),
+        _case("plan layers, 10,000, cold", planning(layers, 10_000, warm=False), at_most=60e-6),
+        _case("plan layers, 20,000, cold", planning(layers, 20_000, warm=False), at_most=60e-6),
+        _case("compute a chain, 100,000", computing(chain, 100_000)),
+    ),
+)
