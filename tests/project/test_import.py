@@ -51,7 +51,7 @@ def test_version_is_written_once(metadata):
 
 def test_dependencies_are_three_small_packages(metadata):
     names = [re.split(r"[^\w-]", line)[0] for line in metadata["project"]["dependencies"]]
-    assert sorted(names) == ["ml-dtypes", "networkx", "numpy"]
+    assert sorted(names) == ["ml-dtypes", "networkx", "numpy", "threadpoolctl"]
 
 
 def test_types_are_shipped():

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.numpy.blas import product_of_stacks
 from tensorframe.backends.numpy.functions import Function, spells
 from tensorframe.dtypes import HALF, DType
 from tensorframe.ops.contraction import split
@@ -39,7 +40,7 @@ def _narrowed(result: Array, dtype: DType) -> Array:
 def matmul(x: Array, y: Array) -> Array:
     """Multiply; integers go through floating-point BLAS where every sum is exact there."""
     if x.dtype.kind in "fc" or x.size * y.shape[-1] < _WORTH_A_DETOUR:
-        return _one_product(x, y)
+        return _product(x, y)
     if x.dtype.kind == "b":
         # sums of zeros and ones are zero exactly if no product is one
         return np.matmul(x.astype(np.float32), y.astype(np.float32)) != 0
@@ -52,10 +53,12 @@ def matmul(x: Array, y: Array) -> Array:
     return product.astype(np.int64).astype(x.dtype)
 
 
-def _one_product(x: Array, y: Array) -> Array:
+def _product(x: Array, y: Array) -> Array:
     """Multiply; many matrices by one matrix are one tall matrix by it: one call of BLAS with more to share out."""
     if x.ndim > 2 and y.ndim == 2 and x.flags.c_contiguous:
         return np.matmul(x.reshape(-1, x.shape[-1]), y).reshape(*x.shape[:-1], y.shape[1])
+    if x.ndim > 2 and y.ndim > 2:
+        return product_of_stacks(x, y)
     return np.matmul(x, y)
 
 
