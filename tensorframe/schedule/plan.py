@@ -147,8 +147,9 @@ class Plan:
 
     def __str__(self) -> str:
         lines = [self._headline()]
+        views = {slot for step in self.steps if step.is_view for slot in step.outputs}
         for at, step in enumerate(self.steps):
-            lines += _step_lines(at, step, self.slots)
+            lines += _step_lines(at, step, self.slots, views)
         return "\n".join(lines)
 
     def _headline(self) -> str:
@@ -166,13 +167,17 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _step_lines(at: int, step: Step, slots: list[Slot]) -> list[str]:
+def _step_lines(at: int, step: Step, slots: list[Slot], views: set[int]) -> list[str]:
     made = ", ".join(f"%{slot} {slots[slot]}" for slot in step.outputs)
     used = ", ".join(f"%{slot}" for slot in step.inputs)
     moved = f"{human_bytes(step.bytes_read)} -> {human_bytes(step.bytes_written)}"
     what = "view" if step.is_view else step.kind.value
     lines = [f"  {at}: {what} on {step.device}: {step.name}({used}) -> {made}   [{moved}]"]
-    lines += [f"       %{slot} runs apart: {reason}" for slot, reason in step.refusals.items()]
+    lines += [
+        f"       %{slot} runs apart: {reason}"
+        for slot, reason in step.refusals.items()
+        if slot not in views and not step.is_view  # views cost nothing, wherever they run
+    ]
     return lines
 
 
