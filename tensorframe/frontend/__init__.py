@@ -1,1 +1,15 @@
-"""What users touch: Tensors that record, and the functions of the namespace."""
+"""What users touch: Tensors that record, and the functions of the namespace.
+
+Here: `tensor` is the handle, `dispatch` records what is done to it, `operands` is what every other function begins
+with, and `namespace` lists what is public. The folders hold the functions:
+
+    elementwise   the rows as functions and operators, and what is composed of them
+    creation      from other values, of one value, evenly spaced, triangular
+    manipulation  shapes, axes, joining, splitting, padding, editing
+    indexing      elements by position or condition
+    reductions    along axes: sums, statistics, scans, differences
+    ordering      sorting, quantiles, sets, bins, interpolation
+    linalg, fft, random   namespaces of their own
+    files         tensors saved, and loaded lazily
+    protocols     how Python, NumPy, DLPack and the array standard's consumers see a tensor
+"""

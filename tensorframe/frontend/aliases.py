@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tensorframe.frontend.elementwise import FUNCTIONS
-from tensorframe.frontend.reductions import max as amax
-from tensorframe.frontend.reductions import min as amin
+from tensorframe.frontend.elementwise.functions import FUNCTIONS
+from tensorframe.frontend.reductions.elementary import max as amax
+from tensorframe.frontend.reductions.elementary import min as amin
 
 # NumPy's name: ours
 ALIASES = {

@@ -22,7 +22,7 @@ from tensorframe.dtypes import (
     as_dtype,
 )
 from tensorframe.errors import ArgumentError, DTypeError
-from tensorframe.frontend.convert import NUMBERS_BY_KIND, asarray, raise_unless_castable
+from tensorframe.frontend.creation.convert import NUMBERS_BY_KIND, asarray, raise_unless_castable
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device

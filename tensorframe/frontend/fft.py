@@ -11,7 +11,7 @@ from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import COMPLEX, FLOAT, HALF, DType, complex_of, float32, int64
 from tensorframe.errors import ArgumentError, AxisError, DTypeError, ShapeError
 from tensorframe.frontend.dispatch import apply, call
-from tensorframe.frontend.manipulation import roll
+from tensorframe.frontend.manipulation.views import roll
 from tensorframe.frontend.operands import as_tensor, converted, floating
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op

@@ -7,6 +7,6 @@ from __future__ import annotations
 
 
 class TensorMethods:
-    """What the other modules of this folder, and the op rows, attach to Tensor."""
+    """What the modules of the frontend, and the op rows, attach to Tensor."""
 
     __slots__ = ()

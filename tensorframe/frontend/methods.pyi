@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 from collections.abc import Iterator
-from tensorframe.frontend.dlpack import Version
-from tensorframe.frontend.host import Array
-from tensorframe.frontend.manipulation import Axes
-from tensorframe.frontend.numpy_functions import Function
-from tensorframe.frontend.reductions import Axis
+from tensorframe.frontend.manipulation.views import Axes
+from tensorframe.frontend.protocols.dlpack_export import Version
+from tensorframe.frontend.protocols.host import Array
+from tensorframe.frontend.protocols.numpy_functions import Function
+from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.schedule.plan import Plan

@@ -8,7 +8,7 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import ShapeError
-from tensorframe.frontend.convert import asarray
+from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.record import cast

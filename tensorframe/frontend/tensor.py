@@ -21,7 +21,7 @@ class Tensor(TensorMethods):
     """A multi-dimensional array whose operations are recorded, and computed when a value is needed.
 
     Made by `asarray`, `zeros`, `arange` and the other creation functions, never by calling the class. Operators
-    are attached from the op rows, the other methods by the modules of this folder: see `method`.
+    are attached from the op rows, the other methods by the modules of the frontend: see `method`.
     """
 
     __slots__ = ("__weakref__", "node")
@@ -77,7 +77,7 @@ class Tensor(TensorMethods):
 
 
 def method(function: Function) -> Function:
-    """Attach `function` to Tensor as the method of its own name; the modules of this folder add one idea each."""
+    """Attach `function` to Tensor as the method of its own name; the modules of the frontend add one idea each."""
     setattr(Tensor, function.__name__, function)
     return function
 

@@ -1,0 +1,1 @@
+"""New tensors: from other values, of one value, evenly spaced, triangular."""

@@ -1,0 +1,360 @@
+"""Conversion: Python numbers, sequences, NumPy arrays, buffers and DLPack objects become Tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from tensorframe import dtypes
+from tensorframe.backends.registry import capabilities, resolve_device
+from tensorframe.dtypes import COMPLEX, DType, as_dtype
+from tensorframe.errors import ArgumentError, DeviceError, DTypeError, OutOfRangeError, ShapeError
+from tensorframe.frontend.dispatch import PYTHON_NUMBERS, call, data_node
+from tensorframe.frontend.protocols.dlpack_import import HOST_TYPES, adopt
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.device import Device
+from tensorframe.graph.record import cast, constant, record
+from tensorframe.ops.creation import DATA
+from tensorframe.ops.movement import CONCAT, COPY, RESHAPE
+from tensorframe.site import recording_site
+
+__all__ = ["array", "asarray", "from_dlpack"]
+
+Array = np.ndarray[Any, Any]
+
+# each kind of Python number holds those before it
+NUMBERS_BY_KIND: Final = (bool, int, float, complex)
+
+
+def asarray(
+    obj: Any,
+    /,
+    *,
+    dtype: Any = None,
+    device: str | Device | None = None,
+    copy: bool | None = None,
+) -> Tensor:
+    """Return `obj` as a Tensor: a number, nested sequence, NumPy array, Tensor, buffer, or DLPack object.
+
+    Python floats become the default real dtype (float32), integers int64, complex numbers complex64; everything
+    that has a dtype keeps it. Other byte orders are converted. Sequences may hold Tensors, which are stacked.
+
+    A NumPy array is copied, so that changing it later changes no recorded result. It is shared if it is read-only or
+    with `copy=False`: do not change its memory then. `copy=False` raises ArgumentError (a ValueError) where only a
+    copy will do. Ragged sequences raise ShapeError; strings and other objects raise DTypeError.
+
+    >>> tfr.asarray([[1, 2], [3, 4]]).shape
+    (2, 2)
+    >>> tfr.asarray(1.5).dtype
+    dtype('float32')
+    """
+    if type(obj) is Tensor and dtype is None and device is None and not copy:
+        return obj
+    wanted = None if dtype is None else as_dtype(dtype)
+    if isinstance(obj, Tensor):
+        return _from_tensor(obj, wanted, device, copy)
+    target = resolve_device(device)
+    kind = type(obj)
+    if kind is np.ndarray:
+        return _from_array(obj, wanted, target, copy)
+    if kind in PYTHON_NUMBERS:
+        _refuse_to_copy(copy, "a Python number has no memory to share")
+        return _from_number(obj, wanted or dtypes.of_scalar(obj), target)
+    if isinstance(obj, np.generic):
+        _refuse_to_copy(copy, "a NumPy scalar has no memory to share")
+        return _from_number(obj.item(), wanted or as_dtype(obj.dtype), target)
+    if isinstance(obj, list | tuple):
+        _refuse_to_copy(copy, "the elements of a sequence are gathered in new memory")
+        return _from_sequence(obj, wanted, target if device is not None else None)
+    return _from_object(obj, wanted, target, copy)
+
+
+def array(
+    obj: Any,
+    /,
+    dtype: Any = None,
+    *,
+    device: str | Device | None = None,
+    copy: bool | None = True,
+) -> Tensor:
+    """Return a new Tensor with the elements of `obj`: `asarray` as NumPy spells it.
+
+    >>> tfr.array([1, 2], "float64").dtype
+    dtype('float64')
+    """
+    return asarray(obj, dtype=dtype, device=device, copy=copy or None)
+
+
+def from_dlpack(
+    x: Any, /, *, device: str | Device | None = None, copy: bool | None = None
+) -> Tensor:
+    """Return a Tensor with the elements of `x`, an object with `__dlpack__` and `__dlpack_device__`.
+
+    The result is on `device`, by default where `x` is. Memory that its owner can still write to is copied, read-only
+    memory is shared; `copy=False` always shares and raises ArgumentError where that is impossible. bfloat16 works.
+    Source: the DLPack specification 1.1, and "DLPack" in the Array API standard.
+
+    >>> tfr.from_dlpack(np.arange(3)).tolist()
+    [0, 1, 2]
+    """
+    if isinstance(x, Tensor):
+        return _from_tensor(x, None, device, copy)
+    if not hasattr(x, "__dlpack__"):
+        raise DTypeError(
+            f"from_dlpack: {type(x).__name__} has no __dlpack__",
+            suggestions=("tfr.asarray(...), which takes more kinds of objects",),
+        )
+    kind, index = x.__dlpack_device__()
+    if int(kind) in HOST_TYPES:
+        return _from_array(adopt(x, copy=copy), None, resolve_device(device), copy)
+    target = _device_of(int(kind), int(index)) if device is None else resolve_device(device)
+    _refuse_to_copy(copy, f"from_dlpack: memory of device type {int(kind)} comes through the host")
+    return _placed(adopt(x, copy=None), target)
+
+
+def _device_of(kind: int, index: int) -> Device:
+    """Return our device for a DLPack device; DeviceError if there is none."""
+    name = {2: "cuda", 13: "cuda", 10: "rocm"}.get(kind)
+    if name is None:
+        raise DeviceError(
+            f"from_dlpack: no device here has DLPack type {kind}",
+            suggestions=('device="cpu" to copy the elements into host memory',),
+        )
+    return resolve_device(f"{name}:{index}")
+
+
+def _refuse_to_copy(copy: bool | None, reason: str) -> None:
+    if copy is False:
+        raise ArgumentError(f"copy=False: {reason}", suggestions=("leave copy out",))
+
+
+def _from_tensor(
+    tensor: Tensor, dtype: DType | None, device: str | Device | None, copy: bool | None
+) -> Tensor:
+    node = tensor.node
+    target = node.device if device is None else resolve_device(device)
+    if (dtype is None or dtype == node.dtype) and target is node.device:
+        if not copy:
+            return tensor
+        return _unshared(tensor)
+    _refuse_to_copy(
+        copy, f"{node.dtype} on {node.device} becomes {dtype or node.dtype} on {target}"
+    )
+    if dtype is not None:
+        raise_unless_castable("asarray", node.dtype, dtype)
+        node = cast(node, dtype)
+    return Tensor(node if target is node.device else record(COPY, (node,), device=target))
+
+
+def _unshared(tensor: Tensor) -> Tensor:
+    """Return a copy; nodes never change, so another handle is one, unless the memory is shared with the user."""
+    node = tensor.node
+    handle = node.storage.handle if node.op is DATA else None
+    if isinstance(handle, np.ndarray) and not handle.flags.owndata:
+        return Tensor(data_node(handle.copy(), node.device))
+    return Tensor(node)
+
+
+def _from_array(values: Array, dtype: DType | None, device: Device, copy: bool | None) -> Tensor:
+    found = values.dtype
+    target = as_dtype(found) if dtype is None else dtype
+    if found == target and copy is not True and (copy is False or not values.flags.writeable):
+        # a view: the tensor's own array object, whatever the user does with the flags of theirs
+        return _placed(values.view(), device)
+    if copy is False:
+        _refuse_to_copy(copy, f"{found} elements become {target} only in new memory")
+    return _placed(_converted(values, target), device)
+
+
+def _converted(values: Array, dtype: DType) -> Array:
+    """Return a copy of the values in `dtype`."""
+    if values.dtype == dtype:
+        return values.copy(order="K")
+    raise_unless_castable("asarray", as_dtype(values.dtype), dtype)
+    with np.errstate(all="ignore"):
+        return values.astype(dtype)
+
+
+def raise_unless_castable(name: str, dtype: DType, target: DType) -> None:
+    """Raise DTypeError if `dtype` is complex and `target` is not: which part is meant must be said."""
+    if dtype in COMPLEX and target not in COMPLEX and target != dtypes.bool_:
+        raise DTypeError(
+            f"{name}: {dtype} does not become {target} by itself",
+            suggestions=("tfr.real(x), tfr.imag(x) or tfr.abs(x) first",),
+        )
+
+
+def _placed(values: Array, device: Device) -> Tensor:
+    """Return the Tensor on `device` that holds `values`, in their own memory if that is host memory."""
+    if capabilities(device).host_memory:
+        return Tensor(data_node(values, device))
+    return Tensor(record(COPY, (data_node(values),), device=device))
+
+
+def _from_number(value: Any, dtype: DType, device: Device) -> Tensor:
+    return Tensor(constant(as_value("asarray", value, dtype), dtype, device, recording_site()))
+
+
+def as_value(name: str, value: Any, dtype: DType) -> Any:
+    """Return the Python number `value` as the kind of number that `dtype` holds; errors if it cannot be one."""
+    kind = dtype.kind
+    if kind == "b":
+        return bool(value)
+    if kind == "c":
+        return complex(value)
+    if isinstance(value, complex):
+        raise_unless_castable(name, dtypes.default_complex(), dtype)
+    if kind not in "iu":
+        return float(value)
+    if not math.isfinite(value):
+        raise DTypeError(f"{name}: {value} has no value in {dtype}")
+    dtypes.check_fits(int(value), dtype)
+    return int(value)
+
+
+def _from_sequence(obj: Sequence[Any], dtype: DType | None, device: Device | None) -> Tensor:
+    leaves = set(_leaves(obj))
+    target = dtype or _dtype_of_leaves(leaves)
+    if any(isinstance(leaf, Device) for leaf in leaves):
+        first = next(leaf for leaf in leaves if isinstance(leaf, Device))
+        return _stacked(obj, target, device or first)
+    return _placed(_gathered(obj, target), resolve_device(device))
+
+
+def _leaves(obj: Sequence[Any]) -> Iterator[Any]:
+    """Yield what decides about a nested sequence: types of Python objects, dtypes of arrays, devices of Tensors."""
+    # map and set run in C: a flat list of a million numbers costs 10 ms
+    kinds = set(map(type, obj))
+    if kinds.isdisjoint({list, tuple, Tensor}) and not any(
+        hasattr(kind, "dtype") for kind in kinds
+    ):
+        yield from kinds
+        return
+    for item in obj:
+        if isinstance(item, list | tuple):
+            yield from _leaves(item)
+        elif hasattr(item, "dtype"):
+            yield item.dtype
+            if isinstance(item, Tensor):
+                yield item.device
+        else:
+            yield type(item)
+
+
+def _dtype_of_leaves(leaves: set[Any]) -> DType | None:
+    """Return what elements promote to, Python numbers being weak; None where their values decide, or there are none."""
+    known = [as_dtype(leaf) for leaf in leaves if not isinstance(leaf, type | Device)]
+    python = [kind for kind in NUMBERS_BY_KIND if kind in leaves]
+    if known:
+        dtype = dtypes.promote(*known)
+        return dtypes.weak(python[-1](1), dtype) if python else dtype
+    if not leaves:
+        return dtypes.default_float()
+    if python and python[-1] is not int:
+        return dtypes.of_scalar(python[-1](1))
+    return None
+
+
+def _stacked(obj: Sequence[Any], dtype: DType | None, device: Device) -> Tensor:
+    """Return a nested sequence with Tensors in it, stacked without computing them."""
+    items = [
+        _stacked(item, dtype, device)
+        if isinstance(item, list | tuple)
+        else asarray(item, dtype=dtype, device=None if isinstance(item, Tensor) else device)
+        for item in obj
+    ]
+    if not items:
+        return _placed(np.empty(0, dtype), device)
+    shapes = [item.shape for item in items]
+    if len(set(shapes)) > 1:
+        raise _ragged(f"shapes {' and '.join(map(str, shapes))}")
+    rows = [call(RESHAPE, item, attrs=((1, *item.shape),)) for item in items]
+    stacked = call(CONCAT, *rows, attrs=(0,))
+    return (
+        stacked
+        if stacked.device is device
+        else Tensor(record(COPY, (stacked.node,), device=device))
+    )
+
+
+def _ragged(what: str) -> ShapeError:
+    return ShapeError(
+        f"asarray: the sequence is ragged: {what}",
+        suggestions=("make all parts of equal shape: tfr.pad or a list of tensors help",),
+    )
+
+
+def _gathered(obj: Sequence[Any], dtype: DType | None) -> Array:
+    """Return a nested sequence of numbers and arrays as a NumPy array."""
+    try:
+        values = np.array(obj, dtype=dtype)
+    except OverflowError as error:
+        raise OutOfRangeError(f"asarray: {error}") from error
+    except TypeError as error:
+        raise DTypeError(f"asarray: {error}", suggestions=_numbers_hint()) from error
+    except ValueError as error:
+        if "inhomogeneous" in str(error) or "sequence" in str(error):
+            raise _ragged(str(error)) from error
+        raise DTypeError(f"asarray: {error}", suggestions=_numbers_hint()) from error
+    return _numeric(values)
+
+
+def _numbers_hint() -> tuple[str, ...]:
+    return ("numbers, or sequences of numbers of equal lengths",)
+
+
+def _numeric(values: Array) -> Array:
+    """Return the values with a native dtype; DTypeError if they are strings or other objects."""
+    if values.dtype.kind not in "biufcV" or values.dtype.names:
+        raise DTypeError(
+            f"asarray: tensors hold numbers, these are {values.dtype}", suggestions=_numbers_hint()
+        )
+    return values.astype(as_dtype(values.dtype), copy=False)
+
+
+def _from_object(obj: Any, dtype: DType | None, device: Device, copy: bool | None) -> Tensor:
+    """Convert what speaks a protocol of arrays: DLPack, `__array__`, the buffer protocol."""
+    if isinstance(obj, np.ndarray):
+        _refuse_mask(obj)
+        return _from_array(np.asarray(obj), dtype, device, copy)
+    if hasattr(obj, "__dlpack__"):
+        found = _adopted(obj, device, copy)
+        if found is not None:
+            return _from_tensor(found, dtype, device, False if copy is False else None)
+    values = _array_of(memoryview(obj) if isinstance(obj, bytes) else obj, copy)
+    # what NumPy made of an object is new memory already, unless a buffer or base stands behind it
+    is_new = values.base is None and values.flags.owndata and not hasattr(obj, "__array__")
+    if is_new and copy is not False and dtype is None:
+        return _placed(values, device)
+    return _from_array(values, dtype, device, copy)
+
+
+def _refuse_mask(obj: Array) -> None:
+    if isinstance(obj, np.ma.MaskedArray) and np.ma.is_masked(obj):
+        raise DTypeError(
+            "asarray: tensors have no masked elements",
+            suggestions=("x.filled(...) to say what stands for them",),
+        )
+
+
+def _adopted(obj: Any, device: Device, copy: bool | None) -> Tensor | None:
+    """Return what DLPack hands over; None if it does not, and NumPy's own protocol may."""
+    try:
+        return from_dlpack(obj, device=device, copy=copy)
+    except (BufferError, RuntimeError, TypeError, ValueError):
+        if not hasattr(obj, "__array__"):
+            raise
+        return None
+
+
+def _array_of(obj: Any, copy: bool | None) -> Array:
+    try:
+        values = np.asarray(obj, copy=False if copy is False else None)
+    except (TypeError, ValueError) as error:
+        if copy is False:
+            raise ArgumentError(f"copy=False: {error}", suggestions=("leave copy out",)) from error
+        raise DTypeError(f"asarray: {error}", suggestions=_numbers_hint()) from error
+    return _numeric(values) if copy is not False else values

@@ -1,0 +1,137 @@
+"""Creation: tensors of one value, and matrices with a diagonal, none of which take memory before they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from tensorframe import dtypes
+from tensorframe.backends.registry import resolve_device
+from tensorframe.dtypes import DType, as_dtype
+from tensorframe.errors import ShapeError
+from tensorframe.frontend.creation.convert import array, as_value, asarray, from_dlpack
+from tensorframe.frontend.dispatch import PYTHON_NUMBERS
+from tensorframe.frontend.operands import converted, expanded
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.device import Device
+from tensorframe.graph.record import source
+from tensorframe.graph.shape import Shape, as_shape, broadcast
+from tensorframe.ops.creation import FULL
+
+__all__ = [
+    "array",
+    "asarray",
+    "empty",
+    "empty_like",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
+
+Sizes = int | Iterable[int]
+OnDevice = str | Device | None
+
+
+def filled(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
+    """Return the tensor that has one Python number everywhere."""
+    return Tensor(source(FULL, shape, dtype, device, as_value("full", value, dtype)))
+
+
+def full(shape: Sizes, fill_value: Any, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
+    """Return a tensor of `shape` with `fill_value` everywhere. It takes no memory until its elements are asked for.
+
+    The dtype of a Python number follows `asarray`: bool, int64, float32 or complex64. `fill_value` may be a tensor
+    that broadcasts to `shape`.
+
+    >>> tfr.full((2, 2), 7).tolist()
+    [[7, 7], [7, 7]]
+    """
+    sizes = as_shape(shape)
+    wanted = None if dtype is None else as_dtype(dtype)
+    if isinstance(fill_value, np.generic):
+        wanted = wanted or as_dtype(fill_value.dtype)
+        fill_value = fill_value.item()
+    if type(fill_value) in PYTHON_NUMBERS:
+        return filled(
+            sizes, fill_value, wanted or dtypes.of_scalar(fill_value), resolve_device(device)
+        )
+    values = asarray(fill_value, dtype=dtype, device=device)
+    if broadcast("full", values.shape, sizes) != sizes:
+        raise ShapeError(f"full: a value of shape {values.shape} does not fill shape {sizes}")
+    return expanded(values, sizes)
+
+
+def zeros(shape: Sizes, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
+    """Return a tensor of `shape` with zeros, float32 unless `dtype` says otherwise.
+
+    >>> tfr.zeros((2, 3)).shape
+    (2, 3)
+    """
+    wanted = dtypes.default_float() if dtype is None else as_dtype(dtype)
+    return filled(as_shape(shape), 0, wanted, resolve_device(device))
+
+
+def ones(shape: Sizes, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
+    """Return a tensor of `shape` with ones, float32 unless `dtype` says otherwise.
+
+    >>> tfr.ones(3, dtype="int64").tolist()
+    [1, 1, 1]
+    """
+    wanted = dtypes.default_float() if dtype is None else as_dtype(dtype)
+    return filled(as_shape(shape), 1, wanted, resolve_device(device))
+
+
+def empty(shape: Sizes, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
+    """Return a tensor of `shape` whose elements are not said; here they are zeros, at no cost.
+
+    >>> tfr.empty((2, 3)).shape
+    (2, 3)
+    """
+    return zeros(shape, dtype=dtype, device=device)
+
+
+def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
+    """Return a tensor with the shape, dtype and device of `x`, and `fill_value` everywhere.
+
+    >>> tfr.full_like(tfr.asarray([1.0, 2.0]), 3).tolist()
+    [3.0, 3.0]
+    """
+    like = asarray(x)
+    wanted = like.dtype if dtype is None else as_dtype(dtype)
+    target = like.device if device is None else resolve_device(device)
+    if isinstance(fill_value, Tensor):
+        fill_value = converted(fill_value, wanted)
+    return full(like.shape, fill_value, dtype=wanted, device=target)
+
+
+def zeros_like(x: Any, /, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
+    """Return a tensor with the shape, dtype and device of `x`, and zeros everywhere.
+
+    >>> tfr.zeros_like(tfr.asarray([1, 2])).tolist()
+    [0, 0]
+    """
+    return full_like(x, 0, dtype=dtype, device=device)
+
+
+def ones_like(x: Any, /, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
+    """Return a tensor with the shape, dtype and device of `x`, and ones everywhere.
+
+    >>> tfr.ones_like(tfr.asarray([1, 2])).tolist()
+    [1, 1]
+    """
+    return full_like(x, 1, dtype=dtype, device=device)
+
+
+def empty_like(x: Any, /, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
+    """Return a tensor with the shape, dtype and device of `x`; its elements are not said.
+
+    >>> tfr.empty_like(tfr.asarray([1, 2])).dtype
+    dtype('int64')
+    """
+    return zeros_like(x, dtype=dtype, device=device)

@@ -1,0 +1,288 @@
+"""Ranges: evenly spaced numbers and grids of them, generated where they are used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from tensorframe import dtypes
+from tensorframe.backends.registry import resolve_device
+from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, INTEGER, DType, as_dtype, int64
+from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.frontend.creation.convert import as_value, asarray
+from tensorframe.frontend.creation.filled import OnDevice, Sizes, filled
+from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply
+from tensorframe.frontend.manipulation.joining import stack
+from tensorframe.frontend.operands import converted, expanded, reshaped
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.device import Device
+from tensorframe.graph.record import source
+from tensorframe.graph.shape import as_shape, broadcast
+from tensorframe.ops.creation import ARANGE
+from tensorframe.ops.elementwise import ADD, EQUAL, EXP, FLOOR, MULTIPLY, POW, WHERE
+
+__all__ = ["arange", "fromfunction", "geomspace", "indices", "linspace", "logspace", "meshgrid"]
+
+
+def number(name: str, value: Any) -> Any:
+    """Return a Python number: `value` itself, or the element of a 0-d tensor, array or NumPy scalar."""
+    if type(value) in PYTHON_NUMBERS:
+        return value
+    if isinstance(value, Tensor | np.ndarray | np.generic) and value.ndim == 0:
+        return value.item()
+    raise DTypeError(
+        f"{name}: takes numbers, got {value!r}", suggestions=("x.item() of a 0-d tensor",)
+    )
+
+
+def counted(size: int, start: Any, step: Any, dtype: DType, device: Device) -> Tensor:
+    """Return `start + step * i` for i below `size`; both are numbers of the kind that `dtype` holds."""
+    return Tensor(source(ARANGE, (size,), dtype, device, start, step))
+
+
+def positions(size: int, device: Device) -> Tensor:
+    """Return 0 to size - 1 as int64."""
+    return counted(size, 0, 1, int64, device)
+
+
+def arange(
+    start: Any,
+    /,
+    stop: Any = None,
+    step: Any = 1,
+    dtype: Any = None,
+    *,
+    device: OnDevice = None,
+) -> Tensor:
+    """Return start, start + step, ... up to but without `stop`; with one number, from 0 up to it.
+
+    There are ceil((stop - start) / step) elements, as in NumPy; with integers that is exact. int64 for integers, else
+    float32, unless `dtype` says otherwise. Takes no memory before its elements are asked for.
+
+    >>> tfr.arange(2, 8, 3).tolist()
+    [2, 5]
+    """
+    first = 0 if stop is None else number("arange", start)
+    last = number("arange", start if stop is None else stop)
+    by = number("arange", step)
+    target = _range_dtype(first, last, by) if dtype is None else as_dtype(dtype)
+    size = _length(first, last, by)
+    place = resolve_device(device)
+    if target in INTEGER and isinstance(first, int) and isinstance(by, int):
+        return counted(size, *_fitted(first, by, size, target), target, place)
+    # fractions add up before they are dropped; complex numbers have a real part only
+    work = target if target in FLOAT else dtypes.promote(dtypes.float64, dtypes.real_of(target))
+    return converted(counted(size, float(first), float(by), work, place), target)
+
+
+def _range_dtype(first: Any, last: Any, step: Any) -> DType:
+    if isinstance(first, int) and isinstance(last, int) and isinstance(step, int):
+        return dtypes.of_scalar(max(int(first), int(last)))
+    return dtypes.default_float()
+
+
+def _length(first: Any, last: Any, step: Any) -> int:
+    if isinstance(first, int) and isinstance(last, int) and isinstance(step, int) and step:
+        return max(0, -(int(first - last) // int(step)))
+    if any(isinstance(one, complex) for one in (first, last, step)):
+        raise DTypeError("arange: complex numbers have no order", suggestions=("tfr.linspace",))
+    if step == 0:
+        hint = "tfr.linspace for a number of elements"
+        raise ArgumentError("arange: step is 0", suggestions=(hint,))
+    length = float((last - first) / step)
+    if not math.isfinite(length):
+        raise ArgumentError(f"arange: from {first} to {last} by {step} has no finite length")
+    return max(0, math.ceil(length))
+
+
+def _fitted(first: int, step: int, size: int, dtype: DType) -> tuple[int, int]:
+    """Return first and step within the range of `dtype`, where both ends of the range must be; steps may wrap."""
+    if size == 0:
+        return 0, 1
+    dtypes.check_fits(first, dtype)
+    dtypes.check_fits(first + step * (size - 1), dtype)
+    low, high = dtypes.LIMITS[dtype]
+    return first, (step - low) % (high - low + 1) + low
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    /,
+    num: int = 50,
+    endpoint: bool = True,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+) -> Tensor:
+    """Return `num` evenly spaced numbers from `start` to `stop`, which is the last one unless `endpoint` is False.
+
+    The ends are exact. float32, or complex64 if an end is complex, unless `dtype` says otherwise; integer dtypes round
+    down, as in NumPy. Takes no memory before its elements are asked for.
+
+    >>> tfr.linspace(0, 1, 5).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    first, last = number("linspace", start), number("linspace", stop)
+    size = _count("linspace", num)
+    any_complex = isinstance(first, complex) or isinstance(last, complex)
+    found = dtypes.default_complex() if any_complex else dtypes.default_float()
+    target = found if dtype is None else as_dtype(dtype)
+    work = target if target in FLOATING else dtypes.promote(found, dtypes.float64)
+    steps = _spaced(first, last, size, endpoint, work, resolve_device(device))
+    return converted(steps if work == target else apply(FLOOR, steps), target)
+
+
+def _count(name: str, num: Any) -> int:
+    if num < 0:
+        raise ArgumentError(f"{name}: num must not be negative, got {num}")
+    return as_shape(num)[0]
+
+
+def _spaced(
+    first: Any, last: Any, size: int, endpoint: bool, dtype: DType, device: Device
+) -> Tensor:
+    if dtype in COMPLEX:
+        first, last = complex(first), complex(last)
+        real = dtypes.real_of(dtype)
+        parts = [
+            converted(_spaced(one, other, size, endpoint, real, device), dtype)
+            for one, other in ((first.real, last.real), (first.imag, last.imag))
+        ]
+        return apply(ADD, parts[0], apply(MULTIPLY, parts[1], 1j))
+    first, last = as_value("linspace", first, dtype), as_value("linspace", last, dtype)
+    gaps = size - 1 if endpoint else size
+    step = _step(first, last, gaps)
+    steps = counted(size, first, step, dtype, device)
+    if not endpoint or size < 2 or first == last:
+        return steps
+    return ending(steps, last)
+
+
+def _step(first: float, last: float, gaps: int) -> float:
+    if gaps < 1:
+        return 0.0
+    distance = last - first
+    # opposite ends of the range are further apart than a float can say
+    return distance / gaps if math.isfinite(distance) else last / gaps - first / gaps
+
+
+def ending(steps: Tensor, last: Any, at: int = -1) -> Tensor:
+    """Return a range with the element at its end (or start) replaced, since rounding may have moved it."""
+    size = steps.shape[0]
+    if size == 0:
+        return steps
+    return apply(WHERE, apply(EQUAL, positions(size, steps.device), at % size), last, steps)
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    /,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+) -> Tensor:
+    """Return `base` to the power of `num` evenly spaced exponents from `start` to `stop`. Computed in float64.
+
+    >>> tfr.logspace(0, 2, 3).tolist()
+    [1.0, 10.0, 100.0]
+    """
+    exponents = linspace(start, stop, num, endpoint, dtype=dtypes.float64, device=device)
+    powers = apply(POW, number("logspace", base), exponents)
+    return converted(powers, dtypes.default_float() if dtype is None else as_dtype(dtype))
+
+
+def geomspace(
+    start: Any,
+    stop: Any,
+    /,
+    num: int = 50,
+    endpoint: bool = True,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+) -> Tensor:
+    """Return `num` numbers from `start` to `stop`, each the same multiple of the one before. The ends are exact.
+
+    Both ends are real, not zero and of one sign. Computed in float64.
+
+    >>> tfr.geomspace(1, 1000, 4).tolist()
+    [1.0, 10.0, 100.0, 1000.0]
+    """
+    first, last = float(number("geomspace", start)), float(number("geomspace", stop))
+    if not first * math.copysign(1.0, last) > 0 or last == 0:
+        raise ArgumentError(f"geomspace: from {first} to {last} there is no geometric sequence")
+    sign = math.copysign(1.0, first)
+    ends = (math.log(abs(first)), math.log(abs(last)))
+    exponents = linspace(*ends, num, endpoint, dtype=dtypes.float64, device=device)
+    powers = apply(MULTIPLY, apply(EXP, exponents), sign)
+    if endpoint and num > 1:
+        powers = ending(powers, last)
+    target = dtypes.default_float() if dtype is None else as_dtype(dtype)
+    return converted(ending(powers, first, at=0), target)
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[Tensor, ...]:
+    """Return one tensor per vector: its elements along the vector's own axis, repeated along the others.
+
+    Axis i belongs to vector i with `indexing="ij"`; the first two change places with "xy". With `sparse` the other
+    axes have size 1.
+
+    >>> x, y = tfr.meshgrid(tfr.asarray([1, 2, 3]), tfr.asarray([4, 5]))
+    >>> x.tolist(), y.tolist()
+    ([[1, 2, 3], [1, 2, 3]], [[4, 4, 4], [5, 5, 5]])
+    """
+    if indexing not in ("xy", "ij"):
+        raise ArgumentError(f"meshgrid: indexing is 'xy' or 'ij', got {indexing!r}")
+    vectors = [asarray(one) for one in arrays]
+    order = list(range(len(vectors)))
+    if indexing == "xy":
+        order[:2] = order[:2][::-1]
+    grid = []
+    for vector, axis in zip(vectors, order, strict=True):
+        if vector.ndim > 1:
+            raise ShapeError(f"meshgrid: takes vectors, got shape {vector.shape}")
+        shape = [1] * len(vectors)
+        shape[axis] = vector.size
+        grid.append(reshaped(vector, tuple(shape)))
+    if sparse or not grid:
+        return tuple(grid)
+    full = broadcast("meshgrid", *[one.shape for one in grid])
+    return tuple(expanded(one, full) for one in grid)
+
+
+def indices(dimensions: Sizes, dtype: Any = int64, *, device: OnDevice = None) -> Tensor:
+    """Return the index of every element of a tensor of shape `dimensions`, one axis index after another.
+
+    >>> tfr.indices((2, 2)).tolist()
+    [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
+    """
+    shape = as_shape(dimensions)
+    if not shape:
+        return filled((0,), 0, as_dtype(dtype), resolve_device(device))
+    axes = [arange(size, dtype=dtype, device=device) for size in shape]
+    return stack(meshgrid(*axes, indexing="ij"))
+
+
+def fromfunction(
+    function: Callable[..., Any],
+    shape: Iterable[int],
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+) -> Any:
+    """Return `function(i, j, ...)` called once with the indices of a tensor of `shape`, floats by default.
+
+    >>> tfr.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=tfr.int64).tolist()
+    [[0, 1, 2], [10, 11, 12]]
+    """
+    kind = dtypes.default_float() if dtype is None else dtype
+    axes = [arange(size, dtype=kind, device=device) for size in as_shape(shape)]
+    return function(*meshgrid(*axes, indexing="ij"))

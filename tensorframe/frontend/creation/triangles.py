@@ -1,0 +1,192 @@
+"""Triangles and diagonals: matrices described by comparing row and column positions."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from tensorframe import dtypes
+from tensorframe.backends.registry import resolve_device
+from tensorframe.dtypes import as_dtype
+from tensorframe.errors import ShapeError
+from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.creation.filled import OnDevice
+from tensorframe.frontend.creation.ranges import counted, positions
+from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.manipulation.diagonals import diagonal
+from tensorframe.frontend.manipulation.padding import pad
+from tensorframe.frontend.manipulation.views import ravel
+from tensorframe.frontend.operands import converted, need_axes, reshaped
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.device import Device
+from tensorframe.graph.shape import as_shape
+from tensorframe.ops.elementwise import EQUAL, GREATER_EQUAL, LESS_EQUAL, WHERE
+
+__all__ = [
+    "diag",
+    "diagflat",
+    "eye",
+    "identity",
+    "tri",
+    "tril",
+    "tril_indices",
+    "triu",
+    "triu_indices",
+]
+
+
+def column(size: int, device: Device, first: int = 0) -> Tensor:
+    """Return the row positions as a column, counted from `first`."""
+    return reshaped(counted(size, first, 1, dtypes.int64, device), (size, 1))
+
+
+def within(k: int, rows: int, columns: int) -> int:
+    """Return the diagonal `k`, or the nearest one outside of the matrix: sums of positions then fit int64."""
+    return max(-rows, min(index(k), columns))
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    k: int = 0,
+    dtype: Any = None,
+    *,
+    device: OnDevice = None,
+) -> Tensor:
+    """Return a matrix of zeros with ones on the diagonal `k` columns right of the main one. Takes no memory by itself.
+
+    >>> tfr.eye(2, dtype=tfr.int64).tolist()
+    [[1, 0], [0, 1]]
+    """
+    rows, columns = as_shape((n_rows, n_rows if n_cols is None else n_cols))
+    target = dtypes.default_float() if dtype is None else as_dtype(dtype)
+    place = resolve_device(device)
+    return converted(
+        apply(EQUAL, column(rows, place, within(k, rows, columns)), positions(columns, place)),
+        target,
+    )
+
+
+def identity(n: int, dtype: Any = None, *, device: OnDevice = None) -> Tensor:
+    """Return the identity matrix of `n` rows.
+
+    >>> tfr.identity(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    return eye(n, dtype=dtype, device=device)
+
+
+def tri(
+    n_rows: int,
+    n_cols: int | None = None,
+    k: int = 0,
+    dtype: Any = None,
+    *,
+    device: OnDevice = None,
+) -> Tensor:
+    """Return a matrix of ones on and below the diagonal `k`, and zeros above it.
+
+    >>> tfr.tri(2, dtype=tfr.int64).tolist()
+    [[1, 0], [1, 1]]
+    """
+    rows, columns = as_shape((n_rows, n_rows if n_cols is None else n_cols))
+    target = dtypes.default_float() if dtype is None else as_dtype(dtype)
+    place = resolve_device(device)
+    return converted(
+        apply(LESS_EQUAL, positions(columns, place), column(rows, place, within(k, rows, columns))),
+        target,
+    )
+
+
+def tril(x: Any, /, k: int = 0) -> Tensor:
+    """Return matrices with zeros above the diagonal `k` columns right of the main one.
+
+    >>> tfr.tril(tfr.asarray([[1, 2], [3, 4]])).tolist()
+    [[1, 0], [3, 4]]
+    """
+    tensor = asarray(x)
+    need_axes("tril", tensor, 2)
+    rows, columns = tensor.shape[-2:]
+    place = tensor.device
+    kept = apply(
+        LESS_EQUAL, positions(columns, place), column(rows, place, within(k, rows, columns))
+    )
+    return apply(WHERE, kept, tensor, zero_of(tensor))
+
+
+def triu(x: Any, /, k: int = 0) -> Tensor:
+    """Return matrices with zeros below the diagonal `k` columns right of the main one.
+
+    >>> tfr.triu(tfr.asarray([[1, 2], [3, 4]])).tolist()
+    [[1, 2], [0, 4]]
+    """
+    tensor = asarray(x)
+    need_axes("triu", tensor, 2)
+    rows, columns = tensor.shape[-2:]
+    place = tensor.device
+    kept = apply(
+        GREATER_EQUAL, positions(columns, place), column(rows, place, within(k, rows, columns))
+    )
+    return apply(WHERE, kept, tensor, zero_of(tensor))
+
+
+def zero_of(tensor: Tensor) -> Any:
+    """Return the Python number that fills the rest of the tensor."""
+    return False if tensor.dtype == dtypes.bool_ else 0
+
+
+def diag(v: Any, /, k: int = 0) -> Tensor:
+    """Return a matrix with the vector `v` on its diagonal `k`, or the diagonal `k` of the matrix `v`.
+
+    >>> tfr.diag(tfr.asarray([1, 2])).tolist()
+    [[1, 0], [0, 2]]
+    >>> tfr.diag(tfr.asarray([[1, 2], [3, 4]])).tolist()
+    [1, 4]
+    """
+    tensor = asarray(v)
+    if tensor.ndim == 2:
+        return diagonal(tensor, offset=k)
+    if tensor.ndim != 1:
+        raise ShapeError(
+            f"diag: takes a vector or a matrix, got shape {tensor.shape}",
+            suggestions=("tfr.linalg.diagonal for stacks of matrices",),
+        )
+    size = tensor.size + abs(k)
+    # the vector goes along the side that the diagonal starts from, so that row or column i has element i
+    padded = pad(tensor, (0, abs(k)))
+    values = padded if k < 0 else reshaped(padded, (size, 1))
+    place = tensor.device
+    on_diagonal = apply(EQUAL, column(size, place, k), positions(size, place))
+    return apply(WHERE, on_diagonal, values, zero_of(tensor))
+
+
+def diagflat(v: Any, /, k: int = 0) -> Tensor:
+    """Return a matrix with all elements of `v` on its diagonal `k`.
+
+    >>> tfr.diagflat(tfr.asarray([[1], [2]])).tolist()
+    [[1, 0], [0, 2]]
+    """
+    return diag(ravel(v), k)
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tensor]:
+    """Return the row and column indices of the lower triangle of an n by m matrix, up to the diagonal `k`.
+
+    >>> [index.tolist() for index in tfr.tril_indices(2)]
+    [[0, 1, 1], [0, 0, 1]]
+    """
+    rows, columns = np.tril_indices(n, k, m)
+    return asarray(rows), asarray(columns)
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tensor]:
+    """Return the row and column indices of the upper triangle of an n by m matrix, from the diagonal `k` on.
+
+    >>> [index.tolist() for index in tfr.triu_indices(2)]
+    [[0, 0, 1], [0, 1, 1]]
+    """
+    rows, columns = np.triu_indices(n, k, m)
+    return asarray(rows), asarray(columns)

@@ -1,0 +1,1 @@
+"""Elements by position or condition: `x[key]`, `take`, `where`, `nonzero`."""

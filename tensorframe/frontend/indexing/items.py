@@ -1,0 +1,177 @@
+"""Indexing: `x[key]` as views and gathers, `x[key] = value` as a new tensor behind the same handle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorframe import dtypes
+from tensorframe.dtypes import BOOL, DType
+from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.dispatch import (
+    PYTHON_NUMBERS,
+    as_node,
+    data_node,
+    device_of,
+    weak_constant,
+)
+from tensorframe.frontend.indexing.selection import Selection, out_of_bounds, parse
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.node import Node
+from tensorframe.graph.record import cast, record, record_map
+from tensorframe.graph.shape import Shape, broadcast
+from tensorframe.ops.elementwise import WHERE
+from tensorframe.ops.indexing import GATHER, SCATTER, SET_SLICE
+from tensorframe.ops.movement import EXPAND, RESHAPE, SLICE
+from tensorframe.site import recording_site
+
+
+def getitem(tensor: Tensor, key: Any) -> Tensor:
+    """Return the elements that `key` selects, as NumPy does; nothing computes, unless `key` holds a mask.
+
+    Integers, slices, None and ... give views; integer tensors, arrays and lists gather; masks are computed at once,
+    since the result's shape depends on them. IndexingError if an index is out of bounds.
+    """
+    if type(key) is int:
+        key = (key,)
+    if type(key) is tuple and 0 < len(key) <= len(tensor.node.shape):
+        for one in key:
+            if type(one) is not int:
+                break
+        else:
+            return _element(tensor.node, key)
+    node = tensor.node
+    selection = parse(node, key)
+    return Tensor(_gather(_view(node, selection), selection))
+
+
+def _element(node: Node, key: tuple[int, ...]) -> Tensor:
+    """Return the part at integers for the leading axes; on the way of every loop over elements, hence terse."""
+    shape = node.shape
+    starts = list(key)
+    for axis, index in enumerate(key):
+        size = shape[axis]
+        if not -size <= index < size:
+            raise out_of_bounds(index, axis, size)
+        if index < 0:
+            starts[axis] += size
+    count = len(key)
+    rest = shape[count:]
+    sizes = (1,) * count + rest
+    view = (tuple(starts) + (0,) * len(rest), sizes, (1,) * len(sizes))
+    site = recording_site()
+    part = Node(SLICE, (node,), view, sizes, node.dtype, node.device, site)
+    return Tensor(Node(RESHAPE, (part,), (rest,), rest, node.dtype, node.device, site))
+
+
+def _view(node: Node, selection: Selection) -> Node:
+    if not selection.is_whole(node.shape):
+        node = record(SLICE, (node,), *selection.view)
+    return _reshape(node, tuple(selection.shape))
+
+
+def _reshape(node: Node, shape: Shape) -> Node:
+    return node if node.shape == shape else record(RESHAPE, (node,), shape)
+
+
+def _gather(node: Node, selection: Selection) -> Node:
+    if not selection.axes:
+        return node
+    inputs = (node, *selection.indices)
+    return record(GATHER, inputs, tuple(selection.axes), selection.at, device=device_of(inputs))
+
+
+def setitem(tensor: Tensor, key: Any, value: Any) -> None:
+    """Make `tensor` a handle on a copy in which `value` replaces the elements that `key` selects.
+
+    No other tensor changes. The value broadcasts to the selection and is cast to the tensor's dtype: ShapeError and
+    DTypeError if it cannot be. A mask is computed only if the values are one for each selected element.
+    """
+    node = tensor.node
+    values = as_values(value, node)
+    masked = _where(node, key, values)
+    if masked is not None:
+        tensor.node = masked
+        return
+    selection = parse(node, key)
+    if selection.axes:
+        part = _view(node, selection)
+        values = _scatter(part, values, selection)
+    else:
+        values = _fit(values, tuple(selection.shape))
+    tensor.node = _set_slice(node, values, selection)
+
+
+def _scatter(part: Node, values: Node, selection: Selection) -> Node:
+    wanted = _gather(part, selection).shape
+    inputs = (part, _fit(values, wanted), *selection.indices)
+    return record(SCATTER, inputs, tuple(selection.axes), selection.at, device=part.device)
+
+
+def _set_slice(node: Node, values: Node, selection: Selection) -> Node:
+    values = _reshape(values, tuple(selection.sizes))
+    if selection.is_whole(node.shape) and values.device is node.device:
+        return values
+    return record(SET_SLICE, (node, values), *selection.view, device=node.device)
+
+
+def _fit(values: Node, shape: Shape) -> Node:
+    """Return `values` broadcast to the selection; leading axes of size 1 are dropped, as in NumPy."""
+    surplus = max(len(values.shape) - len(shape), 0)
+    if values.shape[:surplus] == (1,) * surplus:
+        values = _reshape(values, values.shape[surplus:])
+    if values.shape == shape:
+        return values
+    if len(values.shape) > len(shape) or broadcast("setitem", values.shape, shape) != shape:
+        raise ShapeError(
+            f"values of shape {values.shape} do not broadcast to the selection's shape {shape}"
+        )
+    return record(EXPAND, (values,), shape)
+
+
+def _where(node: Node, key: Any, values: Node) -> Node | None:
+    """Return the result of setting by one mask, if the values do not depend on which elements it selects."""
+    if not isinstance(key, Tensor | np.ndarray) or key.dtype not in BOOL:
+        return None
+    ndim, shape = key.ndim, node.shape
+    rest = shape[ndim:]
+    if ndim > len(shape) or key.shape != shape[:ndim] or len(values.shape) > len(rest):
+        return None
+    mask = _reshape(as_node(key), key.shape + (1,) * len(rest))
+    return record_map(WHERE, (mask, _fit(values, rest), node), node.device, recording_site())
+
+
+def as_values(value: Any, target: Node) -> Node:
+    """Return `value` as a node of the target's dtype, for assignment: numbers of a higher kind raise DTypeError."""
+    if type(value) in PYTHON_NUMBERS:
+        if target.dtype in BOOL and value in (0, 1):
+            value = bool(value)
+        if dtypes.weak(value, target.dtype) != target.dtype:
+            raise_unless_assignable(dtypes.of_scalar(value), target.dtype)
+        return weak_constant(value, target.dtype, target.device)
+    if isinstance(value, list | tuple):
+        value = np.asarray(value)
+        node = data_node(value, target.device)
+    else:
+        node = as_node(value)
+    raise_unless_assignable(node.dtype, target.dtype)
+    return cast(node, target.dtype)
+
+
+_KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
+
+
+def raise_unless_assignable(dtype: DType, target: DType) -> None:
+    """Raise DTypeError if `target` is of a lower kind: bool, integer, floating and complex rise in this order."""
+    if _KINDS[dtype.kind] <= _KINDS[target.kind]:
+        return
+    raise DTypeError(
+        f"values of dtype {dtype} are not assigned to a tensor of dtype {target}: they would lose a part",
+        suggestions=(f"values.astype(tfr.{target})", f"x.astype(tfr.{dtype}) to keep all of them"),
+    )
+
+
+# the names that Python calls, for functions whose own names say more in this module
+for _name, _method in (("__getitem__", getitem), ("__setitem__", setitem)):
+    setattr(Tensor, _name, _method)

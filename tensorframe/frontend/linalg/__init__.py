@@ -1,0 +1,62 @@
+"""The namespace `tfr.linalg`: the standard's linear algebra extension, and what NumPy has beside it."""
+
+from __future__ import annotations
+
+from tensorframe.frontend.linalg.contractions import (
+    cross,
+    matmul,
+    matrix_transpose,
+    outer,
+    tensordot,
+    vecdot,
+)
+from tensorframe.frontend.linalg.decompositions import (
+    cholesky,
+    det,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    inv,
+    lstsq,
+    qr,
+    slogdet,
+    solve,
+    svd,
+    svdvals,
+)
+from tensorframe.frontend.linalg.matrices import cond, matrix_power, matrix_rank, multi_dot, pinv
+from tensorframe.frontend.linalg.norms import matrix_norm, norm, vector_norm
+from tensorframe.frontend.manipulation.diagonals import diagonal, trace
+
+__all__ = [
+    "cholesky",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]

@@ -1,0 +1,280 @@
+"""Products of vectors, matrices and tensors: what sums over shared axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorframe.dtypes import NUMERIC
+from tensorframe.errors import AxisError, DTypeError, ShapeError
+from tensorframe.frontend.dispatch import apply, call
+from tensorframe.frontend.linalg.einstein_summation import contract
+from tensorframe.frontend.operands import (
+    as_tensor,
+    converted,
+    need_axes,
+    permuted,
+    promoted,
+    reshaped,
+)
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.op import dtype_error
+from tensorframe.graph.shape import broadcast, normalize_axis
+from tensorframe.ops.contraction import MATMUL
+from tensorframe.ops.elementwise import CONJ, MULTIPLY, SUBTRACT
+from tensorframe.ops.movement import CONCAT, SLICE
+
+__all__ = [
+    "cross",
+    "dot",
+    "inner",
+    "kron",
+    "matmul",
+    "matrix_transpose",
+    "outer",
+    "tensordot",
+    "vdot",
+    "vecdot",
+]
+
+
+def matmul(x1: Any, x2: Any, /) -> Tensor:
+    """Matrix product of the last two axes; the axes before them broadcast. The operator is `@`.
+
+    Shapes (..., n, k) and (..., k, m) give (..., n, m); a 1-d operand is a row on the left and a column on the
+    right, and its axis is gone from the result. All dtypes; half precision accumulates in float32.
+
+    >>> tfr.matmul(np.asarray([[1, 2], [3, 4]]), np.asarray([1, 1])).numpy()
+    array([3, 7])
+    """
+    left, right = promoted(x1, x2)
+    return call(MATMUL, left, right)
+
+
+def matrix_transpose(x: Any, /) -> Tensor:
+    """Transpose of the last two axes: each matrix of a stack on its own.
+
+    >>> tfr.matrix_transpose(np.zeros((5, 2, 3))).shape
+    (5, 3, 2)
+    """
+    x = as_tensor(x)
+    need_axes("matrix_transpose", x, 2)
+    return permuted(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
+    """Dot products of vectors along `axis`, the first operand conjugated; the other axes broadcast.
+
+    The two sizes along `axis` must be equal: that axis does not broadcast.
+
+    >>> tfr.vecdot(np.asarray([[1, 2], [3, 4]]), np.asarray([1, 10])).numpy()
+    array([21, 43])
+    """
+    left, right = promoted(x1, x2)
+    axis = _common_axis("vecdot", left, right, axis)
+    if left.shape[axis] != right.shape[axis]:
+        sizes = f"{left.shape[axis]} and {right.shape[axis]}"
+        raise ShapeError(
+            f"vecdot: shapes {left.shape} and {right.shape} have {sizes} elements along axis {axis}"
+        )
+    broadcast("vecdot", left.shape, right.shape)
+    # axes are named by their distance from the end, where both shapes line up
+    indices = [tuple(range(-tensor.ndim, 0)) for tensor in (left, right)]
+    output = tuple(one for one in max(indices, key=len) if one != axis)
+    return contract((_conjugated(left), right), indices, output)
+
+
+def _conjugated(tensor: Tensor) -> Tensor:
+    return apply(CONJ, tensor) if tensor.dtype.kind == "c" else tensor
+
+
+def _common_axis(name: str, left: Tensor, right: Tensor, axis: int) -> int:
+    """Return `axis` counted from the end, where broadcasting lines the operands up."""
+    smaller = min(left.ndim, right.ndim)
+    if left.ndim != right.ndim and axis >= 0:
+        message = f"{name}: axis {axis} means two things for shapes {left.shape} and {right.shape}"
+        raise AxisError(message, suggestions=("an axis counted from the end, such as -1",))
+    return normalize_axis(name, axis, smaller) - smaller
+
+
+def tensordot(
+    x1: Any, x2: Any, /, axes: int | tuple[Sequence[int], Sequence[int]] | tuple[int, int] = 2
+) -> Tensor:
+    """Products summed over `axes`: the last n of `x1` with the first n of `x2`, or two sequences of axes.
+
+    The result has the remaining axes of `x1`, then those of `x2`. Nothing broadcasts and nothing is conjugated.
+
+    >>> tfr.tensordot(np.ones((2, 3, 4)), np.ones((4, 3)), axes=((1, 2), (1, 0))).numpy()
+    array([12., 12.])
+    """
+    left, right = promoted(x1, x2)
+    inner_left, inner_right = _contracted_axes(left, right, axes)
+    rows = [axis for axis in range(left.ndim) if axis not in inner_left]
+    columns = [axis for axis in range(right.ndim) if axis not in inner_right]
+    shape = tuple([left.shape[axis] for axis in rows] + [right.shape[axis] for axis in columns])
+    inner = math.prod(left.shape[axis] for axis in inner_left)
+    left = permuted(left, [*rows, *inner_left])
+    right = permuted(right, [*inner_right, *columns])
+    row_count = math.prod(shape[: len(rows)])
+    column_count = math.prod(shape[len(rows) :])
+    product = call(
+        MATMUL, reshaped(left, (row_count, inner)), reshaped(right, (inner, column_count))
+    )
+    return reshaped(product, shape)
+
+
+def _contracted_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int], list[int]]:
+    if isinstance(axes, int):
+        if not 0 <= axes <= min(left.ndim, right.ndim):
+            message = f"tensordot: axes={axes} does not fit shapes {left.shape} and {right.shape}"
+            raise AxisError(message)
+        pair: Any = (range(left.ndim - axes, left.ndim), range(axes))
+    else:
+        pair = tuple([one] if isinstance(one, int) else list(one) for one in axes)
+    found = [
+        [normalize_axis("tensordot", axis, tensor.ndim) for axis in named]
+        for named, tensor in zip(pair, (left, right), strict=True)
+    ]
+    if any(len(set(named)) != len(named) for named in found):
+        raise AxisError(f"tensordot: axes {axes} name an axis twice")
+    sizes = [
+        [tensor.shape[axis] for axis in named]
+        for named, tensor in zip(found, (left, right), strict=True)
+    ]
+    if sizes[0] != sizes[1]:
+        raise ShapeError(
+            f"tensordot: shapes {left.shape} and {right.shape} do not contract over axes {axes}: "
+            f"sizes {sizes[0]} meet {sizes[1]}."
+        )
+    return found[0], found[1]
+
+
+def dot(a: Any, b: Any, /) -> Tensor:
+    """NumPy's product: the last axis of `a` with the second-to-last of `b` (the only one of a vector).
+
+    A 0-d operand multiplies. Unlike `matmul`, the other axes do not broadcast: all of them are in the result.
+
+    >>> tfr.dot(np.asarray([1, 2, 3]), np.asarray([4, 5, 6])).item()
+    32
+    """
+    left, right = promoted(a, b)
+    if not left.ndim or not right.ndim:
+        return apply(MULTIPLY, left, right)
+    return tensordot(left, right, axes=((-1,), (max(right.ndim - 2, 0),)))
+
+
+def inner(a: Any, b: Any, /) -> Tensor:
+    """Sums of products over the last axes, all other axes of `a` and then of `b` kept; a 0-d operand multiplies.
+
+    >>> tfr.inner(np.ones((2, 3)), np.ones((4, 3))).shape
+    (2, 4)
+    """
+    left, right = promoted(a, b)
+    if not left.ndim or not right.ndim:
+        return apply(MULTIPLY, left, right)
+    return tensordot(left, right, axes=((-1,), (-1,)))
+
+
+def vdot(a: Any, b: Any, /) -> Tensor:
+    """Dot product of all elements in C order, the first operand conjugated.
+
+    >>> tfr.vdot(np.asarray([1 + 2j]), np.asarray([3 + 4j])).item()
+    (11-2j)
+    """
+    left, right = (_flat(tensor) for tensor in promoted(a, b))
+    return call(MATMUL, _conjugated(left), right)
+
+
+def outer(x1: Any, x2: Any, /) -> Tensor:
+    """All products of an element of `x1` with an element of `x2`, as a matrix; operands are flattened.
+
+    >>> tfr.outer(np.asarray([1, 2]), np.asarray([1, 10, 100])).numpy()
+    array([[  1,  10, 100],
+           [  2,  20, 200]])
+    """
+    left, right = (_flat(tensor) for tensor in promoted(x1, x2))
+    return apply(MULTIPLY, reshaped(left, (left.size, 1)), right)
+
+
+def _flat(tensor: Tensor) -> Tensor:
+    return reshaped(tensor, (tensor.size,))
+
+
+def kron(a: Any, b: Any, /) -> Tensor:
+    """Kronecker product: `b` repeated, each time multiplied by one element of `a`.
+
+    Missing axes of the operand with fewer are in front, of size 1; sizes multiply.
+
+    >>> tfr.kron(np.asarray([1, 10]), np.asarray([[1, 2, 3]])).numpy()
+    array([[ 1,  2,  3, 10, 20, 30]])
+    """
+    left, right = promoted(a, b)
+    ndim = max(left.ndim, right.ndim)
+    big = (1,) * (ndim - left.ndim) + left.shape
+    small = (1,) * (ndim - right.ndim) + right.shape
+    product = apply(
+        MULTIPLY,
+        reshaped(left, tuple(size for one in big for size in (one, 1))),
+        reshaped(right, tuple(size for one in small for size in (1, one))),
+    )
+    return reshaped(product, tuple(one * other for one, other in zip(big, small, strict=True)))
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
+    """Cross products of the 3-element vectors along `axis`; the other axes broadcast.
+
+    >>> tfr.cross(np.asarray([1, 0, 0]), np.asarray([0, 1, 0])).numpy()
+    array([0, 0, 1])
+    """
+    a, b = promoted(x1, x2)
+    if a.dtype not in NUMERIC:
+        raise dtype_error(SUBTRACT, (a.dtype, b.dtype))
+    axis = _common_axis("cross", a, b, axis)
+    if a.shape[axis] != 3 or b.shape[axis] != 3:
+        message = f"cross: axis {axis} of shapes {a.shape} and {b.shape} must have 3 elements"
+        raise ShapeError(message)
+    (a0, a1, a2), (b0, b1, b2) = _components(a, axis), _components(b, axis)
+    parts = [a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0]
+    return call(CONCAT, *parts, attrs=(parts[0].ndim + axis,))
+
+
+def _components(tensor: Tensor, axis: int) -> list[Any]:
+    """Return the three slices of one element along `axis` (counted from the end)."""
+    at = tensor.ndim + axis
+    sizes = tensor.shape[:at] + (1,) + tensor.shape[at + 1 :]
+    steps = (1,) * tensor.ndim
+    starts = [(0,) * at + (i,) + (0,) * (-axis - 1) for i in range(3)]
+    return [call(SLICE, tensor, attrs=(start, sizes, steps)) for start in starts]
+
+
+def _is_operand(value: Any) -> bool:
+    return isinstance(value, Tensor | np.ndarray)
+
+
+def _matmul(self: Tensor, other: Any, /) -> Any:
+    return matmul(self, other) if _is_operand(other) else NotImplemented
+
+
+def _rmatmul(self: Tensor, other: Any, /) -> Any:
+    return matmul(other, self) if _is_operand(other) else NotImplemented
+
+
+def _imatmul(self: Tensor, other: Any, /) -> Any:
+    if not _is_operand(other):
+        return NotImplemented
+    result = matmul(self, other)
+    if result.shape != self.shape:
+        message = f"@=: the product has shape {result.shape}, the tensor {self.shape}"
+        raise ShapeError(message, suggestions=("x = x @ y",))
+    if not np.can_cast(result.dtype, self.dtype, "same_kind"):
+        message = f"@=: the product is {result.dtype}, which does not fit {self.dtype}"
+        raise DTypeError(message, suggestions=("x = x @ y",))
+    self.node = converted(result, self.dtype).node
+    return self
+
+
+for _name, _method in (("matmul", _matmul), ("rmatmul", _rmatmul), ("imatmul", _imatmul)):
+    setattr(Tensor, f"__{_name}__", _method)

@@ -1,0 +1,166 @@
+"""Functions of matrices that are made of products, views and decompositions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tensorframe.dtypes import int64
+from tensorframe.errors import ShapeError
+from tensorframe.frontend.creation.triangles import eye
+from tensorframe.frontend.dispatch import apply, call
+from tensorframe.frontend.linalg.contractions import matmul, matrix_transpose
+from tensorframe.frontend.linalg.decompositions import default_rtol, inv, svd, svdvals
+from tensorframe.frontend.linalg.norms import matrix_norm
+from tensorframe.frontend.operands import (
+    as_tensor,
+    converted,
+    expanded,
+    floating,
+    promoted,
+    reshaped,
+)
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.ops.elementwise import (
+    CONJ,
+    DIVIDE,
+    GREATER,
+    MULTIPLY,
+    RECIPROCAL,
+    WHERE,
+)
+from tensorframe.ops.linalg import need_matrix, need_square
+from tensorframe.ops.movement import SLICE
+from tensorframe.ops.reduction import SUM
+
+__all__ = ["cond", "matrix_power", "matrix_rank", "multi_dot", "pinv"]
+
+
+def _adjoint(x: Tensor) -> Tensor:
+    """Return the conjugate transpose."""
+    return matrix_transpose(apply(CONJ, x) if x.dtype.kind == "c" else x)
+
+
+def _significant(values: Tensor, rtol: Any) -> Tensor:
+    """Return which singular values are above `rtol` times the largest, which comes first."""
+    start = (0,) * values.ndim
+    sizes = values.shape[:-1] + (min(1, values.shape[-1]),)
+    largest = call(SLICE, values, attrs=(start, sizes, (1,) * values.ndim))
+    if not isinstance(rtol, int | float):
+        rtol = as_tensor(rtol)
+        rtol = reshaped(rtol, (*rtol.shape, 1))
+    return apply(GREATER, values, apply(MULTIPLY, largest, rtol))
+
+
+def matrix_rank(x: Any, /, *, rtol: Any = None) -> Tensor:
+    """How many singular values are above `rtol` (a number, or one for each matrix) times the largest.
+
+    The default is max(m, n) times the spacing of floating-point numbers at 1.
+
+    >>> tfr.linalg.matrix_rank(np.asarray([[1.0, 2.0], [2.0, 4.0]])).item()
+    1
+    """
+    (x,) = floating(x)
+    values = svdvals(x)
+    above = _significant(values, default_rtol(x) if rtol is None else rtol)
+    return call(SUM, converted(above, int64), attrs=((above.ndim - 1,), False))
+
+
+def pinv(x: Any, /, *, rtol: Any = None) -> Tensor:
+    """Moore-Penrose inverses: shape (..., m, n) gives (..., n, m).
+
+    Singular values up to `rtol` (a number, or one for each matrix) times the largest count as zero. The default is
+    max(m, n) times the spacing of floating-point numbers at 1.
+
+    >>> tfr.linalg.pinv(np.asarray([[2.0, 0.0], [0.0, 0.0]])).numpy()
+    array([[0.5, 0. ],
+           [0. , 0. ]])
+    """
+    (x,) = floating(x)
+    u, s, vh = svd(x, full_matrices=False)
+    kept = _significant(s, default_rtol(x) if rtol is None else rtol)
+    inverse = apply(WHERE, kept, apply(RECIPROCAL, s), 0.0)
+    inverse = reshaped(inverse, (*inverse.shape, 1))
+    return matmul(_adjoint(vh), apply(MULTIPLY, inverse, _adjoint(u)))
+
+
+def cond(x: Any, /, p: float | str | None = None) -> Tensor:
+    """Condition numbers norm(x) * norm(inv(x)): how much solving with `x` may enlarge relative errors.
+
+    `p` is the order of the norm; None is 2, the ratio of the largest to the smallest singular value.
+
+    >>> tfr.linalg.cond(np.asarray([[4.0, 0.0], [0.0, 2.0]])).item()
+    2.0
+    """
+    (x,) = floating(x)
+    if p in (None, 2, -2):
+        need_matrix("cond", x.shape)
+        largest, smallest = matrix_norm(x, ord=2), matrix_norm(x, ord=-2)
+        return apply(DIVIDE, *((smallest, largest) if p == -2 else (largest, smallest)))
+    need_square("cond", x.shape)
+    return apply(MULTIPLY, matrix_norm(x, ord=p), matrix_norm(inv(x), ord=p))
+
+
+def matrix_power(x: Any, n: int, /) -> Tensor:
+    """Matrices to an integer power by repeated squaring; negative powers are those of the inverse.
+
+    >>> tfr.linalg.matrix_power(np.asarray([[1, 1], [0, 1]]), 5).numpy()
+    array([[1, 5],
+           [0, 1]])
+    """
+    (x,) = floating(x) if n < 0 else promoted(x)
+    need_square("matrix_power", x.shape)
+    if n == 0:
+        return expanded(eye(x.shape[-1], dtype=x.dtype, device=x.device), x.shape)
+    square = inv(x) if n < 0 else x
+    result = None
+    for bit in reversed(format(abs(n), "b")):
+        if bit == "1":
+            result = square if result is None else matmul(result, square)
+        square = matmul(square, square)
+    assert result is not None
+    return result
+
+
+def multi_dot(arrays: Sequence[Any], /) -> Tensor:
+    """Product of several matrices, in the order that takes the fewest multiplications.
+
+    The first may be a row vector and the last a column vector. Source of the order: Cormen, Leiserson, Rivest and
+    Stein, Introduction to Algorithms, section 15.2.
+
+    >>> tfr.linalg.multi_dot([np.ones((9, 2)), np.ones((2, 9)), np.ones((9, 1))]).shape
+    (9, 1)
+    """
+    tensors = promoted(*arrays)
+    inside = tensors[1:-1]
+    if len(tensors) < 2 or any(tensor.ndim != 2 for tensor in inside):
+        message = f"multi_dot: takes two matrices or more, got shapes {[t.shape for t in tensors]}"
+        raise ShapeError(message, suggestions=("tfr.matmul for stacks of matrices",))
+    first, last = tensors[0], tensors[-1]
+    sizes = [first.shape[0] if first.ndim > 1 else 1]
+    sizes += [tensor.shape[0] for tensor in tensors[1:]]
+    sizes += [last.shape[1] if last.ndim > 1 else 1]
+    return _product(tensors, _best_splits(sizes), 0, len(tensors) - 1)
+
+
+def _best_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """Return, for each run of matrices i to j, the matrix after which to split it."""
+    count = len(sizes) - 1
+    costs = {(i, i): 0 for i in range(count)}
+    splits = {}
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            options = [
+                (costs[i, k] + costs[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
+            ]
+            costs[i, j], splits[i, j] = min(options)
+    return splits
+
+
+def _product(tensors: list[Tensor], splits: dict[tuple[int, int], int], i: int, j: int) -> Tensor:
+    if i == j:
+        return tensors[i]
+    split = splits[i, j]
+    return matmul(_product(tensors, splits, i, split), _product(tensors, splits, split + 1, j))

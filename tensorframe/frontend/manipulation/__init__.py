@@ -1,0 +1,1 @@
+"""The same elements elsewhere: shapes, axes, joining, splitting, padding, editing."""

@@ -1,0 +1,166 @@
+"""Editing: places along an axis added and taken away, and differences between neighbours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorframe.dtypes import BOOL
+from tensorframe.errors import ArgumentError, IndexingError, ShapeError
+from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.indexing.searching import take
+from tensorframe.frontend.manipulation.joining import concat, with_axes
+from tensorframe.frontend.manipulation.views import joined, moveaxis, part_of, ravel
+from tensorframe.frontend.operands import converted, expanded
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.shape import broadcast, normalize_axis
+from tensorframe.ops.elementwise import NOT_EQUAL, SUBTRACT
+
+__all__ = ["append", "delete", "diff", "ediff1d", "insert"]
+
+
+def _along(name: str, x: Any, axis: int | None) -> tuple[Tensor, int]:
+    """Return the tensor and the axis counted from the front; flattened where no axis is named."""
+    tensor = asarray(x)
+    if axis is None:
+        return ravel(tensor), 0
+    return tensor, normalize_axis(name, axis, tensor.ndim)
+
+
+def append(x: Any, values: Any, /, axis: int | None = None) -> Tensor:
+    """Return `values` joined after `x` along `axis`; both flattened if it is None.
+
+    >>> tfr.append(tfr.asarray([1, 2]), 3).tolist()
+    [1, 2, 3]
+    """
+    return concat([x, values], axis=axis)
+
+
+def delete(x: Any, obj: Any, /, axis: int | None = None) -> Tensor:
+    """Return `x` without the places `obj` of `axis`, or of the flattened tensor.
+
+    `obj` is an index, several, a slice or a mask; tensors among these are computed.
+
+    >>> tfr.delete(tfr.asarray([1, 2, 3, 4]), [0, 2]).tolist()
+    [2, 4]
+    """
+    tensor, at = _along("delete", x, axis)
+    size = tensor.shape[at]
+    return take(tensor, np.delete(np.arange(size), _places("delete", obj, size, size - 1)), axis=at)
+
+
+def insert(x: Any, obj: Any, values: Any, /, axis: int | None = None) -> Tensor:
+    """Return `x` with `values` put before the places `obj` of `axis`, or of the flattened tensor.
+
+    `obj` is an index, several, a slice or a mask; tensors among these are computed. `values` is converted to the dtype
+    of `x` and broadcasts to what is put in.
+
+    >>> tfr.insert(tfr.asarray([1, 2, 3]), 1, 9).tolist()
+    [1, 9, 2, 3]
+    """
+    tensor, at = _along("insert", x, axis)
+    size = tensor.shape[at]
+    places = _places("insert", obj, size, size)
+    # an integer stays one: NumPy, and so we, gives it a whole block, whose first axis runs along `at`
+    new = with_axes(converted(asarray(values), tensor.dtype), tensor.ndim)
+    if np.ndim(places) == 0 and not isinstance(places, slice):
+        new = moveaxis(new, 0, at)
+    count = _how_many(places, size)
+    count = new.shape[at] if count == 1 else count
+    shape = (*tensor.shape[:at], count, *tensor.shape[at + 1 :])
+    if broadcast("insert", new.shape, shape) != shape:
+        raise ShapeError(f"insert: values of shape {new.shape} do not broadcast to {shape}")
+    part = expanded(new, shape)
+    order = np.insert(np.arange(size), places, np.arange(size, size + count))
+    return take(joined([tensor, part], at), order, axis=at)
+
+
+def _places(name: str, obj: Any, size: int, last: int) -> Any:
+    """Return what NumPy's index arithmetic takes: a slice, or an array of indices from -size to `last`, or a mask."""
+    if isinstance(obj, slice):
+        return obj
+    places = np.asarray(obj._array() if isinstance(obj, Tensor) else obj)
+    if places.size == 0:
+        return places.astype(np.int64)
+    if places.dtype.kind == "b":
+        if places.shape != (size,):
+            raise IndexingError(
+                f"{name}: a mask of shape {places.shape} does not fit {size} places"
+            )
+    elif places.dtype.kind not in "iu":
+        raise IndexingError(f"{name}: places are integers, a slice or a mask, got {places.dtype}")
+    elif (places > last).any() or (places < -size).any():
+        wrong = places[(places > last) | (places < -size)].flat[0]
+        raise IndexingError(f"{name}: place {wrong} is out of bounds for an axis of size {size}")
+    return places
+
+
+def _how_many(places: Any, size: int) -> int:
+    if isinstance(places, slice) or places.dtype.kind == "b":
+        return len(np.arange(size)[places])
+    return int(places.size)
+
+
+def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
+    """Return the differences of neighbours along `axis`, `n` times over; of bools, whether neighbours differ.
+
+    `prepend` and `append` are joined to `x` first; a number or 0-d tensor stands for one more place. Unsigned
+    integers wrap.
+
+    >>> tfr.diff(tfr.asarray([1, 4, 9])).tolist()
+    [3, 5]
+    """
+    tensor = asarray(x)
+    if n < 0:
+        raise ArgumentError(f"diff: n must not be negative, got {n}")
+    if tensor.ndim == 0:
+        raise ShapeError("diff: a 0-d tensor has no neighbours", suggestions=("tfr.ravel(x)",))
+    at = normalize_axis("diff", axis, tensor.ndim)
+    ends = [_end(one, tensor, at) for one in (prepend, append)]
+    parts = [one for one in (ends[0], tensor, ends[1]) if one is not None]
+    result = concat(parts, axis=at)
+    for _ in range(n):
+        result = _differences(result, at)
+    return result
+
+
+def _end(value: Any, tensor: Tensor, axis: int) -> Tensor | None:
+    """Return what is joined to one side of `tensor`."""
+    if value is None:
+        return None
+    is_number = isinstance(value, bool | int | float | complex)
+    # a Python number is weak: beside float16 it is float16
+    end = (
+        asarray(value, dtype=apply(SUBTRACT, tensor, value).dtype)
+        if is_number and (tensor.dtype not in BOOL)
+        else asarray(value)
+    )
+    if end.ndim:
+        return end
+    return expanded(
+        with_axes(end, tensor.ndim), (*tensor.shape[:axis], 1, *tensor.shape[axis + 1 :])
+    )
+
+
+def _differences(tensor: Tensor, axis: int) -> Tensor:
+    size = max(0, tensor.shape[axis] - 1)
+    if size == 0:
+        return part_of(tensor, axis, 0, 0)
+    op = NOT_EQUAL if tensor.dtype in BOOL else SUBTRACT
+    return apply(op, part_of(tensor, axis, 1, size), part_of(tensor, axis, 0, size))
+
+
+def ediff1d(x: Any, /, to_end: Any = None, to_begin: Any = None) -> Tensor:
+    """Return the differences of neighbours in the flattened `x`, with `to_begin` and `to_end` around them.
+
+    >>> tfr.ediff1d(tfr.asarray([1, 4, 9]), to_end=0).tolist()
+    [3, 5, 0]
+    """
+    middle = diff(ravel(x))
+    ends = [
+        None if one is None else converted(asarray(one), middle.dtype) for one in (to_begin, to_end)
+    ]
+    parts = [one for one in (ends[0], middle, ends[1]) if one is not None]
+    return concat(parts, axis=None) if len(parts) > 1 else middle

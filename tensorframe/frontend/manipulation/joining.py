@@ -1,0 +1,313 @@
+"""Joining and splitting: tensors put together along axes, repeated, and taken apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorframe import dtypes
+from tensorframe.dtypes import INTEGER, as_dtype
+from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.indexing.searching import take
+from tensorframe.frontend.manipulation.views import (
+    expand_dims,
+    joined,
+    part_of,
+    ravel,
+)
+from tensorframe.frontend.operands import converted, expanded, reshaped
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.shape import as_shape, normalize_axis
+
+__all__ = [
+    "array_split",
+    "block",
+    "column_stack",
+    "concat",
+    "concatenate",
+    "dsplit",
+    "dstack",
+    "hsplit",
+    "hstack",
+    "repeat",
+    "split",
+    "stack",
+    "tile",
+    "unstack",
+    "vsplit",
+    "vstack",
+]
+
+
+def _alike(name: str, arrays: Any) -> list[Tensor]:
+    """Return the operands as tensors of the dtype that they promote to."""
+    tensors = (
+        list(unstack(arrays)) if isinstance(arrays, Tensor) else [asarray(one) for one in arrays]
+    )
+    if not tensors:
+        raise ArgumentError(f"{name}: takes one tensor at least")
+    dtype = dtypes.promote(*[tensor.dtype for tensor in tensors])
+    return [converted(tensor, dtype) for tensor in tensors]
+
+
+def concat(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None) -> Tensor:
+    """Return the tensors of a sequence joined along an existing axis, or all flattened if it is None.
+
+    They promote to one dtype, or are converted to `dtype`. ShapeError unless their other axes have equal sizes.
+
+    >>> tfr.concat([tfr.asarray([1, 2]), tfr.asarray([3])]).tolist()
+    [1, 2, 3]
+    """
+    tensors = _alike("concat", arrays)
+    if dtype is not None:
+        tensors = [converted(one, as_dtype(dtype)) for one in tensors]
+    if axis is None:
+        return joined([ravel(one) for one in tensors], 0)
+    if tensors[0].ndim == 0:
+        raise ShapeError(
+            "concat: 0-d tensors have no axis to join along",
+            suggestions=("tfr.stack, which makes a new axis",),
+        )
+    return joined(tensors, normalize_axis("concat", axis, tensors[0].ndim))
+
+
+concatenate = concat
+
+
+def stack(arrays: Any, /, axis: int = 0) -> Tensor:
+    """Return tensors of one shape joined along a new axis, which stands at the position `axis` of the result.
+
+    >>> tfr.stack([tfr.asarray([1, 2]), tfr.asarray([3, 4])], axis=1).tolist()
+    [[1, 3], [2, 4]]
+    """
+    tensors = _alike("stack", arrays)
+    shapes = [tensor.shape for tensor in tensors]
+    if len(set(shapes)) > 1:
+        listed = " and ".join(map(str, dict.fromkeys(shapes)))
+        hint = "tfr.concat joins along an axis that is there"
+        raise ShapeError(f"stack: shapes {listed} differ", suggestions=(hint,))
+    at = normalize_axis("stack", axis, len(shapes[0]) + 1)
+    return joined([expand_dims(tensor, at) for tensor in tensors], at)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
+    """Return the slices of `x` along `axis`, without that axis.
+
+    >>> [row.tolist() for row in tfr.unstack(tfr.asarray([[1, 2], [3, 4]]))]
+    [[1, 2], [3, 4]]
+    """
+    tensor = asarray(x)
+    at = normalize_axis("unstack", axis, tensor.ndim)
+    shape = tensor.shape[:at] + tensor.shape[at + 1 :]
+    return tuple(
+        reshaped(part_of(tensor, at, index, 1), shape) for index in range(tensor.shape[at])
+    )
+
+
+def hstack(arrays: Any, /, *, dtype: Any = None) -> Tensor:
+    """Return the tensors side by side: joined along axis 1, vectors and numbers along axis 0.
+
+    >>> tfr.hstack([tfr.asarray([1]), tfr.asarray([2, 3])]).tolist()
+    [1, 2, 3]
+    """
+    tensors = [with_axes(one, 1) for one in _alike("hstack", arrays)]
+    return concat(tensors, axis=0 if tensors[0].ndim == 1 else 1, dtype=dtype)
+
+
+def vstack(arrays: Any, /, *, dtype: Any = None) -> Tensor:
+    """Return the tensors below each other: joined along axis 0, vectors as rows.
+
+    >>> tfr.vstack([tfr.asarray([1, 2]), tfr.asarray([3, 4])]).tolist()
+    [[1, 2], [3, 4]]
+    """
+    return concat([with_axes(one, 2) for one in _alike("vstack", arrays)], axis=0, dtype=dtype)
+
+
+def dstack(arrays: Any, /) -> Tensor:
+    """Return the tensors behind each other: joined along axis 2, matrices getting that axis.
+
+    >>> tfr.dstack([tfr.asarray([1, 2]), tfr.asarray([3, 4])]).tolist()
+    [[[1, 3], [2, 4]]]
+    """
+    planes = [with_axes(one, 2) for one in _alike("dstack", arrays)]
+    return concat([expand_dims(one, 2) if one.ndim == 2 else one for one in planes], axis=2)
+
+
+def column_stack(arrays: Any, /) -> Tensor:
+    """Return vectors as the columns of a matrix; matrices are joined along axis 1.
+
+    >>> tfr.column_stack([tfr.asarray([1, 2]), tfr.asarray([3, 4])]).tolist()
+    [[1, 3], [2, 4]]
+    """
+    tensors = _alike("column_stack", arrays)
+    return concat(
+        [reshaped(one, (one.size, 1)) if one.ndim < 2 else one for one in tensors], axis=1
+    )
+
+
+def with_axes(tensor: Tensor, ndim: int) -> Tensor:
+    """Return the tensor with axes of size 1 put in front until it has `ndim`."""
+    return reshaped(tensor, (1,) * (ndim - tensor.ndim) + tensor.shape)
+
+
+def block(arrays: Any, /) -> Tensor:
+    """Return blocks put together: the innermost lists along the last axis, their lists along the one before, ...
+
+    >>> tfr.block([[tfr.ones((1, 1)), tfr.zeros((1, 2))], [tfr.zeros((1, 3))]]).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    depth = _depth(arrays)
+    blocks = list(_leaves(arrays))
+    ndim = max([depth, *[np.ndim(one) for one in blocks]])
+    return _joined_blocks(arrays, ndim - depth, ndim)
+
+
+def _depth(arrays: Any) -> int:
+    if not isinstance(arrays, list):
+        return 0
+    depths = {_depth(one) for one in arrays}
+    if len(depths) != 1:
+        raise ShapeError("block: lists are nested to one depth everywhere, and not empty")
+    return 1 + depths.pop()
+
+
+def _leaves(arrays: Any) -> Iterable[Any]:
+    if not isinstance(arrays, list):
+        yield arrays
+        return
+    for one in arrays:
+        yield from _leaves(one)
+
+
+def _joined_blocks(arrays: Any, axis: int, ndim: int) -> Tensor:
+    if not isinstance(arrays, list):
+        return with_axes(asarray(arrays), ndim)
+    return concat([_joined_blocks(one, axis + 1, ndim) for one in arrays], axis=axis)
+
+
+def array_split(x: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Tensor]:
+    """Return parts of `x` along `axis`: so many, the first ones larger by one, or cut at the given indices.
+
+    >>> [part.tolist() for part in tfr.array_split(tfr.arange(5), 2)]
+    [[0, 1, 2], [3, 4]]
+    """
+    tensor = asarray(x)
+    at = normalize_axis("array_split", axis, tensor.ndim)
+    size = tensor.shape[at]
+    if np.ndim(indices_or_sections) == 0:
+        sections = int(indices_or_sections)
+        if sections < 1:
+            raise ArgumentError(f"array_split: number of parts must be positive, got {sections}")
+        shorter, longer = divmod(size, sections)
+        cuts = [part * shorter + min(part, longer) for part in range(1, sections)]
+    else:
+        cuts = [int(index) for index in indices_or_sections]
+    bounds = [slice(start, stop).indices(size)[:2] for start, stop in _between(cuts)]
+    return [part_of(tensor, at, start, max(0, stop - start)) for start, stop in bounds]
+
+
+def _between(cuts: Sequence[int]) -> Iterable[tuple[int, int | None]]:
+    """Return the pairs of neighbouring cuts, with both ends."""
+    return zip([0, *cuts], [*cuts, None], strict=True)
+
+
+def split(x: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Tensor]:
+    """Return equal parts of `x` along `axis`, or parts cut at the given indices; ShapeError if they are not equal.
+
+    >>> [part.tolist() for part in tfr.split(tfr.arange(4), 2)]
+    [[0, 1], [2, 3]]
+    """
+    tensor = asarray(x)
+    size = tensor.shape[normalize_axis("split", axis, tensor.ndim)]
+    if np.ndim(indices_or_sections) == 0 and size % int(indices_or_sections):
+        raise ShapeError(
+            f"split: {size} elements do not make {indices_or_sections} equal parts",
+            suggestions=("tfr.array_split, whose parts may differ by one",),
+        )
+    return array_split(tensor, indices_or_sections, axis)
+
+
+def hsplit(x: Any, indices_or_sections: Any, /) -> list[Tensor]:
+    """Return `x` split along axis 1, a vector along axis 0.
+
+    >>> [part.shape for part in tfr.hsplit(tfr.zeros((2, 4)), 2)]
+    [(2, 2), (2, 2)]
+    """
+    return split(x, indices_or_sections, 0 if asarray(x).ndim == 1 else 1)
+
+
+def vsplit(x: Any, indices_or_sections: Any, /) -> list[Tensor]:
+    """Return `x` split along axis 0.
+
+    >>> [part.shape for part in tfr.vsplit(tfr.zeros((2, 4)), 2)]
+    [(1, 4), (1, 4)]
+    """
+    return split(x, indices_or_sections, 0)
+
+
+def dsplit(x: Any, indices_or_sections: Any, /) -> list[Tensor]:
+    """Return `x` split along axis 2.
+
+    >>> [part.shape for part in tfr.dsplit(tfr.zeros((2, 3, 4)), 2)]
+    [(2, 3, 2), (2, 3, 2)]
+    """
+    return split(x, indices_or_sections, 2)
+
+
+def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
+    """Return `x` with each element repeated `repeats` times along `axis`, or in the flattened tensor if it is None.
+
+    A number is recorded as a view. A tensor or sequence, one count for each place on the axis, is computed here and
+    now, since the shape depends on it.
+
+    >>> tfr.repeat(tfr.asarray([1, 2]), 2).tolist()
+    [1, 1, 2, 2]
+    """
+    tensor = asarray(x)
+    if axis is None:
+        tensor, axis = ravel(tensor), 0
+    at = normalize_axis("repeat", axis, tensor.ndim)
+    counts = _counts(repeats)
+    size = tensor.shape[at]
+    if counts.size == 1:
+        count = int(counts.reshape(())[()])
+        before, after = tensor.shape[:at], tensor.shape[at + 1 :]
+        spread = expanded(
+            reshaped(tensor, (*before, size, 1, *after)), (*before, size, count, *after)
+        )
+        return reshaped(spread, (*before, size * count, *after))
+    if counts.shape != (size,):
+        raise ShapeError(
+            f"repeat: {counts.shape} counts do not fit axis {at} of shape {tensor.shape}"
+        )
+    return take(tensor, np.repeat(np.arange(size), counts), axis=at)
+
+
+def _counts(repeats: Any) -> np.ndarray[Any, Any]:
+    counts = np.asarray(repeats._array() if isinstance(repeats, Tensor) else repeats)
+    if counts.dtype not in INTEGER and counts.size:
+        raise DTypeError(f"repeat: counts are integers, got {counts.dtype}")
+    if (counts < 0).any():
+        raise ArgumentError("repeat: counts must not be negative")
+    return counts.astype(np.int64)
+
+
+def tile(x: Any, repetitions: Any, /) -> Tensor:
+    """Return `x` laid side by side `repetitions[i]` times along axis i; missing axes of either side are of size 1.
+
+    >>> tfr.tile(tfr.asarray([1, 2]), (2, 2)).tolist()
+    [[1, 2, 1, 2], [1, 2, 1, 2]]
+    """
+    tensor = asarray(x)
+    times = as_shape(repetitions)
+    ndim = max(len(times), tensor.ndim)
+    times = (1,) * (ndim - len(times)) + times
+    shape = (1,) * (ndim - tensor.ndim) + tensor.shape
+    paired = tuple(one for size in shape for one in (1, size))
+    spread = tuple(one for pair in zip(times, shape, strict=True) for one in pair)
+    final = tuple(math.prod(pair) for pair in zip(times, shape, strict=True))
+    return reshaped(expanded(reshaped(tensor, paired), spread), final)

@@ -1,0 +1,115 @@
+"""Padding: tensors surrounded by a constant, or by their own elements."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.frontend.creation.convert import as_value, asarray
+from tensorframe.frontend.creation.ranges import number
+from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.indexing.searching import take
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.ops.movement import PAD
+
+__all__ = ["pad"]
+
+# What NumPy calls the ways to continue an axis by its own elements.
+_BY_INDEX: Final = ("edge", "reflect", "symmetric", "wrap")
+
+
+def pad(x: Any, pad_width: Any, /, mode: str = "constant", *, constant_values: Any = 0) -> Tensor:
+    """Return `x` with elements put before and after each axis.
+
+    `pad_width` is a number for all sides, (before, after) for all axes, a pair for each axis, or a dict from axes to
+    numbers or pairs. Modes: "constant" (with `constant_values`, given like the widths), "edge" repeats the last
+    element, "reflect" mirrors about it, "symmetric" mirrors with it, "wrap" starts again at the other end.
+    ArgumentError for other modes.
+
+    >>> tfr.pad(tfr.asarray([1, 2, 3]), (1, 2)).tolist()
+    [0, 1, 2, 3, 0, 0]
+    >>> tfr.pad(tfr.asarray([1, 2, 3]), 1, "reflect").tolist()
+    [2, 1, 2, 3, 2]
+    """
+    tensor = asarray(x)
+    widths = [(int(before), int(after)) for before, after in _pairs(pad_width, tensor.ndim)]
+    if any(width < 0 for pair in widths for width in pair):
+        raise ArgumentError(f"pad: widths must not be negative, got {pad_width}")
+    if mode == "constant":
+        return _pad_constant(tensor, widths, _pairs(constant_values, tensor.ndim))
+    if mode not in _BY_INDEX:
+        known = ", ".join(map(repr, ("constant", *_BY_INDEX)))
+        raise ArgumentError(f"pad: mode {mode!r} is not known", suggestions=(f"one of {known}",))
+    for axis, pair in enumerate(widths):
+        tensor = _pad_by_index(tensor, axis, pair, mode)
+    return tensor
+
+
+def _pairs(given: Any, ndim: int) -> list[tuple[Any, Any]]:
+    """Return (before, after) for each axis."""
+    if isinstance(given, dict):
+        pairs: list[tuple[Any, Any]] = [(0, 0)] * ndim
+        for axis, value in given.items():
+            pairs[axis] = _pairs(value, 1)[0]
+        return pairs
+    values = [[number("pad", one) for one in row] for row in _rows(given)]
+    widened = [row * 2 if len(row) == 1 else row for row in values]
+    if len(widened) == 1:
+        widened *= ndim
+    if len(widened) != ndim or any(len(row) != 2 for row in widened):
+        raise ShapeError(
+            f"pad: {given!r} does not give (before, after) for each of {ndim} axes",
+            suggestions=("a number, a pair, or a list of one pair per axis",),
+        )
+    return [(row[0], row[1]) for row in widened]
+
+
+def _rows(given: Any) -> list[list[Any]]:
+    if isinstance(given, Tensor | np.ndarray):
+        given = given.tolist()
+    if not isinstance(given, list | tuple):
+        return [[given]]
+    if all(isinstance(one, list | tuple | np.ndarray) for one in given):
+        return [list(one) for one in given]
+    return [list(given)]
+
+
+def _pad_constant(
+    tensor: Tensor, widths: list[tuple[int, int]], values: list[tuple[Any, Any]]
+) -> Tensor:
+    sides = [value for pair in values for value in pair]
+    before = tuple(pair[0] for pair in widths)
+    after = tuple(pair[1] for pair in widths)
+    if all(value == sides[0] for value in sides):
+        return _surrounded(tensor, before, after, sides[0] if sides else 0)
+    none = (0,) * tensor.ndim
+    # one axis after the other: the later axis fills the corners
+    for axis, (low, high) in enumerate(values):
+        at = (*none[:axis], before[axis], *none[axis + 1 :])
+        tensor = _surrounded(tensor, at, none, low)
+        at = (*none[:axis], after[axis], *none[axis + 1 :])
+        tensor = _surrounded(tensor, none, at, high)
+    return tensor
+
+
+def _surrounded(
+    tensor: Tensor, before: tuple[int, ...], after: tuple[int, ...], value: Any
+) -> Tensor:
+    if not any(before) and not any(after):
+        return tensor
+    return call(PAD, tensor, attrs=(before, after, as_value("pad", value, tensor.dtype)))
+
+
+def _pad_by_index(tensor: Tensor, axis: int, pair: tuple[int, int], mode: str) -> Tensor:
+    if not any(pair):
+        return tensor
+    size = tensor.shape[axis]
+    if size == 0:
+        raise ShapeError(
+            f"pad: axis {axis} of shape {tensor.shape} has no elements to continue with",
+            suggestions=('mode="constant"',),
+        )
+    places = np.pad(np.arange(size), pair, mode=mode)  # type: ignore[call-overload] # one of _BY_INDEX
+    return take(tensor, places, axis=axis)

@@ -1,0 +1,361 @@
+"""Manipulation: the same elements under other shapes, axes and orders, recorded as views."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tensorframe.errors import ArgumentError, AxisError, ShapeError
+from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.operands import expanded, permuted, reshaped
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.shape import (
+    Shape,
+    as_shape,
+    broadcast,
+    normalize_axes,
+    normalize_axis,
+    resolve_reshape,
+)
+from tensorframe.ops.movement import CONCAT, SLICE
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_arrays",
+    "broadcast_shapes",
+    "broadcast_to",
+    "expand_dims",
+    "flip",
+    "fliplr",
+    "flipud",
+    "moveaxis",
+    "permute_dims",
+    "ravel",
+    "reshape",
+    "roll",
+    "rollaxis",
+    "rot90",
+    "squeeze",
+    "swapaxes",
+    "transpose",
+]
+
+Axes = int | Iterable[int]
+
+
+def sliced(x: Tensor, starts: Sequence[int], sizes: Sequence[int], steps: Sequence[int]) -> Tensor:
+    """Return every step-th element from the starts on, `sizes` of them along the axes."""
+    if tuple(sizes) == x.shape and all(step == 1 for step in steps):
+        return x
+    return call(SLICE, x, attrs=(tuple(starts), tuple(sizes), tuple(steps)))
+
+
+def part_of(x: Tensor, axis: int, start: int, size: int, step: int = 1) -> Tensor:
+    """Return `size` elements along one axis, whole along the others."""
+    starts = [0] * x.ndim
+    sizes = list(x.shape)
+    steps = [1] * x.ndim
+    starts[axis], sizes[axis], steps[axis] = start, size, step
+    return sliced(x, starts, sizes, steps)
+
+
+def joined(parts: Sequence[Tensor], axis: int) -> Tensor:
+    """Return parts of one dtype, joined along an axis counted from the front."""
+    return parts[0] if len(parts) == 1 else call(CONCAT, *parts, attrs=(axis,))
+
+
+def reshape(x: Any, /, shape: Axes, order: str = "C", *, copy: bool | None = None) -> Tensor:
+    """Return the elements of `x`, in row-major order, under another shape; one size may be -1, meaning the rest.
+
+    ShapeError if the sizes do not fit. Tensors never change, so `copy` costs nothing either way. With `order="F"`
+    elements are taken and laid in column-major order.
+
+    >>> tfr.reshape(tfr.arange(6), (2, -1)).tolist()
+    [[0, 1, 2], [3, 4, 5]]
+    """
+    tensor = asarray(x)
+    target = resolve_reshape(tensor.size, tensor.shape, shape)
+    if order == "F":
+        return transpose(reshaped(transpose(tensor), target[::-1]))
+    if order not in ("C", "A"):
+        raise ArgumentError(f"reshape: order {order!r} is not known", suggestions=('"C" or "F"',))
+    result = reshaped(tensor, target)
+    return Tensor(result.node) if copy and result is x else result
+
+
+def ravel(x: Any, /, order: str = "C") -> Tensor:
+    """Return all elements of `x` along one axis.
+
+    >>> tfr.ravel(tfr.asarray([[1, 2], [3, 4]])).tolist()
+    [1, 2, 3, 4]
+    """
+    return reshape(x, (-1,), order)
+
+
+def permute_dims(x: Any, /, axes: Iterable[int]) -> Tensor:
+    """Return `x` with its axes in another order: axis i of the result is axis `axes[i]` of `x`.
+
+    AxisError unless `axes` names each axis once; negative ones count from the back.
+
+    >>> tfr.permute_dims(tfr.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
+    tensor = asarray(x)
+    named = tuple(axes)
+    order = [normalize_axis("permute_dims", axis, tensor.ndim) for axis in named]
+    if sorted(order) != list(range(tensor.ndim)):
+        raise AxisError(f"permute_dims: axes {named} do not name each of {tensor.ndim} axes once")
+    return permuted(tensor, order)
+
+
+def transpose(x: Any, /, axes: Iterable[int] | None = None) -> Tensor:
+    """Return `x` with its axes reversed, or in the order of `axes` as in `permute_dims`.
+
+    >>> tfr.transpose(tfr.zeros((2, 3, 4))).shape
+    (4, 3, 2)
+    """
+    tensor = asarray(x)
+    return permute_dims(tensor, range(tensor.ndim)[::-1] if axes is None else axes)
+
+
+def swapaxes(x: Any, axis1: int, axis2: int, /) -> Tensor:
+    """Return `x` with two axes exchanged.
+
+    >>> tfr.swapaxes(tfr.zeros((2, 3, 4)), 0, -1).shape
+    (4, 3, 2)
+    """
+    tensor = asarray(x)
+    order = list(range(tensor.ndim))
+    first = normalize_axis("swapaxes", axis1, tensor.ndim)
+    second = normalize_axis("swapaxes", axis2, tensor.ndim)
+    order[first], order[second] = second, first
+    return permuted(tensor, order)
+
+
+def moveaxis(x: Any, source: Axes, destination: Axes, /) -> Tensor:
+    """Return `x` with the axes `source` moved to the positions `destination`; the others keep their order.
+
+    >>> tfr.moveaxis(tfr.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    tensor = asarray(x)
+    origins = _named_axes("moveaxis", source, tensor.ndim)
+    targets = _named_axes("moveaxis", destination, tensor.ndim)
+    if len(origins) != len(targets):
+        raise ShapeError(f"moveaxis: {len(origins)} axes do not go to {len(targets)} positions")
+    order = [axis for axis in range(tensor.ndim) if axis not in origins]
+    for target, origin in sorted(zip(targets, origins, strict=True)):
+        order.insert(target, origin)
+    return permuted(tensor, order)
+
+
+def _named_axes(name: str, axis: Axes, ndim: int) -> list[int]:
+    """Return axes counted from the front, in the order in which they are named."""
+    named = tuple(axis) if isinstance(axis, Iterable) else (axis,)
+    normalize_axes(name, named, ndim)  # refuses an axis named twice
+    return [normalize_axis(name, one, ndim) for one in named]
+
+
+def rollaxis(x: Any, axis: int, start: int = 0, /) -> Tensor:
+    """Return `x` with `axis` moved back until it stands before the axis `start`; `moveaxis` says the same plainer.
+
+    >>> tfr.rollaxis(tfr.zeros((2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
+    tensor = asarray(x)
+    origin = normalize_axis("rollaxis", axis, tensor.ndim)
+    # `start` may also be the position after the last axis
+    target = tensor.ndim if start == tensor.ndim else normalize_axis("rollaxis", start, tensor.ndim)
+    return moveaxis(tensor, origin, target - 1 if origin < target else target)
+
+
+def expand_dims(x: Any, /, axis: Axes = 0) -> Tensor:
+    """Return `x` with axes of size one, which stand at the positions `axis` of the result.
+
+    >>> tfr.expand_dims(tfr.zeros((2, 3)), (0, -1)).shape
+    (1, 2, 3, 1)
+    """
+    tensor = asarray(x)
+    count = len(tuple(axis)) if isinstance(axis, Iterable) else 1
+    new = normalize_axes("expand_dims", axis, tensor.ndim + count)
+    sizes = iter(tensor.shape)
+    shape = tuple(1 if at in new else next(sizes) for at in range(tensor.ndim + count))
+    return reshaped(tensor, shape)
+
+
+def squeeze(x: Any, /, axis: Axes | None = None) -> Tensor:
+    """Return `x` without the axes `axis` (all that can go if None); ShapeError if one has a size other than 1.
+
+    >>> tfr.squeeze(tfr.zeros((1, 3, 1)), 0).shape
+    (3, 1)
+    """
+    tensor = asarray(x)
+    if axis is None:
+        return reshaped(tensor, tuple(size for size in tensor.shape if size != 1))
+    gone = normalize_axes("squeeze", axis, tensor.ndim)
+    for one in gone:
+        if tensor.shape[one] != 1:
+            message = (
+                f"squeeze: axis {one} of shape {tensor.shape} has size {tensor.shape[one]}, not 1"
+            )
+            raise ShapeError(message, suggestions=("axis=None drops every axis of size 1",))
+    return reshaped(tensor, tuple(size for at, size in enumerate(tensor.shape) if at not in gone))
+
+
+def broadcast_to(x: Any, /, shape: Axes) -> Tensor:
+    """Return `x` repeated along new axes and those of size 1 to fill `shape`; ShapeError if it cannot.
+
+    >>> tfr.broadcast_to(tfr.asarray([1, 2]), (3, 2)).tolist()
+    [[1, 2], [1, 2], [1, 2]]
+    """
+    tensor = asarray(x)
+    target = as_shape(shape)
+    if broadcast("broadcast_to", tensor.shape, target) != target:
+        raise ShapeError(f"broadcast_to: shape {tensor.shape} does not broadcast to {target}")
+    return expanded(tensor, target)
+
+
+def broadcast_shapes(*shapes: Axes) -> Shape:
+    """Return the shape that tensors of these shapes broadcast to; ShapeError if they do not.
+
+    >>> tfr.broadcast_shapes((3, 1), (4,))
+    (3, 4)
+    """
+    return broadcast("broadcast_shapes", *map(as_shape, shapes)) if shapes else ()
+
+
+def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
+    """Return the tensors broadcast against each other, each in its own dtype.
+
+    >>> [x.shape for x in tfr.broadcast_arrays(tfr.zeros((3, 1)), tfr.zeros(4))]
+    [(3, 4), (3, 4)]
+    """
+    tensors = [asarray(one) for one in arrays]
+    shape = broadcast_shapes(*[tensor.shape for tensor in tensors])
+    return tuple(expanded(tensor, shape) for tensor in tensors)
+
+
+def flip(x: Any, /, axis: Axes | None = None) -> Tensor:
+    """Return `x` with its elements in reverse order along `axis` (all axes if None).
+
+    >>> tfr.flip(tfr.asarray([1, 2, 3])).tolist()
+    [3, 2, 1]
+    """
+    tensor = asarray(x)
+    # axes without a second element are the same either way, and may have no last element to start from
+    axes = {at for at in normalize_axes("flip", axis, tensor.ndim) if tensor.shape[at] > 1}
+    starts = [size - 1 if at in axes else 0 for at, size in enumerate(tensor.shape)]
+    steps = [-1 if at in axes else 1 for at in range(tensor.ndim)]
+    return sliced(tensor, starts, tensor.shape, steps)
+
+
+def flipud(x: Any, /) -> Tensor:
+    """Return `x` with its rows (axis 0) in reverse order.
+
+    >>> tfr.flipud(tfr.asarray([[1, 2], [3, 4]])).tolist()
+    [[3, 4], [1, 2]]
+    """
+    return flip(x, axis=0)
+
+
+def fliplr(x: Any, /) -> Tensor:
+    """Return `x` with its columns (axis 1) in reverse order.
+
+    >>> tfr.fliplr(tfr.asarray([[1, 2], [3, 4]])).tolist()
+    [[2, 1], [4, 3]]
+    """
+    return flip(x, axis=1)
+
+
+def rot90(x: Any, /, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
+    """Return `x` turned by `k` quarter turns in the plane of `axes`, from the first towards the second.
+
+    >>> tfr.rot90(tfr.asarray([[1, 2], [3, 4]])).tolist()
+    [[2, 4], [1, 3]]
+    """
+    tensor = asarray(x)
+    named = _named_axes("rot90", axes, tensor.ndim)
+    if len(named) != 2:
+        raise AxisError(f"rot90: a plane has two axes, got {axes}")
+    first, second = named
+    turns = operator.index(k) % 4
+    if turns == 2:
+        return flip(tensor, axis=(first, second))
+    if turns == 1:
+        return swapaxes(flip(tensor, axis=second), first, second)
+    return flip(swapaxes(tensor, first, second), axis=second) if turns else tensor
+
+
+def roll(x: Any, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
+    """Return `x` with elements moved by `shift` places along `axis`; those that leave at one end enter at the other.
+
+    Without `axis` the elements move in row-major order. Several axes take one shift each, or share one; an axis named
+    twice moves twice.
+
+    >>> tfr.roll(tfr.asarray([1, 2, 3, 4]), 1).tolist()
+    [4, 1, 2, 3]
+    """
+    tensor = asarray(x)
+    if axis is None:
+        total = sum(shift) if isinstance(shift, Iterable) else shift
+        return reshaped(_rolled(ravel(tensor), total, 0), tensor.shape)
+    axes = tuple(axis) if isinstance(axis, Iterable) else (axis,)
+    shifts = tuple(shift) if isinstance(shift, Iterable) else (shift,) * len(axes)
+    if len(axes) == 1:
+        axes *= len(shifts)
+    if len(shifts) == 1:
+        shifts *= len(axes)
+    if len(shifts) != len(axes):
+        raise ShapeError(f"roll: {len(shifts)} shifts do not fit {len(axes)} axes")
+    for one, distance in zip(axes, shifts, strict=True):
+        tensor = _rolled(tensor, distance, normalize_axis("roll", one, tensor.ndim))
+    return tensor
+
+
+def _rolled(tensor: Tensor, shift: int, axis: int) -> Tensor:
+    size = tensor.shape[axis]
+    distance = operator.index(shift) % size if size else 0
+    if distance == 0:
+        return tensor
+    last = part_of(tensor, axis, size - distance, distance)
+    return joined([last, part_of(tensor, axis, 0, size - distance)], axis)
+
+
+def atleast_1d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
+    """Return each tensor with one axis at least.
+
+    >>> tfr.atleast_1d(tfr.asarray(3)).shape
+    (1,)
+    """
+    return _each([_padded_left(asarray(one), 1) for one in arrays])
+
+
+def atleast_2d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
+    """Return each tensor with two axes at least; a vector becomes a row.
+
+    >>> tfr.atleast_2d(tfr.zeros(3)).shape
+    (1, 3)
+    """
+    return _each([_padded_left(asarray(one), 2) for one in arrays])
+
+
+def atleast_3d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
+    """Return each tensor with three axes at least; a vector of N becomes (1, N, 1), a matrix (M, N, 1).
+
+    >>> tfr.atleast_3d(tfr.zeros(3)).shape
+    (1, 3, 1)
+    """
+    flat = [_padded_left(asarray(one), 2) for one in arrays]
+    return _each([expand_dims(one, axis=-1) if one.ndim == 2 else one for one in flat])
+
+
+def _padded_left(tensor: Tensor, ndim: int) -> Tensor:
+    return reshaped(tensor, (1,) * (ndim - tensor.ndim) + tensor.shape)
+
+
+def _each(tensors: list[Tensor]) -> Tensor | tuple[Tensor, ...]:
+    return tensors[0] if len(tensors) == 1 else tuple(tensors)

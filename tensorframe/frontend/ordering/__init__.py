@@ -1,0 +1,1 @@
+"""What rests on the order of elements: sorting, quantiles, sets, bins, interpolation."""

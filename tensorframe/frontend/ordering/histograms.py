@@ -1,0 +1,160 @@
+"""Histograms: how many values lie where, and functions given by points."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tensorframe.dtypes import BITWISE, BOOL, FLOATING, float64, int64
+from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
+from tensorframe.frontend.dispatch import apply, call, data_node
+from tensorframe.frontend.indexing.items import getitem
+from tensorframe.frontend.indexing.selection import as_array
+from tensorframe.frontend.operands import as_tensor, converted, floating, promoted, reshaped
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.ops.elementwise import EQUAL, WHERE
+from tensorframe.ops.reduction import MAX, MIN, SUM
+from tensorframe.ops.sorting import HISTOGRAM, SEARCHSORTED
+
+__all__ = ["Histogram", "bincount", "digitize", "histogram", "histogram_bin_edges"]
+
+
+class Histogram(NamedTuple):
+    """What `histogram` gives."""
+
+    counts: Tensor
+    edges: Tensor
+
+
+def histogram(
+    x: Any,
+    /,
+    bins: Any = 10,
+    range: tuple[float, float] | None = None,
+    density: bool = False,
+    weights: Any = None,
+) -> Histogram:
+    """How many of the values, or how much of their weight, each bin holds, and the edges of the bins.
+
+    `bins` is their number, equally wide between the smallest and the largest value or in `range`; or the edges; or
+    the name of one of NumPy's rules, for which `x` is computed. A bin holds its lower edge, the last its upper one
+    too. `density` divides by the total and the widths. Counts are int64.
+
+    >>> counts, edges = tfr.histogram(tfr.asarray([1.0, 2.0, 1.5, 5.0]), bins=2)
+    >>> counts.tolist(), edges.tolist()
+    ([3, 1], [1.0, 3.0, 5.0])
+    """
+    x = as_tensor(x)
+    edges, uniform = _edges(x, bins, range, weights)
+    operands = promoted(reshaped(x, (x.size,)), edges)
+    dtype = int64
+    if weights is not None:
+        weights = as_tensor(weights)
+        if weights.shape != x.shape:
+            raise ShapeError(f"histogram: weights of shape {weights.shape} for x of {x.shape}")
+        if weights.dtype in BOOL:
+            weights = converted(weights, int64)
+        operands.append(reshaped(weights, (x.size,)))
+        dtype = weights.dtype
+    counts = call(HISTOGRAM, *operands, attrs=(uniform, dtype))
+    if density:
+        (counts,) = floating(counts)
+        widths = getitem(edges, slice(1, None)) - getitem(edges, slice(-1))
+        counts = counts / widths / call(SUM, counts, attrs=((0,), False))
+    return Histogram(counts, edges)
+
+
+def histogram_bin_edges(
+    x: Any, /, bins: Any = 10, range: tuple[float, float] | None = None, weights: Any = None
+) -> Tensor:
+    """The edges of the bins that `histogram` counts in.
+
+    >>> tfr.histogram_bin_edges(tfr.asarray([1.0, 2.0, 5.0]), bins=2).tolist()
+    [1.0, 3.0, 5.0]
+    """
+    return _edges(as_tensor(x), bins, range, weights)[0]
+
+
+def _edges(x: Tensor, bins: Any, limits: Any, weights: Any) -> tuple[Tensor, bool]:
+    """Return the edges, and whether they are equally far apart."""
+    if isinstance(bins, str):
+        if weights is not None:
+            raise DTypeError(f"histogram: the rule {bins!r} does not know weights")
+        found = np.histogram_bin_edges(x._array(), bins, limits)
+        return Tensor(data_node(found, x.device)), True
+    if isinstance(bins, int | np.integer):
+        if bins < 1:
+            raise ShapeError(f"histogram: takes one bin at least, got {bins}")
+        return _uniform_edges(x, int(bins), limits), True
+    edges = bins if isinstance(bins, Tensor) else Tensor(data_node(np.asarray(bins), x.device))
+    if edges.ndim != 1 or edges.size < 2:
+        raise ShapeError(f"histogram: edges are a vector of two at least, got shape {edges.shape}")
+    return edges, False
+
+
+def _uniform_edges(x: Tensor, bins: int, limits: Any) -> Tensor:
+    # float32 does not tell large integers apart
+    dtype = x.dtype if x.dtype in FLOATING else float64
+    low, high = _limits(x, limits, converted(x, dtype))
+    alike = apply(EQUAL, low, high)
+    low, high = apply(WHERE, alike, low - 0.5, low), apply(WHERE, alike, high + 0.5, high)
+    steps = np.arange(bins + 1)
+    rising = low + Tensor(data_node(steps.astype(dtype), x.device)) * ((high - low) / bins)
+    # exactly the upper limit, whatever the rounding
+    return apply(WHERE, Tensor(data_node(steps == bins, x.device)), high, rising)
+
+
+def _limits(x: Tensor, limits: Any, values: Tensor) -> tuple[Tensor, Tensor]:
+    if limits is None and x.size:
+        axes = tuple(range(x.ndim))
+        return call(MIN, values, attrs=(axes, False)), call(MAX, values, attrs=(axes, False))
+    low, high = (0.0, 1.0) if limits is None else map(float, limits)
+    if not (np.isfinite([low, high]).all() and low <= high):
+        raise OutOfRangeError(f"histogram: range is two finite numbers in order, got {limits}")
+    ends = [Tensor(data_node(np.asarray(end, values.dtype), x.device)) for end in (low, high)]
+    return ends[0], ends[1]
+
+
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Tensor:
+    """How often each of 0, 1, 2 ... occurs in a vector of non-negative integers, or the sum of its weights.
+
+    The result reaches to the largest element, and has `minlength` elements at least. Computes at once. Counts are
+    int64; sums have the dtype of the weights, integers as the default real dtype.
+
+    >>> tfr.bincount(tfr.asarray([0, 2, 2])).tolist()
+    [1, 0, 2]
+    """
+    x = as_tensor(x)
+    if x.dtype not in BITWISE or x.ndim != 1:
+        raise DTypeError(f"bincount: takes a vector of integers, got {x.dtype} of shape {x.shape}")
+    values = x._array().astype(int64)
+    if values.size and values.min() < 0:
+        raise OutOfRangeError(f"bincount: takes integers from 0 on, got {values.min()}")
+    if weights is None:
+        return Tensor(data_node(np.bincount(values, minlength=minlength), x.device))
+    (weights,) = floating(weights)
+    if weights.shape != x.shape:
+        raise ShapeError(f"bincount: weights of shape {weights.shape} for x of {x.shape}")
+    sums = np.bincount(values, weights._array().astype(float64), minlength)
+    return Tensor(data_node(sums.astype(weights.dtype), x.device))
+
+
+def digitize(x: Any, bins: Any, /, right: bool = False) -> Tensor:
+    """The number of the bin that each value lies in: 0 before the first edge, `len(bins)` after the last.
+
+    `bins` rise or fall; they are computed at once to tell which. `right` puts a value on an edge in the bin below.
+
+    >>> tfr.digitize(tfr.asarray([0.5, 1.0, 9.0]), tfr.asarray([1.0, 2.0])).tolist()
+    [0, 1, 2]
+    """
+    edges = np.asarray(as_array(bins))
+    if edges.ndim != 1:
+        raise ShapeError(f"digitize: bins are a vector, got shape {edges.shape}")
+    falling = edges.size > 1 and edges[0] > edges[-1]
+    rises = edges[::-1] if falling else edges
+    if (rises[1:] < rises[:-1]).any():
+        raise OutOfRangeError("digitize: bins must rise or fall throughout")
+    values, ordered = promoted(x, Tensor(data_node(rises, as_tensor(x).device)))
+    place = call(SEARCHSORTED, ordered, values, attrs=("left" if right else "right",))
+    return edges.size - place if falling else place

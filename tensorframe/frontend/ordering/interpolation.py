@@ -1,0 +1,87 @@
+"""Interpolation: functions given by points, straight in between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
+from tensorframe.frontend.dispatch import apply, call
+from tensorframe.frontend.indexing.items import getitem
+from tensorframe.frontend.operands import as_tensor, converted, floating
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.ops.elementwise import (
+    EQUAL,
+    GREATER,
+    ISNAN,
+    LESS,
+    MAXIMUM,
+    MINIMUM,
+    REMAINDER,
+    WHERE,
+)
+from tensorframe.ops.movement import CONCAT
+from tensorframe.ops.sorting import ARGSORT, SEARCHSORTED
+
+__all__ = ["interp"]
+
+
+def interp(
+    x: Any, xp: Any, fp: Any, /, left: Any = None, right: Any = None, period: float | None = None
+) -> Tensor:
+    """The values at `x` of the function through the points `(xp, fp)`, straight in between.
+
+    `xp` rises, unless there is a `period`. Outside of it: `left` and `right`, by default the first and the last of
+    `fp`. The shape is that of `x`, the dtype the floating one that all promote to; NaN stays NaN.
+
+    >>> tfr.interp(tfr.asarray([0.5, 9.0]), tfr.asarray([0.0, 1.0]), tfr.asarray([10.0, 20.0])).tolist()
+    [15.0, 20.0]
+    """
+    x, xp, fp = floating(*(_values(one) for one in (x, xp, fp)))
+    if xp.ndim != 1 or xp.shape != fp.shape or xp.size == 0:
+        raise ShapeError(
+            f"interp: xp and fp are vectors of equal length, one at least; got {xp.shape} and {fp.shape}"
+        )
+    if period is not None:
+        x, xp, fp = _periodic(x, xp, fp, period)
+        left = right = None
+    found = _piecewise(x, xp, fp)
+    first, last = (slice(0, 1), slice(-1, None)) if x.ndim else (0, -1)
+    below = getitem(fp, first) if left is None else left
+    above = getitem(fp, last) if right is None else right
+    found = apply(WHERE, apply(LESS, x, getitem(xp, first)), below, found)
+    return apply(WHERE, apply(GREATER, x, getitem(xp, last)), above, found)
+
+
+def _values(value: Any) -> Tensor:
+    return as_tensor(value if isinstance(value, Tensor) else np.asarray(value))
+
+
+def _piecewise(x: Tensor, xp: Tensor, fp: Tensor) -> Tensor:
+    """Return the line through the two points around each `x`, exact on the points."""
+    place = call(SEARCHSORTED, xp, x, attrs=("right",)) - 1
+    low = apply(MAXIMUM, apply(MINIMUM, place, xp.size - 1), 0)
+    high = apply(MINIMUM, low + 1, xp.size - 1)
+    x0, x1 = getitem(xp, low), getitem(xp, high)
+    f0, f1 = getitem(fp, low), getitem(fp, high)
+    line = (x - x0) * ((f1 - f0) / (x1 - x0)) + f0
+    exact = apply(EQUAL, x0, x1)
+    found = apply(WHERE, apply(EQUAL, x, x0), f0, apply(WHERE, exact, f0, line))
+    return apply(WHERE, apply(ISNAN, x), x, found)
+
+
+def _periodic(x: Tensor, xp: Tensor, fp: Tensor, period: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Bring everything into one period, and continue the points by one on either side."""
+    if not isinstance(period, int | float):
+        raise DTypeError(f"interp: period is a number, got {type(period).__name__}")
+    if period == 0:
+        raise OutOfRangeError("interp: period must not be zero")
+    period = abs(period)
+    x, xp = apply(REMAINDER, x, period), apply(REMAINDER, xp, period)
+    order = call(ARGSORT, xp, attrs=(0, False, True))
+    xp, fp = getitem(xp, order), getitem(fp, order)
+    before, after = slice(-1, None), slice(0, 1)
+    ends = (getitem(xp, before) - period, xp, getitem(xp, after) + period)
+    values = (getitem(fp, before), fp, getitem(fp, after))
+    return x, call(CONCAT, *ends, attrs=(0,)), converted(call(CONCAT, *values, attrs=(0,)), x.dtype)

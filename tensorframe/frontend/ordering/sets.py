@@ -1,0 +1,241 @@
+"""Sets: distinct elements, membership, unions and intersections; distinct elements are computed at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tensorframe.backends.registry import default_device
+from tensorframe.dtypes import COMPLEX, bfloat16, bool_, int64
+from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply, call, data_node, weak_constant
+from tensorframe.frontend.indexing.items import getitem
+from tensorframe.frontend.operands import as_tensor, expanded, promoted, reshaped
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.shape import normalize_axis
+from tensorframe.ops.elementwise import EQUAL, LOGICAL_NOT, MINIMUM
+from tensorframe.ops.reduction import ANY_TRUE
+from tensorframe.ops.sorting import SEARCHSORTED, SORT
+
+__all__ = [
+    "UniqueAll",
+    "UniqueCounts",
+    "UniqueInverse",
+    "intersect1d",
+    "isin",
+    "setdiff1d",
+    "union1d",
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]
+
+
+class UniqueAll(NamedTuple):
+    """What `unique_all` gives."""
+
+    values: Tensor
+    indices: Tensor
+    inverse_indices: Tensor
+    counts: Tensor
+
+
+class UniqueCounts(NamedTuple):
+    """What `unique_counts` gives."""
+
+    values: Tensor
+    counts: Tensor
+
+
+class UniqueInverse(NamedTuple):
+    """What `unique_inverse` gives."""
+
+    values: Tensor
+    inverse_indices: Tensor
+
+
+def unique_values(x: Any, /) -> Tensor:
+    """The distinct elements of the flattened tensor, sorted; every NaN is distinct. Computes at once.
+
+    >>> tfr.unique_values(tfr.asarray([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    return _distinct(as_tensor(x), equal_nan=False)[0]
+
+
+def unique_counts(x: Any, /) -> UniqueCounts:
+    """The distinct elements, sorted, and how often each occurs; every NaN is distinct. Computes at once.
+
+    >>> tfr.unique_counts(tfr.asarray([3, 1, 3])).counts.tolist()
+    [1, 2]
+    """
+    return UniqueCounts(*_distinct(as_tensor(x), return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x: Any, /) -> UniqueInverse:
+    """The distinct elements, sorted, and for each element of `x` (in its shape) its position among them.
+
+    Every NaN is distinct. Computes at once.
+
+    >>> tfr.unique_inverse(tfr.asarray([3, 1, 3])).inverse_indices.tolist()
+    [1, 0, 1]
+    """
+    return UniqueInverse(*_distinct(as_tensor(x), return_inverse=True, equal_nan=False))
+
+
+def unique_all(x: Any, /) -> UniqueAll:
+    """The distinct elements, sorted, their first positions in the flattened `x`, inverse positions, and counts.
+
+    Every NaN is distinct. Computes at once.
+
+    >>> tfr.unique_all(tfr.asarray([3, 1, 3])).indices.tolist()
+    [1, 0]
+    """
+    wanted = dict.fromkeys(("return_index", "return_inverse", "return_counts"), True)
+    return UniqueAll(*_distinct(as_tensor(x), equal_nan=False, **wanted))
+
+
+def unique(
+    x: Any,
+    /,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+) -> Any:
+    """The distinct elements, sorted, or the distinct parts along `axis`: NumPy's form of the `unique_` functions.
+
+    Followed by what is asked for: positions of first occurrences, inverse positions, counts. Computes at once.
+
+    >>> tfr.unique(tfr.asarray([[1, 2], [1, 2], [0, 5]]), axis=0).tolist()
+    [[0, 5], [1, 2]]
+    """
+    x = as_tensor(x)
+    if axis is not None:
+        axis = normalize_axis("unique", axis, x.ndim)
+    found = _distinct(
+        x,
+        return_index=return_index,
+        return_inverse=return_inverse,
+        return_counts=return_counts,
+        axis=axis,
+        equal_nan=equal_nan,
+    )
+    return found if len(found) > 1 else found[0]
+
+
+def _distinct(x: Tensor, **options: Any) -> tuple[Tensor, ...]:
+    """Return the distinct elements, and what else `options` ask NumPy for."""
+    function: Callable[..., Any] = np.unique
+    found = function(_sortable(x), **options)
+    values, *others = found if isinstance(found, tuple) else (found,)
+    return (
+        _wrap(values.astype(x.dtype, copy=False), x),
+        *(_wrap(other.astype(int64, copy=False), x) for other in others),
+    )
+
+
+def _sortable(x: Tensor) -> Any:
+    # NumPy takes no care of NaN in a dtype that is not its own; float32 holds bfloat16 exactly
+    array = x._array()
+    return array.astype(np.float32) if x.dtype == bfloat16 else array
+
+
+def _wrap(array: Any, like: Tensor) -> Tensor:
+    return Tensor(data_node(array, like.device))
+
+
+def isin(
+    x1: Any,
+    x2: Any,
+    /,
+    *,
+    assume_unique: bool = False,  # noqa: ARG001 - NumPy's hint, of no use to a binary search
+    invert: bool = False,
+) -> Tensor:
+    """Whether each element of `x1` is one of the elements of `x2`, or is none if `invert`; NaN never is.
+
+    The shape is that of `x1`. Either may be a number. Nothing computes. `assume_unique` is NumPy's hint, which
+    changes nothing here.
+
+    >>> tfr.isin(tfr.asarray([1, 2, 3]), tfr.asarray([2, 3, 5])).tolist()
+    [False, True, True]
+    """
+    values, pool = _pair(x1, x2)
+    found = _found(values, reshaped(pool, (pool.size,)))
+    return apply(LOGICAL_NOT, found) if invert else found
+
+
+def _pair(x1: Any, x2: Any) -> list[Tensor]:
+    """Return both as Tensors of one dtype; a number takes the other's."""
+    if type(x1) in PYTHON_NUMBERS and type(x2) in PYTHON_NUMBERS:
+        x1 = Tensor(weak_constant(x1, None, default_device()))
+    if type(x1) in PYTHON_NUMBERS:
+        return promoted(_number(x1, as_tensor(x2)), x2)
+    x1 = as_tensor(x1)
+    return promoted(x1, _number(x2, x1) if type(x2) in PYTHON_NUMBERS else x2)
+
+
+def _number(value: complex, like: Tensor) -> Tensor:
+    return Tensor(weak_constant(value, like.dtype, like.device))
+
+
+def _found(values: Tensor, pool: Tensor) -> Tensor:
+    if pool.size == 0:
+        nothing = Tensor(data_node(np.zeros((), bool_), values.device))
+        return expanded(nothing, values.shape)
+    if values.dtype in COMPLEX:  # without an order: every pair is compared
+        pairs = apply(EQUAL, getitem(values, (..., None)), pool)
+        return call(ANY_TRUE, pairs, attrs=((values.ndim,), False))
+    ordered = call(SORT, pool, attrs=(0, False))
+    place = call(SEARCHSORTED, ordered, values, attrs=("left",))
+    return apply(EQUAL, getitem(ordered, apply(MINIMUM, place, pool.size - 1)), values)
+
+
+def union1d(x1: Any, x2: Any, /) -> Tensor:
+    """The distinct elements of both tensors, sorted. Computes at once.
+
+    >>> tfr.union1d(tfr.asarray([3, 1]), tfr.asarray([2, 3])).tolist()
+    [1, 2, 3]
+    """
+    return _combined(np.union1d, x1, x2)
+
+
+def intersect1d(
+    x1: Any, x2: Any, /, assume_unique: bool = False, return_indices: bool = False
+) -> Any:
+    """The distinct elements that both tensors have, sorted, with their first positions in either if asked for.
+
+    Computes at once. `assume_unique` promises that neither has an element twice.
+
+    >>> tfr.intersect1d(tfr.asarray([3, 1, 3]), tfr.asarray([2, 3])).tolist()
+    [3]
+    """
+    if not return_indices:
+        return _combined(np.intersect1d, x1, x2, assume_unique=assume_unique)
+    first, second = promoted(x1, x2)
+    values, *places = np.intersect1d(
+        _sortable(first), _sortable(second), assume_unique, return_indices=True
+    )
+    found = _wrap(values.astype(first.dtype, copy=False), first)
+    return (found, *(_wrap(place.astype(int64, copy=False), first) for place in places))
+
+
+def setdiff1d(x1: Any, x2: Any, /, assume_unique: bool = False) -> Tensor:
+    """The distinct elements of `x1` that `x2` lacks, sorted. Computes at once.
+
+    >>> tfr.setdiff1d(tfr.asarray([3, 1, 2]), tfr.asarray([2])).tolist()
+    [1, 3]
+    """
+    return _combined(np.setdiff1d, x1, x2, assume_unique=assume_unique)
+
+
+def _combined(function: Any, x1: Any, x2: Any, **options: bool) -> Tensor:
+    first, second = promoted(x1, x2)
+    found = function(_sortable(first), _sortable(second), **options)
+    return _wrap(found.astype(first.dtype, copy=False), first)

@@ -1,0 +1,1 @@
+"""How others see a tensor: Python, NumPy, DLPack and consumers of the array standard."""

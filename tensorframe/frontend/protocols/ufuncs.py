@@ -1,0 +1,159 @@
+"""NumPy's ufuncs on tensors: np.sin(t) records, and what we have no op for runs in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorframe.frontend.dispatch import as_node, data_node
+from tensorframe.frontend.elementwise import functions as elementwise
+from tensorframe.frontend.elementwise.operators import rebind
+from tensorframe.frontend.tensor import Tensor, method
+from tensorframe.graph.device import CPU, Device
+from tensorframe.graph.op import Kind, rows
+
+Function = Callable[..., Any]
+
+# what an operand may be; anything else has its own way with ufuncs, and is asked first
+OPERANDS = (Tensor, np.ndarray, np.generic, bool, int, float, complex, list, tuple)
+
+RECORDED: dict[np.ufunc, Function] = {
+    ufunc: elementwise.FUNCTIONS[op.name]
+    for op in rows(Kind.MAP)
+    if op.name in elementwise.FUNCTIONS
+    and isinstance(ufunc := getattr(np, op.numpy or op.name, None), np.ufunc)
+}
+_REDUCTIONS = {
+    np.add: "sum",
+    np.multiply: "prod",
+    np.maximum: "max",
+    np.minimum: "min",
+    np.logical_and: "all",
+    np.logical_or: "any",
+}
+_SCANS = {np.add: "cumulative_sum", np.multiply: "cumulative_prod"}
+
+
+@method
+def __array_ufunc__(_self: Tensor, ufunc: np.ufunc, how: str, *inputs: Any, **options: Any) -> Any:
+    out = options.pop("out", ())
+    if not all(isinstance(one, OPERANDS) for one in (*inputs, *out) if one is not None):
+        return NotImplemented
+    record = _recorder(ufunc, how)
+    if record is not None and _simple(record, options):
+        result = record(*map(_listed, inputs), **options)
+    else:
+        if "where" in options:
+            # elements outside of the condition stay as they are in `out`
+            options["out"] = tuple(None if one is None else np.array(one) for one in out) or None
+        result = through_numpy(getattr(ufunc, how), inputs, options)
+    return _delivered(result, out) if out else result
+
+
+def _recorder(ufunc: np.ufunc, how: str) -> Function | None:
+    """Return what records this use of the ufunc, or None if nothing does."""
+    if how == "__call__":
+        return RECORDED.get(ufunc) or (_public("matmul") if ufunc is np.matmul else None)
+    if how == "reduce" and ufunc in _REDUCTIONS:
+        return _reduction(_public(_REDUCTIONS[ufunc]))
+    if how == "accumulate" and ufunc in _SCANS:
+        return _scan(_public(_SCANS[ufunc]))
+    if how == "outer" and ufunc in RECORDED:
+        return _outer(RECORDED[ufunc])
+    return None
+
+
+def _simple(record: Function, options: dict[str, Any]) -> bool:
+    """Whether the recording function takes these options."""
+    accepted = getattr(record, "options", frozenset[str]())
+    return options.keys() <= accepted
+
+
+def _reduction(function: Function) -> Function:
+    def record(x: Tensor, axis: Any = 0, *, keepdims: bool = False) -> Any:
+        return function(x, axis=axis, keepdims=keepdims)
+
+    record.options = frozenset({"axis", "keepdims"})  # type: ignore[attr-defined] # a function's own attribute
+    return record
+
+
+def _scan(function: Function) -> Function:
+    def record(x: Tensor, axis: int = 0) -> Any:
+        return function(x, axis=axis)
+
+    record.options = frozenset({"axis"})  # type: ignore[attr-defined] # a function's own attribute
+    return record
+
+
+def _outer(function: Function) -> Function:
+    def record(x1: Any, x2: Any) -> Any:
+        first, second = Tensor(as_node(x1)), Tensor(as_node(x2))
+        return function(first.reshape(first.shape + (1,) * second.ndim), second)
+
+    return record
+
+
+def _public(name: str) -> Function:
+    import tensorframe
+
+    function: Function = getattr(tensorframe, name)
+    return function
+
+
+def _listed(operand: Any) -> Any:
+    return np.asarray(operand) if isinstance(operand, list | tuple) else operand
+
+
+def _delivered(result: Any, out: tuple[Any, ...]) -> Any:
+    """Write results where `out=` says: a Tensor is rebound to them, an array is filled."""
+    results = result if isinstance(result, tuple) else (result,)
+    written = [
+        one if target is None else deliver(one, target)
+        for one, target in zip(results, out, strict=True)
+    ]
+    return tuple(written) if isinstance(result, tuple) else written[0]
+
+
+def deliver(result: Any, target: Any) -> Any:
+    """Make `target` hold `result`, under NumPy's rules for `out=`: the same shape, a cast of the same kind."""
+    if not isinstance(target, Tensor):
+        np.copyto(target, np.asarray(result), casting="same_kind")
+        return target
+    return rebind(target, result, "out=")
+
+
+def through_numpy(function: Function, arguments: Any, options: dict[str, Any]) -> Any:
+    """Return what a NumPy function gives for the computed elements, as Tensors on the device of the first one."""
+    found: list[Device] = []
+    arrays = _unwrapped(arguments, found)
+    result = function(*arrays, **_unwrapped(options, found))
+    return _wrapped(result, found[0] if found else CPU)
+
+
+def _unwrapped(value: Any, devices: list[Device]) -> Any:
+    """Return `value` with arrays in place of Tensors, in lists and dictionaries too, and note their devices."""
+    if isinstance(value, Tensor):
+        devices.append(value.device)
+        return value.numpy()
+    if type(value) in (list, tuple):
+        return type(value)(_unwrapped(one, devices) for one in value)
+    if type(value) is dict:
+        return {key: _unwrapped(one, devices) for key, one in value.items()}
+    return value
+
+
+def _wrapped(value: Any, device: Device) -> Any:
+    """Return `value` with Tensors in place of the arrays and NumPy numbers that a Tensor can hold."""
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufcV":
+        return Tensor(data_node(np.asarray(value))).to_device(device)
+    if isinstance(value, list):
+        return [_wrapped(one, device) for one in value]
+    if isinstance(value, tuple):
+        parts = [_wrapped(one, device) for one in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
+
+
+__all__: list[str] = []

@@ -1,0 +1,185 @@
+"""Continuous distributions as elementwise functions of random words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tensorframe import dtypes
+from tensorframe.backends.registry import resolve_device
+from tensorframe.dtypes import FLOAT, DType, bfloat16, float16, float32, float64
+from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.manipulation.views import joined, part_of
+from tensorframe.frontend.operands import as_tensor, converted, reshaped
+from tensorframe.frontend.random.keys import Source, words
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.device import Device
+from tensorframe.graph.shape import Shape, as_shape, broadcast
+from tensorframe.ops.elementwise import ADD, COS, LESS, LOG, MULTIPLY, SIN, SQRT, SUBTRACT
+
+__all__ = ["bernoulli", "exponential", "normal", "uniform"]
+
+Where = str | Device | None
+
+# as many as the significand holds, so that no fraction rounds up to 1
+_FRACTION_BITS = {bfloat16: 8, float16: 11}
+
+
+def uniform(
+    shape: Any = None,
+    low: Any = 0.0,
+    high: Any = 1.0,
+    *,
+    dtype: Any = None,
+    device: Where = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers from `low` up to, not including, `high`, all equally likely.
+
+    Each is a multiple of 2**-8 (bfloat16), 2**-11 (float16), 2**-24 (float32) or 2**-53 (float64), scaled; scaling may
+    round up to `high`. `low` and `high` broadcast to `shape`, which is theirs if not given.
+
+    >>> tfr.random.uniform((2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    target = real_dtype("uniform", dtype)
+    sizes = shape_for("uniform", shape, low, high)
+    bits = _FRACTION_BITS.get(target, 24)
+    result = unit(lanes(sizes, _width(target), key, device), bits)
+    if _is_tensor(low, high) or (low, high) != (0.0, 1.0):
+        span = apply(SUBTRACT, high, low) if _is_tensor(low, high) else high - low
+        result = apply(ADD, low, apply(MULTIPLY, result, span))
+    return converted(result, target)
+
+
+def normal(
+    shape: Any = None,
+    mean: Any = 0.0,
+    std: Any = 1.0,
+    *,
+    dtype: Any = None,
+    device: Where = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of the normal distribution with this mean and standard deviation.
+
+    `mean` and `std` broadcast to `shape`, which is theirs if not given. Half precision is computed in float32.
+    Two numbers come from one radius and one angle. Source: G. E. P. Box and M. E. Muller, "A note on the generation
+    of random normal deviates", Annals of Mathematical Statistics 29 (1958).
+
+    >>> tfr.random.normal((1000,), 5.0, 0.1, key=tfr.random.key(1)).numpy().mean().round(1).item()
+    5.0
+    """
+    target = real_dtype("normal", dtype)
+    sizes = shape_for("normal", shape, mean, std)
+    count = math.prod(sizes)
+    width = _width(target)
+    drawn = lanes((-(-count // 2), 1), 2 * width, key, device)
+    radius = apply(SQRT, apply(MULTIPLY, apply(LOG, positive_unit(drawn[:width])), -2.0))
+    angle = apply(MULTIPLY, unit(drawn[width:]), 2 * math.pi)
+    pair = [apply(MULTIPLY, radius, apply(part, angle)) for part in (COS, SIN)]
+    both = reshaped(joined(pair, 1), (2 * pair[0].size,))
+    result = reshaped(part_of(both, 0, 0, count), sizes)
+    return converted(_scaled(result, mean, std), target)
+
+
+def _scaled(result: Tensor, shift: Any, scale: Any) -> Tensor:
+    if _is_tensor(scale) or scale != 1.0:
+        result = apply(MULTIPLY, result, scale)
+    if _is_tensor(shift) or shift != 0.0:
+        result = apply(ADD, result, shift)
+    return result
+
+
+def exponential(
+    shape: Any = None,
+    scale: Any = 1.0,
+    *,
+    dtype: Any = None,
+    device: Where = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of the exponential distribution with mean `scale`: waiting times between independent events.
+
+    >>> tfr.random.exponential(4, key=tfr.random.key(1)).shape
+    (4,)
+    """
+    target = real_dtype("exponential", dtype)
+    sizes = shape_for("exponential", shape, scale)
+    fractions = positive_unit(lanes(sizes, _width(target), key, device))
+    result = apply(MULTIPLY, apply(LOG, fractions), -1.0)
+    return converted(_scaled(result, 0.0, scale), target)
+
+
+def bernoulli(
+    shape: Any = None, p: Any = 0.5, *, device: Where = None, key: Source = None
+) -> Tensor:
+    """True with probability `p` (to a multiple of 2**-24), else False. `p` broadcasts to `shape`.
+
+    >>> tfr.random.bernoulli(3, 1.0).tolist()
+    [True, True, True]
+    """
+    sizes = shape_for("bernoulli", shape, p)
+    return apply(LESS, unit(lanes(sizes, 1, key, device)), p)
+
+
+def real_dtype(name: str, dtype: Any) -> DType:
+    """Return the real floating dtype that a user means; the default one for None."""
+    found = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
+    if found not in FLOAT:
+        raise DTypeError(f"{name}: gives real floating numbers, not {found}")
+    return found
+
+
+def shape_for(name: str, shape: Any, *parameters: Any) -> Shape:
+    """Return the shape to draw: what the user says, or that of the parameters."""
+    if not _is_tensor(*parameters):
+        return () if shape is None else as_shape(shape)
+    own = broadcast(name, *[as_tensor(one).shape for one in parameters])
+    if shape is None:
+        return own
+    sizes = as_shape(shape)
+    if broadcast(name, sizes, own) != sizes:
+        raise ShapeError(f"{name}: parameters of shape {own} do not broadcast to shape {sizes}")
+    return sizes
+
+
+def _is_tensor(*values: Any) -> bool:
+    return not all(isinstance(value, int | float) for value in values)
+
+
+def _width(dtype: DType) -> int:
+    """Return how many words make one number: float64 has more than 32 bits."""
+    return 2 if dtype == float64 else 1
+
+
+def lanes(shape: Shape, width: int, key: Source, device: Where) -> list[Any]:
+    """Return `width` tensors of random words of this shape; the words of one element are consecutive.
+
+    They have the final shape from the start, so that what is made of them fuses with what is done to the result.
+    """
+    place = resolve_device(device)
+    if width == 1:
+        return [words(shape, key, place)]
+    table = words((*shape, width), key, place)
+    return [reshaped(part_of(table, len(shape), lane, 1), shape) for lane in range(width)]
+
+
+def unit(drawn: list[Any], bits: int = 24) -> Tensor:
+    """Return fractions from 0 to below 1, exactly: of up to 24 bits from one word, of 53 from two."""
+    if len(drawn) == 1:
+        return apply(MULTIPLY, converted(drawn[0] >> (32 - bits), float32), 2.0**-bits)
+    return apply(MULTIPLY, _fifty_three_bits(drawn), 2.0**-53)
+
+
+def positive_unit(drawn: list[Any]) -> Tensor:
+    """Return fractions above 0 up to 1, which have a logarithm: halfway between multiples of 2**-32 or 2**-53."""
+    if len(drawn) == 1:
+        return apply(MULTIPLY, apply(ADD, converted(drawn[0], float32), 0.5), 2.0**-32)
+    return apply(MULTIPLY, apply(ADD, _fifty_three_bits(drawn), 0.5), 2.0**-53)
+
+
+def _fifty_three_bits(drawn: list[Any]) -> Tensor:
+    high, low = (converted(word >> by, float64) for word, by in zip(drawn, (5, 6), strict=True))
+    return apply(ADD, apply(MULTIPLY, high, 2.0**26), low)

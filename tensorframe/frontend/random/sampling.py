@@ -1,0 +1,190 @@
+"""Discrete draws: integers of a range, orders of elements, and choices among them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from tensorframe.dtypes import INTEGER, UNSIGNED, DType, as_dtype, float64, int64, uint64
+from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
+from tensorframe.frontend.indexing.searching import searchsorted, take
+from tensorframe.frontend.operands import as_tensor, converted, reshaped
+from tensorframe.frontend.ordering.sorting import argsort
+from tensorframe.frontend.random.distributions import Where, exponential, lanes, uniform
+from tensorframe.frontend.random.keys import Source
+from tensorframe.frontend.reductions.scans import cumulative_sum
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.shape import as_shape, normalize_axis
+
+__all__ = ["choice", "integers", "permutation"]
+
+_WORD = 2**32
+_MASK = _WORD - 1
+
+
+def integers(
+    low: int,
+    high: int | None = None,
+    shape: Any = (),
+    *,
+    dtype: Any = None,
+    endpoint: bool = False,
+    device: Where = None,
+    key: Source = None,
+) -> Tensor:
+    """Integers from `low` up to, not including, `high`; from 0 up to `low` if there is no `high`.
+
+    `endpoint` includes `high`. The default dtype is int64. No value is likelier than another by more than a factor of
+    1 + 2**-32: each is the upper part of a random 64-bit number (128-bit for ranges beyond 2**32) times the size of
+    the range. Source: D. Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019), section 3.
+
+    >>> sorted(set(tfr.random.integers(1, 7, 100, key=tfr.random.key(1)).tolist()))
+    [1, 2, 3, 4, 5, 6]
+    """
+    target = int64 if dtype is None else as_dtype(dtype)
+    first, last = (0, low) if high is None else (low, high)
+    first, last = operator.index(first), operator.index(last) - (0 if endpoint else 1)
+    _check_range(first, last, target)
+    sizes = as_shape(shape)
+    span = last - first + 1
+    drawn = [
+        converted(lane, uint64) for lane in lanes(sizes, 2 if span <= _WORD else 4, key, device)
+    ]
+    offset: Any = _below(drawn, span)
+    wide = converted(offset, uint64 if target in UNSIGNED else int64)
+    return converted(wide + first, target)
+
+
+def _check_range(first: int, last: int, dtype: DType) -> None:
+    if dtype not in INTEGER:
+        raise DTypeError(f"integers: gives integers, not {dtype}")
+    if first > last:
+        raise ArgumentError(f"integers: there is no integer from {first} to {last}")
+    info = np.iinfo(dtype)
+    if first < info.min or last > info.max:
+        raise OutOfRangeError(
+            f"integers: {first} to {last} does not fit {dtype}",
+            suggestions=("dtype=... of a wider integer",),
+        )
+
+
+def _below(drawn: list[Any], span: int) -> Any:
+    """Return integers from 0 to span - 1: the part above the point of a random fraction times `span`."""
+    if span <= _WORD:
+        high, low = drawn
+        return (high * span + (low * span >> 32)) >> 32
+    high, low = (one << 32 | other for one, other in (drawn[:2], drawn[2:]))
+    if span == 2**64:
+        return high
+    carried = _upper_half(low, span)
+    # unsigned sums wrap: they are smaller than an operand exactly if they do
+    wraps = converted(high * span + carried < carried, uint64)
+    return _upper_half(high, span) + wraps
+
+
+def _upper_half(x: Any, factor: int) -> Any:
+    """Return the upper 64 bits of the 128-bit product, made of 32-bit pieces as in long multiplication."""
+    x_high, x_low = x >> 32, x & _MASK
+    high, low = factor >> 32, factor & _MASK
+    middle = x_high * low + (x_low * low >> 32)
+    other = x_low * high + (middle & _MASK)
+    return x_high * high + (middle >> 32) + (other >> 32)
+
+
+def permutation(x: Any, /, *, axis: int = 0, device: Where = None, key: Source = None) -> Tensor:
+    """The integers below `x` in random order, or the slices of a tensor along `axis` in random order.
+
+    The order is that of random 64-bit numbers; equal ones (2**-65 n**2 likely) keep their places.
+
+    >>> sorted(tfr.random.permutation(5).tolist())
+    [0, 1, 2, 3, 4]
+    """
+    if isinstance(x, int | np.integer):
+        return _random_order(operator.index(x), device, key)
+    tensor = as_tensor(x)
+    at = normalize_axis("permutation", axis, tensor.ndim)
+    order = _random_order(tensor.shape[at], tensor.device if device is None else device, key)
+    return take(tensor, order, axis=at)
+
+
+def _random_order(count: int, device: Where, key: Source) -> Tensor:
+    high, low = (converted(lane, uint64) for lane in lanes((count,), 2, key, device))
+    keys: Any = high
+    return argsort(keys << 32 | low)
+
+
+def choice(
+    a: Any,
+    /,
+    shape: Any = (),
+    replace: bool = True,
+    p: Any = None,
+    *,
+    axis: int = 0,
+    device: Where = None,
+    key: Source = None,
+) -> Tensor:
+    """Random integers below `a`, or random slices of a tensor along `axis`.
+
+    `p` are weights, one for each candidate; they need not sum to one. With `replace=False` none is chosen twice, and
+    the order is random. Source for weights without replacement: P. S. Efraimidis and P. G. Spirakis, "Weighted random
+    sampling with a reservoir", Information Processing Letters 97 (2006).
+
+    >>> tfr.random.choice(np.asarray([10, 20, 30]), 2, p=[0, 1, 0]).tolist()
+    [20, 20]
+    """
+    whole = isinstance(a, int | np.integer)
+    tensor = None if whole else as_tensor(a)
+    if tensor is not None and not tensor.ndim:
+        raise ShapeError("choice: a tensor without axes has no slices to choose from")
+    at = 0 if tensor is None else normalize_axis("choice", axis, tensor.ndim)
+    count = operator.index(a) if tensor is None else tensor.shape[at]
+    if tensor is not None and device is None:
+        device = tensor.device
+    sizes = as_shape(shape)
+    wanted = math.prod(sizes)
+    _check_candidates(count, wanted, replace)
+    if p is None:
+        chosen = (
+            integers(count, shape=wanted, device=device, key=key)
+            if replace and wanted
+            else _random_order(count, device, key)[:wanted]
+        )
+    else:
+        weights = converted(as_tensor(p), float64)
+        _check_weights(weights, count)
+        chosen = (_weighted if replace else _weighted_order)(weights, wanted, device, key)
+    if tensor is None:
+        return reshaped(chosen, sizes)
+    picked = take(tensor, chosen, axis=at)
+    return reshaped(picked, tensor.shape[:at] + sizes + tensor.shape[at + 1 :])
+
+
+def _check_candidates(count: int, wanted: int, replace: bool) -> None:
+    if count < 1 and wanted:
+        raise ArgumentError("choice: there is nothing to choose from")
+    if not replace and wanted > count:
+        message = f"choice: {wanted} of {count} cannot be chosen without replacement"
+        raise ArgumentError(message, suggestions=("replace=True",))
+
+
+def _check_weights(weights: Tensor, count: int) -> None:
+    if weights.shape != (count,):
+        raise ShapeError(f"choice: {count} candidates, but weights p of shape {weights.shape}")
+
+
+def _weighted(weights: Tensor, wanted: int, device: Where, key: Source) -> Tensor:
+    """Return positions with these weights: where a random part of their sum falls."""
+    sums: Any = cumulative_sum(weights)
+    # a fraction of at most 1 - 2**-53 times the sum rounds to less than the sum: a position is always found
+    place: Any = uniform(wanted, dtype=float64, device=device, key=key)
+    return searchsorted(sums, place * sums[-1], side="right")
+
+
+def _weighted_order(weights: Any, wanted: int, device: Where, key: Source) -> Tensor:
+    """Return the first positions of a race: the one with twice the weight is twice as fast."""
+    times: Any = exponential(weights.shape, dtype=float64, device=device, key=key)
+    return argsort(times / weights)[:wanted]

@@ -1,0 +1,1 @@
+"""Along axes: reductions, statistics, scans, differences and sums of exponentials."""

@@ -1,0 +1,120 @@
+"""Covariance and correlation between variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorframe import dtypes
+from tensorframe.dtypes import DType
+from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.elementwise.limits import clip
+from tensorframe.frontend.manipulation.diagonals import diagonal
+from tensorframe.frontend.manipulation.joining import concat
+from tensorframe.frontend.operands import as_tensor, converted, reshaped
+from tensorframe.frontend.reductions.elementary import sum as total
+from tensorframe.frontend.reductions.statistics import working_dtype
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.ops.elementwise import CONJ, IMAG, REAL_PART, SQRT
+
+__all__ = ["corrcoef", "cov"]
+
+
+def _observations(x: Any, y: Any, rowvar: bool) -> tuple[Tensor, DType]:
+    """Return variables as rows in the working dtype, and the dtype of the result."""
+    first = _rows(x, rowvar)
+    both = first if y is None else concat([first, _rows(y, rowvar)], axis=0)
+    return converted(both, working_dtype(both.dtype)), dtypes.float_of(both.dtype)
+
+
+def _rows(x: Any, rowvar: bool) -> Tensor:
+    tensor = as_tensor(x)
+    if tensor.ndim > 2:
+        raise ShapeError(f"cov: takes variables as a vector or a matrix, got shape {tensor.shape}")
+    if tensor.ndim < 2:
+        return reshaped(tensor, (1, tensor.size))
+    return tensor if rowvar else tensor.mT
+
+
+def _weights(fweights: Any, aweights: Any, count: int, dtype: DType) -> Tensor | None:
+    """Return the product of the weights given, None if there are none."""
+    result = None
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        weights = as_tensor(given)
+        if weights.shape != (count,):
+            raise ShapeError(f"cov: {name} of shape {weights.shape} for {count} observations")
+        if name == "fweights" and weights.dtype not in dtypes.INTEGER:
+            raise DTypeError(
+                f"cov: fweights count repetitions, so they are integers, got {weights.dtype}"
+            )
+        weights = converted(weights, dtypes.real_of(dtype))
+        result = weights if result is None else result * weights
+    return result
+
+
+def cov(
+    x: Any,
+    /,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+) -> Tensor:
+    """Covariance matrix of variables: the rows of `x` and `y` (their columns unless `rowvar`), observed together.
+
+    Divides by n - 1, by n with `bias`, by n - `ddof` if that is given. `fweights` (integers) says how often each
+    observation was made, `aweights` how much it counts. One variable gives a 0-d tensor. Integers give the default
+    real dtype.
+
+    >>> tfr.cov(tfr.asarray([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    values, dtype = _observations(x, y, rowvar)
+    count = values.shape[1]
+    weights = _weights(fweights, aweights, count, values.dtype)
+    correction = ddof if ddof is not None else int(not bias)
+    if weights is None:
+        deviations = values - total(values, axis=1, keepdims=True) / float(count)
+        weighted: Tensor = deviations
+        divisor: Any = float(max(count - correction, 0))
+    else:
+        mass = total(weights)
+        deviations = values - total(values * weights, axis=1, keepdims=True) / mass
+        weighted = deviations * weights
+        divisor = _divisor(weights, aweights, mass, correction)
+    result = (weighted @ apply(CONJ, deviations.mT)) / divisor
+    return converted(reshaped(result, ()) if values.shape[0] == 1 else result, dtype)
+
+
+def _divisor(weights: Tensor, aweights: Any, mass: Tensor, correction: int) -> Tensor:
+    """Return what sums of weighted products are divided by: the effective number of observations."""
+    if aweights is None or correction == 0:
+        return mass - correction
+    importance = converted(as_tensor(aweights), weights.dtype)
+    return mass - correction * total(weights * importance) / mass
+
+
+def corrcoef(x: Any, /, y: Any = None, rowvar: bool = True) -> Tensor:
+    """Matrix of the correlation coefficients of variables: their covariance over their standard deviations.
+
+    Arguments and dtypes as for `cov`; NaN for a variable that is constant.
+
+    >>> tfr.corrcoef(tfr.asarray([[0.0, 1.0, 2.0], [3.0, 2.0, 1.0]])).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    values, dtype = _observations(x, y, rowvar)
+    covariance = cov(values)
+    if covariance.ndim == 0:
+        return converted(covariance / covariance, dtype)
+    scale = apply(SQRT, apply(REAL_PART, diagonal(covariance)))
+    result = covariance / scale[:, None] / scale[None, :]
+    # rounding may step over one
+    if dtype in dtypes.COMPLEX:
+        result = clip(apply(REAL_PART, result), -1, 1) + 1j * clip(apply(IMAG, result), -1, 1)
+    else:
+        result = clip(result, -1, 1)
+    return converted(result, dtype)

@@ -1,0 +1,81 @@
+"""Scans: sums and products of all elements up to each position."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorframe.errors import ShapeError
+from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.operands import reshaped
+from tensorframe.frontend.reductions.elementary import accumulated
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.op import Op
+from tensorframe.graph.shape import normalize_axis
+from tensorframe.ops.movement import PAD
+from tensorframe.ops.reduction import CUMULATIVE_PROD, CUMULATIVE_SUM
+
+__all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
+
+
+def scanned(op: Op, x: Tensor, axis: int | None, *, start: int | None) -> Tensor:
+    """Return the scan `op` along `axis`, with the value `start` in front unless it is None."""
+    if axis is None and x.ndim != 1:
+        raise ShapeError(
+            f"{op.name}: a tensor of {x.ndim} dimensions needs an axis",
+            suggestions=("axis=0", "x.reshape(-1) first, to run through all elements"),
+        )
+    at = normalize_axis(op.name, axis or 0, x.ndim)
+    if start is not None:
+        before = tuple(int(one == at) for one in range(x.ndim))
+        x = call(PAD, x, attrs=(before, (0,) * x.ndim, start))
+    return call(op, x, attrs=(at,))
+
+
+def cumulative_sum(
+    x: Any, /, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Tensor:
+    """Sums of the elements up to each position along `axis`, which only a 1-d tensor may leave out.
+
+    Dtypes as for `sum`. `include_initial` puts a 0 in front: the axis becomes one longer.
+
+    >>> tfr.cumulative_sum(tfr.asarray([1, 2, 3]), include_initial=True).tolist()
+    [0, 1, 3, 6]
+    """
+    start = 0 if include_initial else None
+    return scanned(CUMULATIVE_SUM, accumulated(x, dtype), axis, start=start)
+
+
+def cumulative_prod(
+    x: Any, /, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Tensor:
+    """Products of the elements up to each position along `axis`, which only a 1-d tensor may leave out.
+
+    Dtypes as for `sum`. `include_initial` puts a 1 in front: the axis becomes one longer.
+
+    >>> tfr.cumulative_prod(tfr.asarray([2, 3, 4])).tolist()
+    [2, 6, 24]
+    """
+    start = 1 if include_initial else None
+    return scanned(CUMULATIVE_PROD, accumulated(x, dtype), axis, start=start)
+
+
+def cumsum(x: Any, /, axis: int | None = None, dtype: Any = None) -> Tensor:
+    """Sums of the elements up to each position along `axis`; None runs through all elements in C order.
+
+    >>> tfr.cumsum(tfr.asarray([[1, 2], [3, 4]])).tolist()
+    [1, 3, 6, 10]
+    """
+    tensor = accumulated(x, dtype)
+    tensor = reshaped(tensor, (tensor.size,)) if axis is None else tensor
+    return scanned(CUMULATIVE_SUM, tensor, axis, start=None)
+
+
+def cumprod(x: Any, /, axis: int | None = None, dtype: Any = None) -> Tensor:
+    """Products of the elements up to each position along `axis`; None runs through all elements in C order.
+
+    >>> tfr.cumprod(tfr.asarray([[1, 2], [3, 4]]), axis=0).tolist()
+    [[1, 2], [3, 8]]
+    """
+    tensor = accumulated(x, dtype)
+    tensor = reshaped(tensor, (tensor.size,)) if axis is None else tensor
+    return scanned(CUMULATIVE_PROD, tensor, axis, start=None)

@@ -1,0 +1,81 @@
+"""Sums of exponentials, with the maximum taken out first so that nothing overflows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorframe import dtypes
+from tensorframe.dtypes import DType
+from tensorframe.errors import DTypeError
+from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.operands import as_tensor, converted, reshaped
+from tensorframe.frontend.reductions.elementary import Axis, reduced_by
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.shape import normalize_axes, reduced
+from tensorframe.ops.elementwise import EXP, ISFINITE, LOG, WHERE
+from tensorframe.ops.reduction import MAX, SUM
+
+__all__ = ["log_softmax", "logsumexp", "softmax"]
+
+
+def _wide(name: str, x: Any) -> tuple[Tensor, DType]:
+    """Return `x` in the dtype to compute in, and the dtype of the result."""
+    tensor = as_tensor(x)
+    if tensor.dtype not in dtypes.FLOAT:
+        raise DTypeError(
+            f"{name}: takes real floating dtypes, got {tensor.dtype}",
+            suggestions=("x.astype(tfr.float32) first",),
+        )
+    return converted(tensor, dtypes.promote(tensor.dtype, dtypes.float32)), tensor.dtype
+
+
+def _largest(x: Tensor, axis: Axis) -> Tensor:
+    """Return the maximum along `axis` with the axis kept; of no elements, whatever broadcasts."""
+    axes = normalize_axes("softmax", axis, x.ndim)
+    if 0 in [x.shape[at] for at in axes]:
+        return reduced_by(SUM, x, axes, keepdims=True)
+    return reduced_by(MAX, x, axes, keepdims=True)
+
+
+def softmax(x: Any, /, axis: Axis = -1) -> Tensor:
+    """Exponentials of `x` along `axis`, scaled to sum to one.
+
+    Shape and dtype are those of `x` (real floating, else DTypeError). Stable: the maximum is subtracted first.
+    -inf gives 0; NaN anywhere on the axis gives NaN on all of it, and so does an axis of -inf only, or an inf.
+
+    >>> tfr.softmax(tfr.asarray([0.0, math.log(3.0)])).numpy()
+    array([0.25, 0.75], dtype=float32)
+    """
+    wide, dtype = _wide("softmax", x)
+    exponentials = apply(EXP, wide - _largest(wide, axis))
+    return converted(exponentials / reduced_by(SUM, exponentials, axis, keepdims=True), dtype)
+
+
+def log_softmax(x: Any, /, axis: Axis = -1) -> Tensor:
+    """Logarithm of `softmax`, accurate where softmax is nearly 0 or 1; arguments and special cases are the same.
+
+    >>> tfr.log_softmax(tfr.asarray([0.0, 1000.0])).tolist()
+    [-1000.0, 0.0]
+    """
+    wide, dtype = _wide("log_softmax", x)
+    shifted = wide - _largest(wide, axis)
+    total = reduced_by(SUM, apply(EXP, shifted), axis, keepdims=True)
+    return converted(shifted - apply(LOG, total), dtype)
+
+
+def logsumexp(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    """Logarithm of the sum of exponentials along `axis` (None: of all), without overflow on the way.
+
+    Real floating dtypes, else DTypeError. An axis of -inf only, or without elements, gives -inf; NaN gives NaN.
+
+    >>> tfr.logsumexp(tfr.asarray([1000.0, 1000.0])).item() - 1000.0  # log(2), in float32
+    0.69317626953125
+    """
+    wide, dtype = _wide("logsumexp", x)
+    largest = _largest(wide, axis)
+    # inf - inf is NaN: an infinite maximum is not subtracted, exp gives the right 0 or inf by itself
+    shift = apply(WHERE, apply(ISFINITE, largest), largest, 0.0)
+    total = reduced_by(SUM, apply(EXP, wide - shift), axis, keepdims=True)
+    result = converted(apply(LOG, total) + shift, dtype)
+    axes = normalize_axes("logsumexp", axis, wide.ndim)
+    return reshaped(result, reduced(wide.shape, axes, keepdims=keepdims))

@@ -1,0 +1,154 @@
+"""Statistics: means, variances and covariances, accumulated wide enough to be accurate."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+import numpy as np
+
+from tensorframe import dtypes
+from tensorframe.dtypes import DType
+from tensorframe.errors import ShapeError
+from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.operands import as_tensor, converted, expanded, floating, reshaped
+from tensorframe.frontend.reductions.elementary import Axis, reduced_by
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.shape import normalize_axes
+from tensorframe.ops.elementwise import CONJ, REAL_PART, SQRT
+from tensorframe.ops.reduction import SUM
+
+__all__ = ["average", "mean", "std", "var"]
+
+
+def working_dtype(dtype: DType) -> DType:
+    """Return the dtype that averages of `dtype` are computed in.
+
+    Half precision would overflow in the sum, and 32-bit and 64-bit integers do not fit a float32.
+    """
+    if dtype in dtypes.HALF:
+        return dtypes.float32
+    if dtype in dtypes.INTEGER and dtype.itemsize >= 4:
+        return dtypes.float64
+    return dtypes.promote(dtypes.float_of(dtype), dtypes.float32)
+
+
+def _count(x: Tensor, axis: Axis) -> int:
+    return math.prod(x.shape[at] for at in normalize_axes("mean", axis, x.ndim))
+
+
+def centre(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
+    """Return the mean of a tensor that already has its working dtype."""
+    # a Python float: an integer count could exceed what the dtype holds exactly, and 0 / 0 must be NaN
+    return reduced_by(SUM, x, axis, keepdims) / float(_count(x, axis))
+
+
+def mean(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    """Arithmetic mean along `axis`: an axis, a tuple of axes, or None for all; NaN where there are no elements.
+
+    The result has the dtype `dtype` if given, else that of `x`; integers give the default real dtype. float16 and
+    bfloat16 accumulate in float32, wide integers in float64.
+
+    >>> tfr.mean(tfr.asarray([[1.0, 2.0], [3.0, 6.0]]), axis=1).tolist()
+    [1.5, 4.5]
+    """
+    tensor = as_tensor(x)
+    result = dtypes.float_of(tensor.dtype if dtype is None else dtypes.as_dtype(dtype))
+    work = working_dtype(tensor.dtype if dtype is None else result)
+    return converted(centre(converted(tensor, work), axis, keepdims), result)
+
+
+def _squared_deviations(x: Tensor, axis: Axis) -> Tensor:
+    deviations = x - centre(x, axis, keepdims=True)
+    if x.dtype in dtypes.COMPLEX:
+        return apply(REAL_PART, deviations * apply(CONJ, deviations))
+    return deviations * deviations
+
+
+def _variance(x: Tensor, axis: Axis, correction: float, keepdims: bool) -> Tensor:
+    wide = converted(x, working_dtype(x.dtype))
+    count = builtins.max(float(_count(x, axis)) - correction, 0.0)
+    return reduced_by(SUM, _squared_deviations(wide, axis), axis, keepdims) / count
+
+
+def var(
+    x: Any,
+    /,
+    axis: Axis = None,
+    correction: float = 0.0,
+    keepdims: bool = False,
+    *,
+    ddof: float | None = None,
+) -> Tensor:
+    """Variance along `axis`: squared deviations from the mean, summed and divided by n - `correction`.
+
+    A correction of 1 gives the unbiased estimate from a sample; `ddof` is NumPy's name for it. The result has the
+    dtype of `x`, real where `x` is complex; integers give the default real dtype. Two passes over the elements:
+    a large mean costs no accuracy.
+
+    >>> tfr.var(tfr.asarray([1.0, 2.0, 3.0, 4.0])).item()
+    1.25
+    """
+    tensor = as_tensor(x)
+    result = _variance(tensor, axis, correction if ddof is None else ddof, keepdims)
+    return converted(result, dtypes.real_of(dtypes.float_of(tensor.dtype)))
+
+
+def std(
+    x: Any,
+    /,
+    axis: Axis = None,
+    correction: float = 0.0,
+    keepdims: bool = False,
+    *,
+    ddof: float | None = None,
+) -> Tensor:
+    """Standard deviation along `axis`: the square root of `var`, with the same arguments and dtypes.
+
+    >>> tfr.std(tfr.asarray([1.0, 3.0, 1.0, 3.0])).item()
+    1.0
+    """
+    tensor = as_tensor(x)
+    result = apply(SQRT, _variance(tensor, axis, correction if ddof is None else ddof, keepdims))
+    return converted(result, dtypes.real_of(dtypes.float_of(tensor.dtype)))
+
+
+def average(
+    x: Any,
+    /,
+    axis: Axis = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+) -> Any:
+    """Weighted mean along `axis`: the sum of `weights * x` divided by the sum of the weights.
+
+    `weights` has the shape of `x`, or is 1-d along the one axis named. With `returned`, gives the pair of the
+    average and the sum of weights. Weights that sum to zero give NaN or infinity.
+
+    >>> tfr.average(tfr.asarray([1.0, 2.0, 6.0]), weights=tfr.asarray([1.0, 1.0, 2.0])).item()
+    3.75
+    """
+    values, shares = floating(x, np.bool_(True) if weights is None else weights)
+    shares = _along(shares, values, axis)
+    if not returned and weights is None:
+        return mean(x, axis, keepdims=keepdims)
+    total = reduced_by(SUM, expanded(shares, values.shape), axis, keepdims)
+    result = reduced_by(SUM, values * shares, axis, keepdims) / total
+    return (result, total) if returned else result
+
+
+def _along(weights: Tensor, values: Tensor, axis: Axis) -> Tensor:
+    """Return the weights in a shape that lines up with `values`."""
+    if weights.shape in ((), values.shape):
+        return weights
+    axes = normalize_axes("average", axis, values.ndim)
+    if axis is None or tuple(values.shape[at] for at in axes) != weights.shape:
+        raise ShapeError(
+            f"average: weights of shape {weights.shape} fit neither the shape {values.shape} nor the axis {axis}",
+            suggestions=("name the axis that the weights belong to",),
+        )
+    shape = tuple(size if at in axes else 1 for at, size in enumerate(values.shape))
+    return reshaped(weights, shape)
