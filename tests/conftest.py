@@ -2,6 +2,11 @@
 
 from pathlib import Path
 
+import tensorframe as tfr
+
+# every node is checked after every pass, in every test
+tfr.config.configure(verify=True)
+
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave programs beside the tests alone: looking for docstrings' examples would import, and so run, them."""

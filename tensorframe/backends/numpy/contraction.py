@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,8 @@ def matmul(x: Array, y: Array) -> Array:
 def _product(x: Array, y: Array) -> Array:
     """Multiply; many matrices by one matrix are one tall matrix by it: one call of BLAS with more to share out."""
     if x.ndim > 2 and y.ndim == 2 and x.flags.c_contiguous:
-        return np.matmul(x.reshape(-1, x.shape[-1]), y).reshape(*x.shape[:-1], y.shape[1])
+        rows = prod(x.shape[:-1])  # not -1, which nothing can stand for in an empty array
+        return np.matmul(x.reshape(rows, x.shape[-1]), y).reshape(*x.shape[:-1], y.shape[1])
     if x.ndim > 2 and y.ndim > 2:
         return product_of_stacks(x, y)
     return np.matmul(x, y)
