@@ -44,3 +44,8 @@ def test_a_number_beside_a_condition_from_another_device_is_at_home_everywhere()
     condition = tfr.asarray(array > 0, device="numpy")
     with tfr.config.override(verify=True):
         assert tfr.where(condition, 1.0, tfr.asarray(array)).numpy().tolist() == [-2.0, 1.0]
+
+
+def test_an_empty_stack_times_a_matrix_is_empty() -> None:
+    product = tfr.zeros((1, 3, 0)) @ tfr.zeros((0, 2))
+    assert product.numpy().tolist() == [[[0.0, 0.0]] * 3]
