@@ -6,7 +6,8 @@ the region before the next, so only inputs and outputs touch memory, and the tem
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +15,11 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends.base import Program, Region
+from tensorframe.backends.numpy.blocks import Operands, arrange
 from tensorframe.backends.numpy.functions import WRITING, Function, implementation
 from tensorframe.dtypes import DType
-from tensorframe.graph.shape import Shape
 
 Array = Any
-Index = tuple[slice, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,8 @@ def elementwise_program(region: Region) -> Program:
     """Return the program of a region of elementwise ops of one shape."""
     calls, scratch = _schedule(region)
     shape = region.ops[-1].shape
+    if len(calls) == 1 and isinstance(calls[0].function, np.ufunc):
+        return _one_call(calls[0])
     dtypes = [region.ops[at - len(region.inputs)].dtype for at in region.outputs]
     widest = max(one.dtype.itemsize for one in region.ops)
 
@@ -49,13 +51,19 @@ def elementwise_program(region: Region) -> Program:
             size *= extent
         if size <= 2 * length:
             return _run_whole(calls, inputs, region.outputs)
-        outputs = [
-            np.empty(shape, dtype) if buffer is None else buffer
-            for dtype, buffer in zip(dtypes, buffers, strict=True)
-        ]
-        operands = _flattened(inputs, outputs, shape)
-        _run_blocks(calls, scratch, operands, region.outputs, length)
-        return outputs
+        operands = arrange(inputs, buffers, shape, dtypes, length)
+        _run_blocks(calls, scratch, operands, region.outputs)
+        return operands.results
+
+    return run
+
+
+def _one_call(call: _Call) -> Program:
+    """Return the program of a single ufunc, which has no temporaries that blocks could keep in the cache."""
+    function, arguments = call.function, call.arguments
+
+    def run(inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:
+        return (function(*[inputs[at] for at in arguments], out=buffers[0]),)
 
     return run
 
@@ -106,58 +114,27 @@ def _run_whole(
     return [values[at] for at in outputs]
 
 
-@dataclass(frozen=True, slots=True)
-class _Operands:
-    """Arrays that share one iteration shape: inputs broadcast to it, outputs of it."""
-
-    shape: Shape
-    inputs: list[Array]
-    outputs: list[Array]
-
-
-def _flattened(inputs: Sequence[Array], outputs: Sequence[Array], shape: Shape) -> _Operands:
-    """Return the operands along one axis if their memory allows it, else as they are.
-
-    Numbers and 0-d arrays stay as they are: NumPy broadcasts them in every block.
-    """
-    arrays = [array for array in (*inputs, *outputs) if np.ndim(array)]
-    if all(array.shape == shape and array.flags.c_contiguous for array in arrays):
-        flat = [array.reshape(-1) if np.ndim(array) else array for array in inputs]
-        return _Operands((outputs[0].size,), flat, [array.reshape(-1) for array in outputs])
-    ndim = len(shape)
-    spread = [
-        array.reshape((1,) * (ndim - array.ndim) + array.shape) if np.ndim(array) else array
-        for array in inputs
-    ]
-    return _Operands(shape, spread, list(outputs))
-
-
 def _run_blocks(
     calls: Sequence[_Call],
     scratch: Sequence[DType],
-    operands: _Operands,
+    operands: Operands,
     leaving: tuple[int, ...],
-    length: int,
 ) -> None:
-    largest = 0
-    blocks: list[Array] = []
+    memory = [np.empty(math.prod(operands.block), dtype) for dtype in scratch]
+    views: list[Array] = []
     outputs = dict(zip(leaving, operands.outputs, strict=True))
-    for index, shape in _blocks(operands.shape, length):
-        size = 1
-        for extent in shape:
-            size *= extent
-        if size > largest:
-            largest = size
-            blocks = [np.empty(size, dtype) for dtype in scratch]
-        values = [_part(array, index) for array in operands.inputs]
+    last = None
+    for index, shape in operands.blocks():
+        if shape != last:  # the same for all but the blocks at the ends of axes
+            last = shape
+            views = [array[: math.prod(shape)].reshape(shape) for array in memory]
+        values = operands.parts(index)
         for call in calls:
             arguments = [values[at] for at in call.arguments]
-            target = outputs.get(call.result)
-            if target is not None:
-                values.append(_store(call, arguments, target[index]))
-            elif call.scratch is not None:
-                out = blocks[call.scratch][:size].reshape(shape)
-                values.append(call.function(*arguments, out=out))
+            if call.scratch is not None:
+                values.append(call.function(*arguments, out=views[call.scratch]))
+            elif call.result in outputs:
+                values.append(_store(call, arguments, outputs[call.result][index]))
             else:
                 values.append(call.function(*arguments, *call.attrs))
 
@@ -167,37 +144,3 @@ def _store(call: _Call, arguments: Sequence[Array], target: Array) -> Array:
         return call.function(*arguments, out=target)
     target[...] = call.function(*arguments, *call.attrs)
     return target
-
-
-def _part(array: Array, index: Index) -> Array:
-    """Return the block of an operand; axes of size 1 are broadcast, so they are whole in every block."""
-    if not np.ndim(array):
-        return array
-    return array[
-        tuple(
-            [at if size != 1 else slice(None) for at, size in zip(index, array.shape, strict=True)]
-        )
-    ]
-
-
-def _blocks(shape: Shape, length: int) -> Iterator[tuple[Index, Shape]]:
-    """Yield index and shape of blocks of at most about `length` elements that cover `shape`.
-
-    Inner axes stay whole; the first axis that does not fit into a block is cut, and those before it are walked one
-    by one.
-    """
-    inner = 1
-    cut = len(shape) - 1
-    while cut > 0 and inner * shape[cut] <= length:
-        inner *= shape[cut]
-        cut -= 1
-    step = max(length // inner, 1)
-    tail = tuple([slice(0, size) for size in shape[cut + 1 :]])
-    for head in np.ndindex(*shape[:cut]):
-        before = tuple([slice(at, at + 1) for at in head])
-        for start in range(0, shape[cut], step):
-            stop = min(start + step, shape[cut])
-            yield (
-                (*before, slice(start, stop), *tail),
-                (1,) * cut + (stop - start,) + shape[cut + 1 :],
-            )
