@@ -30,7 +30,7 @@ from tensorframe.graph.record import cast
 
 __all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "promote_types", "result_type"]
 
-# Source: isdtype in the Array API standard.
+# the standard's categories. Source: isdtype in the Array API standard
 KINDS: Final[dict[str, frozenset[DType]]] = {
     "bool": BOOL,
     "signed integer": SIGNED,

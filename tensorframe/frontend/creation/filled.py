@@ -1,4 +1,4 @@
-"""Creation: tensors of one value, and matrices with a diagonal, none of which take memory before they are used."""
+"""Filled tensors: one value everywhere, which takes no memory before it is used."""
 
 from __future__ import annotations
 

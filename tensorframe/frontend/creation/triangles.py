@@ -21,7 +21,8 @@ from tensorframe.frontend.manipulation.views import ravel
 from tensorframe.frontend.operands import converted, need_axes, reshaped
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
-from tensorframe.graph.shape import as_shape
+from tensorframe.graph.op import Op
+from tensorframe.graph.shape import Shape, as_shape
 from tensorframe.ops.elementwise import EQUAL, GREATER_EQUAL, LESS_EQUAL, WHERE
 
 __all__ = [
@@ -37,14 +38,13 @@ __all__ = [
 ]
 
 
-def column(size: int, device: Device, first: int = 0) -> Tensor:
-    """Return the row positions as a column, counted from `first`."""
-    return reshaped(counted(size, first, 1, dtypes.int64, device), (size, 1))
-
-
-def within(k: int, rows: int, columns: int) -> int:
-    """Return the diagonal `k`, or the nearest one outside of the matrix: sums of positions then fit int64."""
-    return max(-rows, min(index(k), columns))
+def compared(op: Op, shape: Shape, k: int, device: Device) -> Tensor:
+    """Return a matrix of bools: whether `op` holds for a column's position and that of the diagonal `k` in the row."""
+    rows, columns = shape
+    # no further than just outside of the matrix, so that the sum of row and diagonal fits int64
+    first = max(-rows, min(index(k), columns))
+    diagonals = reshaped(counted(rows, first, 1, dtypes.int64, device), (rows, 1))
+    return apply(op, positions(columns, device), diagonals)
 
 
 def eye(
@@ -61,13 +61,15 @@ def eye(
     >>> tfr.eye(2, dtype=tfr.int64).tolist()
     [[1, 0], [0, 1]]
     """
-    rows, columns = as_shape((n_rows, n_rows if n_cols is None else n_cols))
+    return _ones_where(EQUAL, n_rows, n_cols, k, dtype, device)
+
+
+def _ones_where(
+    op: Op, n_rows: int, n_cols: int | None, k: int, dtype: Any, device: OnDevice
+) -> Tensor:
+    shape = as_shape((n_rows, n_rows if n_cols is None else n_cols))
     target = dtypes.default_float() if dtype is None else as_dtype(dtype)
-    place = resolve_device(device)
-    return converted(
-        apply(EQUAL, column(rows, place, within(k, rows, columns)), positions(columns, place)),
-        target,
-    )
+    return converted(compared(op, shape, k, resolve_device(device)), target)
 
 
 def identity(n: int, dtype: Any = None, *, device: OnDevice = None) -> Tensor:
@@ -92,13 +94,7 @@ def tri(
     >>> tfr.tri(2, dtype=tfr.int64).tolist()
     [[1, 0], [1, 1]]
     """
-    rows, columns = as_shape((n_rows, n_rows if n_cols is None else n_cols))
-    target = dtypes.default_float() if dtype is None else as_dtype(dtype)
-    place = resolve_device(device)
-    return converted(
-        apply(LESS_EQUAL, positions(columns, place), column(rows, place, within(k, rows, columns))),
-        target,
-    )
+    return _ones_where(LESS_EQUAL, n_rows, n_cols, k, dtype, device)
 
 
 def tril(x: Any, /, k: int = 0) -> Tensor:
@@ -107,13 +103,13 @@ def tril(x: Any, /, k: int = 0) -> Tensor:
     >>> tfr.tril(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [[1, 0], [3, 4]]
     """
+    return _kept_where(LESS_EQUAL, "tril", x, k)
+
+
+def _kept_where(op: Op, name: str, x: Any, k: int) -> Tensor:
     tensor = asarray(x)
-    need_axes("tril", tensor, 2)
-    rows, columns = tensor.shape[-2:]
-    place = tensor.device
-    kept = apply(
-        LESS_EQUAL, positions(columns, place), column(rows, place, within(k, rows, columns))
-    )
+    need_axes(name, tensor, 2)
+    kept = compared(op, tensor.shape[-2:], k, tensor.device)
     return apply(WHERE, kept, tensor, zero_of(tensor))
 
 
@@ -123,14 +119,7 @@ def triu(x: Any, /, k: int = 0) -> Tensor:
     >>> tfr.triu(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [[1, 2], [0, 4]]
     """
-    tensor = asarray(x)
-    need_axes("triu", tensor, 2)
-    rows, columns = tensor.shape[-2:]
-    place = tensor.device
-    kept = apply(
-        GREATER_EQUAL, positions(columns, place), column(rows, place, within(k, rows, columns))
-    )
-    return apply(WHERE, kept, tensor, zero_of(tensor))
+    return _kept_where(GREATER_EQUAL, "triu", x, k)
 
 
 def zero_of(tensor: Tensor) -> Any:
@@ -158,8 +147,7 @@ def diag(v: Any, /, k: int = 0) -> Tensor:
     # the vector goes along the side that the diagonal starts from, so that row or column i has element i
     padded = pad(tensor, (0, abs(k)))
     values = padded if k < 0 else reshaped(padded, (size, 1))
-    place = tensor.device
-    on_diagonal = apply(EQUAL, column(size, place, k), positions(size, place))
+    on_diagonal = compared(EQUAL, (size, size), k, tensor.device)
     return apply(WHERE, on_diagonal, values, zero_of(tensor))
 
 

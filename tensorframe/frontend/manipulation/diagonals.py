@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorframe import dtypes
-from tensorframe.dtypes import BITWISE, UNSIGNED, DType, int64
 from tensorframe.frontend.dispatch import call
-from tensorframe.frontend.operands import as_tensor, converted, need_axes, reshaped
+from tensorframe.frontend.operands import as_tensor, need_axes, reshaped
+from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.movement import SLICE
-from tensorframe.ops.reduction import SUM
 
 __all__ = ["diagonal", "trace"]
 
@@ -34,19 +32,9 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
-    """Sums of the diagonals; small integers are summed in the default integer dtype unless `dtype` says otherwise.
+    """Sums of the diagonals; dtypes as for `sum`.
 
     >>> tfr.linalg.trace(np.asarray([[1, 2], [3, 4]])).item()
     5
     """
-    values = diagonal(x, offset=offset)
-    values = converted(
-        values, _sum_dtype(values.dtype) if dtype is None else dtypes.as_dtype(dtype)
-    )
-    return call(SUM, values, attrs=((values.ndim - 1,), False))
-
-
-def _sum_dtype(dtype: DType) -> DType:
-    if dtype in UNSIGNED:
-        return dtypes.uint64
-    return int64 if dtype in BITWISE else dtype
+    return total(diagonal(x, offset=offset), axis=-1, dtype=dtype)

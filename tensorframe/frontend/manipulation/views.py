@@ -1,4 +1,4 @@
-"""Manipulation: the same elements under other shapes, axes and orders, recorded as views."""
+"""Views: the same elements under other shapes, axes and orders, recorded as views."""
 
 from __future__ import annotations
 

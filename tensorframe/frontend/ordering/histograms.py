@@ -1,4 +1,4 @@
-"""Histograms: how many values lie where, and functions given by points."""
+"""Histograms: how many values lie where, and in which bin each of them lies."""
 
 from __future__ import annotations
 

@@ -1,25 +1,21 @@
-"""DLPack: tensors handed to other libraries, without a copy where that is safe."""
+"""DLPack export: tensors handed to other libraries, without a copy where that is safe."""
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import numpy as np
 
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import bfloat16
+from tensorframe.frontend.protocols.dlpack_capsule import BFLOAT, dtype_in
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.ops.creation import DATA
 
 Version = tuple[int, int]
 
-# Values of the DLPack header, dlpack.h 1.1: DLDeviceType and DLDataTypeCode
+# kDLCPU of DLPack 1.1, dlpack.h, and the index of the device
 HOST = (1, 0)
-BFLOAT = 4
-# In struct DLManagedTensorVersioned: version, context, deleter and flags before the tensor; data, device and ndim
-# before its dtype. In struct DLManagedTensor the tensor comes first.
-_DTYPE_OFFSETS = {b"dltensor_versioned": 32 + 20, b"dltensor": 20}
 
 
 @method
@@ -46,7 +42,7 @@ def __dlpack__(
     if array.dtype != bfloat16:
         return array.__dlpack__(max_version=max_version)
     capsule = array.view(np.uint16).__dlpack__(max_version=max_version)
-    _relabel(capsule, BFLOAT)
+    dtype_in(capsule).code = BFLOAT
     return capsule
 
 
@@ -74,20 +70,6 @@ def _lay_out(tensor: Tensor) -> None:
     """Give the tensor memory of its own, one place for each element."""
     node = tensor.node
     node.settle(Storage.of_array(node.device, tensor._array().copy()))
-
-
-def _relabel(capsule: Any, code: int) -> None:
-    """Write the type code that NumPy has no dtype for into the capsule of an array of the same width."""
-    api = ctypes.pythonapi
-    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = (
-        ctypes.c_char_p,
-        [ctypes.py_object],
-    )
-    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
-    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    name = api.PyCapsule_GetName(capsule)
-    address = api.PyCapsule_GetPointer(capsule, name) + _DTYPE_OFFSETS[name]
-    ctypes.c_uint8.from_address(address).value = code
 
 
 __all__: list[str] = []

@@ -7,7 +7,8 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.backends import registry
 from tensorframe.dtypes import DType
-from tensorframe.errors import DTypeError
+from tensorframe.errors import ArgumentError
+from tensorframe.frontend.data_types import KINDS
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.device import Device
 
@@ -17,15 +18,7 @@ VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 MAX_DIMENSIONS = 64
 
 # half precision is no dtype of the standard, and consumers look names up in its list
-_KINDS = {
-    "bool": dtypes.BOOL,
-    "signed integer": dtypes.SIGNED,
-    "unsigned integer": dtypes.UNSIGNED,
-    "integral": dtypes.INTEGER,
-    "real floating": dtypes.FLOAT - dtypes.HALF,
-    "complex floating": dtypes.COMPLEX,
-    "numeric": dtypes.NUMERIC - dtypes.HALF,
-}
+_KINDS = {name: members - dtypes.HALF for name, members in KINDS.items()}
 
 
 class NamespaceInfo:
@@ -78,7 +71,7 @@ def _of_kind(kind: str | tuple[str, ...]) -> frozenset[DType]:
         return frozenset().union(*map(_of_kind, kind))
     if kind not in _KINDS:
         listed = ", ".join(map(repr, _KINDS))
-        raise DTypeError(f"{kind!r} is not a kind of dtype", suggestions=(f"one of {listed}",))
+        raise ArgumentError(f"dtypes: there is no kind {kind!r}", suggestions=(f"one of {listed}",))
     return _KINDS[kind]
 
 

@@ -1,4 +1,4 @@
-"""Statistics: means, variances and covariances, accumulated wide enough to be accurate."""
+"""Statistics: means, variances and standard deviations, accumulated wide enough to be accurate."""
 
 from __future__ import annotations
 
