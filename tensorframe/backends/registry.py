@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 
 from tensorframe.backends.base import Backend, Capabilities, DeviceInfo
 from tensorframe.errors import DeviceError
 from tensorframe.graph.device import CPU, Device
 
 _backends: dict[str, Backend] = {}
-_lock = threading.Lock()
 
 _chosen: ContextVar[Device | None] = ContextVar("tensorframe_device", default=None)
 
@@ -26,19 +25,18 @@ def register(backend: Backend, *names: str) -> None:
 
 def backend_of(device: Device) -> Backend:
     """Return the backend that runs a device."""
-    if not _backends:
-        _register_built_in()
+    _register_built_in()
     return _backends[device.backend]
 
 
+@cache
 def _register_built_in() -> None:
     """Import and register the backends of this package, when the first one is asked for."""
     from tensorframe.backends.dry import DryBackend  # backends load when first used
     from tensorframe.backends.numpy.engine import NumpyBackend
 
-    with _lock:
-        register(DryBackend())
-        register(NumpyBackend(), "numpy", "cpu")
+    register(DryBackend())
+    register(NumpyBackend(), "numpy", "cpu")
 
 
 def capabilities(device: Device) -> Capabilities:
@@ -58,8 +56,7 @@ _capabilities: dict[Device, Capabilities] = {}
 
 def devices() -> tuple[DeviceInfo, ...]:
     """Return the devices of all backends that are available here, those that only make plans included."""
-    if not _backends:
-        _register_built_in()
+    _register_built_in()
     found: dict[Device, DeviceInfo] = {}
     for backend in dict.fromkeys(_backends.values()):
         probed = backend.probe()

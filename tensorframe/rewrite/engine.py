@@ -40,13 +40,16 @@ class Builder:
         known = self.made.get(key)
         if known is not None:
             return known
-        node = Node(op, inputs, attrs, shape, dtype, device, like.site)
+        node = self.simplest(Node(op, inputs, attrs, shape, dtype, device, like.site))
+        self.made[key] = node
+        return node
+
+    def simplest(self, node: Node) -> Node:
+        """Return what the first rule that applies makes of `node`, or `node`; what rules make is simple already."""
         for rule in self.rules:
             replacement = rule(node, self)
             if replacement is not None:
-                self.made[key] = replacement
                 return replacement
-        self.made[key] = node
         return node
 
     def remake(self, node: Node, inputs: tuple[Node, ...], shape: Shape | None = None) -> Node:
@@ -60,13 +63,10 @@ def rewrite(roots: Sequence[Node], rules: Sequence[Rule]) -> list[Node]:
     builder = Builder(rules)
     done: dict[Node, Node] = {}
     for node in reachable(roots):
-        if node.storage is not None or not node.inputs:
-            replacement = node
-            if node.storage is None:
-                replacement = next(
-                    (new for rule in rules if (new := rule(node, builder)) is not None), node
-                )
-            done[node] = replacement
-        else:
+        if node.storage is not None:
+            done[node] = node
+        elif node.inputs:
             done[node] = builder.remake(node, tuple([done[source] for source in node.inputs]))
+        else:
+            done[node] = builder.simplest(node)
     return [done[root] for root in roots]

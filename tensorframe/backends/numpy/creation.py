@@ -10,7 +10,6 @@ import numpy as np
 from tensorframe.backends.base import RegionOp
 from tensorframe.errors import FileFormatError, MissingFileError
 from tensorframe.graph.node import Node
-from tensorframe.graph.op import Op
 from tensorframe.site import describe
 
 Array = Any
@@ -52,5 +51,3 @@ GENERATORS: dict[str, Callable[[Any], Array]] = {
     "arange": _arange,
     "file": _file,
 }
-
-__all__ = ["GENERATORS", "Op", "generate"]

@@ -18,7 +18,6 @@ ARRAYS = (np.ndarray, np.generic)
 # op name -> function(*arrays, *attrs), filled by the sibling modules
 FUNCTIONS: dict[str, Function] = {}
 
-
 # functions besides NumPy's ufuncs that write into out=
 WRITING: set[Function] = set()
 
