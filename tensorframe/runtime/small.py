@@ -51,6 +51,11 @@ def run_small(roots: Sequence[Node], options: Options) -> bool:
                 inputs = node.inputs  # before storage: see Node.settle
                 if node.storage is not None:
                     values[node] = node.storage.handle
+                elif len(inputs) == 2 and not node.attrs:  # the two most common forms, spelled out
+                    left, right = inputs
+                    values[node] = implementation[node.op](values[left], values[right])
+                elif len(inputs) == 1 and not node.attrs:
+                    values[node] = implementation[node.op](values[inputs[0]])
                 elif inputs:
                     arguments = [values[source] for source in inputs]
                     values[node] = implementation[node.op](*arguments, *node.attrs)
