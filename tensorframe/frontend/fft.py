@@ -10,9 +10,10 @@ from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import COMPLEX, FLOAT, HALF, DType, complex_of, float32, int64
 from tensorframe.errors import ArgumentError, AxisError, DTypeError, ShapeError
+from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.manipulation.views import roll
-from tensorframe.frontend.operands import as_tensor, converted, floating
+from tensorframe.frontend.operands import converted, floating
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.record import source
@@ -282,7 +283,7 @@ def fftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Tensor:
     >>> tfr.fft.fftshift(np.asarray([0, 1, 2, -2, -1])).numpy()
     array([-2, -1,  0,  1,  2])
     """
-    tensor = as_tensor(x)
+    tensor = asarray(x)
     found = normalize_axes("fftshift", axes, tensor.ndim)
     return roll(tensor, tuple(tensor.shape[axis] // 2 for axis in found), axis=found)
 
@@ -293,7 +294,7 @@ def ifftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Tensor:
     >>> tfr.fft.ifftshift(np.asarray([-2, -1, 0, 1, 2])).numpy()
     array([ 0,  1,  2, -2, -1])
     """
-    tensor = as_tensor(x)
+    tensor = asarray(x)
     found = normalize_axes("ifftshift", axes, tensor.ndim)
     return roll(tensor, tuple(-(tensor.shape[axis] // 2) for axis in found), axis=found)
 

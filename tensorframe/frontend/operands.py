@@ -9,21 +9,16 @@ from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.creation.convert import asarray
-from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.dispatch import PYTHON_NUMBERS, call, weak_constant
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.record import cast
-from tensorframe.graph.shape import Shape
+from tensorframe.graph.shape import Shape, normalize_axis
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE
 
 
-def as_tensor(value: Any) -> Tensor:
-    """Return `value` as a Tensor: itself, or what `asarray` makes of it."""
-    return value if isinstance(value, Tensor) else asarray(value)
-
-
 def promoted(*values: Any) -> list[Tensor]:
-    """Return the operands as Tensors of the dtype they promote to."""
-    tensors = [as_tensor(value) for value in values]
+    """Return the operands as Tensors of the dtype they promote to; Python numbers are weak, as beside operators."""
+    tensors = weakly(values)
     found = [tensor.node.dtype for tensor in tensors]
     if found.count(found[0]) == len(found):
         return tensors
@@ -33,9 +28,22 @@ def promoted(*values: Any) -> list[Tensor]:
 
 def floating(*values: Any) -> list[Tensor]:
     """Return the operands as Tensors of one floating dtype: integers take the default real one."""
-    tensors = [as_tensor(value) for value in values]
+    tensors = weakly(values)
     dtype = dtypes.float_of(dtypes.promote(*[tensor.dtype for tensor in tensors]))
     return [converted(tensor, dtype) for tensor in tensors]
+
+
+def weakly(values: Sequence[Any]) -> list[Tensor]:
+    """Return values as Tensors, Python numbers in the dtype that they take beside the others and on their device."""
+    strong = [asarray(value) for value in values if type(value) not in PYTHON_NUMBERS]
+    if not strong or len(strong) == len(values):
+        return strong or [asarray(value) for value in values]
+    like, device = dtypes.promote(*[tensor.dtype for tensor in strong]), strong[0].device
+    rest = iter(strong)
+    return [
+        Tensor(weak_constant(value, like, device)) if type(value) in PYTHON_NUMBERS else next(rest)
+        for value in values
+    ]
 
 
 def converted(tensor: Tensor, dtype: DType) -> Tensor:
@@ -46,6 +54,24 @@ def converted(tensor: Tensor, dtype: DType) -> Tensor:
 def reshaped(tensor: Tensor, shape: Shape) -> Tensor:
     """Return the elements under another shape of as many elements."""
     return tensor if tensor.shape == shape else call(RESHAPE, tensor, attrs=(shape,))
+
+
+def flattened(tensor: Tensor) -> Tensor:
+    """Return all elements along one axis, in C order."""
+    return reshaped(tensor, (tensor.size,))
+
+
+def along(name: str, x: Any, axis: int | None) -> tuple[Tensor, int]:
+    """Return a tensor and an axis counted from the front: the tensor flattened where no axis is named."""
+    tensor = asarray(x)
+    if axis is None:
+        return flattened(tensor), 0
+    return tensor, normalize_axis(name, axis, tensor.ndim)
+
+
+def with_axes(tensor: Tensor, ndim: int) -> Tensor:
+    """Return the tensor with axes of size 1 put in front until it has `ndim`."""
+    return reshaped(tensor, (1,) * (ndim - tensor.ndim) + tensor.shape)
 
 
 def permuted(tensor: Tensor, axes: Sequence[int]) -> Tensor:

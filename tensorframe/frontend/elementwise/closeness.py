@@ -7,7 +7,7 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.operands import as_tensor, converted, promoted
+from tensorframe.frontend.operands import converted, promoted
 from tensorframe.frontend.reductions.elementary import all as all_true
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.record import source
@@ -64,7 +64,7 @@ def array_equal(x1: Any, x2: Any, /, equal_nan: bool = False) -> Tensor:
     >>> bool(tfr.array_equal(tfr.asarray([1, 2]), tfr.asarray([1, 2, 3])))
     False
     """
-    a, b = as_tensor(x1), as_tensor(x2)
+    a, b = promoted(x1, x2)
     if a.shape != b.shape:
         return _false(a)
     return _all_equal(a, b, equal_nan=equal_nan)
@@ -76,7 +76,7 @@ def array_equiv(x1: Any, x2: Any, /) -> Tensor:
     >>> bool(tfr.array_equiv(tfr.asarray([1, 2]), tfr.asarray([[1, 2], [1, 2]])))
     True
     """
-    a, b = as_tensor(x1), as_tensor(x2)
+    a, b = promoted(x1, x2)
     try:
         broadcast("array_equiv", a.shape, b.shape)
     except ShapeError:

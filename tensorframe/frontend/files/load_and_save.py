@@ -11,11 +11,11 @@ import numpy as np
 
 from tensorframe.backends.registry import resolve_device
 from tensorframe.errors import DTypeError, FileFormatError
+from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.files import npy, safetensors
 from tensorframe.frontend.files.safetensors import METADATA
 from tensorframe.frontend.files.segment import Segment, native
 from tensorframe.frontend.files.write import replacing
-from tensorframe.frontend.operands import as_tensor
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.record import source
@@ -128,7 +128,7 @@ def _single(tensors: Mapping[str, Tensor] | Tensor) -> Tensor:
             f"save: an .npy file holds one tensor, got a mapping of {len(tensors)}",
             suggestions=("a path that ends in .npz",),
         )
-    return as_tensor(tensors)
+    return asarray(tensors)
 
 
 def _named(tensors: Mapping[str, Tensor] | Tensor, suffix: str) -> dict[str, Tensor]:
@@ -140,7 +140,7 @@ def _named(tensors: Mapping[str, Tensor] | Tensor, suffix: str) -> dict[str, Ten
     for name in tensors:
         if not isinstance(name, str) or name == METADATA or "\0" in name:
             raise DTypeError(f"save: {name!r} cannot be the name of a tensor in a file")
-    return {name: as_tensor(tensor) for name, tensor in tensors.items()}
+    return {name: asarray(tensor) for name, tensor in tensors.items()}
 
 
 def _strings(metadata: Mapping[str, str]) -> dict[str, str]:

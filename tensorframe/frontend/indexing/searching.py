@@ -7,11 +7,12 @@ from typing import Any, overload
 
 import numpy as np
 
-from tensorframe.dtypes import BITWISE, BOOL, INTEGER, bool_, int64
+from tensorframe.dtypes import BITWISE, BOOL, INTEGER, int64
 from tensorframe.errors import DTypeError, ShapeError
-from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply, call, data_node, weak_constant
+from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply, as_node, call, data_node
 from tensorframe.frontend.indexing.selection import index_node
-from tensorframe.frontend.operands import as_tensor, converted, promoted, reshaped
+from tensorframe.frontend.operands import along, converted, flattened, promoted, reshaped
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import broadcast, normalize_axes, normalize_axis
 from tensorframe.ops.elementwise import NOT_EQUAL, WHERE
@@ -40,13 +41,9 @@ def take(x: Any, indices: Any, /, axis: int | None = None) -> Tensor:
     >>> tfr.take(tfr.asarray([[1, 2, 3], [4, 5, 6]]), tfr.asarray([2, 0]), axis=1).tolist()
     [[3, 1], [6, 4]]
     """
-    x = as_tensor(x)
-    if axis is None:
-        x, axis = reshaped(x, (x.size,)), 0
-    else:
-        axis = normalize_axis("take", axis, x.ndim)
-    index = _indices("take", indices, axis, x)
-    return call(GATHER, x, index, attrs=((axis,), axis))
+    x, at = along("take", x, axis)
+    index = _indices("take", indices, at, x)
+    return call(GATHER, x, index, attrs=((at,), at))
 
 
 def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1) -> Tensor:
@@ -58,13 +55,10 @@ def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1) -> Tensor:
     >>> tfr.take_along_axis(x, tfr.argsort(x)).tolist()
     [[1, 2, 3], [4, 5, 6]]
     """
-    x = as_tensor(x)
-    if axis is None:
-        x, axis = reshaped(x, (x.size,)), 0
-    axis = normalize_axis("take_along_axis", axis, x.ndim)
-    index = _indices("take_along_axis", indices, axis, x)
+    x, at = along("take_along_axis", x, axis)
+    index = _indices("take_along_axis", indices, at, x)
     _need_line("take_along_axis", x, index)
-    return call(TAKE_ALONG_AXIS, x, index, attrs=(axis,))
+    return call(TAKE_ALONG_AXIS, x, index, attrs=(at,))
 
 
 def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -1) -> None:
@@ -78,8 +72,8 @@ def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -
     [[3, 0], [0, 5]]
     """
     if axis is None:
-        flat = reshaped(x, (x.size,))
-        flat[as_tensor(indices)] = values
+        flat = flattened(x)
+        flat[asarray(indices)] = values
         x.node = reshaped(flat, x.shape).node
         return
     axis = normalize_axis("put_along_axis", axis, x.ndim)
@@ -131,8 +125,9 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
         return nonzero(condition)
     if x1 is None or x2 is None:
         raise DTypeError("where: takes the condition alone, or two values beside it")
-    if type(condition) not in PYTHON_NUMBERS and condition.dtype is not bool_:
-        condition = apply(NOT_EQUAL, condition, 0)
+    if type(condition) not in PYTHON_NUMBERS:
+        condition = Tensor(as_node(condition))
+        condition = condition if condition.dtype in BOOL else apply(NOT_EQUAL, condition, 0)
     return apply(WHERE, condition, x1, x2)
 
 
@@ -144,7 +139,7 @@ def nonzero(x: Any, /) -> tuple[Tensor, ...]:
     >>> [axis.tolist() for axis in tfr.nonzero(tfr.asarray([[0, 1], [2, 0]]))]
     [[0, 1], [1, 0]]
     """
-    x = as_tensor(x)
+    x = asarray(x)
     if x.ndim == 0:
         raise ShapeError("nonzero: a 0-d tensor has no positions", suggestions=("bool(x)",))
     return tuple(Tensor(data_node(found, x.device)) for found in np.nonzero(x._array()))
@@ -156,7 +151,7 @@ def argwhere(x: Any, /) -> Tensor:
     >>> tfr.argwhere(tfr.asarray([[0, 1], [2, 0]])).tolist()
     [[0, 1], [1, 0]]
     """
-    x = as_tensor(x)
+    x = asarray(x)
     return Tensor(data_node(np.argwhere(x._array()), x.device))
 
 
@@ -166,7 +161,7 @@ def flatnonzero(x: Any, /) -> Tensor:
     >>> tfr.flatnonzero(tfr.asarray([[0, 1], [2, 0]])).tolist()
     [1, 2]
     """
-    x = as_tensor(x)
+    x = asarray(x)
     return Tensor(data_node(np.flatnonzero(x._array()), x.device))
 
 
@@ -178,7 +173,7 @@ def count_nonzero(
     >>> tfr.count_nonzero(tfr.asarray([[0, 1], [2, 3]]), axis=0).tolist()
     [1, 2]
     """
-    x = as_tensor(x)
+    x = asarray(x)
     axes = normalize_axes("count_nonzero", axis, x.ndim)
     present = x if x.dtype in BOOL else apply(NOT_EQUAL, x, 0)
     return call(SUM, converted(present, int64), attrs=(axes, keepdims))
@@ -195,14 +190,12 @@ def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None) ->
     """
     if side not in ("left", "right"):
         raise DTypeError(f'searchsorted: side is "left" or "right", got {side!r}')
-    x1 = as_tensor(x1)
+    x1 = asarray(x1)
     if x1.ndim != 1:
         raise ShapeError(f"searchsorted: x1 is a sorted vector, got shape {x1.shape}")
-    if type(x2) in PYTHON_NUMBERS:
-        x2 = Tensor(weak_constant(x2, x1.dtype, x1.device))
     inputs = promoted(x1, x2)
     if sorter is not None:
-        sorter = as_tensor(sorter)
+        sorter = asarray(sorter)
         if sorter.dtype not in BITWISE or sorter.shape != x1.shape:
             raise ShapeError(
                 f"searchsorted: sorter holds one position for each of the {x1.size} elements of x1, "

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from tensorframe.dtypes import NUMERIC
-from tensorframe.errors import AxisError, DTypeError, ShapeError
+from tensorframe.errors import AxisError, ShapeError
+from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply, call
+from tensorframe.frontend.elementwise.operators import rebind
 from tensorframe.frontend.linalg.einstein_summation import contract
 from tensorframe.frontend.operands import (
-    as_tensor,
-    converted,
+    flattened,
     need_axes,
     permuted,
     promoted,
@@ -60,7 +61,7 @@ def matrix_transpose(x: Any, /) -> Tensor:
     >>> tfr.matrix_transpose(np.zeros((5, 2, 3))).shape
     (5, 3, 2)
     """
-    x = as_tensor(x)
+    x = asarray(x)
     need_axes("matrix_transpose", x, 2)
     return permuted(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
@@ -184,7 +185,7 @@ def vdot(a: Any, b: Any, /) -> Tensor:
     >>> tfr.vdot(np.asarray([1 + 2j]), np.asarray([3 + 4j])).item()
     (11-2j)
     """
-    left, right = (_flat(tensor) for tensor in promoted(a, b))
+    left, right = (flattened(tensor) for tensor in promoted(a, b))
     return call(MATMUL, _conjugated(left), right)
 
 
@@ -195,12 +196,8 @@ def outer(x1: Any, x2: Any, /) -> Tensor:
     array([[  1,  10, 100],
            [  2,  20, 200]])
     """
-    left, right = (_flat(tensor) for tensor in promoted(x1, x2))
+    left, right = (flattened(tensor) for tensor in promoted(x1, x2))
     return apply(MULTIPLY, reshaped(left, (left.size, 1)), right)
-
-
-def _flat(tensor: Tensor) -> Tensor:
-    return reshaped(tensor, (tensor.size,))
 
 
 def kron(a: Any, b: Any, /) -> Tensor:
@@ -265,15 +262,7 @@ def _rmatmul(self: Tensor, other: Any, /) -> Any:
 def _imatmul(self: Tensor, other: Any, /) -> Any:
     if not _is_operand(other):
         return NotImplemented
-    result = matmul(self, other)
-    if result.shape != self.shape:
-        message = f"@=: the product has shape {result.shape}, the tensor {self.shape}"
-        raise ShapeError(message, suggestions=("x = x @ y",))
-    if not np.can_cast(result.dtype, self.dtype, "same_kind"):
-        message = f"@=: the product is {result.dtype}, which does not fit {self.dtype}"
-        raise DTypeError(message, suggestions=("x = x @ y",))
-    self.node = converted(result, self.dtype).node
-    return self
+    return rebind(self, matmul(self, other), MATMUL.name)
 
 
 for _name, _method in (("matmul", _matmul), ("rmatmul", _rmatmul), ("imatmul", _imatmul)):

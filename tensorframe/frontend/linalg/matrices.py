@@ -7,13 +7,13 @@ from typing import Any
 
 from tensorframe.dtypes import int64
 from tensorframe.errors import ShapeError
+from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.creation.triangles import eye
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.linalg.contractions import matmul, matrix_transpose
 from tensorframe.frontend.linalg.decompositions import default_rtol, inv, svd, svdvals
 from tensorframe.frontend.linalg.norms import matrix_norm
 from tensorframe.frontend.operands import (
-    as_tensor,
     converted,
     expanded,
     floating,
@@ -47,7 +47,7 @@ def _significant(values: Tensor, rtol: Any) -> Tensor:
     sizes = values.shape[:-1] + (min(1, values.shape[-1]),)
     largest = call(SLICE, values, attrs=(start, sizes, (1,) * values.ndim))
     if not isinstance(rtol, int | float):
-        rtol = as_tensor(rtol)
+        rtol = asarray(rtol)
         rtol = reshaped(rtol, (*rtol.shape, 1))
     return apply(GREATER, values, apply(MULTIPLY, largest, rtol))
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import call
-from tensorframe.frontend.operands import as_tensor, need_axes, reshaped
+from tensorframe.frontend.operands import need_axes, reshaped
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.movement import SLICE
@@ -19,7 +20,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
     >>> tfr.linalg.diagonal(np.asarray([[1, 2], [3, 4]])).numpy()
     array([1, 4])
     """
-    x = as_tensor(x)
+    x = asarray(x)
     need_axes("diagonal", x, 2)
     *stack, m, n = x.shape
     size = max(0, min(m, n - offset) if offset >= 0 else min(m + offset, n))

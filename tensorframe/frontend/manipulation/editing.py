@@ -11,22 +11,14 @@ from tensorframe.errors import ArgumentError, IndexingError, ShapeError
 from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.indexing.searching import take
-from tensorframe.frontend.manipulation.joining import concat, with_axes
+from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import joined, moveaxis, part_of, ravel
-from tensorframe.frontend.operands import converted, expanded
+from tensorframe.frontend.operands import along, expanded, promoted, with_axes
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import broadcast, normalize_axis
 from tensorframe.ops.elementwise import NOT_EQUAL, SUBTRACT
 
 __all__ = ["append", "delete", "diff", "ediff1d", "insert"]
-
-
-def _along(name: str, x: Any, axis: int | None) -> tuple[Tensor, int]:
-    """Return the tensor and the axis counted from the front; flattened where no axis is named."""
-    tensor = asarray(x)
-    if axis is None:
-        return ravel(tensor), 0
-    return tensor, normalize_axis(name, axis, tensor.ndim)
 
 
 def append(x: Any, values: Any, /, axis: int | None = None) -> Tensor:
@@ -46,7 +38,7 @@ def delete(x: Any, obj: Any, /, axis: int | None = None) -> Tensor:
     >>> tfr.delete(tfr.asarray([1, 2, 3, 4]), [0, 2]).tolist()
     [2, 4]
     """
-    tensor, at = _along("delete", x, axis)
+    tensor, at = along("delete", x, axis)
     size = tensor.shape[at]
     return take(tensor, np.delete(np.arange(size), _places("delete", obj, size, size - 1)), axis=at)
 
@@ -60,11 +52,11 @@ def insert(x: Any, obj: Any, values: Any, /, axis: int | None = None) -> Tensor:
     >>> tfr.insert(tfr.asarray([1, 2, 3]), 1, 9).tolist()
     [1, 9, 2, 3]
     """
-    tensor, at = _along("insert", x, axis)
+    tensor, at = along("insert", x, axis)
     size = tensor.shape[at]
     places = _places("insert", obj, size, size)
     # an integer stays one: NumPy, and so we, gives it a whole block, whose first axis runs along `at`
-    new = with_axes(converted(asarray(values), tensor.dtype), tensor.ndim)
+    new = with_axes(asarray(values, dtype=tensor.dtype), tensor.ndim)
     if np.ndim(places) == 0 and not isinstance(places, slice):
         new = moveaxis(new, 0, at)
     count = _how_many(places, size)
@@ -130,13 +122,7 @@ def _end(value: Any, tensor: Tensor, axis: int) -> Tensor | None:
     """Return what is joined to one side of `tensor`."""
     if value is None:
         return None
-    is_number = isinstance(value, bool | int | float | complex)
-    # a Python number is weak: beside float16 it is float16
-    end = (
-        asarray(value, dtype=apply(SUBTRACT, tensor, value).dtype)
-        if is_number and (tensor.dtype not in BOOL)
-        else asarray(value)
-    )
+    _, end = promoted(tensor, value)
     if end.ndim:
         return end
     return expanded(
@@ -159,8 +145,6 @@ def ediff1d(x: Any, /, to_end: Any = None, to_begin: Any = None) -> Tensor:
     [3, 5, 0]
     """
     middle = diff(ravel(x))
-    ends = [
-        None if one is None else converted(asarray(one), middle.dtype) for one in (to_begin, to_end)
-    ]
+    ends = [None if one is None else asarray(one, dtype=middle.dtype) for one in (to_begin, to_end)]
     parts = [one for one in (ends[0], middle, ends[1]) if one is not None]
     return concat(parts, axis=None) if len(parts) > 1 else middle

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from tensorframe import dtypes
 from tensorframe.dtypes import INTEGER, as_dtype
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.creation.convert import asarray
@@ -19,7 +18,15 @@ from tensorframe.frontend.manipulation.views import (
     part_of,
     ravel,
 )
-from tensorframe.frontend.operands import converted, expanded, reshaped
+from tensorframe.frontend.operands import (
+    along,
+    converted,
+    expanded,
+    promoted,
+    reshaped,
+    weakly,
+    with_axes,
+)
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import as_shape, normalize_axis
 
@@ -44,14 +51,11 @@ __all__ = [
 
 
 def _alike(name: str, arrays: Any) -> list[Tensor]:
-    """Return the operands as tensors of the dtype that they promote to."""
-    tensors = (
-        list(unstack(arrays)) if isinstance(arrays, Tensor) else [asarray(one) for one in arrays]
-    )
-    if not tensors:
+    """Return what is joined, the parts of a tensor or a sequence, in the dtype that it promotes to."""
+    parts = unstack(arrays) if isinstance(arrays, Tensor) else list(arrays)
+    if not parts:
         raise ArgumentError(f"{name}: takes one tensor at least")
-    dtype = dtypes.promote(*[tensor.dtype for tensor in tensors])
-    return [converted(tensor, dtype) for tensor in tensors]
+    return promoted(*parts)
 
 
 def concat(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None) -> Tensor:
@@ -149,11 +153,6 @@ def column_stack(arrays: Any, /) -> Tensor:
     )
 
 
-def with_axes(tensor: Tensor, ndim: int) -> Tensor:
-    """Return the tensor with axes of size 1 put in front until it has `ndim`."""
-    return reshaped(tensor, (1,) * (ndim - tensor.ndim) + tensor.shape)
-
-
 def block(arrays: Any, /) -> Tensor:
     """Return blocks put together: the innermost lists along the last axis, their lists along the one before, ...
 
@@ -161,9 +160,9 @@ def block(arrays: Any, /) -> Tensor:
     [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
     depth = _depth(arrays)
-    blocks = list(_leaves(arrays))
-    ndim = max([depth, *[np.ndim(one) for one in blocks]])
-    return _joined_blocks(arrays, ndim - depth, ndim)
+    blocks = weakly(list(_leaves(arrays)))
+    ndim = max([depth, *[one.ndim for one in blocks]])
+    return _joined_blocks(arrays, iter(blocks), ndim - depth, ndim)
 
 
 def _depth(arrays: Any) -> int:
@@ -183,10 +182,11 @@ def _leaves(arrays: Any) -> Iterable[Any]:
         yield from _leaves(one)
 
 
-def _joined_blocks(arrays: Any, axis: int, ndim: int) -> Tensor:
+def _joined_blocks(arrays: Any, blocks: Iterator[Tensor], axis: int, ndim: int) -> Tensor:
+    """Return the next `blocks` joined as the nested lists `arrays` say."""
     if not isinstance(arrays, list):
-        return with_axes(asarray(arrays), ndim)
-    return concat([_joined_blocks(one, axis + 1, ndim) for one in arrays], axis=axis)
+        return with_axes(next(blocks), ndim)
+    return concat([_joined_blocks(one, blocks, axis + 1, ndim) for one in arrays], axis=axis)
 
 
 def array_split(x: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Tensor]:
@@ -223,7 +223,8 @@ def split(x: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Tensor]:
     """
     tensor = asarray(x)
     size = tensor.shape[normalize_axis("split", axis, tensor.ndim)]
-    if np.ndim(indices_or_sections) == 0 and size % int(indices_or_sections):
+    parts = int(indices_or_sections) if np.ndim(indices_or_sections) == 0 else 0
+    if parts and size % parts:
         raise ShapeError(
             f"split: {size} elements do not make {indices_or_sections} equal parts",
             suggestions=("tfr.array_split, whose parts may differ by one",),
@@ -267,10 +268,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
     >>> tfr.repeat(tfr.asarray([1, 2]), 2).tolist()
     [1, 1, 2, 2]
     """
-    tensor = asarray(x)
-    if axis is None:
-        tensor, axis = ravel(tensor), 0
-    at = normalize_axis("repeat", axis, tensor.ndim)
+    tensor, at = along("repeat", x, axis)
     counts = _counts(repeats)
     size = tensor.shape[at]
     if counts.size == 1:
@@ -306,7 +304,7 @@ def tile(x: Any, repetitions: Any, /) -> Tensor:
     times = as_shape(repetitions)
     ndim = max(len(times), tensor.ndim)
     times = (1,) * (ndim - len(times)) + times
-    shape = (1,) * (ndim - tensor.ndim) + tensor.shape
+    shape = with_axes(tensor, ndim).shape
     paired = tuple(one for size in shape for one in (1, size))
     spread = tuple(one for pair in zip(times, shape, strict=True) for one in pair)
     final = tuple(math.prod(pair) for pair in zip(times, shape, strict=True))

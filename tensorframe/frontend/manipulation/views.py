@@ -9,7 +9,7 @@ from typing import Any
 from tensorframe.errors import ArgumentError, AxisError, ShapeError
 from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import call
-from tensorframe.frontend.operands import expanded, permuted, reshaped
+from tensorframe.frontend.operands import expanded, permuted, reshaped, with_axes
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import (
     Shape,
@@ -331,7 +331,7 @@ def atleast_1d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
     >>> tfr.atleast_1d(tfr.asarray(3)).shape
     (1,)
     """
-    return _each([_padded_left(asarray(one), 1) for one in arrays])
+    return _each([with_axes(asarray(one), 1) for one in arrays])
 
 
 def atleast_2d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
@@ -340,7 +340,7 @@ def atleast_2d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
     >>> tfr.atleast_2d(tfr.zeros(3)).shape
     (1, 3)
     """
-    return _each([_padded_left(asarray(one), 2) for one in arrays])
+    return _each([with_axes(asarray(one), 2) for one in arrays])
 
 
 def atleast_3d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
@@ -349,12 +349,8 @@ def atleast_3d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
     >>> tfr.atleast_3d(tfr.zeros(3)).shape
     (1, 3, 1)
     """
-    flat = [_padded_left(asarray(one), 2) for one in arrays]
+    flat = [with_axes(asarray(one), 2) for one in arrays]
     return _each([expand_dims(one, axis=-1) if one.ndim == 2 else one for one in flat])
-
-
-def _padded_left(tensor: Tensor, ndim: int) -> Tensor:
-    return reshaped(tensor, (1,) * (ndim - tensor.ndim) + tensor.shape)
 
 
 def _each(tensors: list[Tensor]) -> Tensor | tuple[Tensor, ...]:

@@ -8,10 +8,11 @@ import numpy as np
 
 from tensorframe.dtypes import BITWISE, BOOL, FLOATING, float64, int64
 from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
+from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.indexing.selection import as_array
-from tensorframe.frontend.operands import as_tensor, converted, floating, promoted, reshaped
+from tensorframe.frontend.operands import converted, flattened, floating, promoted
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.elementwise import EQUAL, WHERE
 from tensorframe.ops.reduction import MAX, MIN, SUM
@@ -45,17 +46,17 @@ def histogram(
     >>> counts.tolist(), edges.tolist()
     ([3, 1], [1.0, 3.0, 5.0])
     """
-    x = as_tensor(x)
+    x = asarray(x)
     edges, uniform = _edges(x, bins, range, weights)
-    operands = promoted(reshaped(x, (x.size,)), edges)
+    operands = promoted(flattened(x), edges)
     dtype = int64
     if weights is not None:
-        weights = as_tensor(weights)
+        weights = asarray(weights)
         if weights.shape != x.shape:
             raise ShapeError(f"histogram: weights of shape {weights.shape} for x of {x.shape}")
         if weights.dtype in BOOL:
             weights = converted(weights, int64)
-        operands.append(reshaped(weights, (x.size,)))
+        operands.append(flattened(weights))
         dtype = weights.dtype
     counts = call(HISTOGRAM, *operands, attrs=(uniform, dtype))
     if density:
@@ -73,7 +74,7 @@ def histogram_bin_edges(
     >>> tfr.histogram_bin_edges(tfr.asarray([1.0, 2.0, 5.0]), bins=2).tolist()
     [1.0, 3.0, 5.0]
     """
-    return _edges(as_tensor(x), bins, range, weights)[0]
+    return _edges(asarray(x), bins, range, weights)[0]
 
 
 def _edges(x: Tensor, bins: Any, limits: Any, weights: Any) -> tuple[Tensor, bool]:
@@ -125,7 +126,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Tensor:
     >>> tfr.bincount(tfr.asarray([0, 2, 2])).tolist()
     [1, 0, 2]
     """
-    x = as_tensor(x)
+    x = asarray(x)
     if x.dtype not in BITWISE or x.ndim != 1:
         raise DTypeError(f"bincount: takes a vector of integers, got {x.dtype} of shape {x.shape}")
     values = x._array().astype(int64)
@@ -155,6 +156,6 @@ def digitize(x: Any, bins: Any, /, right: bool = False) -> Tensor:
     rises = edges[::-1] if falling else edges
     if (rises[1:] < rises[:-1]).any():
         raise OutOfRangeError("digitize: bins must rise or fall throughout")
-    values, ordered = promoted(x, Tensor(data_node(rises, as_tensor(x).device)))
+    values, ordered = promoted(x, Tensor(data_node(rises, asarray(x).device)))
     place = call(SEARCHSORTED, ordered, values, attrs=("left" if right else "right",))
     return edges.size - place if falling else place

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.indexing.items import getitem
-from tensorframe.frontend.operands import as_tensor, converted, floating
+from tensorframe.frontend.operands import converted, floating
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.elementwise import (
     EQUAL,
@@ -38,7 +36,7 @@ def interp(
     >>> tfr.interp(tfr.asarray([0.5, 9.0]), tfr.asarray([0.0, 1.0]), tfr.asarray([10.0, 20.0])).tolist()
     [15.0, 20.0]
     """
-    x, xp, fp = floating(*(_values(one) for one in (x, xp, fp)))
+    x, xp, fp = floating(x, xp, fp)
     if xp.ndim != 1 or xp.shape != fp.shape or xp.size == 0:
         raise ShapeError(
             f"interp: xp and fp are vectors of equal length, one at least; got {xp.shape} and {fp.shape}"
@@ -52,10 +50,6 @@ def interp(
     above = getitem(fp, last) if right is None else right
     found = apply(WHERE, apply(LESS, x, getitem(xp, first)), below, found)
     return apply(WHERE, apply(GREATER, x, getitem(xp, last)), above, found)
-
-
-def _values(value: Any) -> Tensor:
-    return as_tensor(value if isinstance(value, Tensor) else np.asarray(value))
 
 
 def _piecewise(x: Tensor, xp: Tensor, fp: Tensor) -> Tensor:

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorframe.backends.registry import default_device
 from tensorframe.dtypes import COMPLEX, bfloat16, bool_, int64
-from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply, call, data_node, weak_constant
+from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
-from tensorframe.frontend.operands import as_tensor, expanded, promoted, reshaped
+from tensorframe.frontend.operands import expanded, flattened, promoted
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axis
 from tensorframe.ops.elementwise import EQUAL, LOGICAL_NOT, MINIMUM
@@ -63,7 +63,7 @@ def unique_values(x: Any, /) -> Tensor:
     >>> tfr.unique_values(tfr.asarray([3, 1, 3])).tolist()
     [1, 3]
     """
-    return _distinct(as_tensor(x), equal_nan=False)[0]
+    return _distinct(asarray(x), equal_nan=False)[0]
 
 
 def unique_counts(x: Any, /) -> UniqueCounts:
@@ -72,7 +72,7 @@ def unique_counts(x: Any, /) -> UniqueCounts:
     >>> tfr.unique_counts(tfr.asarray([3, 1, 3])).counts.tolist()
     [1, 2]
     """
-    return UniqueCounts(*_distinct(as_tensor(x), return_counts=True, equal_nan=False))
+    return UniqueCounts(*_distinct(asarray(x), return_counts=True, equal_nan=False))
 
 
 def unique_inverse(x: Any, /) -> UniqueInverse:
@@ -83,7 +83,7 @@ def unique_inverse(x: Any, /) -> UniqueInverse:
     >>> tfr.unique_inverse(tfr.asarray([3, 1, 3])).inverse_indices.tolist()
     [1, 0, 1]
     """
-    return UniqueInverse(*_distinct(as_tensor(x), return_inverse=True, equal_nan=False))
+    return UniqueInverse(*_distinct(asarray(x), return_inverse=True, equal_nan=False))
 
 
 def unique_all(x: Any, /) -> UniqueAll:
@@ -95,7 +95,7 @@ def unique_all(x: Any, /) -> UniqueAll:
     [1, 0]
     """
     wanted = dict.fromkeys(("return_index", "return_inverse", "return_counts"), True)
-    return UniqueAll(*_distinct(as_tensor(x), equal_nan=False, **wanted))
+    return UniqueAll(*_distinct(asarray(x), equal_nan=False, **wanted))
 
 
 def unique(
@@ -115,7 +115,7 @@ def unique(
     >>> tfr.unique(tfr.asarray([[1, 2], [1, 2], [0, 5]]), axis=0).tolist()
     [[0, 5], [1, 2]]
     """
-    x = as_tensor(x)
+    x = asarray(x)
     if axis is not None:
         axis = normalize_axis("unique", axis, x.ndim)
     found = _distinct(
@@ -166,23 +166,9 @@ def isin(
     >>> tfr.isin(tfr.asarray([1, 2, 3]), tfr.asarray([2, 3, 5])).tolist()
     [False, True, True]
     """
-    values, pool = _pair(x1, x2)
-    found = _found(values, reshaped(pool, (pool.size,)))
+    values, pool = promoted(x1, x2)
+    found = _found(values, flattened(pool))
     return apply(LOGICAL_NOT, found) if invert else found
-
-
-def _pair(x1: Any, x2: Any) -> list[Tensor]:
-    """Return both as Tensors of one dtype; a number takes the other's."""
-    if type(x1) in PYTHON_NUMBERS and type(x2) in PYTHON_NUMBERS:
-        x1 = Tensor(weak_constant(x1, None, default_device()))
-    if type(x1) in PYTHON_NUMBERS:
-        return promoted(_number(x1, as_tensor(x2)), x2)
-    x1 = as_tensor(x1)
-    return promoted(x1, _number(x2, x1) if type(x2) in PYTHON_NUMBERS else x2)
-
-
-def _number(value: complex, like: Tensor) -> Tensor:
-    return Tensor(weak_constant(value, like.dtype, like.device))
 
 
 def _found(values: Tensor, pool: Tensor) -> Tensor:

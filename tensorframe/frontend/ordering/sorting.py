@@ -9,10 +9,9 @@ from tensorframe.dtypes import int64
 from tensorframe.errors import DTypeError, IndexingError, ShapeError
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.indexing.selection import check_bounds
-from tensorframe.frontend.operands import as_tensor, reshaped
+from tensorframe.frontend.operands import along
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
-from tensorframe.graph.shape import normalize_axis
 from tensorframe.ops.movement import PART
 from tensorframe.ops.sorting import ARGPARTITION, ARGSORT, PARTITION, SORT, TOPK
 
@@ -42,8 +41,8 @@ def sort(
     >>> tfr.sort(tfr.asarray([3, 1, 2]), descending=True).tolist()
     [3, 2, 1]
     """
-    x, along = _line("sort", x, axis)
-    return call(SORT, x, attrs=(along, bool(descending)))
+    x, at = along("sort", x, axis)
+    return call(SORT, x, attrs=(at, bool(descending)))
 
 
 def argsort(
@@ -56,15 +55,8 @@ def argsort(
     >>> tfr.argsort(tfr.asarray([3, 1, 3, 2]), descending=True).tolist()
     [0, 2, 3, 1]
     """
-    x, along = _line("argsort", x, axis)
-    return call(ARGSORT, x, attrs=(along, bool(descending), bool(stable)))
-
-
-def _line(name: str, x: Any, axis: int | None) -> tuple[Tensor, int]:
-    x = as_tensor(x)
-    if axis is None:
-        return reshaped(x, (x.size,)), 0
-    return x, normalize_axis(name, axis, x.ndim)
+    x, at = along("argsort", x, axis)
+    return call(ARGSORT, x, attrs=(at, bool(descending), bool(stable)))
 
 
 def topk(x: Any, k: int, /, axis: int = -1, *, largest: bool = True) -> TopK:
@@ -77,11 +69,11 @@ def topk(x: Any, k: int, /, axis: int = -1, *, largest: bool = True) -> TopK:
     >>> values.tolist(), indices.tolist()
     ([4.0, 3.0], [1, 2])
     """
-    x, along = _line("topk", x, axis)
-    size = x.shape[along]
+    x, at = along("topk", x, axis)
+    size = x.shape[at]
     if not 0 <= k <= size:
-        raise IndexingError(f"topk: axis {along} has {size} elements, asked for {k}")
-    both = call(TOPK, x, attrs=(int(k), along, bool(largest)))
+        raise IndexingError(f"topk: axis {at} has {size} elements, asked for {k}")
+    both = call(TOPK, x, attrs=(int(k), at, bool(largest)))
     shape = both.shape
     return TopK(
         call(PART, both, attrs=(0, shape, x.dtype)), call(PART, both, attrs=(1, shape, int64))
@@ -108,11 +100,11 @@ def argpartition(x: Any, kth: int | Iterable[int], /, axis: int | None = -1) -> 
 
 
 def _partitioned(op: Op, x: Any, kth: int | Iterable[int], axis: int | None) -> Tensor:
-    x, along = _line(op.name, x, axis)
+    x, at = along(op.name, x, axis)
     wanted = tuple(kth) if isinstance(kth, Iterable) else (kth,)
     if not all(isinstance(one, int) for one in wanted):
         raise DTypeError(f"{op.name}: kth is made of integers, got {kth!r}")
     if not wanted:
         raise ShapeError(f"{op.name}: kth names no position")
-    positions = tuple(check_bounds(one, along, x.shape[along]) for one in wanted)
-    return call(op, x, attrs=(positions, along))
+    positions = tuple(check_bounds(one, at, x.shape[at]) for one in wanted)
+    return call(op, x, attrs=(positions, at))

@@ -9,9 +9,10 @@ from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import FLOAT, DType, bfloat16, float16, float32, float64
 from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.manipulation.views import joined, part_of
-from tensorframe.frontend.operands import as_tensor, converted, reshaped
+from tensorframe.frontend.operands import converted, reshaped
 from tensorframe.frontend.random.keys import Source, words
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
@@ -136,7 +137,7 @@ def shape_for(name: str, shape: Any, *parameters: Any) -> Shape:
     """Return the shape to draw: what the user says, or that of the parameters."""
     if not _is_tensor(*parameters):
         return () if shape is None else as_shape(shape)
-    own = broadcast(name, *[as_tensor(one).shape for one in parameters])
+    own = broadcast(name, *[asarray(one).shape for one in parameters])
     if shape is None:
         return own
     sizes = as_shape(shape)

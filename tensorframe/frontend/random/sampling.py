@@ -10,8 +10,9 @@ import numpy as np
 
 from tensorframe.dtypes import INTEGER, UNSIGNED, DType, as_dtype, float64, int64, uint64
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
+from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.indexing.searching import searchsorted, take
-from tensorframe.frontend.operands import as_tensor, converted, reshaped
+from tensorframe.frontend.operands import converted, reshaped
 from tensorframe.frontend.ordering.sorting import argsort
 from tensorframe.frontend.random.distributions import Where, exponential, lanes, uniform
 from tensorframe.frontend.random.keys import Source
@@ -104,7 +105,7 @@ def permutation(x: Any, /, *, axis: int = 0, device: Where = None, key: Source =
     """
     if isinstance(x, int | np.integer):
         return _random_order(operator.index(x), device, key)
-    tensor = as_tensor(x)
+    tensor = asarray(x)
     at = normalize_axis("permutation", axis, tensor.ndim)
     order = _random_order(tensor.shape[at], tensor.device if device is None else device, key)
     return take(tensor, order, axis=at)
@@ -137,7 +138,7 @@ def choice(
     [20, 20]
     """
     whole = isinstance(a, int | np.integer)
-    tensor = None if whole else as_tensor(a)
+    tensor = None if whole else asarray(a)
     if tensor is not None and not tensor.ndim:
         raise ShapeError("choice: a tensor without axes has no slices to choose from")
     at = 0 if tensor is None else normalize_axis("choice", axis, tensor.ndim)
@@ -154,7 +155,7 @@ def choice(
             else _random_order(count, device, key)[:wanted]
         )
     else:
-        weights = converted(as_tensor(p), float64)
+        weights = converted(asarray(p), float64)
         _check_weights(weights, count)
         chosen = (_weighted if replace else _weighted_order)(weights, wanted, device, key)
     if tensor is None:

@@ -6,10 +6,11 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import part_of
-from tensorframe.frontend.operands import as_tensor, floating, promoted, reshaped
+from tensorframe.frontend.operands import floating, promoted, reshaped
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.tensor import Tensor
@@ -30,7 +31,7 @@ def trapezoid(y: Any, /, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor
     """
     (values,) = floating(y)
     at = normalize_axis("trapezoid", axis, values.ndim)
-    steps = dx if x is None else _steps(as_tensor(x), values, at)
+    steps = dx if x is None else _steps(asarray(x), values, at)
     return total(steps * _neighbours(values, at) / 2.0, axis=at)
 
 
@@ -98,7 +99,7 @@ def _slopes(values: Tensor, axis: int, spacing: Any) -> Tensor:
     size = values.shape[axis]
     rise = part_of(values, axis, 1, size - 1) - part_of(values, axis, 0, size - 1)
     if _is_points(spacing):
-        return rise / _steps(as_tensor(spacing), values, axis)
+        return rise / _steps(asarray(spacing), values, axis)
     slopes: Tensor = rise / spacing
     return slopes
 
@@ -108,7 +109,7 @@ def _share_of_left(values: Tensor, axis: int, spacing: Any) -> Any:
     if not _is_points(spacing):
         return 0.5
     size = values.shape[axis]
-    steps = _steps(as_tensor(spacing), values, axis)
+    steps = _steps(asarray(spacing), values, axis)
     left, right = part_of(steps, axis, 0, size - 2), part_of(steps, axis, 1, size - 2)
     return right / (left + right)
 

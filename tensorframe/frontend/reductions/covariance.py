@@ -7,11 +7,12 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.elementwise.limits import clip
 from tensorframe.frontend.manipulation.diagonals import diagonal
 from tensorframe.frontend.manipulation.joining import concat
-from tensorframe.frontend.operands import as_tensor, converted, reshaped
+from tensorframe.frontend.operands import converted, reshaped
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.reductions.statistics import working_dtype
 from tensorframe.frontend.tensor import Tensor
@@ -28,7 +29,7 @@ def _observations(x: Any, y: Any, rowvar: bool) -> tuple[Tensor, DType]:
 
 
 def _rows(x: Any, rowvar: bool) -> Tensor:
-    tensor = as_tensor(x)
+    tensor = asarray(x)
     if tensor.ndim > 2:
         raise ShapeError(f"cov: takes variables as a vector or a matrix, got shape {tensor.shape}")
     if tensor.ndim < 2:
@@ -42,7 +43,7 @@ def _weights(fweights: Any, aweights: Any, count: int, dtype: DType) -> Tensor |
     for name, given in (("fweights", fweights), ("aweights", aweights)):
         if given is None:
             continue
-        weights = as_tensor(given)
+        weights = asarray(given)
         if weights.shape != (count,):
             raise ShapeError(f"cov: {name} of shape {weights.shape} for {count} observations")
         if name == "fweights" and weights.dtype not in dtypes.INTEGER:
@@ -94,7 +95,7 @@ def _divisor(weights: Tensor, aweights: Any, mass: Tensor, correction: int) -> T
     """Return what sums of weighted products are divided by: the effective number of observations."""
     if aweights is None or correction == 0:
         return mass - correction
-    importance = converted(as_tensor(aweights), weights.dtype)
+    importance = converted(asarray(aweights), weights.dtype)
     return mass - correction * total(weights * importance) / mass
 
 

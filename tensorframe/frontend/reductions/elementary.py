@@ -7,8 +7,9 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
+from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import call
-from tensorframe.frontend.operands import as_tensor, converted
+from tensorframe.frontend.operands import converted
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import normalize_axes
@@ -34,7 +35,7 @@ def accumulator(dtype: DType) -> DType:
 
 def accumulated(x: Any, dtype: Any) -> Tensor:
     """Return `x` in the dtype that it is summed in: `dtype` if one is asked for."""
-    tensor = as_tensor(x)
+    tensor = asarray(x)
     wanted = accumulator(tensor.dtype) if dtype is None else dtypes.as_dtype(dtype)
     return converted(tensor, wanted)
 
@@ -70,7 +71,7 @@ def max(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.max(tfr.asarray([[1, 5], [7, 3]]), axis=1).tolist()
     [5, 7]
     """
-    return reduced_by(row.MAX, as_tensor(x), axis, keepdims)
+    return reduced_by(row.MAX, asarray(x), axis, keepdims)
 
 
 def min(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -81,7 +82,7 @@ def min(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.min(tfr.asarray([[1, 5], [7, 3]]), axis=1).tolist()
     [1, 3]
     """
-    return reduced_by(row.MIN, as_tensor(x), axis, keepdims)
+    return reduced_by(row.MIN, asarray(x), axis, keepdims)
 
 
 def ptp(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -99,7 +100,7 @@ def any(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.any(tfr.asarray([[0, 2], [0, 0]]), axis=1).tolist()
     [True, False]
     """
-    return reduced_by(row.ANY_TRUE, as_tensor(x), axis, keepdims)
+    return reduced_by(row.ANY_TRUE, asarray(x), axis, keepdims)
 
 
 def all(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -108,7 +109,7 @@ def all(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.all(tfr.asarray([[1, 2], [3, 0]]), axis=1).tolist()
     [True, False]
     """
-    return reduced_by(row.ALL_TRUE, as_tensor(x), axis, keepdims)
+    return reduced_by(row.ALL_TRUE, asarray(x), axis, keepdims)
 
 
 def argmax(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -120,7 +121,7 @@ def argmax(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.argmax(tfr.asarray([[1, 5], [7, 3]])).item()
     2
     """
-    return reduced_by(row.ARGMAX, as_tensor(x), axis, keepdims)
+    return reduced_by(row.ARGMAX, asarray(x), axis, keepdims)
 
 
 def argmin(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -132,4 +133,4 @@ def argmin(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.argmin(tfr.asarray([[1, 5], [7, 3]]), axis=0).tolist()
     [0, 1]
     """
-    return reduced_by(row.ARGMIN, as_tensor(x), axis, keepdims)
+    return reduced_by(row.ARGMIN, asarray(x), axis, keepdims)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorframe import dtypes
+from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.operands import as_tensor, converted
+from tensorframe.frontend.operands import converted
 from tensorframe.frontend.reductions import elementary as reductions
 from tensorframe.frontend.reductions import scans, statistics
 from tensorframe.frontend.reductions.elementary import Axis, reduced_by
@@ -32,7 +33,7 @@ __all__ = [
 
 def _filled(x: Any, value: float) -> Tensor:
     """Return `x` with `value` in the place of NaN."""
-    tensor = as_tensor(x)
+    tensor = asarray(x)
     if tensor.dtype not in dtypes.FLOATING:
         return tensor
     return apply(WHERE, apply(ISNAN, tensor), value, tensor)
@@ -40,7 +41,7 @@ def _filled(x: Any, value: float) -> Tensor:
 
 def _as(x: Any, dtype: Any) -> Tensor:
     """Return `x` in the dtype to compute in, if one is said."""
-    tensor = as_tensor(x)
+    tensor = asarray(x)
     return tensor if dtype is None else converted(tensor, dtypes.as_dtype(dtype))
 
 
@@ -74,7 +75,7 @@ def nancumsum(x: Any, /, axis: int | None = None, dtype: Any = None) -> Tensor:
 def _extreme(
     reduce: Callable[..., Tensor], x: Any, worst: float, axis: Axis, keepdims: bool
 ) -> Tensor:
-    tensor = as_tensor(x)
+    tensor = asarray(x)
     result = reduce(_filled(tensor, worst), axis, keepdims)
     if tensor.dtype not in dtypes.FLOATING:
         return result

@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.dispatch import call
-from tensorframe.frontend.operands import reshaped
+from tensorframe.frontend.operands import flattened
 from tensorframe.frontend.reductions.elementary import accumulated
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
@@ -66,7 +66,7 @@ def cumsum(x: Any, /, axis: int | None = None, dtype: Any = None) -> Tensor:
     [1, 3, 6, 10]
     """
     tensor = accumulated(x, dtype)
-    tensor = reshaped(tensor, (tensor.size,)) if axis is None else tensor
+    tensor = flattened(tensor) if axis is None else tensor
     return scanned(CUMULATIVE_SUM, tensor, axis, start=None)
 
 
@@ -77,5 +77,5 @@ def cumprod(x: Any, /, axis: int | None = None, dtype: Any = None) -> Tensor:
     [[1, 2], [3, 8]]
     """
     tensor = accumulated(x, dtype)
-    tensor = reshaped(tensor, (tensor.size,)) if axis is None else tensor
+    tensor = flattened(tensor) if axis is None else tensor
     return scanned(CUMULATIVE_PROD, tensor, axis, start=None)

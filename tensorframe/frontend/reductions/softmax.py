@@ -7,8 +7,9 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError
+from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.operands import as_tensor, converted, reshaped
+from tensorframe.frontend.operands import converted, reshaped
 from tensorframe.frontend.reductions.elementary import Axis, reduced_by
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axes, reduced
@@ -20,7 +21,7 @@ __all__ = ["log_softmax", "logsumexp", "softmax"]
 
 def _wide(name: str, x: Any) -> tuple[Tensor, DType]:
     """Return `x` in the dtype to compute in, and the dtype of the result."""
-    tensor = as_tensor(x)
+    tensor = asarray(x)
     if tensor.dtype not in dtypes.FLOAT:
         raise DTypeError(
             f"{name}: takes real floating dtypes, got {tensor.dtype}",

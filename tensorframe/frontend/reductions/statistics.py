@@ -11,8 +11,9 @@ import numpy as np
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import ShapeError
+from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.operands import as_tensor, converted, expanded, floating, reshaped
+from tensorframe.frontend.operands import converted, expanded, floating, reshaped
 from tensorframe.frontend.reductions.elementary import Axis, reduced_by
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axes
@@ -53,7 +54,7 @@ def mean(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False
     >>> tfr.mean(tfr.asarray([[1.0, 2.0], [3.0, 6.0]]), axis=1).tolist()
     [1.5, 4.5]
     """
-    tensor = as_tensor(x)
+    tensor = asarray(x)
     result = dtypes.float_of(tensor.dtype if dtype is None else dtypes.as_dtype(dtype))
     work = working_dtype(tensor.dtype if dtype is None else result)
     return converted(centre(converted(tensor, work), axis, keepdims), result)
@@ -90,7 +91,7 @@ def var(
     >>> tfr.var(tfr.asarray([1.0, 2.0, 3.0, 4.0])).item()
     1.25
     """
-    tensor = as_tensor(x)
+    tensor = asarray(x)
     result = _variance(tensor, axis, correction if ddof is None else ddof, keepdims)
     return converted(result, dtypes.real_of(dtypes.float_of(tensor.dtype)))
 
@@ -109,7 +110,7 @@ def std(
     >>> tfr.std(tfr.asarray([1.0, 3.0, 1.0, 3.0])).item()
     1.0
     """
-    tensor = as_tensor(x)
+    tensor = asarray(x)
     result = apply(SQRT, _variance(tensor, axis, correction if ddof is None else ddof, keepdims))
     return converted(result, dtypes.real_of(dtypes.float_of(tensor.dtype)))
 

@@ -1,0 +1,66 @@
+"""Python numbers are weak beside tensors in every function, not only in elementwise ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError
+
+WITH_A_NUMBER = {
+    "append": lambda x: tfr.append(x, 0.1),
+    "insert": lambda x: tfr.insert(x, 0, 0.1),
+    "ediff1d": lambda x: tfr.ediff1d(x, to_end=0.1),
+    "diff": lambda x: tfr.diff(x, prepend=0.1),
+    "union1d": lambda x: tfr.union1d(x, 0.1),
+    "block": lambda x: tfr.block([x, 0.1]),
+    "interp": lambda x: tfr.interp(0.1, x, x),
+    "hstack": lambda x: tfr.hstack([x, 0.1]),
+    "outer": lambda x: tfr.outer(x, 0.1),
+}
+
+
+@pytest.mark.parametrize("name", WITH_A_NUMBER)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_a_number_takes_the_dtype_of_the_tensor_beside_it(name, dtype):
+    x = tfr.asarray([0.0, 1.0], dtype=dtype)
+    result = WITH_A_NUMBER[name](x)
+    assert result.dtype == dtype
+    # of the dtype's own precision: float64's 0.1 is not float32's
+    assert x.dtype.type(0.1) in np.abs(result.numpy()).ravel()
+
+
+def test_comparisons_with_a_number_are_as_exact_as_the_tensor():
+    x = tfr.asarray([0.1], dtype="float64")
+    assert tfr.isclose(x, 0.1, rtol=0, atol=1e-12).tolist() == [True]
+    assert tfr.array_equiv(x, 0.1).item()
+    assert tfr.isin(x, 0.1).tolist() == [True]
+    assert tfr.searchsorted(x, 0.1).item() == 0
+
+
+def test_a_floating_number_beside_integers_gives_the_default_real_dtype():
+    assert tfr.append(tfr.asarray([1, 2]), 0.5).dtype == tfr.float32
+    assert tfr.append(tfr.asarray([1, 2], dtype="int8"), 3).dtype == tfr.int8
+
+
+def test_a_number_that_an_integer_dtype_cannot_hold_is_refused():
+    with pytest.raises(OutOfRangeError):
+        tfr.append(tfr.asarray([1], dtype="int8"), 300)
+
+
+def test_numbers_alone_become_what_asarray_makes_of_them():
+    assert tfr.hstack([1, 2.5]).dtype == tfr.float32
+    assert tfr.isin(2, 2).item()
+
+
+def test_where_takes_what_elementwise_functions_take():
+    x = tfr.asarray([1.0, 2.0])
+    assert tfr.where(np.asarray([1, 0]), x, 0.0).tolist() == [1.0, 0.0]
+    with pytest.raises(DTypeError, match="asarray"):
+        tfr.where([True, False], x, 0.0)
+
+
+def test_no_parts_are_refused():
+    with pytest.raises(ArgumentError, match="must be positive"):
+        tfr.split(tfr.arange(4), 0)
