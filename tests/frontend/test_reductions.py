@@ -242,3 +242,15 @@ def test_averages_weigh_elements_or_slices():
         assert_close(mass, np.asarray(total), ulp=4)
     with pytest.raises(errors.ShapeError, match="fit neither"):
         tfr.average(tfr.asarray(x), weights=weights)
+
+
+AXIS_FUNCTIONS = """
+    sum prod max min any all argmax argmin mean var std average nanmean nanvar nanstd median
+    softmax log_softmax logsumexp count_nonzero sort argsort
+"""
+
+
+@pytest.mark.parametrize("name", AXIS_FUNCTIONS.split())
+def test_an_error_names_the_function_that_was_called(name):
+    with pytest.raises(errors.AxisError, match=f"^{name}: axis 7"):
+        getattr(tfr, name)(tfr.zeros((2, 3)), axis=7)

@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from tensorframe.dtypes import BITWISE, BOOL, INTEGER, int64
-from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply, as_node, call, data_node
 from tensorframe.frontend.indexing.selection import index_node
@@ -189,7 +189,7 @@ def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None) ->
     [1, 3]
     """
     if side not in ("left", "right"):
-        raise DTypeError(f'searchsorted: side is "left" or "right", got {side!r}')
+        raise ArgumentError(f'searchsorted: side is "left" or "right", got {side!r}')
     x1 = asarray(x1)
     if x1.ndim != 1:
         raise ShapeError(f"searchsorted: x1 is a sorted vector, got shape {x1.shape}")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorframe.dtypes import BITWISE, BOOL, FLOATING, float64, int64
-from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
+from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
@@ -81,12 +81,12 @@ def _edges(x: Tensor, bins: Any, limits: Any, weights: Any) -> tuple[Tensor, boo
     """Return the edges, and whether they are equally far apart."""
     if isinstance(bins, str):
         if weights is not None:
-            raise DTypeError(f"histogram: the rule {bins!r} does not know weights")
+            raise ArgumentError(f"histogram: the rule {bins!r} does not know weights")
         found = np.histogram_bin_edges(x._array(), bins, limits)
         return Tensor(data_node(found, x.device)), True
     if isinstance(bins, int | np.integer):
         if bins < 1:
-            raise ShapeError(f"histogram: takes one bin at least, got {bins}")
+            raise ArgumentError(f"histogram: takes one bin at least, got {bins}")
         return _uniform_edges(x, int(bins), limits), True
     edges = bins if isinstance(bins, Tensor) else Tensor(data_node(np.asarray(bins), x.device))
     if edges.ndim != 1 or edges.size < 2:

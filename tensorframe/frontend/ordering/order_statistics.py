@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.dtypes import float64, int64
-from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
+from tensorframe.errors import ArgumentError, OutOfRangeError, ShapeError
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.operands import converted, floating, permuted, reshaped
@@ -120,7 +120,7 @@ def _quantiles(
     axes = normalize_axes(name, axis, x.ndim)
     shares = _shares(name, q, x)
     if method not in METHODS:
-        raise DTypeError(f"{name}: method is one of {', '.join(METHODS)}, got {method!r}")
+        raise ArgumentError(f"{name}: method is one of {', '.join(METHODS)}, got {method!r}")
     lines = _lines(x, axes)
     if lines.shape[-1] == 0:
         raise ShapeError(f"{name}: no elements along the axes {axes} of shape {x.shape}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from tensorframe.dtypes import int64
-from tensorframe.errors import DTypeError, IndexingError, ShapeError
+from tensorframe.errors import ArgumentError, DTypeError, IndexingError
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.indexing.selection import check_bounds
 from tensorframe.frontend.operands import along
@@ -105,6 +105,6 @@ def _partitioned(op: Op, x: Any, kth: int | Iterable[int], axis: int | None) -> 
     if not all(isinstance(one, int) for one in wanted):
         raise DTypeError(f"{op.name}: kth is made of integers, got {kth!r}")
     if not wanted:
-        raise ShapeError(f"{op.name}: kth names no position")
+        raise ArgumentError(f"{op.name}: kth names no position")
     positions = tuple(check_bounds(one, at, x.shape[at]) for one in wanted)
     return call(op, x, attrs=(positions, at))

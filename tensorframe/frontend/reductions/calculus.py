@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorframe import dtypes
-from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.manipulation.joining import concat
@@ -69,9 +69,9 @@ def gradient(x: Any, /, *spacing: Any, axis: Axis = None, edge_order: int = 1) -
     (values,) = floating(x)
     axes = normalize_axes("gradient", axis, values.ndim)
     if edge_order not in (1, 2):
-        raise ShapeError(f"gradient: edge_order is 1 or 2, got {edge_order}")
+        raise ArgumentError(f"gradient: edge_order is 1 or 2, got {edge_order}")
     if len(spacing) not in (0, 1, len(axes)):
-        raise ShapeError(f"gradient: {len(spacing)} spacings for {len(axes)} axes")
+        raise ArgumentError(f"gradient: {len(spacing)} spacings for {len(axes)} axes")
     spacings = spacing if len(spacing) == len(axes) else (spacing or (1.0,)) * len(axes)
     found = tuple(
         _derivative(values, at, step, edge_order) for at, step in zip(axes, spacings, strict=True)
@@ -128,7 +128,7 @@ def convolve(x1: Any, x2: Any, /, mode: str = "full") -> Tensor:
     [0, 1, 4, 7, 6]
     """
     if mode not in ("full", "same", "valid"):
-        raise DTypeError(f'convolve: mode is "full", "same" or "valid", got {mode!r}')
+        raise ArgumentError(f'convolve: mode is "full", "same" or "valid", got {mode!r}')
     pair = promoted(x1, x2)
     if pair[0].dtype in dtypes.BOOL:
         raise DTypeError("convolve: takes numbers, got bool", suggestions=("x.astype(tfr.int64)",))

@@ -14,6 +14,7 @@ from tensorframe.frontend.reductions import elementary as reductions
 from tensorframe.frontend.reductions import scans, statistics
 from tensorframe.frontend.reductions.elementary import Axis, reduced_by
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.shape import normalize_axes
 from tensorframe.ops.elementwise import CONJ, ISNAN, REAL_PART, SQRT, WHERE
 from tensorframe.ops.reduction import ALL_TRUE, SUM
 
@@ -132,6 +133,7 @@ def nanmean(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = Fa
     1.5
     """
     tensor = _as(x, dtype)
+    axis = normalize_axes("nanmean", axis, tensor.ndim)
     if tensor.dtype not in dtypes.FLOATING:
         return statistics.mean(tensor, axis, keepdims=keepdims)
     wide = converted(tensor, statistics.working_dtype(tensor.dtype))
@@ -167,6 +169,7 @@ def nanvar(
     1.0
     """
     tensor = _as(x, dtype)
+    axis = normalize_axes("nanvar", axis, tensor.ndim)
     correction = correction if ddof is None else ddof
     if tensor.dtype not in dtypes.FLOATING:
         return statistics.var(tensor, axis, correction, keepdims)
@@ -189,4 +192,5 @@ def nanstd(
     >>> tfr.nanstd(tfr.asarray([1.0, tfr.nan, 3.0])).item()
     1.0
     """
+    axis = normalize_axes("nanstd", axis, asarray(x).ndim)
     return apply(SQRT, nanvar(x, axis, correction, keepdims, dtype=dtype, ddof=ddof))

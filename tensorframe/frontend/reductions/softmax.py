@@ -18,6 +18,8 @@ from tensorframe.ops.reduction import MAX, SUM
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
 
+Axes = tuple[int, ...]
+
 
 def _wide(name: str, x: Any) -> tuple[Tensor, DType]:
     """Return `x` in the dtype to compute in, and the dtype of the result."""
@@ -30,9 +32,8 @@ def _wide(name: str, x: Any) -> tuple[Tensor, DType]:
     return converted(tensor, dtypes.promote(tensor.dtype, dtypes.float32)), tensor.dtype
 
 
-def _largest(x: Tensor, axis: Axis) -> Tensor:
-    """Return the maximum along `axis` with the axis kept; of no elements, whatever broadcasts."""
-    axes = normalize_axes("softmax", axis, x.ndim)
+def _largest(x: Tensor, axes: Axes) -> Tensor:
+    """Return the maximum along `axes` with these kept; of no elements, whatever broadcasts."""
     if 0 in [x.shape[at] for at in axes]:
         return reduced_by(SUM, x, axes, keepdims=True)
     return reduced_by(MAX, x, axes, keepdims=True)
@@ -48,8 +49,9 @@ def softmax(x: Any, /, axis: Axis = -1) -> Tensor:
     array([0.25, 0.75], dtype=float32)
     """
     wide, dtype = _wide("softmax", x)
-    exponentials = apply(EXP, wide - _largest(wide, axis))
-    return converted(exponentials / reduced_by(SUM, exponentials, axis, keepdims=True), dtype)
+    axes = normalize_axes("softmax", axis, wide.ndim)
+    exponentials = apply(EXP, wide - _largest(wide, axes))
+    return converted(exponentials / reduced_by(SUM, exponentials, axes, keepdims=True), dtype)
 
 
 def log_softmax(x: Any, /, axis: Axis = -1) -> Tensor:
@@ -59,8 +61,9 @@ def log_softmax(x: Any, /, axis: Axis = -1) -> Tensor:
     [-1000.0, 0.0]
     """
     wide, dtype = _wide("log_softmax", x)
-    shifted = wide - _largest(wide, axis)
-    total = reduced_by(SUM, apply(EXP, shifted), axis, keepdims=True)
+    axes = normalize_axes("log_softmax", axis, wide.ndim)
+    shifted = wide - _largest(wide, axes)
+    total = reduced_by(SUM, apply(EXP, shifted), axes, keepdims=True)
     return converted(shifted - apply(LOG, total), dtype)
 
 
@@ -73,10 +76,10 @@ def logsumexp(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     0.69317626953125
     """
     wide, dtype = _wide("logsumexp", x)
-    largest = _largest(wide, axis)
+    axes = normalize_axes("logsumexp", axis, wide.ndim)
+    largest = _largest(wide, axes)
     # inf - inf is NaN: an infinite maximum is not subtracted, exp gives the right 0 or inf by itself
     shift = apply(WHERE, apply(ISFINITE, largest), largest, 0.0)
-    total = reduced_by(SUM, apply(EXP, wide - shift), axis, keepdims=True)
+    total = reduced_by(SUM, apply(EXP, wide - shift), axes, keepdims=True)
     result = converted(apply(LOG, total) + shift, dtype)
-    axes = normalize_axes("logsumexp", axis, wide.ndim)
     return reshaped(result, reduced(wide.shape, axes, keepdims=keepdims))

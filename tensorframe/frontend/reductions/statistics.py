@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from typing import Any
 
@@ -22,6 +21,8 @@ from tensorframe.ops.reduction import SUM
 
 __all__ = ["average", "mean", "std", "var"]
 
+Axes = tuple[int, ...]
+
 
 def working_dtype(dtype: DType) -> DType:
     """Return the dtype that averages of `dtype` are computed in.
@@ -35,14 +36,15 @@ def working_dtype(dtype: DType) -> DType:
     return dtypes.promote(dtypes.float_of(dtype), dtypes.float32)
 
 
-def _count(x: Tensor, axis: Axis) -> int:
-    return math.prod(x.shape[at] for at in normalize_axes("mean", axis, x.ndim))
+def _count(x: Tensor, axes: Axes) -> float:
+    """Return how many elements the axes hold."""
+    # a float: an integer could exceed what the dtype of the sum holds exactly, and 0 / 0 must be NaN
+    return float(math.prod(x.shape[at] for at in axes))
 
 
-def centre(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
+def _centre(x: Tensor, axes: Axes, keepdims: bool) -> Tensor:
     """Return the mean of a tensor that already has its working dtype."""
-    # a Python float: an integer count could exceed what the dtype holds exactly, and 0 / 0 must be NaN
-    return reduced_by(SUM, x, axis, keepdims) / float(_count(x, axis))
+    return reduced_by(SUM, x, axes, keepdims) / _count(x, axes)
 
 
 def mean(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
@@ -57,20 +59,27 @@ def mean(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False
     tensor = asarray(x)
     result = dtypes.float_of(tensor.dtype if dtype is None else dtypes.as_dtype(dtype))
     work = working_dtype(tensor.dtype if dtype is None else result)
-    return converted(centre(converted(tensor, work), axis, keepdims), result)
+    axes = normalize_axes("mean", axis, tensor.ndim)
+    return converted(_centre(converted(tensor, work), axes, keepdims), result)
 
 
-def _squared_deviations(x: Tensor, axis: Axis) -> Tensor:
-    deviations = x - centre(x, axis, keepdims=True)
+def _squared_deviations(x: Tensor, axes: Axes) -> Tensor:
+    deviations = x - _centre(x, axes, keepdims=True)
     if x.dtype in dtypes.COMPLEX:
         return apply(REAL_PART, deviations * apply(CONJ, deviations))
     return deviations * deviations
 
 
-def _variance(x: Tensor, axis: Axis, correction: float, keepdims: bool) -> Tensor:
-    wide = converted(x, working_dtype(x.dtype))
-    count = builtins.max(float(_count(x, axis)) - correction, 0.0)
-    return reduced_by(SUM, _squared_deviations(wide, axis), axis, keepdims) / count
+def _variance(
+    name: str, x: Any, axis: Axis, correction: float, keepdims: bool
+) -> tuple[Tensor, DType]:
+    """Return the variance in its working dtype, and the dtype of the result."""
+    tensor = asarray(x)
+    axes = normalize_axes(name, axis, tensor.ndim)
+    wide = converted(tensor, working_dtype(tensor.dtype))
+    count = max(_count(tensor, axes) - correction, 0.0)
+    variance = reduced_by(SUM, _squared_deviations(wide, axes), axes, keepdims) / count
+    return variance, dtypes.real_of(dtypes.float_of(tensor.dtype))
 
 
 def var(
@@ -91,9 +100,7 @@ def var(
     >>> tfr.var(tfr.asarray([1.0, 2.0, 3.0, 4.0])).item()
     1.25
     """
-    tensor = asarray(x)
-    result = _variance(tensor, axis, correction if ddof is None else ddof, keepdims)
-    return converted(result, dtypes.real_of(dtypes.float_of(tensor.dtype)))
+    return converted(*_variance("var", x, axis, correction if ddof is None else ddof, keepdims))
 
 
 def std(
@@ -110,9 +117,9 @@ def std(
     >>> tfr.std(tfr.asarray([1.0, 3.0, 1.0, 3.0])).item()
     1.0
     """
-    tensor = asarray(x)
-    result = apply(SQRT, _variance(tensor, axis, correction if ddof is None else ddof, keepdims))
-    return converted(result, dtypes.real_of(dtypes.float_of(tensor.dtype)))
+    correction = correction if ddof is None else ddof
+    variance, dtype = _variance("std", x, axis, correction, keepdims)
+    return converted(apply(SQRT, variance), dtype)
 
 
 def average(
@@ -133,11 +140,12 @@ def average(
     3.75
     """
     values, shares = floating(x, np.bool_(True) if weights is None else weights)
+    axes = normalize_axes("average", axis, values.ndim)
     shares = _along(shares, values, axis)
     if not returned and weights is None:
         return mean(x, axis, keepdims=keepdims)
-    total = reduced_by(SUM, expanded(shares, values.shape), axis, keepdims)
-    result = reduced_by(SUM, values * shares, axis, keepdims) / total
+    total = reduced_by(SUM, expanded(shares, values.shape), axes, keepdims)
+    result = reduced_by(SUM, values * shares, axes, keepdims) / total
     return (result, total) if returned else result
 
 
