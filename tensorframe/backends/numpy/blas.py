@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 Array = Any
 
@@ -64,6 +66,8 @@ def _threads() -> int:
 @cache
 def _workers_of(process: int) -> ThreadPoolExecutor:
     """Return the threads of a process: a fork has none of its parent's."""
+    from concurrent.futures import ThreadPoolExecutor  # takes 4 ms: only programs that need threads
+
     return ThreadPoolExecutor(_threads(), thread_name_prefix=f"tensorframe-{process}")
 
 
