@@ -83,8 +83,6 @@ from tensorframe.frontend.linalg.contractions import vecdot as vecdot
 from tensorframe.frontend.linalg.einstein_summation import einsum as einsum
 from tensorframe.frontend.manipulation.editing import append as append
 from tensorframe.frontend.manipulation.editing import delete as delete
-from tensorframe.frontend.manipulation.editing import diff as diff
-from tensorframe.frontend.manipulation.editing import ediff1d as ediff1d
 from tensorframe.frontend.manipulation.editing import insert as insert
 from tensorframe.frontend.manipulation.joining import array_split as array_split
 from tensorframe.frontend.manipulation.joining import block as block
@@ -162,6 +160,8 @@ from tensorframe.frontend.reductions.calculus import gradient as gradient
 from tensorframe.frontend.reductions.calculus import trapezoid as trapezoid
 from tensorframe.frontend.reductions.covariance import corrcoef as corrcoef
 from tensorframe.frontend.reductions.covariance import cov as cov
+from tensorframe.frontend.reductions.differences import diff as diff
+from tensorframe.frontend.reductions.differences import ediff1d as ediff1d
 from tensorframe.frontend.reductions.elementary import all as all
 from tensorframe.frontend.reductions.elementary import any as any
 from tensorframe.frontend.reductions.elementary import argmax as argmax

@@ -9,7 +9,16 @@ import numpy as np
 
 from tensorframe import dtypes
 from tensorframe.errors import DTypeError
+from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.creation.filled import zeros_like
+from tensorframe.frontend.dispatch import unary
+from tensorframe.frontend.linalg.contractions import matrix_transpose
+from tensorframe.frontend.manipulation import diagonals, joining, views
+from tensorframe.frontend.operands import converted
+from tensorframe.frontend.ordering import sorting
+from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.tensor import Tensor, attribute, method
+from tensorframe.ops.elementwise import CONJ, IMAG, REAL_PART, ROUND
 
 # functions whose first parameter is the tensor
 SAME_NAME = """
@@ -27,12 +36,6 @@ def attach(functions: Mapping[str, Callable[..., Any]]) -> None:
         setattr(Tensor, name, functions[function])
 
 
-def _namespace() -> Any:
-    import tensorframe
-
-    return tensorframe
-
-
 @method
 def reshape(self: Tensor, /, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
     """Return the elements under another shape, given as one tuple or as integers; one of them may be -1.
@@ -40,7 +43,7 @@ def reshape(self: Tensor, /, *shape: Any, order: str = "C", copy: bool | None = 
     >>> tfr.asarray([1, 2, 3, 4]).reshape(2, -1).tolist()
     [[1, 2], [3, 4]]
     """
-    return _as_tensor(_namespace().reshape(self, _one_tuple(shape), order=order, copy=copy))
+    return views.reshape(self, _one_tuple(shape), order=order, copy=copy)
 
 
 @method
@@ -50,17 +53,11 @@ def transpose(self: Tensor, /, *axes: Any) -> Tensor:
     >>> tfr.zeros((2, 3, 4)).transpose(0, 2, 1).shape
     (2, 4, 3)
     """
-    order = _one_tuple(axes) if axes else None
-    return _as_tensor(_namespace().transpose(self, order))
+    return views.transpose(self, _one_tuple(axes) if axes else None)
 
 
 def _one_tuple(values: tuple[Any, ...]) -> Any:
     return values[0] if len(values) == 1 and not isinstance(values[0], int) else values
-
-
-def _as_tensor(value: Any) -> Tensor:
-    assert isinstance(value, Tensor)
-    return value
 
 
 @method
@@ -70,7 +67,7 @@ def flatten(self: Tensor, /, order: str = "C") -> Tensor:
     >>> tfr.asarray([[1, 2], [3, 4]]).flatten().tolist()
     [1, 2, 3, 4]
     """
-    return _as_tensor(_namespace().reshape(self, (-1,), order=order))
+    return views.ravel(self, order)
 
 
 @method
@@ -80,7 +77,7 @@ def repeat(self: Tensor, /, repeats: Any, axis: int | None = None) -> Tensor:
     >>> tfr.asarray([1, 2]).repeat(2).tolist()
     [1, 1, 2, 2]
     """
-    return _as_tensor(_namespace().repeat(self, repeats, axis=axis))
+    return joining.repeat(self, repeats, axis=axis)
 
 
 @method
@@ -92,7 +89,7 @@ def sort(self: Tensor, /, axis: int = -1) -> None:
     >>> x.tolist()
     [1, 2, 3]
     """
-    self.node = _namespace().sort(self, axis=axis).node
+    self.node = sorting.sort(self, axis=axis).node
 
 
 @method
@@ -104,15 +101,13 @@ def round(self: Tensor, /, decimals: int = 0) -> Tensor:
     >>> tfr.asarray([1.25, 3.14159]).round(1).tolist() == tfr.asarray([1.2, 3.1]).tolist()
     True
     """
-    names = _namespace()
     if decimals == 0 or (decimals > 0 and self.dtype in dtypes.BITWISE):
-        return _as_tensor(names.round(self))
+        return unary(ROUND, self)
     scale = 10.0 ** abs(decimals)
-    wide = self if self.dtype in dtypes.FLOATING else self.astype(dtypes.float64)
-    scaled = (
-        names.round(wide * scale) / scale if decimals > 0 else names.round(wide / scale) * scale
-    )
-    return _as_tensor(names.astype(scaled, self.dtype))
+    wide = self if self.dtype in dtypes.FLOATING else converted(self, dtypes.float64)
+    if decimals > 0:
+        return converted(unary(ROUND, wide * scale) / scale, self.dtype)
+    return converted(unary(ROUND, wide / scale) * scale, self.dtype)
 
 
 @method
@@ -122,10 +117,7 @@ def diagonal(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tens
     >>> tfr.asarray([[1, 2], [3, 4]]).diagonal().tolist()
     [1, 4]
     """
-    names = _namespace()
-    return _as_tensor(
-        names.linalg.diagonal(names.moveaxis(x, (axis1, axis2), (-2, -1)), offset=offset)
-    )
+    return diagonals.diagonal(views.moveaxis(x, (axis1, axis2), (-2, -1)), offset=offset)
 
 
 @method
@@ -135,7 +127,7 @@ def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any
     >>> tfr.asarray([[1, 2], [3, 4]]).trace().item()
     5
     """
-    return _as_tensor(_namespace().sum(diagonal(x, offset, axis1, axis2), axis=-1, dtype=dtype))
+    return total(diagonal(x, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
 @method
@@ -173,9 +165,7 @@ def view(self: Tensor, /, dtype: Any = None) -> Tensor:
     if target.itemsize != self.dtype.itemsize:
         message = f"view: {target} is not as wide as {self.dtype}"
         raise DTypeError(message, suggestions=("x.astype(...) converts the values",))
-    return _as_tensor(
-        _namespace().asarray(np.ascontiguousarray(self._array()).view(target), device=self.device)
-    )
+    return asarray(np.ascontiguousarray(self._array()).view(target), device=self.device)
 
 
 @attribute
@@ -187,26 +177,25 @@ def T(self: Tensor) -> Tensor:
 @attribute
 def mT(self: Tensor) -> Tensor:
     """The tensor with its last two axes exchanged: a stack of transposed matrices."""
-    return _as_tensor(_namespace().matrix_transpose(self))
+    return matrix_transpose(self)
 
 
 @attribute
 def H(self: Tensor) -> Tensor:
     """The conjugate transpose of a matrix or of a stack of matrices."""
-    return _as_tensor(_namespace().conj(_namespace().matrix_transpose(self)))
+    return unary(CONJ, matrix_transpose(self))
 
 
 @attribute
 def real(self: Tensor) -> Tensor:
     """The real parts: the tensor itself if it is not complex."""
-    return _as_tensor(_namespace().real(self)) if self.dtype in dtypes.COMPLEX else self
+    return unary(REAL_PART, self) if self.dtype in dtypes.COMPLEX else self
 
 
 @attribute
 def imag(self: Tensor) -> Tensor:
     """The imaginary parts: zeros for real elements."""
-    names = _namespace()
-    return _as_tensor(names.imag(self) if self.dtype in dtypes.COMPLEX else names.zeros_like(self))
+    return unary(IMAG, self) if self.dtype in dtypes.COMPLEX else zeros_like(self)
 
 
 @attribute

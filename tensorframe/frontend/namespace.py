@@ -44,6 +44,7 @@ from tensorframe.frontend.protocols import (
 from tensorframe.frontend.protocols.inspection import __array_namespace_info__
 from tensorframe.frontend.reductions.calculus import *
 from tensorframe.frontend.reductions.covariance import *
+from tensorframe.frontend.reductions.differences import *
 from tensorframe.frontend.reductions.elementary import *
 from tensorframe.frontend.reductions.nan_reductions import *
 from tensorframe.frontend.reductions.scans import *

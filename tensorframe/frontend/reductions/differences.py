@@ -1,0 +1,73 @@
+"""Differences between neighbours along an axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorframe.dtypes import BOOL
+from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.manipulation.joining import concat
+from tensorframe.frontend.manipulation.views import part_of, ravel
+from tensorframe.frontend.operands import expanded, promoted, with_axes
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.shape import normalize_axis
+from tensorframe.ops.elementwise import NOT_EQUAL, SUBTRACT
+
+__all__ = ["diff", "ediff1d"]
+
+
+def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
+    """Return the differences of neighbours along `axis`, `n` times over; of bools, whether neighbours differ.
+
+    `prepend` and `append` are joined to `x` first; a number or 0-d tensor stands for one more place. Unsigned
+    integers wrap.
+
+    >>> tfr.diff(tfr.asarray([1, 4, 9])).tolist()
+    [3, 5]
+    """
+    tensor = asarray(x)
+    if n < 0:
+        raise ArgumentError(f"diff: n must not be negative, got {n}")
+    if tensor.ndim == 0:
+        raise ShapeError("diff: a 0-d tensor has no neighbours", suggestions=("tfr.ravel(x)",))
+    at = normalize_axis("diff", axis, tensor.ndim)
+    ends = [_end(one, tensor, at) for one in (prepend, append)]
+    parts = [one for one in (ends[0], tensor, ends[1]) if one is not None]
+    result = concat(parts, axis=at)
+    for _ in range(n):
+        result = _differences(result, at)
+    return result
+
+
+def _end(value: Any, tensor: Tensor, axis: int) -> Tensor | None:
+    """Return what is joined to one side of `tensor`."""
+    if value is None:
+        return None
+    _, end = promoted(tensor, value)
+    if end.ndim:
+        return end
+    return expanded(
+        with_axes(end, tensor.ndim), (*tensor.shape[:axis], 1, *tensor.shape[axis + 1 :])
+    )
+
+
+def _differences(tensor: Tensor, axis: int) -> Tensor:
+    size = max(0, tensor.shape[axis] - 1)
+    if size == 0:
+        return part_of(tensor, axis, 0, 0)
+    op = NOT_EQUAL if tensor.dtype in BOOL else SUBTRACT
+    return apply(op, part_of(tensor, axis, 1, size), part_of(tensor, axis, 0, size))
+
+
+def ediff1d(x: Any, /, to_end: Any = None, to_begin: Any = None) -> Tensor:
+    """Return the differences of neighbours in the flattened `x`, with `to_begin` and `to_end` around them.
+
+    >>> tfr.ediff1d(tfr.asarray([1, 4, 9]), to_end=0).tolist()
+    [3, 5, 0]
+    """
+    middle = diff(ravel(x))
+    ends = [None if one is None else asarray(one, dtype=middle.dtype) for one in (to_begin, to_end)]
+    parts = [one for one in (ends[0], middle, ends[1]) if one is not None]
+    return concat(parts, axis=None) if len(parts) > 1 else middle
