@@ -16,20 +16,24 @@ from tensorframe.frontend.tensor import Tensor, method
 
 Function = Callable[..., Any]
 
-# Functions that mean the same here, as far as both take the same arguments.
+# Functions that mean the same here, as far as both take the same arguments. Others of one name do not: NumPy's
+# allclose answers in Python, its nanargmax raises on NaN alone, its can_cast follows other rules.
 SAME = frozenset(
     """
-    all any arange argmax argmin argsort argwhere array asarray astype atleast_1d
-    atleast_2d atleast_3d average broadcast_arrays broadcast_to choose clip compress
-    count_nonzero cross cumprod cumsum cumulative_prod cumulative_sum diff digitize dot dstack
-    einsum empty empty_like expand_dims eye flatnonzero flip fliplr flipud full full_like
-    gradient histogram hsplit hstack identity imag inner isclose isin kron linspace logspace
-    matrix_transpose max mean median meshgrid min moveaxis nan_to_num nanmax nanmean nanmin
-    nanprod nanstd nansum nanvar nonzero ones ones_like outer pad percentile permute_dims prod
-    ptp quantile ravel real repeat reshape roll rollaxis rot90 searchsorted sort split squeeze
-    stack std sum swapaxes take take_along_axis tensordot tile transpose tril triu unique
-    unique_all unique_counts unique_inverse unique_values unstack var vdot vecdot vsplit vstack
-    where zeros zeros_like
+    all any append arange argmax argmin argpartition argsort argwhere array array_split
+    asarray astype atleast_1d atleast_2d atleast_3d average block broadcast_arrays
+    broadcast_to clip column_stack convolve corrcoef count_nonzero cov cross cumprod cumsum
+    cumulative_prod cumulative_sum delete diag diagflat diff digitize dot dsplit dstack
+    ediff1d einsum empty empty_like expand_dims eye fix flatnonzero flip fliplr flipud full
+    full_like geomspace gradient histogram histogram_bin_edges hsplit hstack identity imag
+    inner insert interp intersect1d isclose isin isneginf isposinf kron linspace logspace
+    matrix_transpose max mean median meshgrid min moveaxis nan_to_num nancumsum nanmax
+    nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar nonzero
+    ones ones_like outer pad partition percentile permute_dims prod ptp put_along_axis
+    quantile ravel real repeat reshape roll rollaxis rot90 searchsorted setdiff1d sinc sort
+    split squeeze stack std sum swapaxes take take_along_axis tensordot tile transpose
+    trapezoid tril triu union1d unique unique_all unique_counts unique_inverse unique_values
+    unstack var vdot vecdot vsplit vstack where zeros zeros_like
     """.split()  # noqa: SIM905 - a table reads better than a hundred quoted names
 )
 RENAMED = {
@@ -51,7 +55,7 @@ def __array_function__(
         return NotImplemented
     out = options.get("out")
     options = {name: value for name, value in options.items() if name != "out"}
-    record = ANSWERS.get(function) or _recorder(function)
+    record = ANSWERS.get(function) or recorder(function)
     if record is not None and _accepts(record, args, options):
         result = record(*args, **options)
     else:
@@ -60,7 +64,7 @@ def __array_function__(
 
 
 @cache
-def _recorder(function: Function) -> Function | None:
+def recorder(function: Function) -> Function | None:
     """Return our function that means the same as NumPy's, or None."""
     import tensorframe
 
