@@ -215,17 +215,6 @@ OF_THEIR_OWN = {
     *("allclose", "array_equal", "array_equiv", "bincount"),
     *("can_cast", "nanargmax", "nanargmin", "save"),
 }
-    [
-        "allclose",
-        "array_equal",
-        "array_equiv",
-        "bincount",
-        "can_cast",
-        "nanargmax",
-        "nanargmin",
-        "save",
-    ]
-)
 
 
 def test_every_function_of_both_is_recorded_or_of_its_own():
