@@ -201,11 +201,15 @@ def _by_piece(
         return inside(x)
     if not first.any():
         return outside(x)
-    result = np.empty(x.shape, x.dtype)
-    result[first] = inside(x[first])
-    others = ~first
-    result[others] = outside(x[others])
-    return result
+    # by positions: a mask that follows no pattern makes the processor guess at every element, and takes twice as long
+    flat, chosen = x.reshape(-1), first.reshape(-1)
+    result = np.empty(flat.shape, x.dtype)
+    for positions, function in (
+        (np.flatnonzero(chosen), inside),
+        (np.flatnonzero(~chosen), outside),
+    ):
+        result[positions] = function(flat[positions])
+    return result.reshape(x.shape)
 
 
 def _erf_small(x: Array) -> Array:

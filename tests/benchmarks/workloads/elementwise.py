@@ -115,5 +115,5 @@ BLACK_SCHOLES = Workload(
         ),
     ),
     market,
-    tolerance=1e-12,
+    tolerance=1e-10,
 )
