@@ -43,6 +43,9 @@ class Options:
     block_bytes: int = _option(
         1 << 18, "Bytes of each operand that an elementwise region works through at a time."
     )
+    threads: int = _option(
+        0, "Threads that work on one region or product on the cpu; 0 means one per core."
+    )
     plan_cache: int = _option(512, "Plans kept for graphs of the same structure.")
     transfer_policy: TransferPolicy = _option(
         "allow", "What happens when operands live on different devices: allow, warn or error."

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+from tensorframe import config
 from tensorframe.backends.numpy import blas
 
 
@@ -33,12 +34,12 @@ def test_stacks_multiply_as_in_numpy(
     np.testing.assert_allclose(blas.product_of_stacks(x, y), np.matmul(x, y), rtol=1e-5)
 
 
-def test_the_number_of_threads_does_not_change_the_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_threads_does_not_change_the_bits() -> None:
     x, y = operands((11,), (11,))
     results = []
-    for count in (1, 2, 5, 16):
-        monkeypatch.setattr(blas, "_threads", lambda count=count: count)
-        results.append(blas.product_of_stacks(x, y))
+    for threads in (1, 2, 5, 16):
+        with config.override(threads=threads):
+            results.append(blas.product_of_stacks(x, y))
     for result in results[1:]:
         np.testing.assert_array_equal(result, results[0])
 

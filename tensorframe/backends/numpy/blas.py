@@ -7,17 +7,15 @@ tokens took 19 s that way beside three other processes, and 0.3 s with BLAS in o
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+from tensorframe.backends.numpy.threads import share_out
 
 Array = Any
 
@@ -43,36 +41,15 @@ def product_of_stacks(x: Array, y: Array) -> Array:
     out = np.empty((*batch, x.shape[-2], y.shape[-1]), x.dtype)
     x = np.broadcast_to(x, (*batch, *x.shape[-2:]))
     y = np.broadcast_to(y, (*batch, *y.shape[-2:]))
-    parts = [
-        tuple([slice(None)] * axis + [slice(start, start + _share(batch[axis]))])
-        for start in range(0, batch[axis], _share(batch[axis]))
-    ]
-    if one <= _ONE_THREAD_ANYWAY:
-        list(_workers().map(lambda part: np.matmul(x[part], y[part], out=out[part]), parts))
-        return out
-    with _blas_in_one_thread():
-        list(_workers().map(lambda part: np.matmul(x[part], y[part], out=out[part]), parts))
+    stacks = [tuple([slice(None)] * axis + [slice(at, at + 1)]) for at in range(batch[axis])]
+
+    def multiply(mine: Iterator[tuple[slice, ...]]) -> None:
+        for stack in mine:
+            np.matmul(x[stack], y[stack], out=out[stack])
+
+    with _blas_in_one_thread() if one > _ONE_THREAD_ANYWAY else nullcontext():
+        share_out(stacks, multiply)
     return out
-
-
-def _share(size: int) -> int:
-    return -(-size // (2 * _threads()))  # two shares a thread: one that is late costs half as much
-
-
-def _threads() -> int:
-    return os.cpu_count() or 1
-
-
-@cache
-def _workers_of(process: int) -> ThreadPoolExecutor:
-    """Return the threads of a process: a fork has none of its parent's."""
-    from concurrent.futures import ThreadPoolExecutor  # takes 4 ms: only programs that need threads
-
-    return ThreadPoolExecutor(_threads(), thread_name_prefix=f"tensorframe-{process}")
-
-
-def _workers() -> ThreadPoolExecutor:
-    return _workers_of(os.getpid())
 
 
 class _Limit:

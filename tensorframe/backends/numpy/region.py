@@ -7,7 +7,7 @@ the region before the next, so only inputs and outputs touch memory, and the tem
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,11 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends.base import Program, Region
-from tensorframe.backends.numpy.blocks import Operands, arrange
+from tensorframe.backends.numpy.blocks import Index, Operands, arrange
 from tensorframe.backends.numpy.functions import WRITING, Function, implementation
+from tensorframe.backends.numpy.threads import share_out
 from tensorframe.dtypes import DType
+from tensorframe.graph.shape import Shape
 
 Array = Any
 
@@ -39,31 +41,22 @@ def elementwise_program(region: Region) -> Program:
     """Return the program of a region of elementwise ops of one shape."""
     calls, scratch = _schedule(region)
     shape = region.ops[-1].shape
-    if len(calls) == 1 and isinstance(calls[0].function, np.ufunc):
-        return _one_call(calls[0])
+    size = math.prod(shape)
     dtypes = [region.ops[at - len(region.inputs)].dtype for at in region.outputs]
     widest = max(one.dtype.itemsize for one in region.ops)
+    # a single ufunc has no temporaries that blocks could keep in the cache, and memory is as fast for one thread
+    alone = len(calls) == 1 and isinstance(calls[0].function, np.ufunc)
 
     def run(inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:
         length = max(config.get().block_bytes // widest, 1)
-        size = 1
-        for extent in shape:
-            size *= extent
+        if alone:
+            operands = [inputs[at] for at in calls[0].arguments]
+            return (calls[0].function(*operands, out=buffers[0]),)
         if size <= 2 * length:
             return _run_whole(calls, inputs, region.outputs)
-        operands = arrange(inputs, buffers, shape, dtypes, length)
-        _run_blocks(calls, scratch, operands, region.outputs)
-        return operands.results
-
-    return run
-
-
-def _one_call(call: _Call) -> Program:
-    """Return the program of a single ufunc, which has no temporaries that blocks could keep in the cache."""
-    function, arguments = call.function, call.arguments
-
-    def run(inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:
-        return (function(*[inputs[at] for at in arguments], out=buffers[0]),)
+        arranged = arrange(inputs, buffers, shape, dtypes, length)
+        _run_blocks(calls, scratch, arranged, region.outputs)
+        return arranged.results
 
     return run
 
@@ -120,23 +113,36 @@ def _run_blocks(
     operands: Operands,
     leaving: tuple[int, ...],
 ) -> None:
-    memory = [np.empty(math.prod(operands.block), dtype) for dtype in scratch]
-    views: list[Array] = []
     outputs = dict(zip(leaving, operands.outputs, strict=True))
-    last = None
-    for index, shape in operands.blocks():
-        if shape != last:  # the same for all but the blocks at the ends of axes
-            last = shape
-            views = [array[: math.prod(shape)].reshape(shape) for array in memory]
-        values = operands.parts(index)
-        for call in calls:
-            arguments = [values[at] for at in call.arguments]
-            if call.scratch is not None:
-                values.append(call.function(*arguments, out=views[call.scratch]))
-            elif call.result in outputs:
-                values.append(_store(call, arguments, outputs[call.result][index]))
-            else:
-                values.append(call.function(*arguments, *call.attrs))
+
+    def work(mine: Iterator[tuple[Index, Shape]]) -> None:
+        memory = [np.empty(math.prod(operands.block), dtype) for dtype in scratch]
+        views: list[Array] = []
+        last = None
+        for index, shape in mine:
+            if shape != last:  # the same for all but the blocks at the ends of axes
+                last = shape
+                views = [array[: math.prod(shape)].reshape(shape) for array in memory]
+            _run_block(calls, operands.parts(index), index, outputs, views)
+
+    share_out(list(operands.blocks()), work)
+
+
+def _run_block(
+    calls: Sequence[_Call],
+    values: list[Array],
+    index: Index,
+    outputs: dict[int, Array],
+    views: list[Array],
+) -> None:
+    for call in calls:
+        arguments = [values[at] for at in call.arguments]
+        if call.scratch is not None:
+            values.append(call.function(*arguments, out=views[call.scratch]))
+        elif call.result in outputs:
+            values.append(_store(call, arguments, outputs[call.result][index]))
+        else:
+            values.append(call.function(*arguments, *call.attrs))
 
 
 def _store(call: _Call, arguments: Sequence[Array], target: Array) -> Array:

@@ -1,0 +1,77 @@
+"""Threads on the NumPy engine: every job once, failures told, the same bits for any number of threads."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.backends.numpy.threads import share_out
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_every_job_is_done_once(threads: int) -> None:
+    done: list[int] = []
+    with tfr.config.override(threads=threads):
+        share_out(range(1000), done.extend)
+    assert sorted(done) == list(range(1000))
+
+
+def test_a_failure_stops_the_others_and_is_raised() -> None:
+    done: list[int] = []
+    started = threading.Event()
+
+    def work(mine: Iterator[int]) -> None:
+        for job in mine:
+            if job == 3:
+                started.set()
+                raise ValueError("job 3")
+            started.wait(1)
+            done.append(job)
+
+    with tfr.config.override(threads=3), pytest.raises(ValueError, match="job 3"):
+        share_out(range(100_000), work)
+    assert len(done) < 100_000
+
+
+def expression(x: tfr.Tensor, y: tfr.Tensor) -> tfr.Tensor:
+    return tfr.exp(-x * x) * tfr.sin(y) + tfr.gelu(x) / (1 + y * y)
+
+
+def test_the_number_of_threads_does_not_change_the_bits() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.random((700, 333), dtype=np.float32), rng.random((333, 700), dtype=np.float32).T
+    results = []
+    for threads in (1, 2, 16):
+        with tfr.config.override(threads=threads, block_bytes=1 << 12):
+            results.append(expression(tfr.asarray(a), tfr.asarray(b)).numpy())
+    for result in results[1:]:
+        np.testing.assert_array_equal(result, results[0])
+
+
+def test_division_by_zero_warns_in_no_thread() -> None:
+    x = tfr.asarray(np.zeros(500_000, np.float32))
+    with tfr.config.override(threads=4):
+        assert np.isnan((x / x + 1).numpy()).all()
+
+
+def _in_a_fork(queue: multiprocessing.Queue[float]) -> None:
+    x = tfr.asarray(np.ones(500_000, np.float32))
+    queue.put(float(tfr.sum(tfr.sqrt(x) * 2 + 1)))
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    x = tfr.asarray(np.ones(500_000, np.float32))
+    with tfr.config.override(threads=2):
+        assert float(tfr.sum(tfr.sqrt(x) * 2 + 1)) == 1_500_000
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_in_a_fork, args=(queue,))
+    child.start()
+    assert queue.get(timeout=60) == 1_500_000
+    child.join(60)
