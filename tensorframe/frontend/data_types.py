@@ -22,10 +22,14 @@ from tensorframe.dtypes import (
     as_dtype,
 )
 from tensorframe.errors import ArgumentError, DTypeError
-from tensorframe.frontend.creation.convert import NUMBERS_BY_KIND, asarray, raise_unless_castable
+from tensorframe.frontend.creation.convert import (
+    NUMBERS_BY_KIND,
+    OnDevice,
+    asarray,
+    raise_unless_castable,
+)
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.device import Device
 from tensorframe.graph.record import cast
 
 __all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "promote_types", "result_type"]
@@ -42,9 +46,7 @@ KINDS: Final[dict[str, frozenset[DType]]] = {
 }
 
 
-def astype(
-    x: Any, dtype: Any, /, *, copy: bool = True, device: str | Device | None = None
-) -> Tensor:
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: OnDevice = None) -> Tensor:
     """Return the elements of `x` converted to `dtype`, and on `device` if one is named.
 
     Floating to integer drops the fraction; what NaN and values out of range become is not said. Complex to real raises

@@ -8,12 +8,12 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
-from tensorframe.dtypes import COMPLEX, FLOAT, HALF, DType, complex_of, float32, int64
+from tensorframe.dtypes import COMPLEX, FLOAT, DType, complex_of, int64
 from tensorframe.errors import ArgumentError, AxisError, DTypeError, ShapeError
 from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.manipulation.views import roll
-from tensorframe.frontend.operands import converted, floating
+from tensorframe.frontend.operands import converted, floating, widened
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.record import source
@@ -302,7 +302,7 @@ def ifftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Tensor:
 def _precise(x: Any) -> Tensor:
     """Return the operand in a dtype that transforms exist for: half precision becomes float32."""
     (tensor,) = floating(x)
-    return converted(tensor, float32) if tensor.dtype in HALF else tensor
+    return widened(tensor)
 
 
 def _real(name: str, x: Any) -> Tensor:

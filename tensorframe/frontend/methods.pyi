@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 from collections.abc import Iterator
+from tensorframe.frontend.creation.convert import OnDevice
 from tensorframe.frontend.manipulation.views import Axes
 from tensorframe.frontend.protocols.dlpack_export import Version
 from tensorframe.frontend.protocols.host import Array
 from tensorframe.frontend.protocols.numpy_functions import Function
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.device import Device
 from tensorframe.schedule.plan import Plan
 from typing import Any
 from typing import Any, TypeAlias
@@ -121,7 +121,7 @@ class TensorMethods:
         """The positions that partition the elements: see `partition`. The dtype is int64."""
     def argsort(self, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True) -> Tensor:
         """The positions that sort the elements along `axis`, of the flattened tensor for None; NaN last in either order."""
-    def astype(self, dtype: Any, /, *, copy: bool = True, device: str | Device | None = None) -> Tensor:
+    def astype(self, dtype: Any, /, *, copy: bool = True, device: OnDevice = None) -> Tensor:
         """Return the elements of `x` converted to `dtype`, and on `device` if one is named."""
     @property
     def backend(self) -> str:

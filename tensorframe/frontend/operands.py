@@ -51,6 +51,11 @@ def converted(tensor: Tensor, dtype: DType) -> Tensor:
     return tensor if tensor.dtype == dtype else Tensor(cast(tensor.node, dtype))
 
 
+def widened(tensor: Tensor) -> Tensor:
+    """Return half precision as float32, since sums of it overflow and libraries do not take it; others as they are."""
+    return converted(tensor, dtypes.float32) if tensor.dtype in dtypes.HALF else tensor
+
+
 def reshaped(tensor: Tensor, shape: Shape) -> Tensor:
     """Return the elements under another shape of as many elements."""
     return tensor if tensor.shape == shape else call(RESHAPE, tensor, attrs=(shape,))

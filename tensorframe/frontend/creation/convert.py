@@ -24,6 +24,7 @@ from tensorframe.site import recording_site
 __all__ = ["array", "asarray", "from_dlpack"]
 
 Array = np.ndarray[Any, Any]
+OnDevice = str | Device | None
 
 # each kind of Python number holds those before it
 NUMBERS_BY_KIND: Final = (bool, int, float, complex)
@@ -34,7 +35,7 @@ def asarray(
     /,
     *,
     dtype: Any = None,
-    device: str | Device | None = None,
+    device: OnDevice = None,
     copy: bool | None = None,
 ) -> Tensor:
     """Return `obj` as a Tensor: a number, nested sequence, NumPy array, Tensor, buffer, or DLPack object.
@@ -77,7 +78,7 @@ def array(
     /,
     dtype: Any = None,
     *,
-    device: str | Device | None = None,
+    device: OnDevice = None,
     copy: bool | None = True,
 ) -> Tensor:
     """Return a new Tensor with the elements of `obj`: `asarray` as NumPy spells it.
@@ -88,9 +89,7 @@ def array(
     return asarray(obj, dtype=dtype, device=device, copy=copy or None)
 
 
-def from_dlpack(
-    x: Any, /, *, device: str | Device | None = None, copy: bool | None = None
-) -> Tensor:
+def from_dlpack(x: Any, /, *, device: OnDevice = None, copy: bool | None = None) -> Tensor:
     """Return a Tensor with the elements of `x`, an object with `__dlpack__` and `__dlpack_device__`.
 
     The result is on `device`, by default where `x` is. Memory that its owner can still write to is copied, read-only
@@ -132,7 +131,7 @@ def _refuse_to_copy(copy: bool | None, reason: str) -> None:
 
 
 def _from_tensor(
-    tensor: Tensor, dtype: DType | None, device: str | Device | None, copy: bool | None
+    tensor: Tensor, dtype: DType | None, device: OnDevice, copy: bool | None
 ) -> Tensor:
     node = tensor.node
     target = node.device if device is None else resolve_device(device)

@@ -11,7 +11,7 @@ from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import DType, as_dtype
 from tensorframe.errors import ShapeError
-from tensorframe.frontend.creation.convert import array, as_value, asarray, from_dlpack
+from tensorframe.frontend.creation.convert import OnDevice, array, as_value, asarray, from_dlpack
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS
 from tensorframe.frontend.operands import converted, expanded
 from tensorframe.frontend.tensor import Tensor
@@ -35,7 +35,6 @@ __all__ = [
 ]
 
 Sizes = int | Iterable[int]
-OnDevice = str | Device | None
 
 
 def filled(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:

@@ -12,8 +12,8 @@ from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, INTEGER, DType, as_dtype, int64
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
-from tensorframe.frontend.creation.convert import as_value, asarray
-from tensorframe.frontend.creation.filled import OnDevice, Sizes, filled
+from tensorframe.frontend.creation.convert import OnDevice, as_value, asarray
+from tensorframe.frontend.creation.filled import Sizes, filled
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply
 from tensorframe.frontend.manipulation.joining import stack
 from tensorframe.frontend.operands import converted, expanded, reshaped

@@ -11,8 +11,7 @@ from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import as_dtype
 from tensorframe.errors import ShapeError
-from tensorframe.frontend.creation.convert import asarray
-from tensorframe.frontend.creation.filled import OnDevice
+from tensorframe.frontend.creation.convert import OnDevice, asarray
 from tensorframe.frontend.creation.ranges import counted, positions
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.manipulation.diagonals import diagonal

@@ -13,7 +13,7 @@ import numpy as np
 
 from tensorframe.backends.registry import resolve_device
 from tensorframe.errors import DTypeError, FileFormatError
-from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.creation.convert import OnDevice, asarray
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.record import source
@@ -30,7 +30,7 @@ SUFFIXES = (".npy", ".npz", ".safetensors")
 PathLike = str | os.PathLike[str]
 
 
-def load(path: PathLike, /, *, device: str | Device | None = None) -> Any:
+def load(path: PathLike, /, *, device: OnDevice = None) -> Any:
     """The tensors in a file: a dict by name for `.npz` and `.safetensors`, one Tensor for `.npy`.
 
     Reads nothing but names, shapes and dtypes; a tensor's elements are read when they are needed, from memory mapped

@@ -85,10 +85,11 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
     # axes are named by their distance from the end, where both shapes line up
     indices = [tuple(range(-tensor.ndim, 0)) for tensor in (left, right)]
     output = tuple(one for one in max(indices, key=len) if one != axis)
-    return contract((_conjugated(left), right), indices, output)
+    return contract((conjugated(left), right), indices, output)
 
 
-def _conjugated(tensor: Tensor) -> Tensor:
+def conjugated(tensor: Tensor) -> Tensor:
+    """Return the complex conjugate: the tensor itself where it is real."""
     return apply(CONJ, tensor) if tensor.dtype.kind == "c" else tensor
 
 
@@ -186,7 +187,7 @@ def vdot(a: Any, b: Any, /) -> Tensor:
     (11-2j)
     """
     left, right = (flattened(tensor) for tensor in promoted(a, b))
-    return call(MATMUL, _conjugated(left), right)
+    return call(MATMUL, conjugated(left), right)
 
 
 def outer(x1: Any, x2: Any, /) -> Tensor:

@@ -10,7 +10,7 @@ from tensorframe.errors import ShapeError
 from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.creation.triangles import eye
 from tensorframe.frontend.dispatch import apply, call
-from tensorframe.frontend.linalg.contractions import matmul, matrix_transpose
+from tensorframe.frontend.linalg.contractions import conjugated, matmul, matrix_transpose
 from tensorframe.frontend.linalg.decompositions import default_rtol, inv, svd, svdvals
 from tensorframe.frontend.linalg.norms import matrix_norm
 from tensorframe.frontend.operands import (
@@ -22,7 +22,6 @@ from tensorframe.frontend.operands import (
 )
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.elementwise import (
-    CONJ,
     DIVIDE,
     GREATER,
     MULTIPLY,
@@ -38,7 +37,7 @@ __all__ = ["cond", "matrix_power", "matrix_rank", "multi_dot", "pinv"]
 
 def _adjoint(x: Tensor) -> Tensor:
     """Return the conjugate transpose."""
-    return matrix_transpose(apply(CONJ, x) if x.dtype.kind == "c" else x)
+    return matrix_transpose(conjugated(x))
 
 
 def _significant(values: Tensor, rtol: Any) -> Tensor:

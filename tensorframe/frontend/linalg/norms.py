@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tensorframe.dtypes import HALF, float32, real_of
+from tensorframe.dtypes import real_of
 from tensorframe.errors import ArgumentError, ShapeError
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.operands import (
@@ -15,6 +15,7 @@ from tensorframe.frontend.operands import (
     need_axes,
     permuted,
     reshaped,
+    widened,
 )
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
@@ -45,7 +46,7 @@ def vector_norm(
     (x,) = floating(x)
     axes = normalize_axes("vector_norm", axis, x.ndim)
     dtype = real_of(x.dtype)
-    wide = converted(x, float32) if x.dtype in HALF else x
+    wide = widened(x)
     return converted(_vector_norm(wide, axes, keepdims, ord), dtype)
 
 
@@ -99,7 +100,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: float | str | None = 
     if ord in ("fro", None):
         return vector_norm(x, axis=axes, keepdims=keepdims)
     dtype = real_of(x.dtype)
-    wide = converted(x, float32) if x.dtype in HALF else x
+    wide = widened(x)
     if ord in ("nuc", 2, -2):
         result = _singular_norm(wide, ord)
     elif ord in (1, -1, math.inf, -math.inf):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from tensorframe.errors import ArgumentError, OutOfRangeError, ShapeError
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.operands import converted, floating, permuted, reshaped
+from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axes, reduced
 from tensorframe.ops.elementwise import (
@@ -31,8 +32,6 @@ from tensorframe.ops.reduction import SUM
 from tensorframe.ops.sorting import SORT
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
-
-Axis = int | Iterable[int] | None
 
 
 def median(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:

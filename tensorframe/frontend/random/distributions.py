@@ -9,19 +9,16 @@ from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import FLOAT, DType, bfloat16, float16, float32, float64
 from tensorframe.errors import DTypeError, ShapeError
-from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.creation.convert import OnDevice, asarray
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.manipulation.views import joined, part_of
 from tensorframe.frontend.operands import converted, reshaped
 from tensorframe.frontend.random.keys import Source, words
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.device import Device
 from tensorframe.graph.shape import Shape, as_shape, broadcast
 from tensorframe.ops.elementwise import ADD, COS, LESS, LOG, MULTIPLY, SIN, SQRT, SUBTRACT
 
 __all__ = ["bernoulli", "exponential", "normal", "uniform"]
-
-Where = str | Device | None
 
 # as many as the significand holds, so that no fraction rounds up to 1
 _FRACTION_BITS = {bfloat16: 8, float16: 11}
@@ -33,7 +30,7 @@ def uniform(
     high: Any = 1.0,
     *,
     dtype: Any = None,
-    device: Where = None,
+    device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
     """Numbers from `low` up to, not including, `high`, all equally likely.
@@ -60,7 +57,7 @@ def normal(
     std: Any = 1.0,
     *,
     dtype: Any = None,
-    device: Where = None,
+    device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
     """Numbers of the normal distribution with this mean and standard deviation.
@@ -98,7 +95,7 @@ def exponential(
     scale: Any = 1.0,
     *,
     dtype: Any = None,
-    device: Where = None,
+    device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
     """Numbers of the exponential distribution with mean `scale`: waiting times between independent events.
@@ -114,7 +111,7 @@ def exponential(
 
 
 def bernoulli(
-    shape: Any = None, p: Any = 0.5, *, device: Where = None, key: Source = None
+    shape: Any = None, p: Any = 0.5, *, device: OnDevice = None, key: Source = None
 ) -> Tensor:
     """True with probability `p` (to a multiple of 2**-24), else False. `p` broadcasts to `shape`.
 
@@ -155,7 +152,7 @@ def _width(dtype: DType) -> int:
     return 2 if dtype == float64 else 1
 
 
-def lanes(shape: Shape, width: int, key: Source, device: Where) -> list[Any]:
+def lanes(shape: Shape, width: int, key: Source, device: OnDevice) -> list[Any]:
     """Return `width` tensors of random words of this shape; the words of one element are consecutive.
 
     They have the final shape from the start, so that what is made of them fuses with what is done to the result.

@@ -10,11 +10,11 @@ import numpy as np
 
 from tensorframe.dtypes import INTEGER, UNSIGNED, DType, as_dtype, float64, int64, uint64
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
-from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.creation.convert import OnDevice, asarray
 from tensorframe.frontend.indexing.searching import searchsorted, take
 from tensorframe.frontend.operands import converted, reshaped
 from tensorframe.frontend.ordering.sorting import argsort
-from tensorframe.frontend.random.distributions import Where, exponential, lanes, uniform
+from tensorframe.frontend.random.distributions import exponential, lanes, uniform
 from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.reductions.scans import cumulative_sum
 from tensorframe.frontend.tensor import Tensor
@@ -33,7 +33,7 @@ def integers(
     *,
     dtype: Any = None,
     endpoint: bool = False,
-    device: Where = None,
+    device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
     """Integers from `low` up to, not including, `high`; from 0 up to `low` if there is no `high`.
@@ -95,7 +95,7 @@ def _upper_half(x: Any, factor: int) -> Any:
     return x_high * high + (middle >> 32) + (other >> 32)
 
 
-def permutation(x: Any, /, *, axis: int = 0, device: Where = None, key: Source = None) -> Tensor:
+def permutation(x: Any, /, *, axis: int = 0, device: OnDevice = None, key: Source = None) -> Tensor:
     """The integers below `x` in random order, or the slices of a tensor along `axis` in random order.
 
     The order is that of random 64-bit numbers; equal ones (2**-65 n**2 likely) keep their places.
@@ -111,7 +111,7 @@ def permutation(x: Any, /, *, axis: int = 0, device: Where = None, key: Source =
     return take(tensor, order, axis=at)
 
 
-def _random_order(count: int, device: Where, key: Source) -> Tensor:
+def _random_order(count: int, device: OnDevice, key: Source) -> Tensor:
     high, low = (converted(lane, uint64) for lane in lanes((count,), 2, key, device))
     keys: Any = high
     return argsort(keys << 32 | low)
@@ -125,7 +125,7 @@ def choice(
     p: Any = None,
     *,
     axis: int = 0,
-    device: Where = None,
+    device: OnDevice = None,
     key: Source = None,
 ) -> Tensor:
     """Random integers below `a`, or random slices of a tensor along `axis`.
@@ -177,7 +177,7 @@ def _check_weights(weights: Tensor, count: int) -> None:
         raise ShapeError(f"choice: {count} candidates, but weights p of shape {weights.shape}")
 
 
-def _weighted(weights: Tensor, wanted: int, device: Where, key: Source) -> Tensor:
+def _weighted(weights: Tensor, wanted: int, device: OnDevice, key: Source) -> Tensor:
     """Return positions with these weights: where a random part of their sum falls."""
     sums: Any = cumulative_sum(weights)
     # a fraction of at most 1 - 2**-53 times the sum rounds to less than the sum: a position is always found
@@ -185,7 +185,7 @@ def _weighted(weights: Tensor, wanted: int, device: Where, key: Source) -> Tenso
     return searchsorted(sums, place * sums[-1], side="right")
 
 
-def _weighted_order(weights: Any, wanted: int, device: Where, key: Source) -> Tensor:
+def _weighted_order(weights: Any, wanted: int, device: OnDevice, key: Source) -> Tensor:
     """Return the first positions of a race: the one with twice the weight is twice as fast."""
     times: Any = exponential(weights.shape, dtype=float64, device=device, key=key)
     return argsort(times / weights)[:wanted]
