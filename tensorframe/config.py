@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-from tensorframe.errors import DTypeError
+from tensorframe.errors import ArgumentError
 
 TransferPolicy = Literal["allow", "warn", "error"]
 
@@ -60,14 +60,14 @@ def _check(name: str, value: Any) -> Any:
     known = {one.name: one for one in fields(Options)}
     if name not in known:
         listed = ", ".join(sorted(known))
-        raise DTypeError(f"there is no option {name!r}", suggestions=(f"one of {listed}",))
+        raise ArgumentError(f"there is no option {name!r}", suggestions=(f"one of {listed}",))
     default = known[name].default
     if name == "transfer_policy":
         if value not in ("allow", "warn", "error"):
-            raise DTypeError(f"transfer_policy is 'allow', 'warn' or 'error', got {value!r}")
+            raise ArgumentError(f"transfer_policy is 'allow', 'warn' or 'error', got {value!r}")
     elif type(value) is not type(default) or (isinstance(value, int) and value < 0):
         kind = type(default).__name__
-        raise DTypeError(f"option {name} is a non-negative {kind}, got {value!r}")
+        raise ArgumentError(f"option {name} is a non-negative {kind}, got {value!r}")
     return value
 
 
@@ -101,7 +101,7 @@ def get() -> Options:
 
 
 def configure(**changes: Any) -> None:
-    """Set options for the whole process, by name; `DTypeError` names the option that does not fit."""
+    """Set options for the whole process, by name; `ArgumentError` names the option that does not fit."""
     _State.base = replace(_State.base, **{name: _check(name, changes[name]) for name in changes})
 
 

@@ -24,7 +24,7 @@ def explain(*tensors: Tensor, until: str | None = None) -> Plan | str:
     The plan prints as text and carries its statistics: `kernels`, `library_calls`, `transfers`, `bytes_read`,
     `bytes_written`, `flops`, and the `peak` bytes per device, the inputs included. Each step says why what it reads
     was not computed inside it. `until` names the pass to stop after (core, canonical, simplify, narrow, place, fuse,
-    order, memory) and gives the text of that stage instead; another name raises DTypeError.
+    order, memory) and gives the text of that stage instead; another name raises ArgumentError.
 
     >>> x = tfr.asarray([1.0, 2.0, 3.0])
     >>> plan = tfr.explain(tfr.sum(tfr.exp(x) * 2))

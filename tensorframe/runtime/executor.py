@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -14,14 +13,12 @@ from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.transfer import move
 from tensorframe.errors import CancelledError, KernelError, OutOfMemoryError, TensorFrameError
 from tensorframe.graph.node import Node
+from tensorframe.graph.references import IN_ONE_LIST, references
 from tensorframe.runtime.events import Moment, tell
 from tensorframe.runtime.validate import validate
 from tensorframe.schedule.capture import Capture
 from tensorframe.schedule.plan import Plan, Step, StepKind
 from tensorframe.site import describe
-
-# the list of slots, the variable that looks, and the argument of getrefcount
-_OWN_REFERENCES = 3
 
 
 def run(plan: Plan, request: Capture) -> list[Any]:
@@ -87,10 +84,11 @@ def _buffer(slots: list[Any], donor: int) -> Any | None:
     """Return the donor's memory if nobody else can see it: no view of it, no tensor that holds it."""
     if config.get().validate:
         return None
-    array = slots[donor]
-    if not isinstance(array, np.ndarray) or not array.flags.owndata or not array.flags.writeable:
+    if references(slots, donor) > IN_ONE_LIST:
         return None
-    return array if sys.getrefcount(array) == _OWN_REFERENCES else None
+    array = slots[donor]
+    owned = isinstance(array, np.ndarray) and array.flags.owndata and array.flags.writeable
+    return array if owned else None
 
 
 def _explain(error: BaseException, plan: Plan, at: int, request: Capture) -> NoReturn:

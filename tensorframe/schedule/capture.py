@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tensorframe.graph.node import Node, by_serial, discover
 from tensorframe.graph.op import Kind
+from tensorframe.graph.references import IN_ONE_LIST, references
 from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
 from tensorframe.rewrite.simplify import visible
 
-# the references on a node: order, positions, recipes, candidates, the loop's variable and the call that counts
-_OWN_REFERENCES = 6
+# besides the list of the order: the positions, the recipes and the candidates hold a node
+_OWN_REFERENCES = IN_ONE_LIST + 3
 
 
 @dataclass(slots=True)
@@ -90,10 +90,10 @@ def _held(order: list[Node], uses: list[int], candidates: set[Node]) -> list[Nod
     A node is referred to by each consumer's inputs, and by the walk itself; whatever goes beyond is a Tensor or a
     graph that is not computed now. Too many references only keep a result that could have been dropped.
     """
-    found = []
-    for at in range(len(order)):  # enumerate would hold a reference of its own
-        node = order[at]
-        if node.op.costly and node in candidates:
-            if sys.getrefcount(node) > uses[at] + _OWN_REFERENCES:
-                found.append(node)
-    return found
+    return [
+        order[at]
+        for at in range(len(order))  # enumerate would hold a reference of its own
+        if order[at].op.costly
+        and order[at] in candidates
+        and references(order, at) > uses[at] + _OWN_REFERENCES
+    ]

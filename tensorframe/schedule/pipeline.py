@@ -8,7 +8,7 @@ from functools import partial
 
 from tensorframe import config
 from tensorframe.backends.registry import capabilities
-from tensorframe.errors import DTypeError
+from tensorframe.errors import ArgumentError
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.verify import verify
 from tensorframe.rewrite import canonical, simplify
@@ -101,7 +101,7 @@ def show_stage(roots: Sequence[Node], until: str) -> str:
     """Return the text of the graph, groups or plan after the pass named `until`."""
     if until not in PASS_NAMES:
         listed = ", ".join(PASS_NAMES)
-        raise DTypeError(f"there is no pass {until!r}", suggestions=(f"one of {listed}",))
+        raise ArgumentError(f"there is no pass {until!r}", suggestions=(f"one of {listed}",))
     if until in PLAN_PASSES[1:]:
         return str(make_plan(capture(roots)))
     nodes = transform(roots, until)
