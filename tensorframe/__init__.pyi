@@ -414,6 +414,8 @@ def sinh(x: Operand, /) -> Tensor:
     """Hyperbolic sine."""
 def softplus(x: Operand, /) -> Tensor:
     """log(1 + exp(x)), without overflow on the way."""
+def softsign(x: Operand, /) -> Tensor:
+    """x / (1 + |x|), a saturating activation."""
 def sqrt(x: Operand, /) -> Tensor:
     """Square root; NaN for negative real elements."""
 def square(x: Operand, /) -> Tensor:

@@ -113,6 +113,7 @@ ERFC = core("erfc", 1, FLOAT, same, "1 - erf(x), accurate for large x.", in_stan
 row("sigmoid", FLOAT, same, lambda x: 1 / (1 + exp(-x)), "Logistic function 1 / (1 + exp(-x)).", at={0.0: 0.5, inf: 1.0, -inf: 0.0})
 row("relu", REAL, same, lambda x: maximum(x, 0), "The elements, negative ones replaced by zero.", at={2.0: 2.0, -2.0: 0.0, nan: nan})
 row("silu", FLOAT, same, lambda x: x / (1 + exp(-x)), "x times sigmoid(x), also called swish.", at={0.0: 0.0, inf: inf})
+row("softsign", FLOAT, same, lambda x: x / (1 + abs(x)), "x / (1 + |x|), a saturating activation.", at={0.0: 0.0, 1.0: 0.5, -1.0: -0.5})
 row("softplus", FLOAT, same, lambda x: maximum(x, 0) + log1p(exp(-abs(x))), "log(1 + exp(x)), without overflow on the way.", at={inf: inf, -inf: 0.0})
 row("log_sigmoid", FLOAT, same, lambda x: -(maximum(-x, 0) + log1p(exp(-abs(x)))), "log(sigmoid(x)), accurate for large negative x.", at={inf: -0.0, -inf: -inf})
 row("gelu", FLOAT, same, lambda x: x * 0.5 * (1 + erf(x * sqrt(0.5))), "x times the normal distribution function of x (Hendrycks and Gimpel, arXiv 1606.08415, eq. 1).", at={0.0: 0.0, inf: inf})
