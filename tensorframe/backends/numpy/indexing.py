@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,33 @@ def set_slice(
     x: Array, value: Array, starts: Shape, sizes: Shape, steps: Shape, *, out: Array | None = None
 ) -> Array:
     """Replace a slice of a copy of `x`, or of `out`, which holds the elements of `x` already."""
-    result = np.array(x) if out is None else out
-    result[slices(starts, sizes, steps)] = value
+    place = slices(starts, sizes, steps)
+    if out is not None:
+        result = out
+    elif x.nbytes > _SMALL and 2 * prod(sizes) > x.size and set(steps) == {1}:
+        result = _copy_around(x, place)
+    else:
+        result = np.array(x)
+    result[place] = value
+    return result
+
+
+# bytes that are copied while Python takes a few slices
+_SMALL = 1 << 16
+# bytes in a row of memory below which a copy of its ends takes longer than a copy of the row
+_SHORT_ROW = 1024
+
+
+def _copy_around(x: Array, place: tuple[slice, ...]) -> Array:
+    """Return a copy of `x` in which anything may stand in `place`: what is written next need not be written twice."""
+    result = np.empty_like(x)
+    inside = [slice(None)] * x.ndim
+    for axis, part in enumerate(place):
+        if x.shape[axis] * abs(x.strides[axis]) < _SHORT_ROW:
+            result[tuple(inside)] = x[tuple(inside)]
+            return result
+        for beside in (slice(0, part.start), slice(part.stop, None)):
+            inside[axis] = beside
+            result[tuple(inside)] = x[tuple(inside)]
+        inside[axis] = part
     return result
