@@ -239,8 +239,8 @@ CASES = {
     # options
     "unknown option": (
         lambda x, w, n: tfr.config.configure(speed=11),
-        errors.DTypeError,
-        TypeError,
+        errors.ArgumentError,
+        ValueError,
         ["speed"],
     ),
     "singular matrix": (
