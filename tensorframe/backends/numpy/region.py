@@ -35,6 +35,7 @@ class _Call:
     scratch: int | None  # None: the result leaves the region, or the function allocates it
     writes: bool  # whether the function takes out=
     dead: tuple[int, ...]  # values that no later op reads
+    reuses: int | None  # a dead value whose memory can take the result
 
 
 def elementwise_program(region: Region) -> Program:
@@ -69,6 +70,7 @@ def _schedule(region: Region) -> tuple[list[_Call], list[DType]]:
         last_use.update((at, number) for at in one.inputs if at >= first)
     free: dict[DType, list[int]] = {}
     held: dict[int, int] = {}
+    fresh: dict[int, DType] = {}  # values in memory of their own that stay inside the region
     scratch: list[DType] = []
     calls = []
     for number, one in enumerate(region.ops):
@@ -83,7 +85,11 @@ def _schedule(region: Region) -> tuple[list[_Call], list[DType]]:
         for at in dead:
             if at in held:
                 free.setdefault(scratch[held[at]], []).append(held[at])
-        calls.append(_Call(function, one.attrs, one.inputs, result, block, writes, dead))
+        alike = [at for at in dead if writes and at in fresh and fresh[at] == one.dtype]
+        reuses = alike[0] if alike and one.shape else None
+        if writes and result not in region.outputs:
+            fresh[result] = one.dtype
+        calls.append(_Call(function, one.attrs, one.inputs, result, block, writes, dead, reuses))
     return calls, scratch
 
 
@@ -100,7 +106,11 @@ def _run_whole(
     """Run a small region on whole arrays."""
     values = list(inputs)
     for call in calls:
-        values.append(call.function(*[values[at] for at in call.arguments], *call.attrs))
+        arguments = [values[at] for at in call.arguments]
+        if call.reuses is None:
+            values.append(call.function(*arguments, *call.attrs))
+        else:
+            values.append(call.function(*arguments, out=values[call.reuses]))
         for at in call.dead:
             if at not in outputs:
                 values[at] = None
