@@ -388,7 +388,8 @@ def test_errors_name_the_line_and_the_shapes(call, error, says):
     x = tfr.zeros((2, 3))
     with pytest.raises(error, match=says) as caught:
         eval(call, {"tfr": tfr, "x": x})
-    assert caught.value.location == "<string>, line 1"
+    # a worker started by `python -c` has source lines under that name in Python 3.13
+    assert caught.value.location.startswith("<string>, line 1")
 
 
 def test_one_axis_and_several_mean_the_same():
