@@ -78,6 +78,12 @@ def test_operands_in_one_piece_are_walked_as_one_axis():
         assert operands.results[0].strides == array.strides
 
 
+def test_single_elements_do_not_keep_operands_apart():
+    array = cube()
+    operands = arrange([array, array[:1, :1, :1]], [None], array.shape, [FLOAT], 100)
+    assert operands.shape == (array.size,)
+
+
 def test_a_block_has_few_elements_along_axes_on_which_layouts_differ():
     square = np.ones((1000, 1000), np.float32)
     operands = arrange([square, square.T], [None], (1000, 1000), [FLOAT], 2**16)

@@ -63,8 +63,9 @@ def arrange(
     """Return the operands of one shape, in blocks of at most about `length` elements.
 
     `buffers` is the memory of outputs where it is there already. New outputs are laid out as most of the operands are
-    that fill the shape, as NumPy does it. Numbers and 0-d arrays stay as they are: NumPy broadcasts them in each block.
+    that fill the shape, as NumPy does it. Single elements are left to NumPy to broadcast in each block.
     """
+    inputs = [array.reshape(()) if np.size(array) == 1 else array for array in inputs]
     given = [*inputs, *[buffer for buffer in buffers if buffer is not None]]
     filling = [array for array in given if _fills(array, shape)]
     orders = [_axes_in_memory(array) for array in filling]
