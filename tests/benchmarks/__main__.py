@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.benchmarks import report
-from tests.benchmarks.machine import BUSY, Header, Others, load_average
+from tests.benchmarks.machine import BUSY, Header, Others, keep_freed_memory, load_average
 from tests.benchmarks.measure import Effort, measured
 from tests.benchmarks.peers import PEERS
 from tests.benchmarks.suite import WORKLOADS
@@ -41,7 +41,8 @@ def main() -> int:
     if (load := load_average()) is not None and load > BUSY:
         print(f"the machine is busy: load average {load:.2f}", file=sys.stderr)
     effort = Effort.quick() if options.quick else Effort.full()
-    header, others = Header.now(PEERS), Others()
+    header = replace(Header.now(PEERS), keeps_memory=keep_freed_memory())
+    others = Others()
     peers = [peer for peer in PEERS if peer.is_installed]
     lines = []
     for workload in workloads:
