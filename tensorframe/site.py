@@ -31,10 +31,7 @@ def is_internal(code: CodeType) -> bool:
 
 
 def describe(site: Site | None) -> str | None:
-    """Return `file, line N: source` for messages, or None where nothing is known.
-
-    A notebook cell shows as `cell N` where IPython's file name tells it.
-    """
+    """Return `file, line N:   source` for messages, or None where nothing is known."""
     if site is None:
         return None
     code, offset = site
