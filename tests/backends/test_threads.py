@@ -38,6 +38,13 @@ def test_a_failure_stops_the_others_and_is_raised() -> None:
     assert len(done) < 100_000
 
 
+@pytest.fixture(autouse=True)
+def small_blocks() -> Iterator[None]:
+    """Blocks so small that there are enough of them to share."""
+    with tfr.config.override(block_bytes=1 << 12):
+        yield
+
+
 def expression(x: tfr.Tensor, y: tfr.Tensor) -> tfr.Tensor:
     return tfr.exp(-x * x) * tfr.sin(y) + tfr.gelu(x) / (1 + y * y)
 
@@ -47,7 +54,7 @@ def test_the_number_of_threads_does_not_change_the_bits() -> None:
     a, b = rng.random((700, 333), dtype=np.float32), rng.random((333, 700), dtype=np.float32).T
     results = []
     for threads in (1, 2, 16):
-        with tfr.config.override(threads=threads, block_bytes=1 << 12):
+        with tfr.config.override(threads=threads):
             results.append(expression(tfr.asarray(a), tfr.asarray(b)).numpy())
     for result in results[1:]:
         np.testing.assert_array_equal(result, results[0])

@@ -23,6 +23,10 @@ from tensorframe.graph.shape import Shape
 
 Array = Any
 
+# Ops times blocks below which another thread wakes too late, and leaves its part in the cache of another core.
+# Measured on two cores: 0.84 of the speed of one thread for 28, 1.15 for 64, 1.55 for 500.
+_WORTH_SHARING = 64
+
 
 @dataclass(frozen=True, slots=True)
 class _Call:
@@ -135,7 +139,11 @@ def _run_blocks(
                 views = [array[: math.prod(shape)].reshape(shape) for array in memory]
             _run_block(calls, operands.parts(index), index, outputs, views)
 
-    share_out(list(operands.blocks()), work)
+    blocks = list(operands.blocks())
+    if len(calls) * len(blocks) < _WORTH_SHARING:
+        work(iter(blocks))
+    else:
+        share_out(blocks, work)
 
 
 def _run_block(
