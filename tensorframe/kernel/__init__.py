@@ -1,0 +1,1 @@
+"""Kernels: loops over typed scalar expressions, built from regions and printed by every dialect."""

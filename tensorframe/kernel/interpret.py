@@ -1,0 +1,180 @@
+"""The meaning of kernel IR, in NumPy: what every printer is tested against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tensorframe.dtypes import DType
+from tensorframe.kernel.ir import (
+    START,
+    STOP,
+    Allocate,
+    Apply,
+    Buffer,
+    Expr,
+    If,
+    Kernel,
+    Let,
+    Literal,
+    Load,
+    Loop,
+    Set,
+    Statement,
+    Store,
+)
+
+Array = Any  # arrays and NumPy scalars: an expression has a value for each element of its bindings
+
+
+def evaluate(
+    root: Expr,
+    values: Mapping[Expr, Array],
+    memory: Mapping[Buffer, Array] | None = None,
+) -> Array:
+    """Return the value of an expression whose arguments, indices and variables have these values.
+
+    They may be arrays: the expression is then evaluated for all elements at once.
+    """
+    known: dict[Expr, Array] = dict(values)
+    with np.errstate(all="ignore"):
+        for one in in_order((root,), known):
+            known[one] = _value(one, known, memory or {})
+    return known[root]
+
+
+def in_order(roots: Iterable[Expr], known: Mapping[Expr, Any]) -> list[Expr]:
+    """Return the expressions that `roots` are made of, operands first, without what is known and its operands."""
+    order: dict[Expr, None] = {}
+    stack = [(root, False) for root in roots]
+    while stack:
+        one, entered = stack.pop()
+        if one in order or one in known:
+            continue
+        if entered:
+            order[one] = None
+        else:
+            stack.append((one, True))
+            stack.extend((operand, False) for operand in reversed(one.operands))
+    return list(order)
+
+
+def _value(one: Expr, known: Mapping[Expr, Array], memory: Mapping[Buffer, Array]) -> Array:
+    if isinstance(one, Literal):
+        return np.array(one.value).astype(one.dtype)[()]
+    if isinstance(one, Load):
+        return memory[one.buffer][np.asarray(known[one.position]).astype(np.int64)]
+    if isinstance(one, Apply):
+        arguments = [known[operand] for operand in one.arguments]
+        if one.op == "cast":
+            return _cast(arguments[0], one.dtype)
+        if one.op == "bitcast":
+            return np.asarray(arguments[0]).view(one.dtype)[()]
+        return FUNCTIONS[one.op](*arguments)
+    raise KeyError(f"{type(one).__name__} {getattr(one, 'name', '')!r} has no value")
+
+
+def _cast(x: Array, dtype: DType) -> Array:
+    return np.asarray(x).astype(dtype)[()]
+
+
+def _fma(a: Array, b: Array, c: Array) -> Array:
+    """Return a * b + c, rounded once (float32: in float64; float64: the product in two parts, as Dekker has it)."""
+    if a.dtype == np.float32:
+        wide = np.float64
+        exact = np.asarray(a, wide) * np.asarray(b, wide)
+        return np.float32(exact + c)
+    product = a * b
+    low = _product_error(a, b, product)
+    total = product + c
+    virtual = total - product
+    error = (product - (total - virtual)) + (c - virtual)
+    exact = total + (low + error)
+    return np.where(np.isfinite(exact), exact, total)[()]
+
+
+def _product_error(a: Array, b: Array, product: Array) -> Array:
+    """Return a * b - product, exactly where nothing overflows."""
+    factor = 134217729.0  # 2^27 + 1
+    a_high = factor * a - (factor * a - a)
+    b_high = factor * b - (factor * b - b)
+    a_low, b_low = a - a_high, b - b_high
+    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+# the ops that dialects spell
+FUNCTIONS: dict[str, Callable[..., Array]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "floor_divide": np.floor_divide,  # integers: 0 where the divisor is 0
+    "remainder": np.remainder,
+    "negative": np.negative,
+    "abs": np.abs,
+    "fma": _fma,
+    "add_any": np.add,  # sums whose order the dialect may choose
+    "multiply_any": np.multiply,
+    "sqrt": np.sqrt,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "round": np.rint,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "copysign": np.copysign,
+    "less": np.less,
+    "less_equal": np.less_equal,
+    "greater": np.greater,
+    "greater_equal": np.greater_equal,
+    "equal": np.equal,
+    "not_equal": np.not_equal,
+    "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
+    "logical_not": np.logical_not,
+    "bitwise_and": np.bitwise_and,
+    "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor,
+    "bitwise_invert": np.bitwise_not,
+    "bitwise_left_shift": np.left_shift,
+    "bitwise_right_shift": np.right_shift,
+    "where": lambda condition, x, y: np.where(condition, x, y)[()],
+}
+
+
+def run(
+    kernel: Kernel,
+    start: int,
+    stop: int,
+    memory: Mapping[Buffer, Array],
+    arguments: Mapping[Expr, Any],
+) -> None:
+    """Run a kernel for a range of its outermost loop, on one-dimensional arrays, in place.
+
+    Everything happens one scalar at a time: this is a definition, not an engine.
+    """
+    values: dict[Expr, Any] = {START: np.uint64(start), STOP: np.uint64(stop)}
+    values.update((one, one.dtype.type(value)) for one, value in arguments.items())
+    _run(kernel.body, values, dict(memory))
+
+
+def _run(body: Iterable[Statement], values: dict[Expr, Any], memory: dict[Buffer, Array]) -> None:
+    for one in body:
+        if isinstance(one, Let | Set):
+            values[one.variable] = evaluate(one.value, values, memory)
+        elif isinstance(one, Store):
+            position = int(np.int64(evaluate(one.position, values, memory)))
+            memory[one.buffer][position] = evaluate(one.value, values, memory)
+        elif isinstance(one, Loop):
+            first, last = (int(evaluate(end, values, memory)) for end in (one.start, one.stop))
+            for at in range(first, last):
+                values[one.index] = np.uint64(at)
+                _run(one.body, values, memory)
+        elif isinstance(one, If):
+            if evaluate(one.condition, values, memory):
+                _run(one.body, values, memory)
+        elif isinstance(one, Allocate):
+            count = int(evaluate(one.count, values, memory))
+            memory[one.buffer] = np.zeros(count, one.buffer.dtype)

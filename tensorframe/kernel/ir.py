@@ -1,0 +1,317 @@
+"""Kernel IR: loops over typed scalar expressions, from which every dialect prints its text.
+
+Six kinds of expression (`Literal`, `Argument`, `Index`, `Variable`, `Load`, `Apply`) and six of statement (`Let`,
+`Set`, `Store`, `Loop`, `If`, `Allocate`), in a `Kernel`. `interpret.py` defines what they mean.
+
+Expressions are immutable, and equal ones are one object: comparing them is `is`, and a shared subexpression is found by
+identity. Positions and loop indices are unsigned 64-bit integers that wrap: a negative stride is its two's complement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from tensorframe.dtypes import DType, bool_
+
+INDEX: DType = np.dtype(np.uint64)  # dtype of positions, sizes and strides
+
+
+class Role(Enum):
+    """What a buffer is to the kernel."""
+
+    INPUT = "input"  # read only, overlaps with no output but at equal positions
+    OUTPUT = "output"
+    SCRATCH = "scratch"  # memory of one call of the kernel, gone afterwards
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Memory that a kernel reads or writes, as elements of one dtype."""
+
+    name: str
+    dtype: DType
+    role: Role
+
+
+class Expr:
+    """A scalar value of one dtype. Operators make expressions; a Python number takes the dtype of its partner."""
+
+    __slots__ = ("__weakref__", "dtype")
+    dtype: DType
+
+    @property
+    def operands(self) -> tuple[Expr, ...]:
+        """The expressions that this one is computed from."""
+        return ()
+
+    def __add__(self, other: Expr | complex) -> Expr:
+        return binary("add", self, other)
+
+    def __radd__(self, other: complex) -> Expr:
+        return binary("add", other, self)
+
+    def __sub__(self, other: Expr | complex) -> Expr:
+        return binary("subtract", self, other)
+
+    def __rsub__(self, other: complex) -> Expr:
+        return binary("subtract", other, self)
+
+    def __mul__(self, other: Expr | complex) -> Expr:
+        return binary("multiply", self, other)
+
+    def __rmul__(self, other: complex) -> Expr:
+        return binary("multiply", other, self)
+
+    def __truediv__(self, other: Expr | complex) -> Expr:
+        return binary("divide", self, other)
+
+    def __rtruediv__(self, other: complex) -> Expr:
+        return binary("divide", other, self)
+
+    def __neg__(self) -> Expr:
+        return apply("negative", self)
+
+    def __abs__(self) -> Expr:
+        return apply("abs", self)
+
+    def __lt__(self, other: Expr | complex) -> Expr:
+        return compare("less", self, other)
+
+    def __le__(self, other: Expr | complex) -> Expr:
+        return compare("less_equal", self, other)
+
+    def __gt__(self, other: Expr | complex) -> Expr:
+        return compare("greater", self, other)
+
+    def __ge__(self, other: Expr | complex) -> Expr:
+        return compare("greater_equal", self, other)
+
+    def __and__(self, other: Expr | int) -> Expr:
+        return binary("bitwise_and", self, other)
+
+    def __or__(self, other: Expr | int) -> Expr:
+        return binary("bitwise_or", self, other)
+
+    def __xor__(self, other: Expr | int) -> Expr:
+        return binary("bitwise_xor", self, other)
+
+    def __invert__(self) -> Expr:
+        return apply("bitwise_invert", self)
+
+    def __lshift__(self, other: Expr | int) -> Expr:
+        return binary("bitwise_left_shift", self, other)
+
+    def __rshift__(self, other: Expr | int) -> Expr:
+        return binary("bitwise_right_shift", self, other)
+
+
+class Literal(Expr):
+    """A number known when the kernel is printed."""
+
+    __slots__ = ("value",)
+    value: complex
+
+
+class Argument(Expr):
+    """A number passed at each call: a size, a stride, a 0-d operand."""
+
+    __slots__ = ("name",)
+    name: str
+
+
+class Index(Expr):
+    """The variable of a loop."""
+
+    __slots__ = ("name",)
+    name: str
+
+
+class Variable(Expr):
+    """A name for a value: `Let` gives it once, `Set` again and again (an accumulator)."""
+
+    __slots__ = ("name",)
+    name: str
+
+
+class Load(Expr):
+    """The element of a buffer at a position."""
+
+    __slots__ = ("buffer", "position")
+    buffer: Buffer
+    position: Expr
+
+    @property
+    def operands(self) -> tuple[Expr, ...]:
+        """The position."""
+        return (self.position,)
+
+
+class Apply(Expr):
+    """An op on scalars, by the name of its row, or one of the machine ops of `formula.py`."""
+
+    __slots__ = ("arguments", "op")
+    op: str
+    arguments: tuple[Expr, ...]
+
+    @property
+    def operands(self) -> tuple[Expr, ...]:
+        """The arguments."""
+        return self.arguments
+
+
+_known: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
+
+
+def _one(kind: type[Expr], dtype: DType, mark: Any, **fields: Any) -> Any:
+    """Return the one expression with these fields; `mark` tells it from others of its kind and dtype."""
+    key = (kind, dtype, mark)
+    known = _known.get(key)
+    if known is not None:
+        return known
+    made = kind.__new__(kind)
+    made.dtype = dtype
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return _known.setdefault(key, made)
+
+
+def literal(value: complex, dtype: DType) -> Literal:
+    """Return a number of a dtype; -0.0 and 0.0 are two."""
+    if dtype.kind in "iub":
+        value = int(value.real)
+    found: Literal = _one(Literal, dtype, repr(value), value=value)
+    return found
+
+
+def argument(name: str, dtype: DType = INDEX) -> Argument:
+    """Return a number that is passed at each call."""
+    found: Argument = _one(Argument, dtype, name, name=name)
+    return found
+
+
+def index(name: str) -> Index:
+    """Return the variable of a loop."""
+    found: Index = _one(Index, INDEX, name, name=name)
+    return found
+
+
+def variable(name: str, dtype: DType) -> Variable:
+    """Return the name of a value."""
+    found: Variable = _one(Variable, dtype, name, name=name)
+    return found
+
+
+def load(buffer: Buffer, position: Expr) -> Load:
+    """Return the element of a buffer at a position."""
+    found: Load = _one(Load, buffer.dtype, (buffer, position), buffer=buffer, position=position)
+    return found
+
+
+def apply(op: str, *arguments: Expr, dtype: DType | None = None) -> Apply:
+    """Return an op applied to scalars; its dtype is that of the last argument unless it is said."""
+    result = arguments[-1].dtype if dtype is None else dtype
+    found: Apply = _one(Apply, result, (op, arguments), op=op, arguments=arguments)
+    return found
+
+
+def alike(*operands: Expr | complex) -> tuple[Expr, ...]:
+    """Return the operands with Python numbers made literals of the others' dtype."""
+    dtype = next(one.dtype for one in operands if isinstance(one, Expr))
+    return tuple([one if isinstance(one, Expr) else literal(one, dtype) for one in operands])
+
+
+def binary(op: str, left: Expr | complex, right: Expr | complex) -> Expr:
+    """Return an op on two operands of one dtype, which is that of the result."""
+    return apply(op, *alike(left, right))
+
+
+def compare(op: str, left: Expr | complex, right: Expr | complex) -> Expr:
+    """Return a comparison: bool."""
+    return apply(op, *alike(left, right), dtype=bool_)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Let:
+    """Name a value, for this block and the loops in it."""
+
+    variable: Variable
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Set:
+    """Give an accumulator its first or its next value."""
+
+    variable: Variable
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Store:
+    """Write an element of a buffer."""
+
+    buffer: Buffer
+    position: Expr
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """Run `body` for `index` from `start` up to, not including, `stop`.
+
+    The iterations of a `parallel` loop may run in any order, and at once.
+    """
+
+    index: Index
+    start: Expr
+    stop: Expr
+    body: tuple[Statement, ...]
+    parallel: bool = False
+    note: str = ""  # for the reader of the printed text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class If:
+    """Run `body` where the condition holds."""
+
+    condition: Expr
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Allocate:
+    """Make the memory of a scratch buffer, `count` elements, for the rest of the kernel's call."""
+
+    buffer: Buffer
+    count: Expr
+
+
+Statement = Let | Set | Store | Loop | If | Allocate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kernel:
+    """Statements over buffers and arguments.
+
+    `body` runs for the range of the outermost parallel loop that `START` to `STOP` give: callers share a range out.
+    Inputs and outputs come in the order in which they are passed; `scalars` change with each call, `sizes` only with
+    the layout of the operands.
+    """
+
+    inputs: tuple[Buffer, ...]
+    outputs: tuple[Buffer, ...]
+    scalars: tuple[Argument, ...]
+    sizes: tuple[Argument, ...]
+    body: tuple[Statement, ...]
+    notes: Sequence[str] = field(default=())
+
+
+# the range of the outermost loop that a call of the kernel runs
+START = argument("start")
+STOP = argument("stop")
