@@ -1,0 +1,121 @@
+"""Parts of formulas: floats taken apart by their bits, powers of two, and sums and products with their errors.
+
+Nothing here converts a float to an integer: what has no integer (NaN, infinities, too large) gives a number without
+meaning, never undefined behaviour, and processors without such a conversion for 64 bits need none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+from tensorframe.dtypes import DType, float32, float64, int32, int64
+from tensorframe.kernel.formula import bitcast, fma, where
+from tensorframe.kernel.ir import Expr, literal
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a floating dtype keeps its numbers in bits."""
+
+    bits: DType  # the integer dtype of its size
+    fraction: int  # bits of the fraction
+    bias: int  # of the exponent
+
+    @property
+    def normal(self) -> float:
+        """The smallest normal number."""
+        return float(2.0 ** (1 - self.bias))
+
+    @property
+    def shifter(self) -> float:
+        """What leaves a float rounded to an integer, that integer in its lowest bits, once it is added."""
+        return 1.5 * 2.0**self.fraction
+
+
+LAYOUTS = {float32: Layout(int32, 23, 127), float64: Layout(int64, 52, 1023)}
+
+
+def two_sum(a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """Return the sum and its rounding error."""
+    total = a + b
+    from_b = total - a
+    return total, (a - (total - from_b)) + (b - from_b)
+
+
+def fast_two_sum(a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """Return the sum and its rounding error, where `a` is zero or its exponent is not below that of `b`."""
+    total = a + b
+    return total, b - (total - a)
+
+
+def two_product(a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """Return the product and its rounding error, where that does not underflow."""
+    product = a * b
+    return product, fma(a, b, -product)
+
+
+def clamp(x: Expr, low: float, high: float) -> Expr:
+    """Return x, not below `low` nor above `high`; NaN stays NaN.
+
+    In this order of operands each bound is one instruction on x86, where `maximum` and `minimum` are several.
+    """
+    above = where(literal(low, x.dtype) > x, low, x)
+    return where(literal(high, x.dtype) < above, high, above)
+
+
+def nearest(x: Expr, factor: float = 1.0) -> tuple[Expr, Expr]:
+    """Return the integer nearest to `x * factor`: as a float, and as an integer whose low bits are those of it.
+
+    For less than 2^22 in magnitude in float32 and 2^51 in float64. The high bits of the integer are noise: mask it, or
+    shift it left.
+    """
+    layout = LAYOUTS[x.dtype]
+    shifted = fma(x, factor, layout.shifter)
+    return shifted - layout.shifter, bitcast(shifted, layout.bits)
+
+
+def power_of_two(exponent: Expr) -> Expr:
+    """Return 2^exponent for a float that is an integer, where that is a normal number."""
+    layout = LAYOUTS[exponent.dtype]
+    bits = bitcast(exponent + (layout.shifter + layout.bias), layout.bits)
+    return bitcast(bits << layout.fraction, exponent.dtype)
+
+
+def scale(x: Expr, exponent: Expr) -> Expr:
+    """Return x * 2^exponent for a float that is an integer, at most twice the bias of the dtype in magnitude.
+
+    Rounded once where x is neither subnormal nor so large that half of the exponent overflows it.
+    """
+    layout = LAYOUTS[x.dtype]
+    half = fma(exponent, 0.5, layout.shifter) - layout.shifter
+    return x * power_of_two(half) * power_of_two(exponent - half)
+
+
+def split(x: Expr) -> tuple[Expr, Expr]:
+    """Return m and e, floats, for which x = m * 2^e and sqrt(1/2) <= m < sqrt(2), of a positive finite x.
+
+    Anything else gives finite numbers without meaning, and m = 0.5 ... 2.
+    """
+    layout = LAYOUTS[x.dtype]
+    tiny = x < layout.normal
+    lift = layout.fraction + 1
+    bits = bitcast(where(tiny, x * 2.0**lift, x), layout.bits)
+    # sqrt(1/2) comes to stand where the exponent changes
+    offset = float_bits(1.0, x.dtype) - float_bits(sqrt(0.5), x.dtype)
+    moved = bits + offset
+    fraction = (1 << layout.fraction) - 1
+    mantissa = bitcast((moved & fraction) + float_bits(sqrt(0.5), x.dtype), x.dtype)
+    # a mask as wide as what the shift leaves makes it a logical one, which every vector unit has for 64 bits
+    field = (moved >> layout.fraction) & (4 * layout.bias + 3)
+    # as the low bits of a float whose last place is one
+    whole = 2.0**layout.fraction
+    counted = bitcast(field | float_bits(whole, x.dtype), x.dtype)
+    return mantissa, where(
+        tiny, counted - (whole + layout.bias + lift), counted - (whole + layout.bias)
+    )
+
+
+def float_bits(value: float, dtype: DType) -> int:
+    """Return the bits of a number in a dtype, as a signed integer."""
+    return int(dtype.type(value).view(LAYOUTS[dtype].bits))
