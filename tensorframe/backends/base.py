@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,8 @@ import numpy as np
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import ANY, DType
 from tensorframe.graph.device import Device
-from tensorframe.graph.op import Kind, Op
-from tensorframe.graph.shape import Shape
+from tensorframe.graph.op import Kind
+from tensorframe.graph.region import Region
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,36 +36,6 @@ class DeviceInfo:
     name: str
     capabilities: Capabilities
     total_memory: int | None = None  # bytes
-
-
-@dataclass(frozen=True, slots=True)
-class RegionOp:
-    """One op of a region; `inputs` count the region's inputs first, then its ops in order."""
-
-    op: Op
-    attrs: tuple[Any, ...]
-    inputs: tuple[int, ...]
-    shape: Shape
-    dtype: DType
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """Ops that run together, as plain data: what a backend compiles."""
-
-    inputs: tuple[tuple[Shape, DType], ...]
-    ops: tuple[RegionOp, ...]
-    outputs: tuple[int, ...]  # values that leave the region, counted as in RegionOp.inputs
-    site: Any = field(default=None, compare=False)
-
-    def __str__(self) -> str:
-        names = [f"in{index}" for index in range(len(self.inputs))]
-        lines = []
-        for index, one in enumerate(self.ops):
-            arguments = ", ".join([names[at] for at in one.inputs] + [str(a) for a in one.attrs])
-            names.append(f"t{index}")
-            lines.append(f"t{index} = {one.op.name}({arguments}): {one.dtype}{list(one.shape)}")
-        return "\n".join(lines)
 
 
 # Runs a region: input handles and one buffer (or None) per output -> output handles.

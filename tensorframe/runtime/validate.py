@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.base import Region
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.errors import KernelError
 from tensorframe.graph.op import Kind
+from tensorframe.graph.region import Region
 
 
 def validate(region: Region, inputs: Sequence[Any], results: Sequence[Any]) -> None:

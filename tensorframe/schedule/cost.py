@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tensorframe.backends.base import RegionOp
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
+from tensorframe.graph.region import RegionOp
 from tensorframe.graph.shape import Shape
 from tensorframe.schedule.plan import Plan, Slot, Step
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorframe.backends.base import Region, RegionOp
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
 from tensorframe.graph.record import is_constant
+from tensorframe.graph.region import Region, RegionOp
 from tensorframe.schedule.capture import Capture
 from tensorframe.schedule.cost import charge
 from tensorframe.schedule.fuse import Group

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from tensorframe.backends.base import Region
 from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
+from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 
 if TYPE_CHECKING:

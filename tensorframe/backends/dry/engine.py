@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program, Region
+from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import DType
 from tensorframe.errors import DeviceError
 from tensorframe.graph.device import Device
+from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.base import RegionOp
 from tensorframe.errors import FileFormatError, MissingFileError
 from tensorframe.graph.node import Node
+from tensorframe.graph.region import RegionOp
 from tensorframe.site import describe
 
 Array = Any

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program, Region
+from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.numpy.region import elementwise_program
 from tensorframe.backends.storage import Storage
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
+from tensorframe.graph.region import Region
 
 CAPABILITIES = Capabilities(host_memory=True)
 

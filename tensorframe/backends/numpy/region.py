@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from tensorframe import config
-from tensorframe.backends.base import Program, Region
+from tensorframe.backends.base import Program
 from tensorframe.backends.numpy.blocks import Index, Operands, arrange
 from tensorframe.backends.numpy.functions import WRITING, Function, implementation
 from tensorframe.backends.numpy.threads import share_out
 from tensorframe.dtypes import DType
+from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 
 Array = Any

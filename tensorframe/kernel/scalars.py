@@ -1,0 +1,77 @@
+"""Ops on scalars: how the elements of one op become an expression, whatever their dtype.
+
+Half precision computes in float32 and is rounded after every op, as unfused ops would do it. What is no machine op is
+written out by its formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tensorframe.dtypes import BOOL, FLOAT, HALF, INTEGER, DType, bool_, float32
+from tensorframe.graph.op import Op
+from tensorframe.kernel.formula import cast, not_equal
+from tensorframe.kernel.interpret import FUNCTIONS
+from tensorframe.kernel.ir import Expr, apply
+from tensorframe.kernel.math.registry import FORMULAS
+
+# ops on booleans that are logic under another name
+_LOGIC = {
+    "add": "logical_or",
+    "multiply": "logical_and",
+    "maximum": "logical_or",
+    "minimum": "logical_and",
+    "bitwise_and": "logical_and",
+    "bitwise_or": "logical_or",
+    "bitwise_invert": "logical_not",
+    "bitwise_xor": "not_equal",
+}
+_TAKES_TRUTH = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not"})
+
+
+def supports(op: Op, operands: Sequence[DType], result: DType) -> bool:
+    """Whether kernels can compute an elementwise op on these dtypes."""
+    kinds = {*operands, result}
+    if not kinds <= BOOL | INTEGER | FLOAT:
+        return False
+    return op.name in FUNCTIONS or op.name in FORMULAS or op.name == "cast"
+
+
+def element(op: Op, attrs: tuple[Any, ...], operands: Sequence[Expr], result: DType) -> Expr:
+    """Return the expression of one element of an elementwise op."""
+    if op.name == "cast":
+        return converted(operands[0], attrs[0])
+    conditions, values = operands[: op.conditions], operands[op.conditions :]
+    wide = [cast(one, float32) if one.dtype in HALF else one for one in values]
+    compute = float32 if result in HALF else result
+    found = _element(op.name, (*conditions, *wide), compute)
+    return cast(found, result)
+
+
+def _element(name: str, operands: Sequence[Expr], result: DType) -> Expr:
+    if name in _TAKES_TRUTH:
+        operands = [truth(one) for one in operands]
+    if all(one.dtype == bool_ for one in operands):
+        name = _LOGIC.get(name, name)
+    if name in FUNCTIONS:
+        return apply(name, *operands, dtype=result)
+    return FORMULAS[name](*operands)
+
+
+def truth(x: Expr) -> Expr:
+    """Return whether an element is true: not zero."""
+    return x if x.dtype == bool_ else not_equal(x, 0)
+
+
+def converted(x: Expr, dtype: DType) -> Expr:
+    """Return an element converted; half precision goes through float32."""
+    if dtype == x.dtype:
+        return x
+    if dtype == bool_:
+        return truth(cast(x, float32) if x.dtype in HALF else x)
+    if x.dtype in HALF and dtype != float32:
+        x = cast(x, float32)
+    if dtype in HALF and x.dtype != float32:
+        x = cast(x, float32)
+    return cast(x, dtype)
