@@ -43,6 +43,20 @@ class DeviceInfo:
 Program = Callable[[Sequence[Any], Sequence[Any | None]], Sequence[Any]]
 
 
+def quiet(program: Program) -> Program:
+    """Mark a program that never makes NumPy warn about overflow, NaN or division by zero, and return it.
+
+    The executor silences these warnings around the others, which takes longer than a small kernel.
+    """
+    program.quiet = True  # type: ignore[attr-defined]
+    return program
+
+
+def is_quiet(program: Program) -> bool:
+    """Whether the program is marked as one that never makes NumPy warn."""
+    return getattr(program, "quiet", False)
+
+
 class Backend(ABC):
     """The interface that third parties implement; everything else is data.
 

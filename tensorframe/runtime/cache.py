@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Any
 
 from tensorframe import config
@@ -20,20 +19,22 @@ class PlanCache:
         self.hits = 0
         self.misses = 0
 
-    def find(self, key: tuple[Any, ...], make: Callable[[], Plan]) -> Plan:
-        """Return the plan of `key`, made by `make` the first time."""
-        options = config.get()
-        full_key = (options, key)
+    def find(self, key: tuple[Any, ...]) -> Plan | None:
+        """Return the plan of `key` under the options in force, if there is one."""
+        full_key = (config.get(), key)
         with self._lock:
             plan = self._plans.get(full_key)
             if plan is not None:
                 self._plans.move_to_end(full_key)
                 self.hits += 1
-                return plan
-        plan = make()
+            return plan
+
+    def add(self, key: tuple[Any, ...], plan: Plan) -> Plan:
+        """Keep `plan` for `key` under the options in force, and return it."""
+        options = config.get()
         with self._lock:
             self.misses += 1
-            self._plans[full_key] = plan
+            self._plans[options, key] = plan
             while len(self._plans) > options.plan_cache:
                 self._plans.popitem(last=False)
         return plan

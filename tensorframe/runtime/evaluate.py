@@ -9,10 +9,11 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends.registry import backend_of
-from tensorframe.graph.node import Node
+from tensorframe.graph.node import Node, discover
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, tell
 from tensorframe.runtime.executor import run
+from tensorframe.runtime.leaves import leaf_handle
 from tensorframe.runtime.small import run_small
 from tensorframe.schedule.capture import Capture, capture
 from tensorframe.schedule.pipeline import make_plan
@@ -22,12 +23,19 @@ from tensorframe.schedule.plan import Plan
 def evaluate(roots: Sequence[Node]) -> None:
     """Compute `roots` together, and keep what they need that is costly and still held by somebody."""
     pending = [root for root in roots if root.storage is None]
-    if not pending or run_small(pending, config.get()):
+    if not pending:
         return
-    request = capture(pending)
-    handles = run(plan_of(request), request)
-    for node, handle in zip(request.wanted, handles, strict=True):
-        node.settle(backend_of(node.device).wrap(node.device, handle))
+    options = config.get()
+    order = discover(pending)
+    if len(order) <= options.small_nodes and run_small(order, pending, options):
+        return
+    request = capture(pending, order)
+    # before a plan is made: what has no value fails here
+    slots = [leaf_handle(leaf) for leaf in request.leaves]
+    plan = plan_of(request)
+    run(plan, slots, request)
+    for node, slot in zip(request.wanted, plan.outputs, strict=True):
+        node.settle(backend_of(node.device).wrap(node.device, slots[slot]))
 
 
 def host_array(node: Node) -> np.ndarray[Any, Any]:
@@ -42,10 +50,10 @@ def host_array(node: Node) -> np.ndarray[Any, Any]:
 
 def plan_of(request: Capture) -> Plan:
     """Return the plan of a request: the cached one of its structure, or a new one."""
+    return PLANS.find(request.key) or PLANS.add(request.key, _new_plan(request))
 
-    def make() -> Plan:
-        plan = make_plan(request)
-        tell(Moment.PLAN_MADE, plan)
-        return plan
 
-    return PLANS.find(request.key, make)
+def _new_plan(request: Capture) -> Plan:
+    plan = make_plan(request)
+    tell(Moment.PLAN_MADE, plan)
+    return plan

@@ -31,22 +31,22 @@ class Event:
 
 Listener = Callable[[Event], None]
 
-_listeners: list[Listener] = []
+listeners: list[Listener] = []
 
 
 def tell(moment: Moment, plan: Plan, step: int | None = None) -> None:
     """Call every listener; costs one test where there is none."""
-    if _listeners:
+    if listeners:
         event = Event(moment, plan, step)
-        for listener in tuple(_listeners):
+        for listener in tuple(listeners):
             listener(event)
 
 
 @contextmanager
 def listen(listener: Listener) -> Iterator[None]:
     """Call `listener` with every event of every thread while the `with` block runs."""
-    _listeners.append(listener)
+    listeners.append(listener)
     try:
         yield
     finally:
-        _listeners.remove(listener)
+        listeners.remove(listener)

@@ -2,100 +2,195 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
 from tensorframe import config
-from tensorframe.backends.numpy.creation import generate
-from tensorframe.backends.registry import backend_of, capabilities
+from tensorframe.backends.base import Program, is_quiet, quiet
+from tensorframe.backends.registry import backend_of
 from tensorframe.backends.transfer import move
 from tensorframe.errors import CancelledError, KernelError, OutOfMemoryError, TensorFrameError
-from tensorframe.graph.node import Node
+from tensorframe.graph.device import Device
 from tensorframe.graph.references import IN_ONE_LIST, references
+from tensorframe.runtime import events
 from tensorframe.runtime.events import Moment, tell
 from tensorframe.runtime.validate import validate
-from tensorframe.schedule.capture import Capture
 from tensorframe.schedule.plan import Plan, Step, StepKind
-from tensorframe.site import describe
+from tensorframe.site import Site, describe
+
+# A step, ready to run: its place, its program, what takes the inputs out of the slots, buffers for a step without
+# donors, donors, where the results go (a number if there is one), and the slots to free. A plain tuple: the loop
+# over these is all that small plans cost besides their programs.
+Action = tuple[
+    int,
+    Program,
+    Callable[[list[Any]], Sequence[Any]],
+    tuple[None, ...],
+    tuple[int | None, ...] | None,
+    int | tuple[int, ...],
+    tuple[int, ...],
+]
 
 
-def run(plan: Plan, request: Capture) -> list[Any]:
-    """Return the handles of the plan's outputs, computed from the request's leaves."""
-    slots: list[Any] = [None] * len(plan.slots)
-    for slot, leaf in enumerate(request.leaves):
-        slots[slot] = leaf_handle(leaf)
-    for slot, value in plan.literals.items():
-        slots[slot] = value
-    if not plan.programs:
-        plan.programs = [None] * len(plan.steps)
-    tell(Moment.PLAN_STARTED, plan)
-    with np.errstate(all="ignore"):
-        for at, step in enumerate(plan.steps):
-            tell(Moment.STEP_STARTED, plan, at)
-            try:
-                _run_step(plan, at, step, slots)
-            except BaseException as error:  # told apart in _explain, which always raises
-                _explain(error, plan, at, request)
-            for slot in step.frees:
-                slots[slot] = None
-            tell(Moment.STEP_FINISHED, plan, at)
-    tell(Moment.PLAN_FINISHED, plan)
-    return [slots[slot] for slot in plan.outputs]
+class Recorded(Protocol):
+    """What the plan was made from, for messages."""
+
+    def site(self, origin: int) -> Site | None:
+        """Return the line that recorded the node at a place of the captured order."""
 
 
-def leaf_handle(leaf: Node) -> Any:
-    """Return the handle of a leaf's values: its storage, a number, or what its source gives now."""
-    if leaf.storage is not None:
-        return leaf.storage.handle
-    array = generate(leaf)
-    if not leaf.shape and not isinstance(array, np.ndarray):
-        return array
-    backend = backend_of(leaf.device)
-    if capabilities(leaf.device).host_memory:
-        storage = backend.wrap(leaf.device, array)
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """What runs a plan: its steps with their programs, and whether none of these makes NumPy warn.
+
+    `rest` are the values of the slots behind the leaves before the first step: literals, and None.
+    """
+
+    actions: tuple[Action, ...]
+    quiet: bool
+    rest: tuple[Any, ...]
+
+
+def run(plan: Plan, slots: list[Any], recorded: Recorded) -> None:
+    """Run every step. `slots` holds the leaves; it grows to all values of the plan, the outputs among them."""
+    runner: Runner = plan.runner or prepare(plan, recorded)
+    slots += runner.rest
+    perform = _watched if events.listeners or config.get().validate else _perform
+    if runner.quiet:
+        perform(runner.actions, slots, plan, recorded)
     else:
-        storage = backend.upload(leaf.device, array)
-    if leaf.op.costly:  # a file is read once: it may be another one the next time
-        leaf.settle(storage)
-    return storage.handle
+        with np.errstate(all="ignore"):
+            perform(runner.actions, slots, plan, recorded)
 
 
-def _run_step(plan: Plan, at: int, step: Step, slots: list[Any]) -> None:
+def prepare(plan: Plan, recorded: Recorded) -> Runner:
+    """Return what runs the plan, each step compiled by the backend of its device; the plan keeps it."""
+    programs = [_compiled(plan, at, step, recorded) for at, step in enumerate(plan.steps)]
+    actions = [
+        _action(at, step, program)
+        for at, (step, program) in enumerate(zip(plan.steps, programs, strict=True))
+    ]
+    rest = tuple([plan.literals.get(slot) for slot in range(plan.leaves, len(plan.slots))])
+    runner = plan.runner = Runner(tuple(actions), all(map(is_quiet, programs)), rest)
+    return runner
+
+
+def _compiled(plan: Plan, at: int, step: Step, recorded: Recorded) -> Program:
     if step.kind is StepKind.TRANSFER:
         (source,) = step.inputs
-        handle = move(slots[source], plan.slots[source].device, step.device)
-        slots[step.outputs[0]] = handle
-        return
-    program = plan.programs[at]
-    if program is None:
-        program = plan.programs[at] = backend_of(step.device).compile(step.region, step.device)
-    buffers = [None if donor is None else _buffer(slots, donor) for donor in step.donors]
-    inputs = [slots[slot] for slot in step.inputs]
-    results = program(inputs, buffers)
-    if config.get().validate:
-        validate(step.region, [slots[slot] for slot in step.inputs], results)
-    for slot, result in zip(step.outputs, results, strict=True):
+        return quiet(partial(_moved, plan.slots[source].device, step.device))
+    try:
+        return backend_of(step.device).compile(step.region, step.device)
+    except BaseException as error:  # told apart in _explain, which always raises
+        _explain(error, plan, at, recorded)
+
+
+def _moved(
+    source: Device, target: Device, inputs: Sequence[Any], _buffers: Sequence[Any | None]
+) -> tuple[Any]:
+    return (move(inputs[0], source, target),)
+
+
+def _action(at: int, step: Step, program: Program) -> Action:
+    blank = (None,) * len(step.outputs)
+    return (
+        at,
+        program,
+        _taker(step.inputs),
+        blank,
+        None if step.donors == blank else step.donors,
+        step.outputs[0] if len(step.outputs) == 1 else step.outputs,
+        step.frees,
+    )
+
+
+def _taker(slots: tuple[int, ...]) -> Callable[[list[Any]], Sequence[Any]]:
+    """Return what takes the values of `slots` out of a list, without a loop in Python."""
+    if len(slots) > 1:
+        return itemgetter(*slots)
+    # itemgetter of one position gives no sequence, but of a slice it does
+    return itemgetter(slice(slots[0], slots[0] + 1) if slots else slice(0))
+
+
+def _perform(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: Recorded) -> None:
+    at = 0
+    try:
+        for at, program, take, blank, donors, target, frees in actions:  # noqa: B007 - _explain needs `at`
+            results = (
+                program(take(slots), blank)
+                if donors is None
+                else _reusing_memory(program, take, donors, slots)
+            )
+            if type(target) is int:
+                slots[target] = results[0]
+            else:
+                _store(slots, target, results)  # type: ignore[arg-type]
+            del results  # or the next step would find its donors referred to
+            for slot in frees:
+                slots[slot] = None
+    except BaseException as error:  # told apart in _explain, which always raises
+        _explain(error, plan, at, recorded)
+
+
+def _reusing_memory(
+    program: Program,
+    take: Callable[[list[Any]], Sequence[Any]],
+    donors: Sequence[int | None],
+    slots: list[Any],
+) -> Sequence[Any]:
+    # buffers before inputs, which refer to what a buffer may take over
+    buffers = [_buffer(slots, donor) for donor in donors]
+    return program(take(slots), buffers)
+
+
+def _store(slots: list[Any], targets: Sequence[int], results: Sequence[Any]) -> None:
+    for slot, result in zip(targets, results, strict=True):
         slots[slot] = result
 
 
-def _buffer(slots: list[Any], donor: int) -> Any | None:
+def _watched(actions: Sequence[Action], slots: list[Any], plan: Plan, recorded: Recorded) -> None:
+    """Do what `_perform` does, step by step, telling listeners and checking results where options ask for it."""
+    checked = config.get().validate
+    tell(Moment.PLAN_STARTED, plan)
+    for at, action in enumerate(actions):
+        tell(Moment.STEP_STARTED, plan, at)
+        one = _validated(action, plan.steps[at]) if checked else action
+        _perform((one,), slots, plan, recorded)
+        tell(Moment.STEP_FINISHED, plan, at)
+    tell(Moment.PLAN_FINISHED, plan)
+
+
+def _validated(action: Action, step: Step) -> Action:
+    """Return the action with its results checked; inputs are read again for that, so none is overwritten."""
+    at, program, take, blank, _, target, frees = action
+
+    def run_and_check(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
+        results = program(inputs, buffers)
+        if step.kind is not StepKind.TRANSFER:
+            validate(step.region, inputs, results)
+        return results
+
+    return at, run_and_check, take, blank, None, target, frees
+
+
+def _buffer(slots: list[Any], donor: int | None) -> Any | None:
     """Return the donor's memory if nobody else can see it: no view of it, no tensor that holds it."""
-    if config.get().validate:
-        return None
-    if references(slots, donor) > IN_ONE_LIST:
+    if donor is None or references(slots, donor) > IN_ONE_LIST:
         return None
     array = slots[donor]
     owned = isinstance(array, np.ndarray) and array.flags.owndata and array.flags.writeable
     return array if owned else None
 
 
-def _explain(error: BaseException, plan: Plan, at: int, request: Capture) -> NoReturn:
+def _explain(error: BaseException, plan: Plan, at: int, recorded: Recorded) -> NoReturn:
     """Raise what the user should see: the op, shapes, dtypes and device, and the line that recorded it."""
     step = plan.steps[at]
-    site = request.order[step.origin].site if step.origin >= 0 else None
-    location = describe(site)
+    location = describe(recorded.site(step.origin))
     operands = ", ".join(str(plan.slots[slot]) for slot in step.inputs)
     made = ", ".join(str(plan.slots[slot]) for slot in step.outputs)
     what = f"{step.name}: {operands} -> {made} on {step.device}"

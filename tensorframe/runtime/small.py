@@ -14,8 +14,8 @@ from tensorframe.backends.storage import Storage
 from tensorframe.config import Options
 from tensorframe.errors import CancelledError
 from tensorframe.graph.device import Device
-from tensorframe.graph.node import Node, reachable
-from tensorframe.runtime.executor import leaf_handle
+from tensorframe.graph.node import Node, by_serial
+from tensorframe.runtime.leaves import leaf_handle
 
 _host: dict[Device, bool] = {}
 
@@ -27,13 +27,10 @@ def _on_host(device: Device) -> bool:
     return known
 
 
-def run_small(roots: Sequence[Node], options: Options) -> bool:
-    """Compute `roots` if everything they need is small and on the host; else do nothing and return False."""
-    order = reachable(roots)
-    if len(order) > options.small_nodes:
-        return False
+def run_small(found: Sequence[Node], roots: Sequence[Node], options: Options) -> bool:
+    """Compute `roots`, which need the nodes in `found`, if all is small and on the host; else return False."""
     shape, device, limit = None, None, options.small_size
-    for node in order:
+    for node in found:  # a large root comes first
         if node.storage is not None:
             continue
         if node.shape is not shape:  # mostly one tuple, passed on from node to node
@@ -44,6 +41,7 @@ def run_small(roots: Sequence[Node], options: Options) -> bool:
             device = node.device
             if not _on_host(device):
                 return False
+    order = sorted(found, key=by_serial)
     values: dict[Node, Any] = {}
     try:
         with np.errstate(all="ignore"):

@@ -11,59 +11,84 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.references import IN_ONE_LIST, references
 from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
 from tensorframe.rewrite.simplify import visible
+from tensorframe.site import Site
 
-# besides the list of the order: the positions, the recipes and the candidates hold a node
-_OWN_REFERENCES = IN_ONE_LIST + 3
+# besides the list of the order, the positions hold a node
+_OWN_REFERENCES = IN_ONE_LIST + 1
+
+_TRANSFER = Kind.TRANSFER
+
+Inputs = tuple[Node, ...]
 
 
 @dataclass(slots=True)
 class Capture:
     """A request: `order` holds all nodes, consumers first; `wanted` those to compute; `leaves` those given.
 
-    `recipes` are the inputs that the other nodes had when the request was captured: another thread may compute a
-    node, and drop its inputs, at any time.
+    `recipes` are, in the same order, the inputs that the nodes had when the request was captured, None for leaves:
+    another thread may compute a node, and drop its inputs, at any time.
     """
 
     order: list[Node]
     wanted: list[Node]
     leaves: list[Node]
-    recipes: dict[Node, tuple[Node, ...]]
+    recipes: list[Inputs | None]
     key: tuple[Any, ...]
 
     def snapshot(self) -> list[Node]:
         """Return `wanted` in a copy of the graph that nobody else can change; leaves are the same nodes."""
         copies: dict[Node, Node] = {leaf: leaf for leaf in self.leaves}
-        for node in sorted(self.recipes, key=by_serial):
-            inputs = tuple([copies[source] for source in self.recipes[node]])
-            copies[node] = Node(
-                node.op, inputs, node.attrs, node.shape, node.dtype, node.device, node.site
-            )
+        recipes = dict(zip(self.order, self.recipes, strict=True))
+        for node in sorted(self.order, key=by_serial):
+            recipe = recipes[node]
+            if recipe is not None:
+                inputs = tuple([copies[source] for source in recipe])
+                copies[node] = Node(
+                    node.op, inputs, node.attrs, node.shape, node.dtype, node.device, node.site
+                )
         return [copies[node] for node in self.wanted]
 
+    def site(self, origin: int) -> Site | None:
+        """Return the line that recorded a node of the order."""
+        return self.order[origin].site if origin >= 0 else None
 
-def capture(roots: Sequence[Node]) -> Capture:
-    """Return the request for `roots`, and for costly intermediates that somebody else still holds."""
-    order = discover(roots)
-    position = {node: at for at, node in enumerate(order)}
+
+def capture(roots: Sequence[Node], order: list[Node] | None = None) -> Capture:
+    """Return the request for `roots`, and for costly intermediates that somebody else still holds.
+
+    `order` is what `discover(roots)` gives, where it is at hand.
+    """
+    if order is None:
+        order = discover(roots)
+    position = dict(zip(order, range(len(order)), strict=True))
     leaves: list[Node] = []
-    recipes: dict[Node, tuple[Node, ...]] = {}
+    recipes: list[Inputs | None] = []
     key: list[Any] = []
-    uses = [0] * len(order)
+    costly: list[int] = []
+    # every line of this loop counts: it runs for each node of each graph, planned before or not
     for node in order:
         inputs = node.inputs  # before storage: see Node.settle
-        if is_leaf(node):
+        if inputs and node.storage is None:
+            op = node.op
+            if op.costly:
+                costly.append(len(recipes))
+            recipes.append(inputs)
+            if op.kind is _TRANSFER:
+                key.append((op, node.attrs, position[inputs[0]], node.device))
+            elif len(inputs) == 2:
+                key.append((op, node.attrs, position[inputs[0]], position[inputs[1]]))
+            else:
+                key.append((op, node.attrs, *[position[source] for source in inputs]))
+        elif is_leaf(node):
             leaves.append(node)
+            recipes.append(None)
             key.append(_leaf_key(node))
-            continue
-        recipes[node] = inputs
-        sources = tuple([position[source] for source in inputs])
-        for source in sources:
-            uses[source] += 1
-        if sources and node.op.kind is not Kind.TRANSFER:
-            key.append((node.op, node.attrs, sources))
         else:
-            key.append((node.op, node.attrs, sources, node.shape, node.dtype, node.device))
-    wanted = list(dict.fromkeys(roots)) + _held(order, uses, recipes.keys() - set(roots))
+            recipes.append(())
+            key.append((node.op, node.attrs, node.shape, node.dtype, node.device))
+    wanted = list(dict.fromkeys(roots))
+    if costly:
+        wanted += _held(order, position, recipes, costly, wanted)
     key.append(tuple([position[node] for node in wanted]))
     return Capture(order, wanted, leaves, recipes, tuple(key))
 
@@ -75,7 +100,8 @@ def is_leaf(node: Node) -> bool:
     """
     if node.storage is not None:
         return True
-    return node.op.kind is Kind.SOURCE and node.op is not FULL and node.op is not ARANGE
+    op = node.op
+    return op.kind is Kind.SOURCE and op is not FULL and op is not ARANGE
 
 
 def _leaf_key(node: Node) -> tuple[Any, ...]:
@@ -84,16 +110,25 @@ def _leaf_key(node: Node) -> tuple[Any, ...]:
     return (node.shape, node.dtype, node.device)
 
 
-def _held(order: list[Node], uses: list[int], candidates: set[Node]) -> list[Node]:
-    """Return the candidates worth keeping: costly, and referred to from outside this request.
+def _held(
+    order: list[Node],
+    position: dict[Node, int],
+    recipes: list[Inputs | None],
+    candidates: list[int],
+    roots: list[Node],
+) -> list[Node]:
+    """Return the candidates, places of costly nodes, that are referred to from outside this request.
 
     A node is referred to by each consumer's inputs, and by the walk itself; whatever goes beyond is a Tensor or a
     graph that is not computed now. Too many references only keep a result that could have been dropped.
     """
+    uses = [0] * len(order)
+    for recipe in recipes:
+        for source in recipe or ():
+            uses[position[source]] += 1
+    wanted = {position[root] for root in roots}
     return [
         order[at]
-        for at in range(len(order))  # enumerate would hold a reference of its own
-        if order[at].op.costly
-        and order[at] in candidates
-        and references(order, at) > uses[at] + _OWN_REFERENCES
+        for at in candidates
+        if at not in wanted and references(order, at) > uses[at] + _OWN_REFERENCES
     ]

@@ -90,7 +90,7 @@ class Plan:
     literals: dict[int, Any]
     steps: list[Step]
     outputs: tuple[int, ...]
-    programs: list[Any] = field(default_factory=list)
+    runner: Any = None  # the compiled steps, once it has run
     peak: dict[Device, int] = field(default_factory=dict)
 
     def _of(self, kind: StepKind) -> Iterator[Step]:

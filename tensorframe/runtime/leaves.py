@@ -1,0 +1,34 @@
+"""Leaves: the values that a plan is given, as handles on their device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends.numpy.creation import generate
+from tensorframe.backends.registry import backend_of, capabilities
+from tensorframe.backends.storage import Storage
+from tensorframe.graph.device import Device
+from tensorframe.graph.node import Node
+
+
+def leaf_handle(leaf: Node) -> Any:
+    """Return the handle of a leaf's values: its storage, a number, or what its source gives now."""
+    if leaf.storage is not None:
+        return leaf.storage.handle
+    array = generate(leaf)
+    if not leaf.shape and not isinstance(array, np.ndarray):
+        return array
+    storage = placed(array, leaf.device)
+    if leaf.op.costly:  # a file is read once: it may be another one the next time
+        leaf.settle(storage)
+    return storage.handle
+
+
+def placed(array: np.ndarray[Any, Any], device: Device) -> Storage:
+    """Return storage on `device` with the values of a host array, in its own memory where that is host memory."""
+    backend = backend_of(device)
+    if capabilities(device).host_memory:
+        return backend.wrap(device, array)
+    return backend.upload(device, array)
