@@ -51,8 +51,8 @@ class Piece:
 
     @cached_property
     def weights(self) -> list[mpf]:
-        """The weight at each point."""
-        return [self.weight(x) for x in self.points]
+        """The weight at each point, without its sign, which would hide that of errors."""
+        return [abs(self.weight(x)) for x in self.points]
 
     @cached_property
     def values(self) -> list[mpf]:
@@ -83,7 +83,11 @@ def largest_error(piece: Piece, found: Sequence[float]) -> float:
 
 def _exchange(piece: Piece, values: Sequence[mpf], powers: Sequence[int]) -> list[mpf]:
     """Return the coefficients for which the largest weighted error from `values` is least."""
-    points, weights = piece.points, piece.weights
+    points = piece.points
+    # without x^0 the polynomial is x^k times one whose errors alternate: below zero, odd k turns the sign
+    weights = [
+        w if x > 0 else w * (-1) ** powers[0] for x, w in zip(points, piece.weights, strict=True)
+    ]
     count, last = len(powers) + 1, len(points) - 1
     chosen = [round(k * last / (count - 1)) for k in range(count)]
     terms = [[points[at] ** power for power in powers] for at in range(last + 1)]

@@ -92,28 +92,29 @@ def scale(x: Expr, exponent: Expr) -> Expr:
     return x * power_of_two(half) * power_of_two(exponent - half)
 
 
-def split(x: Expr) -> tuple[Expr, Expr]:
+def split(x: Expr, *, subnormal: bool = True) -> tuple[Expr, Expr]:
     """Return m and e, floats, for which x = m * 2^e and sqrt(1/2) <= m < sqrt(2), of a positive finite x.
 
-    Anything else gives finite numbers without meaning, and m = 0.5 ... 2.
+    Anything else gives finite numbers without meaning, and m = 0.5 ... 2. Without `subnormal`, x is a normal number.
     """
     layout = LAYOUTS[x.dtype]
     tiny = x < layout.normal
     lift = layout.fraction + 1
-    bits = bitcast(where(tiny, x * 2.0**lift, x), layout.bits)
+    lifted = where(tiny, x * 2.0**lift, x) if subnormal else x
     # sqrt(1/2) comes to stand where the exponent changes
-    offset = float_bits(1.0, x.dtype) - float_bits(sqrt(0.5), x.dtype)
-    moved = bits + offset
+    lowest = float_bits(sqrt(0.5), x.dtype)
+    moved = bitcast(lifted, layout.bits) + (float_bits(1.0, x.dtype) - lowest)
     fraction = (1 << layout.fraction) - 1
-    mantissa = bitcast((moved & fraction) + float_bits(sqrt(0.5), x.dtype), x.dtype)
+    mantissa = bitcast((moved & fraction) + lowest, x.dtype)
     # a mask as wide as what the shift leaves makes it a logical one, which every vector unit has for 64 bits
     field = (moved >> layout.fraction) & (4 * layout.bias + 3)
     # as the low bits of a float whose last place is one
     whole = 2.0**layout.fraction
     counted = bitcast(field | float_bits(whole, x.dtype), x.dtype)
-    return mantissa, where(
-        tiny, counted - (whole + layout.bias + lift), counted - (whole + layout.bias)
-    )
+    exponent = counted - (whole + layout.bias)
+    if not subnormal:
+        return mantissa, exponent
+    return mantissa, where(tiny, exponent - float(lift), exponent)
 
 
 def float_bits(value: float, dtype: DType) -> int:

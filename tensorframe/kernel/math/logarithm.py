@@ -1,0 +1,125 @@
+"""Logarithms: that of a power of two plus that of a mantissa near one."""
+
+from __future__ import annotations
+
+from math import inf, nan
+
+from tensorframe.dtypes import float32, float64
+from tensorframe.kernel.formula import copysign, equal, fma, horner, where
+from tensorframe.kernel.ir import Expr, literal
+from tensorframe.kernel.math.exponential import LOG_2
+from tensorframe.kernel.math.parts import (
+    fast_two_sum,
+    power_of_two,
+    split,
+    two_product,
+    two_sum,
+)
+from tensorframe.kernel.math.registry import formula
+
+# by docs/derive/logarithm.py
+LOG10_2_32 = (0.30103302001953125, -3.024355464731343e-06)
+LOG10_2_64 = (0.30102999566395283, 2.8363394551044964e-14)
+LOG2_E_32 = (1.4426950216293335, 1.925963033500011e-08)
+LOG2_E_64 = (1.4426950408889634, 2.0355273740931033e-17)
+LOG10_E_32 = (0.4342944920063019, -1.0103049952192578e-08)
+LOG10_E_64 = (0.4342944819032518, 1.098319650216765e-17)
+LOG_1P_32 = (
+    -0.041728872805833817,
+    0.11103799194097519,
+    -0.13763341307640076,
+    0.14502182602882385,
+    -0.16585807502269745,
+    0.1998450756072998,
+    -0.2500189542770386,
+    0.3333359956741333,
+    -0.49999988079071045,
+    1.0,
+)
+ATANH_64 = (
+    0.1479538671083717,
+    0.15314108546421915,
+    0.18183561980074323,
+    0.22222198620194056,
+    0.28571428741905686,
+    0.39999999999417,
+    0.6666666666666734,
+    2.0,
+)
+
+LOG10_2 = {float32: LOG10_2_32, float64: LOG10_2_64}
+LOG2_E = {float32: LOG2_E_32, float64: LOG2_E_64}
+LOG10_E = {float32: LOG10_E_32, float64: LOG10_E_64}
+
+
+def log_1p_tail(f: Expr) -> Expr:
+    """Return log(1 + f) - f for sqrt(1/2) <= 1 + f < sqrt(2).
+
+    In float64 the polynomial in s = f / (2 + f) is so much shorter that it makes up for the division.
+    """
+    if f.dtype == float32:
+        return f * f * horner(f, LOG_1P_32[:-1])
+    s = f / (f + 2)
+    square = s * s
+    return s * (square * horner(square, ATANH_64[:-1]) - f)
+
+
+def defined(x: Expr, logarithm: Expr) -> Expr:
+    """Return the logarithm of x, which is right for positive finite x, with what it is elsewhere."""
+    pole = where(equal(x, 0), literal(-inf, x.dtype), nan)
+    return where(x > 0, where(x < inf, logarithm, x), pole)
+
+
+@formula("log")
+def log(x: Expr) -> Expr:
+    """Largest error: 0.98 ULP in float32 (all arguments), 0.96 in float64."""
+    mantissa, exponent = split(x)
+    high, low = LOG_2[x.dtype]
+    f = mantissa - 1
+    return defined(x, exponent * high + (f + fma(exponent, low, log_1p_tail(f))))
+
+
+@formula("log2")
+def log2(x: Expr) -> Expr:
+    """Exact for powers of two. Largest error: 1.15 ULP in float32 (all arguments), 1.13 in float64."""
+    mantissa, exponent = split(x)
+    f = mantissa - 1
+    high, low = _times(f, log_1p_tail(f), LOG2_E[x.dtype])
+    high, error = fast_two_sum(exponent, high)
+    return defined(x, high + (error + low))
+
+
+@formula("log10")
+def log10(x: Expr) -> Expr:
+    """Exact for powers of ten. Largest error: 1.05 ULP in float32 (all arguments), 1.05 in float64."""
+    mantissa, exponent = split(x)
+    f = mantissa - 1
+    high, low = _times(f, log_1p_tail(f), LOG10_E[x.dtype])
+    of_two = LOG10_2[x.dtype]
+    high, error = fast_two_sum(exponent * of_two[0], high)
+    return defined(x, high + (error + fma(exponent, of_two[1], low)))
+
+
+@formula("log1p")
+def log1p(x: Expr) -> Expr:
+    """Largest error: 0.94 ULP in float32 (all arguments), 0.97 in float64."""
+    one = literal(1.0, x.dtype)
+    # its sign alone is lost by what follows: log1p(-0.0) is -0.0
+    return copysign(log_of_sum(*two_sum(one, x)), x)
+
+
+def log_of_sum(high: Expr, low: Expr) -> Expr:
+    """Return log(high + low), where `high` is normal and |low| at most half a unit in its last place."""
+    mantissa, exponent = split(high, subnormal=False)
+    # above 2^100 there is nothing below one
+    bounded = where(literal(100.0, high.dtype) < exponent, 100.0, exponent)
+    f, rest = fast_two_sum(mantissa - 1, low * power_of_two(-bounded))
+    of_two = LOG_2[high.dtype]
+    tail = rest + fma(exponent, of_two[1], log_1p_tail(f))
+    return defined(high, exponent * of_two[0] + (f + tail))
+
+
+def _times(f: Expr, tail: Expr, factor: tuple[float, ...]) -> tuple[Expr, Expr]:
+    """Return (f + tail) * factor, the factor in two parts, as a sum of two parts."""
+    product, error = two_product(f, literal(factor[0], f.dtype))
+    return product, fma(tail, factor[0], fma(f, factor[1], error))
