@@ -1,30 +1,47 @@
-"""The command line: `python -m tests.benchmarks [--only W1,W9] [--quick] [--json PATH] [--markdown PATH]`."""
+"""The command line: `python -m tests.benchmarks [--only W1,W9] [--peers torch,JAX] [--quick] [--json PATH] ...`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from tests.benchmarks import report
-from tests.benchmarks.machine import BUSY, Header, Others, keep_freed_memory, load_average
-from tests.benchmarks.measure import Effort, measured
-from tests.benchmarks.peers import PEERS
+from tests.benchmarks.changes import changes
+from tests.benchmarks.effort import Effort
+from tests.benchmarks.first_call import first_calls
+from tests.benchmarks.header import BUSY_BEFORE, Header
+from tests.benchmarks.line import Line
+from tests.benchmarks.machine import Others, keep_freed_memory, load_average
+from tests.benchmarks.measure import measured
+from tests.benchmarks.peers import PEERS, Peer, present
 from tests.benchmarks.suite import WORKLOADS
-from tests.benchmarks.workload import chosen
+from tests.benchmarks.workload import Workload, chosen
 
 
 def command_line() -> argparse.ArgumentParser:
     """The options."""
     parser = argparse.ArgumentParser(prog="tests.benchmarks", description=__doc__)
     option = parser.add_argument
-    option("--only", metavar="W1,W9", help="workloads to run (all)")
-    option("--quick", action="store_true", help="fewer runs: numbers to develop by, not to publish")
+    option("--only", type=_names, metavar="W1,W9", help="workloads to run (all)")
+    option("--peers", type=_names, metavar="torch,JAX", help="peers beside NumPy (all)")
+    option("--quick", action="store_true", help="fewer runs: numbers to develop by")
+    option(
+        "--first-calls",
+        action=argparse.BooleanOptionalAction,
+        help="measure first calls, each in a fresh process (unless --quick)",
+    )
     option("--json", type=Path, metavar="PATH", help="write everything that was measured")
-    option("--markdown", type=Path, metavar="PATH", help="write the page with the table")
+    option("--markdown", type=Path, metavar="PATH", help="write the page with the tables")
+    option("--compare", type=Path, metavar="PATH", help="say what differs from an earlier --json")
     option("--list", action="store_true", help="say what the workloads are, and run nothing")
     return parser
+
+
+def _names(text: str) -> list[str]:
+    return text.split(",")
 
 
 def main() -> int:
@@ -32,32 +49,42 @@ def main() -> int:
     parser = command_line()
     options = parser.parse_args()
     try:
-        workloads = chosen(WORKLOADS, options.only and options.only.split(","))
+        workloads = chosen(WORKLOADS, options.only)
+        peers = present(PEERS, options.peers)
     except ValueError as error:
         parser.error(str(error))
     if options.list:
         print("\n".join(f"{one.name}: {one.doc}" for one in workloads))
         return 0
-    if (load := load_average()) is not None and load > BUSY:
+    if (load := load_average()) is not None and load > BUSY_BEFORE:
         print(f"the machine is busy: load average {load:.2f}", file=sys.stderr)
     effort = Effort.quick() if options.quick else Effort.full()
-    header = replace(Header.now(PEERS), keeps_memory=keep_freed_memory())
+    if options.first_calls is False or (options.quick and not options.first_calls):
+        effort = replace(effort, first_calls=0)
+    header = replace(Header.now(PEERS, peers, effort), keeps_memory=keep_freed_memory())
     others = Others()
-    peers = [peer for peer in PEERS if peer.is_installed]
-    lines = []
-    for workload in workloads:
-        for line in measured(workload, peers, effort):
-            print(f"{line.workload} {line.title}", file=sys.stderr)
-            lines.append(line)
-    header = replace(header, others=others.cores())
-    print("\n".join(header.lines()), report.table(lines, list(header.versions)), sep="\n\n")
-    if wrong := report.failures(lines):
-        print(f"\nfailures:\n{wrong}")
+    lines = list(run(workloads, peers, effort))
+    header = header.after(others)
+    print(report.body(header, lines))
+    if options.compare:
+        print(f"\n## Changes\n\n{changes(options.compare, lines)}")
     if options.json:
         options.json.write_text(report.as_json(header, lines), encoding="utf-8")
     if options.markdown:
         options.markdown.write_text(report.markdown(header, lines, workloads), encoding="utf-8")
-    return 1 if wrong else 0
+    return 1 if report.failures(lines) else 0
+
+
+def run(workloads: Sequence[Workload], peers: Sequence[Peer], effort: Effort) -> Iterator[Line]:
+    """Yield the lines of all workloads, and say so as it goes; first calls come last, with no peer beside them."""
+    lines = []
+    for workload in workloads:
+        for line in measured(workload, peers, effort):
+            print(f"{line.workload} {line.title}", file=sys.stderr)
+            lines.append((workload, line))
+    for workload, line in lines:
+        line.first = first_calls(workload, line, peers, effort)
+        yield line
 
 
 if __name__ == "__main__":

@@ -1,20 +1,12 @@
-"""The header: when, on what hardware, with which versions, and how busy the machine was with other things."""
+"""The machine: its processor, its cores, and how busy it is with other things."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import platform
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from time import monotonic
-
-from tests.benchmarks.peers import Peer
-
-# others' share of one core above which figures are not to be trusted
-BUSY = 0.6
 
 
 def cpu() -> str:
@@ -30,6 +22,13 @@ def cpu() -> str:
     numbers = [facts.get(key) for key in ("cpu family", "model")]
     family = f"family {numbers[0]} model {numbers[1]}" if all(numbers) else None
     return ", ".join(filter(None, [facts.get("model name"), family, vectors]))
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def load_average() -> float | None:
@@ -79,57 +78,3 @@ def _busy_seconds() -> float | None:
         return None
     user, nice, system, _idle, _waiting, interrupts, soft, steal = map(int, counts)
     return (user + nice + system + interrupts + soft + steal) / os.sysconf("SC_CLK_TCK")
-
-
-@dataclass(frozen=True)
-class Header:
-    """What a table is worth nothing without."""
-
-    date: str
-    cpu: str
-    cores: int
-    system: str
-    versions: dict[str, str]
-    missing: tuple[str, ...]
-    load_before: float | None
-    keeps_memory: bool = False
-    others: float | None = None
-
-    @classmethod
-    def now(cls, peers: Iterable[Peer]) -> Header:
-        """Return the header of a run that starts."""
-        rows = list(peers)
-        return cls(
-            date=datetime.now().astimezone().isoformat(" ", "minutes"),
-            cpu=cpu(),
-            cores=os.cpu_count() or 1,
-            system=f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
-            versions={peer.name: peer.version for peer in rows if peer.is_installed},
-            missing=tuple(peer.name for peer in rows if not peer.is_installed),
-            load_before=load_average(),
-        )
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether others used so much of the machine that the figures are not to be trusted."""
-        # what happened during the run says more than what was there before
-        load = self.others if self.others is not None else self.load_before
-        return load is not None and load > BUSY
-
-    def lines(self) -> list[str]:
-        """Return the header, a fact per line."""
-        versions = ", ".join(f"{name} {version}" for name, version in self.versions.items())
-        facts = [self.date, f"{self.cpu}, {self.cores} cores", self.system, versions]
-        if self.missing:
-            facts.append(f"not installed, and left out: {', '.join(self.missing)}")
-        if self.keeps_memory:
-            facts.append("freed memory stays with the process, for everybody")
-        if self.load_before is not None:
-            facts.append(f"load average before the run: {self.load_before:.2f}")
-        if self.others is not None:
-            facts.append(f"cores that other processes used during the run: {self.others:.2f}")
-        if self.is_busy:
-            facts.append(
-                "WARNING: the machine was busy with other things; do not quote these figures"
-            )
-        return facts

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from tests.benchmarks.goals import Goal
+
 # run(namespace of the peer, *inputs in the peer's own arrays) -> result
 Run = Callable[..., Any]
 
@@ -19,17 +21,40 @@ class Unit(Enum):
 
 
 @dataclass(frozen=True)
+class Loop:
+    """A run that takes the same step many times; who compiles, compiles the step.
+
+    `start(namespace, *inputs)` makes the first value, from which each step makes the next.
+    """
+
+    step: Run
+    times: int
+    start: Run = lambda _, value: value
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """What a goal compares with beside the contestants, measured in turn with them."""
+
+    name: str
+    peer: str
+    run: Run | Loop
+    same_result: bool = False  # as the contestants', and checked like theirs
+
+
+@dataclass(frozen=True)
 class Case:
-    """One line of the table: the same work by each peer, under the peer's name.
+    """One line of the table: the same work by each contestant, under the peer's name.
 
     With `measures_itself`, a run returns what it measured instead of a result.
     """
 
     title: str
-    runs: Mapping[str, Run]
+    runs: Mapping[str, Run | Loop]
+    goals: tuple[Goal, ...] = ()
+    yardsticks: tuple[Yardstick, ...] = ()
     unit: Unit = Unit.SECONDS
     measures_itself: bool = False
-    at_most: float | None = None  # the goal, where it is a number of its own and not a ratio
 
 
 @dataclass(frozen=True)
@@ -43,9 +68,14 @@ class Workload:
     tolerance: float = 1e-5  # of results, relative to the largest element
 
 
-def by(peers: str, run: Run) -> dict[str, Run]:
+def by(peers: str, run: Run | Loop) -> dict[str, Run | Loop]:
     """Return `run` for each of the peers, named with commas between."""
     return dict.fromkeys(peers.split(", "), run)
+
+
+def by_hand(name: str) -> dict[str, Run | Loop]:
+    """Return the run of the Numba function of that name in `by_hand`."""
+    return {"Numba": lambda functions, *inputs: getattr(functions, name)(*inputs)}
 
 
 def chosen(workloads: Iterable[Workload], names: Iterable[str] | None) -> list[Workload]:

@@ -1,27 +1,32 @@
-"""The benchmark compares what is equal: in turns, after a look at the results, and says what it left out."""
+"""The benchmark compares what is equal: in turns, after a look at the results, warmed up alike."""
 
 import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tests.benchmarks import fresh, report
-from tests.benchmarks.machine import Header
-from tests.benchmarks.measure import Effort, Line, alternate, measured
-from tests.benchmarks.peers import OURS, PEERS, REFERENCE, Peer
+from tests.benchmarks import fresh
+from tests.benchmarks.calls import call_of
+from tests.benchmarks.effort import Effort
+from tests.benchmarks.first_call import first_calls
+from tests.benchmarks.goals import BEST, OURS, OWN, REFERENCE
+from tests.benchmarks.line import Line
+from tests.benchmarks.measure import alternate, measured
+from tests.benchmarks.peers import PEERS, Peer, present
 from tests.benchmarks.suite import WORKLOADS
-from tests.benchmarks.workload import Case, Unit, Workload, by, chosen
+from tests.benchmarks.workload import Case, Loop, Workload, Yardstick, by, chosen
 
 BRIEF = Effort(rounds=2, seconds=0, sample=0)
 HERE = [peer for peer in PEERS if peer.name in (OURS, REFERENCE)]
 
 
-def one_case(**runs):
-    case = Case("case", {OURS if name == "ours" else REFERENCE: run for name, run in runs.items()})
+def one_case(*yardsticks, **runs):
+    named = {OURS if name == "ours" else REFERENCE: run for name, run in runs.items()}
+    case = Case("case", named, yardsticks=yardsticks)
     return Workload("W0", "A test.", (case,), lambda: (np.arange(4.0),))
 
 
-def line_of(workload):
-    (line,) = measured(workload, HERE, BRIEF)
+def line_of(workload, effort=BRIEF):
+    (line,) = measured(workload, HERE, effort)
     return line
 
 
@@ -40,6 +45,13 @@ def test_results_are_compared_before_anything_is_measured():
     line = line_of(one_case(numpy=lambda np, x: x + 1, ours=lambda tfr, x: x + 2))
     assert list(line.best) == [REFERENCE]
     assert "of the largest element" in line.failures[OURS]
+
+
+def test_a_result_of_another_dtype_is_wrong():
+    line = line_of(
+        one_case(numpy=lambda np, x: x + 1, ours=lambda tfr, x: tfr.astype(x + 1, tfr.float32))
+    )
+    assert line.failures[OURS] == "AssertionError: float32 instead of float64"
 
 
 def test_an_error_of_one_peer_leaves_the_others_their_line():
@@ -67,48 +79,78 @@ def test_arrays_reach_a_run_as_the_peer_has_them():
     assert set(seen) == {np.ndarray, tfr.Tensor}
 
 
-def test_what_is_not_installed_is_named():
-    header = Header.now([*HERE, Peer("other", "no_such_module", "none")])
-    assert header.missing == ("other",)
-    assert "not installed, and left out: other" in header.lines()
+def test_everybody_is_warmed_up_alike():
+    calls = dict.fromkeys((OURS, REFERENCE), 0)
+
+    def counting(name):
+        def run(_, x):
+            calls[name] += 1
+            return x + 1
+
+        return run
+
+    workload = one_case(numpy=counting(REFERENCE), ours=counting(OURS))
+    line_of(workload, Effort(rounds=0, seconds=0, sample=0, warm_calls=17))
+    # one to look at the result, one to see how long a call takes
+    assert calls == {OURS: 19, REFERENCE: 19}
 
 
-def test_a_busy_machine_is_told():
-    header = Header.now(HERE)
-    quiet = Header(**{**vars(header), "others": 0.0})
-    busy = Header(**{**vars(header), "others": 1.5})
-    assert not any("WARNING" in line for line in quiet.lines())
-    assert any("WARNING" in line for line in busy.lines())
+def test_a_warm_up_lasts_so_many_seconds_too():
+    calls = []
+    Effort(rounds=0, seconds=0, warm_calls=1, warm_seconds=0.02).warm_up(lambda: calls.append(1))
+    assert len(calls) > 1
 
 
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
-        (2.5e-6, Unit.SECONDS, "2.50 us"),
-        (0.0123, Unit.SECONDS, "12.3 ms"),
-        (123.0, Unit.SECONDS, "123 s"),
-        (2.2e9, Unit.BYTES, "2.20 GB"),
-    ],
-)
-def test_quantities_have_three_digits(value, unit, text):
-    assert report.quantity(value, unit) == text
+def test_a_loop_takes_its_steps_from_a_start_of_its_own():
+    def step(_, x):
+        x += 1
+        return x
+
+    given = np.zeros(3)
+    (numpy,) = (peer for peer in HERE if peer.name == REFERENCE)
+    call = call_of(numpy, Loop(step, 5, lambda _, x: x.copy()), (given,))
+    assert call().tolist() == call().tolist() == [5, 5, 5]
+    assert not given.any()
 
 
-def test_ratios_are_to_numpy_and_to_the_best_peer():
-    line = Line("W1", "case", Unit.SECONDS, 1.5, {OURS: 2.0, REFERENCE: 4.0, "torch": 1.0})
-    _, row = report.cells([line], [OURS, REFERENCE, "torch"])
-    assert row[-3:] == ["2.00x faster", "2.00x slower (torch)", "at most 1.50 s: missed"]
+def test_what_compiles_compiles_the_step_of_a_loop_and_that_once():
+    compiled = []
+    peer = Peer("other", "numpy", "numpy", compiled=lambda run: compiled.append(run) or run)
+    call = call_of(peer, Loop(lambda _, x: x + 1, 5), (np.zeros(3),))
+    assert call().tolist() == [5, 5, 5]
+    assert len(compiled) == 1
 
 
-def test_the_page_holds_header_table_and_workloads():
-    workload = one_case(numpy=lambda np, x: x + 1, ours=lambda tfr, x: x + 1)
-    header = Header.now(HERE)
-    page = report.markdown(header, [line_of(workload)], [workload])
-    assert page.startswith("# Benchmarks")
-    for text in (header.date, header.cpu, "| W0 ", "- **W0** A test."):
-        assert text in page
-    rows = [line for line in page.splitlines() if line.startswith("|")]
-    assert len({len(row) for row in rows}) == 1
+def test_yardsticks_take_their_turns_and_are_no_contestants():
+    half = Yardstick("half of it", OURS, lambda tfr, x: x[:2])
+    line = line_of(one_case(half, numpy=lambda np, x: x + 1, ours=lambda tfr, x: x + 1))
+    assert set(line.best) == {OURS, REFERENCE}
+    assert list(line.yardsticks) == ["half of it"]
+
+
+def test_a_yardstick_that_should_give_the_result_is_checked():
+    wrong = Yardstick("loop", OURS, lambda tfr, x: x, same_result=True)
+    line = line_of(one_case(wrong, numpy=lambda np, x: x + 1))
+    assert list(line.failures) == ["loop"]
+    assert not line.yardsticks
+
+
+def test_peers_are_chosen_by_name_and_we_and_numpy_are_always_there():
+    names = [peer.name for peer in present(HERE, ["numpy"])]
+    assert names == [OURS, REFERENCE]
+    other = Peer("other", "numpy", "numpy")
+    assert other not in present([*HERE, other], ["numpy"])
+    assert other in present([*HERE, other], [" Other"])
+    assert other in present([*HERE, other], None)
+    with pytest.raises(ValueError, match="there is no peer nothing"):
+        present(HERE, ["nothing"])
+
+
+def test_what_is_not_installed_is_left_out():
+    absent = Peer("other", "no_such_module", "none")
+    unable = Peer("other", "numpy", "numpy", needs="no_such_program")
+    assert (absent.missing, unable.missing) == ("other", "other (needs no_such_program)")
+    assert present([*HERE, absent, unable], None) == HERE
 
 
 def test_workloads_are_measured_with_us_and_by_peers_that_there_are():
@@ -117,7 +159,26 @@ def test_workloads_are_measured_with_us_and_by_peers_that_there_are():
         for case in workload.cases:
             assert OURS in case.runs
             assert case.runs.keys() <= known
+            assert {one.peer for one in case.yardsticks} <= known
     assert len({workload.name for workload in WORKLOADS}) == len(WORKLOADS)
+
+
+def test_titles_tell_the_cases_of_a_workload_apart():
+    for workload in WORKLOADS:
+        titles = [case.title for case in workload.cases]
+        assert len(set(titles)) == len(titles)
+
+
+def test_goals_compare_with_what_is_measured_on_the_same_line():
+    for workload in WORKLOADS:
+        for case in workload.cases:
+            measured = {*case.runs, *(one.name for one in case.yardsticks), BEST, None}
+            assert {goal.against for goal in case.goals} <= measured
+            assert {goal.by for goal in case.goals} <= case.runs.keys() & set(OWN)
+
+
+def test_every_workload_has_a_goal():
+    assert [one.name for one in WORKLOADS if not any(case.goals for case in one.cases)] == []
 
 
 def test_workloads_are_chosen_by_name():
@@ -130,11 +191,41 @@ def test_peers_are_named_with_commas_between():
     assert by("a, b", len) == {"a": len, "b": len}
 
 
+def test_first_calls_are_of_those_that_compile_and_with_what_they_keep():
+    (workload,) = chosen(WORKLOADS, ["W9"])
+    (case,) = workload.cases
+    line = Line(workload.name, case.title, best={OURS: 1.0, REFERENCE: 1.0})
+    first = first_calls(workload, line, HERE, Effort(0, 0, first_calls=1))
+    assert first.keys() == {OURS}
+    assert first[OURS].keys() == {"cold", "warm"}
+    assert all(value > 0 for value in first[OURS].values())
+    assert first_calls(workload, line, HERE, BRIEF) == {}
+
+
+def test_a_first_call_that_fails_is_told():
+    (workload,) = chosen(WORKLOADS, ["W9"])
+    absent = Peer("absent", "numpy", "numpy", compiles=True)
+    line = Line(workload.name, workload.cases[0].title, best={"absent": 1.0})
+    assert first_calls(workload, line, [absent], Effort(0, 0, first_calls=1)) == {}
+    assert list(line.failures) == ["absent, first call"]
+
+
 def test_memory_is_that_of_the_program_alone():
     ballast = np.ones(200_000_000, np.uint8)  # a new process starts with the peak of its parent
     few, many = (fresh.peak_bytes(f"x = b'x' * {size}") for size in (50_000_000, 100_000_000))
     assert many < ballast.nbytes
     assert many - few == pytest.approx(50e6, rel=0.02)
+
+
+def test_a_second_process_finds_the_caches_of_the_first():
+    # says that it took long where it finds its own mark
+    program = """
+import os, pathlib
+mark = pathlib.Path(os.environ["XDG_CACHE_HOME"], "mark")
+start -= 1000 * mark.exists()
+mark.touch()
+"""
+    assert fresh.seconds(program) < 1000 < fresh.seconds_again(program)
 
 
 def test_a_program_that_fails_says_why():

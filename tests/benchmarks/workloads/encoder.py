@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.benchmarks.goals import no_slower
 from tests.benchmarks.workload import Case, Workload, by
 
 TEXTS, PIECES, VOCABULARY = 32, 128, 30_000
@@ -54,7 +55,8 @@ ENCODER = Workload(
     (
         Case(
             f"encoder, {TEXTS}x{PIECES}",
-            by("torch", embed_by_torch) | by("tensorframe", embed),
+            by("torch, torch.compile", embed_by_torch) | by("tensorframe", embed),
+            (no_slower("torch"),),
         ),
     ),
     pieces,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.benchmarks.workload import Case, Run, Workload, by
+from tests.benchmarks.goals import faster, no_slower
+from tests.benchmarks.workload import Case, Loop, Run, Workload, by, by_hand
 from tests.benchmarks.workloads.elementwise import normal
 
 AXES = (None, 0, 1)
@@ -21,13 +22,30 @@ def softmax(np: Any, x: Any) -> Any:
     return exponentials / np.sum(exponentials, axis=-1, keepdims=True)
 
 
+def softmax_of_jax(_: Any, x: Any) -> Any:
+    """JAX keeps it with the neural networks."""
+    from jax.nn import softmax
+
+    return softmax(x, -1)
+
+
+def softmax_of_pytensor(tensor: Any, x: Any) -> Any:
+    """PyTensor keeps it with the special functions."""
+    return tensor.special.softmax(x, -1)
+
+
 SOFTMAX = Workload(
     "W2",
     "Softmax of 4096x1024 float32 along the last axis: three passes over a row.",
     (
         Case(
             "softmax, 4096x1024",
-            by("tensorframe, torch", lambda xp, x: xp.softmax(x, -1)) | by("NumPy", softmax),
+            by("tensorframe, torch, torch.compile, tinygrad", lambda xp, x: xp.softmax(x, -1))
+            | by("NumPy, Dask", softmax)
+            | by("JAX", softmax_of_jax)
+            | by("PyTensor", softmax_of_pytensor)
+            | by_hand("softmax"),
+            (faster(1.2),),
         ),
     ),
     matrix,
@@ -43,11 +61,21 @@ def sum_along(axis: int | None) -> Run:
     return lambda xp, x: xp.sum(x, axis)
 
 
+def by_hand_along(functions: str, axis: int | None) -> dict[str, Run | Loop]:
+    """Return the run of the function for an axis."""
+    return {"Numba": lambda numba, x: getattr(numba, functions)[axis](x)}
+
+
+EVERYBODY = "tensorframe, NumPy, torch, torch.compile, JAX, Dask, tinygrad, PyTensor"
 SUMS = Workload(
     "W3",
     "Sum of 4096x1024 float32 over all elements, columns, rows: memory bandwidth.",
     tuple(
-        Case(f"sum, {_named(axis)}", by("tensorframe, NumPy, torch", sum_along(axis)))
+        Case(
+            f"sum, {_named(axis)}",
+            by(EVERYBODY, sum_along(axis)) | by_hand_along("SUMS", axis),
+            (no_slower(),),
+        )
         for axis in AXES
     ),
     matrix,
@@ -61,8 +89,8 @@ def variance_along(axis: int | None) -> Run:
 
 
 def population_variance_along(axis: int | None) -> Run:
-    """Return the same as PyTorch has it, which divides by one less unless told."""
-    return lambda torch, x: torch.var(x, axis, correction=0)
+    """Return the same of those who divide by one less unless told."""
+    return lambda xp, x: xp.var(x, axis, correction=0)
 
 
 VARIANCES = Workload(
@@ -71,8 +99,10 @@ VARIANCES = Workload(
     tuple(
         Case(
             f"variance, {_named(axis)}",
-            by("tensorframe, NumPy", variance_along(axis))
-            | by("torch", population_variance_along(axis)),
+            by("tensorframe, NumPy, JAX, Dask, PyTensor", variance_along(axis))
+            | by("torch, torch.compile, tinygrad", population_variance_along(axis))
+            | by_hand_along("VARIANCES", axis),
+            (faster(2.0),),
         )
         for axis in AXES
     ),
@@ -92,13 +122,22 @@ def layer_norm_of_torch(torch: Any, x: Any, scale: Any, shift: Any) -> Any:
     return torch.nn.functional.layer_norm(x, scale.shape, scale, shift)
 
 
+def layer_norm_of_tinygrad(_: Any, x: Any, scale: Any, shift: Any) -> Any:
+    """tinygrad's own, without scale and shift."""
+    return x.layernorm(axis=-1) * scale + shift
+
+
 LAYER_NORM = Workload(
     "W5",
     "Layer norm of 4096x1024 float32 with scale and shift: reductions between elementwise ops.",
     (
         Case(
             "layer norm, 4096x1024",
-            by("tensorframe, NumPy", layer_norm) | by("torch", layer_norm_of_torch),
+            by("tensorframe, NumPy, JAX, Dask, PyTensor", layer_norm)
+            | by("torch, torch.compile", layer_norm_of_torch)
+            | by("tinygrad", layer_norm_of_tinygrad)
+            | by_hand("layer_norm"),
+            (faster(2.0),),
         ),
     ),
     lambda: (normal(4096, 1024), normal(1024, seed=1), normal(1024, seed=2)),

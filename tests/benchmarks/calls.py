@@ -1,0 +1,50 @@
+"""Calls: a contestant's run with its inputs, as what the clock surrounds; and whether the result is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tests.benchmarks.libraries import parts
+from tests.benchmarks.peers import Peer
+from tests.benchmarks.workload import Loop, Run
+
+Call = Callable[[], Any]
+
+
+def call_of(peer: Peer, run: Run | Loop, inputs: tuple[Any, ...]) -> Call:
+    """Return the call to measure, with everything that is not part of the work done."""
+    given = tuple(map(peer.give, inputs))
+    if isinstance(run, Loop):
+        return _steps(peer, run, given)
+    compiled, finish = peer.compiled(partial(run, peer.namespace)), peer.finish
+    return lambda: finish(compiled(*given))
+
+
+def _steps(peer: Peer, loop: Loop, given: tuple[Any, ...]) -> Call:
+    step, finish = peer.compiled(partial(loop.step, peer.namespace)), peer.finish
+
+    def call() -> Any:
+        value = loop.start(peer.namespace, *given)
+        for _ in range(loop.times):
+            value = step(value)
+        return finish(value)
+
+    return call
+
+
+def arrays(peer: Peer, result: Any) -> list[Any]:
+    """Return copies of a result's arrays as NumPy's."""
+    return [np.array(peer.take(part)) for part in parts(result)]
+
+
+def compare(actual: list[Any], expected: list[Any], tolerance: float) -> None:
+    """Raise AssertionError where results differ by more than `tolerance` of the largest element."""
+    for ours, theirs in zip(actual, expected, strict=True):
+        assert ours.shape == theirs.shape, f"shape {ours.shape} instead of {theirs.shape}"
+        assert ours.dtype == theirs.dtype, f"{ours.dtype} instead of {theirs.dtype}"
+        worst = float(np.max(np.abs(ours - theirs)) / np.max(np.abs(theirs)))
+        assert worst <= tolerance, f"off by {worst:.1e} of the largest element"
