@@ -52,6 +52,14 @@ def where(condition: Expr, x: Expr | complex, y: Expr | complex) -> Expr:
     return apply("where", condition, x, y)
 
 
+def where_rare(condition: Expr, costly: Expr | complex, cheap: Expr | complex) -> Expr:
+    """Return `costly` where the condition holds, which hardly any element is expected to do, else `cheap`.
+
+    As `where`, it may be computed for every element.
+    """
+    return where(condition, costly, cheap)
+
+
 def maximum(x: Expr, y: Expr | complex) -> Expr:
     """Return the larger; NaN if either is NaN."""
     return binary("maximum", x, y)
