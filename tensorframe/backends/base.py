@@ -22,9 +22,11 @@ class Capabilities:
 
     dtypes: frozenset[DType] = ANY
     fuses: frozenset[Kind] = frozenset({Kind.MAP})  # kinds that run inside one region
+    compiles: bool = False  # regions become kernels: ops of several shapes share loops
     max_inputs: int = 64  # distinct operands of one region
     max_ops: int = 64
     host_memory: bool = False  # handles are NumPy arrays
+    runs_small: bool = False  # small graphs may run op by op in NumPy, without a plan
     executes: bool = True  # False: plans can be made, not run
 
 

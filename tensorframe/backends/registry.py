@@ -32,11 +32,13 @@ def backend_of(device: Device) -> Backend:
 @cache
 def _register_built_in() -> None:
     """Import and register the backends of this package, when the first one is asked for."""
-    from tensorframe.backends.dry import DryBackend  # backends load when first used
+    from tensorframe.backends.cpu import CpuBackend  # backends load when first used
+    from tensorframe.backends.dry import DryBackend
+    from tensorframe.backends.numba import NumbaBackend
     from tensorframe.backends.numpy.engine import NumpyBackend
 
-    register(DryBackend())
-    register(NumpyBackend(), "numpy", "cpu")
+    for backend in (DryBackend(), NumpyBackend(), NumbaBackend(), CpuBackend()):
+        register(backend)
 
 
 def capabilities(device: Device) -> Capabilities:

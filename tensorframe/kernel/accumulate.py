@@ -35,7 +35,7 @@ class Accumulation:
 
 def accumulation(op: Op, dtype: DType) -> Accumulation | None:
     """Return how `op` accumulates elements of `dtype`, or None if kernels do not."""
-    if not dtype in BOOL | INTEGER | FLOAT:
+    if dtype not in BOOL | INTEGER | FLOAT:
         return None
     if op in (ANY_TRUE, ALL_TRUE):
         name = "logical_or" if op is ANY_TRUE else "logical_and"

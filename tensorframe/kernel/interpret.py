@@ -140,7 +140,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "bitwise_invert": np.bitwise_not,
     "bitwise_left_shift": np.left_shift,
     "bitwise_right_shift": np.right_shift,
-    "where": lambda condition, x, y: np.where(condition, x, y)[()],
+    "where": lambda condition, x, y: np.asarray(np.where(condition, x, y))[()],
 }
 
 

@@ -72,9 +72,7 @@ def _order(one: Access) -> tuple[int, ...]:
     return tuple(sorted(range(len(one.steps)), key=lambda axis: -abs(one.steps[axis])))
 
 
-def arrange(
-    space: Space, accesses: dict[Hashable, Access], order: tuple[int, ...]
-) -> Nest:
+def arrange(space: Space, accesses: dict[Hashable, Access], order: tuple[int, ...]) -> Nest:
     """Return the nest of a space with loops in this order; each class of axes stays together."""
     reduced = [axis for axis in order if axis in space.reduced]
     kept = [axis for axis in order if axis not in space.reduced]

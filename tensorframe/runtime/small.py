@@ -17,13 +17,13 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.runtime.leaves import leaf_handle
 
-_host: dict[Device, bool] = {}
+_allowed: dict[Device, bool] = {}
 
 
-def _on_host(device: Device) -> bool:
-    known = _host.get(device)
+def _runs_small(device: Device) -> bool:
+    known = _allowed.get(device)
     if known is None:
-        known = _host[device] = capabilities(device).host_memory
+        known = _allowed[device] = capabilities(device).runs_small
     return known
 
 
@@ -39,7 +39,7 @@ def run_small(found: Sequence[Node], roots: Sequence[Node], options: Options) ->
                 return False
         if node.device is not device:
             device = node.device
-            if not _on_host(device):
+            if not _runs_small(device):
                 return False
     order = sorted(found, key=by_serial)
     values: dict[Node, Any] = {}

@@ -86,6 +86,7 @@ def capture(roots: Sequence[Node], order: list[Node] | None = None) -> Capture:
         else:
             recipes.append(())
             key.append((node.op, node.attrs, node.shape, node.dtype, node.device))
+    del inputs, node  # the last ones would seem to be held
     wanted = list(dict.fromkeys(roots))
     if costly:
         wanted += _held(order, position, recipes, costly, wanted)
@@ -122,13 +123,19 @@ def _held(
     A node is referred to by each consumer's inputs, and by the walk itself; whatever goes beyond is a Tensor or a
     graph that is not computed now. Too many references only keep a result that could have been dropped.
     """
-    uses = [0] * len(order)
-    for recipe in recipes:
-        for source in recipe or ():
-            uses[position[source]] += 1
+    uses = _uses(position, recipes)
     wanted = {position[root] for root in roots}
     return [
         order[at]
         for at in candidates
         if at not in wanted and references(order, at) > uses[at] + _OWN_REFERENCES
     ]
+
+
+def _uses(position: dict[Node, int], recipes: Sequence[Inputs | None]) -> list[int]:
+    """Return how often each node of the order is an input."""
+    uses = [0] * len(position)
+    for recipe in recipes:
+        for source in recipe or ():
+            uses[position[source]] += 1
+    return uses

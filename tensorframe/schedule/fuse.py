@@ -1,55 +1,65 @@
-"""Fusion: which nodes run together, with the reason wherever two do not."""
+"""Fusion: which nodes run together, with the reason wherever two do not.
+
+A group grows backwards from its last op, the sink. The sink's shape gives the loops, and every node that joins has its
+elements somewhere in them (`kernel/space.py`); a reduction adds loops of its own, or runs along loops that its result
+broadcasts back to.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from tensorframe.backends.base import Capabilities
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, by_serial, reachable
+from tensorframe.graph.op import Kind
+from tensorframe.kernel.space import Space, follow
+from tensorframe.kernel.support import computable
 from tensorframe.schedule.capture import is_leaf
 
 CapabilitiesOf = Callable[[Device], Capabilities]
 
+# Elements of a row that passes may go over several times: it has to stay in the cache.
+_LONGEST_ROW = 1 << 16
+# What several groups compute, each for itself, rather than store and load: ops in a row, and their cost per element.
+_RECOMPUTED_OPS = 4
+_RECOMPUTED_COST = 1.0
+# Nodes to look at for a reduction that a value of a row comes from.
+_LOOKAHEAD = 16
+
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """Nodes that one step computes, grown backwards from the `sink` that everything else in it leads to."""
+    """Nodes that one step computes, grown backwards from the `sink` that everything else in it leads to.
+
+    `space` is None where the sink is no loop: nothing joins it then.
+    """
 
     sink: Node
     nodes: list[Node]
     inputs: dict[Node, None] = field(default_factory=dict)
     # input -> why it is not part of the group
     refusals: dict[Node, str] = field(default_factory=dict)
+    space: Space | None = None
+    # (consumer, operand number) -> why the operand cannot be in the loops
+    blocked: dict[tuple[Node, int], str] = field(default_factory=dict)
 
-
-def can_fuse(
-    node: Node, consumers: Sequence[Group], capabilities: Capabilities, *, enabled: bool
-) -> str | None:
-    """Return why `node` cannot run inside its consumers' group, or None if it can.
-
-    All consumers must be in that one group: then no path leaves it and comes back, and nothing is computed twice.
-    """
-    group = consumers[0]
-    sink = group.sink
-    if not enabled:
-        return "fusion is off"
-    if any(other is not group for other in consumers):
-        return "its consumers run apart"
-    if node.op.kind not in capabilities.fuses:
-        return f"{node.op.name} runs alone on {node.device}"
-    if sink.op.kind not in capabilities.fuses:
-        return f"{sink.op.name} runs alone on {node.device}"
-    if node.device is not sink.device:
-        return f"it lives on {node.device}"
-    if node.shape != sink.shape:
-        return f"a loop over {sink.shape} would compute its shape {node.shape} again and again"
-    if len(group.nodes) >= capabilities.max_ops:
-        return f"the region has {capabilities.max_ops} ops already"
-    if len(group.inputs) + len(node.inputs) > capabilities.max_inputs:
-        return f"the region would have more than {capabilities.max_inputs} operands"
-    return None
+    def admit(self, node: Node) -> None:
+        """Make `node`, whose place in the loops is known, a part of the group."""
+        self.inputs.pop(node, None)
+        if node is not self.sink:
+            self.nodes.append(node)
+        for source in node.inputs:
+            if source not in self.inputs:
+                self.inputs[source] = None
+        if self.space is not None:
+            shapes = [source.shape for source in node.inputs]
+            reasons = follow(self.space, node, node.op, node.attrs, shapes)
+            for at, reason in enumerate(reasons):
+                if reason is not None:
+                    self.blocked[node, at] = reason
 
 
 def grow_regions(
@@ -57,35 +67,189 @@ def grow_regions(
 ) -> list[Group]:
     """Return groups that cover the graph, in an order in which they can run."""
     order = [node for node in reachable(roots) if not is_leaf(node)]
-    consumers: dict[Node, list[Group]] = {node: [] for node in order}
-    groups: list[Group] = []
+    growing = _Growing(frozenset(roots), capabilities_of, enabled)
     for node in reversed(order):
-        group = _join(node, consumers[node], capabilities_of(node.device), enabled=enabled)
-        if group is None:
-            group = Group(node, [node])
-            groups.append(group)
-        for source in node.inputs:
-            group.inputs[source] = None
-            if source in consumers:
-                consumers[source].append(group)
-    for group in groups:
+        growing.place(node)
+    for group in growing.groups:
         group.nodes.sort(key=by_serial)
-    groups.reverse()
-    return groups
+    growing.groups.reverse()
+    return growing.groups
 
 
-def _join(
-    node: Node, users: Sequence[Group], capabilities: Capabilities, *, enabled: bool
-) -> Group | None:
-    """Add `node` to the one group that uses it and return that group; None, with the reason kept, if it may not."""
-    if not users:
+class _Growing:
+    """Groups while they grow; nodes are placed consumers first."""
+
+    def __init__(
+        self, wanted: frozenset[Node], capabilities_of: CapabilitiesOf, enabled: bool
+    ) -> None:
+        self.groups: list[Group] = []
+        self._wanted = wanted
+        self._capabilities_of = capabilities_of
+        self._enabled = enabled
+        self._users: dict[Node, dict[Group, None]] = {}
+        self._recomputed: dict[
+            Node, int
+        ] = {}  # node -> how many ops after it are computed several times too
+
+    def place(self, node: Node) -> None:
+        """Make `node` a part of the groups that use it, or the sink of a group of its own."""
+        users = list(self._users.get(node, ()))
+        capabilities = self._capabilities_of(node.device)
+        reason = self._refusal(node, users, capabilities)
+        if users and reason is None:
+            self._recomputed[node] = self._depth(users, node) if len(users) > 1 else 0
+            for group in users:
+                group.admit(node)
+        else:
+            for group in users:
+                group.refusals[node] = reason or ""
+            users = [_begin(node, capabilities)]
+            self.groups += users
+        for source in node.inputs:
+            self._users.setdefault(source, {}).update(dict.fromkeys(users))
+
+    def _depth(self, users: Sequence[Group], node: Node) -> int:
+        consumers = [one for group in users for one in group.nodes if node in one.inputs]
+        return 1 + max(self._recomputed.get(one, 0) for one in consumers)
+
+    def _refusal(
+        self, node: Node, users: Sequence[Group], capabilities: Capabilities
+    ) -> str | None:
+        """Return why `node` cannot run inside the groups that use it, or None if it can."""
+        if len(users) > 1:
+            reason = self._not_recomputed(node, users)
+            if reason is not None:
+                return reason
+        for group in users:
+            reason = can_fuse(
+                node, group, capabilities, enabled=self._enabled, kept=node in self._wanted
+            )
+            if reason is not None:
+                return reason
         return None
-    reason = can_fuse(node, users, capabilities, enabled=enabled)
-    if reason is not None:
-        for user in users:
-            user.refusals[node] = reason
+
+    def _not_recomputed(self, node: Node, users: Sequence[Group]) -> str | None:
+        """Return why several groups do not compute `node` each for itself."""
+        if node in self._wanted or any(group.space is None for group in users):
+            return "its consumers run apart"
+        if node.op.kind not in (Kind.MAP, Kind.VIEW, Kind.SOURCE):
+            return "its consumers run apart, and computing it twice costs more than keeping it"
+        weight = node.op.cost > _RECOMPUTED_COST or self._depth(users, node) > _RECOMPUTED_OPS
+        if weight or len(node.inputs) > 2:
+            return "its consumers run apart, and computing it twice costs more than keeping it"
         return None
-    group = users[0]
-    group.nodes.append(node)
-    del group.inputs[node]
+
+
+def _begin(node: Node, capabilities: Capabilities) -> Group:
+    """Return the group of a sink. Only what computes has loops: views of what is there cost nothing."""
+    group = Group(node, [node])
+    kind = node.op.kind
+    if kind in capabilities.fuses and kind not in (Kind.VIEW, Kind.SOURCE):
+        operands = [source.dtype for source in node.inputs]
+        if not capabilities.compiles or computable(node.op, operands, node.dtype):
+            group.space = Space.of_result(node, node.shape)
+    group.admit(node)
     return group
+
+
+def can_fuse(
+    node: Node, group: Group, capabilities: Capabilities, *, enabled: bool, kept: bool
+) -> str | None:
+    """Return why `node` cannot run inside the group that uses it, or None if it can: its place is in the space then.
+
+    `kept` says that its value is needed besides.
+    """
+    sink = group.sink
+    if not enabled:
+        return "fusion is off"
+    if node.op.kind not in capabilities.fuses:
+        return f"{node.op.name} runs alone on {node.device}"
+    if group.space is None:
+        return f"{sink.op.name} runs alone on {sink.device}"
+    if node.device is not sink.device:
+        return f"it lives on {node.device}"
+    if len(group.nodes) >= capabilities.max_ops:
+        return f"the region has {capabilities.max_ops} ops already"
+    if len(group.inputs) + len(node.inputs) > capabilities.max_inputs:
+        return f"the region would have more than {capabilities.max_inputs} operands"
+    if not capabilities.compiles:
+        if node.shape != sink.shape:
+            return _again(node, sink)
+    elif not computable(node.op, [source.dtype for source in node.inputs], node.dtype):
+        return f"no kernel computes {node.op.name} of {node.inputs[0].dtype}"
+    return _place_in_loops(node, group, kept=kept)
+
+
+def _again(node: Node, sink: Node) -> str:
+    return f"a loop over {sink.shape} would compute its shape {node.shape} again and again"
+
+
+def _place_in_loops(node: Node, group: Group, *, kept: bool) -> str | None:
+    space = group.space
+    assert space is not None
+    edges = [
+        (consumer, at)
+        for consumer in group.nodes
+        for at, source in enumerate(consumer.inputs)
+        if source is node
+    ]
+    for edge in edges:
+        if edge in group.blocked:
+            return group.blocked[edge]
+    places = {space.maps[edge] for edge in edges}
+    if len(places) > 1:
+        return "its elements are read at several places of the loops"
+    space.maps[node] = places.pop()
+    reason = _misplaced(node, space, kept=kept)
+    if reason is None and node.op.kind is Kind.REDUCE:
+        reason = _reduction_refused(node, group, [consumer for consumer, _ in edges])
+    if reason is not None:
+        del group.space.maps[node]  # type: ignore[union-attr]
+    return reason
+
+
+def _misplaced(node: Node, space: Space, *, kept: bool) -> str | None:
+    """Return why the loops are not the right ones for `node`: they would meet elements often, or not all."""
+    axes = space.axes_of(node)
+    everywhere = axes in (set(range(len(space.sizes))), set(space.kept))
+    if kept and not (everywhere and space.covers(node, node.shape)):
+        return "it is needed besides, and the loops do not meet each of its elements once"
+    if everywhere or node.op.kind is not Kind.MAP or node.op.cost <= _RECOMPUTED_COST:
+        return None
+    # what outer loops alone determine is computed outside the inner ones; so is what depends on reductions
+    outermost = axes == set(range(len(axes)))
+    if outermost or _follows_reduction(node, prod(space.sizes)):
+        return None
+    sizes = tuple(space.sizes)
+    return f"loops over {sizes} would compute its shape {node.shape} again and again"
+
+
+def _follows_reduction(node: Node, size: int) -> bool:
+    """Whether `node` is computed, element by element, from a reduction of as many elements as the loops have."""
+    seen = [node]
+    for one in seen:  # grows while it is walked
+        for source in one.inputs:
+            if is_leaf(source) or len(seen) > _LOOKAHEAD:
+                continue
+            if source.op.kind is Kind.REDUCE and source.inputs[0].size == size:
+                return True
+            if source.op.kind in (Kind.MAP, Kind.VIEW) and source.size == node.size:
+                seen.append(source)
+    return False
+
+
+def _reduction_refused(node: Node, group: Group, consumers: Sequence[Node]) -> str | None:
+    """Return why a reduction does not run in the group's loops; give these its axes if it does."""
+    space = group.space
+    assert space is not None
+    saved = Space(list(space.sizes), space.reduced, dict(space.maps))
+    (reason,) = follow(space, node, node.op, node.attrs, [node.inputs[0].shape])
+    if reason is None:
+        again = any(space.axes_of(one) & set(space.reduced) for one in consumers)
+        length = prod([space.sizes[axis] for axis in space.reduced])
+        several = again or len([one for one in group.nodes if one.op.kind is Kind.REDUCE]) > 0
+        if several and length > _LONGEST_ROW:
+            reason = f"rows of {length} elements do not stay in the cache between passes"
+    if reason is not None:
+        group.space = saved
+    return reason

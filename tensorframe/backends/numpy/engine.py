@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program
-from tensorframe.backends.numpy.creation import generate
-from tensorframe.backends.numpy.functions import implementation
+from tensorframe.backends.numpy.call import single_call
 from tensorframe.backends.numpy.region import elementwise_program
+from tensorframe.backends.numpy.sequence import sequence_program
 from tensorframe.backends.storage import Storage
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 
-CAPABILITIES = Capabilities(host_memory=True)
+CAPABILITIES = Capabilities(host_memory=True, runs_small=True)
 
 
 class NumpyBackend(Backend):
@@ -25,11 +24,8 @@ class NumpyBackend(Backend):
     name = "numpy"
 
     def probe(self) -> list[DeviceInfo]:
-        """NumPy is always there, under the names `cpu` and `numpy`."""
-        return [
-            DeviceInfo(Device(name), f"NumPy {np.__version__}", CAPABILITIES)
-            for name in ("cpu", "numpy")
-        ]
+        """NumPy is always there."""
+        return [DeviceInfo(Device(self.name), f"NumPy {np.__version__}", CAPABILITIES)]
 
     def allocate(self, device: Device, nbytes: int) -> np.ndarray[Any, Any]:
         """Return bytes on the host."""
@@ -52,26 +48,7 @@ class NumpyBackend(Backend):
         return Storage.of_array(device, handle)
 
     def compile(self, region: Region, device: Device) -> Program:
-        """Return what runs the region: blocks of an elementwise one, else the one NumPy call."""
+        """Return what runs the region: blocks of an elementwise one, the one NumPy call, or a sequence of both."""
         if all(one.op.kind is Kind.MAP for one in region.ops):
             return elementwise_program(region)
-        return _single_call(region)
-
-
-def _single_call(region: Region) -> Program:
-    """Return a program of one op; a scatter may work in the memory of its first operand."""
-    (one,) = region.ops
-    if one.op.kind is Kind.SOURCE:
-        return lambda _inputs, _buffers: (generate(one),)
-    function = implementation[one.op]
-    attrs = one.attrs
-    order = one.inputs
-    in_place = one.op.kind is Kind.SCATTER
-
-    def run(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
-        operands = [inputs[at] for at in order]
-        if in_place and buffers[0] is not None:
-            return (function(*operands, *attrs, out=buffers[0]),)
-        return (function(*operands, *attrs),)
-
-    return run
+        return single_call(region) if len(region.ops) == 1 else sequence_program(region)

@@ -1,5 +1,9 @@
 """Vector math: elementary functions written once over machine ops, without branches, so that compilers vectorise them.
 
 Each takes and gives expressions of float32 or float64; half precision computes in float32. Coefficients come from
-`docs/derive`.
+`docs/derive`. Importing this package registers all formulas.
 """
+
+from tensorframe.kernel.math import exponential, logarithm
+
+__all__ = ["exponential", "logarithm"]

@@ -1,0 +1,30 @@
+"""The cpu backend: two engines over the same arrays, chosen region by region."""
+
+from __future__ import annotations
+
+import os
+
+from tensorframe.backends.base import DeviceInfo, Program
+from tensorframe.backends.cpu.tiers import TieredProgram
+from tensorframe.backends.numba.engine import KERNELS, has_kernel, missing
+from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
+from tensorframe.graph.device import Device
+from tensorframe.graph.region import Region
+
+
+class CpuBackend(NumpyBackend):
+    """Starts in NumPy, and goes on in compiled kernels where they pay; without Numba, NumPy all the way."""
+
+    name = "cpu"
+
+    def probe(self) -> list[DeviceInfo]:
+        """The cpu is always there."""
+        capabilities = KERNELS if missing() is None else CAPABILITIES
+        return [DeviceInfo(Device(self.name), f"{os.cpu_count()} cores", capabilities)]
+
+    def compile(self, region: Region, device: Device) -> Program:
+        """Return a program that begins in NumPy where a kernel is possible, else NumPy's."""
+        program = super().compile(region, device)
+        if missing() is not None or not has_kernel(region):
+            return program
+        return TieredProgram(region, program)

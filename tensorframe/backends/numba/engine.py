@@ -1,0 +1,62 @@
+"""The numba backend: every region that kernels can compute is compiled, NumPy runs the rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+
+from tensorframe.backends.base import DeviceInfo, Program
+from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
+from tensorframe.graph.device import Device
+from tensorframe.graph.op import Kind
+from tensorframe.graph.region import Region
+from tensorframe.kernel.support import computable
+
+# what runs together in one kernel
+COMPILED = frozenset({Kind.MAP, Kind.REDUCE, Kind.VIEW, Kind.SOURCE})
+
+KERNELS = replace(CAPABILITIES, fuses=COMPILED, compiles=True, max_ops=128)
+
+
+@cache
+def missing() -> str | None:
+    """Return why there are no compiled kernels here, or None if there are."""
+    if find_spec("numba") is None:
+        return "Numba is not installed; pip install 'tensorframe-lazy[numba]'"
+    return None
+
+
+def has_kernel(region: Region) -> bool:
+    """Whether a region is a loop that computes something, and nothing that kernels cannot compute."""
+    return (
+        all(
+            computable(one.op, [region.dtype_of(s) for s in one.inputs], one.dtype)
+            for one in region.ops
+        )
+        and any(one.op.kind in (Kind.MAP, Kind.REDUCE) for one in region.ops)
+        and all(0 not in region.shape_of(value) for value in region.outputs)
+    )
+
+
+class NumbaBackend(NumpyBackend):
+    """Compiles at once, whatever it takes: what the engine can do, without NumPy in front of it."""
+
+    name = "numba"
+
+    def probe(self) -> list[DeviceInfo] | str:  # type: ignore[override]
+        """Return the device if Numba is installed."""
+        reason = missing()
+        if reason is not None:
+            return reason
+        capabilities = replace(KERNELS, runs_small=False)
+        return [DeviceInfo(Device(self.name), f"Numba {version('numba')}", capabilities)]
+
+    def compile(self, region: Region, device: Device) -> Program:
+        """Return the kernels of a region."""
+        if not has_kernel(region):
+            return super().compile(region, device)
+        from tensorframe.backends.numba.program import KernelProgram  # imports LLVM
+
+        return KernelProgram(region)

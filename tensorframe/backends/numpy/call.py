@@ -1,0 +1,31 @@
+"""Single ops as NumPy calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tensorframe.backends.base import Program
+from tensorframe.backends.numpy.creation import generate
+from tensorframe.backends.numpy.functions import implementation
+from tensorframe.graph.op import Kind
+from tensorframe.graph.region import Region
+
+
+def single_call(region: Region) -> Program:
+    """Return a program of one op; a scatter may work in the memory of its first operand."""
+    (one,) = region.ops
+    if one.op.kind is Kind.SOURCE:
+        return lambda _inputs, _buffers: (generate(one),)
+    function = implementation[one.op]
+    attrs = one.attrs
+    order = one.inputs
+    in_place = one.op.kind is Kind.SCATTER
+
+    def run(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
+        operands = [inputs[at] for at in order]
+        if in_place and buffers[0] is not None:
+            return (function(*operands, *attrs, out=buffers[0]),)
+        return (function(*operands, *attrs),)
+
+    return run

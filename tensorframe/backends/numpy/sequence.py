@@ -1,0 +1,81 @@
+"""Regions of mixed ops in NumPy: cut into runs of elementwise ops, which go in blocks, and single calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tensorframe.backends.base import Program
+from tensorframe.backends.numpy.call import single_call
+from tensorframe.backends.numpy.region import elementwise_program
+from tensorframe.graph.op import Kind
+from tensorframe.graph.region import Region, RegionOp
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A program on values of the whole region: which it takes, which it makes, and which nobody needs afterwards."""
+
+    program: Program
+    takes: tuple[int, ...]
+    makes: tuple[int, ...]
+    blank: tuple[None, ...]
+    dead: tuple[int, ...]
+
+
+def sequence_program(region: Region) -> Program:
+    """Return the program that runs a region of any ops part by part."""
+    runs = _runs(region)
+    last_use = {
+        source: at for at, run in enumerate(runs) for one in run for source in one[1].inputs
+    }
+    parts = [_part(region, at, run, last_use) for at, run in enumerate(runs)]
+    count = len(region.inputs) + len(region.ops)
+
+    def run(inputs: Sequence[Any], _buffers: Sequence[Any | None]) -> Sequence[Any]:
+        values = [*inputs, *[None] * (count - len(inputs))]
+        for part in parts:
+            results = part.program([values[at] for at in part.takes], part.blank)
+            for at, result in zip(part.makes, results, strict=True):
+                values[at] = result
+            for at in part.dead:
+                values[at] = None
+        return [values[at] for at in region.outputs]
+
+    return run
+
+
+Run = list[tuple[int, RegionOp]]  # ops with the numbers of the values that they make
+
+
+def _runs(region: Region) -> list[Run]:
+    """Return the ops in order, elementwise ones of one shape together."""
+    runs: list[Run] = []
+    for value, one in enumerate(region.ops, start=len(region.inputs)):
+        last = runs[-1][-1][1] if runs else None
+        alike = last is not None and last.op.kind is one.op.kind is Kind.MAP
+        if last is not None and alike and last.shape == one.shape:
+            runs[-1].append((value, one))
+        else:
+            runs.append([(value, one)])
+    return runs
+
+
+def _part(region: Region, at: int, run: Run, last_use: dict[int, int]) -> _Part:
+    made = [value for value, _ in run]
+    takes = tuple(dict.fromkeys([s for _, one in run for s in one.inputs if s not in made]))
+    makes = tuple(
+        [value for value in made if value in region.outputs or last_use.get(value, -1) > at]
+    )
+    number = {value: place for place, value in enumerate((*takes, *made))}
+    ops = [
+        RegionOp(one.op, one.attrs, tuple([number[s] for s in one.inputs]), one.shape, one.dtype)
+        for _, one in run
+    ]
+    inputs = tuple([(region.shape_of(value), region.dtype_of(value)) for value in takes])
+    part = Region(inputs, tuple(ops), tuple([number[value] for value in makes]))
+    mapped = all(one.op.kind is Kind.MAP for one in ops)
+    program = elementwise_program(part) if mapped else single_call(part)
+    dead = tuple([v for v in takes if last_use[v] == at and v not in region.outputs])
+    return _Part(program, takes, makes, (None,) * len(makes), dead)

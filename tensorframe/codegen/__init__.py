@@ -1,0 +1,1 @@
+"""Code generation: kernel IR as text, one module per dialect."""

@@ -1,0 +1,130 @@
+"""The body of a kernel: the expression of each element of a region's values, in the loops of a nest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorframe.dtypes import FLOAT, DType, float64
+from tensorframe.graph.op import Kind
+from tensorframe.graph.region import Region
+from tensorframe.kernel.formula import cast
+from tensorframe.kernel.ir import (
+    INDEX,
+    Argument,
+    Buffer,
+    Expr,
+    Role,
+    argument,
+    literal,
+    load,
+)
+from tensorframe.kernel.nest import Access, Nest
+from tensorframe.kernel.scalars import element
+from tensorframe.ops.creation import ARANGE, FULL
+from tensorframe.ops.elementwise import CAST
+
+
+class Numbers:
+    """The numbers of a layout, as arguments: kernels of the same structure share their text, whatever the sizes."""
+
+    def __init__(self) -> None:
+        self.arguments: list[Argument] = []
+        self.values: list[float] = []
+
+    def take(self, value: float, name: str, dtype: DType = INDEX) -> Argument:
+        """Return the argument that stands for `value`."""
+        made = argument(f"{name}{len(self.arguments)}", dtype)
+        self.arguments.append(made)
+        self.values.append(value)
+        return made
+
+
+class Body:
+    """Expressions of one region in one nest.
+
+    `indices` are the expressions of the loop indices, kept loops first; a form sets them before it asks for elements.
+    `known` are values that are there already: finished reductions, and what is in scratch memory.
+    """
+
+    def __init__(self, region: Region, nest: Nest, reads: dict[tuple[int, int], Any]) -> None:
+        self.region = region
+        self.nest = nest
+        self.numbers = Numbers()
+        self.sizes = [self.numbers.take(size, "n") for size in (*nest.kept, *nest.reduced)]
+        self.indices: list[Expr] = []
+        self.known: dict[int, Expr] = {}
+        self.inputs = [
+            Buffer(f"x{at}", dtype, Role.INPUT) for at, (_, dtype) in enumerate(region.inputs)
+        ]
+        self.scalars: dict[int, Argument] = {
+            at: argument(f"c{at}", dtype)
+            for at, (shape, dtype) in enumerate(region.inputs)
+            if shape == ()
+        }
+        self._reads = reads
+        self._steps: dict[Any, list[Expr | None]] = {}
+        self._starts: dict[Any, Expr | None] = {}
+        self._elements: dict[int, Expr] = {}
+
+    def forget(self) -> None:
+        """Begin another pass: elements are expressions of other loops' indices, or known by now."""
+        self._elements.clear()
+
+    def position(self, key: Any) -> Expr:
+        """Return the position of an access in the loops."""
+        if key not in self._steps:
+            self._name_steps(key, self.nest.accesses[key])
+        total = self._starts[key]
+        for index, step in zip(self.indices, self._steps[key], strict=True):
+            if step is None:
+                continue
+            term = index if step is _ONE else index * step
+            total = term if total is None else total + term
+        return literal(0, INDEX) if total is None else total
+
+    def _name_steps(self, key: Any, access: Access) -> None:
+        self._starts[key] = self.numbers.take(access.start, "o") if access.start else None
+        self._steps[key] = [
+            None if step == 0 else _ONE if step == 1 else self.numbers.take(step, "s")
+            for step in access.steps
+        ]
+
+    def operand(self, value: int, at: int) -> Expr:
+        """Return the element of an operand of the op that computes `value`."""
+        source = self.region.ops[value - len(self.region.inputs)].inputs[at]
+        if source >= len(self.region.inputs):
+            return self.element(source)
+        if source in self.scalars:
+            return self.scalars[source]
+        return load(self.inputs[source], self.position(self._reads[value, at]))
+
+    def element(self, value: int) -> Expr:
+        """Return the element of an op's result."""
+        found = self.known.get(value)
+        if found is None:
+            found = self._elements.get(value)
+        if found is None:
+            found = self._elements[value] = self._compute(value)
+        return found
+
+    def _compute(self, value: int) -> Expr:
+        one = self.region.ops[value - len(self.region.inputs)]
+        if one.op is FULL:
+            return literal(one.attrs[0], one.dtype)
+        if one.op is ARANGE:
+            start, step = one.attrs
+            return self._arange(value, start, step, one.dtype)
+        if one.op.kind is Kind.VIEW:
+            return self.operand(value, 0)
+        operands = [self.operand(value, at) for at in range(len(one.inputs))]
+        return element(one.op, one.attrs, operands, one.dtype)
+
+    def _arange(self, value: int, start: float, step: float, dtype: DType) -> Expr:
+        """Return start + step * position, in float64 or in integers that wrap."""
+        wide = float64 if dtype in FLOAT else dtype
+        count = cast(self.position(self._reads[value, -1]), wide)
+        scaled = count * self.numbers.take(step, "a", wide) + self.numbers.take(start, "a", wide)
+        return element(CAST, (dtype,), [scaled], dtype) if dtype in FLOAT else scaled
+
+
+_ONE: Expr = literal(1, INDEX)

@@ -1,0 +1,299 @@
+"""Building: a region and the layout of its operands become kernels, and the numbers to call them with."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from tensorframe.dtypes import DType
+from tensorframe.graph.op import Kind
+from tensorframe.graph.region import Region
+from tensorframe.graph.shape import Shape
+from tensorframe.kernel.body import Body
+from tensorframe.kernel.forms import (
+    Form,
+    column_parts,
+    columns,
+    joined,
+    map_loops,
+    row_parts,
+    rows,
+    tiles,
+)
+from tensorframe.kernel.hoist import name_values
+from tensorframe.kernel.interpret import in_order
+from tensorframe.kernel.ir import Argument, Buffer, Kernel, Load, Role, Statement
+from tensorframe.kernel.nest import Access, Nest, arrange, linear, memory_order
+from tensorframe.kernel.space import Map, Space, follow
+from tensorframe.kernel.stages import Stages, stages_of
+from tensorframe.kernel.walk import expressions
+
+Strides = tuple[int, ...]  # in elements
+
+# Elements that one thread takes at a time: enough to hide handing them out, few enough to share out evenly.
+_SHARE = 1 << 15
+# Elements of a chunk that gives one partial result.
+_CHUNK = 1 << 16
+# Results from which every thread has enough rows, so that rows need not be cut.
+_ENOUGH_ROWS = 32
+# Columns that advance together: the least that vectors and prefetching need, and the most that stays in the cache.
+_LEAST_COLUMNS, _MOST_COLUMNS = 64, 1024
+# Elements of a block of columns that should stay in the cache between passes.
+_COLUMN_BLOCK = 1 << 18
+_TILE = (32, 64)
+
+
+class NotFusibleError(Exception):
+    """The ops of a region do not run in one space of loops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One kernel, the numbers of its `sizes`, and how often and in which shares its outermost loop runs."""
+
+    kernel: Kernel
+    numbers: tuple[float, ...]
+    total: int
+    grain: int
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """Kernels to run one after the other.
+
+    Buffers are called `x0`, `x1` ... after the region's inputs, `y0` ... after its outputs, `p0` ... are the
+    `partials`: dtype and number of elements. `layouts` are the axes of each output in the order of its memory.
+    """
+
+    launches: tuple[Launch, ...]
+    partials: tuple[tuple[DType, int], ...]
+    layouts: tuple[tuple[int, ...], ...]
+
+
+def analyse(region: Region) -> Space:
+    """Return the space of a region's loops, with the maps of all values; NotFusibleError says why there is none."""
+    first = len(region.inputs)
+    root = first + len(region.ops) - 1
+    space = Space.of_result(root, region.shape_of(root))
+    for value in range(root, first - 1, -1):
+        one = region.ops[value - first]
+        if value not in space.maps:
+            raise NotFusibleError(f"{one.op.name} leads nowhere in its region")
+        shapes = [region.shape_of(source) for source in one.inputs]
+        for at, reason in enumerate(follow(space, value, one.op, one.attrs, shapes)):
+            source = one.inputs[at]
+            if reason is not None:
+                raise NotFusibleError(f"{one.op.name}: {reason}")
+            if source >= first:
+                found = space.maps[value, at]
+                if space.maps.setdefault(source, found) != found:
+                    raise NotFusibleError(f"value {source} is read at two places of the loops")
+    return space
+
+
+def build(region: Region, space: Space, strides: Sequence[Strides]) -> Built:
+    """Return the kernels of a region whose inputs have these strides."""
+    first = len(region.inputs)
+    reads = _reads(region, space)
+    accesses: dict[Hashable, Access] = {}
+    for key in reads.values():
+        value, positions = key
+        if value < first:
+            accesses[key] = linear(positions, strides[value], space)
+        else:
+            accesses[key] = linear(positions, (1,), space)
+    loads = [accesses[key] for key in reads.values() if key[0] < first]
+    order = memory_order(space, loads)
+    layouts = []
+    for value in region.outputs:
+        layout = _layout(space.maps[value], order)
+        layouts.append(layout)
+        accesses["out", value] = linear(
+            space.maps[value], _strides(region.shape_of(value), layout), space
+        )
+    nest = arrange(space, accesses, order)
+    launches, partials = _Builder(region, space, nest, reads).launches()
+    return Built(launches, partials, tuple(layouts))
+
+
+def _reads(region: Region, space: Space) -> dict[tuple[int, int], tuple[int, Map]]:
+    """Return, for each operand that is an input and each generator, what it reads: equal ones are one access."""
+    first = len(region.inputs)
+    reads: dict[tuple[int, int], tuple[int, Map]] = {}
+    for at, one in enumerate(region.ops):
+        value = first + at
+        for number, source in enumerate(one.inputs):
+            if source < first and region.inputs[source][0] != ():
+                reads[value, number] = (source, space.maps[value, number])
+        if one.op.kind is Kind.SOURCE and one.shape != ():
+            reads[value, -1] = (value, space.maps[value])
+    return reads
+
+
+def _layout(positions: Map, order: Sequence[int]) -> tuple[int, ...]:
+    """Return the axes of an output, outermost first, as the loops run."""
+    place = {axis: at for at, axis in enumerate(order)}
+    return tuple(
+        sorted(
+            range(len(positions)),
+            key=lambda axis: (
+                min((place[loop] for loop, _ in positions[axis].terms), default=-1),
+                axis,
+            ),
+        )
+    )
+
+
+def _strides(shape: Shape, layout: Sequence[int]) -> Strides:
+    """Return the strides of new memory whose axes are in this order."""
+    strides = [0] * len(shape)
+    step = 1
+    for axis in reversed(layout):
+        strides[axis] = step
+        step *= shape[axis]
+    return tuple(strides)
+
+
+class _Builder:
+    """Chooses the form of a region in a nest, and makes its kernels."""
+
+    def __init__(
+        self,
+        region: Region,
+        space: Space,
+        nest: Nest,
+        reads: dict[tuple[int, int], tuple[int, Map]],
+    ) -> None:
+        self.region = region
+        self.space = space
+        self.nest = nest
+        self.reads = reads
+        self.values = tuple(dict.fromkeys(region.outputs))
+
+    def launches(self) -> tuple[tuple[Launch, ...], tuple[tuple[DType, int], ...]]:
+        nest = self.nest
+        if not self.space.reduced:
+            return (self._map(),), ()
+        inside = nest.reduced_inside
+        stages = stages_of(self.region, self.space, scratch=inside)
+        width = self._columns(stages)
+        units = nest.rows if inside else nest.rows // nest.kept[-1] * -(-nest.kept[-1] // width)
+        elements = nest.rows * nest.row_length
+        late = any(stages.stores[1:])
+        if stages.passes == 1 and not late and units < _ENOUGH_ROWS and elements > 2 * _CHUNK:
+            return self._in_parts(stages, inside=inside, width=width)
+        form = self._form(stages)
+        if inside:
+            body = rows(form)
+            return (self._launch(form, body, nest.rows, nest.row_length),), ()
+        body = columns(form, width)
+        return (self._launch(form, body, units, width * nest.row_length),), ()
+
+    def _form(self, stages: Stages) -> Form:
+        outputs = {
+            value: Buffer(f"y{at}", self.region.dtype_of(value), Role.OUTPUT)
+            for at, value in enumerate(self.values)
+        }
+        return Form(Body(self.region, self.nest, self.reads), stages, outputs)
+
+    def _map(self) -> Launch:
+        form = self._form(stages_of(self.region, self.space, scratch=False))
+        sizes = self.nest.kept
+        if len(sizes) < 2:
+            total = prod(sizes)
+            return self._launch(form, map_loops(form, 0), total, 1)
+        crossing = self._crossing()
+        if crossing is not None:
+            height, width = _TILE
+            body = tiles(form, crossing, height, width)
+            total = prod(sizes[:-1]) // sizes[crossing] * -(-sizes[crossing] // height)
+            return self._launch(form, body, total, height * sizes[-1])
+        outer, inner = prod(sizes[:-1]), sizes[-1]
+        if inner <= 2 * _SHARE:
+            return self._launch(form, map_loops(form, 0), outer, inner)
+        total = outer * -(-inner // _SHARE)
+        return self._launch(form, map_loops(form, _SHARE), total, _SHARE)
+
+    def _crossing(self) -> int | None:
+        """Return the axis along which some operand is contiguous while others are so along the innermost one."""
+        *outer, inner = range(len(self.nest.kept))
+        for access in self.nest.accesses.values():
+            if abs(access.steps[inner]) > 1:
+                for axis in outer:
+                    if abs(access.steps[axis]) == 1:
+                        return axis
+        return None
+
+    def _columns(self, stages: Stages) -> int:
+        """Return how many columns advance together."""
+        if not self.nest.kept:
+            return 1
+        wanted = _COLUMN_BLOCK // max(self.nest.row_length, 1) if stages.passes > 1 else 512
+        return max(_LEAST_COLUMNS, min(wanted, _MOST_COLUMNS))
+
+    def _in_parts(
+        self, stages: Stages, *, inside: bool, width: int
+    ) -> tuple[tuple[Launch, ...], tuple[tuple[DType, int], ...]]:
+        """Return two kernels: partial results of chunks, and the chunks joined."""
+        nest = self.nest
+        across = nest.row_length // nest.reduced[0] * (1 if inside else min(width, nest.kept[-1]))
+        chunk = max(1, _CHUNK // across)
+        chunks = -(-nest.reduced[0] // chunk)
+        form = self._form(stages)
+        partials = []
+        for at, value in enumerate(stages.reductions[0]):
+            dtype = form.accumulation(value).dtype
+            form.partials[value] = Buffer(f"p{at}", dtype, Role.OUTPUT)
+            partials.append((dtype, chunks * nest.rows))
+        if inside:
+            units = nest.rows
+            body = row_parts(form, chunk)
+        else:
+            units = nest.rows // nest.kept[-1] * -(-nest.kept[-1] // width)
+            body = column_parts(form, width, chunk)
+        one = self._launch(form, body, units * chunks, chunk * across)
+        second = self._form(stages)
+        second.partials = {
+            value: Buffer(buffer.name, buffer.dtype, Role.INPUT)
+            for value, buffer in form.partials.items()
+        }
+        other = self._launch(second, joined(second, chunks), nest.rows, chunks)
+        return (one, other), tuple(partials)
+
+    def _launch(self, form: Form, body: tuple[Statement, ...], total: int, elements: int) -> Launch:
+        """Return the launch of a kernel whose outermost loop runs `total` times over so many elements each."""
+        grain = max(1, _SHARE // max(elements, 1))
+        return Launch(finish(form.body, body), tuple(form.body.numbers.values), total, grain)
+
+
+def finish(body: Body, statements: tuple[Statement, ...]) -> Kernel:
+    """Return the kernel of statements, with the buffers and arguments that they use and values named."""
+    roots, stores = expressions(statements)
+    used = in_order(roots, {})
+    loaded = {one.buffer for one in used if isinstance(one, Load) and one.buffer.role is Role.INPUT}
+    written = {one.buffer for one in stores if one.buffer.role is Role.OUTPUT}
+    scalars = {one for one in used if isinstance(one, Argument)} & set(body.scalars.values())
+    return Kernel(
+        tuple(sorted(loaded, key=_by_name)),
+        tuple(sorted(written, key=_by_name)),
+        tuple(sorted(scalars, key=_by_name)),
+        tuple(body.numbers.arguments),
+        name_values(statements),
+        _notes(body.region),
+    )
+
+
+def _by_name(one: Buffer | Argument) -> tuple[str, int]:
+    return one.name[0], int(one.name[1:])
+
+
+def _notes(region: Region) -> tuple[str, ...]:
+    """Return the ops that the kernel runs, for its reader; no sizes, which many kernels of one text have."""
+    names = [f"x{at}" for at in range(len(region.inputs))]
+    lines = []
+    for one in region.ops:
+        names.append(f"v{len(names)}")
+        operands = ", ".join([names[source] for source in one.inputs])
+        lines.append(f"{names[-1]} = {one.op.name}({operands}): {one.dtype}")
+    return tuple(lines)

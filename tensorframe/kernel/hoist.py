@@ -1,0 +1,201 @@
+"""Naming: shared values get names, as far outside the loops as they can be computed.
+
+Builders write expressions where they need them. Here each one that is used more than once, or that does not change in
+an inner loop, becomes a `Let` in the outermost block where all it needs is there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import count
+
+from tensorframe.kernel.interpret import in_order
+from tensorframe.kernel.ir import (
+    Allocate,
+    Apply,
+    Expr,
+    If,
+    Index,
+    Let,
+    Load,
+    Loop,
+    Role,
+    Set,
+    Statement,
+    Store,
+    Variable,
+    apply,
+    load,
+    variable,
+)
+from tensorframe.kernel.walk import expressions, own_expressions
+
+# Nested calls that are still easy to read on one line.
+_DEEP = 4
+
+
+def name_values(statements: Iterable[Statement]) -> tuple[Statement, ...]:
+    """Return statements of the same meaning in which values have names where they are shared or hoisted."""
+    return _Namer().block(tuple(statements), frozenset(), {})
+
+
+class _Namer:
+    def __init__(self) -> None:
+        self._numbers = count()
+        self._needs: dict[Expr, frozenset[Expr] | None] = {}
+
+    def block(
+        self, statements: tuple[Statement, ...], scope: frozenset[Expr], names: dict[Expr, Expr]
+    ) -> tuple[Statement, ...]:
+        """Name the values of a block whose loops and accumulators so far are in `scope`."""
+        names = dict(names)
+        done: list[Statement] = []
+        for one in statements:
+            worth = self._worth_naming(one, scope, names)
+            done += [self._let(value, names) for value in worth]
+            done.append(self._renamed(one, scope, names))
+            if isinstance(one, Set):
+                scope |= {one.variable}
+                self._drop(one.variable, names)
+            elif isinstance(one, Loop):
+                for changed in _accumulated(one):
+                    self._drop(changed, names)
+        return tuple(done)
+
+    def _let(self, value: Expr, names: dict[Expr, Expr]) -> Let:
+        name = variable(f"t{next(self._numbers)}", value.dtype)
+        made = Let(name, rewritten(value, names))
+        names[value] = name
+        return made
+
+    def _drop(self, changed: Variable, names: dict[Expr, Expr]) -> None:
+        """Forget names of values that an accumulator has changed since."""
+        for value in [one for one in names if changed in (self.needs(one) or ())]:
+            del names[value]
+
+    def _renamed(
+        self, one: Statement, scope: frozenset[Expr], names: dict[Expr, Expr]
+    ) -> Statement:
+        if isinstance(one, Loop):
+            body = self.block(one.body, scope | {one.index}, names)
+            return replace(
+                one, start=rewritten(one.start, names), stop=rewritten(one.stop, names), body=body
+            )
+        if isinstance(one, If):
+            return replace(
+                one,
+                condition=rewritten(one.condition, names),
+                body=self.block(one.body, scope, names),
+            )
+        if isinstance(one, Store):
+            return replace(
+                one, position=rewritten(one.position, names), value=rewritten(one.value, names)
+            )
+        if isinstance(one, Allocate):
+            return replace(one, count=rewritten(one.count, names))
+        return replace(one, value=rewritten(one.value, names))
+
+    def needs(self, value: Expr) -> frozenset[Expr] | None:
+        """Return the loop indices and accumulators that a value depends on; None if it may change at any store."""
+        if value not in self._needs:
+            for one in in_order((value,), self._needs):
+                self._needs[one] = self._needs_of(one)
+        return self._needs[value]
+
+    def _needs_of(self, one: Expr) -> frozenset[Expr] | None:
+        if isinstance(one, Index | Variable):
+            return frozenset((one,))
+        if isinstance(one, Load) and one.buffer.role is not Role.INPUT:
+            return None
+        found: frozenset[Expr] = frozenset()
+        for operand in one.operands:
+            needed = self._needs[operand]
+            if needed is None:
+                return None
+            found |= needed
+        return found
+
+    def _worth_naming(
+        self, one: Statement, scope: frozenset[Expr], names: dict[Expr, Expr]
+    ) -> list[Expr]:
+        """Return values to name before a statement: what its loops do not change, and what it uses twice."""
+        if isinstance(one, Loop | If):
+            inner, _ = expressions(one.body)
+            changing = {*_accumulated(one), *_indices(one)}
+            roots = [*inner, *own_expressions(one)]
+        else:
+            roots, changing = list(own_expressions(one)), set()
+        order = in_order(roots, names)
+        uses = Counter(operand for value in order for operand in value.operands)
+        uses.update(roots)
+        ready: set[Expr] = {
+            value
+            for value in order
+            if isinstance(value, Apply | Load) and self._is_ready(value, one, scope, changing)
+        }
+        if isinstance(one, Loop | If):
+            wanted = {
+                operand
+                for value in order
+                if value not in ready
+                for operand in value.operands
+                if operand in ready
+            }
+            wanted.update(root for root in inner if root in ready)
+            return [value for value in order if value in wanted]
+        return self._shared_or_deep(order, uses, ready)
+
+    def _is_ready(
+        self, value: Expr, one: Statement, scope: frozenset[Expr], changing: set[Expr]
+    ) -> bool:
+        needed = self.needs(value)
+        if needed is None:
+            return not isinstance(one, Loop | If)
+        return needed <= scope and not needed & changing
+
+    def _shared_or_deep(
+        self, order: Sequence[Expr], uses: Counter[Expr], ready: set[Expr]
+    ) -> list[Expr]:
+        depth: dict[Expr, int] = {}
+        wanted = []
+        for value in order:
+            depth[value] = 1 + max([depth.get(one, 0) for one in value.operands], default=-1)
+            if value in ready and (uses[value] > 1 or depth[value] > _DEEP):
+                wanted.append(value)
+                depth[value] = 0
+        return wanted
+
+
+def _accumulated(one: Statement) -> set[Variable]:
+    """Return the accumulators that a loop changes."""
+    if isinstance(one, Set):
+        return {one.variable}
+    if isinstance(one, Loop | If):
+        return set[Variable]().union(*[_accumulated(inner) for inner in one.body])
+    return set()
+
+
+def _indices(one: Statement) -> set[Index]:
+    if isinstance(one, Loop):
+        return {one.index}.union(*[_indices(inner) for inner in one.body])
+    if isinstance(one, If):
+        return set[Index]().union(*[_indices(inner) for inner in one.body])
+    return set()
+
+
+def rewritten(root: Expr, names: dict[Expr, Expr]) -> Expr:
+    """Return an expression with named values replaced by their names."""
+    if root in names:
+        return names[root]
+    known = dict(names)
+    for one in in_order((root,), known):
+        if isinstance(one, Apply):
+            arguments = [known[operand] for operand in one.arguments]
+            known[one] = apply(one.op, *arguments, dtype=one.dtype)
+        elif isinstance(one, Load):
+            known[one] = load(one.buffer, known[one.position])
+        else:
+            known[one] = one
+    return known[root]

@@ -1,0 +1,118 @@
+"""Stages: which of a region's values differ along a row, and in which pass over the row each is needed.
+
+Reductions over the same axes run in passes: one that needs the result of another comes in a later pass (softmax: the
+maximum, then the sum of exponentials, then the quotients). What several passes need is computed once and kept in
+scratch memory if computing it again would cost more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tensorframe.graph.op import Kind
+from tensorframe.graph.region import Region
+from tensorframe.kernel.space import Space
+
+# Operations per element from which a value is worth a store and a load in the nearest cache.
+_WORTH_SCRATCH = 8.0
+
+
+@dataclass(slots=True)
+class Stages:
+    """`level` of a value: how many passes come before it. `full` values differ along the reduced axes.
+
+    `reductions` and `stores` list, for each pass, the reductions that run in it and the full outputs written in it;
+    the last pass has no reductions.
+    """
+
+    level: list[int]
+    full: list[bool]
+    reductions: list[list[int]]
+    stores: list[list[int]]
+    kept: dict[int, int] = field(default_factory=dict)  # value in scratch -> its first pass
+
+    @property
+    def passes(self) -> int:
+        """How many passes have reductions."""
+        return len(self.reductions)
+
+
+def stages_of(region: Region, space: Space, *, scratch: bool) -> Stages:
+    """Return the stages of a region; `scratch` says whether values may be kept between passes."""
+    first = len(region.inputs)
+    count = first + len(region.ops)
+    level = [0] * count
+    full = [False] * count
+    reductions: list[list[int]] = []
+    for at, one in enumerate(region.ops):
+        value = first + at
+        level[value] = max((level[source] for source in one.inputs), default=0)
+        full[value] = bool(space.axes_of(value) & set(space.reduced))
+        if one.op.kind is Kind.REDUCE:
+            while len(reductions) <= level[value]:
+                reductions.append([])
+            reductions[level[value]].append(value)
+            level[value] += 1
+    stores: list[list[int]] = [[] for _ in range(len(reductions) + 1)]
+    for value in dict.fromkeys(region.outputs):
+        if full[value] or not space.reduced:
+            stores[level[value]].append(value)
+    found = Stages(level, full, reductions, stores)
+    if scratch and reductions:
+        _choose_scratch(region, found)
+    return found
+
+
+def _choose_scratch(region: Region, stages: Stages) -> None:
+    """Keep values between passes, those nearest to their use first, until nothing costly is computed twice."""
+    first = len(region.inputs)
+    while True:
+        needed = _needed(region, stages)
+        again = [
+            value
+            for value, passes in needed.items()
+            if len(passes) > 1
+            and value not in stages.kept
+            and _cost(region, stages, value) >= _WORTH_SCRATCH
+        ]
+        if not again:
+            return
+        value = max(again)
+        stages.kept[value] = min(needed[value])
+        assert value >= first
+
+
+def _needed(region: Region, stages: Stages) -> dict[int, set[int]]:
+    """Return the passes in which each full op result is computed."""
+    first = len(region.inputs)
+    needed: dict[int, set[int]] = {}
+    for number in range(stages.passes + 1):
+        reductions = stages.reductions[number] if number < stages.passes else []
+        roots = [region.ops[value - first].inputs[0] for value in reductions]
+        for value in _reached(region, stages, [*roots, *stages.stores[number]], number):
+            needed.setdefault(value, set()).add(number)
+    return needed
+
+
+def _reached(region: Region, stages: Stages, roots: Iterable[int], number: int) -> set[int]:
+    first = len(region.inputs)
+    found: set[int] = set()
+    stack = list(roots)
+    while stack:
+        value = stack.pop()
+        if value < first or value in found or not stages.full[value]:
+            continue
+        if region.ops[value - first].op.kind is Kind.REDUCE:
+            continue
+        found.add(value)
+        if stages.kept.get(value, number) >= number:
+            stack.extend(region.ops[value - first].inputs)
+    return found
+
+
+def _cost(region: Region, stages: Stages, value: int) -> float:
+    """Return the operations for one element of a value, from what is loaded."""
+    values = _reached(region, stages, [value], stages.passes + 1)
+    first = len(region.inputs)
+    return sum(region.ops[one - first].op.cost for one in values | {value})

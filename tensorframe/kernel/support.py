@@ -1,0 +1,26 @@
+"""What kernels can compute: the ops that may be part of a compiled region."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensorframe.dtypes import BOOL, FLOAT, INTEGER, DType
+from tensorframe.graph.op import Kind, Op
+from tensorframe.kernel.accumulate import accumulation
+from tensorframe.kernel.scalars import supports
+from tensorframe.ops.creation import ARANGE, FULL
+from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
+
+_INDEX_MAPS = frozenset({EXPAND, PERMUTE, RESHAPE, SLICE})
+_GENERATORS = frozenset({ARANGE, FULL})
+
+
+def computable(op: Op, operands: Sequence[DType], result: DType) -> bool:
+    """Whether a kernel can compute `op` on operands of these dtypes."""
+    if result not in BOOL | INTEGER | FLOAT:
+        return False
+    if op.kind is Kind.MAP:
+        return supports(op, operands, result)
+    if op.kind is Kind.REDUCE:
+        return accumulation(op, operands[0]) is not None
+    return op in _INDEX_MAPS or op in _GENERATORS
