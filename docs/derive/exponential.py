@@ -14,15 +14,30 @@ def reciprocal_exp(x: mp.mpf) -> mp.mpf:
     return mp.exp(-x)
 
 
-PIECES = [
-    Piece(
-        "EXP_32", mp.exp, -HALF_LOG_2, HALF_LOG_2, range(7), np.float32, reciprocal_exp, (1.0, 1.0)
-    ),
-    Piece(
-        "EXP_64", mp.exp, -HALF_LOG_2, HALF_LOG_2, range(12), np.float64, reciprocal_exp, (1.0, 1.0)
-    ),
-]
+def exp2(x: mp.mpf) -> mp.mpf:
+    """2^x."""
+    return mp.mpf(2) ** x
 
+
+def reciprocal_exp2(x: mp.mpf) -> mp.mpf:
+    """Weight of an error relative to 2^x."""
+    return mp.mpf(2) ** -x
+
+
+def reciprocal_expm1(x: mp.mpf) -> mp.mpf:
+    """Weight of an error relative to exp(x) - 1."""
+    return 1 / mp.expm1(x)
+
+
+REST = (-HALF_LOG_2, HALF_LOG_2)
+PIECES = [
+    Piece("EXP_32", mp.exp, *REST, range(7), np.float32, reciprocal_exp, (1.0, 1.0)),
+    Piece("EXP_64", mp.exp, *REST, range(12), np.float64, reciprocal_exp, (1.0, 1.0)),
+    Piece("EXP2_32", exp2, -0.5, 0.5, range(7), np.float32, reciprocal_exp2, (1.0,)),
+    Piece("EXP2_64", exp2, -0.5, 0.5, range(12), np.float64, reciprocal_exp2, (1.0,)),
+    Piece("EXPM1_32", mp.expm1, *REST, range(1, 7), np.float32, reciprocal_expm1, (1.0,)),
+    Piece("EXPM1_64", mp.expm1, *REST, range(1, 12), np.float64, reciprocal_expm1, (1.0,)),
+]
 CONSTANTS = [
     # times an exponent, of 8 and 11 bits, the first part is exact
     Constant("LOG_2_32", mp.log(2), np.float32, spare=8),
