@@ -7,6 +7,7 @@ from tensorframe import errors as errors
 from tensorframe.backends.registry import use_backend as use_backend
 from tensorframe.dtypes import get_default_dtype as get_default_dtype
 from tensorframe.dtypes import set_default_dtype as set_default_dtype
+from tensorframe.frontend import cache as cache
 from tensorframe.frontend import fft as fft
 from tensorframe.frontend import linalg as linalg
 from tensorframe.frontend import random as random

@@ -46,7 +46,16 @@ class Options:
     threads: int = _option(
         0, "Threads that work on one region or product on the cpu; 0 means one per core."
     )
+    spin: int = _option(
+        60, "Microseconds for which an idle thread looks out for the next kernel before it sleeps."
+    )
     plan_cache: int = _option(512, "Plans kept for graphs of the same structure.")
+    cache_dir: str = _option(
+        "", "Directory for compiled kernels; empty for tensorframe/kernels in the user's cache."
+    )
+    cache_bytes: int = _option(
+        512 << 20, "Bytes of compiled kernels kept on disk, those used last; 0 keeps none."
+    )
     transfer_policy: TransferPolicy = _option(
         "allow", "What happens when operands live on different devices: allow, warn or error."
     )
