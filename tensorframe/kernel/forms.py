@@ -11,12 +11,15 @@ Chunks and blocks depend on sizes alone, never on the number of threads: the sam
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
 from tensorframe.kernel.accumulate import Accumulation, accumulation
 from tensorframe.kernel.body import Body
 from tensorframe.kernel.ir import (
+    INDEX,
     START,
     STOP,
     Allocate,
@@ -31,12 +34,18 @@ from tensorframe.kernel.ir import (
     Variable,
     apply,
     index,
+    literal,
     load,
     variable,
 )
 from tensorframe.kernel.loops import ZERO, digits, flat, named, nested, smaller
 from tensorframe.kernel.scalars import converted
 from tensorframe.kernel.stages import Stages
+
+# Elements of a column that are taken in while its accumulator is in a register; the compiler writes them out.
+_GROUP = 8
+# Operations for an element up to which that pays.
+_LIGHT = 12.0
 
 
 @dataclass(slots=True)
@@ -216,6 +225,15 @@ def joined(form: Form, chunks: int) -> tuple[Statement, ...]:
 
 
 @dataclass(slots=True)
+class _Total:
+    """A reduction in a block of columns: one accumulator for each column, in scratch memory."""
+
+    memory: Buffer
+    how: Accumulation
+    element: Expr  # of the operand, ready to be joined
+
+
+@dataclass(slots=True)
 class _Columns:
     """The loops of a block of columns: `lane` runs from `base` to `end`, `slot` is its place in scratch memory."""
 
@@ -223,23 +241,76 @@ class _Columns:
     lane: Index
     base: Expr
     end: Expr
-    slot: Expr
     width: Expr
     along: list[Index]
     memory: list[Buffer] = field(default_factory=list)
 
-    def across(self, work: list[Statement]) -> Statement:
+    @property
+    def slot(self) -> Expr:
+        return self.lane - self.base
+
+    def across(self, work: Sequence[Statement]) -> Statement:
         return Loop(self.lane, self.base, self.end, tuple(work))
 
-    def down(self, work: Statement) -> tuple[Statement, ...]:
-        body = self.form.body
-        return nested(self.along, body.sizes[len(body.nest.kept) :], [work])
-
-    def scratch(self, value: int, accumulator: Accumulation | None = None) -> Buffer:
-        dtype = accumulator.dtype if accumulator else self.form.region.dtype_of(value)
-        buffer = Buffer(f"{'r' if accumulator else 'v'}{value}", dtype, Role.SCRATCH)
+    def scratch(self, name: str, dtype: DType) -> Buffer:
+        buffer = Buffer(name, dtype, Role.SCRATCH)
         self.memory.append(buffer)
         return buffer
+
+    def total(self, value: int) -> _Total:
+        """Return the accumulators of a reduction."""
+        how = self.form.accumulation(value)
+        element = how.take(self.form.body.operand(value, 0))
+        return _Total(self.scratch(f"r{value}", how.dtype), how, element)
+
+    def begin(self, totals: Sequence[_Total]) -> tuple[Statement, ...]:
+        """Return the loop that empties accumulators."""
+        work = [Store(one.memory, self.slot, one.how.start()) for one in totals]
+        return (self.across(work),) if work else ()
+
+    def down(
+        self, totals: Sequence[_Total], stores: list[Statement], first: Expr, last: Expr
+    ) -> tuple[Statement, ...]:
+        """Return the loops that take in all elements, along the outermost reduced axis from `first` to `last`."""
+        body = self.form.body
+        if not totals and not stores:
+            return ()
+        sizes = body.sizes[len(body.nest.kept) :]
+        if len(self.along) == 1:
+            return self._in_groups(totals, stores, first, last)
+        inner = self._in_groups(totals, stores, ZERO, sizes[-1])
+        middle = nested(self.along[1:-1], sizes[1:-1], inner)
+        return (Loop(self.along[0], first, last, middle),)
+
+    def _is_costly(self) -> bool:
+        """Whether computing elements takes so long that loading and storing accumulators does not matter."""
+        return sum(one.op.cost for one in self.form.region.ops) > _LIGHT
+
+    def _in_groups(
+        self, totals: Sequence[_Total], stores: list[Statement], first: Expr, last: Expr
+    ) -> tuple[Statement, ...]:
+        """Take in several elements of each column while its accumulator is in a register."""
+        single = [
+            Store(one.memory, self.slot, one.how.join(load(one.memory, self.slot), one.element))
+            for one in totals
+        ]
+        if not totals or self._is_costly():
+            return (Loop(self.along[-1], first, last, (self.across([*single, *stores]),)),)
+        group, along = index("group"), self.along[-1]
+        groups = apply("floor_divide", last - first, literal(_GROUP, INDEX))
+        sums = [variable(one.memory.name.replace("r", "a"), one.how.dtype) for one in totals]
+        pairs = list(zip(sums, totals, strict=True))
+        take = [Set(name, one.how.join(name, one.element)) for name, one in pairs]
+        start = first + group * _GROUP
+        several: tuple[Statement, ...] = (
+            *[Set(name, load(one.memory, self.slot)) for name, one in pairs],
+            Loop(along, start, start + _GROUP, (*take, *stores)),
+            *[Store(one.memory, self.slot, name) for name, one in pairs],
+        )
+        return (
+            Loop(group, ZERO, groups, (self.across(several),)),
+            Loop(along, first + groups * _GROUP, last, (self.across([*single, *stores]),)),
+        )
 
 
 def columns(form: Form, width: int) -> tuple[Statement, ...]:
@@ -253,7 +324,7 @@ def columns(form: Form, width: int) -> tuple[Statement, ...]:
     lane, along = index("lane"), named("k", len(body.nest.reduced))
     base = at * step
     body.indices = [*places, lane, *along]
-    parts = _Columns(form, lane, base, smaller(base + step, lanes), lane - base, step, along)
+    parts = _Columns(form, lane, base, smaller(base + step, lanes), step, along)
     statements: list[Statement] = []
     for number in range(form.stages.passes + 1):
         body.forget()
@@ -269,28 +340,21 @@ def columns(form: Form, width: int) -> tuple[Statement, ...]:
 def _column_pass(parts: _Columns, number: int) -> list[Statement]:
     """Return one pass over a block of columns, and what of its results is kept for the next."""
     form, body = parts.form, parts.form.body
-    first: list[Statement] = []
-    work: list[Statement] = []
-    found: dict[int, Expr] = {}
-    for value in _reductions(form, number):
-        how = form.accumulation(value)
-        total = parts.scratch(value, how)
-        element = how.take(body.operand(value, 0))
-        first.append(Store(total, parts.slot, how.start()))
-        work.append(Store(total, parts.slot, how.join(load(total, parts.slot), element)))
-        found[value] = form.finished(value, load(total, parts.slot))
-    work += [form.store(value) for value in form.stages.stores[number]]
-    statements = [parts.across(first)] if first else []
-    if work:
-        statements += parts.down(parts.across(work))
-    body.known.update(found)
+    reductions = _reductions(form, number)
+    totals = [parts.total(value) for value in reductions]
+    stores: list[Statement] = [form.store(value) for value in form.stages.stores[number]]
+    length = body.sizes[len(body.nest.kept)]
+    statements = [*parts.begin(totals), *parts.down(totals, stores, ZERO, length)]
+    for value, one in zip(reductions, totals, strict=True):
+        body.known[value] = form.finished(value, load(one.memory, parts.slot))
     body.forget()
-    kept = {value: parts.scratch(value) for value in _used_by_rows(form, number + 1)}
+    kept = {
+        value: parts.scratch(f"v{value}", form.region.dtype_of(value))
+        for value in _used_by_rows(form, number + 1)
+    }
     if kept:
-        stores: list[Statement] = [
-            Store(buffer, parts.slot, body.element(value)) for value, buffer in kept.items()
-        ]
-        statements.append(parts.across(stores))
+        work = [Store(buffer, parts.slot, body.element(value)) for value, buffer in kept.items()]
+        statements.append(parts.across(work))
         body.known.update((value, load(buffer, parts.slot)) for value, buffer in kept.items())
     return statements
 
@@ -327,22 +391,19 @@ def column_parts(form: Form, width: int, chunk: int) -> tuple[Statement, ...]:
     at, *places, block = digits(part, [ZERO, *kept[:-1], blocks])
     base = block * step
     body.indices = [*places, lane, *along]
-    parts = _Columns(form, lane, base, smaller(base + step, kept[-1]), lane - base, step, along)
-    first: list[Statement] = []
-    work: list[Statement] = []
-    last: list[Statement] = []
-    for value, buffer in form.partials.items():
-        how = form.accumulation(value)
-        total = parts.scratch(value, how)
-        element = how.take(body.operand(value, 0))
-        first.append(Store(total, parts.slot, how.start()))
-        work.append(Store(total, parts.slot, how.join(load(total, parts.slot), element)))
-        place = at * height + flat([*places, lane], kept)
-        last.append(Store(buffer, place, load(total, parts.slot)))
-    work += [form.store(value) for value in form.stages.stores[0]]
-    inner = nested(along[1:], body.sizes[count + 1 :], [parts.across(work)])
+    parts = _Columns(form, lane, base, smaller(base + step, kept[-1]), step, along)
+    totals = {value: parts.total(value) for value in form.partials}
+    stores: list[Statement] = [form.store(value) for value in form.stages.stores[0]]
     top = at * rise
-    down = Loop(along[0], top, smaller(top + rise, body.sizes[count]), inner)
+    place = at * height + flat([*places, lane], kept)
+    last = [
+        Store(buffer, place, load(totals[value].memory, parts.slot))
+        for value, buffer in form.partials.items()
+    ]
+    statements = (
+        *parts.begin([*totals.values()]),
+        *parts.down([*totals.values()], stores, top, smaller(top + rise, body.sizes[count])),
+        parts.across(last),
+    )
     memory = [Allocate(buffer, step) for buffer in parts.memory]
-    statements = (parts.across(first), down, parts.across(last))
     return (*memory, Loop(part, START, STOP, statements, parallel=True))
