@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from threading import RLock
+from typing import TypeVar
 
 from tensorframe.backends.numba import objects
 from tensorframe.backends.numba.compile import compile_kernel
 from tensorframe.backends.numba.key import object_key
-from tensorframe.backends.numba.load import KernelFunction, load
+from tensorframe.backends.numba.load import KernelFunction
+
+Made = TypeVar("Made")
 
 _functions: dict[str, KernelFunction] = {}
 _lock = RLock()
@@ -27,19 +31,26 @@ def kernel_function(name: str, source: str) -> KernelFunction:
         with _lock:
             found = _functions.get(name)
             if found is None:
-                found = _functions[name] = _kept_or_compiled(name, source)
+                found = _functions[name] = from_object_code(
+                    name,
+                    source,
+                    lambda: compile_kernel(name, source).code,
+                    lambda code: KernelFunction(name, code),
+                )
     return found
 
 
-def _kept_or_compiled(name: str, source: str) -> KernelFunction:
-    key = object_key(name, source)
-    code = objects.read(key)
-    if code is not None:
-        with suppress(
-            RuntimeError
-        ):  # what it calls is not in this process: compiled here, it may do without
-            return load(name, code)
-    objects.statistics.compilations += 1
-    code = compile_kernel(name, source).code
-    objects.write(key, code)
-    return load(name, code)
+def from_object_code(
+    name: str, text: str, compiled: Callable[[], bytes], loaded: Callable[[bytes], Made]
+) -> Made:
+    """Return what is loaded from the object code of a text, which is compiled only if it is not on disk."""
+    with _lock:
+        key = object_key(name, text)
+        code = objects.read(key)
+        if code is not None:
+            with suppress(RuntimeError):  # it calls something that is not in this process
+                return loaded(code)
+        objects.statistics.compilations += 1
+        code = compiled()
+        objects.write(key, code)
+        return loaded(code)

@@ -1,8 +1,9 @@
-"""From object code to a function that can be called: LLVM's linker, without Numba, so that a warm start needs none."""
+"""From object code to functions that can be called: LLVM's linker, without Numba, so that a warm start needs none."""
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
 from itertools import count
 from threading import Lock
@@ -12,9 +13,9 @@ import llvmlite.binding as llvm
 
 from tensorframe.backends.numba.target import target_machine
 
-# a call lets go of the interpreter; `varying` is passed as bytes, `fixed` as an array or the address of one
+# A call lets go of the interpreter. Both arrays of slots are passed as bytes.
 PROTOTYPE = ctypes.CFUNCTYPE(
-    None, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_void_p
+    None, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_char_p
 )
 _lock = Lock()
 _serial = count()  # the name of a library cannot be used twice
@@ -25,24 +26,31 @@ class KernelFunction:
 
     __slots__ = ("_memory", "address", "call", "name")
 
-    def __init__(self, name: str, address: int, memory: Any) -> None:
+    def __init__(self, name: str, code: bytes) -> None:
+        self._memory = Placed(name, code, [name])
         self.name = name
-        self.address = address
-        self.call = PROTOTYPE(address)
-        self._memory = memory  # the code lives as long as this does
+        self.address = self._memory.addresses[name]
+        self.call = PROTOTYPE(self.address)
 
     def __repr__(self) -> str:
         return f"<KernelFunction {self.name} at {self.address:#x}>"
 
 
+class Placed:
+    """Object code in memory, for as long as this lives, and the addresses of what is in it.
+
+    What it needs of the C library comes from this process; RuntimeError if something is missing.
+    """
+
+    def __init__(self, name: str, code: bytes, symbols: Sequence[str]) -> None:
+        library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+        for symbol in symbols:
+            library.export_symbol(symbol)
+        with _lock:
+            self._tracker = library.link(_linker(), f"{name}.{next(_serial)}")
+        self.addresses: dict[str, int] = {symbol: self._tracker[symbol] for symbol in symbols}
+
+
 @cache
 def _linker() -> Any:
     return llvm.create_lljit_compiler(target_machine())
-
-
-def load(symbol: str, code: bytes) -> KernelFunction:
-    """Place object code in memory; what it needs of the C library comes from this process."""
-    library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-    with _lock:
-        memory = library.export_symbol(symbol).link(_linker(), f"{symbol}_{next(_serial)}")
-    return KernelFunction(symbol, memory[symbol], memory)

@@ -1,2 +1,170 @@
-def run_ranges(function, total, grain, varying, fixed):
-    function.call(0, total, varying, fixed)
+"""Worker threads for kernels: a range is cut into chunks, and threads take chunks until there are none.
+
+Chunks are as large as the caller says, never as many as there are threads: the bits of a result do not depend on who
+runs what. Between kernels a worker looks out for the next one for a while, without holding the interpreter, which
+costs a caller a microsecond; then it sleeps on a lock, and waking it costs about ten.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+from contextlib import suppress
+from threading import Lock, Thread
+from time import perf_counter_ns
+
+from tensorframe import config
+from tensorframe.backends.numba import native
+from tensorframe.backends.numba.compile import object_code
+from tensorframe.backends.numba.functions import from_object_code
+from tensorframe.backends.numba.load import KernelFunction, Placed
+from tensorframe.backends.numpy.threads import core_count, thread_count
+
+_MOST_THREADS = 255  # there are 8 bits for the number of threads
+_MOST_CHUNKS = 2**32 - 1
+_LAST_LOOK = 5  # microseconds that a worker still looks out after it has said that it sleeps
+
+_JOB = (ctypes.c_uint64,) * 4 + (ctypes.c_char_p,) * 2  # function, total, grain, chunks, slots
+_ALONE = ctypes.CFUNCTYPE(None, *_JOB)
+_SHARED = ctypes.CFUNCTYPE(None, *_JOB, *(ctypes.c_uint64,) * 3)  # pool, threads, patience
+_SERVE = ctypes.CFUNCTYPE(None, *(ctypes.c_uint64,) * 3)
+_PAUSE = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
+
+
+def run_ranges(
+    function: KernelFunction, total: int, grain: int, varying: bytes, fixed: bytes
+) -> None:
+    """Run a kernel for [0, total), in chunks of `grain`, with the option `threads`; return when all is done."""
+    if total <= grain:
+        function.call(0, total, varying, fixed)
+        return
+    chunks = -(-total // grain)
+    # threads that have to wait for a core would be waited for
+    threads = min(thread_count(), core_count(), chunks)
+    pool = _State.pool or _new_pool()
+    pool.run(function.address, total, grain, chunks, varying, fixed, threads)
+
+
+class _Worker:
+    """A thread that takes part in jobs, and the lock that it sleeps on."""
+
+    def __init__(self, pool: _Pool, number: int) -> None:
+        self.pool = pool
+        self.number = number
+        self.asleep = False
+        self._bell = Lock()
+        self._bell.acquire()
+        self.thread = Thread(target=self._work, name=f"tensorframe {number}", daemon=True)
+        self.thread.start()
+
+    def _work(self) -> None:
+        pool = self.pool
+        while not pool.closed:
+            pool.serve(pool.address, self.number, pool.patience())
+            self.asleep = True
+            # a caller that has looked before that line opens its job about now
+            pool.serve(pool.address, self.number, pool.pauses(_LAST_LOOK))
+            self._bell.acquire()
+
+    def wake(self) -> None:
+        self.asleep = False
+        with suppress(RuntimeError):  # another caller has rung
+            self._bell.release()
+
+
+class _Pool:
+    """The workers of this process, and the memory through which they hear of jobs."""
+
+    def __init__(self) -> None:
+        text = native.text()
+        code: Placed = from_object_code(
+            "workers",
+            text,
+            lambda: object_code("workers", text).code,
+            lambda found: Placed("workers", found, native.SYMBOLS),
+        )
+        at = code.addresses
+        self._code = code
+        self._run_alone, self._run_shared = _ALONE(at["run_alone"]), _SHARED(at["run_shared"])
+        self.serve, self._pause = _SERVE(at["serve"]), _PAUSE(at["pause"])
+        self._memory = ctypes.create_string_buffer(native.POOL_BYTES + native.LINE)
+        self.address = -(-ctypes.addressof(self._memory) // native.LINE) * native.LINE
+        self._workers: list[_Worker] = []
+        self._hiring = Lock()
+        self.closed = False
+        self._pauses_per_microsecond = self._measured()
+        atexit.register(self.close)
+
+    def run(
+        self,
+        function: int,
+        total: int,
+        grain: int,
+        chunks: int,
+        varying: bytes,
+        fixed: bytes,
+        threads: int,
+    ) -> None:
+        if threads < 2 or self.closed or chunks > _MOST_CHUNKS:
+            self._run_alone(function, total, grain, chunks, varying, fixed)
+            return
+        threads = min(threads, _MOST_THREADS)
+        if len(self._workers) < threads - 1:
+            self._hire(threads - 1)
+        for worker in self._workers[: threads - 1]:
+            if worker.asleep:
+                worker.wake()
+        job = (function, total, grain, chunks, varying, fixed)
+        self._run_shared(*job, self.address, threads, self.patience())
+
+    def _hire(self, count: int) -> None:
+        with self._hiring, suppress(RuntimeError):  # the system gives no more threads
+            while len(self._workers) < count:
+                self._workers.append(_Worker(self, len(self._workers) + 1))
+
+    def patience(self) -> int:
+        """Return for how many pauses a thread looks out."""
+        return self.pauses(config.get().spin)
+
+    def pauses(self, microseconds: int) -> int:
+        return int(microseconds * self._pauses_per_microsecond)
+
+    def _measured(self) -> float:
+        """Return how many pauses a microsecond has: one takes from 1 to 50 ns."""
+        times, best = 1000, 1 << 62
+        for _ in range(3):
+            begin = perf_counter_ns()
+            self._pause(times)
+            best = min(best, perf_counter_ns() - begin)
+        return 1000 * times / max(best, 1)
+
+    def close(self) -> None:
+        """Let all workers return, as the interpreter is about to go away under them."""
+        self.closed = True
+        ctypes.c_uint64.from_address(self.address + 8 * native.STOP).value = 1
+        for worker in self._workers:
+            worker.wake()
+        for worker in self._workers:
+            worker.thread.join(timeout=1)
+
+
+class _State:
+    pool: _Pool | None = None
+    creating = Lock()
+
+
+def _new_pool() -> _Pool:
+    with _State.creating:
+        if _State.pool is None:
+            _State.pool = _Pool()
+        return _State.pool
+
+
+def _forget_pool() -> None:
+    """A forked process has none of its parent's threads."""
+    _State.pool, _State.creating = None, Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)

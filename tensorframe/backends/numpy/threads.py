@@ -70,11 +70,12 @@ def _outcome(helper: Future[None]) -> BaseException | None:
 
 def thread_count() -> int:
     """Return how many threads work on one region or product: the option `threads`, or one per core."""
-    return config.get().threads or _cores()
+    return config.get().threads or core_count()
 
 
 @cache
-def _cores() -> int:
+def core_count() -> int:
+    """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(
             os.sched_getaffinity(0)
@@ -87,4 +88,4 @@ def _workers(_process: int) -> ThreadPoolExecutor:
     """Return the workers of a process: a fork has none of its parent's."""
     from concurrent.futures import ThreadPoolExecutor  # takes 4 ms: only programs that need threads
 
-    return ThreadPoolExecutor(_cores(), thread_name_prefix="tensorframe")
+    return ThreadPoolExecutor(core_count(), thread_name_prefix="tensorframe")

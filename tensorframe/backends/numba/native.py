@@ -1,0 +1,216 @@
+"""The native side of the worker threads, in LLVM's language: how ranges are handed out, without a lock or the GIL.
+
+The word `open` says it all at once: how many chunks of which job are left, and how many threads may take some.
+Whoever makes it one less owns a chunk, so the job cannot end, and its description cannot change, before that chunk is
+finished. A thread that is late finds nothing left, or a chunk of the next job, with everything about it in place.
+"""
+
+from __future__ import annotations
+
+from tensorframe.backends.numba.target import processor, target_machine
+
+SYMBOLS = ("run_alone", "run_shared", "serve", "pause")
+LINE = 64
+POOL_BYTES = 4 * LINE  # what threads write stays away from what others only read
+STOP = 1  # the word of a pool that is written from outside
+
+_ARM_HINT = ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)")
+# how a thread that waits leaves the core's resources to its neighbour, by architecture
+_PAUSE = {
+    "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
+    "aarch64": _ARM_HINT,
+    "arm64": _ARM_HINT,
+}
+
+_TEXT = r"""
+%pool = type {
+  i64, i64, [6 x i64],                 ;  0 open   1 whether workers are to stop
+  i64, [7 x i64],                      ;  3 chunks finished
+  i64, i64, [6 x i64],                 ;  5 whether a job is running   6 number of the job
+  ptr, i64, i64, i64, ptr, ptr         ;  8 function   9 total  10 grain  11 chunks  12 varying  13 fixed
+}
+; open: 24 bits number of the job, 8 bits threads that may take chunks, 32 bits chunks left
+
+declare i64 @llvm.umin.i64(i64, i64)
+declare i32 @YIELD()
+DECLARE_PAUSE
+
+define internal void @run_chunk(ptr %function, i64 %total, i64 %grain, i64 %at, ptr %varying, ptr %fixed) alwaysinline {
+  %start = mul i64 %at, %grain
+  %end = add i64 %start, %grain
+  %stop = call i64 @llvm.umin.i64(i64 %end, i64 %total)
+  call void %function(i64 %start, i64 %stop, ptr %varying, ptr %fixed)
+  ret void
+}
+
+; The same chunks one after the other: where no thread helps, the bits are the same.
+define void @run_alone(ptr %function, i64 %total, i64 %grain, i64 %chunks, ptr %varying, ptr %fixed) {
+entry:
+  br label %next
+next:
+  %at = phi i64 [0, %entry], [%after, %next]
+  call void @run_chunk(ptr %function, i64 %total, i64 %grain, i64 %at, ptr %varying, ptr %fixed)
+  %after = add i64 %at, 1
+  %more = icmp ult i64 %after, %chunks
+  br i1 %more, label %next, label %done
+done:
+  ret void
+}
+
+define internal i1 @may_take(i64 %open, i64 %thread) alwaysinline {
+  %left = and i64 %open, 4294967295
+  %high = lshr i64 %open, 32
+  %threads = and i64 %high, 255
+  %some = icmp ne i64 %left, 0
+  %invited = icmp ult i64 %thread, %threads
+  %may = and i1 %some, %invited
+  ret i1 %may
+}
+
+; Take chunks until there are none.
+define internal void @take_part(ptr %pool, i64 %thread) {
+  %open_at = getelementptr %pool, ptr %pool, i32 0, i32 0
+  br label %look
+look:
+  %open = load atomic i64, ptr %open_at acquire, align 8
+  %may = call i1 @may_take(i64 %open, i64 %thread)
+  br i1 %may, label %try, label %done
+try:
+  %less = sub i64 %open, 1
+  %pair = cmpxchg ptr %open_at, i64 %open, i64 %less acq_rel acquire
+  %taken = extractvalue {i64, i1} %pair, 1
+  br i1 %taken, label %run, label %look
+run:
+  %function_at = getelementptr %pool, ptr %pool, i32 0, i32 8
+  %function = load ptr, ptr %function_at
+  %total_at = getelementptr %pool, ptr %pool, i32 0, i32 9
+  %total = load i64, ptr %total_at
+  %grain_at = getelementptr %pool, ptr %pool, i32 0, i32 10
+  %grain = load i64, ptr %grain_at
+  %chunks_at = getelementptr %pool, ptr %pool, i32 0, i32 11
+  %chunks = load i64, ptr %chunks_at
+  %varying_at = getelementptr %pool, ptr %pool, i32 0, i32 12
+  %varying = load ptr, ptr %varying_at
+  %fixed_at = getelementptr %pool, ptr %pool, i32 0, i32 13
+  %fixed = load ptr, ptr %fixed_at
+  %left = and i64 %open, 4294967295
+  %at = sub i64 %chunks, %left
+  call void @run_chunk(ptr %function, i64 %total, i64 %grain, i64 %at, ptr %varying, ptr %fixed)
+  %finished_at = getelementptr %pool, ptr %pool, i32 0, i32 3
+  %before = atomicrmw add ptr %finished_at, i64 1 release
+  br label %look
+done:
+  ret void
+}
+
+; A worker: take part in jobs until there was none for so many pauses.
+define void @serve(ptr %pool, i64 %thread, i64 %patience) {
+  %open_at = getelementptr %pool, ptr %pool, i32 0, i32 0
+  %stop_at = getelementptr %pool, ptr %pool, i32 0, i32 1
+  br label %work
+work:
+  call void @take_part(ptr %pool, i64 %thread)
+  br label %watch
+watch:
+  %waited = phi i64 [0, %work], [%longer, %idle]
+  %open = load atomic i64, ptr %open_at monotonic, align 8
+  %may = call i1 @may_take(i64 %open, i64 %thread)
+  br i1 %may, label %work, label %idle
+idle:
+  PAUSE
+  %stop = load atomic i64, ptr %stop_at monotonic, align 8
+  %goes_on = icmp eq i64 %stop, 0
+  %longer = add i64 %waited, 1
+  %patient = icmp ult i64 %longer, %patience
+  %again = and i1 %goes_on, %patient
+  br i1 %again, label %watch, label %done
+done:
+  ret void
+}
+
+; A caller: open a job, take part in it, and wait for the others' last chunks. Alone if another job is running.
+define void @run_shared(ptr %function, i64 %total, i64 %grain, i64 %chunks, ptr %varying, ptr %fixed,
+                        ptr %pool, i64 %threads, i64 %patience) {
+  %running_at = getelementptr %pool, ptr %pool, i32 0, i32 5
+  %pair = cmpxchg ptr %running_at, i64 0, i64 1 acquire monotonic
+  %free = extractvalue {i64, i1} %pair, 1
+  br i1 %free, label %describe, label %alone
+alone:
+  call void @run_alone(ptr %function, i64 %total, i64 %grain, i64 %chunks, ptr %varying, ptr %fixed)
+  ret void
+describe:
+  %function_at = getelementptr %pool, ptr %pool, i32 0, i32 8
+  store ptr %function, ptr %function_at
+  %total_at = getelementptr %pool, ptr %pool, i32 0, i32 9
+  store i64 %total, ptr %total_at
+  %grain_at = getelementptr %pool, ptr %pool, i32 0, i32 10
+  store i64 %grain, ptr %grain_at
+  %chunks_at = getelementptr %pool, ptr %pool, i32 0, i32 11
+  store i64 %chunks, ptr %chunks_at
+  %varying_at = getelementptr %pool, ptr %pool, i32 0, i32 12
+  store ptr %varying, ptr %varying_at
+  %fixed_at = getelementptr %pool, ptr %pool, i32 0, i32 13
+  store ptr %fixed, ptr %fixed_at
+  %finished_at = getelementptr %pool, ptr %pool, i32 0, i32 3
+  store i64 0, ptr %finished_at
+  %number_at = getelementptr %pool, ptr %pool, i32 0, i32 6
+  %last = load i64, ptr %number_at
+  %number = add i64 %last, 1
+  store i64 %number, ptr %number_at
+  %high = shl i64 %number, 40
+  %middle = shl i64 %threads, 32
+  %upper = or i64 %high, %middle
+  %open = or i64 %upper, %chunks
+  %open_at = getelementptr %pool, ptr %pool, i32 0, i32 0
+  store atomic i64 %open, ptr %open_at release, align 8
+  call void @take_part(ptr %pool, i64 0)
+  br label %wait
+wait:
+  %waited = phi i64 [0, %describe], [%longer, %again]
+  %finished = load atomic i64, ptr %finished_at acquire, align 8
+  %all = icmp eq i64 %finished, %chunks
+  br i1 %all, label %done, label %more
+more:
+  %longer = add i64 %waited, 1
+  %patient = icmp ult i64 %longer, %patience
+  br i1 %patient, label %spin, label %yield
+spin:
+  PAUSE
+  br label %again
+yield:
+  %yielded = call i32 @YIELD()
+  br label %again
+again:
+  br label %wait
+done:
+  store atomic i64 0, ptr %running_at release, align 8
+  ret void
+}
+
+; So many pauses, to find out how long one takes.
+define void @pause(i64 %times) {
+entry:
+  br label %next
+next:
+  %made = phi i64 [0, %entry], [%after, %next]
+  PAUSE
+  %after = add i64 %made, 1
+  %more = icmp ult i64 %after, %times
+  br i1 %more, label %next, label %done
+done:
+  ret void
+}
+"""
+
+
+def text() -> str:
+    """Return the native side for this machine."""
+    triple = processor().triple
+    declaration, pause = _PAUSE.get(triple.partition("-")[0], ("", ""))
+    give_way = "SwitchToThread" if "windows" in triple else "sched_yield"
+    spelled = {"DECLARE_PAUSE": declaration, "PAUSE": pause, "YIELD": give_way}
+    body = _TEXT
+    for mark, spelling in spelled.items():
+        body = body.replace(mark, spelling)
+    layout = target_machine().target_data
+    return f'target triple = "{triple}"\ntarget datalayout = "{layout}"\n{body}'
