@@ -7,6 +7,7 @@ from typing import Any
 from tensorframe.dtypes import FLOAT, DType, float64
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
+from tensorframe.kernel.accumulate import accumulation
 from tensorframe.kernel.formula import cast
 from tensorframe.kernel.ir import (
     INDEX,
@@ -19,7 +20,7 @@ from tensorframe.kernel.ir import (
     load,
 )
 from tensorframe.kernel.nest import Access, Nest
-from tensorframe.kernel.scalars import element
+from tensorframe.kernel.scalars import converted, element
 from tensorframe.ops.creation import ARANGE, FULL
 from tensorframe.ops.elementwise import CAST
 
@@ -116,6 +117,10 @@ class Body:
             return self._arange(value, start, step, one.dtype)
         if one.op.kind is Kind.VIEW:
             return self.operand(value, 0)
+        if one.op.kind is Kind.REDUCE:  # of one element: there is no loop for it
+            how = accumulation(one.op, self.region.dtype_of(one.inputs[0]))
+            assert how is not None
+            return converted(how.take(self.operand(value, 0)), one.dtype)
         operands = [self.operand(value, at) for at in range(len(one.inputs))]
         return element(one.op, one.attrs, operands, one.dtype)
 
