@@ -17,10 +17,11 @@ Call = Callable[[], Any]
 
 def call_of(peer: Peer, run: Run | Loop, inputs: tuple[Any, ...]) -> Call:
     """Return the call to measure, with everything that is not part of the work done."""
+    namespace = peer.namespace  # ready before it is given anything
     given = tuple(map(peer.give, inputs))
     if isinstance(run, Loop):
         return _steps(peer, run, given)
-    compiled, finish = peer.compiled(partial(run, peer.namespace)), peer.finish
+    compiled, finish = peer.compiled(partial(run, namespace)), peer.finish
     return lambda: finish(compiled(*given))
 
 

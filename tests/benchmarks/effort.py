@@ -22,7 +22,7 @@ class Effort:
     @classmethod
     def quick(cls) -> Effort:
         """Numbers to develop by."""
-        return cls(rounds=3, seconds=0.5, warm_calls=3, warm_seconds=0.5, first_calls=1)
+        return cls(rounds=3, seconds=0.5, warm_calls=3, warm_seconds=1.0, first_calls=1)
 
     @classmethod
     def full(cls) -> Effort:

@@ -79,6 +79,7 @@ def _cached_under(folder: str) -> dict[str, str]:
         "XDG_CACHE_HOME": folder,
         "CACHEDB": f"{folder}/tinygrad.db",
         "NUMBA_CACHE_DIR": f"{folder}/numba",
+        "TENSORFRAME_CACHE_DIR": f"{folder}/tensorframe",
         "PYTENSOR_FLAGS": f"base_compiledir={folder}/pytensor",
         "TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor",
         "TRITON_CACHE_DIR": f"{folder}/triton",

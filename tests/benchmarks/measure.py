@@ -27,11 +27,9 @@ def measured(workload: Workload, peers: Iterable[Peer], effort: Effort) -> Itera
     for case in workload.cases:
         line = Line.of(workload, case)
         samplers = _samplers(workload, case, present, inputs, effort, line.failures)
-        if case.unit is Unit.BYTES:  # they do not depend on what else runs
-            best = alternate(samplers, Effort(rounds=1, seconds=0))
-        else:
-            best = alternate(samplers, effort)
-        for name, value in best.items():
+        # bytes do not depend on what else runs
+        turns = Effort(rounds=1, seconds=0) if case.unit is Unit.BYTES else effort
+        for name, value in alternate(samplers, turns, line.failures).items():
             (line.best if name in case.runs else line.yardsticks)[name] = value
         yield line
 
@@ -64,7 +62,7 @@ def _samplers(
             effort.warm_up(call)
             samplers[entry.name] = _stopwatch(call, effort.sample)
         except Exception as error:
-            failures[entry.name] = " ".join(f"{type(error).__name__}: {error}".split())
+            failures[entry.name] = _told(error)
     # in the order of the peers, whoever the reference was
     return {name: samplers[name] for name in (*present, *samplers) if name in samplers}
 
@@ -92,8 +90,15 @@ def _stopwatch(call: Call, shortest: float) -> Sampler:
     return sample
 
 
-def alternate(samplers: Mapping[str, Sampler], effort: Effort) -> dict[str, float]:
-    """Return the least that each sampler gave, in rounds where each has its turn.
+def _told(error: Exception) -> str:
+    """Return an error in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def alternate(
+    samplers: Mapping[str, Sampler], effort: Effort, failures: dict[str, str]
+) -> dict[str, float]:
+    """Return the least that each sampler gave, in rounds where each has its turn; one that fails has no more.
 
     Every other round runs backwards, so that nobody always follows the same neighbour. Garbage collection stays on, as
     it is for users, but does not look at what was there before.
@@ -103,10 +108,14 @@ def alternate(samplers: Mapping[str, Sampler], effort: Effort) -> dict[str, floa
     gc.freeze()
     start = perf_counter()
     done = 0
-    while samplers and (done < effort.rounds or perf_counter() - start < effort.seconds):
-        order = list(samplers)
+    while best and (done < effort.rounds or perf_counter() - start < effort.seconds):
+        order = list(best)
         for name in reversed(order) if done % 2 else order:
-            best[name] = min(best[name], samplers[name]())
+            try:
+                best[name] = min(best[name], samplers[name]())
+            except Exception as error:
+                failures[name] = _told(error)
+                del best[name]
         done += 1
     gc.unfreeze()
     return best

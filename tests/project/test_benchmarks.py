@@ -36,9 +36,17 @@ def test_everybody_has_a_turn_in_each_round_and_the_least_counts():
     def sampler(name, values):
         return lambda: order.append(name) or values.pop()
 
-    best = alternate({"a": sampler("a", [3, 1, 2]), "b": sampler("b", [5, 6, 4])}, Effort(3, 0))
+    samplers = {"a": sampler("a", [3, 1, 2]), "b": sampler("b", [5, 6, 4])}
+    best = alternate(samplers, Effort(3, 0), {})
     assert best == {"a": 1, "b": 4}
     assert order == ["a", "b", "b", "a", "a", "b"]
+
+
+def test_who_fails_in_the_middle_leaves_the_others_their_turns():
+    failures = {}
+    samplers = {"a": [1.0, 2.0].pop, "b": [1.0, 2.0, 3.0].pop}
+    assert alternate(samplers, Effort(3, 0), failures) == {"b": 1.0}
+    assert failures == {"a": "IndexError: pop from empty list"}
 
 
 def test_results_are_compared_before_anything_is_measured():

@@ -80,6 +80,11 @@ def _variance_all(x: Any) -> Any:
     return total / size
 
 
+def _as_float32(function: Any) -> Any:
+    # Numba hands a number out as Python's
+    return lambda x: np.float32(function(x))
+
+
 # by axis
-SUMS = {None: _sum_all, 0: _sum_columns, 1: _sum_rows}
-VARIANCES = {None: _variance_all, 0: _variance_columns, 1: _variance_rows}
+SUMS = {None: _as_float32(_sum_all), 0: _sum_columns, 1: _sum_rows}
+VARIANCES = {None: _as_float32(_variance_all), 0: _variance_columns, 1: _variance_rows}
