@@ -37,10 +37,9 @@ _SHARE = 1 << 15
 _CHUNK = 1 << 16
 # Results from which every thread has enough rows, so that rows need not be cut.
 _ENOUGH_ROWS = 32
-# Columns that advance together: the least that vectors and prefetching need, and the most that stays in the cache.
-_LEAST_COLUMNS, _MOST_COLUMNS = 64, 1024
-# Elements of a block of columns that should stay in the cache between passes.
-_COLUMN_BLOCK = 1 << 18
+# Columns that advance together: 1 KiB of each row. Fewer fill no cache either, since rows that are a power of two apart
+# displace each other, and waste what the processor fetches ahead.
+_COLUMNS = 256
 _TILE = (32, 64)
 
 
@@ -177,8 +176,8 @@ class _Builder:
             return (self._map(),), ()
         inside = nest.reduced_inside
         stages = stages_of(self.region, self.space, scratch=inside)
-        width = self._columns(stages)
-        units = nest.rows if inside else nest.rows // nest.kept[-1] * -(-nest.kept[-1] // width)
+        width = _COLUMNS
+        units = nest.rows if inside else _blocks(nest, width)
         elements = nest.rows * nest.row_length
         late = any(stages.stores[1:])
         if stages.passes == 1 and not late and units < _ENOUGH_ROWS and elements > 2 * _CHUNK:
@@ -225,13 +224,6 @@ class _Builder:
                         return axis
         return None
 
-    def _columns(self, stages: Stages) -> int:
-        """Return how many columns advance together."""
-        if not self.nest.kept:
-            return 1
-        wanted = _COLUMN_BLOCK // max(self.nest.row_length, 1) if stages.passes > 1 else 512
-        return max(_LEAST_COLUMNS, min(wanted, _MOST_COLUMNS))
-
     def _in_parts(
         self, stages: Stages, *, inside: bool, width: int
     ) -> tuple[tuple[Launch, ...], tuple[tuple[DType, int], ...]]:
@@ -250,7 +242,7 @@ class _Builder:
             units = nest.rows
             body = row_parts(form, chunk)
         else:
-            units = nest.rows // nest.kept[-1] * -(-nest.kept[-1] // width)
+            units = _blocks(nest, width)
             body = column_parts(form, width, chunk)
         one = self._launch(form, body, units * chunks, chunk * across)
         second = self._form(stages)
@@ -265,6 +257,11 @@ class _Builder:
         """Return the launch of a kernel whose outermost loop runs `total` times over so many elements each."""
         grain = max(1, _SHARE // max(elements, 1))
         return Launch(finish(form.body, body), tuple(form.body.numbers.values), total, grain)
+
+
+def _blocks(nest: Nest, width: int) -> int:
+    """Return how many blocks of columns there are."""
+    return nest.rows // nest.kept[-1] * -(-nest.kept[-1] // width) if nest.rows else 0
 
 
 def finish(body: Body, statements: tuple[Statement, ...]) -> Kernel:
