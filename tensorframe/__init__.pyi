@@ -71,6 +71,7 @@ from tensorframe.frontend.indexing.searching import searchsorted as searchsorted
 from tensorframe.frontend.indexing.searching import take as take
 from tensorframe.frontend.indexing.searching import take_along_axis as take_along_axis
 from tensorframe.frontend.indexing.searching import where as where
+from tensorframe.frontend.jit import jit as jit
 from tensorframe.frontend.linalg.contractions import cross as cross
 from tensorframe.frontend.linalg.contractions import dot as dot
 from tensorframe.frontend.linalg.contractions import inner as inner
@@ -212,6 +213,7 @@ from tensorframe.frontend.scalar_types import uint32 as uint32
 from tensorframe.frontend.scalar_types import uint64 as uint64
 from tensorframe.frontend.scalar_types import uint8 as uint8
 from tensorframe.frontend.tensor import Tensor as Tensor
+from tensorframe.frontend.trees import register_tree as register_tree
 from tensorframe.graph.device import Device as Device
 from tensorframe.schedule.place import transfer_policy as transfer_policy
 

@@ -50,6 +50,7 @@ class Options:
         60, "Microseconds for which an idle thread looks out for the next kernel before it sleeps."
     )
     plan_cache: int = _option(512, "Plans kept for graphs of the same structure.")
+    jit_cache: int = _option(128, "Recordings that each jitted function keeps.")
     cache_dir: str = _option(
         "", "Directory for compiled kernels; empty for tensorframe/kernels in the user's cache."
     )

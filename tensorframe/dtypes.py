@@ -50,6 +50,12 @@ _EXACT: Final[dict[DType, DType]] = {dtype: dtype for dtype in ANY}
 # smallest and largest value of the integer dtypes
 LIMITS: Final = {dtype: (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)) for dtype in INTEGER}
 
+# smallest normal and largest value of the real floating dtypes
+_NORMAL: Final = {
+    dtype: (float(info.smallest_normal), float(info.max))
+    for dtype, info in ((one, ml_dtypes.finfo(one)) for one in FLOAT)
+}
+
 # What each set is called in error messages.
 CATEGORY_NAMES: Final = {
     BOOL: "bool",
@@ -230,6 +236,19 @@ def check_fits(value: complex, dtype: DType) -> None:
             name = wider if wider.kind in "iu" else float64
             hint = f"x.astype(tfr.{name}) before combining them"
             raise OutOfRangeError(message, suggestions=(hint,))
+
+
+def as_scalar(value: complex, dtype: DType) -> np.generic:
+    """Return a Python number as NumPy holds it in `dtype`; what is too large for a floating one becomes infinite."""
+    if dtype in BITWISE:
+        return dtype.type(value)  # type: ignore[no-any-return]
+    if dtype not in COMPLEX:
+        smallest, largest = _NORMAL[dtype]
+        if value == 0 or smallest <= abs(value) <= largest:
+            return dtype.type(value)  # type: ignore[no-any-return]
+    # NumPy would warn; saying not to takes longer than the rest
+    with np.errstate(all="ignore"):
+        return dtype.type(value)  # type: ignore[no-any-return]
 
 
 def category_name(accepted: frozenset[DType]) -> str:

@@ -22,6 +22,7 @@ __all__ = [
     "ScalarError",
     "ShapeError",
     "TensorFrameError",
+    "TracingError",
     "TransferError",
     "TransferWarning",
 ]
@@ -110,6 +111,10 @@ class FileFormatError(TensorFrameError, ValueError):
 
 class MissingFileError(TensorFrameError, FileNotFoundError):
     """There is no file of that name."""
+
+
+class TracingError(TensorFrameError, TypeError):
+    """A value is asked for while `jit` records the function that it is an argument of."""
 
 
 class CancelledError(TensorFrameError, KeyboardInterrupt):

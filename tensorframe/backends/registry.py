@@ -16,6 +16,9 @@ _backends: dict[str, Backend] = {}
 
 _chosen: ContextVar[Device | None] = ContextVar("tensorframe_device", default=None)
 
+# the device that `use_backend` made the default here, None outside such a block
+chosen_device = _chosen.get
+
 
 def register(backend: Backend, *names: str) -> None:
     """Make a backend known under `names` (its own name if none is given): what device names start with."""

@@ -89,7 +89,7 @@ def sort(self: Tensor, /, axis: int = -1) -> None:
     >>> x.tolist()
     [1, 2, 3]
     """
-    self.node = sorting.sort(self, axis=axis).node
+    self._rebind(sorting.sort(self, axis=axis).node)
 
 
 @method

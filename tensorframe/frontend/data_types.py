@@ -31,6 +31,7 @@ from tensorframe.frontend.creation.convert import (
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.record import cast
+from tensorframe.graph.tracing import example
 
 __all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "promote_types", "result_type"]
 
@@ -84,7 +85,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     """
     if not arrays_and_dtypes:
         raise ArgumentError("result_type: takes at least one tensor, dtype or number")
-    numbers = [one for one in arrays_and_dtypes if type(one) in PYTHON_NUMBERS]
+    numbers = [example(one) for one in arrays_and_dtypes if type(one) in PYTHON_NUMBERS]
     strong = [_dtype_of(one) for one in arrays_and_dtypes if type(one) not in PYTHON_NUMBERS]
     if not strong:
         return dtypes.promote(*map(dtypes.of_scalar, numbers))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from tensorframe.graph.node import Node
 from tensorframe.graph.op import Op
 from tensorframe.graph.record import constant, record, record_map
 from tensorframe.graph.shape import broadcast
+from tensorframe.graph.tracing import TracedNumber, example
 from tensorframe.ops.creation import DATA
 from tensorframe.schedule.place import choose_device
 from tensorframe.site import recording_site
 
-PYTHON_NUMBERS = frozenset({bool, int, float, complex})
+PYTHON_NUMBERS = frozenset({bool, int, float, complex, TracedNumber})
 
 
 def unary(op: Op, x: Any) -> Tensor:
@@ -119,6 +121,8 @@ def weak_constant(value: Any, like: DType | None, device: Device) -> Node:
     # 0.0 == -0.0: the two share a key, so zeros are not kept
     if node is None or not value:
         node = _new_constant(value, like, device)
+        if type(value) is TracedNumber:
+            return node
         if len(_constants) >= _CONSTANTS_KEPT:
             _constants.clear()
         if node.dtype is like:  # else it depends on the default dtype
@@ -127,12 +131,22 @@ def weak_constant(value: Any, like: DType | None, device: Device) -> Node:
 
 
 def _new_constant(value: Any, like: DType | None, device: Device) -> Node:
-    if like is None:
-        return constant(value, dtypes.of_scalar(value), device, recording_site())
-    dtype = dtypes.weak(value, like)
-    if dtype.kind in "iu":
-        dtypes.check_fits(value, dtype)
-    return constant(value, dtype, device, recording_site())
+    known = example(value)
+    dtype = dtypes.of_scalar(known) if like is None else dtypes.weak(known, like)
+    return constant(fitting(value, dtype), dtype, device, recording_site())
+
+
+def fitting(value: Any, dtype: DType) -> Any:
+    """Return the Python number `value`; OutOfRangeError if `dtype` is an integer one that cannot hold it.
+
+    A number whose value is not known yet is checked in every call.
+    """
+    if dtype.kind not in "iu":
+        return value
+    if type(value) is TracedNumber:
+        return value.then(partial(fitting, dtype=dtype))
+    dtypes.check_fits(value, dtype)
+    return value
 
 
 def as_node(value: Any) -> Node:

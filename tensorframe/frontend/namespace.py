@@ -21,6 +21,7 @@ from tensorframe.frontend.elementwise.limits import *
 from tensorframe.frontend.files.load_and_save import *
 from tensorframe.frontend.indexing import items
 from tensorframe.frontend.indexing.searching import *
+from tensorframe.frontend.jit import *
 from tensorframe.frontend.linalg.contractions import *
 from tensorframe.frontend.linalg.einstein_summation import *
 from tensorframe.frontend.manipulation.editing import *
@@ -52,6 +53,7 @@ from tensorframe.frontend.reductions.softmax import *
 from tensorframe.frontend.reductions.statistics import *
 from tensorframe.frontend.scalar_types import *
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.frontend.trees import *
 from tensorframe.graph.device import Device
 
 __array_api_version__ = "2025.12"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, TypeVar
+from weakref import ref
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from tensorframe.errors import DTypeError
 from tensorframe.frontend.methods import TensorMethods
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
+from tensorframe.graph.tracing import current
 from tensorframe.runtime.evaluate import evaluate, host_array
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -70,6 +72,13 @@ class Tensor(TensorMethods):
         if self.node.storage is None:
             evaluate((self.node,))
         return self
+
+    def _rebind(self, node: Node) -> None:
+        """Make this handle stand for `node`, as assignments do; no other tensor changes."""
+        trace = current.get()
+        if trace is not None and self.node.serial < trace.first_serial:
+            trace.rebound.append((ref(self), self.node))
+        self.node = node
 
     def _array(self) -> np.ndarray[Any, Any]:
         """Return the elements as NumPy holds them; not to be written to."""

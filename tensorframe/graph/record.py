@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind, Op, dtype_error, find
 from tensorframe.graph.shape import Shape, broadcast
+from tensorframe.graph.tracing import TracedNumber
 from tensorframe.site import Site, recording_site
 
 
@@ -33,7 +35,9 @@ def source(op: Op, shape: Shape, dtype: DType, device: Device, *attrs: Any) -> N
     return Node(op, (), attrs, shape, dtype, device, recording_site())
 
 
-def constant(value: complex, dtype: DType, device: Device, site: Site | None) -> Node:
+def constant(
+    value: complex | TracedNumber, dtype: DType, device: Device, site: Site | None
+) -> Node:
     """Return the 0-d node of a Python or NumPy number."""
     return Node(find("constant"), (), (value,), (), dtype, device, site)
 
@@ -43,17 +47,20 @@ def cast(node: Node, dtype: DType) -> Node:
     if node.dtype == dtype:
         return node
     if node.op.name == "constant":
-        return constant(_converted(node, dtype), dtype, node.device, node.site)
+        value = node.attrs[0]
+        convert = partial(_converted, source=node.dtype, target=dtype)
+        number = value.then(convert) if type(value) is TracedNumber else convert(value)
+        return constant(number, dtype, node.device, node.site)
     return Node(find("cast"), (node,), (dtype,), node.shape, dtype, node.device, node.site)
 
 
-def _converted(node: Node, dtype: DType) -> complex:
-    """Return the number of a constant as a cast on a device would: rounded to its own dtype first, wrapped, cut off."""
+def _converted(value: complex, source: DType, target: DType) -> complex:
+    """Return a number of dtype `source` as a cast on a device would: rounded to `source` first, wrapped, cut off."""
     with np.errstate(all="ignore"):
-        value = np.asarray(node.attrs[0]).astype(node.dtype)
-        if value.dtype.kind == "c" and dtype.kind not in "cb":
-            value = value.real
-        number = value.astype(dtype).item()
+        rounded = np.asarray(value).astype(source)
+        if rounded.dtype.kind == "c" and target.kind not in "cb":
+            rounded = rounded.real
+        number = rounded.astype(target).item()
     # bfloat16 comes out as a scalar of its own
     return number if isinstance(number, complex | float | int) else float(number)
 

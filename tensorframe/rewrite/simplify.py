@@ -11,6 +11,7 @@ from tensorframe.dtypes import BITWISE, BOOL
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
 from tensorframe.graph.record import is_constant
+from tensorframe.graph.tracing import TracedNumber
 from tensorframe.ops.elementwise import CAST, POW, SQUARE
 from tensorframe.rewrite.engine import Builder
 
@@ -20,7 +21,9 @@ def visible(value: Any) -> Any:
 
     Numbers are arguments of a plan, not part of it; only the few that rules know are, with their sign.
     """
-    if isinstance(value, bool | np.generic) or value not in (0, 1, 2, math.inf, -math.inf):
+    if isinstance(value, bool | np.generic | TracedNumber):
+        return None
+    if value not in (0, 1, 2, math.inf, -math.inf):
         return None
     if isinstance(value, float) and value == 0:
         return "-0.0" if math.copysign(1, value) < 0 else "0.0"

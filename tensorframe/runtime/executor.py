@@ -58,9 +58,16 @@ class Runner:
 
 def run(plan: Plan, slots: list[Any], recorded: Recorded) -> None:
     """Run every step. `slots` holds the leaves; it grows to all values of the plan, the outputs among them."""
-    runner: Runner = plan.runner or prepare(plan, recorded)
+    runner = runner_of(plan, recorded)
     slots += runner.rest
-    perform = _watched if events.listeners or config.get().validate else _perform
+    execute(runner, slots, plan, recorded, checked=config.get().validate)
+
+
+def execute(
+    runner: Runner, slots: list[Any], plan: Plan, recorded: Recorded, *, checked: bool
+) -> None:
+    """Run every step on the slots of a plan; `checked` compares each region with its ops run one by one."""
+    perform = _watched if checked or events.listeners else _perform
     if runner.quiet:
         perform(runner.actions, slots, plan, recorded)
     else:
@@ -68,8 +75,13 @@ def run(plan: Plan, slots: list[Any], recorded: Recorded) -> None:
             perform(runner.actions, slots, plan, recorded)
 
 
-def prepare(plan: Plan, recorded: Recorded) -> Runner:
+def runner_of(plan: Plan, recorded: Recorded) -> Runner:
     """Return what runs the plan, each step compiled by the backend of its device; the plan keeps it."""
+    runner: Runner | None = plan.runner
+    return _prepared(plan, recorded) if runner is None else runner
+
+
+def _prepared(plan: Plan, recorded: Recorded) -> Runner:
     programs = [_compiled(plan, at, step, recorded) for at, step in enumerate(plan.steps)]
     actions = [
         _action(at, step, program)

@@ -53,8 +53,10 @@ class Capture:
         return self.order[origin].site if origin >= 0 else None
 
 
-def capture(roots: Sequence[Node], order: list[Node] | None = None) -> Capture:
-    """Return the request for `roots`, and for costly intermediates that somebody else still holds.
+def capture(
+    roots: Sequence[Node], order: list[Node] | None = None, *, keep_held: bool = True
+) -> Capture:
+    """Return the request for `roots` and, with `keep_held`, for costly intermediates that somebody else still holds.
 
     `order` is what `discover(roots)` gives, where it is at hand.
     """
@@ -88,7 +90,7 @@ def capture(roots: Sequence[Node], order: list[Node] | None = None) -> Capture:
             key.append((node.op, node.attrs, node.shape, node.dtype, node.device))
     del inputs, node  # the last ones would seem to be held
     wanted = list(dict.fromkeys(roots))
-    if costly:
+    if costly and keep_held:
         wanted += _held(order, position, recipes, costly, wanted)
     key.append(tuple([position[node] for node in wanted]))
     return Capture(order, wanted, leaves, recipes, tuple(key))

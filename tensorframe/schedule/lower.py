@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tensorframe.dtypes import as_scalar
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
 from tensorframe.graph.record import is_constant
@@ -21,6 +22,7 @@ class _Slots:
         self.of: dict[Node, int] = {}
         self.slots: list[Slot] = []
         self.literals: dict[int, object] = {}
+        self.given = len(leaves)
         for leaf in leaves:
             self.number(leaf)
 
@@ -30,8 +32,8 @@ class _Slots:
         if known is None:
             known = self.of[node] = len(self.slots)
             self.slots.append(Slot(node.shape, node.dtype, node.device))
-            if is_constant(node):
-                self.literals[known] = node.dtype.type(node.attrs[0])
+            if known >= self.given and is_constant(node):  # a number that a pass made
+                self.literals[known] = as_scalar(node.attrs[0], node.dtype)
         return known
 
 
@@ -44,8 +46,7 @@ def lower(
     needed = {node for group in groups for node in group.inputs} | set(outputs)
     steps = [_step(group, slots, needed, origins) for group in groups]
     wanted = tuple([slots.number(node) for node in outputs])
-    literals = {slot: value for slot, value in slots.literals.items() if slot >= len(leaves)}
-    return Plan(slots.slots, len(leaves), literals, steps, wanted)
+    return Plan(slots.slots, len(leaves), slots.literals, steps, wanted)
 
 
 def _step(group: Group, slots: _Slots, needed: set[Node], origins: dict[int, int]) -> Step:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.dtypes import as_scalar
 from tensorframe.errors import FileFormatError, MissingFileError
 from tensorframe.graph.node import Node
 from tensorframe.graph.region import RegionOp
@@ -21,11 +22,11 @@ def generate(node: Node | RegionOp) -> Array:
 
 
 def _constant(node: Node | RegionOp) -> Array:
-    return node.dtype.type(node.attrs[0])
+    return as_scalar(node.attrs[0], node.dtype)
 
 
 def _full(node: Node | RegionOp) -> Array:
-    return np.broadcast_to(node.dtype.type(node.attrs[0]), node.shape)
+    return np.broadcast_to(as_scalar(node.attrs[0], node.dtype), node.shape)
 
 
 def _arange(node: Node | RegionOp) -> Array:
@@ -45,9 +46,14 @@ def _file(node: Node) -> Array:
         raise
 
 
+def _argument(node: Node) -> Array:
+    raise node.attrs[0].error()
+
+
 GENERATORS: dict[str, Callable[[Any], Array]] = {
     "constant": _constant,
     "full": _full,
     "arange": _arange,
     "file": _file,
+    "argument": _argument,
 }

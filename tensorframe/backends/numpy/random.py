@@ -68,7 +68,7 @@ def _counters(counter: int, blocks: int) -> list[Array]:
 
 
 def _random_bits(node: Node) -> Array:
-    key, counter = node.attrs
+    key, counter = map(int, node.attrs)  # a number that is not known yet refuses
     return random_words(key, counter, node.size).reshape(node.shape)
 
 

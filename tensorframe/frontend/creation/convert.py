@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +18,7 @@ from tensorframe.frontend.protocols.dlpack_import import HOST_TYPES, adopt
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.record import cast, constant, record
+from tensorframe.graph.tracing import TracedNumber, example
 from tensorframe.ops.creation import DATA
 from tensorframe.ops.movement import CONCAT, COPY, RESHAPE
 from tensorframe.site import recording_site
@@ -63,7 +65,7 @@ def asarray(
         return _from_array(obj, wanted, target, copy)
     if kind in PYTHON_NUMBERS:
         _refuse_to_copy(copy, "a Python number has no memory to share")
-        return _from_number(obj, wanted or dtypes.of_scalar(obj), target)
+        return _from_number(obj, wanted or dtypes.of_scalar(example(obj)), target)
     if isinstance(obj, np.generic):
         _refuse_to_copy(copy, "a NumPy scalar has no memory to share")
         return _from_number(obj.item(), wanted or as_dtype(obj.dtype), target)
@@ -194,7 +196,9 @@ def _placed(values: Array, device: Device) -> Tensor:
 
 
 def _from_number(value: Any, dtype: DType, device: Device) -> Tensor:
-    return Tensor(constant(as_value("asarray", value, dtype), dtype, device, recording_site()))
+    convert = partial(as_value, "asarray", dtype=dtype)
+    number = value.then(convert) if type(value) is TracedNumber else convert(value)
+    return Tensor(constant(number, dtype, device, recording_site()))
 
 
 def as_value(name: str, value: Any, dtype: DType) -> Any:

@@ -18,6 +18,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.record import source
 from tensorframe.graph.shape import Shape, as_shape, broadcast
+from tensorframe.graph.tracing import TracedNumber
 from tensorframe.ops.creation import FULL
 
 __all__ = [
@@ -56,7 +57,7 @@ def full(shape: Sizes, fill_value: Any, *, dtype: Any = None, device: OnDevice =
     if isinstance(fill_value, np.generic):
         wanted = wanted or as_dtype(fill_value.dtype)
         fill_value = fill_value.item()
-    if type(fill_value) in PYTHON_NUMBERS:
+    if type(fill_value) in PYTHON_NUMBERS and type(fill_value) is not TracedNumber:
         return filled(
             sizes, fill_value, wanted or dtypes.of_scalar(fill_value), resolve_device(device)
         )

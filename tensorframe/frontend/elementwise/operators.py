@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.errors import DTypeError, ShapeError
-from tensorframe.frontend.dispatch import binary, unary
+from tensorframe.frontend.dispatch import PYTHON_NUMBERS, binary, unary
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind, Op, rows
 from tensorframe.graph.record import cast
@@ -18,7 +18,7 @@ Method = Callable[..., Any]
 COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 
 # what an operator computes with; anything else has operators of its own, and Python asks those
-_EXACTLY = frozenset({Tensor, int, float, complex, bool, np.ndarray})
+_EXACTLY = frozenset({Tensor, *PYTHON_NUMBERS, np.ndarray})
 _KINDS_OF = (Tensor, np.ndarray, np.generic)
 
 # bool, unsigned, signed, real and complex: what rises keeps its values or only their precision; V is bfloat16
@@ -78,7 +78,7 @@ def rebind(target: Tensor, result: Tensor, name: str) -> Tensor:
                 "x = x + y, which makes a new tensor",
             ),
         )
-    target.node = cast(result.to_device(target.device).node, target.dtype)
+    target._rebind(cast(result.to_device(target.device).node, target.dtype))
     return target
 
 

@@ -21,6 +21,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.node import Node
 from tensorframe.graph.record import cast, record, record_map
 from tensorframe.graph.shape import Shape, broadcast
+from tensorframe.graph.tracing import TracedNumber, example
 from tensorframe.ops.elementwise import WHERE
 from tensorframe.ops.indexing import GATHER, SCATTER, SET_SLICE
 from tensorframe.ops.movement import EXPAND, RESHAPE, SLICE
@@ -92,7 +93,7 @@ def setitem(tensor: Tensor, key: Any, value: Any) -> None:
     values = as_values(value, node)
     masked = _where(node, key, values)
     if masked is not None:
-        tensor.node = masked
+        tensor._rebind(masked)
         return
     selection = parse(node, key)
     if selection.axes:
@@ -100,7 +101,7 @@ def setitem(tensor: Tensor, key: Any, value: Any) -> None:
         values = _scatter(part, values, selection)
     else:
         values = _fit(values, tuple(selection.shape))
-    tensor.node = _set_slice(node, values, selection)
+    tensor._rebind(_set_slice(node, values, selection))
 
 
 def _scatter(part: Node, values: Node, selection: Selection) -> Node:
@@ -145,10 +146,11 @@ def _where(node: Node, key: Any, values: Node) -> Node | None:
 def as_values(value: Any, target: Node) -> Node:
     """Return `value` as a node of the target's dtype, for assignment: numbers of a higher kind raise DTypeError."""
     if type(value) in PYTHON_NUMBERS:
-        if target.dtype in BOOL and value in (0, 1):
-            value = bool(value)
-        if dtypes.weak(value, target.dtype) != target.dtype:
-            raise_unless_assignable(dtypes.of_scalar(value), target.dtype)
+        known = example(value)
+        if target.dtype in BOOL and type(value) is not TracedNumber and value in (0, 1):
+            known = value = bool(value)
+        if dtypes.weak(known, target.dtype) != target.dtype:
+            raise_unless_assignable(dtypes.of_scalar(known), target.dtype)
         return weak_constant(value, target.dtype, target.device)
     if isinstance(value, list | tuple):
         value = np.asarray(value)

@@ -74,7 +74,7 @@ def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -
     if axis is None:
         flat = flattened(x)
         flat[asarray(indices)] = values
-        x.node = reshaped(flat, x.shape).node
+        x._rebind(reshaped(flat, x.shape).node)
         return
     axis = normalize_axis("put_along_axis", axis, x.ndim)
     index = _indices("put_along_axis", indices, axis, x)

@@ -14,11 +14,13 @@ from tensorframe.dtypes import BOOL, INTEGER, int64, uint64
 from tensorframe.errors import ArgumentError, IndexingError
 from tensorframe.frontend.dispatch import data_node
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.device import Device
+from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.node import Node
-from tensorframe.graph.record import cast
+from tensorframe.graph.record import cast, constant
 from tensorframe.graph.shape import Shape
+from tensorframe.graph.tracing import TracedNumber
 from tensorframe.runtime.evaluate import evaluate
+from tensorframe.site import recording_site
 
 Array = np.ndarray[Any, Any]
 
@@ -110,6 +112,9 @@ def _recognise(item: Any) -> Any:
         return item
     if isinstance(item, Tensor):
         return _checked(item)
+    if type(item) is TracedNumber and item.kind is int:
+        # not known while a function is recorded: an index tensor without axes, which selects the same
+        return Tensor(constant(item, int64, CPU, recording_site()))
     if isinstance(item, bool | np.bool_):
         return np.asarray(item)
     if isinstance(item, np.ndarray | Sequence) and not isinstance(item, str):

@@ -71,7 +71,7 @@ class Generator:
             raise DTypeError(
                 f"shuffle: takes a Tensor, got {type(x).__name__}", suggestions=(hint,)
             )
-        x.node = self.permutation(x, axis).node
+        x._rebind(self.permutation(x, axis).node)
 
     def choice(
         self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0

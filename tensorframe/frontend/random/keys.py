@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 import threading
 from dataclasses import dataclass
+from functools import partial
 from math import prod
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from tensorframe.backends.numpy.random import random_words
 from tensorframe.dtypes import uint32
-from tensorframe.errors import ArgumentError
+from tensorframe.errors import ArgumentError, TracingError
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.record import source
 from tensorframe.graph.shape import Shape
+from tensorframe.graph.tracing import Trace, TracedNumber, current
 from tensorframe.ops.creation import RANDOM_BITS
 
 # a counter has 128 bits: values are drawn with the upper half zero, new keys with this mark in it, so never both
@@ -28,7 +31,7 @@ _KEYS = 2**64
 class Key:
     """A 64-bit key: it stands for one sequence of random words, and gives the same ones whenever it is used."""
 
-    value: int
+    value: int | TracedNumber
 
     def __repr__(self) -> str:
         return f"Key({self.value:#018x})"
@@ -43,10 +46,15 @@ def key(seed: int, /) -> Key:
     >>> tfr.random.uniform(3, key=k).tolist() == tfr.random.uniform(3, key=k).tolist()
     True
     """
+    number: int | TracedNumber = seed
+    return Key(number.then(_checked, int) if isinstance(number, TracedNumber) else _checked(seed))
+
+
+def _checked(seed: Any) -> int:
     if not isinstance(seed, int | np.integer) or not 0 <= int(seed) < _KEYS:
         message = f"a seed is an integer from 0 to 2**64 - 1, got {seed!r}"
         raise ArgumentError(message, suggestions=("seed % 2**64",))
-    return Key(int(seed))
+    return int(seed)
 
 
 def split(key: Key, count: int = 2, /) -> tuple[Key, ...]:
@@ -60,8 +68,15 @@ def split(key: Key, count: int = 2, /) -> tuple[Key, ...]:
     """
     if not isinstance(key, Key):
         raise ArgumentError(f"split: takes a key, got {key!r}", suggestions=("tfr.random.key(0)",))
-    words = random_words(key.value, _SPLIT, 4 * count).reshape(count, 4).tolist()
-    return tuple(Key(low | high << 32) for low, high, _, _ in words)
+    if isinstance(key.value, TracedNumber):
+        numbers = key.value.then(partial(_children, count=count))
+        return tuple(Key(numbers.then(itemgetter(at), int)) for at in range(count))
+    return tuple(map(Key, _children(key.value, count)))
+
+
+def _children(key: int, count: int) -> tuple[int, ...]:
+    words = random_words(key, _SPLIT, 4 * count).reshape(count, 4).tolist()
+    return tuple(low | high << 32 for low, high, _, _ in words)
 
 
 class Stream:
@@ -72,14 +87,36 @@ class Stream:
         self._key = key
         self._drawn = 0
         self._split = 0
+        self._trace = current.get()
 
     def restart(self, key: Key) -> None:
         """Begin again with another key."""
+        self._refuse_while_recorded("is seeded")
         with self._lock:
             self._key, self._drawn, self._split = key, 0, 0
 
-    def reserve(self, words: int) -> tuple[int, int]:
-        """Return the key and the first counter of `words` words that nobody else gets."""
+    def _is_recorded(self) -> Trace | None:
+        """Return the recording of a function that uses this stream, unless the function makes it anew in every call."""
+        trace = current.get()
+        return trace if trace is not self._trace else None
+
+    def _refuse_while_recorded(self, what: str) -> None:
+        trace = self._is_recorded()
+        if trace is not None:
+            raise TracingError(
+                f"{trace.function}: a random generator from outside {what} while jit records the function",
+                suggestions=("an argument that is a key: tfr.random.split(key) in the function",),
+            )
+
+    def reserve(self, words: int) -> tuple[Any, Any]:
+        """Return the key and the first counter of `words` words that nobody else gets.
+
+        A function that `jit` records draws anew in every call.
+        """
+        trace = self._is_recorded()
+        if trace is not None:
+            drawn = trace.arithmetic.call(self.reserve, words)
+            return drawn.then(itemgetter(0)), drawn.then(itemgetter(1))
         with self._lock:
             counter = self._drawn
             self._drawn += -(-words // 4)
@@ -87,6 +124,7 @@ class Stream:
 
     def spawn(self, count: int) -> tuple[Key, ...]:
         """Return new keys that nobody else gets."""
+        self._refuse_while_recorded("gives keys")
         with self._lock:
             keys = split(self._key, self._split + count)[self._split :]
             self._split += count
@@ -94,8 +132,13 @@ class Stream:
 
 
 def random_key() -> Key:
-    """Return a key that the operating system picks."""
-    return Key(int.from_bytes(os.urandom(8), "big"))
+    """Return a key that the operating system picks; in a function that `jit` records, another one in every call."""
+    trace = current.get()
+    return Key(trace.arithmetic.call(_random_number, kind=int) if trace else _random_number())
+
+
+def _random_number() -> int:
+    return int.from_bytes(os.urandom(8), "big")
 
 
 SHARED = Stream(random_key())

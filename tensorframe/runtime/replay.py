@@ -1,0 +1,112 @@
+"""Replays: the plan of a recorded function with every slot known beforehand, run again on other arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tensorframe import config
+from tensorframe.backends.registry import backend_of
+from tensorframe.dtypes import DType, as_scalar
+from tensorframe.graph.node import Node
+from tensorframe.graph.tracing import Argument, Trace, TracedNumber
+from tensorframe.ops.creation import ARGUMENT, CONSTANT, DATA
+from tensorframe.runtime.evaluate import evaluate, plan_of
+from tensorframe.runtime.executor import execute, runner_of
+from tensorframe.runtime.leaves import leaf_handle
+from tensorframe.schedule.capture import capture
+from tensorframe.site import Site
+
+
+class Replay:
+    """What computes the `roots` of a recording: the values of arguments go in, nodes with storage come out."""
+
+    __slots__ = (
+        "_checked",
+        "_numbers",
+        "_outputs",
+        "_runner",
+        "_sites",
+        "_slots",
+        "_sources",
+        "_tensors",
+        "plan",
+    )
+
+    def __init__(self, roots: Sequence[Node], trace: Trace) -> None:
+        request = capture(roots, keep_held=False)
+        self.plan = plan_of(request)
+        self._runner = runner_of(self.plan, request)
+        self._checked = config.get().validate
+        self._slots: list[Any] = [None] * len(request.leaves)
+        # slot, and where its value is among the arguments; numbers with their dtype
+        self._tensors: list[tuple[int, int]] = []
+        self._numbers: list[tuple[int, int, DType]] = []
+        self._sources: list[tuple[int, Node]] = []
+        for slot, leaf in enumerate(request.leaves):
+            self._place(slot, leaf, trace)
+        self._slots += self._runner.rest
+        self._outputs = [
+            (slot, root.shape, root.dtype, root.device, backend_of(root.device).wrap)
+            for slot, root in zip(self.plan.outputs, request.wanted, strict=True)
+        ]
+        self._sites = {step.origin: request.site(step.origin) for step in self.plan.steps}
+
+    def _place(self, slot: int, leaf: Node, trace: Trace) -> None:
+        """Settle where the value of a leaf comes from; what came from another recording has none and fails here."""
+        traced = [one for one in leaf.attrs if isinstance(one, Argument | TracedNumber)]
+        known = leaf.storage is not None or any(one.trace is not trace for one in traced)
+        if leaf.op is ARGUMENT and not known:
+            self._tensors.append((slot, leaf.attrs[0].place))
+        elif leaf.op is CONSTANT and traced and not known:
+            self._numbers.append((slot, leaf.attrs[0].position, leaf.dtype))
+        elif known or leaf.op is CONSTANT or leaf.op.costly:
+            self._slots[slot] = leaf_handle(leaf)
+        else:
+            self._sources.append((slot, leaf))
+
+    def run(self, values: Sequence[Any]) -> list[Node]:
+        """Return a computed node for each root; `values` are handles of the arguments that are tensors, and numbers."""
+        slots = self._slots.copy()
+        for slot, place in self._tensors:
+            slots[slot] = values[place]
+        for slot, place, dtype in self._numbers:
+            slots[slot] = as_scalar(values[place], dtype)
+        for slot, source in self._sources:
+            slots[slot] = leaf_handle(_resolved(source, values))
+        execute(self._runner, slots, self.plan, self, checked=self._checked)
+        return [
+            Node(DATA, (), (), shape, dtype, device, None, wrap(device, slots[slot]))
+            for slot, shape, dtype, device, wrap in self._outputs
+        ]
+
+    def site(self, origin: int) -> Site | None:
+        """Return the line that recorded what a step does."""
+        return self._sites.get(origin)
+
+
+def _resolved(source: Node, values: Sequence[Any]) -> Node:
+    """Return a source with the numbers of a call among its attributes."""
+    attrs = tuple(
+        [values[one.position] if type(one) is TracedNumber else one for one in source.attrs]
+    )
+    return Node(source.op, (), attrs, source.shape, source.dtype, source.device, source.site)
+
+
+def compute_older(roots: Iterable[Node], serial: int) -> None:
+    """Compute, in one plan, what `roots` need of nodes recorded before `serial`: a recording's constants."""
+    found = dict.fromkeys(roots)
+    walk = list(found)
+    older = []
+    for node in walk:  # grows while it is walked
+        inputs = node.inputs  # before storage: see Node.settle
+        if node.storage is not None or not inputs:
+            continue
+        if node.serial < serial:
+            older.append(node)
+            continue
+        for source in inputs:
+            if source not in found:
+                found[source] = None
+                walk.append(source)
+    evaluate(older)
