@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -24,8 +24,11 @@ from tensorframe.kernel.forms import (
 from tensorframe.kernel.hoist import name_values
 from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import Argument, Buffer, Kernel, Load, Role, Statement
+from tensorframe.kernel.join import joined as join_spaces
 from tensorframe.kernel.nest import Access, Nest, arrange, linear, memory_order
+from tensorframe.kernel.pieces import PIECED, cut_axes
 from tensorframe.kernel.space import Map, Space, follow
+from tensorframe.kernel.split import split
 from tensorframe.kernel.stages import Stages, stages_of
 from tensorframe.kernel.walk import expressions
 
@@ -72,13 +75,25 @@ class Built:
 
 def analyse(region: Region) -> Space:
     """Return the space of a region's loops, with the maps of all values; NotFusibleError says why there is none."""
+    used = {source for one in region.ops for source in one.inputs}
+    sinks = [value for value in region.outputs if value not in used]
+    space, *others = [_space_of(region, sink) for sink in sorted(sinks, reverse=True)]
+    for other in others:
+        together = join_spaces(space, other, _shared(region, space, other))
+        if together is None:
+            raise NotFusibleError("the outputs do not share their loops")
+        space = together
+    return space
+
+
+def _space_of(region: Region, sink: int) -> Space:
+    """Return the space of what one output needs."""
     first = len(region.inputs)
-    root = first + len(region.ops) - 1
-    space = Space.of_result(root, region.shape_of(root))
-    for value in range(root, first - 1, -1):
-        one = region.ops[value - first]
+    space = Space.of_result(sink, region.shape_of(sink))
+    for value in range(sink, first - 1, -1):
         if value not in space.maps:
-            raise NotFusibleError(f"{one.op.name} leads nowhere in its region")
+            continue
+        one = region.ops[value - first]
         shapes = [region.shape_of(source) for source in one.inputs]
         for at, reason in enumerate(follow(space, value, one.op, one.attrs, shapes)):
             source = one.inputs[at]
@@ -89,6 +104,23 @@ def analyse(region: Region) -> Space:
                 if space.maps.setdefault(source, found) != found:
                     raise NotFusibleError(f"value {source} is read at two places of the loops")
     return space
+
+
+def _shared(region: Region, one: Space, other: Space) -> Iterator[tuple[Map, Map]]:
+    """Yield the maps of the inputs that two spaces read."""
+    reads = list(_input_maps(region, other))
+    for source, here in _input_maps(region, one):
+        for same, there in reads:
+            if source == same:
+                yield here, there
+
+
+def _input_maps(region: Region, space: Space) -> Iterator[tuple[int, Map]]:
+    first = len(region.inputs)
+    for value, one in enumerate(region.ops, start=first):
+        for at, source in enumerate(one.inputs):
+            if source < first and (value, at) in space.maps:
+                yield source, space.maps[value, at]
 
 
 def build(region: Region, space: Space, strides: Sequence[Strides]) -> Built:
@@ -111,7 +143,7 @@ def build(region: Region, space: Space, strides: Sequence[Strides]) -> Built:
         accesses["out", value] = linear(
             space.maps[value], _strides(region.shape_of(value), layout), space
         )
-    nest = arrange(space, accesses, order)
+    nest = arrange(space, accesses, order, _pieces(region, space))
     launches, partials = _Builder(region, space, nest, reads).launches()
     return Built(launches, partials, tuple(layouts))
 
@@ -128,6 +160,18 @@ def _reads(region: Region, space: Space) -> dict[tuple[int, int], tuple[int, Map
         if one.op.kind is Kind.SOURCE and one.shape != ():
             reads[value, -1] = (value, space.maps[value])
     return reads
+
+
+def _pieces(region: Region, space: Space) -> dict[Hashable, Access]:
+    """Return where on each axis that pieces divide the loops are."""
+    first = len(region.inputs)
+    found: dict[Hashable, Access] = {}
+    for value, one in enumerate(region.ops, start=first):
+        if one.op in PIECED:
+            shapes = [region.shape_of(source) for source in one.inputs]
+            for axis in cut_axes(one.op, one.attrs, shapes):
+                found[value, axis] = linear((space.maps[value][axis],), (1,), space)
+    return found
 
 
 def _layout(positions: Map, order: Sequence[int]) -> tuple[int, ...]:
@@ -266,6 +310,7 @@ def _blocks(nest: Nest, width: int) -> int:
 
 def finish(body: Body, statements: tuple[Statement, ...]) -> Kernel:
     """Return the kernel of statements, with the buffers and arguments that they use and values named."""
+    statements = split(statements, body.cuts)
     roots, stores = expressions(statements)
     used = in_order(roots, {})
     loaded = {one.buffer for one in used if isinstance(one, Load) and one.buffer.role is Role.INPUT}

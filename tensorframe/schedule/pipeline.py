@@ -19,6 +19,7 @@ from tensorframe.schedule.cost import peak_bytes
 from tensorframe.schedule.fuse import Group, grow_regions
 from tensorframe.schedule.lower import lower
 from tensorframe.schedule.memory import share_storage
+from tensorframe.schedule.merge import merge_readers
 from tensorframe.schedule.order import least_live_bytes_first
 from tensorframe.schedule.place import insert_transfers
 from tensorframe.schedule.plan import Plan
@@ -75,11 +76,17 @@ def transform(roots: Sequence[Node], until: str | None = None) -> list[Node]:
     return current
 
 
+def group_nodes(roots: Sequence[Node]) -> list[Group]:
+    """Return the groups of nodes that run together."""
+    enabled = config.get().fuse
+    groups = grow_regions(roots, capabilities, enabled=enabled)
+    return merge_readers(groups, capabilities) if enabled else groups
+
+
 def make_plan(request: Capture) -> Plan:
     """Return the plan of a request, by all passes."""
-    options = config.get()
     outputs = transform(request.snapshot())
-    groups = grow_regions(outputs, capabilities, enabled=options.fuse)  # what runs together
+    groups = group_nodes(outputs)  # what runs together
     groups = least_live_bytes_first(groups)
     leaves = _leaves_with_new_sources(request.leaves, outputs)
     plan = lower(request, outputs, groups, leaves)
@@ -106,7 +113,7 @@ def show_stage(roots: Sequence[Node], until: str) -> str:
         return str(make_plan(capture(roots)))
     nodes = transform(roots, until)
     if until == "fuse":
-        groups = grow_regions(nodes, capabilities, enabled=config.get().fuse)
+        groups = group_nodes(nodes)
         return "\n".join(map(_show_group, groups))
     return "\n".join(map(repr, reachable(nodes)))
 

@@ -1,0 +1,52 @@
+"""Joining spaces: two groups of ops that read the same elements in the same loops can take turns in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tensorframe.kernel.space import Affine, Map, Space
+
+
+def joined(one: Space, other: Space, shared: Iterable[tuple[Map, Map]]) -> Space | None:
+    """Return the space of the values of both, in the axes of `one`; None if their loops differ.
+
+    `shared` are the maps in each of what both read; the first pair that names all loops tells which are the same.
+    """
+    axes = next((found for pair in shared if (found := _same_axes(one, other, *pair))), None)
+    if axes is None:
+        return None
+    reduced = {axes[axis] for axis in other.reduced}
+    if one.reduced and reduced and reduced != set(one.reduced):
+        return None
+    maps = dict(one.maps)
+    for value, positions in other.maps.items():
+        moved = tuple([_moved(position, axes) for position in positions])
+        if maps.setdefault(value, moved) != moved:
+            return None
+    space = one.copy()
+    space.maps = maps
+    space.reduced = one.reduced or tuple([axes[axis] for axis in other.reduced])
+    for axis, places in other.cuts.items():
+        space.cuts[axes[axis]] = space.cuts.get(axes[axis], frozenset()) | places
+    return space
+
+
+def _same_axes(one: Space, other: Space, first: Map, second: Map) -> dict[int, int] | None:
+    """Return the axis of `one` for each axis of `other`, from the maps of a value that differs along all of them."""
+    axes: dict[int, int] = {}
+    for left, right in zip(first, second, strict=True):
+        here, there = left.on_axis(), right.on_axis()
+        if here is None or there is None:
+            if left.terms or right.terms:
+                return None
+            continue
+        axes[there] = here
+    every = len(axes) == len(set(axes.values())) == len(one.sizes) == len(other.sizes)
+    same = every and all(one.sizes[axes[axis]] == other.sizes[axis] for axis in axes)
+    return axes if same and axes else None
+
+
+def _moved(position: Affine, axes: dict[int, int]) -> Affine:
+    return Affine(
+        position.start, tuple(sorted((axes[axis], step) for axis, step in position.terms))
+    )

@@ -1,0 +1,113 @@
+"""Merging: groups that read the same data in the same loops become one, which reads it once.
+
+The mean and the largest element, a sum and a sum of squares, several expressions of one tensor: none of them uses the
+other, so growing from one sink never finds the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tensorframe.graph.node import Node, by_serial
+from tensorframe.kernel.join import joined
+from tensorframe.kernel.space import Map, Space
+from tensorframe.schedule.fuse import CapabilitiesOf, Group
+
+# Bytes of common data below which reading it twice is nothing.
+_WORTH_SHARING = 1 << 14
+# Groups that read one tensor and are compared with each other; beyond, comparing takes longer than it saves.
+_MOST_READERS = 8
+
+
+def merge_readers(groups: Sequence[Group], capabilities_of: CapabilitiesOf) -> list[Group]:
+    """Return the groups with those merged that read the same elements and do not wait for each other."""
+    merging = _Merging(groups)
+    for source, readers in _readers(groups).items():
+        if source.nbytes < _WORTH_SHARING or not 1 < len(readers) <= _MOST_READERS:
+            continue
+        first, *rest = readers
+        for other in rest:
+            here, there = merging.now(first), merging.now(other)
+            capabilities = capabilities_of(here.sink.device)
+            fits = (
+                len(here.nodes) + len(there.nodes) <= capabilities.max_ops
+                and len(here.inputs) + len(there.inputs) <= capabilities.max_inputs
+            )
+            if here is not there and fits:
+                merging.merge(here, there, source)
+    return merging.groups()
+
+
+def _readers(groups: Sequence[Group]) -> dict[Node, list[Group]]:
+    """Return, for each tensor that groups read in loops, these groups."""
+    readers: dict[Node, list[Group]] = {}
+    for group in groups:
+        if group.space is not None:
+            for source in group.inputs:
+                readers.setdefault(source, []).append(group)
+    return readers
+
+
+class _Merging:
+    """The groups, and which became part of which."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self._groups = list(groups)
+        self._into: dict[Group, Group] = {}
+        self._maker = {node: group for group in groups for node in group.nodes}
+
+    def now(self, group: Group) -> Group:
+        """Return what a group is part of by now."""
+        while group in self._into:
+            group = self._into[group]
+        return group
+
+    def groups(self) -> list[Group]:
+        """Return the groups that are left."""
+        return [group for group in self._groups if group not in self._into]
+
+    def merge(self, one: Group, other: Group, source: Node) -> None:
+        """Make `other` a part of `one` if their loops are the same and neither waits for the other."""
+        if one.space is None or other.space is None or one.sink.device is not other.sink.device:
+            return
+        pairs = _pairs(one, other, source)
+        space = joined(one.space, other.space, pairs)
+        if space is None or self._waits(one, other) or self._waits(other, one):
+            return
+        one.space = space
+        one.nodes = sorted(dict.fromkeys([*one.nodes, *other.nodes]), key=by_serial)
+        one.sink = one.nodes[-1]
+        one.inputs.update(other.inputs)
+        one.refusals.update(other.refusals)
+        self._into[other] = one
+
+    def _waits(self, group: Group, other: Group) -> bool:
+        """Whether `group` needs, directly or not, something that `other` makes."""
+        seen = {group}
+        stack = [group]
+        while stack:
+            for source in stack.pop().inputs:
+                maker = self._maker.get(source)
+                found = None if maker is None else self.now(maker)
+                if found is other:
+                    return True
+                if found is not None and found not in seen:
+                    seen.add(found)
+                    stack.append(found)
+        return False
+
+
+def _pairs(one: Group, other: Group, source: Node) -> Iterator[tuple[Map, Map]]:
+    for here in _reads(one, source):
+        for there in _reads(other, source):
+            yield here, there
+
+
+def _reads(group: Group, source: Node) -> Iterator[Map]:
+    """Yield the maps at which a group reads a tensor."""
+    space: Space | None = group.space
+    assert space is not None
+    for node in group.nodes:
+        for at, operand in enumerate(node.inputs):
+            if operand is source and (node, at) in space.maps:
+                yield space.maps[node, at]
