@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tensorframe.dtypes import FLOAT, DType, float64
 from tensorframe.graph.op import Kind
-from tensorframe.graph.region import Region
+from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.accumulate import accumulation
-from tensorframe.kernel.formula import cast
+from tensorframe.kernel.formula import cast, where
 from tensorframe.kernel.ir import (
     INDEX,
     Argument,
@@ -20,9 +21,12 @@ from tensorframe.kernel.ir import (
     load,
 )
 from tensorframe.kernel.nest import Access, Nest
+from tensorframe.kernel.pieces import PIECED, Piece, cut_axes, pieces_of, span
 from tensorframe.kernel.scalars import converted, element
+from tensorframe.kernel.split import Cuts
 from tensorframe.ops.creation import ARANGE, FULL
 from tensorframe.ops.elementwise import CAST
+from tensorframe.ops.movement import PAD
 
 
 class Numbers:
@@ -66,6 +70,8 @@ class Body:
         self._steps: dict[Any, list[Expr | None]] = {}
         self._starts: dict[Any, Expr | None] = {}
         self._elements: dict[int, Expr] = {}
+        self.cuts = Cuts(self.sizes)
+        self._bounds: dict[tuple[int, int], Argument] = {}
 
     def forget(self) -> None:
         """Begin another pass: elements are expressions of other loops' indices, or known by now."""
@@ -115,6 +121,8 @@ class Body:
         if one.op is ARANGE:
             start, step = one.attrs
             return self._arange(value, start, step, one.dtype)
+        if one.op in PIECED:
+            return self._pieced(value, one)
         if one.op.kind is Kind.VIEW:
             return self.operand(value, 0)
         if one.op.kind is Kind.REDUCE:  # of one element: there is no loop for it
@@ -130,6 +138,45 @@ class Body:
         count = cast(self.position(self._reads[value, -1]), wide)
         scaled = count * self.numbers.take(step, "a", wide) + self.numbers.take(start, "a", wide)
         return element(CAST, (dtype,), [scaled], dtype) if dtype in FLOAT else scaled
+
+    def _pieced(self, value: int, one: RegionOp) -> Expr:
+        """Return the choice between an op's operands by where the loops are."""
+        shapes = [self.region.shape_of(source) for source in one.inputs]
+        pieces = list(pieces_of(one.op, one.attrs, shapes))
+        if one.op is PAD:
+            found: Expr = literal(one.attrs[2], one.dtype)
+        else:
+            found = self.operand(value, pieces.pop().operand)
+        axes = cut_axes(one.op, one.attrs, shapes)
+        for piece in reversed(pieces):
+            found = self._in_box(value, piece, axes, found)
+        return found
+
+    def _in_box(self, value: int, piece: Piece, axes: Sequence[int], outside: Expr) -> Expr:
+        """Return the element of a piece where the loops are in its box, else `outside`."""
+        found = self.operand(value, piece.operand)
+        for axis in axes:
+            access = self.nest.pieces[value, axis]
+            low, high = piece.lows[axis], piece.lows[axis] + piece.sizes[axis]
+            along = [(at, step) for at, step in enumerate(access.steps) if step]
+            loop, step = along[0] if along else (0, 0)
+            count = self.nest.sizes[loop] if along else 1
+            first, last = span(access.start, step, low, high, count)
+            if first == last:
+                return outside
+            if last < count:
+                found = where(self._before(loop, last), found, outside)
+            if first > 0:
+                found = where(self._before(loop, first), outside, found)
+        return found
+
+    def _before(self, loop: int, at: int) -> Expr:
+        """Return the condition that a loop has not come to an index."""
+        if (loop, at) not in self._bounds:
+            self._bounds[loop, at] = self.numbers.take(at, "b")
+        return self.cuts.before(
+            self.indices[loop], self._bounds[loop, at], at, self.nest.sizes[loop]
+        )
 
 
 _ONE: Expr = literal(1, INDEX)

@@ -282,9 +282,10 @@ class _Columns:
         middle = nested(self.along[1:-1], sizes[1:-1], inner)
         return (Loop(self.along[0], first, last, middle),)
 
-    def _is_costly(self) -> bool:
-        """Whether computing elements takes so long that loading and storing accumulators does not matter."""
-        return sum(one.op.cost for one in self.form.region.ops) > _LIGHT
+    def _take_one(self) -> bool:
+        """Whether loading and storing accumulators for each element does not matter, or groups would be cut up."""
+        divided = any(one.steps[-1] for one in self.form.body.nest.pieces.values())
+        return divided or sum(one.op.cost for one in self.form.region.ops) > _LIGHT
 
     def _in_groups(
         self, totals: Sequence[_Total], stores: list[Statement], first: Expr, last: Expr
@@ -294,7 +295,7 @@ class _Columns:
             Store(one.memory, self.slot, one.how.join(load(one.memory, self.slot), one.element))
             for one in totals
         ]
-        if not totals or self._is_costly():
+        if not totals or self._take_one():
             return (Loop(self.along[-1], first, last, (self.across([*single, *stores]),)),)
         group, along = index("group"), self.along[-1]
         groups = apply("floor_divide", last - first, literal(_GROUP, INDEX))
@@ -375,6 +376,7 @@ def _used_by_rows(form: Form, level: int) -> list[int]:
         if value >= first
         and not stages.full[value]
         and stages.level[value] == level
+        and stages.inside[value]
         and value not in form.body.known
     ]
 

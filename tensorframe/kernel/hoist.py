@@ -13,7 +13,6 @@ from itertools import count
 
 from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import (
-    Allocate,
     Apply,
     Expr,
     If,
@@ -24,13 +23,15 @@ from tensorframe.kernel.ir import (
     Role,
     Set,
     Statement,
-    Store,
     Variable,
-    apply,
-    load,
     variable,
 )
-from tensorframe.kernel.walk import expressions, own_expressions
+from tensorframe.kernel.walk import (
+    expressions,
+    own_expressions,
+    substituted,
+    with_own_expressions,
+)
 
 # Nested calls that are still easy to read on one line.
 _DEEP = 4
@@ -59,14 +60,14 @@ class _Namer:
             if isinstance(one, Set):
                 scope |= {one.variable}
                 self._drop(one.variable, names)
-            elif isinstance(one, Loop):
+            elif isinstance(one, Loop | If):
                 for changed in _accumulated(one):
                     self._drop(changed, names)
         return tuple(done)
 
     def _let(self, value: Expr, names: dict[Expr, Expr]) -> Let:
         name = variable(f"t{next(self._numbers)}", value.dtype)
-        made = Let(name, rewritten(value, names))
+        made = Let(name, substituted(value, names))
         names[value] = name
         return made
 
@@ -78,24 +79,12 @@ class _Namer:
     def _renamed(
         self, one: Statement, scope: frozenset[Expr], names: dict[Expr, Expr]
     ) -> Statement:
-        if isinstance(one, Loop):
-            body = self.block(one.body, scope | {one.index}, names)
-            return replace(
-                one, start=rewritten(one.start, names), stop=rewritten(one.stop, names), body=body
-            )
-        if isinstance(one, If):
-            return replace(
-                one,
-                condition=rewritten(one.condition, names),
-                body=self.block(one.body, scope, names),
-            )
-        if isinstance(one, Store):
-            return replace(
-                one, position=rewritten(one.position, names), value=rewritten(one.value, names)
-            )
-        if isinstance(one, Allocate):
-            return replace(one, count=rewritten(one.count, names))
-        return replace(one, value=rewritten(one.value, names))
+        made = with_own_expressions(one, lambda root: substituted(root, names))
+        if isinstance(made, Loop):
+            return replace(made, body=self.block(made.body, scope | {made.index}, names))
+        if isinstance(made, If):
+            return replace(made, body=self.block(made.body, scope, names))
+        return made
 
     def needs(self, value: Expr) -> frozenset[Expr] | None:
         """Return the loop indices and accumulators that a value depends on; None if it may change at any store."""
@@ -144,6 +133,8 @@ class _Namer:
                 if operand in ready
             }
             wanted.update(root for root in inner if root in ready)
+            if isinstance(one, If):  # what it guards may not be there otherwise
+                wanted = {value for value in wanted if not _loads(value)}
             return [value for value in order if value in wanted]
         return self._shared_or_deep(order, uses, ready)
 
@@ -168,6 +159,10 @@ class _Namer:
         return wanted
 
 
+def _loads(value: Expr) -> bool:
+    return any(isinstance(one, Load) for one in in_order((value,), {}))
+
+
 def _accumulated(one: Statement) -> set[Variable]:
     """Return the accumulators that a loop changes."""
     if isinstance(one, Set):
@@ -183,19 +178,3 @@ def _indices(one: Statement) -> set[Index]:
     if isinstance(one, If):
         return set[Index]().union(*[_indices(inner) for inner in one.body])
     return set()
-
-
-def rewritten(root: Expr, names: dict[Expr, Expr]) -> Expr:
-    """Return an expression with named values replaced by their names."""
-    if root in names:
-        return names[root]
-    known = dict(names)
-    for one in in_order((root,), known):
-        if isinstance(one, Apply):
-            arguments = [known[operand] for operand in one.arguments]
-            known[one] = apply(one.op, *arguments, dtype=one.dtype)
-        elif isinstance(one, Load):
-            known[one] = load(one.buffer, known[one.position])
-        else:
-            known[one] = one
-    return known[root]

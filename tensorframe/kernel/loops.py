@@ -44,3 +44,8 @@ def named(prefix: str, count: int) -> list[Index]:
 def smaller(left: Expr, right: Expr) -> Expr:
     """Return the smaller of two sizes."""
     return apply("minimum", left, right)
+
+
+def larger(left: Expr, right: Expr) -> Expr:
+    """Return the larger of two positions."""
+    return apply("maximum", left, right)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, prod
 
 from tensorframe.kernel.space import Map, Space
@@ -37,6 +37,13 @@ class Nest:
     accesses: dict[Hashable, Access]  # steps: along the kept loops, then along the reduced ones
     order: tuple[int, ...]  # the axes of the space, outermost first, before any were merged
     reduced_inside: bool  # whether operands are contiguous along a reduced axis
+    # (value made of pieces, its axis) -> the position on that axis; the loop it follows is never merged with others
+    pieces: dict[Hashable, Access] = field(default_factory=dict)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How often each loop runs."""
+        return self.kept + self.reduced
 
     @property
     def rows(self) -> int:
@@ -72,35 +79,44 @@ def _order(one: Access) -> tuple[int, ...]:
     return tuple(sorted(range(len(one.steps)), key=lambda axis: -abs(one.steps[axis])))
 
 
-def arrange(space: Space, accesses: dict[Hashable, Access], order: tuple[int, ...]) -> Nest:
+def arrange(
+    space: Space,
+    accesses: dict[Hashable, Access],
+    order: tuple[int, ...],
+    pieces: dict[Hashable, Access],
+) -> Nest:
     """Return the nest of a space with loops in this order; each class of axes stays together."""
     reduced = [axis for axis in order if axis in space.reduced]
     kept = [axis for axis in order if axis not in space.reduced]
-    kept_groups = _merged(kept, space, accesses)
-    reduced_groups = _merged(reduced, space, accesses)
+    together = [*accesses.values(), *pieces.values()]
+    kept_groups = _merged(kept, space, together)
+    reduced_groups = _merged(reduced, space, together)
     innermost = [group[-1] for group in kept_groups + reduced_groups]
     sizes = [prod([space.sizes[axis] for axis in group]) for group in kept_groups + reduced_groups]
     count = len(kept_groups)
     return Nest(
         tuple(sizes[:count]),
         tuple(sizes[count:]),
-        {
-            key: Access(one.start, tuple([one.steps[axis] for axis in innermost]))
-            for key, one in accesses.items()
-        },
+        _along(accesses, innermost),
         tuple(kept + reduced),
         bool(reduced) and (not kept or _closer(reduced[-1], kept[-1], accesses.values())),
+        _along(pieces, innermost),
     )
 
 
-def _merged(axes: list[int], space: Space, accesses: dict[Hashable, Access]) -> list[list[int]]:
+def _along(accesses: dict[Hashable, Access], loops: Sequence[int]) -> dict[Hashable, Access]:
+    return {
+        key: Access(one.start, tuple([one.steps[axis] for axis in loops]))
+        for key, one in accesses.items()
+    }
+
+
+def _merged(axes: list[int], space: Space, accesses: Sequence[Access]) -> list[list[int]]:
     """Return neighbouring axes in groups that one loop can run along."""
     groups: list[list[int]] = []
     for axis in axes:
         size = space.sizes[axis]
-        if groups and all(
-            one.steps[groups[-1][-1]] == one.steps[axis] * size for one in accesses.values()
-        ):
+        if groups and all(one.steps[groups[-1][-1]] == one.steps[axis] * size for one in accesses):
             groups[-1].append(axis)
         else:
             groups.append([axis])

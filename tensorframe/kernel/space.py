@@ -14,7 +14,11 @@ from typing import Any
 
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.shape import Shape
+from tensorframe.kernel.pieces import PIECED, cut_axes, has_gaps, pieces_of, span
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
+
+# Into how many parts the pieces of a group may divide its loops: each is code of its own.
+_MOST_PARTS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ Map = tuple[Affine, ...]
 class Space:
     """Loop axes by number, with their sizes, and the map of each value.
 
-    Reductions run over the axes in `reduced`.
+    Reductions run over the axes in `reduced`. `cuts` are the axes that pieces divide, and where.
 
     Values are named by anything hashable: nodes while groups grow, positions in a region afterwards.
     """
@@ -60,6 +64,7 @@ class Space:
     sizes: list[int] = field(default_factory=list)
     reduced: tuple[int, ...] = ()
     maps: dict[Hashable, Map] = field(default_factory=dict)
+    cuts: dict[int, frozenset[int]] = field(default_factory=dict)
 
     @classmethod
     def of_result(cls, value: Hashable, shape: Shape) -> Space:
@@ -105,6 +110,21 @@ class Space:
             count *= self.sizes[axis]
         return one.start == 0 and count == size
 
+    def copy(self) -> Space:
+        """Return a space that changes apart from this one."""
+        return Space(list(self.sizes), self.reduced, dict(self.maps), dict(self.cuts))
+
+    def stays_inside(self, value: Hashable, shape: Shape) -> bool:
+        """Whether a value has an element wherever the loops are, and not in a piece of them only."""
+        return all(
+            self._stays_inside(one, size) for one, size in zip(self.maps[value], shape, strict=True)
+        )
+
+    def _stays_inside(self, one: Affine, size: int) -> bool:
+        ends = [step * (self.sizes[axis] - 1) for axis, step in one.terms]
+        low = one.start + sum(min(end, 0) for end in ends)
+        return low >= 0 and one.start + sum(max(end, 0) for end in ends) < size
+
     def axes_of(self, value: Hashable) -> set[int]:
         """Return the loop axes on which a value differs."""
         return {axis for one in self.maps[value] for axis, _ in one.terms}
@@ -126,6 +146,8 @@ def follow(
 
     The map of operand number `at` is kept in `space.maps` under `(value, at)`, so that later splits reach it.
     """
+    if op in PIECED:
+        return _follow_pieces(space, value, op, attrs, operands)
     refusals: list[str | None] = []
     for at, shape in enumerate(operands):
         found = _operand_map(space, value, op, attrs, shape)
@@ -133,6 +155,55 @@ def follow(
         if not isinstance(found, str):
             space.maps[value, at] = found
     return refusals
+
+
+def _follow_pieces(
+    space: Space, value: Hashable, op: Op, attrs: tuple[Any, ...], operands: Sequence[Shape]
+) -> list[str | None]:
+    """Find the maps of operands whose elements are in a box of the result each: outside, they are never read."""
+    reason = _divide(space, value, op, attrs, operands)
+    if reason is not None:
+        return [reason] * len(operands)
+    result = space.maps[value]
+    for piece in pieces_of(op, attrs, operands):
+        space.maps[value, piece.operand] = tuple(
+            [
+                ORIGIN
+                if size == 1
+                else one.stepped(low + size - 1, -1)
+                if axis in piece.flipped
+                else one.stepped(-low, 1)
+                for axis, (one, low, size) in enumerate(
+                    zip(result, piece.lows, piece.sizes, strict=True)
+                )
+            ]
+        )
+    return [None] * len(operands)
+
+
+def _divide(
+    space: Space, value: Hashable, op: Op, attrs: tuple[Any, ...], operands: Sequence[Shape]
+) -> str | None:
+    """Divide loops where the pieces of a value begin and end; return why that cannot be, or None."""
+    if has_gaps(op, attrs):
+        return "it sets a slice with gaps"
+    pieces = pieces_of(op, attrs, operands)
+    cuts = dict(space.cuts)
+    for axis in cut_axes(op, attrs, operands):
+        one = space.maps[value][axis]
+        if len(one.terms) > 1:
+            return "its pieces do not run along axes of the loops"
+        for loop, step in one.terms:
+            found = set(cuts.get(loop, ()))
+            for piece in pieces:
+                low, size = piece.lows[axis], piece.sizes[axis]
+                found.update(span(one.start, step, low, low + size, space.sizes[loop]))
+            cuts[loop] = frozenset(found - {0, space.sizes[loop]})
+    parts = prod([len(found) + 1 for found in cuts.values()])
+    if parts > _MOST_PARTS:
+        return f"its loops would be in {parts} parts"
+    space.cuts = cuts
+    return None
 
 
 def _operand_map(
@@ -173,7 +244,12 @@ def _unreduced_map(
     kept_axes = [axis for axis in range(len(shape)) if axis not in axes]
     positions = [result[axis] for axis in kept_axes] if keepdims else list(result)
     loops = [one.on_axis() for one in positions if one.terms]
-    if None in loops or len(set(loops)) < len(loops):
+    lengths = [shape[axis] for axis, one in zip(kept_axes, positions, strict=True) if one.terms]
+    if (
+        None in loops
+        or len(set(loops)) < len(loops)
+        or lengths != [space.sizes[axis] for axis in loops if axis is not None]
+    ):
         return "its reduction does not run along whole axes of the loops"
     others = [axis for axis in range(len(space.sizes)) if axis not in loops]
     sizes = [shape[axis] for axis in axes if shape[axis] != 1]
@@ -253,6 +329,8 @@ def _split_for(
                     return "its reshape meets a flipped axis"
                 inner = _crossed(step * by, space.sizes[loop], strides)
                 if inner is not None:
+                    if loop in space.cuts:
+                        return "its reshape would cut loops over pieces"
                     if space.sizes[loop] % inner:
                         return "its reshape mixes axes of the loops"
                     space.split(loop, inner)
@@ -286,7 +364,8 @@ def _digits(
         if step % strides[at]:
             return None
         parts[at][loop] = step // strides[at]
-    for start, part, size in zip(starts, parts, sizes, strict=True):
+    # the first axis ends where the value does; of a piece, loops may go beyond it
+    for start, part, size in list(zip(starts, parts, sizes, strict=True))[1:]:
         if start + sum(step * (space.sizes[loop] - 1) for loop, step in part.items()) >= size:
             return None
     return [

@@ -22,12 +22,15 @@ _WORTH_SCRATCH = 8.0
 class Stages:
     """`level` of a value: how many passes come before it. `full` values differ along the reduced axes.
 
+    `inside` values have an element wherever the loops are, and not in a piece of them only.
+
     `reductions` and `stores` list, for each pass, the reductions that run in it and the full outputs written in it;
     the last pass has no reductions.
     """
 
     level: list[int]
     full: list[bool]
+    inside: list[bool]
     reductions: list[list[int]]
     stores: list[list[int]]
     kept: dict[int, int] = field(default_factory=dict)  # value in scratch -> its first pass
@@ -44,11 +47,13 @@ def stages_of(region: Region, space: Space, *, scratch: bool) -> Stages:
     count = first + len(region.ops)
     level = [0] * count
     full = [False] * count
+    inside = [True] * count
     reductions: list[list[int]] = []
     for at, one in enumerate(region.ops):
         value = first + at
         level[value] = max((level[source] for source in one.inputs), default=0)
         full[value] = bool(space.axes_of(value) & set(space.reduced))
+        inside[value] = space.stays_inside(value, one.shape)
         if one.op.kind is Kind.REDUCE:
             while len(reductions) <= level[value]:
                 reductions.append([])
@@ -58,7 +63,7 @@ def stages_of(region: Region, space: Space, *, scratch: bool) -> Stages:
     for value in dict.fromkeys(region.outputs):
         if full[value] or not space.reduced:
             stores[level[value]].append(value)
-    found = Stages(level, full, reductions, stores)
+    found = Stages(level, full, inside, reductions, stores)
     if scratch and reductions:
         _choose_scratch(region, found)
     return found
@@ -74,6 +79,7 @@ def _choose_scratch(region: Region, stages: Stages) -> None:
             for value, passes in needed.items()
             if len(passes) > 1
             and value not in stages.kept
+            and stages.inside[value]
             and _cost(region, stages, value) >= _WORTH_SCRATCH
         ]
         if not again:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from tensorframe.dtypes import BOOL, FLOAT, INTEGER, DType
 from tensorframe.graph.op import Kind, Op
 from tensorframe.kernel.accumulate import accumulation
+from tensorframe.kernel.pieces import PIECED
 from tensorframe.kernel.scalars import supports
 from tensorframe.ops.creation import ARANGE, FULL
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
 
-_INDEX_MAPS = frozenset({EXPAND, PERMUTE, RESHAPE, SLICE})
+_INDEX_MAPS = frozenset({EXPAND, PERMUTE, RESHAPE, SLICE}) | PIECED
 _GENERATORS = frozenset({ARANGE, FULL})
 
 

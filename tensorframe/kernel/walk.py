@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
-from tensorframe.kernel.ir import Allocate, Expr, If, Loop, Statement, Store
+from tensorframe.kernel.interpret import in_order
+from tensorframe.kernel.ir import (
+    Allocate,
+    Apply,
+    Expr,
+    If,
+    Literal,
+    Load,
+    Loop,
+    Statement,
+    Store,
+    apply,
+    load,
+)
 
 
 def expressions(statements: Iterable[Statement]) -> tuple[list[Expr], list[Store]]:
@@ -33,3 +47,52 @@ def own_expressions(one: Statement) -> tuple[Expr, ...]:
     if isinstance(one, Allocate):
         return (one.count,)
     return (one.value,)
+
+
+def with_own_expressions(one: Statement, change: Callable[[Expr], Expr]) -> Statement:
+    """Return a statement with each expression of its own changed, not those in its body."""
+    if isinstance(one, Store):
+        return replace(one, position=change(one.position), value=change(one.value))
+    if isinstance(one, Loop):
+        return replace(one, start=change(one.start), stop=change(one.stop))
+    if isinstance(one, If):
+        return replace(one, condition=change(one.condition))
+    if isinstance(one, Allocate):
+        return replace(one, count=change(one.count))
+    return replace(one, value=change(one.value))
+
+
+def substituted(root: Expr, values: Mapping[Expr, Expr]) -> Expr:
+    """Return an expression with some of its parts replaced; choices between what is known, or equal, are made."""
+    if root in values:
+        return values[root]
+    known = dict(values)
+    for one in in_order((root,), known):
+        if isinstance(one, Apply):
+            arguments = [known[operand] for operand in one.arguments]
+            chosen = _chosen(*arguments) if one.op == "where" else None
+            known[one] = chosen or apply(one.op, *arguments, dtype=one.dtype)
+        elif isinstance(one, Load):
+            known[one] = load(one.buffer, known[one.position])
+        else:
+            known[one] = one
+    return known[root]
+
+
+def _chosen(condition: Expr, x: Expr, y: Expr) -> Expr | None:
+    if x is y:
+        return x
+    return (x if condition.value else y) if isinstance(condition, Literal) else None
+
+
+def substituted_in(
+    statements: Iterable[Statement], values: Mapping[Expr, Expr]
+) -> tuple[Statement, ...]:
+    """Return statements with parts of their expressions replaced."""
+    found = []
+    for one in statements:
+        made = with_own_expressions(one, lambda root: substituted(root, values))
+        if isinstance(made, Loop | If):
+            made = replace(made, body=substituted_in(made.body, values))
+        found.append(made)
+    return tuple(found)

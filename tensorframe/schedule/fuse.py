@@ -144,10 +144,12 @@ def _begin(node: Node, capabilities: Capabilities) -> Group:
     """Return the group of a sink. Only what computes has loops: views of what is there cost nothing."""
     group = Group(node, [node])
     kind = node.op.kind
-    if kind in capabilities.fuses and kind not in (Kind.VIEW, Kind.SOURCE):
+    if kind in capabilities.fuses and kind is not Kind.SOURCE and not node.op.alias:
         operands = [source.dtype for source in node.inputs]
         if not capabilities.compiles or computable(node.op, operands, node.dtype):
-            group.space = Space.of_result(node, node.shape)
+            space = Space.of_result(node, node.shape)
+            if _unread(node, space.copy()) is None:
+                group.space = space
     group.admit(node)
     return group
 
@@ -203,9 +205,20 @@ def _place_in_loops(node: Node, group: Group, *, kept: bool) -> str | None:
     reason = _misplaced(node, space, kept=kept)
     if reason is None and node.op.kind is Kind.REDUCE:
         reason = _reduction_refused(node, group, [consumer for consumer, _ in edges])
+    elif reason is None:
+        reason = _unread(node, space.copy())
     if reason is not None:
         del group.space.maps[node]  # type: ignore[union-attr]
     return reason
+
+
+def _unread(node: Node, space: Space) -> str | None:
+    """Return why an operand of `node` cannot be read in the loops at all, be it computed in them or not."""
+    reasons = follow(space, node, node.op, node.attrs, [source.shape for source in node.inputs])
+    for at, reason in enumerate(reasons):
+        if (node, at) not in space.maps:
+            return reason
+    return None
 
 
 def _misplaced(node: Node, space: Space, *, kept: bool) -> str | None:
@@ -242,7 +255,7 @@ def _reduction_refused(node: Node, group: Group, consumers: Sequence[Node]) -> s
     """Return why a reduction does not run in the group's loops; give these its axes if it does."""
     space = group.space
     assert space is not None
-    saved = Space(list(space.sizes), space.reduced, dict(space.maps))
+    saved = space.copy()
     (reason,) = follow(space, node, node.op, node.attrs, [node.inputs[0].shape])
     if reason is None:
         again = any(space.axes_of(one) & set(space.reduced) for one in consumers)

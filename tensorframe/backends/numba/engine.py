@@ -15,7 +15,7 @@ from tensorframe.graph.region import Region
 from tensorframe.kernel.support import computable
 
 # what runs together in one kernel
-COMPILED = frozenset({Kind.MAP, Kind.REDUCE, Kind.VIEW, Kind.SOURCE})
+COMPILED = frozenset({Kind.MAP, Kind.REDUCE, Kind.VIEW, Kind.SCATTER, Kind.SOURCE})
 
 KERNELS = replace(CAPABILITIES, fuses=COMPILED, compiles=True, max_ops=128)
 
