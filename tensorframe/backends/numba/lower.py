@@ -148,9 +148,14 @@ def _python_function(name: str, source: str) -> Callable[..., None]:
 
 
 def _with_c_convention(module: Any, inner: str, name: str) -> None:
-    """Add the function that is called from outside: Numba's own also passes back a result and an exception."""
+    """Add the function that is called from outside: Numba's own also passes back a result and an exception.
+
+    Everything else becomes internal, and so goes away: its names differ from one run to the next.
+    """
+    for one in module.global_values:
+        if not (isinstance(one, ir.Function) and one.is_declaration):
+            one.linkage = "internal"
     function = module.get_global(inner)
-    function.linkage = "internal"
     function.attributes.add("alwaysinline")
     slots = LONG.as_pointer()
     outer = ir.Function(module, ir.FunctionType(ir.VoidType(), [LONG, LONG, slots, slots]), name)

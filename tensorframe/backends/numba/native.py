@@ -25,11 +25,12 @@ _PAUSE = {
 _TEXT = r"""
 %pool = type {
   i64, i64, [6 x i64],                 ;  0 open   1 whether workers are to stop
-  i64, [7 x i64],                      ;  3 chunks finished
+  i64, [7 x i64],                      ;  3 finished
   i64, i64, [6 x i64],                 ;  5 whether a job is running   6 number of the job
   ptr, i64, i64, i64, ptr, ptr         ;  8 function   9 total  10 grain  11 chunks  12 varying  13 fixed
 }
 ; open: 24 bits number of the job, 8 bits threads that may take chunks, 32 bits chunks left
+; finished: 32 bits chunks that workers ran, 32 bits chunks
 
 declare i64 @llvm.umin.i64(i64, i64)
 declare i32 @YIELD()
@@ -97,7 +98,9 @@ run:
   %at = sub i64 %chunks, %left
   call void @run_chunk(ptr %function, i64 %total, i64 %grain, i64 %at, ptr %varying, ptr %fixed)
   %finished_at = getelementptr %pool, ptr %pool, i32 0, i32 3
-  %before = atomicrmw add ptr %finished_at, i64 1 release
+  %is_worker = icmp ne i64 %thread, 0
+  %one = select i1 %is_worker, i64 4294967297, i64 1
+  %before = atomicrmw add ptr %finished_at, i64 %one release
   br label %look
 done:
   ret void
@@ -129,7 +132,8 @@ done:
 }
 
 ; A caller: open a job, take part in it, and wait for the others' last chunks. Alone if another job is running.
-define void @run_shared(ptr %function, i64 %total, i64 %grain, i64 %chunks, ptr %varying, ptr %fixed,
+; Returns how many chunks workers ran.
+define i64 @run_shared(ptr %function, i64 %total, i64 %grain, i64 %chunks, ptr %varying, ptr %fixed,
                         ptr %pool, i64 %threads, i64 %patience) {
   %running_at = getelementptr %pool, ptr %pool, i32 0, i32 5
   %pair = cmpxchg ptr %running_at, i64 0, i64 1 acquire monotonic
@@ -137,7 +141,7 @@ define void @run_shared(ptr %function, i64 %total, i64 %grain, i64 %chunks, ptr 
   br i1 %free, label %describe, label %alone
 alone:
   call void @run_alone(ptr %function, i64 %total, i64 %grain, i64 %chunks, ptr %varying, ptr %fixed)
-  ret void
+  ret i64 0
 describe:
   %function_at = getelementptr %pool, ptr %pool, i32 0, i32 8
   store ptr %function, ptr %function_at
@@ -168,7 +172,8 @@ describe:
 wait:
   %waited = phi i64 [0, %describe], [%longer, %again]
   %finished = load atomic i64, ptr %finished_at acquire, align 8
-  %all = icmp eq i64 %finished, %chunks
+  %count = and i64 %finished, 4294967295
+  %all = icmp eq i64 %count, %chunks
   br i1 %all, label %done, label %more
 more:
   %longer = add i64 %waited, 1
@@ -184,7 +189,8 @@ again:
   br label %wait
 done:
   store atomic i64 0, ptr %running_at release, align 8
-  ret void
+  %helped = lshr i64 %finished, 32
+  ret i64 %helped
 }
 
 ; So many pauses, to find out how long one takes.

@@ -27,7 +27,9 @@ _LAST_LOOK = 5  # microseconds that a worker still looks out after it has said t
 
 _JOB = (ctypes.c_uint64,) * 4 + (ctypes.c_char_p,) * 2  # function, total, grain, chunks, slots
 _ALONE = ctypes.CFUNCTYPE(None, *_JOB)
-_SHARED = ctypes.CFUNCTYPE(None, *_JOB, *(ctypes.c_uint64,) * 3)  # pool, threads, patience
+_SHARED = ctypes.CFUNCTYPE(
+    ctypes.c_uint64, *_JOB, *(ctypes.c_uint64,) * 3
+)  # pool, threads, patience
 _SERVE = ctypes.CFUNCTYPE(None, *(ctypes.c_uint64,) * 3)
 _PAUSE = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
 
@@ -105,10 +107,11 @@ class _Pool:
         varying: bytes,
         fixed: bytes,
         threads: int,
-    ) -> None:
+    ) -> int:
+        """Run a job; return how many of its chunks workers ran."""
         if threads < 2 or self.closed or chunks > _MOST_CHUNKS:
             self._run_alone(function, total, grain, chunks, varying, fixed)
-            return
+            return 0
         threads = min(threads, _MOST_THREADS)
         if len(self._workers) < threads - 1:
             self._hire(threads - 1)
@@ -116,7 +119,8 @@ class _Pool:
             if worker.asleep:
                 worker.wake()
         job = (function, total, grain, chunks, varying, fixed)
-        self._run_shared(*job, self.address, threads, self.patience())
+        helped: int = self._run_shared(*job, self.address, threads, self.patience())
+        return helped
 
     def _hire(self, count: int) -> None:
         with self._hiring, suppress(RuntimeError):  # the system gives no more threads

@@ -46,10 +46,10 @@ class Intrinsic:
     """What a printed kernel calls."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.__name__ = name
 
     def __repr__(self) -> str:
-        return f"<intrinsic {self.name}>"
+        return f"<intrinsic {self.__name__}>"
 
 
 def define(name: str, rule: Rule, code: Code, *, literals: bool = False) -> None:

@@ -1,0 +1,229 @@
+"""Worker threads of kernels: every index once, the same chunks for any number of threads, and no way to hang."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tests.backends.kernels import named, slots
+
+pytest.importorskip("numba", reason="compiled kernels need the extra numba")
+
+from tensorframe.backends.numba import workers
+from tensorframe.backends.numba.functions import kernel_function
+from tensorframe.backends.numba.workers import run_ranges
+
+ROOT = Path(__file__).parents[2]
+
+COUNT = named("""
+    y = array_at(varying, 0)
+    for i in range(start, stop):
+        store_int64(y, i, peek_int64(y, i) + np.int64(1))""")
+# each element tells the range of the call that wrote it
+RANGES = named("""
+    y = array_at(varying, 0)
+    for i in range(start, stop):
+        store_uint64(y, i, start * np.uint64(1000000) + stop)""")
+# takes a while for each index
+SLOW = named("""
+    y = array_at(varying, 0)
+    for i in range(start, stop):
+        x = peek_float64(y, i)
+        for j in range(np.uint64(0), unsigned_at(fixed, 0)):
+            x = fma(x, 0.5, 1.0)
+        store_float64(y, i, x)""")
+
+
+@pytest.fixture(autouse=True)
+def many_cores(monkeypatch):
+    """As many threads as a test asks for, whatever the machine."""
+    monkeypatch.setattr(workers, "core_count", lambda: 16)
+
+
+def counted(total, grain, times=1):
+    y = np.zeros(total, np.int64)
+    function = kernel_function(*COUNT)
+    for _ in range(times):
+        run_ranges(function, total, grain, slots(y), b"")
+    return y
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 16])
+def test_every_index_is_run_once(threads):
+    with tfr.config.override(threads=threads):
+        for total in (0, 1, 2, 7, 100, 4097):
+            for grain in (1, 2, 3, 64, 5000):
+                assert (counted(total, grain, times=10) == 10).all(), (total, grain)
+
+
+def test_the_chunks_are_the_same_for_any_number_of_threads():
+    function = kernel_function(*RANGES)
+    found = []
+    for threads in (1, 2, 16):
+        y = np.zeros(1000, np.uint64)
+        with tfr.config.override(threads=threads):
+            run_ranges(function, 1000, 37, slots(y), b"")
+        found.append(y)
+    starts = np.arange(1000) // 37 * 37
+    assert found[0].tolist() == (starts * 1000000 + np.minimum(starts + 37, 1000)).tolist()
+    np.testing.assert_array_equal(found[1], found[0])
+    np.testing.assert_array_equal(found[2], found[0])
+
+
+@pytest.mark.parametrize("spin", [0, 60])
+def test_workers_take_part_and_sleep_between(monkeypatch, spin):
+    """Longer pauses than a worker's patience, and kernels long enough for it to wake up in."""
+    monkeypatch.setattr(tfr.config._State, "base", tfr.config.Options(spin=spin, threads=3))
+    counted(1000, 7)  # there is a pool
+    function = kernel_function(*SLOW)
+    y = np.zeros(64)
+    helped = 0
+    for _ in range(20):
+        job = (function.address, 64, 1, 64, slots(y), slots(20_000))
+        helped += workers._State.pool.run(*job, threads=3)
+        threading.Event().wait(0.002)
+    assert (y == 2).all()
+    assert helped > 0
+
+
+def test_several_callers_at_once():
+
+    def call(_):
+        with tfr.config.override(threads=3):
+            return all((counted(1000, 7, times=4) == 4).all() for _ in range(50))
+
+    with ThreadPoolExecutor(4) as callers:
+        assert all(callers.map(call, range(4)))
+
+
+def in_a_fork(work):
+    """Whether a forked process could do it."""
+    process = os.fork()
+    if process == 0:
+        done = False
+        try:
+            done = work()
+        finally:
+            os._exit(0 if done else 1)
+    return os.waitpid(process, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_has_workers_of_its_own():
+    def work():
+        return bool((counted(1000, 7) == 1).all()) and workers._State.pool is not parents
+
+    with tfr.config.override(threads=3):
+        counted(1000, 7)
+        parents = workers._State.pool
+        assert in_a_fork(work)
+        assert (counted(1000, 7) == 1).all()
+        assert workers._State.pool is parents
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_forks_while_other_threads_run_kernels():
+    with tfr.config.override(threads=3):
+        stop = threading.Event()
+
+        def call():
+            with tfr.config.override(threads=3):
+                while not stop.is_set():
+                    counted(1000, 7)
+
+        callers = [threading.Thread(target=call) for _ in range(2)]
+        for caller in callers:
+            caller.start()
+        try:
+            for _ in range(5):
+                assert in_a_fork(lambda: bool((counted(1000, 7) == 1).all()))
+        finally:
+            stop.set()
+            for caller in callers:
+                caller.join(60)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no timer signals on Windows")
+def test_an_interrupt_is_seen_after_the_kernel():
+    function = kernel_function(*SLOW)
+    y = np.zeros(64)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    def run_on():
+        with tfr.config.override(threads=2):
+            while True:
+                run_ranges(function, 64, 1, slots(y), slots(20_000))
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        with pytest.raises(KeyboardInterrupt):
+            run_on()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert (y == 2).all()
+    with tfr.config.override(threads=2):
+        assert (counted(1000, 7) == 1).all()
+
+
+def test_where_there_are_no_more_threads_the_caller_works_alone(monkeypatch):
+    class Refused(threading.Thread):
+        def start(self):
+            raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(workers, "Thread", Refused)
+    monkeypatch.setattr(workers._State, "pool", None)
+    with tfr.config.override(threads=3):
+        assert (counted(1000, 7) == 1).all()
+    assert not workers._State.pool._workers
+
+
+ENDING = """
+import atexit, sys, threading, time
+import numpy as np
+import tensorframe as tfr
+from tensorframe.backends.numba import workers
+from tests.backends.test_workers import counted
+workers.core_count = lambda: 4
+tfr.config.configure(threads=4)
+atexit.register(lambda: print("after", (counted(1000, 7) == 1).all()))
+counted(1000, 7)
+"""
+CASES = {
+    "workers look out": "",
+    "workers sleep": "time.sleep(0.01)",
+    "another thread goes on": """
+def call():
+    while True:
+        counted(1000, 7)
+threading.Thread(target=call, daemon=True).start()
+time.sleep(0.01)
+""",
+    "an error ends it": "sys.exit(0)",
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_interpreter_ends_without_a_hang_or_a_crash(case):
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING + CASES[case]],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "after True\n"
