@@ -25,10 +25,11 @@ CODE = b"not really machine code" * 100
 
 @pytest.fixture(autouse=True)
 def place(tmp_path):
-    """An empty folder for kernels."""
-    where = tmp_path / "kernels"
-    with tfr.config.override(cache_dir=str(where)):
-        yield where
+    """An empty folder for the kernels of all threads."""
+    where, before = tmp_path / "kernels", tfr.config.get().cache_dir
+    tfr.config.configure(cache_dir=str(where))
+    yield where
+    tfr.config.configure(cache_dir=before)
 
 
 def the_file(place):
