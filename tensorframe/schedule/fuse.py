@@ -26,6 +26,8 @@ _LONGEST_ROW = 1 << 16
 # What several groups compute, each for itself, rather than store and load: ops in a row, and their cost per element.
 _RECOMPUTED_OPS = 4
 _RECOMPUTED_COST = 1.0
+# The part of a tensor that is replaced in place rather than in a loop over the whole: one in so many elements.
+_SMALL_PART = 2
 # Nodes to look at for a reduction that a value of a row comes from.
 _LOOKAHEAD = 16
 
@@ -34,7 +36,7 @@ _LOOKAHEAD = 16
 class Group:
     """Nodes that one step computes, grown backwards from the `sink` that everything else in it leads to.
 
-    `space` is None where the sink is no loop: nothing joins it then.
+    `space` is None where the sink is no loop, which `alone` gives the reason for: nothing joins it then.
     """
 
     sink: Node
@@ -43,6 +45,7 @@ class Group:
     # input -> why it is not part of the group
     refusals: dict[Node, str] = field(default_factory=dict)
     space: Space | None = None
+    alone: str = ""
     # (consumer, operand number) -> why the operand cannot be in the loops
     blocked: dict[tuple[Node, int], str] = field(default_factory=dict)
 
@@ -143,15 +146,27 @@ class _Growing:
 def _begin(node: Node, capabilities: Capabilities) -> Group:
     """Return the group of a sink. Only what computes has loops: views of what is there cost nothing."""
     group = Group(node, [node])
-    kind = node.op.kind
-    if kind in capabilities.fuses and kind is not Kind.SOURCE and not node.op.alias:
-        operands = [source.dtype for source in node.inputs]
-        if not capabilities.compiles or computable(node.op, operands, node.dtype):
-            space = Space.of_result(node, node.shape)
-            if _unread(node, space.copy()) is None:
-                group.space = space
+    reason = _alone(node, capabilities)
+    if reason is None:
+        group.space = Space.of_result(node, node.shape)
+    else:
+        group.alone = reason
     group.admit(node)
     return group
+
+
+def _alone(node: Node, capabilities: Capabilities) -> str | None:
+    """Return why nothing joins a node that its consumers run apart from, or None if producers may."""
+    kind = node.op.kind
+    if kind not in capabilities.fuses or kind is Kind.SOURCE or node.op.alias:
+        return f"{node.op.name} runs alone on {node.device}"
+    if not capabilities.compiles:
+        return None
+    if not computable(node.op, [source.dtype for source in node.inputs], node.dtype):
+        return f"no kernel computes {node.op.name} of {node.inputs[0].dtype}"
+    if kind is Kind.SCATTER and _SMALL_PART * node.inputs[1].size < node.size:
+        return "it replaces a small part, which takes no loop over all elements"
+    return _unread(node, Space.of_result(node, node.shape))
 
 
 def can_fuse(
@@ -167,7 +182,7 @@ def can_fuse(
     if node.op.kind not in capabilities.fuses:
         return f"{node.op.name} runs alone on {node.device}"
     if group.space is None:
-        return f"{sink.op.name} runs alone on {sink.device}"
+        return group.alone
     if node.device is not sink.device:
         return f"it lives on {node.device}"
     if len(group.nodes) >= capabilities.max_ops:
