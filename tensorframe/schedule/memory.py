@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorframe.graph.op import Kind
+from tensorframe.graph.region import Region
+from tensorframe.kernel.build import NotFusibleError, analyse
+from tensorframe.kernel.stages import stages_of
 from tensorframe.schedule.plan import Plan, Step
+
+# Ops that read each element of their operands at a place that is known beforehand.
+_IN_LOOPS = frozenset({Kind.MAP, Kind.REDUCE, Kind.VIEW, Kind.SCATTER, Kind.SOURCE})
 
 
 def share_storage(plan: Plan) -> None:
     """Fill in `frees` and `donors` of every step.
 
-    A value dies after its last use, a view keeping what it looks into alive. An output of an elementwise or
-    scatter step takes over the memory of an operand of its own shape and dtype that dies in that very step. The
-    executor still checks that nobody else sees that memory.
+    A value dies after its last use, a view keeping what it looks into alive. An output takes over the memory of an
+    operand of its own shape and dtype that dies in that very step, where it may be written over. The executor still
+    checks that nobody else sees that memory.
     """
     last_use = _last_uses(plan)
     owned: set[int] = set()  # slots with memory of their own: neither given to the plan nor views
@@ -41,22 +47,12 @@ def _last_uses(plan: Plan) -> list[int]:
 
 
 def _donors(step: Step, plan: Plan, dying: Sequence[int]) -> tuple[int | None, ...]:
-    sink = step.region.ops[-1].op.kind
-    free = list(dying)
-    if sink is Kind.SCATTER:
-        free = [slot for slot in free if slot == step.inputs[0]]
-    elif sink is not Kind.MAP:
-        free = []
     donors: list[int | None] = []
-    read_until = _last_reads(step)
-    first = len(step.inputs)
+    free = list(dying)
     for output, value in zip(step.outputs, step.region.outputs, strict=True):
+        alike = [slot for slot in free if plan.slots[slot] == plan.slots[output]]
         donor = next(
-            (
-                slot
-                for slot in free
-                if plan.slots[slot] == plan.slots[output] and read_until[slot] <= value - first
-            ),
+            (slot for slot in alike if may_overwrite(step.region, value, step.inputs.index(slot))),
             None,
         )
         if donor is not None:
@@ -65,11 +61,46 @@ def _donors(step: Step, plan: Plan, dying: Sequence[int]) -> tuple[int | None, .
     return tuple(donors)
 
 
-def _last_reads(step: Step) -> dict[int, int]:
-    """Return the last op of the region that reads each input: only it, or a later one, may write over it."""
-    return {
-        step.inputs[at]: number
-        for number, one in enumerate(step.region.ops)
-        for at in one.inputs
-        if at < len(step.inputs)
-    }
+def may_overwrite(region: Region, output: int, operand: int) -> bool:
+    """Whether an output may be written over an operand of its shape and dtype, element by element.
+
+    It may where every read of the operand is at the very position that is written, and nothing that is written later
+    is made of it. A scatter by itself replaces elements of its first operand.
+    """
+    last = region.ops[-1]
+    if len(region.ops) == 1 and last.op.kind is Kind.SCATTER:
+        return last.inputs[0] == operand
+    if any(one.op.kind not in _IN_LOOPS for one in region.ops):
+        return False
+    later = [value for value in region.outputs if value > output]
+    if later and _depends(region, operand) & set(later):
+        return False
+    shape = region.shape_of(output)
+    if all(one.op.kind is Kind.MAP and one.shape == shape for one in region.ops):
+        return True
+    return _read_in_place(region, output, operand)
+
+
+def _depends(region: Region, operand: int) -> set[int]:
+    """Return the values of a region that are made of an operand."""
+    found = {operand}
+    for value, one in enumerate(region.ops, start=len(region.inputs)):
+        if not found.isdisjoint(one.inputs):
+            found.add(value)
+    return found
+
+
+def _read_in_place(region: Region, output: int, operand: int) -> bool:
+    """Whether loops read an operand only where they write an output, in the last pass that they take."""
+    try:
+        space = analyse(region)
+    except NotFusibleError:
+        return False
+    here = space.maps[output]
+    stages = stages_of(region, space, scratch=False)
+    return stages.level[output] == stages.passes and all(
+        space.maps[value, at] == here
+        for value, one in enumerate(region.ops, start=len(region.inputs))
+        for at, source in enumerate(one.inputs)
+        if source == operand
+    )
