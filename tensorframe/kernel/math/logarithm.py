@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from math import inf, nan
+from math import log as real_log
 
 from tensorframe.dtypes import float32, float64
 from tensorframe.kernel.formula import copysign, equal, fma, horner, where
 from tensorframe.kernel.ir import Expr, literal
-from tensorframe.kernel.math.exponential import LOG_2
+from tensorframe.kernel.math.exponential import LOG_2, exp
 from tensorframe.kernel.math.parts import (
+    at_most,
     fast_two_sum,
     power_of_two,
     split,
@@ -36,7 +38,7 @@ LOG_1P_32 = (
     -0.49999988079071045,
     1.0,
 )
-ATANH_64 = (
+LOG_RATIO_64 = (
     0.1479538671083717,
     0.15314108546421915,
     0.18183561980074323,
@@ -61,7 +63,7 @@ def log_1p_tail(f: Expr) -> Expr:
         return f * f * horner(f, LOG_1P_32[:-1])
     s = f / (f + 2)
     square = s * s
-    return s * (square * horner(square, ATANH_64[:-1]) - f)
+    return s * (square * horner(square, LOG_RATIO_64[:-1]) - f)
 
 
 def defined(x: Expr, logarithm: Expr) -> Expr:
@@ -103,20 +105,34 @@ def log10(x: Expr) -> Expr:
 @formula("log1p")
 def log1p(x: Expr) -> Expr:
     """Largest error: 0.94 ULP in float32 (all arguments), 0.97 in float64."""
-    one = literal(1.0, x.dtype)
-    # its sign alone is lost by what follows: log1p(-0.0) is -0.0
-    return copysign(log_of_sum(*two_sum(one, x)), x)
+    total, error = two_sum(literal(1.0, x.dtype), x)
+    # its sign is all that zero loses by this: log1p(-0.0) is -0.0
+    return copysign(defined(total, log_of_sum(total, error)), x)
 
 
-def log_of_sum(high: Expr, low: Expr) -> Expr:
-    """Return log(high + low), where `high` is normal and |low| at most half a unit in its last place."""
+def log_of_sum(high: Expr, low: Expr, times: Expr | None = None) -> Expr:
+    """Return log((high + low) * 2^times), where `high` is normal and |low| at most half a unit in its last place."""
     mantissa, exponent = split(high, subnormal=False)
     # above 2^100 there is nothing below one
-    bounded = where(literal(100.0, high.dtype) < exponent, 100.0, exponent)
-    f, rest = fast_two_sum(mantissa - 1, low * power_of_two(-bounded))
+    f, rest = fast_two_sum(mantissa - 1, low * power_of_two(-at_most(exponent, 100.0)))
+    count = exponent if times is None else exponent + times
     of_two = LOG_2[high.dtype]
-    tail = rest + fma(exponent, of_two[1], log_1p_tail(f))
-    return defined(high, exponent * of_two[0] + (f + tail))
+    tail = rest + fma(count, of_two[1], log_1p_tail(f))
+    return count * of_two[0] + (f + tail)
+
+
+@formula("logaddexp")
+def logaddexp(x: Expr, y: Expr) -> Expr:
+    """Largest error: 2 ULP; where the result is small because x and y are negative, 2 ULP of 0.5."""
+    greater = x > y
+    larger, smaller = where(greater, x, y), where(greater, y, x)
+    apart, rounding = two_sum(smaller, -larger)
+    small = exp(apart)
+    # the difference rounds to a part of itself, which is more than that part of its exponential
+    small = where(apart > -200, fma(small, rounding, small), small)
+    total, error = fast_two_sum(literal(1.0, x.dtype), small)
+    # infinities of one sign have no difference
+    return where(equal(x, y), x + real_log(2), larger + log_of_sum(total, error))
 
 
 def _times(f: Expr, tail: Expr, factor: tuple[float, ...]) -> tuple[Expr, Expr]:

@@ -55,13 +55,24 @@ def two_product(a: Expr, b: Expr) -> tuple[Expr, Expr]:
     return product, fma(a, b, -product)
 
 
-def clamp(x: Expr, low: float, high: float) -> Expr:
-    """Return x, not below `low` nor above `high`; NaN stays NaN.
+def at_least(x: Expr, low: float) -> Expr:
+    """Return x, or `low` if that is larger; NaN stays NaN.
 
-    In this order of operands each bound is one instruction on x86, where `maximum` and `minimum` are several.
+    In this order of operands it is one instruction on x86, where `maximum` is several.
     """
-    above = where(literal(low, x.dtype) > x, low, x)
-    return where(literal(high, x.dtype) < above, high, above)
+    bound = literal(low, x.dtype)
+    return where(bound > x, bound, x)
+
+
+def at_most(x: Expr, high: float) -> Expr:
+    """Return x, or `high` if that is smaller; NaN stays NaN."""
+    bound = literal(high, x.dtype)
+    return where(bound < x, bound, x)
+
+
+def clamp(x: Expr, low: float, high: float) -> Expr:
+    """Return x, not below `low` nor above `high`; NaN stays NaN."""
+    return at_most(at_least(x, low), high)
 
 
 def nearest(x: Expr, factor: float = 1.0) -> tuple[Expr, Expr]:
@@ -106,15 +117,20 @@ def split(x: Expr, *, subnormal: bool = True) -> tuple[Expr, Expr]:
     moved = bitcast(lifted, layout.bits) + (float_bits(1.0, x.dtype) - lowest)
     fraction = (1 << layout.fraction) - 1
     mantissa = bitcast((moved & fraction) + lowest, x.dtype)
-    # a mask as wide as what the shift leaves makes it a logical one, which every vector unit has for 64 bits
-    field = (moved >> layout.fraction) & (4 * layout.bias + 3)
-    # as the low bits of a float whose last place is one
-    whole = 2.0**layout.fraction
-    counted = bitcast(field | float_bits(whole, x.dtype), x.dtype)
-    exponent = counted - (whole + layout.bias)
+    exponent = exponent_of(moved, x.dtype)
     if not subnormal:
         return mantissa, exponent
     return mantissa, where(tiny, exponent - float(lift), exponent)
+
+
+def exponent_of(bits: Expr, dtype: DType) -> Expr:
+    """Return the exponent of the positive number of a dtype with these bits, as a float."""
+    layout = LAYOUTS[dtype]
+    # a mask as wide as what the shift leaves makes it a logical one, which every vector unit has for 64 bits
+    field = (bits >> layout.fraction) & (4 * layout.bias + 3)
+    # as the low bits of a float whose last place is one
+    whole = 2.0**layout.fraction
+    return bitcast(field | float_bits(whole, dtype), dtype) - (whole + layout.bias)
 
 
 def float_bits(value: float, dtype: DType) -> int:
