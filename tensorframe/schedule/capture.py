@@ -63,11 +63,26 @@ def capture(
     if order is None:
         order = discover(roots)
     position = dict(zip(order, range(len(order)), strict=True))
+    leaves, recipes, key, costly = _described(order, position)
+    wanted = list(dict.fromkeys(roots))
+    if costly and keep_held:
+        wanted += _held(order, position, recipes, costly, wanted)
+    key.append(tuple([position[node] for node in wanted]))
+    return Capture(order, wanted, leaves, recipes, tuple(key))
+
+
+def _described(
+    order: list[Node], position: dict[Node, int]
+) -> tuple[list[Node], list[Inputs | None], list[Any], list[int]]:
+    """Return the leaves, the inputs and the part of the key of every node, and the places of costly ones.
+
+    A function of its own: its variables would seem to hold the last nodes. Every line of the loop counts, since it
+    runs for each node of each graph, planned before or not.
+    """
     leaves: list[Node] = []
     recipes: list[Inputs | None] = []
     key: list[Any] = []
     costly: list[int] = []
-    # every line of this loop counts: it runs for each node of each graph, planned before or not
     for node in order:
         inputs = node.inputs  # before storage: see Node.settle
         if inputs and node.storage is None:
@@ -88,12 +103,7 @@ def capture(
         else:
             recipes.append(())
             key.append((node.op, node.attrs, node.shape, node.dtype, node.device))
-    del inputs, node  # the last ones would seem to be held
-    wanted = list(dict.fromkeys(roots))
-    if costly and keep_held:
-        wanted += _held(order, position, recipes, costly, wanted)
-    key.append(tuple([position[node] for node in wanted]))
-    return Capture(order, wanted, leaves, recipes, tuple(key))
+    return leaves, recipes, key, costly
 
 
 def is_leaf(node: Node) -> bool:

@@ -75,7 +75,7 @@ def _schedule(region: Region) -> tuple[list[_Call], list[DType]]:
         last_use.update((at, number) for at in one.inputs if at >= first)
     free: dict[DType, list[int]] = {}
     held: dict[int, int] = {}
-    fresh: dict[int, DType] = {}  # values in memory of their own that stay inside the region
+    fresh: dict[int, tuple[DType, Shape]] = {}  # values in memory of their own that stay inside
     scratch: list[DType] = []
     calls = []
     for number, one in enumerate(region.ops):
@@ -90,10 +90,10 @@ def _schedule(region: Region) -> tuple[list[_Call], list[DType]]:
         for at in dead:
             if at in held:
                 free.setdefault(scratch[held[at]], []).append(held[at])
-        alike = [at for at in dead if writes and at in fresh and fresh[at] == one.dtype]
+        alike = [at for at in dead if writes and fresh.get(at) == (one.dtype, one.shape)]
         reuses = alike[0] if alike and one.shape else None
         if writes and result not in region.outputs:
-            fresh[result] = one.dtype
+            fresh[result] = (one.dtype, one.shape)
         calls.append(_Call(function, one.attrs, one.inputs, result, block, writes, dead, reuses))
     return calls, scratch
 
