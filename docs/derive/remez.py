@@ -62,16 +62,18 @@ class Piece:
 
 def coefficients(piece: Piece) -> list[float]:
     """Return the coefficients, that of the lowest power first, each a number of the dtype."""
-    left = list(piece.values)
-    found: list[float] = []
-    for at, power in enumerate(piece.powers):
-        if at < len(piece.fixed):
-            value = piece.fixed[at]
-        else:
-            value = float(piece.dtype(float(_exchange(piece, left, piece.powers[at:])[0])))
-        found.append(value)
-        left = [rest - value * x**power for rest, x in zip(left, piece.points, strict=True)]
+    found = list(piece.fixed)
+    while len(found) < len(piece.powers):
+        found.append(next_coefficient(piece, found))
     return found
+
+
+def next_coefficient(piece: Piece, found: Sequence[float]) -> float:
+    """Return the coefficient that follows these."""
+    left = list(piece.values)
+    for value, power in zip(found, piece.powers, strict=False):
+        left = [rest - value * x**power for rest, x in zip(left, piece.points, strict=True)]
+    return float(piece.dtype(float(_exchange(piece, left, piece.powers[len(found) :])[0])))
 
 
 def largest_error(piece: Piece, found: Sequence[float]) -> float:

@@ -91,7 +91,9 @@ def _fma(a: Array, b: Array, c: Array) -> Array:
     total = product + c
     virtual = total - product
     error = (product - (total - virtual)) + (c - virtual)
-    exact = total + (low + error)
+    lost = low + error
+    # adding nothing would turn the sign of a zero
+    exact = np.where(lost == 0, total, total + lost)
     return np.where(np.isfinite(exact), exact, total)[()]
 
 

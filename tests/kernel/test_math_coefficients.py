@@ -1,0 +1,40 @@
+"""The coefficients of vector math are the ones that their derivations print."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+DERIVATIONS = Path(__file__).parents[2] / "docs" / "derive"
+sys.path.insert(0, str(DERIVATIONS))  # the derivations share a module there
+remez = importlib.import_module("remez")
+
+NAMES = ["error_function"]
+CASES = [
+    pytest.param(name, one, id=f"{name}-{one.name}")
+    for name in NAMES
+    for one in importlib.import_module(name).PIECES
+]
+
+
+def committed(name, piece):
+    """The coefficients that the formulas use, that of the lowest power first."""
+    found = getattr(importlib.import_module(f"tensorframe.kernel.math.{name}"), piece.name)
+    return found[::-1]
+
+
+@pytest.mark.parametrize(("name", "piece"), CASES)
+def test_coefficients_follow_from_those_before_them(name, piece):
+    """A few of each: the program itself derives all of them, which takes its time."""
+    found = committed(name, piece)
+    assert len(found) == len(piece.powers)
+    for at in {0, len(found) // 2, len(found) - 2, len(found) - 1}:
+        if at >= len(piece.fixed):
+            assert remez.next_coefficient(piece, found[:at]) == found[at]
+
+
+@pytest.mark.parametrize(("name", "piece"), CASES)
+def test_polynomials_are_good_to_half_a_last_place(name, piece):
+    error = remez.largest_error(piece, committed(name, piece))
+    assert error < remez.np.finfo(piece.dtype).epsneg / 2
