@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from tensorframe.dtypes import DType
@@ -27,6 +27,7 @@ from tensorframe.kernel.ir import Argument, Buffer, Kernel, Load, Role, Statemen
 from tensorframe.kernel.join import joined as join_spaces
 from tensorframe.kernel.nest import Access, Nest, arrange, linear, memory_order
 from tensorframe.kernel.pieces import PIECED, cut_axes
+from tensorframe.kernel.rare import FLAG, complete, has_rare, hopeful
 from tensorframe.kernel.space import Map, Space, follow
 from tensorframe.kernel.split import split
 from tensorframe.kernel.stages import Stages, stages_of
@@ -58,6 +59,9 @@ class Launch:
     numbers: tuple[float, ...]
     total: int
     grain: int
+    complete: Kernel | None = (
+        None  # to run instead where `kernel` sets its flag, see kernel/rare.py
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +304,13 @@ class _Builder:
     def _launch(self, form: Form, body: tuple[Statement, ...], total: int, elements: int) -> Launch:
         """Return the launch of a kernel whose outermost loop runs `total` times over so many elements each."""
         grain = max(1, _SHARE // max(elements, 1))
-        return Launch(finish(form.body, body), tuple(form.body.numbers.values), total, grain)
+        numbers = tuple(form.body.numbers.values)
+        statements = split(body, form.body.cuts)
+        if not has_rare(statements):
+            return Launch(finish(form.body, statements), numbers, total, grain)
+        full = finish(form.body, complete(statements), FLAG)
+        quick = replace(full, body=name_values(hopeful(statements)))
+        return Launch(quick, numbers, total, grain, full)
 
 
 def _blocks(nest: Nest, width: int) -> int:
@@ -308,9 +318,8 @@ def _blocks(nest: Nest, width: int) -> int:
     return nest.rows // nest.kept[-1] * -(-nest.kept[-1] // width) if nest.rows else 0
 
 
-def finish(body: Body, statements: tuple[Statement, ...]) -> Kernel:
+def finish(body: Body, statements: tuple[Statement, ...], *flags: Buffer) -> Kernel:
     """Return the kernel of statements, with the buffers and arguments that they use and values named."""
-    statements = split(statements, body.cuts)
     roots, stores = expressions(statements)
     used = in_order(roots, {})
     loaded = {one.buffer for one in used if isinstance(one, Load) and one.buffer.role is Role.INPUT}
@@ -318,7 +327,7 @@ def finish(body: Body, statements: tuple[Statement, ...]) -> Kernel:
     scalars = {one for one in used if isinstance(one, Argument)} & set(body.scalars.values())
     return Kernel(
         tuple(sorted(loaded, key=_by_name)),
-        tuple(sorted(written, key=_by_name)),
+        (*sorted(written, key=_by_name), *flags),
         tuple(sorted(scalars, key=_by_name)),
         tuple(body.numbers.arguments),
         name_values(statements),

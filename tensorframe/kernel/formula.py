@@ -55,9 +55,10 @@ def where(condition: Expr, x: Expr | complex, y: Expr | complex) -> Expr:
 def where_rare(condition: Expr, costly: Expr | complex, cheap: Expr | complex) -> Expr:
     """Return `costly` where the condition holds, which hardly any element is expected to do, else `cheap`.
 
-    As `where`, it may be computed for every element.
+    Kernels compute the cheap side first, and the costly one only where they have to: see `kernel/rare.py`.
     """
-    return where(condition, costly, cheap)
+    costly, cheap = alike(costly, cheap)
+    return apply("where_rare", condition, costly, cheap)
 
 
 def maximum(x: Expr, y: Expr | complex) -> Expr:

@@ -142,6 +142,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "bitwise_invert": np.bitwise_not,
     "bitwise_left_shift": np.left_shift,
     "bitwise_right_shift": np.right_shift,
+    "where_rare": lambda condition, x, y: np.asarray(np.where(condition, x, y))[()],
     "where": lambda condition, x, y: np.asarray(np.where(condition, x, y))[()],
 }
 

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tensorframe.backends.numba.abi import array_slot
 from tensorframe.backends.numba.functions import kernel_function
+from tensorframe.backends.numba.load import KernelFunction
 from tensorframe.backends.numba.workers import run_ranges
-from tensorframe.codegen.python import print_kernel
+from tensorframe.codegen.python import Text, print_kernel
 from tensorframe.dtypes import FLOAT, UNSIGNED, DType
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel.build import Built, Launch
+
+# Calls in which the hopeful kernel has been wrong before it is not tried any more.
+_PATIENCE = 4
 
 Run = Callable[[Sequence[Any], Sequence[Any | None]], Sequence[Any]]
 
@@ -29,7 +34,12 @@ def launcher(region: Region, built: Built, strides: Sequence[tuple[int, ...]], o
 
     `strides` are those of the inputs, in bytes.
     """
-    names: dict[str, Any] = {"slot": array_slot(), "run_ranges": run_ranges, "other": other}
+    names: dict[str, Any] = {
+        "slot": array_slot(),
+        "run_ranges": run_ranges,
+        "other": other,
+        "flag": partial(np.zeros, 1, bool),
+    }
     lines = _taken(region, strides, names)
     lines += _made(region, built, names)
     for at, one in enumerate(built.launches):
@@ -61,6 +71,9 @@ def _made(region: Region, built: Built, names: dict[str, Any]) -> list[str]:
     for at, (value, layout) in enumerate(zip(region.outputs, built.layouts, strict=True)):
         new = _maker(region.shape_of(value), region.dtype_of(value), layout)
         names[f"new{at}"], names[f"made{at}"] = new, new().strides
+        if any(one.complete for one in built.launches):  # it reads the inputs a second time
+            lines.append(f"y{at} = new{at}()")
+            continue
         lines.append(f"y{at} = buffers[{at}]")
         lines.append(f"if y{at} is None or y{at}.strides != made{at}: y{at} = new{at}()")
     for at, (dtype, size) in enumerate(built.partials):
@@ -82,11 +95,33 @@ def _launched(at: int, one: Launch, names: dict[str, Any]) -> list[str]:
     names[f"fixed{at}"] = b"".join([_packed(size.dtype, value) for size, value in numbers])
     names[f"pack{at}"] = struct.Struct("=" + "".join(formats)).pack
     varying = f"pack{at}({', '.join(slots)}), fixed{at}"
+    if one.complete is not None:
+        names[f"choose{at}"] = Choice(function, print_kernel(one.complete))
+        return ["f0 = flag()", f"choose{at}(f0, {one.total}, {one.grain}, {varying})"]
     if one.total <= one.grain:
         names[f"call{at}"] = function.call
         return [f"call{at}(0, {one.total}, {varying})"]
     names[f"function{at}"] = function
     return [f"run_ranges(function{at}, {one.total}, {one.grain}, {varying})"]
+
+
+class Choice:
+    """A kernel without the sides that are rarely needed, and the complete one, which runs where they are."""
+
+    def __init__(self, hopeful: KernelFunction, complete: Text) -> None:
+        self._hopeful = hopeful
+        self._text = complete
+        self._disappointed = 0
+
+    def __call__(self, flag: Any, total: int, grain: int, varying: bytes, fixed: bytes) -> None:
+        """Run the one that does; after a few disappointments, the complete kernel at once."""
+        if self._disappointed < _PATIENCE:
+            run_ranges(self._hopeful, total, grain, varying, fixed)
+            if not flag[0]:
+                return
+            self._disappointed += 1
+        complete = kernel_function(self._text.name, self._text.source)
+        run_ranges(complete, total, grain, varying, fixed)
 
 
 def _maker(shape: Shape, dtype: DType, layout: Sequence[int]) -> Callable[[], Any]:
