@@ -296,6 +296,23 @@ def test_scratch_memory_and_outputs_can_be_read_back():
     assert y.tolist() == [20.0, 30.0, 120.0]
 
 
+def test_an_output_may_lie_where_an_input_does():
+    """Position by position: what is read twice in an iteration was not yet overwritten in it."""
+    body = """
+    x = array_at(varying, 0)
+    y = array_at(varying, 1)
+    z = array_at(varying, 2)
+    for i in range(start, stop):
+        a = load_float32(x, i)
+        store_float32(y, i, sqrt(a) + a)
+        store_float32(z, i, a * a)"""
+    given = np.arange(1000, dtype=np.float32)
+    x, z = given.copy(), np.zeros_like(given)
+    kernel_function(*named(body)).call(0, 1000, slots(x, x, z), b"")
+    np.testing.assert_array_equal(x, np.sqrt(given) + given)
+    np.testing.assert_array_equal(z, given * given)
+
+
 def machine_code(name, source):
     return str(optimised(lowered(name, source)))
 
