@@ -54,7 +54,8 @@ def stages_of(region: Region, space: Space, *, scratch: bool) -> Stages:
         level[value] = max((level[source] for source in one.inputs), default=0)
         full[value] = bool(space.axes_of(value) & set(space.reduced))
         inside[value] = space.stays_inside(value, one.shape)
-        if one.op.kind is Kind.REDUCE:
+        # one over axes of a single element has no loops to run over: it is computed like an elementwise op
+        if one.op.kind is Kind.REDUCE and space.axes_of((value, 0)) - space.axes_of(value):
             while len(reductions) <= level[value]:
                 reductions.append([])
             reductions[level[value]].append(value)
@@ -109,7 +110,7 @@ def _reached(region: Region, stages: Stages, roots: Iterable[int], number: int) 
         value = stack.pop()
         if value < first or value in found or not stages.full[value]:
             continue
-        if region.ops[value - first].op.kind is Kind.REDUCE:
+        if any(value in one for one in stages.reductions):
             continue
         found.add(value)
         if stages.kept.get(value, number) >= number:
