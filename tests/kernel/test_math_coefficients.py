@@ -10,7 +10,7 @@ DERIVATIONS = Path(__file__).parents[2] / "docs" / "derive"
 sys.path.insert(0, str(DERIVATIONS))  # the derivations share a module there
 remez = importlib.import_module("remez")
 
-NAMES = ["error_function"]
+NAMES = ["error_function", "exponential", "hyperbolic", "logarithm"]
 CASES = [
     pytest.param(name, one, id=f"{name}-{one.name}")
     for name in NAMES
@@ -38,3 +38,16 @@ def test_coefficients_follow_from_those_before_them(name, piece):
 def test_polynomials_are_good_to_half_a_last_place(name, piece):
     error = remez.largest_error(piece, committed(name, piece))
     assert error < remez.np.finfo(piece.dtype).epsneg / 2
+
+
+@pytest.mark.parametrize(
+    ("name", "constant"),
+    [
+        pytest.param(name, one, id=f"{name}-{one.name}")
+        for name in NAMES
+        for one in getattr(importlib.import_module(name), "CONSTANTS", [])
+    ],
+)
+def test_constants_are_the_ones_derived(name, constant):
+    module = importlib.import_module(f"tensorframe.kernel.math.{name}")
+    assert getattr(module, constant.name) == tuple(remez.summands(constant))
