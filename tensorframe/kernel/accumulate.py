@@ -16,7 +16,16 @@ from tensorframe.dtypes import BOOL, FLOAT, INTEGER, DType, bool_, float64
 from tensorframe.graph.op import Op
 from tensorframe.kernel.ir import Expr, apply, literal
 from tensorframe.kernel.scalars import converted, truth
-from tensorframe.ops.reduction import ALL_TRUE, ANY_TRUE, MAX, MIN, PROD, SUM
+from tensorframe.ops.reduction import (
+    ALL_TRUE,
+    ANY_TRUE,
+    CUMULATIVE_PROD,
+    CUMULATIVE_SUM,
+    MAX,
+    MIN,
+    PROD,
+    SUM,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,12 @@ def accumulation(op: Op, dtype: DType) -> Accumulation | None:
         wide = float64 if dtype in FLOAT else dtype
         name = "add_any" if op is SUM else "multiply_any"
         return Accumulation(wide, op is PROD, lambda x: converted(x, wide), _joined(name))
+    if op in (CUMULATIVE_SUM, CUMULATIVE_PROD):  # each step has a result: the order is given
+        wide = float64 if dtype in FLOAT else dtype
+        name = "add" if op is CUMULATIVE_SUM else "multiply"
+        return Accumulation(
+            wide, op is CUMULATIVE_PROD, lambda x: converted(x, wide), _joined(name)
+        )
     if op in (MAX, MIN):
         return _extreme(op, dtype)
     return None

@@ -77,6 +77,10 @@ class Body:
         """Begin another pass: elements are expressions of other loops' indices, or known by now."""
         self._elements.clear()
 
+    def meet(self, value: int, element: Expr) -> None:
+        """Make the element of a value known for the rest of this pass."""
+        self._elements[value] = element
+
     def position(self, key: Any) -> Expr:
         """Return the position of an access in the loops."""
         if key not in self._steps:
@@ -125,7 +129,7 @@ class Body:
             return self._pieced(value, one)
         if one.op.kind is Kind.VIEW:
             return self.operand(value, 0)
-        if one.op.kind is Kind.REDUCE:  # of one element: there is no loop for it
+        if one.op.kind in (Kind.REDUCE, Kind.SCAN):  # of one element: there is no loop for it
             how = accumulation(one.op, self.region.dtype_of(one.inputs[0]))
             assert how is not None
             return converted(how.take(self.operand(value, 0)), one.dtype)

@@ -228,7 +228,8 @@ class _Builder:
         units = nest.rows if inside else _blocks(nest, width)
         elements = nest.rows * nest.row_length
         late = any(stages.stores[1:])
-        if stages.passes == 1 and not late and units < _ENOUGH_ROWS and elements > 2 * _CHUNK:
+        apart = stages.passes == 1 and not late and not any(stages.scans)
+        if apart and units < _ENOUGH_ROWS and elements > 2 * _CHUNK:
             return self._in_parts(stages, inside=inside, width=width)
         form = self._form(stages)
         if inside:

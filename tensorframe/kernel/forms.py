@@ -162,6 +162,12 @@ def _pass(form: Form, number: int) -> tuple[list[Statement], list[Statement]]:
     """Return what comes before a pass over a row, and what it does with each element."""
     before: list[Statement] = []
     work: list[Statement] = []
+    for value in form.stages.scans[number]:
+        how = form.accumulation(value)
+        total = variable(f"r{value}", how.dtype)
+        before.append(Set(total, how.start()))
+        work.append(Set(total, how.join(total, how.take(form.body.operand(value, 0)))))
+        form.body.meet(value, form.finished(value, total))
     for value in _reductions(form, number):
         how = form.accumulation(value)
         total = variable(f"r{value}", how.dtype)
@@ -295,7 +301,7 @@ class _Columns:
             Store(one.memory, self.slot, one.how.join(load(one.memory, self.slot), one.element))
             for one in totals
         ]
-        if not totals or self._take_one():
+        if not totals or self._take_one() or any(self.form.stages.scans):
             return (Loop(self.along[-1], first, last, (self.across([*single, *stores]),)),)
         group, along = index("group"), self.along[-1]
         groups = apply("floor_divide", last - first, literal(_GROUP, INDEX))
@@ -342,10 +348,12 @@ def _column_pass(parts: _Columns, number: int) -> list[Statement]:
     """Return one pass over a block of columns, and what of its results is kept for the next."""
     form, body = parts.form, parts.form.body
     reductions = _reductions(form, number)
+    scans = [_scanned(parts, value) for value in form.stages.scans[number]]
     totals = [parts.total(value) for value in reductions]
     stores: list[Statement] = [form.store(value) for value in form.stages.stores[number]]
     length = body.sizes[len(body.nest.kept)]
-    statements = [*parts.begin(totals), *parts.down(totals, stores, ZERO, length)]
+    down = parts.down([*scans, *totals], stores, ZERO, length)
+    statements = [*parts.begin([*scans, *totals]), *down]
     for value, one in zip(reductions, totals, strict=True):
         body.known[value] = form.finished(value, load(one.memory, parts.slot))
     body.forget()
@@ -358,6 +366,13 @@ def _column_pass(parts: _Columns, number: int) -> list[Statement]:
         statements.append(parts.across(work))
         body.known.update((value, load(buffer, parts.slot)) for value, buffer in kept.items())
     return statements
+
+
+def _scanned(parts: _Columns, value: int) -> _Total:
+    """Return the accumulators of a scan: after each element they hold its result."""
+    found = parts.total(value)
+    parts.form.body.meet(value, parts.form.finished(value, load(found.memory, parts.slot)))
+    return found
 
 
 def _used_by_rows(form: Form, level: int) -> list[int]:

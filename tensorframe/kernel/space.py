@@ -222,6 +222,8 @@ def _operand_map(
         return _reshaped_map(space, value, attrs[0], shape)
     if op.kind is Kind.REDUCE:
         return _unreduced_map(space, result, shape, *attrs)
+    if op.kind is Kind.SCAN:
+        return _scanned_map(space, result, shape, *attrs)
     return f"{op.name} does not read it along the loops"
 
 
@@ -272,6 +274,19 @@ def _unreduced_map(
             for axis, size in enumerate(shape)
         ]
     )
+
+
+def _scanned_map(space: Space, result: Map, shape: Shape, axis: int) -> Map | str:
+    """Return the map of the operand of a scan: its loop runs from the first element to the last, like a reduction's."""
+    if shape[axis] == 1:
+        return result
+    loop = result[axis].on_axis()
+    if loop is None or space.sizes[loop] != shape[axis] or loop in space.cuts:
+        return "its scan does not run along a whole axis of the loops"
+    if space.reduced not in ((), (loop,)):
+        return "its scan runs along another axis than the loops"
+    space.reduced = (loop,)
+    return result
 
 
 def _reshaped_map(space: Space, value: Hashable, target: Shape, source: Shape) -> Map | str:

@@ -34,6 +34,7 @@ class Stages:
     reductions: list[list[int]]
     stores: list[list[int]]
     kept: dict[int, int] = field(default_factory=dict)  # value in scratch -> its first pass
+    scans: list[list[int]] = field(default_factory=list)  # for each pass, those that run in it
 
     @property
     def passes(self) -> int:
@@ -67,6 +68,15 @@ def stages_of(region: Region, space: Space, *, scratch: bool) -> Stages:
     found = Stages(level, full, inside, reductions, stores)
     if scratch and reductions:
         _choose_scratch(region, found)
+    scanning = _needed(region, found) if any(one.op.kind is Kind.SCAN for one in region.ops) else {}
+    found.scans = [
+        [
+            value
+            for value in sorted(scanning)
+            if number in scanning[value] and region.ops[value - first].op.kind is Kind.SCAN
+        ]
+        for number in range(found.passes + 1)
+    ]
     return found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tensorframe.dtypes import BOOL, FLOAT, INTEGER, DType
 from tensorframe.graph.op import Kind, Op
 from tensorframe.kernel.accumulate import accumulation
+from tensorframe.kernel.expand import EXTREME
 from tensorframe.kernel.pieces import PIECED
 from tensorframe.kernel.scalars import supports
 from tensorframe.ops.creation import ARANGE, FULL
@@ -22,6 +23,8 @@ def computable(op: Op, operands: Sequence[DType], result: DType) -> bool:
         return False
     if op.kind is Kind.MAP:
         return supports(op, operands, result)
-    if op.kind is Kind.REDUCE:
+    if op in EXTREME:
+        op = EXTREME[op]
+    if op.kind in (Kind.REDUCE, Kind.SCAN):
         return accumulation(op, operands[0]) is not None
     return op in _INDEX_MAPS or op in _GENERATORS

@@ -218,7 +218,7 @@ def _place_in_loops(node: Node, group: Group, *, kept: bool) -> str | None:
         return "its elements are read at several places of the loops"
     space.maps[node] = places.pop()
     reason = _misplaced(node, space, kept=kept)
-    if reason is None and node.op.kind is Kind.REDUCE:
+    if reason is None and node.op.kind in (Kind.REDUCE, Kind.SCAN):
         reason = _reduction_refused(node, group, [consumer for consumer, _ in edges])
     elif reason is None:
         reason = _unread(node, space.copy())
@@ -242,6 +242,8 @@ def _misplaced(node: Node, space: Space, *, kept: bool) -> str | None:
     everywhere = axes in (set(range(len(space.sizes))), set(space.kept))
     if kept and not (everywhere and space.covers(node, node.shape)):
         return "it is needed besides, and the loops do not meet each of its elements once"
+    if node.op.kind is Kind.SCAN and len(axes) < len(space.sizes):
+        return f"loops over {tuple(space.sizes)} would scan its shape {node.shape} again and again"
     if everywhere or node.op.kind is not Kind.MAP or node.op.cost <= _RECOMPUTED_COST:
         return None
     # what outer loops alone determine is computed outside the inner ones; so is what depends on reductions
@@ -275,7 +277,7 @@ def _reduction_refused(node: Node, group: Group, consumers: Sequence[Node]) -> s
     if reason is None:
         again = any(space.axes_of(one) & set(space.reduced) for one in consumers)
         length = prod([space.sizes[axis] for axis in space.reduced])
-        several = again or len([one for one in group.nodes if one.op.kind is Kind.REDUCE]) > 0
+        several = again or any(one.op.kind is Kind.REDUCE for one in group.nodes)
         if several and length > _LONGEST_ROW:
             reason = f"rows of {length} elements do not stay in the cache between passes"
     if reason is not None:

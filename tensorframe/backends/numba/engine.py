@@ -15,7 +15,7 @@ from tensorframe.graph.region import Region
 from tensorframe.kernel.support import computable
 
 # what runs together in one kernel
-COMPILED = frozenset({Kind.MAP, Kind.REDUCE, Kind.VIEW, Kind.SCATTER, Kind.SOURCE})
+COMPILED = frozenset({Kind.MAP, Kind.REDUCE, Kind.SCAN, Kind.VIEW, Kind.SCATTER, Kind.SOURCE})
 
 KERNELS = replace(CAPABILITIES, fuses=COMPILED, compiles=True, max_ops=128)
 
@@ -35,7 +35,7 @@ def has_kernel(region: Region) -> bool:
             computable(one.op, [region.dtype_of(s) for s in one.inputs], one.dtype)
             for one in region.ops
         )
-        and any(one.op.kind in (Kind.MAP, Kind.REDUCE) for one in region.ops)
+        and any(one.op.kind in (Kind.MAP, Kind.REDUCE, Kind.SCAN) for one in region.ops)
         and all(0 not in region.shape_of(value) for value in region.outputs)
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 from tensorframe.backends.numba.launcher import Run, launcher
 from tensorframe.graph.region import Region
 from tensorframe.kernel.build import Built, analyse, build
+from tensorframe.kernel.expand import expanded
 
 
 class KernelProgram:
@@ -16,7 +17,7 @@ class KernelProgram:
     quiet = True
 
     def __init__(self, region: Region) -> None:
-        self.region = region
+        region = self.region = expanded(region)
         self._space = analyse(region)
         self._arrays = [at for at, (shape, _) in enumerate(region.inputs) if shape != ()]
         self._bound: dict[tuple[Any, ...], Run] = {}
