@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Iterable, Sequence
 
-from tensorframe.errors import AxisError, DTypeError, ShapeError
+from tensorframe.errors import AxisError, DTypeError, ShapeError, TracingError
 
 Shape = tuple[int, ...]
 
@@ -49,6 +49,8 @@ def normalize_axis(op: str, axis: int, ndim: int) -> int:
     """Return `axis` counted from the front; AxisError if it is outside -ndim to ndim - 1."""
     try:
         index = operator.index(axis)
+    except TracingError:
+        raise
     except TypeError as error:
         raise DTypeError(f"{op}: axis must be an integer, got {axis!r}") from error
     if not -ndim <= index < ndim:
@@ -75,6 +77,8 @@ def as_shape(shape: int | Iterable[int]) -> Shape:
     sizes = tuple(shape) if isinstance(shape, Iterable) else (shape,)
     try:
         result = tuple(operator.index(size) for size in sizes)
+    except TracingError:
+        raise
     except TypeError as error:
         raise DTypeError(f"a shape is made of integers, got {shape!r}") from error
     if any(size < 0 for size in result):

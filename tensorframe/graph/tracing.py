@@ -199,6 +199,12 @@ class TracedNumber:
     __abs__, __invert__ = _unary(operator.abs), _unary(operator.invert)
     __floor__, __ceil__, __trunc__ = _unary(math.floor), _unary(math.ceil), _unary(math.trunc)
 
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
     def __round__(self, digits: int | None = None) -> Any:
         return _combined(round, self) if digits is None else _combined(round, self, digits)
 

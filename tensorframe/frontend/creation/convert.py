@@ -12,7 +12,14 @@ import numpy as np
 from tensorframe import dtypes
 from tensorframe.backends.registry import capabilities, resolve_device
 from tensorframe.dtypes import COMPLEX, DType, as_dtype
-from tensorframe.errors import ArgumentError, DeviceError, DTypeError, OutOfRangeError, ShapeError
+from tensorframe.errors import (
+    ArgumentError,
+    DeviceError,
+    DTypeError,
+    OutOfRangeError,
+    ShapeError,
+    TracingError,
+)
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, call, data_node
 from tensorframe.frontend.protocols.dlpack_import import HOST_TYPES, adopt
 from tensorframe.frontend.tensor import Tensor
@@ -296,6 +303,8 @@ def _gathered(obj: Sequence[Any], dtype: DType | None) -> Array:
         values = np.array(obj, dtype=dtype)
     except OverflowError as error:
         raise OutOfRangeError(f"asarray: {error}") from error
+    except TracingError:
+        raise
     except TypeError as error:
         raise DTypeError(f"asarray: {error}", suggestions=_numbers_hint()) from error
     except ValueError as error:
@@ -356,6 +365,8 @@ def _adopted(obj: Any, device: Device, copy: bool | None) -> Tensor | None:
 def _array_of(obj: Any, copy: bool | None) -> Array:
     try:
         values = np.asarray(obj, copy=False if copy is False else None)
+    except TracingError:
+        raise
     except (TypeError, ValueError) as error:
         if copy is False:
             raise ArgumentError(f"copy=False: {error}", suggestions=("leave copy out",)) from error

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.dtypes import BOOL, INTEGER, int64, uint64
-from tensorframe.errors import ArgumentError, IndexingError
+from tensorframe.errors import ArgumentError, IndexingError, TracingError
 from tensorframe.frontend.dispatch import data_node
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
@@ -121,6 +121,8 @@ def _recognise(item: Any) -> Any:
         return _checked(_from_literal(item))
     try:
         return operator.index(item)
+    except TracingError:
+        raise
     except TypeError as error:
         raise IndexingError(
             f"{type(item).__name__} {item!r} is not an index",
@@ -179,6 +181,8 @@ def _compute_masks(items: list[Any], node: Node) -> None:
 def _add_slice(selection: Selection, item: slice, size: int) -> None:
     try:
         start, stop, step = item.indices(size)
+    except TracingError:
+        raise
     except TypeError as error:
         raise IndexingError(f"{item}: slices are made of integers and None") from error
     except ValueError as error:

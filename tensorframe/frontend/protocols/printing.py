@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.dtypes import bfloat16, float32
-from tensorframe.errors import ScalarError
+from tensorframe.errors import ScalarError, TracingError
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.ops.movement import SLICE
@@ -63,10 +63,13 @@ def _summarised(tensor: Tensor) -> bool:
 
 def _elements(tensor: Tensor, *, separator: str, prefix: str) -> str:
     """Return the elements in NumPy's layout."""
-    if not _summarised(tensor):
-        return _text(tensor._array(), separator, prefix)
-    # one element more than is shown stands for all that NumPy replaces by "..."
-    return _text(_edges(tensor), separator, prefix, threshold=0)
+    try:
+        if not _summarised(tensor):
+            return _text(tensor._array(), separator, prefix)
+        # one element more than is shown stands for all that NumPy replaces by "..."
+        return _text(_edges(tensor), separator, prefix, threshold=0)
+    except TracingError as error:  # printing is how people look into a function
+        return f"<{tensor.dtype}{list(tensor.shape)}: {error.message}>"
 
 
 def _text(array: Array, separator: str, prefix: str, **options: Any) -> str:
