@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cached_property
 from math import prod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 # Seconds: what compiling a kernel takes, the first time with importing the compiler.
 _COMPILE, _COMPILE_FIRST = 0.1, 0.5
+# Seconds: what finding and loading one from disk takes, the first time with importing LLVM.
+_LOAD, _LOAD_FIRST = 0.01, 0.1
 # Seconds per operation in NumPy, for an estimate before the first run.
 _PER_OPERATION = 3e-10
 
@@ -36,29 +39,36 @@ class TieredProgram:
         self.region = region
         self._numpy = numpy_program
         self._kernel: KernelProgram | None = None
+        self._candidate: KernelProgram | None = None  # looked for on disk, and not found
         self._spent = 0.0
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the outputs for these inputs."""
-        kernel = self._kernel
+        kernel = self._kernel or self._worth_it(inputs)
         if kernel is not None:
             return kernel(inputs, buffers)
-        if max(self._spent, self._expected()) > self._price():
-            return self.compiled()(inputs, buffers)
         begin = perf_counter()
         with np.errstate(all="ignore"):
             results = self._numpy(inputs, buffers)
         self._spent += perf_counter() - begin
         return results
 
-    def compiled(self) -> KernelProgram:
-        """Return the program of compiled kernels, which runs from now on."""
-        from tensorframe.backends.numba.program import KernelProgram  # imports LLVM
+    def _worth_it(self, inputs: Sequence[Any]) -> KernelProgram | None:
+        """Return the compiled kernels if they pay by now, or if they are on disk; they run from now on."""
+        cost = max(self._spent, self._expected)
+        if cost < (_LOAD if "llvmlite" in sys.modules else _LOAD_FIRST):
+            return None
+        if self._candidate is None:
+            from tensorframe.backends.numba.program import KernelProgram  # imports LLVM
 
-        if self._kernel is None:
-            self._kernel = KernelProgram(self.region)
+            self._candidate = KernelProgram(self.region)
+            if self._candidate.is_kept(inputs):
+                self._kernel = self._candidate
+        if cost > (_COMPILE if "numba" in sys.modules else _COMPILE_FIRST):
+            self._kernel = self._candidate
         return self._kernel
 
+    @cached_property
     def _expected(self) -> float:
         """Return the seconds that NumPy is expected to take for one run."""
         operations = 0.0
@@ -67,6 +77,3 @@ class TieredProgram:
             shape = self.region.shape_of(one.inputs[0]) if read else one.shape
             operations += max(one.op.cost, 1.0) * prod(shape)
         return operations * _PER_OPERATION
-
-    def _price(self) -> float:
-        return _COMPILE if "numba" in sys.modules else _COMPILE_FIRST

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tensorframe.backends.numba.functions import is_kept
 from tensorframe.backends.numba.launcher import Run, launcher
+from tensorframe.codegen.python import print_kernel
 from tensorframe.graph.region import Region
 from tensorframe.kernel.build import Built, analyse, build
 from tensorframe.kernel.expand import expanded
@@ -37,6 +39,11 @@ class KernelProgram:
             self._bound[key] = run
         self._run = run
         return run(inputs, buffers)
+
+    def is_kept(self, inputs: Sequence[Any]) -> bool:
+        """Whether the kernels for operands of these layouts were compiled before, by this process or another."""
+        texts = [print_kernel(one.kernel) for one in self.built(inputs).launches]
+        return all(is_kept(text.name, text.source) for text in texts)
 
     def built(self, inputs: Sequence[Any]) -> Built:
         """Return the kernels for operands of these layouts."""
