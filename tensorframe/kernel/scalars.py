@@ -14,7 +14,7 @@ from tensorframe.graph.op import Op
 from tensorframe.kernel.formula import cast, not_equal
 from tensorframe.kernel.interpret import FUNCTIONS
 from tensorframe.kernel.ir import Expr, apply
-from tensorframe.kernel.math.registry import FORMULAS
+from tensorframe.kernel.math.registry import formulas
 
 # ops on booleans that are logic under another name
 _LOGIC = {
@@ -35,7 +35,7 @@ def supports(op: Op, operands: Sequence[DType], result: DType) -> bool:
     kinds = {*operands, result}
     if not kinds <= BOOL | INTEGER | FLOAT:
         return False
-    return op.name in FUNCTIONS or op.name in FORMULAS or op.name == "cast"
+    return op.name in FUNCTIONS or op.name in formulas() or op.name == "cast"
 
 
 def element(op: Op, attrs: tuple[Any, ...], operands: Sequence[Expr], result: DType) -> Expr:
@@ -56,7 +56,7 @@ def _element(name: str, operands: Sequence[Expr], result: DType) -> Expr:
         name = _LOGIC.get(name, name)
     if name in FUNCTIONS:
         return apply(name, *operands, dtype=result)
-    return FORMULAS[name](*operands)
+    return formulas()[name](*operands)
 
 
 def truth(x: Expr) -> Expr:
