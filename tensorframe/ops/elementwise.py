@@ -16,9 +16,10 @@ from tensorframe.dtypes import (
     NUMERIC,
     REAL,
     DType,
+    float16,
 )
 from tensorframe.graph.op import DTypeRule, Kind, Op, boolean, real_part, register, same
-from tensorframe.ops.term import Term, equal, erf, exp, log1p, maximum, sin, where
+from tensorframe.ops.term import Term, equal, erf, exp, log1p, maximum, minimum, sin, where
 
 
 def core(
@@ -49,6 +50,16 @@ def row(
 
 def _cast_result(_operand: DType, target: DType) -> DType:
     return target
+
+
+def _odds(x: Term) -> Term:
+    """exp(x), up to where one is lost beside it and before it overflows."""
+    return exp(minimum(x, 11 if x.dtype == float16 else 40))
+
+
+def _share(odds: Term) -> Term:
+    """Probability from odds: unlike 1 / (1 + 1 / odds), as small as they are."""
+    return odds / (1 + odds)
 
 
 # --- arithmetic
@@ -110,9 +121,9 @@ ATANH = core("atanh", 1, FLOATING, same, "Inverse hyperbolic tangent.", numpy="a
 # --- error function and activations
 ERF = core("erf", 1, FLOAT, same, "Error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.", in_standard=False, cost=20, at={0.0: 0.0, inf: 1.0, -inf: -1.0})
 ERFC = core("erfc", 1, FLOAT, same, "1 - erf(x), accurate for large x.", in_standard=False, cost=25, at={0.0: 1.0, inf: 0.0, -inf: 2.0})
-row("sigmoid", FLOAT, same, lambda x: 1 / (1 + exp(-x)), "Logistic function 1 / (1 + exp(-x)).", at={0.0: 0.5, inf: 1.0, -inf: 0.0})
+row("sigmoid", FLOAT, same, lambda x: _share(_odds(x)), "Logistic function 1 / (1 + exp(-x)).", at={0.0: 0.5, inf: 1.0, -inf: 0.0})
 row("relu", REAL, same, lambda x: maximum(x, 0), "The elements, negative ones replaced by zero.", at={2.0: 2.0, -2.0: 0.0, nan: nan})
-row("silu", FLOAT, same, lambda x: x / (1 + exp(-x)), "x times sigmoid(x), also called swish.", at={0.0: 0.0, inf: inf})
+row("silu", FLOAT, same, lambda x: x * _share(_odds(x)), "x times sigmoid(x), also called swish.", at={0.0: 0.0, inf: inf})
 row("softsign", FLOAT, same, lambda x: x / (1 + abs(x)), "x / (1 + |x|), a saturating activation.", at={0.0: 0.0, 1.0: 0.5, -1.0: -0.5})
 row("softplus", FLOAT, same, lambda x: maximum(x, 0) + log1p(exp(-abs(x))), "log(1 + exp(x)), without overflow on the way.", at={inf: inf, -inf: 0.0})
 row("log_sigmoid", FLOAT, same, lambda x: -(maximum(-x, 0) + log1p(exp(-abs(x)))), "log(sigmoid(x)), accurate for large negative x.", at={inf: -0.0, -inf: -inf})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tensorframe.dtypes import DType
 from tensorframe.graph.op import find
 
 Apply = Callable[..., Any]
@@ -40,6 +41,12 @@ class Term:
         self.node = node
         self.apply = apply
 
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements."""
+        found: DType = self.node.dtype
+        return found
+
     __add__ = _function("add")
     __radd__ = _reflected("add")
     __sub__ = _function("subtract")
@@ -59,5 +66,6 @@ log1p = _function("log1p")
 sin = _function("sin")
 erf = _function("erf")
 maximum = _function("maximum")
+minimum = _function("minimum")
 where = _function("where")
 equal = _function("equal")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.testing.compare import assert_close
 
 inf, nan = math.inf, math.nan
 # not NaN: cmath follows an older edition of C there
@@ -156,3 +157,14 @@ def test_hypot_and_logaddexp_do_not_overflow_on_the_way(dtype):
     assert np.isfinite(tfr.hypot(x, x).numpy().astype(float)).all()
     assert tfr.logaddexp(x, x).numpy().astype(float)[0] == pytest.approx(large, rel=1e-2)
     assert tfr.softplus(x).numpy().astype(float)[0] == pytest.approx(large, rel=1e-2)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_sigmoid_becomes_as_small_as_numbers_are(dtype):
+    least = np.log(float(tfr.finfo(dtype).smallest_normal))
+    points = np.linspace(least, 60, 2000).astype(tfr.dtypes.as_dtype(dtype))
+    x = points.astype(np.longdouble)
+    exact = np.where(x < 0, np.exp(x) / (1 + np.exp(x)), 1 / (1 + np.exp(-x)))
+    tensor = tfr.asarray(points)
+    assert_close(tfr.sigmoid(tensor), exact.astype(points.dtype), ulp=3)
+    assert_close(tfr.silu(tensor), (x * exact).astype(points.dtype), ulp=4)
