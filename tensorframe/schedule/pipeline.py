@@ -11,7 +11,7 @@ from tensorframe.backends.registry import capabilities
 from tensorframe.errors import ArgumentError
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.verify import verify
-from tensorframe.rewrite import canonical, simplify
+from tensorframe.rewrite import canonical, contract, simplify
 from tensorframe.rewrite.engine import Rule, rewrite
 from tensorframe.rewrite.narrow import narrow
 from tensorframe.schedule.capture import Capture, capture, is_leaf
@@ -24,7 +24,7 @@ from tensorframe.schedule.order import least_live_bytes_first
 from tensorframe.schedule.place import insert_transfers
 from tensorframe.schedule.plan import Plan
 
-CORE: tuple[Rule, ...] = (canonical.write_out,)
+CORE: tuple[Rule, ...] = (canonical.write_out, contract.write_pairwise)
 CANONICAL: tuple[Rule, ...] = (
     canonical.broadcast_fill,
     canonical.merge_views,

@@ -1,70 +1,46 @@
-"""Products of many small matrices: one matrix per thread instead of all threads on one matrix.
+"""BLAS in one thread, while threads of this package call it.
 
-BLAS shares every single product out over its threads and waits for the last one. For hundreds of products of a
+BLAS shares every product out over threads of its own and waits for the last one. For hundreds of products of a
 fraction of a millisecond that is mostly waiting, and on a busy machine a disaster: attention over 16 texts of 256
-tokens took 19 s that way beside three other processes, and 0.3 s with BLAS in one thread.
+tokens took 19 s that way beside three other processes, and 0.3 s with BLAS in one thread. And its threads go on
+looking for work for more than 50 ms after a product: an exponential of 4 MiB right after one took 0.75 ms, and
+0.56 ms after a product in one thread.
 """
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.numpy.threads import share_out
-
 Array = Any
 
-# multiplications of one product: OpenBLAS uses one thread up to the first by itself; above the second the threads
-# have enough to do
-_ONE_THREAD_ANYWAY = 1 << 18
-_WORTH_ALL_THREADS = 1 << 26
-# multiplications below which handing out work (about 50 us) does not pay
-_WORTH_SHARING = 1 << 22
-
-
-def product_of_stacks(x: Array, y: Array) -> Array:
-    """Return `np.matmul(x, y)`; stacks of small matrices are shared out over threads, matrix by matrix.
-
-    Every matrix is computed by one thread alone, so the bits do not depend on how many there are.
-    """
-    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
-    one = x.shape[-2] * x.shape[-1] * y.shape[-1]
-    count = int(np.prod(batch))
-    if one > _WORTH_ALL_THREADS or one * count < _WORTH_SHARING or count < 2:
-        return np.matmul(x, y)
-    axis = int(np.argmax(batch))
-    out = np.empty((*batch, x.shape[-2], y.shape[-1]), x.dtype)
-    x = np.broadcast_to(x, (*batch, *x.shape[-2:]))
-    y = np.broadcast_to(y, (*batch, *y.shape[-2:]))
-    stacks = [tuple([slice(None)] * axis + [slice(at, at + 1)]) for at in range(batch[axis])]
-
-    def multiply(mine: Iterator[tuple[slice, ...]]) -> None:
-        for stack in mine:
-            np.matmul(x[stack], y[stack], out=out[stack])
-
-    with _blas_in_one_thread() if one > _ONE_THREAD_ANYWAY else nullcontext():
-        share_out(stacks, multiply)
-    return out
+# OpenBLAS uses one thread up to so many multiplications by itself
+ONE_THREAD_ANYWAY = 1 << 18
 
 
 class _Limit:
-    """How many callers want BLAS in one thread now: the setting is the process's, not the caller's."""
+    """How many callers want BLAS in one thread now: most libraries have one setting for the whole process."""
 
     lock = threading.Lock()
     callers = 0
-    restore: Any = None
+    before: tuple[int, ...] = ()
 
 
 @contextmanager
-def _blas_in_one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
+    """Keep BLAS to one thread in the `with` block, whoever calls it meanwhile; see `one_thread_here`."""
+    shared = _libraries(per_thread=False)
     with _Limit.lock:
         if _Limit.callers == 0:
-            _Limit.restore = _controller().limit(limits=1, user_api="blas")
+            _Limit.before = _set_threads(shared, [1] * len(shared))
         _Limit.callers += 1
     try:
         yield
@@ -72,12 +48,89 @@ def _blas_in_one_thread() -> Iterator[None]:
         with _Limit.lock:
             _Limit.callers -= 1
             if _Limit.callers == 0:
-                _Limit.restore.restore_original_limits()
+                _set_threads(shared, _Limit.before)
+
+
+@contextmanager
+def one_thread_here() -> Iterator[None]:
+    """Keep BLAS to one thread where each thread has a setting of its own: for every thread inside `one_thread`."""
+    own = _libraries(per_thread=True)
+    before = _set_threads(own, [1] * len(own))
+    try:
+        yield
+    finally:
+        _set_threads(own, before)
+
+
+def _set_threads(libraries: Sequence[_Library], threads: Sequence[int]) -> tuple[int, ...]:
+    """Set how many threads each library uses; return how many it used before."""
+    before = tuple([one.threads() for one in libraries])
+    for one, count in zip(libraries, threads, strict=True):
+        one.set_threads(count)
+    return before
+
+
+@dataclass(frozen=True, slots=True)
+class _Library:
+    """A BLAS library of this process: how many threads it uses, for every thread of ours or for the one that asks."""
+
+    threads: Callable[[], int]
+    set_threads: Callable[[int], None]
+    per_thread: bool
 
 
 @cache
-def _controller() -> Any:
+def _libraries(*, per_thread: bool) -> tuple[_Library, ...]:
     # not when this module is imported: NumPy may have loaded no BLAS yet
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    found = [
+        _library(one) for one in ThreadpoolController().lib_controllers if one.user_api == "blas"
+    ]
+    return tuple([one for one in found if one.per_thread is per_thread])
+
+
+def _library(controller: Any) -> _Library:
+    if getattr(controller, "threading_layer", None) == "openmp":
+        return _Library(controller.get_num_threads, controller.set_num_threads, per_thread=True)
+    # threadpoolctl takes 20 us for what is one assignment, and lets only one thread change OpenBLAS
+    for prefix, suffix in product(("", "scipy_"), ("", "64_", "_64")):
+        get, change = [
+            getattr(controller.dynlib, f"{prefix}openblas_{verb}_num_threads{suffix}", None)
+            for verb in ("get", "set")
+        ]
+        if get is not None and change is not None:
+            return _Library(get, change, per_thread=False)
+    return _Library(controller.get_num_threads, controller.set_num_threads, per_thread=False)
+
+
+def can_be_limited() -> bool:
+    """Whether there is control over a BLAS library; macOS has one that has none, and shares work out well itself."""
+    return bool(_libraries(per_thread=False) or _libraries(per_thread=True))
+
+
+def _forget_callers() -> None:
+    """A forked process has none of its parent's threads, but a lock that one of them may have held."""
+    _Limit.lock, _Limit.callers = threading.Lock(), 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_callers)
+
+
+def takes(matrices: Array) -> bool:
+    """Whether BLAS takes these matrices as they lie: elements next to each other along one of the last two axes."""
+    size = matrices.itemsize
+    (rows, columns), (down, across) = matrices.shape[-2:], matrices.strides[-2:]
+    return _lies(columns, across, rows, down, size) or _lies(rows, down, columns, across, size)
+
+
+def _lies(inner: int, step: int, outer: int, stride: int, size: int) -> bool:
+    return (step == size or inner == 1) and (
+        outer == 1 or (stride >= inner * size and stride % size == 0)
+    )
+
+
+def ready(matrices: Array) -> Array:
+    """Return the matrices as BLAS takes them: NumPy would copy them again for every call."""
+    return matrices if takes(matrices) else np.ascontiguousarray(matrices)

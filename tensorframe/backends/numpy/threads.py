@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import copy_context
 from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
@@ -40,7 +41,8 @@ def share_out(jobs: Sequence[Job], work: Callable[[Iterator[Job]], None]) -> Non
     """Call `work` in several threads, each with an iterator over the jobs that it is to do.
 
     The caller works too, so there is progress even where all workers are busy. If it is interrupted or fails, the
-    others stop after the job at hand; what a worker raises is raised here.
+    others stop after the job at hand; what a worker raises is raised here. Options that hold for the caller hold in
+    all threads.
     """
     threads = min(thread_count(), len(jobs))
     if threads < 2:
@@ -52,7 +54,8 @@ def share_out(jobs: Sequence[Job], work: Callable[[Iterator[Job]], None]) -> Non
         with np.errstate(all="ignore"):  # each thread has its own
             work(jobs[at] for at in counter.positions())
 
-    helpers = [_workers(os.getpid()).submit(run) for _ in range(threads - 1)]
+    workers = _workers(os.getpid())
+    helpers = [workers.submit(copy_context().run, run) for _ in range(threads - 1)]
     try:
         run()
     finally:

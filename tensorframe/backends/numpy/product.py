@@ -1,0 +1,135 @@
+"""Products of stacks of matrices, block by block: each block by one thread, and BLAS in that thread alone.
+
+A block can be handed on while it is in the cache, before the thread turns to the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends.numpy import blas
+from tensorframe.backends.numpy.grid import Index, blocks, runs
+from tensorframe.backends.numpy.threads import share_out
+from tensorframe.dtypes import COMPLEX, FLOAT, HALF
+from tensorframe.graph.shape import Shape
+
+Array = Any
+# takes a block of the result, which is overwritten afterwards
+Store = Callable[[Index, Array], None]
+
+# what BLAS multiplies, by single or double precision
+_OF_BLAS = frozenset((FLOAT | COMPLEX) - HALF)
+# A matrix of fewer rows than this is copied, if then all rows of a stack are one matrix.
+_FEW_ROWS = 64
+
+
+class Product:
+    """The product of two stacks of matrices, which broadcast, and the blocks that it is made of."""
+
+    __slots__ = ("_x", "_y", "blocks", "dtype", "shape")
+
+    def __init__(self, x: Array, y: Array) -> None:
+        batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+        if x.dtype in _OF_BLAS:
+            x, y = blas.ready(x), blas.ready(y)
+        self.dtype = x.dtype
+        self.shape: Shape = (*batch, x.shape[-2], y.shape[-1])
+        self._x = np.broadcast_to(x, (*batch, *x.shape[-2:]))
+        self._y = np.broadcast_to(y, (*batch, *y.shape[-2:]))
+        self.blocks = blocks(batch, x.shape[-2], x.shape[-1], y.shape[-1])
+
+    def array(self, out: Array | None = None) -> Array:
+        """Return the product, in `out` if it is given: any memory of the result's shape."""
+        parts = runs(self._x.shape[-1], prod(self.shape))
+        if len(parts) > 1:
+            return self._by_parts(parts, out)
+        if out is None:
+            out = np.empty(self.shape, self.dtype)
+
+        def work(mine: Iterator[Index]) -> None:
+            for index in mine:
+                self._block(index, out[index])
+
+        self._share_out(self.blocks, work)
+        return out
+
+    def each(self, store: Store) -> None:
+        """Call `store` with the index and the elements of each block, in the thread that made it."""
+        largest = max([prod(_extents(index)) for index in self.blocks])
+
+        def work(mine: Iterator[Index]) -> None:
+            memory = np.empty(largest, self.dtype)
+            for index in mine:
+                shape = _extents(index)
+                block = memory[: prod(shape)].reshape(shape)
+                self._block(index, block)
+                store(index, block)
+
+        self._share_out(self.blocks, work)
+
+    def _by_parts(self, parts: list[slice], out: Array | None) -> Array:
+        """Return the sum of the products of parts of the inner axis."""
+        sums = np.empty((len(parts), *self.shape), self.dtype)
+
+        def work(mine: Iterator[int]) -> None:
+            for at in mine:
+                np.matmul(self._x[..., parts[at]], self._y[..., parts[at], :], out=sums[at])
+
+        self._share_out(range(len(parts)), work)
+        add = np.logical_or if self.dtype.kind == "b" else np.add
+        return add.reduce(sums, axis=0, dtype=self.dtype, out=out)
+
+    def _share_out(self, jobs: Any, work: Callable[[Iterator[Any]], None]) -> None:
+        multiplications = prod(self.shape) * self._x.shape[-1]
+        if multiplications <= blas.ONE_THREAD_ANYWAY or self.dtype not in _OF_BLAS:
+            share_out(jobs, work)
+            return
+
+        def alone(mine: Iterator[Any]) -> None:
+            with blas.one_thread_here():
+                work(mine)
+
+        with blas.one_thread():
+            share_out(jobs, alone)
+
+    def _block(self, index: Index, target: Array) -> None:
+        """Write a block of the product to `target`."""
+        *stack, rows, columns = index
+        x = self._x[(*stack, rows)]
+        y = self._y[(*stack, slice(None), columns)]
+        if stack and target.size:
+            x, y, target = _folded(x, y, target)
+        np.matmul(x, y, out=target)
+
+
+def _extents(index: Index) -> Shape:
+    return tuple([one.stop - one.start for one in index])
+
+
+def _folded(x: Array, y: Array, target: Array) -> tuple[Array, Array, Array]:
+    """Return operands and memory of fewer products: many matrices times one are one tall matrix times it."""
+    depth = _times_one(y)
+    if not depth:
+        return x, y, target
+    outer = x.shape[: -2 - depth]
+    rows = prod(x.shape[-2 - depth : -1])
+    try:
+        tall = target.reshape((*outer, rows, target.shape[-1]), copy=False)
+        left = x.reshape((*outer, rows, x.shape[-1]), copy=x.shape[-2] < _FEW_ROWS and None)
+    except ValueError:  # not without a copy
+        return x, y, target
+    return left, y[(slice(None),) * len(outer) + (0,) * depth], tall
+
+
+def _times_one(stack: Array) -> int:
+    """Return along how many of the last axes of a stack there is one and the same matrix."""
+    depth = 0
+    for size, stride in zip(stack.shape[-3::-1], stack.strides[-3::-1], strict=True):
+        if size != 1 and stride != 0:
+            break
+        depth += 1
+    return depth

@@ -1,0 +1,33 @@
+"""Contractions of any number of operands become pairwise ones, in the order that takes the fewest multiplications."""
+
+from __future__ import annotations
+
+from tensorframe.graph.node import Node
+from tensorframe.ops.contraction import EINSUM
+from tensorframe.ops.einsum import Layout, recipe
+from tensorframe.ops.movement import PERMUTE
+from tensorframe.rewrite.engine import Builder
+
+
+def write_pairwise(node: Node, build: Builder) -> Node | None:
+    """An einsum becomes matrix products, multiplications, sums and views, which are scheduled one by one."""
+    if node.op is not EINSUM:
+        return None
+    values = list(node.inputs)
+    shapes = tuple([source.shape for source in values])
+    layouts = tuple([_layout(source) for source in values])
+    for one in recipe(*node.attrs, shapes, layouts, values[0].dtype):
+        inputs = tuple([values[at] for at in one.inputs])
+        values.append(
+            build.make(one.op, inputs, one.attrs, one.shape, one.dtype, node.device, node)
+        )
+    return values[-1]
+
+
+def _layout(node: Node) -> Layout:
+    """Return the axes in the order of memory, as far as the graph tells."""
+    axes = tuple(range(len(node.shape)))
+    while node.op is PERMUTE and node.storage is None:
+        axes = tuple([node.attrs[0][axis] for axis in axes])
+        node = node.inputs[0]
+    return tuple(sorted(range(len(axes)), key=axes.__getitem__))

@@ -1,0 +1,195 @@
+"""Products in blocks: NumPy's values, the same bits for any number of threads, no copies, and BLAS left as it was."""
+
+from __future__ import annotations
+
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_info
+
+from tensorframe import config
+from tensorframe.backends.numpy import blas, grid
+from tensorframe.backends.numpy.contraction import matmul
+from tensorframe.backends.numpy.grid import Index, blocks
+from tensorframe.backends.numpy.product import Product
+
+
+def blas_threads() -> list[int]:
+    return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+
+
+def stack(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).random(shape, dtype=np.float32) - 0.5
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks so small that small products have many."""
+    for name in ("_WORTH_SHARING", "_LEAST", "_PLENTY"):
+        monkeypatch.setattr(grid, name, 1)
+    monkeypatch.setattr(grid, "_ROWS", 8)
+
+
+SHAPES = [
+    ((60, 50), (50, 70)),
+    ((1, 50), (50, 70)),
+    ((60, 50), (50, 1)),
+    ((12, 33, 20), (12, 20, 31)),
+    ((1, 9, 5, 8), (2, 1, 8, 7)),
+    ((3, 4, 5, 8), (8, 7)),
+    ((5, 8), (3, 4, 8, 7)),
+    ((2, 6, 5, 8), (2, 1, 8, 7)),
+    ((0, 5, 8), (1, 8, 7)),
+    ((2, 0, 8), (8, 7)),
+    ((2, 5, 0), (0, 7)),
+]
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize(("left", "right"), SHAPES)
+def test_products_in_blocks_are_numpys(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    x, y = stack(*left), stack(*right, seed=1)
+    product = Product(x, y)
+    if x.size and y.size:
+        assert len(product.blocks) > 4
+    np.testing.assert_allclose(product.array(), np.matmul(x, y), rtol=1e-5, atol=1e-5)
+    found = np.full(product.shape, np.nan, np.float32)
+    product.each(found.__setitem__)
+    np.testing.assert_array_equal(found, product.array())
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x.swapaxes(-1, -2),
+        lambda x: x[..., ::-1],
+        lambda x: x[..., ::2],
+        lambda x: x.transpose(1, 2, 0),
+        lambda x: x.transpose(2, 0, 1),
+        lambda x: np.broadcast_to(x[:1], x.shape),
+        lambda x: np.broadcast_to(x[..., :1], x.shape),
+        lambda x: x.swapaxes(0, 1)[:, ::-1],
+    ],
+    ids=["transposed", "reversed", "stepped", "turned", "turned back", "one", "wide", "mixed"],
+)
+def test_operands_may_lie_in_any_way(view) -> None:
+    x = view(stack(10, 12, 14))
+    y = stack(x.shape[0], x.shape[2], 9, seed=1)
+    np.testing.assert_allclose(Product(x, y).array(), np.matmul(x, y), rtol=1e-5, atol=1e-5)
+    y, x = x, stack(x.shape[0], 9, x.shape[1])
+    np.testing.assert_allclose(Product(x, y).array(), np.matmul(x, y), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(Product(x, y[0]).array(), np.matmul(x, y[0]), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [((11, 96, 96), (11, 96, 96)), ((300, 200), (200, 300)), ((4, 200_000), (200_000, 3))],
+)
+def test_the_number_of_threads_does_not_change_the_bits(
+    left: tuple[int, ...], right: tuple[int, ...]
+) -> None:
+    x, y = stack(*left), stack(*right, seed=1)
+    results = []
+    for threads in (1, 2, 5, 16):
+        with config.override(threads=threads):
+            results.append(matmul(x, y))
+    for result in results[1:]:
+        np.testing.assert_array_equal(result, results[0])
+
+
+def test_a_long_inner_axis_is_added_up_in_parts() -> None:
+    x = stack(1, 1_000_000)
+    assert len(grid.runs(1_000_000, 1)) == 16
+    exact = float((x.astype(np.float64) ** 2).sum())
+    assert matmul(x[0], x[0]) == pytest.approx(exact, rel=1e-6)
+    out = np.empty((1, 1), np.float32)
+    assert Product(x, x.T).array(out) is out
+
+
+def test_blas_has_one_thread_in_a_product_and_its_own_afterwards() -> None:
+    before = blas_threads()
+    seen: list[int] = []
+
+    def multiply() -> None:
+        product = Product(stack(300, 300), stack(300, 300))
+        product.each(lambda _index, _block: seen.extend(blas_threads()))
+
+    callers = [threading.Thread(target=multiply) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert set(seen) == {1}
+    assert blas_threads() == before
+
+
+def peak_of(x: np.ndarray, y: np.ndarray) -> int:
+    matmul(x, y)
+    tracemalloc.start()
+    try:
+        matmul(x, y)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (lambda x: x.swapaxes(-1, -2), lambda y: y.swapaxes(-1, -2)),
+        (lambda x: x.transpose(1, 0, 2), lambda y: y.transpose(1, 2, 0)),
+        (lambda x: np.broadcast_to(x[:1], x.shape), lambda y: y),
+        (lambda x: x, lambda y: y[0].T),
+    ],
+    ids=["transposed", "heads beside each other", "broadcast", "one matrix"],
+)
+def test_views_are_not_copied(left, right) -> None:
+    x, y = left(stack(64, 64, 64)), right(stack(64, 64, 64))
+    assert peak_of(x, y) < 1.2 * x.nbytes  # the result
+
+
+def test_what_blas_takes_as_it_lies() -> None:
+    x = stack(6, 7, 8)
+    assert blas.takes(x)
+    assert blas.takes(x.swapaxes(-1, -2))
+    assert blas.takes(x.transpose(1, 0, 2))
+    assert blas.takes(x[:, ::2, :3])
+    assert blas.takes(x[..., :1])
+    assert not blas.takes(x[..., ::2])
+    assert not blas.takes(x.transpose(1, 2, 0)[..., :1, :].repeat(2, -2)[..., ::-1])
+    assert not blas.takes(np.broadcast_to(x[..., :1], x.shape))
+    assert blas.takes(blas.ready(x[..., ::2]))
+    assert blas.ready(x) is x
+
+
+def covered(batch: tuple[int, ...], rows: int, columns: int, found: list[Index]) -> np.ndarray:
+    count = np.zeros((*batch, rows, columns), int)
+    for index in found:
+        count[index] += 1
+    return count
+
+
+@given(
+    st.lists(st.integers(0, 5), max_size=2).map(tuple),
+    st.integers(0, 700),
+    st.integers(0, 10**6),
+    st.integers(0, 700),
+)
+def test_blocks_cover_the_result_once(
+    batch: tuple[int, ...], rows: int, inner: int, columns: int
+) -> None:
+    found = blocks(batch, rows, inner, columns)
+    assert (covered(batch, rows, columns, found) == 1).all()
+
+
+def test_blocks_are_whole_rows_unless_that_leaves_few() -> None:
+    assert blocks((), 4096, 384, 1536)[0] == (slice(0, 256), slice(0, 1536))
+    assert len(blocks((), 2048, 2048, 2048)) == 16
+    assert len(blocks((), 30, 30, 30)) == 1
+    assert len(blocks((32, 12), 128, 32, 128)) == 32
+    assert len(blocks((), 1, 4096, 4096)) > 4
