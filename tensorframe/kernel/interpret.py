@@ -25,6 +25,7 @@ from tensorframe.kernel.ir import (
     Statement,
     Store,
 )
+from tensorframe.kernel.multiply_add import multiply_add
 
 Array = Any  # arrays and NumPy scalars: an expression has a value for each element of its bindings
 
@@ -80,32 +81,6 @@ def _cast(x: Array, dtype: DType) -> Array:
     return np.asarray(x).astype(dtype)[()]
 
 
-def _fma(a: Array, b: Array, c: Array) -> Array:
-    """Return a * b + c, rounded once (float32: in float64; float64: the product in two parts, as Dekker has it)."""
-    if a.dtype == np.float32:
-        wide = np.float64
-        exact = np.asarray(a, wide) * np.asarray(b, wide)
-        return np.float32(exact + c)
-    product = a * b
-    low = _product_error(a, b, product)
-    total = product + c
-    virtual = total - product
-    error = (product - (total - virtual)) + (c - virtual)
-    lost = low + error
-    # adding nothing would turn the sign of a zero
-    exact = np.where(lost == 0, total, total + lost)
-    return np.where(np.isfinite(exact), exact, total)[()]
-
-
-def _product_error(a: Array, b: Array, product: Array) -> Array:
-    """Return a * b - product, exactly where nothing overflows."""
-    factor = 134217729.0  # 2^27 + 1
-    a_high = factor * a - (factor * a - a)
-    b_high = factor * b - (factor * b - b)
-    a_low, b_low = a - a_high, b - b_high
-    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-
-
 # the ops that dialects spell
 FUNCTIONS: dict[str, Callable[..., Array]] = {
     "add": np.add,
@@ -116,7 +91,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "remainder": np.remainder,
     "negative": np.negative,
     "abs": np.abs,
-    "fma": _fma,
+    "fma": multiply_add,
     "add_any": np.add,  # sums whose order the dialect may choose
     "multiply_any": np.multiply,
     "sqrt": np.sqrt,
