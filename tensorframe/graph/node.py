@@ -88,6 +88,15 @@ class Node:
         return f"%{self.serial} = {self.op.name}({arguments}): {self.dtype}{list(self.shape)}"
 
 
+def told_apart(attrs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return attributes as a key that differs where they do: zeros of either sign are equal, and not the same."""
+    if attrs:
+        last = attrs[-1]  # where rows have their number, if any
+        if (type(last) is float and last == 0) or type(last) is complex:
+            return (*attrs, str(last))
+    return attrs
+
+
 def discover(roots: Iterable[Node]) -> list[Node]:
     """Return the nodes that `roots` need, breadth first, not going past computed ones.
 

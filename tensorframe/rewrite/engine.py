@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
-from tensorframe.graph.node import Node, reachable
+from tensorframe.graph.node import Node, reachable, told_apart
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
 
@@ -36,7 +36,7 @@ class Builder:
         like: Node,
     ) -> Node:
         """Return the simplest node of this meaning; `like` lends its recorded line."""
-        key = (op, inputs, attrs, shape, dtype, device)
+        key = (op, inputs, told_apart(attrs), shape, dtype, device)
         known = self.made.get(key)
         if known is not None:
             return known

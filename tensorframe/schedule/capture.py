@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tensorframe.graph.node import Node, by_serial, discover
+from tensorframe.graph.node import Node, by_serial, discover, told_apart
 from tensorframe.graph.op import Kind
 from tensorframe.graph.references import IN_ONE_LIST, references
 from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
@@ -95,14 +95,15 @@ def _described(
             elif len(inputs) == 2:
                 key.append((op, node.attrs, position[inputs[0]], position[inputs[1]]))
             else:
-                key.append((op, node.attrs, *[position[source] for source in inputs]))
+                key.append((op, told_apart(node.attrs), *[position[s] for s in inputs]))
         elif is_leaf(node):
             leaves.append(node)
             recipes.append(None)
             key.append(_leaf_key(node))
         else:
             recipes.append(())
-            key.append((node.op, node.attrs, node.shape, node.dtype, node.device))
+            attrs = told_apart(node.attrs)
+            key.append((node.op, attrs, node.shape, node.dtype, node.device))
     return leaves, recipes, key, costly
 
 

@@ -8,6 +8,7 @@ broadcasts back to.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from math import prod
 
@@ -15,11 +16,12 @@ from tensorframe.backends.base import Capabilities
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, by_serial, reachable
 from tensorframe.graph.op import Kind
-from tensorframe.kernel.space import Space, follow
+from tensorframe.kernel.space import Map, Space, follow
 from tensorframe.kernel.support import computable
 from tensorframe.schedule.capture import is_leaf
 
 CapabilitiesOf = Callable[[Device], Capabilities]
+Edge = tuple[Node, int]  # a consumer, and the number of one of its operands
 
 # Elements of a row that passes may go over several times: it has to stay in the cache.
 _LONGEST_ROW = 1 << 16
@@ -28,6 +30,8 @@ _RECOMPUTED_OPS = 4
 _RECOMPUTED_COST = 1.0
 # The part of a tensor that is replaced in place rather than in a loop over the whole: one in so many elements.
 _SMALL_PART = 2
+# Places of the loops at which what computes nothing is repeated.
+_MOST_PLACES = 8
 # Nodes to look at for a reduction that a value of a row comes from.
 _LOOKAHEAD = 16
 
@@ -46,12 +50,27 @@ class Group:
     refusals: dict[Node, str] = field(default_factory=dict)
     space: Space | None = None
     alone: str = ""
-    # (consumer, operand number) -> why the operand cannot be in the loops
-    blocked: dict[tuple[Node, int], str] = field(default_factory=dict)
+    # operand -> why it cannot be in the loops
+    blocked: dict[Edge, str] = field(default_factory=dict)
+    # operand -> the copy of it that is at its consumer's place of the loops
+    copies: dict[Edge, Node] = field(default_factory=dict)
+    # node -> its copies, each with the operands that it stands for
+    repeats: dict[Node, dict[Node, list[Edge]]] = field(default_factory=dict)
+
+    def operands(self, node: Node) -> list[Node]:
+        """Return the operands of a node of the group, or their copies at its place."""
+        return [self.copies.get((node, at), source) for at, source in enumerate(node.inputs)]
 
     def admit(self, node: Node) -> None:
-        """Make `node`, whose place in the loops is known, a part of the group."""
+        """Make `node`, whose place in the loops is known, a part of the group, and copies of it at other places."""
         self.inputs.pop(node, None)
+        repeats = self.repeats.get(node, {})
+        for same, edges in repeats.items():
+            self.copies.update(dict.fromkeys(edges, same))
+        for one in (node, *repeats):
+            self._include(one)
+
+    def _include(self, node: Node) -> None:
         if node is not self.sink:
             self.nodes.append(node)
         for source in node.inputs:
@@ -213,18 +232,34 @@ def _place_in_loops(node: Node, group: Group, *, kept: bool) -> str | None:
     for edge in edges:
         if edge in group.blocked:
             return group.blocked[edge]
-    places = {space.maps[edge] for edge in edges}
-    if len(places) > 1:
+    places: dict[Map, list[Edge]] = {}
+    for edge in edges:
+        places.setdefault(space.maps[edge], []).append(edge)
+    if len(places) > 1 and (kept or not _is_repeated(node, places)):
         return "its elements are read at several places of the loops"
-    space.maps[node] = places.pop()
-    reason = _misplaced(node, space, kept=kept)
+    ones = [node, *[copy(node) for _ in range(len(places) - 1)]]
+    space.maps.update(zip(ones, places, strict=True))
+    reason = next(filter(None, [_misplaced(one, space, kept=kept) for one in ones]), None)
     if reason is None and node.op.kind in (Kind.REDUCE, Kind.SCAN):
         reason = _reduction_refused(node, group, [consumer for consumer, _ in edges])
     elif reason is None:
-        reason = _unread(node, space.copy())
+        trial = space.copy()
+        reason = next(filter(None, [_unread(one, trial) for one in ones]), None)
     if reason is not None:
-        del group.space.maps[node]  # type: ignore[union-attr]
+        for one in ones:
+            del group.space.maps[one]  # type: ignore[union-attr]
+    group.repeats[node] = dict(list(zip(ones, places.values(), strict=True))[1:])
     return reason
+
+
+def _is_repeated(node: Node, places: dict[Map, list[Edge]]) -> bool:
+    """Whether `node` may be at several places of the loops: it computes nothing, or nothing twice."""
+    if len(places) > _MOST_PLACES:
+        return False
+    if node.op.kind in (Kind.VIEW, Kind.SOURCE):
+        return True
+    seen = sum(consumer.size for edges in places.values() for consumer, _ in edges)
+    return node.op.kind is Kind.MAP and seen <= node.size
 
 
 def _unread(node: Node, space: Space) -> str | None:

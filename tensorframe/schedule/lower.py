@@ -54,7 +54,7 @@ def _step(group: Group, slots: _Slots, needed: set[Node], origins: dict[int, int
     index = {node: at for at, node in enumerate(sources)}
     ops = []
     for node in group.nodes:
-        arguments = tuple([index[source] for source in node.inputs])
+        arguments = tuple([index[source] for source in group.operands(node)])
         index[node] = len(index)
         ops.append(RegionOp(node.op, node.attrs, arguments, node.shape, node.dtype))
     leaving = [node for node in group.nodes if node in needed]

@@ -70,6 +70,8 @@ class _Merging:
         """Make `other` a part of `one` if their loops are the same and neither waits for the other."""
         if one.space is None or other.space is None or one.sink.device is not other.sink.device:
             return
+        if one.copies and other.copies:  # of the same node perhaps
+            return
         pairs = _pairs(one, other, source)
         space = joined(one.space, other.space, pairs)
         if space is None or self._waits(one, other) or self._waits(other, one):
@@ -79,6 +81,7 @@ class _Merging:
         one.sink = one.nodes[-1]
         one.inputs.update(other.inputs)
         one.refusals.update(other.refusals)
+        one.copies.update(other.copies)
         self._into[other] = one
 
     def _waits(self, group: Group, other: Group) -> bool:

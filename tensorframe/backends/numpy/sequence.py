@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tensorframe.backends.base import Program
 from tensorframe.backends.numpy.call import single_call
 from tensorframe.backends.numpy.region import elementwise_program
+from tensorframe.graph.node import told_apart
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 
@@ -26,6 +27,7 @@ class _Part:
 
 def sequence_program(region: Region) -> Program:
     """Return the program that runs a region of any ops part by part."""
+    region = _without_repeats(region)
     runs = _runs(region)
     last_use = {
         source: at for at, run in enumerate(runs) for one in run for source in one[1].inputs
@@ -44,6 +46,22 @@ def sequence_program(region: Region) -> Program:
         return [values[at] for at in region.outputs]
 
     return run
+
+
+def _without_repeats(region: Region) -> Region:
+    """Return a region that computes once what loops have at several places."""
+    now = list(range(len(region.inputs)))
+    known: dict[tuple[Any, ...], int] = {}
+    ops: list[RegionOp] = []
+    for one in region.ops:
+        inputs = tuple([now[source] for source in one.inputs])
+        value = known.setdefault(
+            (one.op, told_apart(one.attrs), inputs), len(region.inputs) + len(ops)
+        )
+        now.append(value)
+        if value == len(region.inputs) + len(ops):
+            ops.append(replace(one, inputs=inputs))
+    return replace(region, ops=tuple(ops), outputs=tuple([now[at] for at in region.outputs]))
 
 
 Run = list[tuple[int, RegionOp]]  # ops with the numbers of the values that they make
