@@ -114,3 +114,13 @@ def test_an_illegal_node_is_found() -> None:
     wrong = Node(ADD, (x, x), (), (4,), x.dtype, x.device, None)
     with pytest.raises(IllegalNodeError, match=r"after pass 'test'.*the shape rule gives \(3,\)"):
         verify([wrong], after="test", core_only=False, placed=False)
+
+
+def test_fills_of_either_zero_are_two() -> None:
+    ones = tfr.ones((300, 300)) * 1
+    minus = tfr.copysign(ones, tfr.full((300, 300), -0.0))
+    plus = tfr.copysign(ones, tfr.full((300, 300), 0.0))
+    assert (plus + 2 * minus).numpy()[0, 0] == -1
+    for zero in (0.0, -0.0):
+        padded = tfr.pad(ones, 1, constant_values=zero)
+        assert bool(np.signbit(padded.numpy()[0, 0])) is bool(np.signbit(zero))
