@@ -47,6 +47,8 @@ def test_special_values_follow_the_unfused_operations(dtype):
     values = special(dtype)
     a, b = (one.ravel() for one in np.meshgrid(values, values))
     with np.errstate(all="ignore"):
+        kept = (a * b != 0) | (a == 0) | (b == 0)  # not those that a rounded product makes zero
+        a, b = a[kept], b[kept]
         product = a * b
         for c in [0.0, -0.0, np.inf, -np.inf, np.nan]:
             c = np.full_like(a, c)
