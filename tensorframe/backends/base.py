@@ -96,5 +96,9 @@ class Backend(ABC):
     def wrap(self, device: Device, handle: Any) -> Storage:
         """Return the storage of a handle that a program returned."""
 
+    def source(self, region: Region, device: Device) -> str:
+        """Return the text of the kernels that `compile` makes of a region; empty where it makes none."""
+        return ""
+
     def synchronize(self, device: Device) -> None:
         """Return when the work submitted to the device is done; raise what was deferred."""

@@ -11,6 +11,7 @@ from hashlib import sha256
 from math import isfinite
 
 from tensorframe.dtypes import FLOAT, HALF, DType, bool_, float64, uint64
+from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import (
     INDEX,
     Allocate,
@@ -30,6 +31,7 @@ from tensorframe.kernel.ir import (
     Store,
     Variable,
 )
+from tensorframe.kernel.walk import expressions
 
 _INFIX = {
     "add": "+",
@@ -96,8 +98,12 @@ def _arguments(kernel: Kernel) -> list[str]:
         f"{one.name} = {_slot('varying', len(arrays) + at, one.dtype)}"
         for at, one in enumerate(kernel.scalars)
     ]
+    roots, _ = expressions(kernel.body)
+    used = set(in_order(roots, {}))
     lines += [
-        f"{one.name} = {_slot('fixed', at, one.dtype)}" for at, one in enumerate(kernel.sizes)
+        f"{one.name} = {_slot('fixed', at, one.dtype)}"
+        for at, one in enumerate(kernel.sizes)
+        if one in used
     ]
     return lines
 

@@ -142,7 +142,7 @@ class TensorMethods:
         """Return the diagonals of the matrices that `axis1` and `axis2` span, along a new last axis."""
     def dot(self, b: Any, /) -> Tensor:
         """NumPy's product: the last axis of `a` with the second-to-last of `b` (the only one of a vector)."""
-    def explain(*self, until: str | None = None) -> Plan | str:
+    def explain(*self, until: str | None = None, source: bool = False) -> Plan | str:
         """Return the plan that computing `tensors` together would run: nothing is computed."""
     def fill(self, /, value: Any) -> None:
         """Set every element to `value`, in place: no other tensor changes."""

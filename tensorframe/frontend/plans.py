@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tensorframe.backends.registry import backend_of
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.show import to_networkx
 from tensorframe.runtime.evaluate import plan_of
@@ -18,23 +20,47 @@ if TYPE_CHECKING:
 __all__ = ["explain", "transfer_policy"]
 
 
-def explain(*tensors: Tensor, until: str | None = None) -> Plan | str:
+def explain(*tensors: Tensor, until: str | None = None, source: bool = False) -> Plan | str:
     """Return the plan that computing `tensors` together would run: nothing is computed.
 
     The plan prints as text and carries its statistics: `kernels`, `library_calls`, `transfers`, `bytes_read`,
     `bytes_written`, `flops`, and the `peak` bytes per device, the inputs included. Each step says why what it reads
     was not computed inside it. `until` names the pass to stop after (core, canonical, simplify, narrow, place, fuse,
-    order, memory) and gives the text of that stage instead; another name raises ArgumentError.
+    order, memory) and gives the text of that stage instead; another name raises ArgumentError. `source` gives the
+    plan as text with the kernels that its steps are compiled to, for operands in C order.
 
     >>> x = tfr.asarray([1.0, 2.0, 3.0])
     >>> plan = tfr.explain(tfr.sum(tfr.exp(x) * 2))
     >>> plan.kernels, plan.bytes_written
-    (2, 16)
+    (1, 4)
+    >>> print(tfr.explain(x * 2 + 1, source=True))
+    plan: 1 kernel, ...
+    <BLANKLINE>
+    # step 0
+    def k_...(start, stop, varying, fixed):
+        # v3 = multiply(x0, x1): float32
+        # v4 = add(v3, x2): float32
+        x0 = array_at(varying, 0)
+        y0 = array_at(varying, 1)
+        c1 = to_float32(float64_at(varying, 2))
+        c2 = to_float32(float64_at(varying, 3))
+        for i in range(start, stop):
+            store_float32(y0, i, ((load_float32(x0, i) * c1) + c2))
+    <BLANKLINE>
     """
     roots = [tensor.node for tensor in tensors]
     if until is not None:
         return show_stage(roots, until)
-    return plan_of(capture(roots))
+    plan = plan_of(capture(roots))
+    return "\n\n".join([str(plan), *_sources(plan)]) if source else plan
+
+
+def _sources(plan: Plan) -> Iterator[str]:
+    """Yield the text of each step that is compiled, under its number."""
+    for at, step in enumerate(plan.steps):
+        text = backend_of(step.device).source(step.region, step.device)
+        if text:
+            yield f"# step {at}\n{text}"
 
 
 @method

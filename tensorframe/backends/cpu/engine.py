@@ -6,7 +6,7 @@ import os
 
 from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.cpu.tiers import TieredProgram
-from tensorframe.backends.numba.engine import KERNELS, has_kernel, missing
+from tensorframe.backends.numba.engine import KERNELS, has_kernel, kernel_source, missing
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
 from tensorframe.graph.device import Device
 from tensorframe.graph.region import Region
@@ -28,3 +28,7 @@ class CpuBackend(NumpyBackend):
         if missing() is not None or not has_kernel(region):
             return program
         return TieredProgram(region, program)
+
+    def source(self, region: Region, device: Device) -> str:
+        """Return the text of the kernels that a region gets when they pay."""
+        return "" if missing() else kernel_source(region)

@@ -60,3 +60,16 @@ class NumbaBackend(NumpyBackend):
         from tensorframe.backends.numba.program import KernelProgram  # imports LLVM
 
         return KernelProgram(region)
+
+    def source(self, region: Region, device: Device) -> str:
+        """Return the text of a region's kernels."""
+        return kernel_source(region)
+
+
+def kernel_source(region: Region) -> str:
+    """Return the text of the kernels of a region for operands in C order; empty if NumPy runs it."""
+    if not has_kernel(region):
+        return ""
+    from tensorframe.backends.numba.program import KernelProgram  # imports LLVM
+
+    return KernelProgram(region).source()

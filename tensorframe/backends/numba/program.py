@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from tensorframe.backends.numba.functions import is_kept
 from tensorframe.backends.numba.launcher import Run, launcher
 from tensorframe.codegen.python import print_kernel
 from tensorframe.graph.region import Region
+from tensorframe.graph.shape import Shape
 from tensorframe.kernel.build import Built, analyse, build
 from tensorframe.kernel.expand import expanded
 
@@ -45,6 +47,12 @@ class KernelProgram:
         texts = [print_kernel(one.kernel) for one in self.built(inputs).launches]
         return all(is_kept(text.name, text.source) for text in texts)
 
+    def source(self) -> str:
+        """Return the text of the kernels for operands that are contiguous in C order."""
+        strides = [contiguous(shape) for shape, _ in self.region.inputs]
+        built = build(self.region, self._space, strides)
+        return "\n".join([print_kernel(one.kernel).source for one in built.launches])
+
     def built(self, inputs: Sequence[Any]) -> Built:
         """Return the kernels for operands of these layouts."""
         strides = [
@@ -52,3 +60,8 @@ class KernelProgram:
             for array, (shape, dtype) in zip(inputs, self.region.inputs, strict=True)
         ]
         return build(self.region, self._space, strides)
+
+
+def contiguous(shape: Shape) -> Shape:
+    """Return the strides, in elements, of an array in C order."""
+    return tuple([prod(shape[axis + 1 :]) for axis in range(len(shape))])
