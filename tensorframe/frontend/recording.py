@@ -46,18 +46,21 @@ class Record:
         self._structure = structure
         # structures refer to some values weakly, and the result may be all that holds them
         self._kept = [one.value for one in statics(structure)]
-        self._results = [_taker(one, computed, trace) for one in results]
-        self._is_tensor = structure is LEAF and len(roots) == 1
+        # None where the results are the roots, one by one
+        self._results = (
+            None if list(results) == roots else [_taker(one, computed, trace) for one in results]
+        )
+        self._is_tensor = structure is LEAF and self._results is None
 
     @property
     def plan(self) -> Plan:
         """What a call runs."""
         return self._replay.plan
 
-    def call(self, values: list[Any], foreign: Sequence[Array] = ()) -> Any:
+    def call(self, values: list[Any], foreign: Sequence[Any] | None = None) -> Any:
         """Return the function's result for arguments: handles of tensors, and numbers.
 
-        `foreign` are arrays among them that somebody may write to later: results do not share their memory.
+        `foreign` holds arrays that somebody may write to later: results do not share their memory.
         """
         if self._arithmetic is not None:
             self._arithmetic.extend(values)
@@ -66,6 +69,8 @@ class Record:
             _unshare(nodes, foreign)
         if self._is_tensor:
             return Tensor(nodes[0])
+        if self._results is None:
+            return build(self._structure, map(Tensor, nodes))
         return build(self._structure, iter([take(nodes, values) for take in self._results]))
 
 
@@ -86,13 +91,20 @@ def _taker(
     return lambda nodes, _: Tensor(nodes[at])
 
 
-def _unshare(nodes: Sequence[Node], foreign: Sequence[Array]) -> None:
+def _unshare(nodes: Sequence[Node], foreign: Sequence[Any]) -> None:
+    """Copy what shares memory with one of the arrays; a result with memory of its own may still be one of them."""
     for node in nodes:
         handle = node.storage.handle
-        if isinstance(handle, np.ndarray) and any(
-            np.may_share_memory(handle, one) for one in foreign
+        if type(handle) is not np.ndarray:
+            continue
+        if any(handle is one for one in foreign) or (
+            handle.base is not None and any(_share(handle, one) for one in foreign)
         ):
             node.storage = Storage.of_array(node.device, handle.copy())
+
+
+def _share(handle: Array, other: Any) -> bool:
+    return type(other) is np.ndarray and np.may_share_memory(handle, other)
 
 
 def record(

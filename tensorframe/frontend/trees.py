@@ -205,7 +205,14 @@ def flatten(value: Any, leaves: list[Any]) -> Structure:
     container = _container_of(kind)
     if container is not None:
         facts, children = container.take(value)
-        return (container, facts, tuple([flatten(child, leaves) for child in children]))
+        parts: list[Structure] = []
+        for child in children:
+            if type(child) in _LEAF_TYPES:  # as above, without the call
+                leaves.append(child)
+                parts.append(LEAF)
+            else:
+                parts.append(flatten(child, leaves))
+        return (container, facts, tuple(parts))
     if value is None:
         return _NONE
     if isinstance(value, Tensor | np.ndarray | np.generic) or _is_array(kind):
@@ -228,7 +235,9 @@ def build(structure: Structure, leaves: Iterator[Any]) -> Any:
     if type(structure) is Static:
         return structure.value
     container, facts, children = structure
-    return container.build(facts, [build(child, leaves) for child in children])
+    return container.build(
+        facts, [next(leaves) if child is LEAF else build(child, leaves) for child in children]
+    )
 
 
 def statics(structure: Structure) -> Iterator[Static]:

@@ -13,7 +13,7 @@ from tensorframe.graph.node import Node, discover
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, tell
 from tensorframe.runtime.executor import run
-from tensorframe.runtime.leaves import leaf_handle
+from tensorframe.runtime.leaves import leaf_handle, stored
 from tensorframe.runtime.small import run_small
 from tensorframe.schedule.capture import Capture, capture
 from tensorframe.schedule.pipeline import make_plan
@@ -35,7 +35,7 @@ def evaluate(roots: Sequence[Node]) -> None:
     plan = plan_of(request)
     run(plan, slots, request)
     for node, slot in zip(request.wanted, plan.outputs, strict=True):
-        node.settle(backend_of(node.device).wrap(node.device, slots[slot]))
+        node.settle(stored(node.device, node.shape, node.dtype, slots[slot]))
 
 
 def host_array(node: Node) -> np.ndarray[Any, Any]:

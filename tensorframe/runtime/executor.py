@@ -88,7 +88,8 @@ def _prepared(plan: Plan, recorded: Recorded) -> Runner:
         for at, (step, program) in enumerate(zip(plan.steps, programs, strict=True))
     ]
     rest = tuple([plan.literals.get(slot) for slot in range(plan.leaves, len(plan.slots))])
-    runner = plan.runner = Runner(tuple(actions), all(map(is_quiet, programs)), rest)
+    silent = [step.is_view or is_quiet(one) for step, one in zip(plan.steps, programs, strict=True)]
+    runner = plan.runner = Runner(tuple(actions), all(silent), rest)
     return runner
 
 

@@ -1,4 +1,4 @@
-"""Leaves: the values that a plan is given, as handles on their device."""
+"""Leaves and results: the values that a plan is given and gives, as handles on their device."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import numpy as np
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.storage import Storage
+from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
+from tensorframe.graph.shape import Shape
 
 
 def leaf_handle(leaf: Node) -> Any:
@@ -24,6 +26,15 @@ def leaf_handle(leaf: Node) -> Any:
     if leaf.op.costly:  # a file is read once: it may be another one the next time
         leaf.settle(storage)
     return storage.handle
+
+
+def stored(device: Device, shape: Shape, dtype: DType, handle: Any) -> Storage:
+    """Return the storage of a handle that a program gave for a value of this shape and dtype."""
+    if (
+        type(handle) is np.ndarray
+    ):  # the backends of host memory have no others, and would ask it again
+        return Storage(device, handle, dtype, shape, handle.strides)
+    return backend_of(device).wrap(device, handle)
 
 
 def placed(array: np.ndarray[Any, Any], device: Device) -> Storage:

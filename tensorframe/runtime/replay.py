@@ -6,14 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tensorframe import config
-from tensorframe.backends.registry import backend_of
 from tensorframe.dtypes import DType, as_scalar
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import Argument, Trace, TracedNumber
 from tensorframe.ops.creation import ARGUMENT, CONSTANT, DATA
 from tensorframe.runtime.evaluate import evaluate, plan_of
 from tensorframe.runtime.executor import execute, runner_of
-from tensorframe.runtime.leaves import leaf_handle
+from tensorframe.runtime.leaves import leaf_handle, stored
 from tensorframe.schedule.capture import capture
 from tensorframe.site import Site
 
@@ -47,7 +46,7 @@ class Replay:
             self._place(slot, leaf, trace)
         self._slots += self._runner.rest
         self._outputs = [
-            (slot, root.shape, root.dtype, root.device, backend_of(root.device).wrap)
+            (slot, root.shape, root.dtype, root.device)
             for slot, root in zip(self.plan.outputs, request.wanted, strict=True)
         ]
         self._sites = {step.origin: request.site(step.origin) for step in self.plan.steps}
@@ -70,15 +69,20 @@ class Replay:
         slots = self._slots.copy()
         for slot, place in self._tensors:
             slots[slot] = values[place]
+        if self._numbers or self._sources:
+            self._fill_in(slots, values)
+        execute(self._runner, slots, self.plan, self, checked=self._checked)
+        nodes = []
+        for slot, shape, dtype, device in self._outputs:
+            storage = stored(device, shape, dtype, slots[slot])
+            nodes.append(Node(DATA, (), (), shape, dtype, device, None, storage))
+        return nodes
+
+    def _fill_in(self, slots: list[Any], values: Sequence[Any]) -> None:
         for slot, place, dtype in self._numbers:
             slots[slot] = as_scalar(values[place], dtype)
         for slot, source in self._sources:
             slots[slot] = leaf_handle(_resolved(source, values))
-        execute(self._runner, slots, self.plan, self, checked=self._checked)
-        return [
-            Node(DATA, (), (), shape, dtype, device, None, wrap(device, slots[slot]))
-            for slot, shape, dtype, device, wrap in self._outputs
-        ]
 
     def site(self, origin: int) -> Site | None:
         """Return the line that recorded what a step does."""

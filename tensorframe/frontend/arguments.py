@@ -1,0 +1,206 @@
+"""Arguments of jitted functions: a call taken apart into its structure, and what is known of tensors and numbers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from tensorframe import dtypes
+from tensorframe.backends.registry import capabilities, default_device
+from tensorframe.errors import ArgumentError, DTypeError
+from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.dispatch import data_node
+from tensorframe.frontend.recording import Fact
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.frontend.trees import LEAF, Static, Structure, build, flatten, is_container, names
+from tensorframe.graph.node import Node
+from tensorframe.graph.tracing import NUMBER_KINDS
+from tensorframe.runtime.evaluate import evaluate
+
+Array = np.ndarray[Any, Any]
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+@dataclass(slots=True)
+class Call:
+    """The arguments of a call: the structures around the leaves, what is known of these, and themselves.
+
+    `leaves` are nodes and numbers; `foreign` are arrays of the caller's that nodes share memory with.
+    """
+
+    args: tuple[Structure, ...]
+    kwargs: dict[str, Structure]
+    facts: tuple[Fact, ...]
+    leaves: list[Any]
+    foreign: list[Array]
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """What is equal for calls that one recording serves."""
+        return (self.args, tuple(self.kwargs.items()), self.facts)
+
+    @property
+    def structures(self) -> Iterator[Structure]:
+        """The structures of all arguments."""
+        yield from self.args
+        yield from self.kwargs.values()
+
+    def put_together(self, leaves: Sequence[Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+        """Return the arguments with others in the places of the leaves."""
+        rest = iter(leaves)
+        args = [build(one, rest) for one in self.args]
+        return args, {name: build(one, rest) for name, one in self.kwargs.items()}
+
+    def values(self) -> list[Any]:
+        """Return the leaves as handles and numbers; tensors that are not computed yet are, in one plan."""
+        nodes = [one for one in self.leaves if type(one) is Node]
+        if any(one.storage is None for one in nodes):
+            evaluate(nodes)
+        return [one.storage.handle if type(one) is Node else one for one in self.leaves]
+
+    def checks(self) -> tuple[tuple[type, ...], tuple[Any, ...]] | None:
+        """Return the types of the arguments, and what else equal kinds have; None if it takes more to tell.
+
+        That is, of a tensor its facts; of a static value what gives the value; of a number nothing.
+        """
+        if self.kwargs or not all(one is LEAF or type(one) is Static for one in self.args):
+            return None
+        facts = iter(self.facts)
+        found: list[tuple[type, Any]] = []
+        for part in self.args:
+            if type(part) is Static:
+                found.append((type(part.value), part.reference or partial(_same, part.value)))
+            else:
+                fact = next(facts)
+                found.append((fact, None) if isinstance(fact, type) else (Tensor, fact))
+        return tuple([kind for kind, _ in found]), tuple([other for _, other in found])
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+class Signature:
+    """The parameters of a function, and which of them are static."""
+
+    def __init__(
+        self, function: Callable[..., Any], places: Iterable[int], named: Iterable[str]
+    ) -> None:
+        self._function = function
+        self._static = _static(function, tuple(places), tuple(named))
+        self.title = getattr(function, "__qualname__", repr(function))
+        self.is_method = False  # whether the first argument is the object of a method
+
+    def take_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        """Return the call; DTypeError if an argument is neither tensor, number nor tree, and cannot be hashed."""
+        leaves: list[Any] = []
+        parts = tuple([self._part(at, one, leaves) for at, one in enumerate(args)])
+        named = {name: self._part(name, kwargs[name], leaves) for name in sorted(kwargs)}
+        foreign: list[Array] = []
+        given: list[Any] = []
+        facts: list[Fact] = []
+        for one in leaves:
+            kind = type(one)
+            if kind in NUMBER_KINDS:
+                given.append(one)
+                facts.append(kind)
+            else:
+                node = one.node if kind is Tensor else _node(one, foreign)
+                given.append(node)
+                facts.append((node.shape, node.dtype, node.device))
+        return Call(parts, named, tuple(facts), given, foreign)
+
+    def _part(self, place: int | str, value: Any, leaves: list[Any]) -> Structure:
+        try:
+            if place in self._static:
+                return _declared_static(value)
+            if place == 0 and self.is_method and not is_container(type(value)):
+                return Static(value, by_identity=True)
+            return flatten(value, leaves)
+        except DTypeError as error:
+            name = place if isinstance(place, str) else self._name(place)
+            raise DTypeError(
+                f"{self.title}: the argument {name}: {error.message}",
+                suggestions=error.suggestions,
+            ) from None
+
+    @cached_property
+    def _parameters(self) -> tuple[list[str], str]:
+        """The names of positional parameters, and of the one that takes the rest."""
+        try:
+            parameters = inspect.signature(self._function).parameters.values()
+        except (TypeError, ValueError):  # some functions of C have none
+            return [], "args"
+        rest = [one.name for one in parameters if one.kind is one.VAR_POSITIONAL]
+        return [one.name for one in parameters if one.kind in _POSITIONAL], (*rest, "args")[0]
+
+    def _name(self, place: int) -> str:
+        positional, rest = self._parameters
+        count = len(positional)
+        return positional[place] if place < count else f"{rest}[{place - count}]"
+
+    def names(self, call: Call) -> list[str]:
+        """Return how the function's own code would write each leaf of its arguments."""
+        parts = [(self._name(at), one) for at, one in enumerate(call.args)]
+        return [leaf for name, one in (*parts, *call.kwargs.items()) for leaf in names(one, name)]
+
+
+def _static(
+    function: Callable[..., Any], places: Sequence[int], named: Sequence[str]
+) -> frozenset[int | str]:
+    """Return the places and names that static arguments may be given by; ArgumentError if there are no such."""
+    if not places and not named:
+        return frozenset()
+    parameters = inspect.signature(function).parameters
+    kinds = {one.kind for one in parameters.values()}
+    positional = [name for name, one in parameters.items() if one.kind in _POSITIONAL]
+    found: set[int | str] = set()
+    for place in places:
+        at = place + len(positional) if place < 0 else place
+        if not 0 <= at < len(positional) and inspect.Parameter.VAR_POSITIONAL not in kinds:
+            raise ArgumentError(
+                f"jit: static_argnums={place}: {function.__qualname__} has {len(positional)} positional parameters"
+            )
+        found |= {at, *positional[at : at + 1]}
+    for name in named:
+        if name not in parameters and inspect.Parameter.VAR_KEYWORD not in kinds:
+            listed = ", ".join(parameters)
+            raise ArgumentError(
+                f"jit: static_argnames={name!r}: {function.__qualname__} has no such parameter",
+                suggestions=(f"one of {listed}",),
+            )
+        found |= {name, *[at for at, one in enumerate(positional) if one == name]}
+    return frozenset(found)
+
+
+def _declared_static(value: Any) -> Static:
+    if isinstance(value, Tensor | np.ndarray):
+        raise DTypeError(
+            f"is declared static, but a {type(value).__name__} has other elements in other calls",
+            suggestions=("leave it out of static_argnames and static_argnums",),
+        )
+    return Static(value)
+
+
+def _node(leaf: Any, foreign: list[Array]) -> Node:
+    """Return the node of an array; it is read before the call returns, so its memory is shared."""
+    if isinstance(leaf, Tensor):
+        return leaf.node
+    array = np.asarray(leaf) if isinstance(leaf, np.generic) else leaf
+    device = host_default()
+    if type(array) is not np.ndarray or array.dtype not in dtypes.ANY or device is None:
+        return asarray(leaf).node
+    foreign.append(array)
+    return data_node(array, device)
+
+
+def host_default() -> Any:
+    """Return the default device if it computes in host memory, where arrays are what they are; else None."""
+    device = default_device()
+    return device if capabilities(device).host_memory else None
