@@ -108,7 +108,9 @@ def test_values_are_freed_as_soon_as_nobody_needs_them(spy):
     with listen(count):
         for _ in range(3):
             x = tfr.cumulative_sum(x, axis=0)  # which no step does in the memory of its operand
-        tfr.sum(x).compute()
+        total = tfr.sum(x)
+        del x
+        total.compute()
     assert alive == [1, 1, 1, 0]
 
 
