@@ -10,6 +10,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.accumulate import accumulation
 from tensorframe.kernel.formula import cast, where
+from tensorframe.kernel.gather import GATHERS, place_on_axis
 from tensorframe.kernel.ir import (
     INDEX,
     Argument,
@@ -51,9 +52,18 @@ class Body:
     `known` are values that are there already: finished reductions, and what is in scratch memory.
     """
 
-    def __init__(self, region: Region, nest: Nest, reads: dict[tuple[int, int], Any]) -> None:
+    def __init__(
+        self,
+        region: Region,
+        nest: Nest,
+        reads: dict[tuple[int, int], Any],
+        lines: dict[int, list[tuple[int, int]]],
+    ) -> None:
         self.region = region
         self.nest = nest
+        self.lines = (
+            lines  # value that a gather selects -> length and step of each axis that it selects on
+        )
         self.numbers = Numbers()
         self.sizes = [self.numbers.take(size, "n") for size in (*nest.kept, *nest.reduced)]
         self.indices: list[Expr] = []
@@ -70,6 +80,7 @@ class Body:
         self._steps: dict[Any, list[Expr | None]] = {}
         self._starts: dict[Any, Expr | None] = {}
         self._elements: dict[int, Expr] = {}
+        self._lines: dict[int, list[tuple[Expr, Expr]]] = {}
         self.cuts = Cuts(self.sizes)
         self._bounds: dict[tuple[int, int], Argument] = {}
 
@@ -91,7 +102,7 @@ class Body:
                 continue
             term = index if step is _ONE else index * step
             total = term if total is None else total + term
-        return literal(0, INDEX) if total is None else total
+        return _ZERO if total is None else total
 
     def _name_steps(self, key: Any, access: Access) -> None:
         self._starts[key] = self.numbers.take(access.start, "o") if access.start else None
@@ -127,6 +138,8 @@ class Body:
             return self._arange(value, start, step, one.dtype)
         if one.op in PIECED:
             return self._pieced(value, one)
+        if one.op in GATHERS:
+            return self._gathered(value, one)
         if one.op.kind is Kind.VIEW:
             return self.operand(value, 0)
         if one.op.kind in (Kind.REDUCE, Kind.SCAN):  # of one element: there is no loop for it
@@ -142,6 +155,19 @@ class Body:
         count = cast(self.position(self._reads[value, -1]), wide)
         scaled = count * self.numbers.take(step, "a", wide) + self.numbers.take(start, "a", wide)
         return element(CAST, (dtype,), [scaled], dtype) if dtype in FLOAT else scaled
+
+    def _gathered(self, value: int, one: RegionOp) -> Expr:
+        """Return the element at the position that indices give."""
+        position = self.position(self._reads[value, 0])
+        if value not in self._lines:
+            self._lines[value] = [
+                (self.numbers.take(length, "l"), self.numbers.take(step, "s"))
+                for length, step in self.lines[value]
+            ]
+        for at, (length, step) in enumerate(self._lines[value], start=1):
+            along = place_on_axis(self.operand(value, at), length) * step
+            position = along if position is _ZERO else position + along
+        return load(self.inputs[one.inputs[0]], position)
 
     def _pieced(self, value: int, one: RegionOp) -> Expr:
         """Return the choice between an op's operands by where the loops are."""
@@ -183,4 +209,5 @@ class Body:
         )
 
 
+_ZERO: Expr = literal(0, INDEX)
 _ONE: Expr = literal(1, INDEX)

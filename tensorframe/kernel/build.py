@@ -21,6 +21,7 @@ from tensorframe.kernel.forms import (
     rows,
     tiles,
 )
+from tensorframe.kernel.gather import GATHERS, MARK, noted, selected_axes
 from tensorframe.kernel.hoist import name_values
 from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import Argument, Buffer, Kernel, Load, Role, Statement
@@ -76,6 +77,11 @@ class Built:
     partials: tuple[tuple[DType, int], ...]
     layouts: tuple[tuple[int, ...], ...]
 
+    @property
+    def selects(self) -> bool:
+        """Whether kernels mark, in a buffer `m0`, that an index was out of bounds."""
+        return any(MARK in one.kernel.outputs for one in self.launches)
+
 
 def analyse(region: Region) -> Space:
     """Return the space of a region's loops, with the maps of all values; NotFusibleError says why there is none."""
@@ -101,7 +107,7 @@ def _space_of(region: Region, sink: int) -> Space:
         shapes = [region.shape_of(source) for source in one.inputs]
         for at, reason in enumerate(follow(space, value, one.op, one.attrs, shapes)):
             source = one.inputs[at]
-            if reason is not None:
+            if reason is not None and (source >= first or (value, at) not in space.maps):
                 raise NotFusibleError(f"{one.op.name}: {reason}")
             if source >= first:
                 found = space.maps[value, at]
@@ -148,7 +154,8 @@ def build(region: Region, space: Space, strides: Sequence[Strides]) -> Built:
             space.maps[value], _strides(region.shape_of(value), layout), space
         )
     nest = arrange(space, accesses, order, _pieces(region, space))
-    launches, partials = _Builder(region, space, nest, reads).launches()
+    lines = _lines(region, strides)
+    launches, partials = _Builder(region, space, nest, reads, lines).launches()
     return Built(launches, partials, tuple(layouts))
 
 
@@ -176,6 +183,18 @@ def _pieces(region: Region, space: Space) -> dict[Hashable, Access]:
             for axis in cut_axes(one.op, one.attrs, shapes):
                 found[value, axis] = linear((space.maps[value][axis],), (1,), space)
     return found
+
+
+def _lines(region: Region, strides: Sequence[Strides]) -> dict[int, list[tuple[int, int]]]:
+    """Return, for each gather, length and step of the axes on which it selects."""
+    return {
+        value: [
+            (region.shape_of(one.inputs[0])[axis], strides[one.inputs[0]][axis])
+            for axis in selected_axes(one.op, one.attrs)
+        ]
+        for value, one in enumerate(region.ops, start=len(region.inputs))
+        if one.op in GATHERS
+    }
 
 
 def _layout(positions: Map, order: Sequence[int]) -> tuple[int, ...]:
@@ -211,11 +230,13 @@ class _Builder:
         space: Space,
         nest: Nest,
         reads: dict[tuple[int, int], tuple[int, Map]],
+        lines: dict[int, list[tuple[int, int]]],
     ) -> None:
         self.region = region
         self.space = space
         self.nest = nest
         self.reads = reads
+        self.lines = lines
         self.values = tuple(dict.fromkeys(region.outputs))
 
     def launches(self) -> tuple[tuple[Launch, ...], tuple[tuple[DType, int], ...]]:
@@ -243,7 +264,7 @@ class _Builder:
             value: Buffer(f"y{at}", self.region.dtype_of(value), Role.OUTPUT)
             for at, value in enumerate(self.values)
         }
-        return Form(Body(self.region, self.nest, self.reads), stages, outputs)
+        return Form(Body(self.region, self.nest, self.reads, self.lines), stages, outputs)
 
     def _map(self) -> Launch:
         form = self._form(stages_of(self.region, self.space, scratch=False))
@@ -306,7 +327,7 @@ class _Builder:
         """Return the launch of a kernel whose outermost loop runs `total` times over so many elements each."""
         grain = max(1, _SHARE // max(elements, 1))
         numbers = tuple(form.body.numbers.values)
-        statements = split(body, form.body.cuts)
+        statements = noted(split(body, form.body.cuts))
         if not has_rare(statements):
             return Launch(finish(form.body, statements), numbers, total, grain)
         full = finish(form.body, complete(statements), FLAG)

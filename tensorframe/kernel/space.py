@@ -14,7 +14,9 @@ from typing import Any
 
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.shape import Shape
+from tensorframe.kernel.gather import GATHERS, selected_axes
 from tensorframe.kernel.pieces import PIECED, cut_axes, has_gaps, pieces_of, span
+from tensorframe.ops.indexing import GATHER
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
 
 # Into how many parts the pieces of a group may divide its loops: each is code of its own.
@@ -148,6 +150,8 @@ def follow(
     """
     if op in PIECED:
         return _follow_pieces(space, value, op, attrs, operands)
+    if op in GATHERS:
+        return _follow_gather(space, value, op, attrs, operands)
     refusals: list[str | None] = []
     for at, shape in enumerate(operands):
         found = _operand_map(space, value, op, attrs, shape)
@@ -179,6 +183,35 @@ def _follow_pieces(
             ]
         )
     return [None] * len(operands)
+
+
+def _follow_gather(
+    space: Space, value: Hashable, op: Op, attrs: tuple[Any, ...], operands: Sequence[Shape]
+) -> list[str | None]:
+    """Find the maps of indices, and that of the first operand but for the axes on which they select."""
+    if 0 in operands[0]:
+        return ["it selects from nothing"] * len(operands)
+    result = space.maps[value]
+    block = kept = result
+    if op is GATHER:
+        axes, at = attrs
+        count = len(result) - (len(operands[0]) - len(axes))
+        block, kept = result[at : at + count], result[:at] + result[at + count :]
+    selected = selected_axes(op, attrs)
+    rest = iter(kept)
+    source = [
+        ORIGIN if axis in selected and op is GATHER else next(rest)
+        for axis in range(len(operands[0]))
+    ]
+    space.maps[value, 0] = tuple(
+        [
+            ORIGIN if axis in selected or size == 1 else one
+            for axis, (one, size) in enumerate(zip(source, operands[0], strict=True))
+        ]
+    )
+    for number, shape in enumerate(operands[1:], start=1):
+        space.maps[value, number] = broadcast_map(block, shape)
+    return ["what is selected from is read anywhere", *[None] * (len(operands) - 1)]
 
 
 def _divide(

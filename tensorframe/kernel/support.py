@@ -8,6 +8,7 @@ from tensorframe.dtypes import BOOL, FLOAT, INTEGER, DType
 from tensorframe.graph.op import Kind, Op
 from tensorframe.kernel.accumulate import accumulation
 from tensorframe.kernel.expand import EXTREME
+from tensorframe.kernel.gather import GATHERS
 from tensorframe.kernel.pieces import PIECED
 from tensorframe.kernel.scalars import supports
 from tensorframe.ops.creation import ARANGE, FULL
@@ -27,4 +28,6 @@ def computable(op: Op, operands: Sequence[DType], result: DType) -> bool:
         op = EXTREME[op]
     if op.kind in (Kind.REDUCE, Kind.SCAN):
         return accumulation(op, operands[0]) is not None
+    if op in GATHERS:
+        return INTEGER.issuperset(operands[1:])
     return op in _INDEX_MAPS or op in _GENERATORS

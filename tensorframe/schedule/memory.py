@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.kernel.build import NotFusibleError, analyse
+from tensorframe.kernel.expand import expanded
 from tensorframe.kernel.stages import stages_of
 from tensorframe.schedule.plan import Plan, Step
 
 # Ops that read each element of their operands at a place that is known beforehand.
-_IN_LOOPS = frozenset({Kind.MAP, Kind.REDUCE, Kind.VIEW, Kind.SCATTER, Kind.SOURCE})
+_IN_LOOPS = frozenset({Kind.MAP, Kind.REDUCE, Kind.SCAN, Kind.VIEW, Kind.SCATTER, Kind.SOURCE})
 
 
 def share_storage(plan: Plan) -> None:
@@ -49,10 +50,10 @@ def _last_uses(plan: Plan) -> list[int]:
 def _donors(step: Step, plan: Plan, dying: Sequence[int]) -> tuple[int | None, ...]:
     donors: list[int | None] = []
     free = list(dying)
-    for output, value in zip(step.outputs, step.region.outputs, strict=True):
+    for at, output in enumerate(step.outputs):
         alike = [slot for slot in free if plan.slots[slot] == plan.slots[output]]
         donor = next(
-            (slot for slot in alike if may_overwrite(step.region, value, step.inputs.index(slot))),
+            (slot for slot in alike if may_overwrite(step.region, at, step.inputs.index(slot))),
             None,
         )
         if donor is not None:
@@ -61,8 +62,8 @@ def _donors(step: Step, plan: Plan, dying: Sequence[int]) -> tuple[int | None, .
     return tuple(donors)
 
 
-def may_overwrite(region: Region, output: int, operand: int) -> bool:
-    """Whether an output may be written over an operand of its shape and dtype, element by element.
+def may_overwrite(region: Region, at: int, operand: int) -> bool:
+    """Whether output number `at` may be written over an operand of its shape and dtype, element by element.
 
     It may where every read of the operand is at the very position that is written, and nothing that is written later
     is made of it. A scatter by itself replaces elements of its first operand.
@@ -72,8 +73,10 @@ def may_overwrite(region: Region, output: int, operand: int) -> bool:
         return last.inputs[0] == operand
     if any(one.op.kind not in _IN_LOOPS for one in region.ops):
         return False
-    later = [value for value in region.outputs if value > output]
-    if later and _depends(region, operand) & set(later):
+    region = expanded(region)
+    output = region.outputs[at]
+    later = {value for value in region.outputs if value > output}
+    if later and later & _made_of(region, operand):
         return False
     shape = region.shape_of(output)
     if all(one.op.kind is Kind.MAP and one.shape == shape for one in region.ops):
@@ -81,8 +84,8 @@ def may_overwrite(region: Region, output: int, operand: int) -> bool:
     return _read_in_place(region, output, operand)
 
 
-def _depends(region: Region, operand: int) -> set[int]:
-    """Return the values of a region that are made of an operand."""
+def _made_of(region: Region, operand: int) -> set[int]:
+    """Return an operand and the values of a region that are made of it."""
     found = {operand}
     for value, one in enumerate(region.ops, start=len(region.inputs)):
         if not found.isdisjoint(one.inputs):

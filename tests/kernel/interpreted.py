@@ -52,9 +52,9 @@ def kernels_of(*tensors):
     """The kernels that a plan for tensors on the numba device runs."""
     made = []
 
-    def note(region, built, *_):
+    def note(region, built, *others):
         made.extend(one.kernel for one in built.launches)
-        return _launcher(region, built)
+        return _launcher(region, built, *others)
 
     plan, request = planned(*tensors)
     slots = [leaf_handle(leaf) for leaf in request.leaves]
@@ -63,26 +63,36 @@ def kernels_of(*tensors):
     return made
 
 
-def _launcher(region, built, *_):
-    return lambda inputs, _buffers: run_built(region, built, inputs)
+def _launcher(region, built, _strides, _other, careful):
+    def run_or_refuse(inputs, buffers):
+        outputs, missed = run_built(region, built, inputs)
+        return careful(inputs, buffers) if missed else outputs
+
+    return run_or_refuse
 
 
-def run_built(region, kernels, inputs):
-    """The outputs that kernels give for a region's inputs."""
-    operands = {"x": inputs, "y": [_new(region, *one) for one in _outputs(region, kernels)]}
-    operands["p"] = [np.empty(size, dtype) for dtype, size in kernels.partials]
-    for launch in kernels.launches:
-        kernel = launch.kernel
-        memory = {
-            one: Memory(operands[one.name[0]][int(one.name[1:])])
-            for one in (*kernel.inputs, *kernel.outputs)
-        }
-        numbers = [value % 2**64 if type(value) is int else value for value in launch.numbers]
-        arguments = dict(zip(kernel.sizes, numbers, strict=True))
-        arguments |= {one: inputs[int(one.name[1:])] for one in kernel.scalars}
-        for start in range(0, launch.total, 3):  # as several threads would
-            run(kernel, start, min(start + 3, launch.total), memory, arguments)
-    return operands["y"]
+def run_built(region, built, inputs):
+    """The outputs that kernels give for a region's inputs, and whether an index was out of bounds."""
+    operands = {"x": inputs, "y": [_new(region, *one) for one in _outputs(region, built)]}
+    operands["p"] = [np.empty(size, dtype) for dtype, size in built.partials]
+    operands["m"], operands["f"] = [np.zeros(1, bool)], [np.zeros(1, bool)]
+    for launch in built.launches:
+        _run_kernel(launch, launch.kernel, operands)
+        if operands["f"][0][0]:
+            _run_kernel(launch, launch.complete, operands)
+    return operands["y"], operands["m"][0][0]
+
+
+def _run_kernel(launch, kernel, operands):
+    memory = {
+        one: Memory(operands[one.name[0]][int(one.name[1:])])
+        for one in (*kernel.inputs, *kernel.outputs)
+    }
+    numbers = [value % 2**64 if type(value) is int else value for value in launch.numbers]
+    arguments = dict(zip(kernel.sizes, numbers, strict=True))
+    arguments |= {one: operands["x"][int(one.name[1:])] for one in kernel.scalars}
+    for start in range(0, launch.total, 3):  # as several threads would
+        run(kernel, start, min(start + 3, launch.total), memory, arguments)
 
 
 def _outputs(region, kernels):

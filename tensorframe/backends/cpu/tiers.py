@@ -61,7 +61,7 @@ class TieredProgram:
         if self._candidate is None:
             from tensorframe.backends.numba.program import KernelProgram  # imports LLVM
 
-            self._candidate = KernelProgram(self.region)
+            self._candidate = KernelProgram(self.region, self._numpy)
             if self._candidate.is_kept(inputs):
                 self._kernel = self._candidate
         if cost > (_COMPILE if "numba" in sys.modules else _COMPILE_FIRST):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
+from typing import Any, NoReturn
 
 from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
@@ -15,7 +17,9 @@ from tensorframe.graph.region import Region
 from tensorframe.kernel.support import computable
 
 # what runs together in one kernel
-COMPILED = frozenset({Kind.MAP, Kind.REDUCE, Kind.SCAN, Kind.VIEW, Kind.SCATTER, Kind.SOURCE})
+COMPILED = frozenset(
+    {Kind.MAP, Kind.REDUCE, Kind.SCAN, Kind.VIEW, Kind.GATHER, Kind.SCATTER, Kind.SOURCE}
+)
 
 KERNELS = replace(CAPABILITIES, fuses=COMPILED, compiles=True, max_ops=128)
 
@@ -35,7 +39,9 @@ def has_kernel(region: Region) -> bool:
             computable(one.op, [region.dtype_of(s) for s in one.inputs], one.dtype)
             for one in region.ops
         )
-        and any(one.op.kind in (Kind.MAP, Kind.REDUCE, Kind.SCAN) for one in region.ops)
+        and any(
+            one.op.kind in (Kind.MAP, Kind.REDUCE, Kind.SCAN, Kind.GATHER) for one in region.ops
+        )
         and all(0 not in region.shape_of(value) for value in region.outputs)
     )
 
@@ -59,11 +65,15 @@ class NumbaBackend(NumpyBackend):
             return super().compile(region, device)
         from tensorframe.backends.numba.program import KernelProgram  # imports LLVM
 
-        return KernelProgram(region)
+        return KernelProgram(region, super().compile(region, device))
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of a region's kernels."""
         return kernel_source(region)
+
+
+def _never(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> NoReturn:
+    raise AssertionError("kernels that are only printed do not run")
 
 
 def kernel_source(region: Region) -> str:
@@ -72,4 +82,4 @@ def kernel_source(region: Region) -> str:
         return ""
     from tensorframe.backends.numba.program import KernelProgram  # imports LLVM
 
-    return KernelProgram(region).source()
+    return KernelProgram(region, _never).source()

@@ -29,21 +29,26 @@ _PATIENCE = 4
 Run = Callable[[Sequence[Any], Sequence[Any | None]], Sequence[Any]]
 
 
-def launcher(region: Region, built: Built, strides: Sequence[tuple[int, ...]], other: Run) -> Run:
+def launcher(
+    region: Region, built: Built, strides: Sequence[tuple[int, ...]], other: Run, careful: Run
+) -> Run:
     """Return the function that runs the kernels of one layout; operands of another one are left to `other`.
 
-    `strides` are those of the inputs, in bytes.
+    `strides` are those of the inputs, in bytes. Where an index is out of bounds `careful` runs, which raises an error.
     """
     names: dict[str, Any] = {
         "slot": array_slot(),
         "run_ranges": run_ranges,
         "other": other,
+        "careful": careful,
         "flag": partial(np.zeros, 1, bool),
     }
     lines = _taken(region, strides, names)
     lines += _made(region, built, names)
+    lines += ["m0 = flag()"] if built.selects else []
     for at, one in enumerate(built.launches):
         lines += _launched(at, one, names)
+    lines += ["if m0[0]: return careful(inputs, buffers)"] if built.selects else []
     outputs = [f"y{at}," for at in range(len(region.outputs))]
     lines.append(f"return ({' '.join(outputs)})")
     source = "def run(inputs, buffers):\n" + "".join(f"    {line}\n" for line in lines)

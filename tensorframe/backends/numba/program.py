@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from tensorframe.backends.base import Program
 from tensorframe.backends.numba.functions import is_kept
 from tensorframe.backends.numba.launcher import Run, launcher
 from tensorframe.codegen.python import print_kernel
@@ -20,8 +21,10 @@ class KernelProgram:
 
     quiet = True
 
-    def __init__(self, region: Region) -> None:
+    def __init__(self, region: Region, careful: Program) -> None:
+        """Take a region, and a program of it that raises what kernels cannot: an index that is out of bounds."""
         region = self.region = expanded(region)
+        self._careful = careful
         self._space = analyse(region)
         self._arrays = [at for at, (shape, _) in enumerate(region.inputs) if shape != ()]
         self._bound: dict[tuple[Any, ...], Run] = {}
@@ -37,7 +40,8 @@ class KernelProgram:
         run = self._bound.get(key)
         if run is None:
             strides = [getattr(array, "strides", ()) for array in inputs]
-            run = launcher(self.region, self.built(inputs), strides, self._choose)
+            built = self.built(inputs)
+            run = launcher(self.region, built, strides, self._choose, self._careful)
             self._bound[key] = run
         self._run = run
         return run(inputs, buffers)
