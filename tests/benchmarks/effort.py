@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -22,12 +22,16 @@ class Effort:
     @classmethod
     def quick(cls) -> Effort:
         """Numbers to develop by."""
-        return cls(rounds=3, seconds=0.5, warm_calls=3, warm_seconds=1.0, first_calls=1)
+        return cls(rounds=2, seconds=0.5, warm_calls=3, warm_seconds=1.0, first_calls=1)
 
     @classmethod
     def full(cls) -> Effort:
         """Numbers to publish."""
-        return cls(rounds=7, seconds=5.0, warm_calls=10, warm_seconds=2.0, first_calls=2)
+        return cls(rounds=7, seconds=5.0, warm_calls=10, warm_seconds=2.0, first_calls=1)
+
+    def at_most(self, rounds: int | None) -> Effort:
+        """Return the effort with that many turns for everybody, or as it is for None."""
+        return self if rounds is None else replace(self, rounds=min(self.rounds, rounds), seconds=0)
 
     def warm_up(self, call: Callable[[], Any]) -> None:
         """Call until what compiles when it has been called often has done so."""

@@ -147,7 +147,10 @@ def compiled_by_pytensor(function: Function) -> Function:
             variables = [tensor.tensor(dtype=one.dtype, shape=one.shape) for one in arrays]
             built.append(
                 import_module("pytensor").function(
-                    variables, function(*variables), trust_input=True
+                    variables,
+                    function(*variables),
+                    trust_input=True,
+                    on_unused_input="ignore",
                 )
             )
         return built[0](*arrays)

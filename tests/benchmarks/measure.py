@@ -15,7 +15,7 @@ from tests.benchmarks.effort import Effort
 from tests.benchmarks.goals import REFERENCE
 from tests.benchmarks.line import Line
 from tests.benchmarks.peers import Peer
-from tests.benchmarks.workload import Case, Unit, Workload, Yardstick
+from tests.benchmarks.workload import Case, Workload, Yardstick
 
 Sampler = Callable[[], float]
 
@@ -27,8 +27,7 @@ def measured(workload: Workload, peers: Iterable[Peer], effort: Effort) -> Itera
     for case in workload.cases:
         line = Line.of(workload, case)
         samplers = _samplers(workload, case, present, inputs, effort, line.failures)
-        # bytes do not depend on what else runs
-        turns = Effort(rounds=1, seconds=0) if case.unit is Unit.BYTES else effort
+        turns = effort.at_most(case.turns)
         for name, value in alternate(samplers, turns, line.failures).items():
             (line.best if name in case.runs else line.yardsticks)[name] = value
         yield line

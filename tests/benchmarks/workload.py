@@ -55,6 +55,7 @@ class Case:
     yardsticks: tuple[Yardstick, ...] = ()
     unit: Unit = Unit.SECONDS
     measures_itself: bool = False
+    turns: int | None = None  # at most, where they take long and differ little
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,13 @@ def test_everybody_is_warmed_up_alike():
     assert calls == {OURS: 19, REFERENCE: 19}
 
 
+def test_a_case_may_limit_the_turns():
+    limited = Effort(rounds=7, seconds=5).at_most(3)
+    assert (limited.rounds, limited.seconds) == (3, 0)
+    assert BRIEF.at_most(3).rounds == BRIEF.rounds
+    assert BRIEF.at_most(None) == BRIEF
+
+
 def test_a_warm_up_lasts_so_many_seconds_too():
     calls = []
     Effort(rounds=0, seconds=0, warm_calls=1, warm_seconds=0.02).warm_up(lambda: calls.append(1))

@@ -55,7 +55,7 @@ ENCODER = Workload(
     (
         Case(
             f"encoder, {TEXTS}x{PIECES}",
-            by("torch, torch.compile", embed_by_torch) | by("tensorframe", embed),
+            by("torch", embed_by_torch) | by("tensorframe", embed),
             (no_slower("torch"),),
         ),
     ),
