@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import e, log2
 
 from tensorframe.dtypes import float32, float64
-from tensorframe.kernel.formula import bitcast, copysign, fma, horner, where
+from tensorframe.kernel.formula import bitcast, copysign, fma, where
 from tensorframe.kernel.ir import Expr, literal
 from tensorframe.kernel.math.exponential import EXP, LOG_2
-from tensorframe.kernel.math.parts import LAYOUTS, at_most, nearest, scale, two_product
+from tensorframe.kernel.math.parts import LAYOUTS, at_most, nearest, polynomial, scale, two_product
 from tensorframe.kernel.math.registry import formula
 
 # by docs/derive/error_function.py: erf(x) / x - 1 by x^2, for erf up to 1
@@ -208,16 +207,3 @@ def _complement(x: Expr) -> Expr:
     scaled, scaled_error = two_product(ratio, inverse)
     error = fma(ratio_error, inverse, scaled_error)
     return scale(scaled + fma(scaled, growth, error), n)
-
-
-def polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
-    """Return what `horner` does, in less time: even and odd powers are two short chains of fma instead of a long one.
-
-    The lowest powers, which decide about the rounding, are added as `horner` does.
-    """
-    high, low = coefficients[:-3], coefficients[-3:]
-    square = x * x
-    total = fma(horner(square, high[-2::-2][::-1]), x, horner(square, high[::-2][::-1]))
-    for coefficient in low:
-        total = fma(total, x, coefficient)
-    return total
