@@ -159,6 +159,6 @@ def compiled_by_pytensor(function: Function) -> Function:
 
 
 def compiled_by_us(function: Function) -> Function:
-    """Replay the recorded plan."""
+    """Replay the recorded plan; a call computes."""
     compiled: Function = import_module("tensorframe").jit(function)
     return compiled

@@ -41,8 +41,6 @@ class Peer:
         """What it lacks here; nothing is imported."""
         if find_spec(self.package) is None:
             return self.name
-        if self.name == UNDER_JIT and getattr(import_module(self.package), "jit", None) is None:
-            return f"{self.name} (not there yet)"
         if self.needs and shutil.which(self.needs) is None:
             return f"{self.name} (needs {self.needs})"
         return ""
@@ -79,7 +77,7 @@ _TENSORFRAME = Peer(
 
 PEERS = (
     _TENSORFRAME,
-    replace(_TENSORFRAME, name=UNDER_JIT, compiled=by.compiled_by_us),
+    replace(_TENSORFRAME, name=UNDER_JIT, compiled=by.compiled_by_us, finish=by.same),
     Peer(REFERENCE, "numpy", "numpy", alone="all but matrix products"),
     Peer("numexpr", "numexpr", "numexpr", prepare=by.prepare_numexpr),
     Peer(
