@@ -80,7 +80,7 @@ class Body:
         self._steps: dict[Any, list[Expr | None]] = {}
         self._starts: dict[Any, Expr | None] = {}
         self._elements: dict[int, Expr] = {}
-        self._lines: dict[int, list[tuple[Expr, Expr]]] = {}
+        self._lines: dict[int, list[tuple[Expr, Expr | None]]] = {}
         self.cuts = Cuts(self.sizes)
         self._bounds: dict[tuple[int, int], Argument] = {}
 
@@ -105,11 +105,21 @@ class Body:
         return _ZERO if total is None else total
 
     def _name_steps(self, key: Any, access: Access) -> None:
-        self._starts[key] = self.numbers.take(access.start, "o") if access.start else None
-        self._steps[key] = [
-            None if step == 0 else _ONE if step == 1 else self.numbers.take(step, "s")
-            for step in access.steps
-        ]
+        self._starts[key] = self._start(access.start)
+        self._steps[key] = [self._step(step) for step in access.steps]
+
+    def _start(self, start: int) -> Expr | None:
+        if start in (
+            0,
+            1,
+        ):  # the second part of a complex number is known to be beside the first one
+            return _ONE if start else None
+        return self.numbers.take(start, "o")
+
+    def _step(self, step: int) -> Expr | None:
+        if step in (0, 1, 2):
+            return (None, _ONE, _TWO)[step]
+        return self.numbers.take(step, "s")
 
     def operand(self, value: int, at: int) -> Expr:
         """Return the element of an operand of the op that computes `value`."""
@@ -161,12 +171,14 @@ class Body:
         position = self.position(self._reads[value, 0])
         if value not in self._lines:
             self._lines[value] = [
-                (self.numbers.take(length, "l"), self.numbers.take(step, "s"))
+                (self.numbers.take(length, "l"), self._step(step))
                 for length, step in self.lines[value]
             ]
         for at, (length, step) in enumerate(self._lines[value], start=1):
-            along = place_on_axis(self.operand(value, at), length) * step
-            position = along if position is _ZERO else position + along
+            place = place_on_axis(self.operand(value, at), length)
+            if step is not None:
+                along = place if step is _ONE else place * step
+                position = along if position is _ZERO else position + along
         return load(self.inputs[one.inputs[0]], position)
 
     def _pieced(self, value: int, one: RegionOp) -> Expr:
@@ -211,3 +223,4 @@ class Body:
 
 _ZERO: Expr = literal(0, INDEX)
 _ONE: Expr = literal(1, INDEX)
+_TWO: Expr = literal(2, INDEX)

@@ -87,9 +87,13 @@ def analyse(region: Region) -> Space:
     """Return the space of a region's loops, with the maps of all values; NotFusibleError says why there is none."""
     used = {source for one in region.ops for source in one.inputs}
     sinks = [value for value in region.outputs if value not in used]
-    space, *others = [_space_of(region, sink) for sink in sorted(sinks, reverse=True)]
-    for other in others:
-        together = join_spaces(space, other, _shared(region, space, other))
+    last, *rest = sorted(sinks, reverse=True)
+    space = _space_of(region, last)
+    for sink in rest:
+        other = _space_of(region, sink)
+        results = space.maps[last], other.maps[sink]
+        alike = [results] if region.shape_of(last) == region.shape_of(sink) else []
+        together = join_spaces(space, other, (*_shared(region, space, other), *alike))
         if together is None:
             raise NotFusibleError("the outputs do not share their loops")
         space = together
@@ -133,8 +137,16 @@ def _input_maps(region: Region, space: Space) -> Iterator[tuple[int, Map]]:
                 yield source, space.maps[value, at]
 
 
-def build(region: Region, space: Space, strides: Sequence[Strides]) -> Built:
-    """Return the kernels of a region whose inputs have these strides."""
+def build(
+    region: Region,
+    space: Space,
+    strides: Sequence[Strides],
+    places: Sequence[tuple[int, int | None]],
+) -> Built:
+    """Return the kernels of a region whose inputs have these strides.
+
+    `places` are the array that each output goes to, and which part of its complex elements it is, or None.
+    """
     first = len(region.inputs)
     reads = _reads(region, space)
     accesses: dict[Hashable, Access] = {}
@@ -146,17 +158,20 @@ def build(region: Region, space: Space, strides: Sequence[Strides]) -> Built:
             accesses[key] = linear(positions, (1,), space)
     loads = [accesses[key] for key in reads.values() if key[0] < first]
     order = memory_order(space, loads)
-    layouts = []
-    for value in region.outputs:
-        layout = _layout(space.maps[value], order)
-        layouts.append(layout)
-        accesses["out", value] = linear(
-            space.maps[value], _strides(region.shape_of(value), layout), space
-        )
+    layouts = {}
+    for value, (array, part) in zip(region.outputs, places, strict=True):
+        positions = space.maps[value]
+        layouts[array] = layout = _layout(positions, order)
+        steps = _strides(region.shape_of(value), layout)
+        if part is None:
+            accesses["out", value] = linear(positions, steps, space)
+        else:
+            found = linear(positions, [2 * step for step in steps], space)
+            accesses["out", value] = replace(found, start=part)
     nest = arrange(space, accesses, order, _pieces(region, space))
     lines = _lines(region, strides)
-    launches, partials = _Builder(region, space, nest, reads, lines).launches()
-    return Built(launches, partials, tuple(layouts))
+    launches, partials = _Builder(region, space, nest, reads, lines, places).launches()
+    return Built(launches, partials, tuple(layouts.values()))
 
 
 def _reads(region: Region, space: Space) -> dict[tuple[int, int], tuple[int, Map]]:
@@ -231,13 +246,16 @@ class _Builder:
         nest: Nest,
         reads: dict[tuple[int, int], tuple[int, Map]],
         lines: dict[int, list[tuple[int, int]]],
+        places: Sequence[tuple[int, int | None]],
     ) -> None:
         self.region = region
         self.space = space
         self.nest = nest
         self.reads = reads
         self.lines = lines
-        self.values = tuple(dict.fromkeys(region.outputs))
+        self.arrays = {
+            value: array for value, (array, _) in zip(region.outputs, places, strict=True)
+        }
 
     def launches(self) -> tuple[tuple[Launch, ...], tuple[tuple[DType, int], ...]]:
         nest = self.nest
@@ -261,8 +279,8 @@ class _Builder:
 
     def _form(self, stages: Stages) -> Form:
         outputs = {
-            value: Buffer(f"y{at}", self.region.dtype_of(value), Role.OUTPUT)
-            for at, value in enumerate(self.values)
+            value: Buffer(f"y{array}", self.region.dtype_of(value), Role.OUTPUT)
+            for value, array in self.arrays.items()
         }
         return Form(Body(self.region, self.nest, self.reads, self.lines), stages, outputs)
 

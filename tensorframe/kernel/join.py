@@ -10,11 +10,21 @@ from tensorframe.kernel.space import Affine, Map, Space
 def joined(one: Space, other: Space, shared: Iterable[tuple[Map, Map]]) -> Space | None:
     """Return the space of the values of both, in the axes of `one`; None if their loops differ.
 
-    `shared` are the maps in each of what both read; the first pair that names all loops tells which are the same.
+    `shared` are maps in each of what is to meet in the loops: a pair that names all of them tells which are the same.
     """
-    axes = next((found for pair in shared if (found := _same_axes(one, other, *pair))), None)
-    if axes is None:
-        return None
+    tried: list[dict[int, int]] = []
+    for here, there in shared:
+        axes = _same_axes(one, other, here, there)
+        if axes is not None and axes not in tried:
+            tried.append(axes)
+            found = _together(one, other, axes)
+            if found is not None:
+                return found
+    return None
+
+
+def _together(one: Space, other: Space, axes: dict[int, int]) -> Space | None:
+    """Return the space of both where `axes` of `other` are those of `one`, if every value has one place then."""
     reduced = {axes[axis] for axis in other.reduced}
     if one.reduced and reduced and reduced != set(one.reduced):
         return None

@@ -328,6 +328,9 @@ def _reshaped_map(space: Space, value: Hashable, target: Shape, source: Shape) -
     if 0 in source:
         return tuple(result)
     for wanted, given in _groups(source, target):
+        if len(wanted) == len(given) == 1:
+            result[wanted[0]] = space.maps[value][given[0]]
+            continue
         strides = [prod([source[axis] for axis in wanted[at + 1 :]]) for at in range(len(wanted))]
         reason = _split_for(space, value, given, target, strides)
         if reason:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorframe.dtypes import BOOL, FLOAT, INTEGER, DType
+from tensorframe.dtypes import BOOL, COMPLEX, FLOAT, INTEGER, DType
 from tensorframe.graph.op import Kind, Op
 from tensorframe.kernel.accumulate import accumulation
+from tensorframe.kernel.complex import computable_in_parts
 from tensorframe.kernel.expand import EXTREME
 from tensorframe.kernel.gather import GATHERS
 from tensorframe.kernel.pieces import PIECED
@@ -20,6 +21,8 @@ _GENERATORS = frozenset({ARANGE, FULL})
 
 def computable(op: Op, operands: Sequence[DType], result: DType) -> bool:
     """Whether a kernel can compute `op` on operands of these dtypes."""
+    if not COMPLEX.isdisjoint((*operands, result)):
+        return computable_in_parts(op)
     if result not in BOOL | INTEGER | FLOAT:
         return False
     if op.kind is Kind.MAP:

@@ -22,6 +22,7 @@ from tensorframe.dtypes import FLOAT, UNSIGNED, DType
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel.build import Built, Launch
+from tensorframe.kernel.complex import Parts
 
 # Calls in which the hopeful kernel has been wrong before it is not tried any more.
 _PATIENCE = 4
@@ -30,11 +31,17 @@ Run = Callable[[Sequence[Any], Sequence[Any | None]], Sequence[Any]]
 
 
 def launcher(
-    region: Region, built: Built, strides: Sequence[tuple[int, ...]], other: Run, careful: Run
+    region: Region,
+    parts: Parts,
+    built: Built,
+    strides: Sequence[tuple[int, ...]],
+    other: Run,
+    careful: Run,
 ) -> Run:
     """Return the function that runs the kernels of one layout; operands of another one are left to `other`.
 
-    `strides` are those of the inputs, in bytes. Where an index is out of bounds `careful` runs, which raises an error.
+    `region` is what the caller knows, `parts` what the kernels compute. `strides` are those of the inputs, in bytes.
+    Where an index is out of bounds `careful` runs, which raises an error.
     """
     names: dict[str, Any] = {
         "slot": array_slot(),
@@ -44,6 +51,7 @@ def launcher(
         "flag": partial(np.zeros, 1, bool),
     }
     lines = _taken(region, strides, names)
+    lines += [f"x{imag} = x{at}.imag; x{at} = x{at}.real" for at, imag in parts.imaginary.items()]
     lines += _made(region, built, names)
     lines += ["m0 = flag()"] if built.selects else []
     for at, one in enumerate(built.launches):

@@ -10,9 +10,11 @@ from tensorframe.backends.base import Program
 from tensorframe.backends.numba.functions import is_kept
 from tensorframe.backends.numba.launcher import Run, launcher
 from tensorframe.codegen.python import print_kernel
+from tensorframe.dtypes import COMPLEX
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel.build import Built, analyse, build
+from tensorframe.kernel.complex import in_parts
 from tensorframe.kernel.expand import expanded
 
 
@@ -23,9 +25,11 @@ class KernelProgram:
 
     def __init__(self, region: Region, careful: Program) -> None:
         """Take a region, and a program of it that raises what kernels cannot: an index that is out of bounds."""
-        region = self.region = expanded(region)
+        self._original = region
+        self._parts = in_parts(expanded(region))
+        self.region = self._parts.region
         self._careful = careful
-        self._space = analyse(region)
+        self._space = analyse(self.region)
         self._arrays = [at for at, (shape, _) in enumerate(region.inputs) if shape != ()]
         self._bound: dict[tuple[Any, ...], Run] = {}
         self._run: Run = self._choose
@@ -41,7 +45,7 @@ class KernelProgram:
         if run is None:
             strides = [getattr(array, "strides", ()) for array in inputs]
             built = self.built(inputs)
-            run = launcher(self.region, built, strides, self._choose, self._careful)
+            run = launcher(self._original, self._parts, built, strides, self._choose, self._careful)
             self._bound[key] = run
         self._run = run
         return run(inputs, buffers)
@@ -54,16 +58,20 @@ class KernelProgram:
     def source(self) -> str:
         """Return the text of the kernels for operands that are contiguous in C order."""
         strides = [contiguous(shape) for shape, _ in self.region.inputs]
-        built = build(self.region, self._space, strides)
-        return "\n".join([print_kernel(one.kernel).source for one in built.launches])
+        return "\n".join([print_kernel(one.kernel).source for one in self._build(strides).launches])
 
     def built(self, inputs: Sequence[Any]) -> Built:
         """Return the kernels for operands of these layouts."""
-        strides = [
-            () if shape == () else tuple([step // dtype.itemsize for step in array.strides])
-            for array, (shape, dtype) in zip(inputs, self.region.inputs, strict=True)
-        ]
-        return build(self.region, self._space, strides)
+        strides: list[Shape] = [()] * len(self.region.inputs)
+        for at in self._arrays:
+            dtype = self.region.inputs[at][1]
+            steps = tuple([step // dtype.itemsize for step in inputs[at].strides])
+            # the parts of a complex number are one element apart
+            strides[at] = (*steps, 1) if self._original.inputs[at][1] in COMPLEX else steps
+        return self._build(strides)
+
+    def _build(self, strides: Sequence[Shape]) -> Built:
+        return build(self.region, self._space, strides, self._parts.places)
 
 
 def contiguous(shape: Shape) -> Shape:

@@ -1,0 +1,275 @@
+"""Complex numbers as pairs: a region over complex elements becomes one over their real and imaginary parts.
+
+A complex array is an array of real numbers with one more axis of two, in the same memory. So nothing below this module
+knows complex numbers, and a dialect without them has them all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tensorframe.dtypes import COMPLEX, DType, bool_, real_of
+from tensorframe.graph.op import Op
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.shape import Shape, broadcast
+from tensorframe.ops import elementwise as row
+from tensorframe.ops.creation import FULL
+from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
+from tensorframe.ops.reduction import CUMULATIVE_SUM, SUM
+
+Pair = tuple[int, int]
+
+# ops that treat both parts alike
+_PARTWISE = frozenset(
+    {row.ADD, row.SUBTRACT, row.NEGATIVE, row.POSITIVE, SUM, CUMULATIVE_SUM}
+    | {RESHAPE, PERMUTE, EXPAND, SLICE}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A region over parts. `imaginary` are the inputs that hold the imaginary part of a number passed by value.
+
+    `places` are, for each output of the region, the array that it goes to and which part of its elements it is; None
+    if they are real.
+    """
+
+    region: Region
+    imaginary: dict[int, int]
+    places: tuple[tuple[int, int | None], ...]
+
+
+def in_parts(region: Region) -> Parts:
+    """Return a region of the same meaning over real numbers."""
+    dtypes = [dtype for _, dtype in region.inputs] + [one.dtype for one in region.ops]
+    if COMPLEX.isdisjoint(dtypes):
+        return Parts(region, {}, tuple([(at, None) for at in range(len(region.outputs))]))
+    return _Splitting(region).parts()
+
+
+class _Splitting:
+    """The region over parts while it grows; `now` are the values, or pairs of values, that stand for the old ones."""
+
+    def __init__(self, region: Region) -> None:
+        self.old = region
+        self.inputs: list[tuple[Shape, DType]] = []
+        self.ops: list[RegionOp] = []
+        self.imaginary: dict[int, int] = {}
+        self.now: list[int | Pair] = list(range(len(region.inputs)))
+        for shape, dtype in region.inputs:
+            held = dtype not in COMPLEX or shape == ()
+            self.inputs.append((shape if held else (*shape, 2), real_of(dtype)))
+        for at, (shape, dtype) in enumerate(region.inputs):
+            if dtype in COMPLEX and shape == ():
+                self.imaginary[at] = len(self.inputs)
+                self.inputs.append(((), real_of(dtype)))
+        for at, (shape, dtype) in enumerate(region.inputs):
+            if dtype in COMPLEX:
+                self.now[at] = self._taken_apart(at, shape, real_of(dtype))
+        for one in region.ops:
+            self.now.append(self._converted(one))
+
+    def parts(self) -> Parts:
+        """Return the finished region; each output is a value of its own."""
+        outputs: list[int] = []
+        places: list[tuple[int, int | None]] = []
+        for array, value in enumerate(self.old.outputs):
+            now = self.now[value]
+            single = [(now, None)] if isinstance(now, int) else list(zip(now, (0, 1), strict=True))
+            for one, part in single:
+                again = one in outputs or one < len(self.inputs)
+                outputs.append(self.apply(row.POSITIVE, one) if again else one)
+                places.append((array, part))
+        region = Region(tuple(self.inputs), tuple(self.ops), tuple(outputs))
+        return Parts(pruned(region), self.imaginary, tuple(places))
+
+    def _taken_apart(self, at: int, shape: Shape, dtype: DType) -> Pair:
+        """Return both parts of an input."""
+        if shape == ():
+            return at, self.imaginary[at]
+        real, imaginary = [self._part(at, shape, dtype, part) for part in (0, 1)]
+        return real, imaginary
+
+    def _part(self, at: int, shape: Shape, dtype: DType, part: int) -> int:
+        starts = (0,) * len(shape) + (part,)
+        attrs = (starts, (*shape, 1), (1,) * (len(shape) + 1))
+        view = self._add(SLICE, attrs, (at,), (*shape, 1), dtype)
+        return self._add(RESHAPE, (shape,), (view,), shape, dtype)
+
+    def _add(
+        self, op: Op, attrs: tuple[Any, ...], inputs: Sequence[int], shape: Shape, dtype: DType
+    ) -> int:
+        self.ops.append(RegionOp(op, attrs, tuple(inputs), shape, dtype))
+        return len(self.inputs) + len(self.ops) - 1
+
+    def _known(self, value: int) -> tuple[Shape, DType]:
+        first = len(self.inputs)
+        if value < first:
+            return self.inputs[value]
+        one = self.ops[value - first]
+        return one.shape, one.dtype
+
+    def apply(self, op: Op, *operands: int, attrs: tuple[Any, ...] = ()) -> int:
+        """Return an elementwise op on values."""
+        known = [self._known(value) for value in operands]
+        shape = broadcast(op.name, *[shape for shape, _ in known])
+        dtype = op.result(known[op.conditions][1], *attrs)
+        return self._add(op, attrs, operands, shape, dtype)
+
+    def number(self, value: float, like: int) -> int:
+        """Return a number of the dtype of a value."""
+        return self._add(FULL, (value,), (), (), self._known(like)[1])
+
+    def _converted(self, one: RegionOp) -> int | Pair:
+        """Return what stands for the result of an op."""
+        operands = [self.now[source] for source in one.inputs]
+        if all(isinstance(value, int) for value in operands) and one.dtype not in COMPLEX:
+            found: list[int] = [value for value in operands if isinstance(value, int)]
+            return self._add(one.op, one.attrs, found, one.shape, one.dtype)
+        if one.op is FULL:
+            real = real_of(one.dtype)
+            value = complex(one.attrs[0])
+            both = [
+                self._add(FULL, (part,), (), one.shape, real) for part in (value.real, value.imag)
+            ]
+            return both[0], both[1]
+        if one.op in _PARTWISE:
+            return self._partwise(one, operands)
+        return RULES[one.op](self, one, operands)
+
+    def _partwise(self, one: RegionOp, operands: list[int | Pair]) -> Pair:
+        pairs = [value for value in operands if isinstance(value, tuple)]
+        real, imaginary = [
+            self._add(
+                one.op, one.attrs, [pair[part] for pair in pairs], one.shape, real_of(one.dtype)
+            )
+            for part in (0, 1)
+        ]
+        return real, imaginary
+
+
+Rule = Callable[[_Splitting, RegionOp, list[Any]], int | Pair]
+
+
+def _multiply(build: _Splitting, _one: RegionOp, operands: list[Any]) -> Pair:
+    (a, b), (c, d) = operands if len(operands) == 2 else (operands[0], operands[0])
+    real = build.apply(
+        row.SUBTRACT, build.apply(row.MULTIPLY, a, c), build.apply(row.MULTIPLY, b, d)
+    )
+    imaginary = build.apply(
+        row.ADD, build.apply(row.MULTIPLY, a, d), build.apply(row.MULTIPLY, b, c)
+    )
+    return real, imaginary
+
+
+def _divide(build: _Splitting, _one: RegionOp, operands: list[Any]) -> Pair:
+    """Smith's division, which does not overflow on the way (Communications of the ACM 5, 1962); 0 as NumPy has it."""
+    if len(operands) == 1:  # the reciprocal
+        (c, d) = operands[0]
+        a, b = build.number(1.0, c), build.number(0.0, c)
+    else:
+        (a, b), (c, d) = operands
+    size_c, size_d = build.apply(row.ABS, c), build.apply(row.ABS, d)
+    wide = build.apply(row.GREATER_EQUAL, size_c, size_d)
+    large, small = build.apply(row.WHERE, wide, c, d), build.apply(row.WHERE, wide, d, c)
+    ratio = build.apply(row.DIVIDE, small, large)
+    one = build.number(1.0, c)
+    total = build.apply(row.ADD, large, build.apply(row.MULTIPLY, small, ratio))
+    scale = build.apply(row.DIVIDE, one, total)
+    first, second = build.apply(row.WHERE, wide, a, b), build.apply(row.WHERE, wide, b, a)
+    real = build.apply(row.ADD, first, build.apply(row.MULTIPLY, second, ratio))
+    lower = build.apply(row.SUBTRACT, second, build.apply(row.MULTIPLY, first, ratio))
+    upper = build.apply(row.SUBTRACT, build.apply(row.MULTIPLY, first, ratio), second)
+    imaginary = build.apply(row.WHERE, wide, lower, upper)
+    nothing = build.apply(row.EQUAL, build.apply(row.ADD, size_c, size_d), build.number(0.0, c))
+    parts = [
+        build.apply(
+            row.WHERE,
+            nothing,
+            build.apply(row.DIVIDE, top, size_c),
+            build.apply(row.MULTIPLY, part, scale),
+        )
+        for top, part in ((a, real), (b, imaginary))
+    ]
+    return parts[0], parts[1]
+
+
+def _both(op: Op, joined: Op) -> Rule:
+    """A test of both parts, and how the answers are joined."""
+
+    def rule(build: _Splitting, _one: RegionOp, operands: list[Any]) -> int:
+        tests = [build.apply(op, *[pair[part] for pair in operands]) for part in (0, 1)]
+        return build.apply(joined, *tests)
+
+    return rule
+
+
+def _where(build: _Splitting, _one: RegionOp, operands: list[Any]) -> Pair:
+    condition, left, right = operands
+    parts = [build.apply(row.WHERE, condition, left[at], right[at]) for at in (0, 1)]
+    return parts[0], parts[1]
+
+
+def _cast(build: _Splitting, one: RegionOp, operands: list[Any]) -> int | Pair:
+    (value,) = operands
+    if one.dtype not in COMPLEX:
+        if one.dtype == bool_:
+            truths = [build.apply(row.CAST, part, attrs=(bool_,)) for part in value]
+            return build.apply(row.LOGICAL_OR, *truths)
+        return build.apply(row.CAST, value[0], attrs=(one.dtype,))
+    attrs = (real_of(one.dtype),)
+    if isinstance(value, tuple):
+        real, imaginary = [build.apply(row.CAST, part, attrs=attrs) for part in value]
+        return real, imaginary
+    real = build.apply(row.CAST, value, attrs=attrs)
+    zero = build.number(0.0, real)
+    # a choice between zeros, for a part that may leave the region has to be somewhere in its loops
+    return real, build.apply(row.WHERE, build.apply(row.EQUAL, real, real), zero, zero)
+
+
+def _conj(build: _Splitting, _one: RegionOp, operands: list[Any]) -> Pair:
+    ((real, imaginary),) = operands
+    return real, build.apply(row.NEGATIVE, imaginary)
+
+
+RULES: dict[Op, Rule] = {
+    row.MULTIPLY: _multiply,
+    row.SQUARE: _multiply,
+    row.DIVIDE: _divide,
+    row.RECIPROCAL: _divide,
+    row.ABS: lambda build, _one, operands: build.apply(row.HYPOT, *operands[0]),
+    row.EQUAL: _both(row.EQUAL, row.LOGICAL_AND),
+    row.NOT_EQUAL: _both(row.NOT_EQUAL, row.LOGICAL_OR),
+    row.ISNAN: _both(row.ISNAN, row.LOGICAL_OR),
+    row.ISINF: _both(row.ISINF, row.LOGICAL_OR),
+    row.ISFINITE: _both(row.ISFINITE, row.LOGICAL_AND),
+    row.WHERE: _where,
+    row.CAST: _cast,
+    row.CONJ: _conj,
+    row.REAL_PART: lambda _build, _one, operands: operands[0][0],
+    row.IMAG: lambda _build, _one, operands: operands[0][1],
+}
+
+
+def computable_in_parts(op: Op) -> bool:
+    """Whether an op on complex numbers is known in terms of their parts."""
+    return op in _PARTWISE or op in RULES or op is FULL
+
+
+def pruned(region: Region) -> Region:
+    """Return a region without the ops that lead to no output: of many numbers only one part is wanted."""
+    first = len(region.inputs)
+    wanted = set(region.outputs)
+    for value in range(first + len(region.ops) - 1, first - 1, -1):
+        if value in wanted:
+            wanted.update(region.ops[value - first].inputs)
+    now = {value: value for value in range(first)}
+    ops: list[RegionOp] = []
+    for value, one in enumerate(region.ops, start=first):
+        if value in wanted:
+            now[value] = first + len(ops)
+            inputs = tuple([now[source] for source in one.inputs])
+            ops.append(RegionOp(one.op, one.attrs, inputs, one.shape, one.dtype))
+    return Region(region.inputs, tuple(ops), tuple([now[value] for value in region.outputs]))
