@@ -74,7 +74,7 @@ def defined(x: Expr, logarithm: Expr) -> Expr:
 
 @formula("log")
 def log(x: Expr) -> Expr:
-    """Largest error: 0.98 ULP in float32 (all arguments), 0.96 in float64."""
+    """Largest error: 0.89 ULP in float32 (all arguments), 0.98 in float64."""
     mantissa, exponent = split(x)
     high, low = LOG_2[x.dtype]
     f = mantissa - 1
@@ -83,7 +83,7 @@ def log(x: Expr) -> Expr:
 
 @formula("log2")
 def log2(x: Expr) -> Expr:
-    """Exact for powers of two. Largest error: 1.15 ULP in float32 (all arguments), 1.13 in float64."""
+    """Exact for powers of two. Largest error: 1.13 ULP in float32 (all arguments), 1.20 in float64."""
     mantissa, exponent = split(x)
     f = mantissa - 1
     high, low = _times(f, log_1p_tail(f), LOG2_E[x.dtype])
@@ -93,7 +93,7 @@ def log2(x: Expr) -> Expr:
 
 @formula("log10")
 def log10(x: Expr) -> Expr:
-    """Exact for powers of ten. Largest error: 1.05 ULP in float32 (all arguments), 1.05 in float64."""
+    """Exact for powers of ten. Largest error: 1.01 ULP in float32 (all arguments), 1.12 in float64."""
     mantissa, exponent = split(x)
     f = mantissa - 1
     high, low = _times(f, log_1p_tail(f), LOG10_E[x.dtype])
@@ -104,7 +104,7 @@ def log10(x: Expr) -> Expr:
 
 @formula("log1p")
 def log1p(x: Expr) -> Expr:
-    """Largest error: 0.94 ULP in float32 (all arguments), 0.97 in float64."""
+    """Largest error: 1.02 ULP in float32 (all arguments), 1.06 in float64."""
     total, error = two_sum(literal(1.0, x.dtype), x)
     # its sign is all that zero loses by this: log1p(-0.0) is -0.0
     return copysign(defined(total, log_of_sum(total, error)), x)
