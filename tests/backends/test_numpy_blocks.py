@@ -96,3 +96,9 @@ def test_memory_given_for_the_result_is_used():
     array, buffer = cube(), np.empty((20, 30, 40), np.float32)
     operands = arrange([array], [buffer], array.shape, [FLOAT], 100)
     assert operands.results[0] is buffer
+
+
+def test_ranges_of_two_lengths_are_two():
+    with tfr.config.override(small_size=0, small_nodes=0):
+        upper = tfr.triu(tfr.asarray(np.ones((3, 4))))
+    assert upper.tolist() == [[1, 1, 1, 1], [0, 1, 1, 1], [0, 0, 1, 1]]

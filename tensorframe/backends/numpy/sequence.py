@@ -55,9 +55,8 @@ def _without_repeats(region: Region) -> Region:
     ops: list[RegionOp] = []
     for one in region.ops:
         inputs = tuple([now[source] for source in one.inputs])
-        value = known.setdefault(
-            (one.op, told_apart(one.attrs), inputs), len(region.inputs) + len(ops)
-        )
+        key = (one.op, told_apart(one.attrs), inputs, one.shape, one.dtype)
+        value = known.setdefault(key, len(region.inputs) + len(ops))
         now.append(value)
         if value == len(region.inputs) + len(ops):
             ops.append(replace(one, inputs=inputs))
