@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections import OrderedDict
 from typing import Any
 
 from tensorframe import config
@@ -14,29 +14,29 @@ class PlanCache:
     """Plans by key; safe for several threads, which may at worst make the same plan twice."""
 
     def __init__(self) -> None:
-        self._plans: OrderedDict[tuple[Any, ...], Plan] = OrderedDict()
+        # with the time of the latest use: keys are long, and reordering would look each up again
+        self._plans: dict[tuple[Any, ...], list[Any]] = {}
         self._lock = threading.Lock()
-        self.hits = 0
-        self.misses = 0
+        self._tick = itertools.count().__next__
 
     def find(self, key: tuple[Any, ...]) -> Plan | None:
         """Return the plan of `key` under the options in force, if there is one."""
-        full_key = (config.get(), key)
-        with self._lock:
-            plan = self._plans.get(full_key)
-            if plan is not None:
-                self._plans.move_to_end(full_key)
-                self.hits += 1
-            return plan
+        entry = self._plans.get((config.get(), key))
+        if entry is None:
+            return None
+        entry[1] = self._tick()
+        plan: Plan = entry[0]
+        return plan
 
     def add(self, key: tuple[Any, ...], plan: Plan) -> Plan:
         """Keep `plan` for `key` under the options in force, and return it."""
         options = config.get()
         with self._lock:
-            self.misses += 1
-            self._plans[options, key] = plan
-            while len(self._plans) > options.plan_cache:
-                self._plans.popitem(last=False)
+            self._plans[options, key] = [plan, self._tick()]
+            surplus = len(self._plans) - options.plan_cache
+            if surplus > 0:
+                for one in sorted(self._plans, key=lambda one: self._plans[one][1])[:surplus]:
+                    del self._plans[one]
         return plan
 
     def clear(self) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends.registry import backend_of
-from tensorframe.graph.node import Node, discover
+from tensorframe.graph.node import Node
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, tell
 from tensorframe.runtime.executor import run
@@ -25,11 +25,9 @@ def evaluate(roots: Sequence[Node]) -> None:
     pending = [root for root in roots if root.storage is None]
     if not pending:
         return
-    options = config.get()
-    order = discover(pending)
-    if len(order) <= options.small_nodes and run_small(order, pending, options):
+    if run_small(pending, config.get()):
         return
-    request = capture(pending, order)
+    request = capture(pending)
     # before a plan is made: what has no value fails here
     slots = [leaf_handle(leaf) for leaf in request.leaves]
     plan = plan_of(request)

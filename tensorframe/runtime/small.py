@@ -27,20 +27,11 @@ def _runs_small(device: Device) -> bool:
     return known
 
 
-def run_small(found: Sequence[Node], roots: Sequence[Node], options: Options) -> bool:
-    """Compute `roots`, which need the nodes in `found`, if all is small and on the host; else return False."""
-    shape, device, limit = None, None, options.small_size
-    for node in found:  # a large root comes first
-        if node.storage is not None:
-            continue
-        if node.shape is not shape:  # mostly one tuple, passed on from node to node
-            shape = node.shape
-            if prod(shape) > limit:
-                return False
-        if node.device is not device:
-            device = node.device
-            if not _runs_small(device):
-                return False
+def run_small(roots: Sequence[Node], options: Options) -> bool:
+    """Compute `roots` if everything they need is small and on the host; else do nothing and return False."""
+    found = _small_graph(roots, options)
+    if found is None:
+        return False
     order = sorted(found, key=by_serial)
     values: dict[Node, Any] = {}
     try:
@@ -67,3 +58,29 @@ def run_small(found: Sequence[Node], roots: Sequence[Node], options: Options) ->
         if node.storage is None and (node.op.costly or node in roots):
             node.settle(Storage.of_array(node.device, values[node]))
     return True
+
+
+def _small_graph(roots: Sequence[Node], options: Options) -> list[Node] | None:
+    """Return the nodes that `roots` need; None as soon as these are too many, too large or elsewhere."""
+    shape, device, limit = None, None, options.small_size
+    found = list(dict.fromkeys(roots))
+    seen = set(found)
+    for node in found:  # grows while it is walked
+        inputs = node.inputs  # before storage: see Node.settle
+        if node.storage is not None:
+            continue
+        if node.shape is not shape:  # mostly one tuple, passed on from node to node
+            shape = node.shape
+            if prod(shape) > limit:
+                return None
+        if node.device is not device:
+            device = node.device
+            if not _runs_small(device):
+                return None
+        for source in inputs:
+            if source not in seen:
+                seen.add(source)
+                found.append(source)
+        if len(found) > options.small_nodes:
+            return None
+    return found

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tensorframe.graph.node import Node, by_serial, discover, told_apart
+from tensorframe.graph.node import Node, by_serial, told_apart
 from tensorframe.graph.op import Kind
 from tensorframe.graph.references import IN_ONE_LIST, references
 from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
@@ -53,57 +53,63 @@ class Capture:
         return self.order[origin].site if origin >= 0 else None
 
 
-def capture(
-    roots: Sequence[Node], order: list[Node] | None = None, *, keep_held: bool = True
-) -> Capture:
-    """Return the request for `roots` and, with `keep_held`, for costly intermediates that somebody else still holds.
-
-    `order` is what `discover(roots)` gives, where it is at hand.
-    """
-    if order is None:
-        order = discover(roots)
-    position = dict(zip(order, range(len(order)), strict=True))
-    leaves, recipes, key, costly = _described(order, position)
+def capture(roots: Sequence[Node], *, keep_held: bool = True) -> Capture:
+    """Return the request for `roots` and, with `keep_held`, for costly intermediates that somebody else still holds."""
     wanted = list(dict.fromkeys(roots))
+    order = wanted.copy()
+    position = {node: at for at, node in enumerate(order)}
+    leaves, recipes, key, costly = _walked(order, position)
     if costly and keep_held:
         wanted += _held(order, position, recipes, costly, wanted)
     key.append(tuple([position[node] for node in wanted]))
     return Capture(order, wanted, leaves, recipes, tuple(key))
 
 
-def _described(
+def _walked(
     order: list[Node], position: dict[Node, int]
 ) -> tuple[list[Node], list[Inputs | None], list[Any], list[int]]:
-    """Return the leaves, the inputs and the part of the key of every node, and the places of costly ones.
+    """Walk from the roots in `order`, breadth first, adding every node to it and to `position`.
 
-    A function of its own: its variables would seem to hold the last nodes. Every line of the loop counts, since it
-    runs for each node of each graph, planned before or not.
+    Returns the leaves, the inputs and the part of the key of every node, and the places of costly ones. A function of
+    its own: its variables would seem to hold the last nodes. Every line of the loop counts, since it runs for each
+    node of each graph, planned before or not.
     """
     leaves: list[Node] = []
     recipes: list[Inputs | None] = []
     key: list[Any] = []
     costly: list[int] = []
-    for node in order:
+    for node in order:  # grows while it is walked
         inputs = node.inputs  # before storage: see Node.settle
-        if inputs and node.storage is None:
-            op = node.op
-            if op.costly:
-                costly.append(len(recipes))
-            recipes.append(inputs)
-            if op.kind is _TRANSFER:
-                key.append((op, node.attrs, position[inputs[0]], node.device))
-            elif len(inputs) == 2:
-                key.append((op, node.attrs, position[inputs[0]], position[inputs[1]]))
-            else:
-                key.append((op, told_apart(node.attrs), *[position[s] for s in inputs]))
-        elif is_leaf(node):
+        if node.storage is not None:
             leaves.append(node)
             recipes.append(None)
-            key.append(_leaf_key(node))
+            key.append((node.shape, node.dtype, node.device))
+            continue
+        if not inputs:
+            if is_leaf(node):
+                leaves.append(node)
+                recipes.append(None)
+                key.append(_source_key(node))
+            else:
+                recipes.append(())
+                attrs = told_apart(node.attrs)
+                key.append((node.op, attrs, node.shape, node.dtype, node.device))
+            continue
+        for source in inputs:
+            if source not in position:
+                position[source] = len(order)
+                order.append(source)
+        op = node.op
+        if op.costly:
+            costly.append(len(recipes))
+        recipes.append(inputs)
+        if len(inputs) == 2:
+            key.append((op, node.attrs, position[inputs[0]], position[inputs[1]]))
+        elif op.kind is _TRANSFER:
+            key.append((op, node.attrs, position[inputs[0]], node.device))
         else:
-            recipes.append(())
-            attrs = told_apart(node.attrs)
-            key.append((node.op, attrs, node.shape, node.dtype, node.device))
+            attrs = told_apart(node.attrs) if node.attrs else ()
+            key.append((op, attrs, *[position[source] for source in inputs]))
     return leaves, recipes, key, costly
 
 
@@ -118,8 +124,8 @@ def is_leaf(node: Node) -> bool:
     return op.kind is Kind.SOURCE and op is not FULL and op is not ARANGE
 
 
-def _leaf_key(node: Node) -> tuple[Any, ...]:
-    if node.op is CONSTANT and node.storage is None:
+def _source_key(node: Node) -> tuple[Any, ...]:
+    if node.op is CONSTANT:
         return (CONSTANT, node.dtype, node.device, visible(node.attrs[0]))
     return (node.shape, node.dtype, node.device)
 
