@@ -5,6 +5,7 @@ from unittest.mock import patch
 import numpy as np
 
 from tensorframe.backends.numba import program
+from tensorframe.kernel.build import Built
 from tensorframe.kernel.interpret import run
 from tensorframe.runtime.executor import run as execute
 from tensorframe.runtime.leaves import leaf_handle
@@ -52,9 +53,10 @@ def kernels_of(*tensors):
     """The kernels that a plan for tensors on the numba device runs."""
     made = []
 
-    def note(region, built, *others):
+    def note(*given):
+        (built,) = [one for one in given if isinstance(one, Built)]
         made.extend(one.kernel for one in built.launches)
-        return _launcher(region, built, *others)
+        return _launcher(*given)
 
     plan, request = planned(*tensors)
     slots = [leaf_handle(leaf) for leaf in request.leaves]
@@ -63,7 +65,11 @@ def kernels_of(*tensors):
     return made
 
 
-def _launcher(region, built, _strides, _other, careful):
+def _launcher(region, *given):
+    """Stand in for the launcher of compiled kernels."""
+    (built,) = [one for one in given if isinstance(one, Built)]
+    careful = given[-1]
+
     def run_or_refuse(inputs, buffers):
         outputs, missed = run_built(region, built, inputs)
         return careful(inputs, buffers) if missed else outputs

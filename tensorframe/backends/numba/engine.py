@@ -43,6 +43,9 @@ def has_kernel(region: Region) -> bool:
             one.op.kind in (Kind.MAP, Kind.REDUCE, Kind.SCAN, Kind.GATHER) for one in region.ops
         )
         and all(0 not in region.shape_of(value) for value in region.outputs)
+        and not any(
+            one.op.kind is Kind.GATHER and 0 in region.shape_of(one.inputs[0]) for one in region.ops
+        )
     )
 
 
