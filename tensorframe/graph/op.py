@@ -73,6 +73,7 @@ class Op:
     identity: float | None = None  # e where op(x, e) is x exactly, signed zeros included
     right_identity: float | None = None  # the same where only the right operand may be e
     involution: bool = False  # op(op(x)) is x
+    odd: bool = False  # negating any real operand negates the result, to the bit
     # on host memory the result shares the operand's bytes, as far as strides can say it
     alias: bool = False
     costly: bool = False  # worth keeping when the user still holds the result

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import BITWISE, BOOL
+from tensorframe.dtypes import BITWISE, BOOL, FLOAT
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
 from tensorframe.graph.record import is_constant
 from tensorframe.graph.tracing import TracedNumber
-from tensorframe.ops.elementwise import CAST, POW, SQUARE
+from tensorframe.ops.elementwise import ADD, CAST, NEGATIVE, POW, SQUARE, SUBTRACT
 from tensorframe.rewrite.engine import Builder
 
 
@@ -69,6 +69,39 @@ def cancel_involution(node: Node, _build: Builder) -> Node | None:
     if source.op is node.op and source.storage is None:
         return source.inputs[0]
     return None
+
+
+def pull_out_negation(node: Node, build: Builder) -> Node | None:
+    """`erf(-x)` is `-erf(x)` and `-x * y` is `-(x * y)`: what differs in sign alone is computed once."""
+    if not node.op.odd or node.dtype not in FLOAT:
+        return None
+    bare = [one.inputs[0] if _is_negation(one) else one for one in node.inputs]
+    negations = sum(one is not other for one, other in zip(bare, node.inputs, strict=True))
+    if not negations:
+        return None
+    positive = build.remake(node, tuple(bare))
+    if negations % 2 == 0:
+        return positive
+    like = (node.shape, node.dtype, node.device)
+    return build.make(NEGATIVE, (positive,), (), *like, node)
+
+
+def add_negation(node: Node, build: Builder) -> Node | None:
+    """`x + -y` is `x - y`, and `x - -y` is `x + y`."""
+    if node.op not in (ADD, SUBTRACT) or node.dtype not in FLOAT:
+        return None
+    left, right = node.inputs
+    if node.op is ADD and _is_negation(left) and not _is_negation(right):
+        left, right = right, left
+    if not _is_negation(right):
+        return None
+    other = SUBTRACT if node.op is ADD else ADD
+    operands = (left, right.inputs[0])
+    return build.make(other, operands, (), node.shape, node.dtype, node.device, node)
+
+
+def _is_negation(node: Node) -> bool:
+    return node.op is NEGATIVE and node.storage is None
 
 
 def merge_casts(node: Node, build: Builder) -> Node | None:

@@ -35,6 +35,8 @@ CANONICAL: tuple[Rule, ...] = (
 SIMPLIFY: tuple[Rule, ...] = (
     simplify.drop_identity,
     simplify.cancel_involution,
+    simplify.pull_out_negation,
+    simplify.add_negation,
     simplify.square_power,
 )
 

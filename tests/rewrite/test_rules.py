@@ -124,3 +124,21 @@ def test_fills_of_either_zero_are_two() -> None:
     for zero in (0.0, -0.0):
         padded = tfr.pad(ones, 1, constant_values=zero)
         assert bool(np.signbit(padded.numpy()[0, 0])) is bool(np.signbit(zero))
+
+
+def test_what_differs_in_sign_alone_is_computed_once():
+    x = tfr.asarray([0.5, -1.0, 2.0])
+    text = str(tfr.explain(tfr.erf(x * 0.5), 1 + tfr.erf(-x * 0.5), until="simplify"))
+    assert text.count("erf(") == 1
+    assert "subtract(" in text
+    assert "negative(" not in text
+
+
+@pytest.mark.parametrize("name", ["sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "erf"])
+@pytest.mark.parametrize("value", [0.0, -0.0, 0.25, -0.75])
+def test_negation_moves_out_of_odd_functions_to_the_bit(name, value):
+    x = tfr.asarray([value] * 5000)
+    function = getattr(tfr, name)
+    found = function(-x).numpy()
+    assert np.array_equal(found, -function(x).numpy())
+    assert np.array_equal(np.signbit(found), np.signbit(-function(x).numpy()))
