@@ -99,6 +99,5 @@ def test_memory_given_for_the_result_is_used():
 
 
 def test_ranges_of_two_lengths_are_two():
-    with tfr.config.override(small_size=0, small_nodes=0):
-        upper = tfr.triu(tfr.asarray(np.ones((3, 4))))
+    upper = tfr.triu(tfr.asarray(np.ones((3, 4))))
     assert upper.tolist() == [[1, 1, 1, 1], [0, 1, 1, 1], [0, 0, 1, 1]]

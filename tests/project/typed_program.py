@@ -49,6 +49,45 @@ def methods(a: tfr.Tensor) -> None:
     assert_type([one + 1 for one in a], list[tfr.Tensor])
 
 
+@tfr.jit
+def step(x: tfr.Tensor, rate: float = 0.5) -> tfr.Tensor:
+    """A jitted function has the signature that it had."""
+    return x - rate * tfr.sin(x)
+
+
+@tfr.jit(static_argnames="n")
+def powers(x: tfr.Tensor, n: int) -> dict[str, list[tfr.Tensor]]:
+    """And its result is of the type that it was."""
+    return {"powers": [x**k for k in range(n)]}
+
+
+class Scaled:
+    """A jitted method takes what it took."""
+
+    factor = 2.0
+
+    @tfr.jit
+    def __call__(self, x: tfr.Tensor) -> tfr.Tensor:
+        """Scale."""
+        return x * self.factor
+
+    @tfr.jit
+    def shifted(self, x: tfr.Tensor, *, by: float) -> tfr.Tensor:
+        """Scale and shift."""
+        return x * self.factor + by
+
+
+def jitted(a: tfr.Tensor) -> None:
+    """Jitted functions and methods."""
+    assert_type(step(a), tfr.Tensor)
+    assert_type(step(a, rate=0.25), tfr.Tensor)
+    assert_type(powers(a, 3), dict[str, list[tfr.Tensor]])
+    assert_type(Scaled()(a), tfr.Tensor)
+    assert_type(Scaled().shifted(a, by=1.0), tfr.Tensor)
+    assert_type(step.explain(a).kernels, int)
+    assert_type(step.cache_info().recorded, int)
+
+
 def mistakes(a: tfr.Tensor) -> None:
     """What only the type checker is to see: nobody calls this."""
     a + "text"  # type: ignore[operator]
@@ -57,6 +96,10 @@ def mistakes(a: tfr.Tensor) -> None:
     tfr.exq(a)  # type: ignore[attr-defined]
     a.summ()  # type: ignore[attr-defined]
     a.shape = (1, 2)  # type: ignore[misc]
+    step("text")  # type: ignore[arg-type]
+    step(a, speed=1.0)  # type: ignore[call-arg]
+    powers(a)  # type: ignore[call-arg]
+    Scaled().shifted(a, 1.0)  # type: ignore[call-arg]
 
 
 def main() -> None:
@@ -66,6 +109,7 @@ def main() -> None:
     operators(a, b)
     functions(a, b)
     methods(a)
+    jitted(a)
 
 
 if __name__ == "__main__":
