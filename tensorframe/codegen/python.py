@@ -38,8 +38,6 @@ _INFIX = {
     "subtract": "-",
     "multiply": "*",
     "divide": "/",
-    "floor_divide": "//",
-    "remainder": "%",
     "less": "<",
     "less_equal": "<=",
     "greater": ">",
@@ -51,8 +49,6 @@ _INFIX = {
     "bitwise_and": "&",
     "bitwise_or": "|",
     "bitwise_xor": "^",
-    "bitwise_left_shift": "<<",
-    "bitwise_right_shift": ">>",
 }
 _CALLS = {
     "fma": "fma",
@@ -68,6 +64,11 @@ _CALLS = {
     "maximum": "maximum",
     "minimum": "minimum",
     "where": "select",
+    # Python's operators would trap, or leave open what NumPy says: division by zero, shifts by the width
+    "floor_divide": "floor_divide",
+    "remainder": "remainder",
+    "bitwise_left_shift": "left_shift",
+    "bitwise_right_shift": "right_shift",
 }
 
 

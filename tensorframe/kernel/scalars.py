@@ -1,7 +1,7 @@
 """Ops on scalars: how the elements of one op become an expression, whatever their dtype.
 
-Half precision computes in float32 and is rounded after every op, as unfused ops would do it. What is no machine op is
-written out by its formula.
+Half precision computes in float32 and is rounded after every op, as unfused ops would do it. What has a formula is
+written out, the rest are machine ops.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 from tensorframe.dtypes import BOOL, FLOAT, HALF, INTEGER, DType, bool_, float32
 from tensorframe.graph.op import Op
 from tensorframe.kernel.formula import cast, not_equal
-from tensorframe.kernel.interpret import FUNCTIONS
 from tensorframe.kernel.ir import Expr, apply
-from tensorframe.kernel.math.registry import formulas
+from tensorframe.kernel.machine import MACHINE
+from tensorframe.kernel.math.registry import formulas, takes_half
 
 # ops on booleans that are logic under another name
 _LOGIC = {
@@ -26,6 +26,8 @@ _LOGIC = {
     "bitwise_or": "logical_or",
     "bitwise_invert": "logical_not",
     "bitwise_xor": "not_equal",
+    "fmax": "logical_or",
+    "fmin": "logical_and",
 }
 _TAKES_TRUTH = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not"})
 
@@ -35,7 +37,7 @@ def supports(op: Op, operands: Sequence[DType], result: DType) -> bool:
     kinds = {*operands, result}
     if not kinds <= BOOL | INTEGER | FLOAT:
         return False
-    return op.name in FUNCTIONS or op.name in formulas() or op.name == "cast"
+    return op.name in MACHINE or op.name in formulas()
 
 
 def element(op: Op, attrs: tuple[Any, ...], operands: Sequence[Expr], result: DType) -> Expr:
@@ -43,9 +45,10 @@ def element(op: Op, attrs: tuple[Any, ...], operands: Sequence[Expr], result: DT
     if op.name == "cast":
         return converted(operands[0], attrs[0])
     conditions, values = operands[: op.conditions], operands[op.conditions :]
-    wide = [cast(one, float32) if one.dtype in HALF else one for one in values]
+    if not takes_half(op.name):
+        values = [cast(one, float32) if one.dtype in HALF else one for one in values]
     compute = float32 if result in HALF else result
-    found = _element(op.name, (*conditions, *wide), compute)
+    found = _element(op.name, (*conditions, *values), compute)
     return cast(found, result)
 
 
@@ -54,9 +57,8 @@ def _element(name: str, operands: Sequence[Expr], result: DType) -> Expr:
         operands = [truth(one) for one in operands]
     if all(one.dtype == bool_ for one in operands):
         name = _LOGIC.get(name, name)
-    if name in FUNCTIONS:
-        return apply(name, *operands, dtype=result)
-    return formulas()[name](*operands)
+    written = formulas().get(name)
+    return apply(name, *operands, dtype=result) if written is None else written(*operands)
 
 
 def truth(x: Expr) -> Expr:

@@ -10,7 +10,7 @@ DERIVATIONS = Path(__file__).parents[2] / "docs" / "derive"
 sys.path.insert(0, str(DERIVATIONS))  # the derivations share a module there
 remez = importlib.import_module("remez")
 
-NAMES = ["error_function", "exponential", "hyperbolic", "logarithm"]
+NAMES = ["error_function", "exponential", "hyperbolic", "logarithm", "powers", "roots"]
 CASES = [
     pytest.param(name, one, id=f"{name}-{one.name}")
     for name in NAMES
@@ -34,10 +34,14 @@ def test_coefficients_follow_from_those_before_them(name, piece):
             assert remez.next_coefficient(piece, found[:at]) == found[at]
 
 
+# what a step of Newton's method squares, and what float64 computes for float32
+ENOUGH = {"ROOT_32": 3e-5, "ROOT_64": 2e-9, "LOG2_SLOPE": 3e-12, "EXP2": 5e-11}
+
+
 @pytest.mark.parametrize(("name", "piece"), CASES)
 def test_polynomials_are_good_to_half_a_last_place(name, piece):
     error = remez.largest_error(piece, committed(name, piece))
-    assert error < remez.np.finfo(piece.dtype).epsneg / 2
+    assert error < ENOUGH.get(piece.name, remez.np.finfo(piece.dtype).epsneg / 2)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Which formula stands for an op in a dialect that has no function of its own for it."""
+"""Which formula stands for an op that is no machine op, or not for all dtypes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,20 @@ Formula = Callable[..., Expr]
 
 FORMULAS: dict[str, Formula] = {}
 
+# the names of those that take half precision as it is
+HALF_FORMULAS: set[str] = set()
 
-def formula(name: str) -> Callable[[Formula], Formula]:
-    """Register the decorated function as the meaning of the op `name` on floating operands."""
+
+def formula(name: str, *, half: bool = False) -> Callable[[Formula], Formula]:
+    """Register the decorated function as the meaning of the op `name` on all real dtypes that it accepts.
+
+    Half precision is converted to float32 before and back afterwards, unless `half` says that the formula does that.
+    """
 
     def register(function: Formula) -> Formula:
         FORMULAS[name] = function
+        if half:
+            HALF_FORMULAS.add(name)
         return function
 
     return register
@@ -32,3 +40,8 @@ def formulas() -> Mapping[str, Formula]:
     for module in iter_modules(package.__path__, f"{package.__name__}."):
         import_module(module.name)
     return FORMULAS
+
+
+def takes_half(name: str) -> bool:
+    """Return whether the formula of an op takes half precision as it is."""
+    return name in formulas() and name in HALF_FORMULAS

@@ -1,0 +1,154 @@
+"""Every elementwise row, on every real dtype that it takes, is computed by kernels as the NumPy engine computes it."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tensorframe.ops.elementwise  # noqa: F401 - the rows
+from tensorframe import dtypes
+from tensorframe.backends.numpy import engine  # noqa: F401 - the spellings
+from tensorframe.backends.numpy.functions import implementation
+from tensorframe.graph.op import Kind, rows
+from tensorframe.kernel.interpret import FUNCTIONS, evaluate, in_order
+from tensorframe.kernel.ir import Apply, argument
+from tensorframe.kernel.machine import MACHINE
+from tensorframe.kernel.scalars import element, supports
+from tensorframe.testing.compare import assert_close
+
+REAL = sorted(dtypes.BOOL | dtypes.REAL, key=str)
+CORE = [op for op in rows(Kind.MAP) if op.expand is None]
+CASES = [
+    pytest.param(op, dtype, id=f"{op.name}-{dtype}")
+    for op in CORE
+    for dtype in REAL
+    if dtype in op.accepts
+]
+
+
+def attributes(op):
+    return [(dtype,) for dtype in REAL] if op.attributes else [()]
+
+
+def signature(op, dtype, attrs):
+    """The dtypes of the operands and of the result."""
+    operands = [dtypes.bool_] * op.conditions + [dtype] * (op.arity - op.conditions)
+    return operands, op.result(dtype, *attrs)
+
+
+def is_spelled(one):
+    """Whether a machine op may have these operands."""
+    if not isinstance(one, Apply) or one.op == "cast":
+        return True
+    operands = {x.dtype for x in one.arguments[one.op.startswith("where") :]}
+    return operands <= MACHINE[one.op]
+
+
+@pytest.mark.parametrize(("op", "dtype"), CASES)
+def test_it_is_made_of_machine_ops(op, dtype):
+    for attrs in attributes(op):
+        operands, result = signature(op, dtype, attrs)
+        assert supports(op, operands, result)
+        scalars = [argument(f"x{k}", one) for k, one in enumerate(operands)]
+        root = element(op, attrs, scalars, result)
+        assert root.dtype == result
+        wrong = [one for one in in_order([root], {}) if not is_spelled(one)]
+        assert not wrong, [(one.op, [x.dtype for x in one.arguments]) for one in wrong]
+
+
+def test_the_interpreter_knows_the_machine_ops():
+    assert set(FUNCTIONS) | {"cast", "bitcast"} == set(MACHINE)
+
+
+# units in the last place that kernels may be from the NumPy engine, which may be that far off itself
+EXACT = 0
+ULP = {
+    "pow": 4,
+    "hypot": 2,
+    "divide": EXACT,
+    "sqrt": EXACT,
+    "reciprocal": EXACT,
+    "nextafter": EXACT,
+    "remainder": EXACT,
+    "fmod": EXACT,
+    # NumPy's is off by that much where the quotient has too many digits
+    "floor_divide": 2,
+}
+ELEMENTARY = 5  # others that cost more than an operation
+# that of one, where results near zero are differences
+BESIDE_ONE = {"logaddexp"}
+# The sign of a zero that these give depends on the order of operands in NumPy, or on the dtype.
+EITHER_ZERO = {"maximum", "minimum", "fmax", "fmin", "sign", "nextafter"}
+
+
+def values(dtype, count=300):
+    """Zeros, ones, ends of the range, infinities and NaN, both signs; and numbers of all sizes."""
+    rng = np.random.default_rng(7)
+    if dtype == dtypes.bool_:
+        return np.array([False, True])
+    if dtype in dtypes.INTEGER:
+        ends = np.iinfo(dtype)
+        bits = np.array([ends.min, ends.min + 1, ends.max, 0, 1, 2, 3, 7, 65])
+        random = rng.integers(ends.min, ends.max, count, dtype, endpoint=True)
+        small = random >> rng.integers(0, 8 * dtype.itemsize, count).astype(dtype)
+        return np.concatenate([bits.astype(dtype), (-bits).astype(dtype), random, small])
+    fields = np.array([0, 1, 0.5, 2, 3, 27, 0.1, 1e3, np.pi, np.inf, np.nan]).astype(dtype)
+    ends = ml_dtypes.finfo(dtype)
+    fields = np.concatenate([fields, [ends.tiny, ends.smallest_subnormal, ends.max]]).astype(dtype)
+    random = rng.integers(0, 2 ** (8 * dtype.itemsize - 1), count, f"u{dtype.itemsize}").view(dtype)
+    near = rng.normal(scale=3, size=count).astype(dtype)
+    found = np.concatenate([fields, random, near])
+    return np.where(np.isnan(found), dtype.type(np.nan), np.concatenate([fields, random, near]))
+
+
+def operands_of(op, dtype):
+    """Columns of operands: every special value with every other, and random ones."""
+    ordinary = values(dtype)
+    if op.arity == 1:
+        return [np.concatenate([ordinary, -ordinary]) if dtype in dtypes.FLOAT else ordinary]
+    few = ordinary[:24]
+    if dtype in dtypes.FLOAT:
+        few, ordinary = np.concatenate([few, -few]), np.concatenate([ordinary, -ordinary])
+    rng = np.random.default_rng(8)
+    pairs = [one.ravel() for one in np.meshgrid(few, few)]
+    columns = [np.concatenate([one, rng.permutation(ordinary)]) for one in pairs]
+    if not op.conditions:
+        return columns
+    return [rng.integers(0, 2, len(columns[0])).astype(bool), *columns]
+
+
+def allowed(op, result):
+    if result not in dtypes.FLOAT:
+        return EXACT
+    return ULP.get(op.name, ELEMENTARY if op.cost >= 10 else EXACT)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("op", "dtype"), CASES)
+def test_kernels_compute_what_numpy_computes(op, dtype):
+    columns = operands_of(op, dtype)
+    for attrs in attributes(op):
+        _, result = signature(op, dtype, attrs)
+        inputs = within(columns, dtype, *attrs)
+        scalars = [argument(f"x{k}", one.dtype) for k, one in enumerate(inputs)]
+        root = element(op, attrs, scalars, result)
+        expected = np.asarray(implementation[op](*inputs, *attrs))
+        found = np.broadcast_to(
+            evaluate(root, dict(zip(scalars, inputs, strict=True))), expected.shape
+        )
+        near = float(ml_dtypes.finfo(result).eps) if op.name in BESIDE_ONE else 0.0
+        name = f"{op.name} {dtype} {attrs}"
+        assert_close(found, expected, ulp=allowed(op, result), atol=near, name=name)
+        if result in dtypes.FLOAT and op.name not in EITHER_ZERO:
+            zero = (expected == 0) & (found == 0)
+            assert np.array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
+
+
+def within(columns, dtype, target=None):
+    """Leave out what a cast to an integer dtype has no number for."""
+    if target not in dtypes.INTEGER or dtype not in dtypes.FLOAT:
+        return columns
+    ends = np.iinfo(target)
+    with np.errstate(invalid="ignore"):
+        x = columns[0].astype(np.float64)
+        kept = (x > float(ends.min)) & (x < float(ends.max))
+    return [one[kept] for one in columns]
