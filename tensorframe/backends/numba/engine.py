@@ -46,7 +46,6 @@ def has_kernel(region: Region) -> bool:
         and all(0 not in shape for shape, _ in region.inputs)
         and all(0 not in region.shape_of(value) for value in region.outputs)
     )
-    )
 
 
 class NumbaBackend(NumpyBackend):
