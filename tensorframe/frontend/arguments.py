@@ -145,10 +145,10 @@ class Signature:
         count = len(positional)
         return positional[place] if place < count else f"{rest}[{place - count}]"
 
-    def names(self, call: Call) -> list[str]:
+    def names(self, args: Sequence[Structure], kwargs: dict[str, Structure]) -> list[str]:
         """Return how the function's own code would write each leaf of its arguments."""
-        parts = [(self._name(at), one) for at, one in enumerate(call.args)]
-        return [leaf for name, one in (*parts, *call.kwargs.items()) for leaf in names(one, name)]
+        parts = [(self._name(at), one) for at, one in enumerate(args)]
+        return [leaf for name, one in (*parts, *kwargs.items()) for leaf in names(one, name)]
 
 
 def _static(

@@ -136,7 +136,7 @@ class Jitted(Generic[P, R]):
         return kept.record
 
     def _new_record(self, key: Any, call: Call) -> _Kept:
-        names = partial(self._signature.names, call)
+        names = partial(self._signature.names, call.args, call.kwargs)  # without the leaves
         found = record(self._function, self._signature.title, names, call.put_together, call.facts)
         # a recording for an object, such as the one that a method belongs to, is of no use after it
         objects = [

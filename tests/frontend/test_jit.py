@@ -668,6 +668,16 @@ class TestCache:
         x = rng(90, 50)
         assert tfr.explain(tfr.exp(x) * 2.5 + 1) is jitted.explain(x, 0.5)
 
+    def test_a_recording_keeps_no_argument_alive(self):
+        jitted = tfr.jit(lambda x, n, key: x * (n + 1) + tfr.random.uniform(3, key=key))
+        x = rng(3)
+        elements = weakref.ref(x.node.storage.handle)
+        jitted(x, 2, tfr.random.key(1))
+        del x
+        gc.collect()
+        assert elements() is None
+        assert jitted.cache_info().kept == 1
+
     def test_after_an_error_nothing_is_kept(self):
         fail = [True]
 
