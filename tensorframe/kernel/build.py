@@ -35,6 +35,7 @@ from tensorframe.kernel.stages import Stages, stages_of
 from tensorframe.kernel.walk import expressions
 
 Strides = tuple[int, ...]  # in elements
+Partials = tuple[tuple[DType, int, complex], ...]
 
 # Elements that one thread takes at a time: enough to hide handing them out, few enough to share out evenly.
 _SHARE = 1 << 15
@@ -70,11 +71,12 @@ class Built:
     """Kernels to run one after the other.
 
     Buffers are called `x0`, `x1` ... after the region's inputs, `y0` ... after its outputs, `p0` ... are the
-    `partials`: dtype and number of elements. `layouts` are the axes of each output in the order of its memory.
+    `partials`: dtype, number of elements, and what these are at first. `layouts` are the axes of each output in the
+    order of its memory.
     """
 
     launches: tuple[Launch, ...]
-    partials: tuple[tuple[DType, int], ...]
+    partials: Partials
     layouts: tuple[tuple[int, ...], ...]
 
     @property
@@ -257,7 +259,7 @@ class _Builder:
             value: array for value, (array, _) in zip(region.outputs, places, strict=True)
         }
 
-    def launches(self) -> tuple[tuple[Launch, ...], tuple[tuple[DType, int], ...]]:
+    def launches(self) -> tuple[tuple[Launch, ...], Partials]:
         nest = self.nest
         if not self.space.reduced:
             return (self._map(),), ()
@@ -314,7 +316,7 @@ class _Builder:
 
     def _in_parts(
         self, stages: Stages, *, inside: bool, width: int
-    ) -> tuple[tuple[Launch, ...], tuple[tuple[DType, int], ...]]:
+    ) -> tuple[tuple[Launch, ...], Partials]:
         """Return two kernels: partial results of chunks, and the chunks joined."""
         nest = self.nest
         across = nest.row_length // nest.reduced[0] * (1 if inside else min(width, nest.kept[-1]))
@@ -323,9 +325,9 @@ class _Builder:
         form = self._form(stages)
         partials = []
         for at, value in enumerate(stages.reductions[0]):
-            dtype = form.accumulation(value).dtype
-            form.partials[value] = Buffer(f"p{at}", dtype, Role.OUTPUT)
-            partials.append((dtype, chunks * nest.rows))
+            how = form.accumulation(value)
+            form.partials[value] = Buffer(f"p{at}", how.dtype, Role.OUTPUT)
+            partials.append((how.dtype, chunks * nest.rows, how.first))
         if inside:
             units = nest.rows
             body = row_parts(form, chunk)

@@ -18,6 +18,7 @@ from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
 from tensorframe.kernel.accumulate import Accumulation, accumulation
 from tensorframe.kernel.body import Body
+from tensorframe.kernel.formula import negation
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -25,6 +26,7 @@ from tensorframe.kernel.ir import (
     Allocate,
     Buffer,
     Expr,
+    If,
     Index,
     Loop,
     Role,
@@ -41,11 +43,14 @@ from tensorframe.kernel.ir import (
 from tensorframe.kernel.loops import ZERO, digits, flat, named, nested, smaller
 from tensorframe.kernel.scalars import converted
 from tensorframe.kernel.stages import Stages
+from tensorframe.ops.reduction import ALL_TRUE, ANY_TRUE
 
 # Elements of a column that are taken in while its accumulator is in a register; the compiler writes them out.
 _GROUP = 8
 # Operations for an element up to which that pays.
 _LIGHT = 12.0
+# Elements between two looks whether `any` or `all` is known.
+_PIECE = 4096
 
 
 @dataclass(slots=True)
@@ -149,7 +154,13 @@ def rows(form: Form) -> tuple[Statement, ...]:
         before, work = _pass(form, number)
         now = [value for value, begins in stages.kept.items() if begins == number]
         work += [Store(scratch[value], in_row, body.element(value)) for value in now]
-        statements += [*before, *(nested(along, lengths, work) if work else ())]
+        total = _settled_early(form, number)
+        if total is None or now:
+            loops = nested(along, lengths, work) if work else ()
+        else:
+            inner = _in_pieces(total, along[-1], ZERO, lengths[-1], work)
+            loops = nested(along[:-1], lengths[:-1], inner)
+        statements += [*before, *loops]
         _finish(form, number)
         body.known.update((value, load(scratch[value], in_row)) for value in now)
     body.forget()
@@ -174,6 +185,38 @@ def _pass(form: Form, number: int) -> tuple[list[Statement], list[Statement]]:
         before.append(Set(total, how.start()))
         work.append(Set(total, how.join(total, how.take(form.body.operand(value, 0)))))
     return before, work + [form.store(value) for value in form.stages.stores[number]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The accumulator of `any` or `all`, and the condition that it may still change."""
+
+    total: Variable
+    open: Expr
+
+
+def _settled_early(form: Form, number: int) -> _Answer | None:
+    """Return the answer that a pass looks for, if that is all it does: it may stop when the answer is known."""
+    reductions = _reductions(form, number)
+    if len(reductions) != 1 or form.stages.stores[number] or form.stages.scans[number]:
+        return None
+    op = form.region.ops[reductions[0] - len(form.region.inputs)].op
+    if op not in (ANY_TRUE, ALL_TRUE):
+        return None
+    total = _accumulator(form, reductions[0])
+    return _Answer(total, negation(total) if op is ANY_TRUE else total)
+
+
+def _in_pieces(
+    answer: _Answer, along: Index, first: Expr, last: Expr, work: Sequence[Statement]
+) -> tuple[Statement, ...]:
+    """Return a loop that looks, every so many elements, whether the answer is known: a vector loop cannot stop."""
+    piece = index("piece")
+    size = literal(_PIECE, INDEX)
+    pieces = apply("floor_divide", last - first + (_PIECE - 1), size)
+    start = first + piece * _PIECE
+    inner = Loop(along, start, smaller(start + _PIECE, last), tuple(work))
+    return (Loop(piece, ZERO, pieces, (If(answer.open, (inner,)),)),)
 
 
 def _finish(form: Form, number: int) -> None:
@@ -203,11 +246,23 @@ def row_parts(form: Form, chunk: int) -> tuple[Statement, ...]:
     before, work = _pass(form, 0)
     inner = nested(along[1:], body.sizes[count + 1 :], work)
     first = at * step
-    loop = Loop(along[0], first, smaller(first + step, body.sizes[count]), inner)
+    last = smaller(first + step, body.sizes[count])
+    answer = _settled_early(form, 0)
+    if answer is None:
+        loops: tuple[Statement, ...] = (Loop(along[0], first, last, inner),)
+    else:
+        (buffer,) = form.partials.values()
+        how = form.accumulation(next(iter(form.partials)))
+        chunk_before = index("before")
+        known = load(buffer, chunk_before * height + place)
+        heard = Set(answer.total, how.join(answer.total, known))
+        pieces = _in_pieces(answer, along[0], first, last, inner)
+        # what is not done yet is as it was made: no answer
+        loops = (Loop(chunk_before, ZERO, at, (heard,)), *pieces)
     after = [
         Store(buffer, part, _accumulator(form, value)) for value, buffer in form.partials.items()
     ]
-    return (Loop(part, START, STOP, (*before, loop, *after), parallel=True),)
+    return (Loop(part, START, STOP, (*before, *loops, *after), parallel=True),)
 
 
 def joined(form: Form, chunks: int) -> tuple[Statement, ...]:

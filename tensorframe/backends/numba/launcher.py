@@ -18,7 +18,7 @@ from tensorframe.backends.numba.functions import kernel_function
 from tensorframe.backends.numba.load import KernelFunction
 from tensorframe.backends.numba.workers import run_ranges
 from tensorframe.codegen.python import Text, print_kernel
-from tensorframe.dtypes import FLOAT, UNSIGNED, DType
+from tensorframe.dtypes import FLOAT, UNSIGNED, DType, bool_
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel.build import Built, Launch
@@ -89,8 +89,12 @@ def _made(region: Region, built: Built, names: dict[str, Any]) -> list[str]:
             continue
         lines.append(f"y{at} = buffers[{at}]")
         lines.append(f"if y{at} is None or y{at}.strides != made{at}: y{at} = new{at}()")
-    for at, (dtype, size) in enumerate(built.partials):
-        names[f"new_p{at}"] = _maker((size,), dtype, (0,))
+    for at, (dtype, size, first) in enumerate(built.partials):
+        # only answers are looked at before they are there
+        answers = dtype == bool_
+        names[f"new_p{at}"] = (
+            partial(np.full, size, bool(first)) if answers else _maker((size,), dtype, (0,))
+        )
         lines.append(f"p{at} = new_p{at}()")
     return lines
 
