@@ -55,3 +55,8 @@ def test_polynomials_are_good_to_half_a_last_place(name, piece):
 def test_constants_are_the_ones_derived(name, constant):
     module = importlib.import_module(f"tensorframe.kernel.math.{name}")
     assert getattr(module, constant.name) == tuple(remez.summands(constant))
+
+
+def test_the_first_guess_of_a_root_is_the_one_that_its_polynomial_is_for():
+    derived = importlib.import_module("roots").SHIFT
+    assert float(derived) == importlib.import_module("tensorframe.kernel.math.roots").SHIFT
