@@ -19,8 +19,9 @@ from tensorframe.kernel.pieces import PIECED, cut_axes, has_gaps, pieces_of, spa
 from tensorframe.ops.indexing import GATHER
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
 
-# Into how many parts the pieces of a group may divide its loops: each is code of its own.
-_MOST_PARTS = 32
+# Into how many parts the pieces of a group may divide its loops, and one of them: each is code of its own. To compile
+# 15 parts of an exponential takes as long as five kernels, and to copy 15 results together as long as four of them.
+_MOST_PARTS, _MOST_ALONG_ONE = 32, 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +233,9 @@ def _divide(
                 low, size = piece.lows[axis], piece.sizes[axis]
                 found.update(span(one.start, step, low, low + size, space.sizes[loop]))
             cuts[loop] = frozenset(found - {0, space.sizes[loop]})
-    parts = prod([len(found) + 1 for found in cuts.values()])
-    if parts > _MOST_PARTS:
-        return f"its loops would be in {parts} parts"
+    parts = [len(found) + 1 for found in cuts.values()]
+    if prod(parts) > _MOST_PARTS or max(parts, default=1) > _MOST_ALONG_ONE:
+        return f"its loops would be in {prod(parts)} parts"
     space.cuts = cuts
     return None
 

@@ -48,9 +48,18 @@ def slices(starts: Shape, sizes: Shape, steps: Shape) -> tuple[slice, ...]:
 
 @spells("pad")
 def pad(x: Array, before: Shape, after: Shape, value: complex) -> Array:
-    """Surround by a constant."""
-    widths = list(zip(before, after, strict=True))
-    return np.pad(x, widths, constant_values=x.dtype.type(value))
+    """Surround by a constant; `numpy.pad` takes more than twice as long for small arrays."""
+    sizes = [low + size + high for low, size, high in zip(before, x.shape, after, strict=True)]
+    result = np.empty(sizes, x.dtype)
+    inside = [slice(None)] * x.ndim
+    for axis, (low, size) in enumerate(zip(before, x.shape, strict=True)):
+        for first, last in ((0, low), (low + size, sizes[axis])):
+            if first < last:
+                inside[axis] = slice(first, last)
+                result[tuple(inside)] = value
+        inside[axis] = slice(low, low + size)
+    result[tuple(inside)] = x
+    return result
 
 
 @spells("concat")
