@@ -14,7 +14,7 @@ class Effort:
 
     rounds: int  # at least so many turns for everybody
     seconds: float  # and then more, until so much time has passed
-    sample: float = 0.01  # a shorter call is repeated within its turn until it has taken this long
+    sample: float = 0.002  # a shorter call is repeated within its turn until it has taken this long
     warm_calls: int = 0  # before the first turn, at least so many calls
     warm_seconds: float = 0.0  # and then more, until so much time has passed
     first_calls: int = 0  # fresh processes for each first call

@@ -135,6 +135,13 @@ given, x = x, from_array(x)
 {_CHAIN}
 y = y.compute()
 """,
+    "tinygrad": f"""
+from tinygrad import Tensor
+sin, half = Tensor.sin, 0.5
+given, x = x, Tensor(x, device="CPU")
+{_CHAIN}
+y = y.numpy()
+""",
     "PyTensor": f"""
 from pytensor import function
 from pytensor.tensor import fvector, sin
