@@ -214,8 +214,8 @@ def jit(
     While it is recorded, the function gets placeholders. Asking for values that depend on them (`if x > 0`,
     `float(x)`, `x.numpy()`, `x[mask]`) raises TracingError. Everything else that it does, it does then: what it
     prints, reads and looks up outside. A tensor from outside becomes part of the recording with the elements that it
-    has then: give weights that change as arguments. In-place updates of arguments (`x += 1`) stay inside the
-    function, those of other tensors raise TracingError. Random functions without a key draw anew in every call. A
+    has then: give weights that change as arguments. What it changes of its arguments (`x += 1`, `named["w"] = x`) stays
+    inside; changing another tensor raises TracingError. Random functions without a key draw anew in every call. A
     jitted function that another one calls becomes part of that one's recording.
 
     The latest recordings are kept, as many as the option `jit_cache` says; `cache_info()` counts them, `explain(...)`

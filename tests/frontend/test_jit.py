@@ -345,6 +345,24 @@ def test_in_place_updates_of_arguments_stay_inside():
         np.testing.assert_array_equal(y.numpy(), before[1])
 
 
+def test_changes_of_containers_stay_inside():
+    @tfr.jit
+    def changed(named, line):
+        named["w"] = named["w"] * 2
+        named["new"] = named.pop("old")
+        line.weight = line.weight + 1
+        return named, line.weight
+
+    for seed in range(2):
+        named, line = {"w": rng(3, seed=seed), "old": 1}, Layer(rng(3), rng(3))
+        before = dict(named), line.weight
+        result, weight = changed(named, line)
+        same(result, {"w": named["w"] * 2, "new": 1})
+        same(weight, line.weight + 1)
+        assert named == before[0]
+        assert line.weight is before[1]
+
+
 def test_a_handle_on_a_tensor_from_outside_may_be_updated():
     weight = rng(3)
 

@@ -151,6 +151,13 @@ def test_the_message_names_the_line_and_the_argument_s_place():
     assert "# asked here" in text
 
 
+def test_rows_are_had_without_values(x):
+    with pytest.raises(TracingError, match=r"tfr\.unstack"):
+        tfr.jit(lambda x: [row * 2 for row in x])(x)
+    rows = tfr.jit(lambda x: [row * 2 for row in tfr.unstack(x)])(x)
+    assert [row.tolist() for row in rows] == (x * 2).tolist()
+
+
 def test_what_does_not_depend_on_arguments_may_be_read(x):
     @tfr.jit
     def scaled(x):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tensorframe.dtypes import BITWISE, COMPLEX, INTEGER
-from tensorframe.errors import DTypeError, ScalarError
+from tensorframe.errors import DTypeError, ScalarError, TracingError
 from tensorframe.frontend.tensor import Tensor, method
 
 
@@ -112,7 +112,11 @@ def __iter__(self: Tensor, /) -> Iterator[Tensor]:
 
 def _rows(tensor: Tensor) -> Iterator[Tensor]:
     # once for all: each row is then a slice of the result, not a recipe of its own
-    tensor.compute()
+    try:
+        tensor.compute()
+    except TracingError as error:
+        error.suggestions = ("tfr.unstack(x), whose rows are not computed", *error.suggestions)
+        raise
     for position in range(tensor.node.shape[0]):
         yield tensor[position]
 
