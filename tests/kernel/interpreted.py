@@ -80,7 +80,7 @@ def _launcher(region, *given):
 def run_built(region, built, inputs):
     """The outputs that kernels give for a region's inputs, and whether an index was out of bounds."""
     operands = {"x": inputs, "y": [_new(region, *one) for one in _outputs(region, built)]}
-    operands["p"] = [np.empty(size, dtype) for dtype, size in built.partials]
+    operands["p"] = [np.full(size, first, dtype) for dtype, size, first in built.partials]
     operands["m"], operands["f"] = [np.zeros(1, bool)], [np.zeros(1, bool)]
     for launch in built.launches:
         _run_kernel(launch, launch.kernel, operands)
