@@ -22,6 +22,8 @@ class Capabilities:
 
     dtypes: frozenset[DType] = ANY
     fuses: frozenset[Kind] = frozenset({Kind.MAP})  # kinds that run inside one region
+    # kinds that run in the step of a product, on blocks that are in the cache
+    epilogues: frozenset[Kind] = frozenset()
     compiles: bool = False  # regions become kernels: ops of several shapes share loops
     max_inputs: int = 64  # distinct operands of one region
     max_ops: int = 64

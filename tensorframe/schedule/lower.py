@@ -65,7 +65,7 @@ def _step(group: Group, slots: _Slots, needed: set[Node], origins: dict[int, int
     )
     inputs = tuple([slots.number(node) for node in sources])
     step = Step(
-        _kind(group.sink.op.kind),
+        _kind(group.nodes[0].op.kind),  # a product's comes first; its sink may be elementwise
         group.sink.device,
         region,
         inputs,

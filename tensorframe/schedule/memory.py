@@ -71,7 +71,12 @@ def may_overwrite(region: Region, at: int, operand: int) -> bool:
     last = region.ops[-1]
     if len(region.ops) == 1 and last.op.kind is Kind.SCATTER:
         return last.inputs[0] == operand
-    if any(one.op.kind not in _IN_LOOPS for one in region.ops):
+    ops = region.ops
+    if ops[0].op.kind is Kind.CONTRACT:
+        if operand in ops[0].inputs:  # blocks of the result are written before all of it is read
+            return False
+        ops = tuple([one for one in ops[1:] if one.op.kind is Kind.MAP])
+    if any(one.op.kind not in _IN_LOOPS for one in ops):
         return False
     region = expanded(region)
     output = region.outputs[at]
@@ -79,9 +84,9 @@ def may_overwrite(region: Region, at: int, operand: int) -> bool:
     if later and later & _made_of(region, operand):
         return False
     shape = region.shape_of(output)
-    if all(one.op.kind is Kind.MAP and one.shape == shape for one in region.ops):
+    if all(one.op.kind is Kind.MAP and one.shape == shape for one in ops):
         return True
-    return _read_in_place(region, output, operand)
+    return ops is region.ops and _read_in_place(region, output, operand)
 
 
 def _made_of(region: Region, operand: int) -> set[int]:

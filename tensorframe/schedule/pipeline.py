@@ -16,6 +16,7 @@ from tensorframe.rewrite.engine import Rule, rewrite
 from tensorframe.rewrite.narrow import narrow
 from tensorframe.schedule.capture import Capture, capture, is_leaf
 from tensorframe.schedule.cost import peak_bytes
+from tensorframe.schedule.epilogue import merge_epilogues
 from tensorframe.schedule.fuse import Group, grow_regions
 from tensorframe.schedule.lower import lower
 from tensorframe.schedule.memory import share_storage
@@ -82,7 +83,9 @@ def group_nodes(roots: Sequence[Node]) -> list[Group]:
     """Return the groups of nodes that run together."""
     enabled = config.get().fuse
     groups = grow_regions(roots, capabilities, enabled=enabled)
-    return merge_readers(groups, capabilities) if enabled else groups
+    if not enabled:
+        return groups
+    return merge_epilogues(merge_readers(groups, capabilities), roots, capabilities)
 
 
 def make_plan(request: Capture) -> Plan:

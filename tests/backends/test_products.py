@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from threadpoolctl import threadpool_info
 
 from tensorframe import config
 from tensorframe.backends.numpy import blas, grid
@@ -19,7 +18,7 @@ from tensorframe.backends.numpy.product import Product
 
 
 def blas_threads() -> list[int]:
-    return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+    return [one.threads() for one in blas._libraries(per_thread=False)]
 
 
 def stack(*shape: int, seed: int = 0) -> np.ndarray:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.cpu.tiers import TieredProgram
-from tensorframe.backends.numba.engine import KERNELS, has_kernel, kernel_source, missing
+from tensorframe.backends.numba.engine import (
+    KERNELS,
+    NumbaBackend,
+    has_kernel,
+    kernel_source,
+    missing,
+)
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
+from tensorframe.backends.numpy.epilogue import elementwise_part, has_epilogue
 from tensorframe.graph.device import Device
 from tensorframe.graph.region import Region
 
@@ -24,11 +32,16 @@ class CpuBackend(NumpyBackend):
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return a program that begins in NumPy where a kernel is possible, else NumPy's."""
-        program = super().compile(region, device)
-        if missing() is not None or not has_kernel(region):
+        program = _NUMPY.compile(region, device)
+        loops = elementwise_part(region) if has_epilogue(region) else region
+        if missing() is not None or loops is None or not has_kernel(loops):
             return program
-        return TieredProgram(region, program)
+        compiled = partial(_NUMBA.compile, region, device)
+        return TieredProgram(loops, program, compiled, measured=loops is region)
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of the kernels that a region gets when they pay."""
         return "" if missing() else kernel_source(region)
+
+
+_NUMPY, _NUMBA = NumpyBackend(), NumbaBackend()

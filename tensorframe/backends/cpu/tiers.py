@@ -7,20 +7,17 @@ Compiling as soon as as much has been spent as compiling costs is never more tha
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import prod
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from tensorframe.backends.base import Program
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
-
-if TYPE_CHECKING:
-    from tensorframe.backends.numba.program import KernelProgram
 
 # Seconds: what compiling a kernel takes, the first time with importing the compiler.
 _COMPILE, _COMPILE_FIRST = 0.1, 0.5
@@ -30,16 +27,36 @@ _LOAD, _LOAD_FIRST = 0.01, 0.1
 _PER_OPERATION = 3e-10
 
 
+class Kernels(Protocol):
+    """A program of compiled kernels."""
+
+    def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
+        """Return the outputs for these inputs."""
+
+    def is_kept(self, inputs: Sequence[Any]) -> bool:
+        """Whether the kernels for operands of these layouts were compiled before."""
+
+
 class TieredProgram:
-    """NumPy's program of a region, then its compiled kernels."""
+    """NumPy's program of loops, then one of compiled kernels; `compiled` returns this one."""
 
     quiet = True  # NumPy's warnings are silenced here: kernels give none
 
-    def __init__(self, region: Region, numpy_program: Program) -> None:
-        self.region = region
+    def __init__(
+        self,
+        loops: Region,
+        numpy_program: Program,
+        compiled: Callable[[], Any],
+        *,
+        measured: bool = True,
+    ) -> None:
+        """`measured` says that the loops are all that NumPy's program does; else their time is estimated."""
+        self._loops = loops
         self._numpy = numpy_program
-        self._kernel: KernelProgram | None = None
-        self._candidate: KernelProgram | None = None  # looked for on disk, and not found
+        self._compiled = compiled
+        self._measured = measured
+        self._kernel: Kernels | None = None
+        self._candidate: Kernels | None = None  # looked for on disk, and not found
         self._spent = 0.0
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
@@ -50,18 +67,16 @@ class TieredProgram:
         begin = perf_counter()
         with np.errstate(all="ignore"):
             results = self._numpy(inputs, buffers)
-        self._spent += perf_counter() - begin
+        self._spent += perf_counter() - begin if self._measured else self._expected
         return results
 
-    def _worth_it(self, inputs: Sequence[Any]) -> KernelProgram | None:
+    def _worth_it(self, inputs: Sequence[Any]) -> Kernels | None:
         """Return the compiled kernels if they pay by now, or if they are on disk; they run from now on."""
         cost = max(self._spent, self._expected)
         if cost < (_LOAD if "llvmlite" in sys.modules else _LOAD_FIRST):
             return None
         if self._candidate is None:
-            from tensorframe.backends.numba.program import KernelProgram  # imports LLVM
-
-            self._candidate = KernelProgram(self.region, self._numpy)
+            self._candidate = self._compiled()
             if self._candidate.is_kept(inputs):
                 self._kernel = self._candidate
         if cost > (_COMPILE if "numba" in sys.modules else _COMPILE_FIRST):
@@ -72,8 +87,8 @@ class TieredProgram:
     def _expected(self) -> float:
         """Return the seconds that NumPy is expected to take for one run."""
         operations = 0.0
-        for one in self.region.ops:
+        for one in self._loops.ops:
             read = one.op.kind is Kind.REDUCE
-            shape = self.region.shape_of(one.inputs[0]) if read else one.shape
+            shape = self._loops.shape_of(one.inputs[0]) if read else one.shape
             operations += max(one.op.cost, 1.0) * prod(shape)
         return operations * _PER_OPERATION

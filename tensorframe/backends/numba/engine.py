@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
+from tensorframe.backends.numpy.epilogue import elementwise_part, has_epilogue
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
@@ -80,8 +81,9 @@ def _never(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> NoReturn:
 
 def kernel_source(region: Region) -> str:
     """Return the text of the kernels of a region for operands in C order; empty if NumPy runs it."""
-    if not has_kernel(region):
+    loops = elementwise_part(region) if has_epilogue(region) else region
+    if loops is None or not has_kernel(loops):
         return ""
     from tensorframe.backends.numba.program import KernelProgram  # imports LLVM
 
-    return KernelProgram(region, _never).source()
+    return KernelProgram(loops, _never).source()

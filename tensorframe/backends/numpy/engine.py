@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program
 from tensorframe.backends.numpy.call import single_call
+from tensorframe.backends.numpy.epilogue import ProductProgram, has_epilogue
 from tensorframe.backends.numpy.region import elementwise_program
 from tensorframe.backends.numpy.sequence import sequence_program
 from tensorframe.backends.storage import Storage
@@ -15,7 +17,9 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 
-CAPABILITIES = Capabilities(host_memory=True, runs_small=True)
+CAPABILITIES = Capabilities(
+    epilogues=frozenset({Kind.MAP, Kind.VIEW}), host_memory=True, runs_small=True
+)
 
 
 class NumpyBackend(Backend):
@@ -49,6 +53,8 @@ class NumpyBackend(Backend):
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return what runs the region: blocks of an elementwise one, the one NumPy call, or a sequence of both."""
+        if has_epilogue(region):
+            return ProductProgram(region, partial(self.compile, device=device))
         if all(one.op.kind is Kind.MAP for one in region.ops):
             return elementwise_program(region)
         return single_call(region) if len(region.ops) == 1 else sequence_program(region)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe import config
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.grid import Index, blocks, runs
 from tensorframe.backends.numpy.threads import share_out
@@ -22,7 +23,7 @@ Array = Any
 Store = Callable[[Index, Array], None]
 
 # what BLAS multiplies, by single or double precision
-_OF_BLAS = frozenset((FLOAT | COMPLEX) - HALF)
+IN_BLAS = frozenset((FLOAT | COMPLEX) - HALF)
 # A matrix of fewer rows than this is copied, if then all rows of a stack are one matrix.
 _FEW_ROWS = 64
 
@@ -30,23 +31,26 @@ _FEW_ROWS = 64
 class Product:
     """The product of two stacks of matrices, which broadcast, and the blocks that it is made of."""
 
-    __slots__ = ("_x", "_y", "blocks", "dtype", "shape")
+    __slots__ = ("_parts", "_x", "_y", "blocks", "dtype", "shape")
 
     def __init__(self, x: Array, y: Array) -> None:
         batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
-        if x.dtype in _OF_BLAS:
+        if x.dtype in IN_BLAS:
             x, y = blas.ready(x), blas.ready(y)
         self.dtype = x.dtype
         self.shape: Shape = (*batch, x.shape[-2], y.shape[-1])
         self._x = np.broadcast_to(x, (*batch, *x.shape[-2:]))
         self._y = np.broadcast_to(y, (*batch, *y.shape[-2:]))
-        self.blocks = blocks(batch, x.shape[-2], x.shape[-1], y.shape[-1])
+        self._parts = runs(x.shape[-1], prod(self.shape))
+        if x.dtype in IN_BLAS and not blas.can_be_limited():
+            self.blocks = [tuple([slice(0, size) for size in self.shape])]
+        else:
+            self.blocks = blocks(batch, x.shape[-2], x.shape[-1], y.shape[-1])
 
     def array(self, out: Array | None = None) -> Array:
         """Return the product, in `out` if it is given: any memory of the result's shape."""
-        parts = runs(self._x.shape[-1], prod(self.shape))
-        if len(parts) > 1:
-            return self._by_parts(parts, out)
+        if self.in_parts:
+            return self._in_parts(out)
         if out is None:
             out = np.empty(self.shape, self.dtype)
 
@@ -57,22 +61,28 @@ class Product:
         self._share_out(self.blocks, work)
         return out
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether the product is a sum of products, of parts of the inner axis."""
+        return len(self._parts) > 1
+
     def each(self, store: Store) -> None:
         """Call `store` with the index and the elements of each block, in the thread that made it."""
         largest = max([prod(_extents(index)) for index in self.blocks])
 
         def work(mine: Iterator[Index]) -> None:
             memory = np.empty(largest, self.dtype)
-            for index in mine:
-                shape = _extents(index)
-                block = memory[: prod(shape)].reshape(shape)
-                self._block(index, block)
-                store(index, block)
+            with config.override(threads=1):  # the others have blocks of their own
+                for index in mine:
+                    shape = _extents(index)
+                    block = memory[: prod(shape)].reshape(shape)
+                    self._block(index, block)
+                    store(index, block)
 
         self._share_out(self.blocks, work)
 
-    def _by_parts(self, parts: list[slice], out: Array | None) -> Array:
-        """Return the sum of the products of parts of the inner axis."""
+    def _in_parts(self, out: Array | None) -> Array:
+        parts = self._parts
         sums = np.empty((len(parts), *self.shape), self.dtype)
 
         def work(mine: Iterator[int]) -> None:
@@ -85,7 +95,7 @@ class Product:
 
     def _share_out(self, jobs: Any, work: Callable[[Iterator[Any]], None]) -> None:
         multiplications = prod(self.shape) * self._x.shape[-1]
-        if multiplications <= blas.ONE_THREAD_ANYWAY or self.dtype not in _OF_BLAS:
+        if multiplications <= blas.ONE_THREAD_ANYWAY or self.dtype not in IN_BLAS:
             share_out(jobs, work)
             return
 

@@ -1,0 +1,202 @@
+"""Products with an epilogue: each block of the product goes through elementwise ops while it is in the cache.
+
+The elementwise ops are a region of their own, compiled by whatever backend the product's step belongs to, for blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends.base import Program
+from tensorframe.backends.numpy.functions import implementation
+from tensorframe.backends.numpy.grid import Index
+from tensorframe.backends.numpy.product import IN_BLAS, Product
+from tensorframe.graph.op import Kind
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.shape import Shape
+from tensorframe.ops.contraction import MATMUL
+
+Array = Any
+Compile = Callable[[Region], Program]
+
+
+def has_epilogue(region: Region) -> bool:
+    """Whether a region is a contraction and what is done to its result."""
+    return region.ops[0].op.kind is Kind.CONTRACT and len(region.ops) > 1
+
+
+def elementwise_part(region: Region) -> Region | None:
+    """Return what is done to the result of a contraction, the result its first input; None if it is only permuted."""
+    first = len(region.inputs)
+    made = 2 if region.ops[1].op.kind is Kind.VIEW else 1
+    rest = region.ops[made:]
+    if not rest:
+        return None
+    value = first + made - 1
+    takes = _others(region)
+    number = {value: 0, **{at: place for place, at in enumerate(takes, start=1)}}
+    number.update((first + made + at, 1 + len(takes) + at) for at in range(len(rest)))
+    inputs = [(region.shape_of(at), region.dtype_of(at)) for at in (value, *takes)]
+    ops = [replace(one, inputs=tuple([number[at] for at in one.inputs])) for one in rest]
+    return Region(tuple(inputs), tuple(ops), tuple([number[at] for at in region.outputs]))
+
+
+def _others(region: Region) -> list[int]:
+    """Return the inputs that elementwise ops read."""
+    first = len(region.inputs)
+    read = [at for one in region.ops[1:] for at in one.inputs if at < first]
+    return list(dict.fromkeys(read))
+
+
+class ProductProgram:
+    """Runs a contraction and its epilogue: block by block where BLAS multiplies, else one after the other."""
+
+    quiet = True
+
+    def __init__(self, region: Region, compile_: Compile) -> None:
+        self._contraction = region.ops[0]
+        self._permutation: tuple[int, ...] | None = None
+        if region.ops[1].op.kind is Kind.VIEW:
+            (self._permutation,) = region.ops[1].attrs
+        self._epilogue = elementwise_part(region)
+        self._others = _others(region)
+        self._shape = region.ops[-1].shape
+        self._compile = compile_
+        self._programs: dict[Shape, Program] = {}
+
+    def __call__(self, inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:
+        """Return the outputs for these inputs."""
+        with np.errstate(all="ignore"):
+            product = self._product(inputs)
+            if product is not None and self._epilogue is None:
+                out = self._new(product.dtype)
+                product.array(self._as_product(out))
+                return (out,)
+            if product is None or not _in_blocks(product):
+                return self._one_after_the_other(inputs, buffers)
+            return self._block_by_block(product, inputs, buffers)
+
+    def is_kept(self, inputs: Sequence[Array]) -> bool:
+        """Whether the kernels of the epilogue were compiled before."""
+        product = self._product(inputs)
+        if product is None or not _in_blocks(product):
+            value, index = np.empty(self._contraction.shape, self._contraction.dtype), None
+        else:
+            index = product.blocks[0]
+            value = np.empty([one.stop - one.start for one in index], product.dtype)
+        operands = self._operands(value, index, inputs)
+        program: Any = self._program(operands[0].shape)
+        return bool(program.is_kept(operands))
+
+    def _block_by_block(
+        self, product: Product, inputs: Sequence[Array], buffers: Sequence[Array | None]
+    ) -> Sequence[Array]:
+        epilogue = self._epilogue
+        assert epilogue is not None
+        outputs = [
+            self._new(epilogue.dtype_of(at)) if buffer is None else buffer
+            for at, buffer in zip(epilogue.outputs, buffers, strict=True)
+        ]
+
+        def finish(index: Index, block: Array) -> None:
+            operands = self._operands(block, index, inputs)
+            at = self._turned(index)
+            targets = [out[at] for out in outputs]
+            results = self._program(operands[0].shape)(operands, targets)
+            for result, target in zip(results, targets, strict=True):
+                if result is not target:
+                    target[...] = result
+
+        product.each(finish)
+        return outputs
+
+    def _product(self, inputs: Sequence[Array]) -> Product | None:
+        """Return the product if BLAS multiplies it as it is."""
+        x, y = [inputs[at] for at in self._contraction.inputs]
+        matrices = min(x.ndim, y.ndim) > 1
+        if self._contraction.op is MATMUL and x.dtype in IN_BLAS and matrices:
+            return Product(x, y)
+        return None
+
+    def _one_after_the_other(
+        self, inputs: Sequence[Array], buffers: Sequence[Array | None]
+    ) -> Sequence[Array]:
+        one = self._contraction
+        value = implementation[one.op](*[inputs[at] for at in one.inputs], *one.attrs)
+        if self._epilogue is None:
+            return (self._seen(value),)
+        return self._program(self._shape)(self._operands(value, None, inputs), buffers)
+
+    def _operands(self, value: Array, index: Index | None, inputs: Sequence[Array]) -> list[Array]:
+        """Return what the epilogue reads: the product, or a block of it, and the other operands."""
+        others = [inputs[at] for at in self._others]
+        if index is not None:
+            at = self._turned(index)
+            others = [_part(one, at) for one in others]
+        return [self._seen(value), *others]
+
+    def _program(self, shape: Shape) -> Program:
+        """Return the program of the epilogue for blocks of a shape."""
+        known = self._programs.get(shape)
+        if known is None:
+            assert self._epilogue is not None
+            region = _for_blocks(self._epilogue, self._shape, shape)
+            known = self._programs[shape] = self._compile(region)
+        return known
+
+    def _new(self, dtype: Any) -> Array:
+        """Return memory for an output: rows lie in one piece, as in the product."""
+        axes = self._permutation
+        if axes is None or axes[-1] == len(axes) - 1:
+            return np.empty(self._shape, dtype)
+        like_product = tuple([self._shape[axes.index(axis)] for axis in range(len(axes))])
+        return np.empty(like_product, dtype).transpose(axes)
+
+    def _as_product(self, out: Array) -> Array:
+        """Return an output with its axes as the product has them."""
+        axes = self._permutation
+        return out if axes is None else out.transpose(np.argsort(axes))
+
+    def _seen(self, value: Array) -> Array:
+        """Return the product, or a block of it, with its axes as its consumers see them."""
+        return value if self._permutation is None else value.transpose(self._permutation)
+
+    def _turned(self, index: Index) -> Index:
+        axes = self._permutation
+        return index if axes is None else tuple([index[axis] for axis in axes])
+
+
+def _in_blocks(product: Product) -> bool:
+    """Whether a product has blocks that are done when they are made."""
+    return len(product.blocks) > 1 and not product.in_parts
+
+
+def _part(operand: Array, index: Index) -> Array:
+    """Return what an operand, which may broadcast, gives to a block."""
+    shape = np.shape(operand)
+    if not shape:
+        return operand
+    own = index[len(index) - len(shape) :]
+    return operand[
+        tuple([at if size != 1 else slice(None) for at, size in zip(own, shape, strict=True)])
+    ]
+
+
+def _for_blocks(region: Region, whole: Shape, block: Shape) -> Region:
+    """Return an elementwise region of one shape as one of another shape."""
+
+    def part(shape: Shape) -> Shape:
+        own = block[len(block) - len(shape) :]
+        return tuple(
+            [size if size == 1 else extent for size, extent in zip(shape, own, strict=True)]
+        )
+
+    if whole == block:
+        return region
+    inputs = tuple([(part(shape), dtype) for shape, dtype in region.inputs])
+    ops: tuple[RegionOp, ...] = tuple([replace(one, shape=part(one.shape)) for one in region.ops])
+    return Region(inputs, ops, region.outputs)

@@ -1,0 +1,173 @@
+"""Epilogues: what is done to each element of a product joins its step, and runs on blocks that are in the cache.
+
+A product's only consumer joins it where it is a permutation of axes, or a group of elementwise ops of its shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from tensorframe.graph.node import Node, by_serial
+from tensorframe.graph.op import Kind
+from tensorframe.ops.movement import PERMUTE
+from tensorframe.schedule.fuse import CapabilitiesOf, Group
+
+# Ops of one step, where each op is a call of its own.
+_MOST_OPS = 64
+
+
+def merge_epilogues(
+    groups: Sequence[Group], roots: Collection[Node], capabilities_of: CapabilitiesOf
+) -> list[Group]:
+    """Return the groups with those of contractions merged into what consumes them alone."""
+    merging = _Merging(groups, roots)
+    products = [group for group in groups if group.sink.op.kind is Kind.CONTRACT]
+    # of two products that one group consumes, the one with more to do is in the cache afterwards
+    for product in sorted(products, key=_size):
+        kinds = capabilities_of(product.sink.device).epilogues
+        if Kind.VIEW in kinds:
+            merging.permute(product)
+        if Kind.MAP in kinds:
+            merging.transform(product)
+    return merging.groups
+
+
+def _size(group: Group) -> int:
+    """Return a number that grows with the multiplications of a contraction, to sort by: the largest one first."""
+    return -group.sink.size * max(source.size for source in group.sink.inputs)
+
+
+class _Merging:
+    """The groups, and which of them make and use each value."""
+
+    def __init__(self, groups: Sequence[Group], roots: Collection[Node]) -> None:
+        self.groups = list(groups)
+        self._roots = frozenset(roots)
+        self._users: dict[Node, list[Group]] = {}
+        self._makers: dict[Node, int] = {}
+        for group in groups:
+            for source in group.inputs:
+                self._users.setdefault(source, []).append(group)
+            for node in group.nodes:
+                self._makers[node] = self._makers.get(node, 0) + 1
+
+    def permute(self, product: Group) -> None:
+        """Let a product be written in the order of axes in which alone it is used.
+
+        By itself that pays if rows stay in one piece: other permutations are views, and no loss. They too are part of
+        the step where elementwise ops follow.
+        """
+        user = self._only_user(product.sink)
+        if isinstance(user, str) or user.sink.op is not PERMUTE or len(user.nodes) > 1:
+            return
+        (axes,) = user.sink.attrs
+        follower = self._only_user(user.sink)
+        fits = not isinstance(follower, str) and self._unfit(user.sink, follower) is None
+        if fits or axes[-1] == len(axes) - 1:
+            self._merge(product, user)
+
+    def transform(self, product: Group) -> None:
+        """Let the elementwise ops that consume a product run in its step; where they do not, keep the reason."""
+        value = product.sink
+        user = self._only_user(value)
+        if isinstance(user, str):
+            for one in self._users.get(value, ()):
+                one.refusals[value] = user
+            return
+        reason = self._unfit(value, user)
+        if reason is not None:
+            user.refusals[value] = reason
+            return
+        self._take_in(product, user)
+        # where there is no kernel for an op, it is a group by itself
+        while user.space is None and self._fits(product.sink, product):
+            user = self._users[product.sink][0]
+            self._take_in(product, user)
+
+    def _fits(self, value: Node, product: Group) -> bool:
+        """Whether what consumes the last result of a product's step is another op without a kernel."""
+        user = self._only_user(value)
+        if isinstance(user, str) or user.space is not None or _as_seen(value, user) is not value:
+            return False
+        return len(product.nodes) < _MOST_OPS and self._unfit(value, user) is None
+
+    def _take_in(self, product: Group, user: Group) -> None:
+        for view in _views_aside(product.sink, user):
+            self._move_out(view, user)
+        self._merge(product, user)
+
+    def _only_user(self, value: Node) -> Group | str:
+        """Return the only group that uses a value, or why there is none."""
+        users = self._users.get(value, [])
+        if value in self._roots:
+            return "the product is needed besides"
+        if len(users) != 1:
+            return "the product has several consumers, which run apart"
+        return users[0]
+
+    def _unfit(self, value: Node, group: Group) -> str | None:
+        """Return why a group cannot work on a product block by block."""
+        seen, aside = _as_seen(value, group), _views_aside(value, group)
+        others = [node for node in group.nodes if node is not seen and node not in aside]
+        if not others:
+            return "a view of it takes no time"
+        for node in others:
+            if node.op.kind is Kind.CONTRACT and group.nodes[0] is node and len(others) > 1:
+                return "its consumer's step has a product already"
+            if node.op.kind is not Kind.MAP:
+                return f"{node.op.name} needs more than a block of it"
+        if group.copies or seen.shape != group.sink.shape:
+            return "it is read at other places than its consumer's"
+        if any(self._makers.get(node, 1) > 1 for node in (seen, *aside)):
+            return "a view in its consumer is part of another step too"
+        kept = [node for node in others if node in self._roots or node in self._users]
+        if any(node.shape != seen.shape for node in kept):
+            return "its consumer gives results of several shapes"
+        return None
+
+    def _move_out(self, view: Node, group: Group) -> None:
+        """Make a view of an operand a group of its own, so that blocks can be taken from it."""
+        alone = Group(view, [view], dict.fromkeys(view.inputs))
+        self.groups.append(alone)
+        group.nodes.remove(view)
+        inside = set(group.nodes)
+        read = [source for node in group.nodes for source in node.inputs if source not in inside]
+        group.inputs = dict.fromkeys(read)
+        for source in view.inputs:
+            users = self._users[source]
+            users.append(alone)
+            if source not in group.inputs:
+                users.remove(group)
+        self._users[view] = [group]
+
+    def _merge(self, product: Group, user: Group) -> None:
+        """Make the user of a product a part of its group, with the user's sink."""
+        del user.inputs[product.sink]
+        user.refusals.pop(product.sink, None)
+        seen = _as_seen(product.sink, user)
+        # what is done to the product comes after it, and how it is looked at first
+        product.nodes += sorted(user.nodes, key=lambda node: (node is not seen, node.serial))
+        product.sink = user.sink
+        product.refusals.update(user.refusals)
+        for source in user.inputs:
+            product.inputs.setdefault(source, None)
+            users = [product if one is user else one for one in self._users[source]]
+            self._users[source] = list(dict.fromkeys(users))
+        self.groups.remove(user)
+
+
+def _as_seen(value: Node, group: Group) -> Node:
+    """Return the permutation through which alone a group looks at a value, or the value."""
+    readers = [node for node in group.nodes if value in node.inputs]
+    return readers[0] if len(readers) == 1 and readers[0].op is PERMUTE else value
+
+
+def _views_aside(value: Node, group: Group) -> list[Node]:
+    """Return the views of a group that are of its operands, and do not show `value`."""
+    outside = {*group.inputs} - {value}
+    aside: list[Node] = []
+    for node in sorted(group.nodes, key=by_serial):
+        if node.op.kind is Kind.VIEW and node.op.alias and set(node.inputs) <= outside:
+            aside.append(node)
+            outside.add(node)
+    return aside
