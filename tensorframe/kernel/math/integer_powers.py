@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from tensorframe.dtypes import SIGNED
-from tensorframe.kernel.formula import equal, where
+from tensorframe.kernel.formula import equal, where, where_rare
 from tensorframe.kernel.ir import Expr, Literal, literal
 
 # Exponents written in the program that are worth a product of their own.
 FEW = 64
+# Exponents of more bits than this are rare.
+USUAL = 6
 
 
 def integer_power(x: Expr, y: Expr) -> Expr:
@@ -38,12 +40,13 @@ def _power(x: Expr, y: Expr) -> Expr:
     """
     bits = 8 * x.dtype.itemsize
     k = next(k for k in range(bits) if 3 * (k + 2) >= bits and 2**k >= bits)
-    power: Expr = literal(1, x.dtype)
+    powers: list[Expr] = [literal(1, x.dtype)]
     factor = x
     for bit in range(k):
-        power = where(equal(y & (1 << bit), 0), power, power * factor)
+        powers.append(where(equal(y & (1 << bit), 0), powers[-1], powers[-1] * factor))
         factor = factor * factor
     n, u = y >> k, factor - 1
     series = 1 + n * u + ((n * (n - 1)) >> 1) * (u * u)
     even = where(equal(n, 0), literal(1, x.dtype), 0)
-    return power * where(equal(x & 1, 0), even, series)
+    power = powers[-1] * where(equal(x & 1, 0), even, series)
+    return where_rare(y >= 1 << USUAL, power, powers[USUAL]) if k > USUAL else power
