@@ -78,6 +78,7 @@ class Body:
         }
         self._reads = reads
         self._steps: dict[Any, list[Expr | None]] = {}
+        self._named_steps: dict[Any, Expr] = {}
         self._starts: dict[Any, Expr | None] = {}
         self._elements: dict[int, Expr] = {}
         self._lines: dict[int, list[tuple[Expr, Expr | None]]] = {}
@@ -106,7 +107,10 @@ class Body:
 
     def _name_steps(self, key: Any, access: Access) -> None:
         self._starts[key] = self._start(access.start)
-        self._steps[key] = [self._step(step) for step in access.steps]
+        # one argument for the views of one operand: each of them is a register in the loops
+        self._steps[key] = [
+            self._step(step, (key[0], loop)) for loop, step in enumerate(access.steps)
+        ]
 
     def _start(self, start: int) -> Expr | None:
         if start in (
@@ -116,10 +120,12 @@ class Body:
             return _ONE if start else None
         return self.numbers.take(start, "o")
 
-    def _step(self, step: int) -> Expr | None:
+    def _step(self, step: int, owner: Any) -> Expr | None:
         if step in (0, 1, 2):
             return (None, _ONE, _TWO)[step]
-        return self.numbers.take(step, "s")
+        if (owner, step) not in self._named_steps:
+            self._named_steps[owner, step] = self.numbers.take(step, "s")
+        return self._named_steps[owner, step]
 
     def operand(self, value: int, at: int) -> Expr:
         """Return the element of an operand of the op that computes `value`."""
@@ -171,8 +177,8 @@ class Body:
         position = self.position(self._reads[value, 0])
         if value not in self._lines:
             self._lines[value] = [
-                (self.numbers.take(length, "l"), self._step(step))
-                for length, step in self.lines[value]
+                (self.numbers.take(length, "l"), self._step(step, (value, at)))
+                for at, (length, step) in enumerate(self.lines[value])
             ]
         for at, (length, step) in enumerate(self._lines[value], start=1):
             place = place_on_axis(self.operand(value, at), length)
