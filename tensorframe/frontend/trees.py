@@ -113,10 +113,16 @@ def static_key(value: Any) -> Any:
 
 
 def _fields(kind: Any) -> Container:
-    names = tuple(field.name for field in dataclasses.fields(kind))
+    fields = dataclasses.fields(kind)
+    names = tuple(field.name for field in fields)
+    static = {field.name for field in fields if field.metadata.get("static")}
 
     def take(value: Any) -> tuple[Any, Iterable[Any]]:
-        return kind, [getattr(value, name) for name in names]
+        children = [getattr(value, name) for name in names]
+        if static:
+            pairs = zip(names, children, strict=True)
+            return kind, [Static(child) if name in static else child for name, child in pairs]
+        return kind, children
 
     def build(_: Any, children: list[Any]) -> Any:
         made: Any = object.__new__(kind)  # not by calling it: it has been initialised once
@@ -215,6 +221,8 @@ def flatten(value: Any, leaves: list[Any]) -> Structure:
         return (container, facts, tuple(parts))
     if value is None:
         return _NONE
+    if kind is Static:
+        return value
     if isinstance(value, Tensor | np.ndarray | np.generic) or _is_array(kind):
         leaves.append(value)
         return LEAF

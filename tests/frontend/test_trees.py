@@ -127,6 +127,27 @@ def test_a_dataclass_is_not_initialised_again():
     assert not hasattr(again, "checked")
 
 
+def test_fields_may_be_declared_static():
+    @dataclass
+    class Power:
+        base: object
+        times: int = field(metadata={"static": True})
+
+        @tfr.jit
+        def value(self):
+            result = self.base
+            for _ in range(self.times):
+                result = result * self.base
+            return Power(result, self.times + 1)
+
+    for base in (2.0, 3.0):
+        assert Power(tfr.asarray(base), 1).value().base.item() == base**2
+        result = Power(tfr.asarray(base), 2).value()
+        assert (result.base.item(), result.times) == (base**3, 3)
+    assert Power.value.cache_info().recorded == 2
+    assert names(flatten(Power(X, 1), []), "p") == ["p.base"]
+
+
 def test_names_are_how_a_program_writes_the_leaves():
     value = {"a": [X, None, (1, X)], "p": Point(Named(X, 1), "static"), 3: 4}
     structure = flatten(value, [])
