@@ -87,7 +87,9 @@ class _Writer:
         terms = list(self._operands)
         if through is not None:
             self._dtype = through
-            terms = [_Term(self._add(CAST, (t.value,), through), t.indices, t.in_memory) for t in terms]
+            terms = [
+                _Term(self._add(CAST, (t.value,), through), t.indices, t.in_memory) for t in terms
+            ]
         terms = [self._diagonal(term) for term in terms]
         terms = [
             self._summed(term, self.output + "".join(o.indices for o in terms if o is not term))
@@ -161,7 +163,10 @@ class _Writer:
             return term
         op = ANY_TRUE if self._dtype.kind == "b" else SUM
         value = self._add(op, (term.value,), axes, False)
-        return _Term(value, *["".join([i for i in one if i in kept]) for one in (term.indices, term.in_memory)])
+        return _Term(
+            value,
+            *["".join([i for i in one if i in kept]) for one in (term.indices, term.in_memory)],
+        )
 
     def _pair(self, left: _Term, right: _Term, kept: str, *, last: bool) -> _Term:
         """Return the product of two terms, summed over what nothing else has."""
@@ -190,20 +195,25 @@ class _MatrixProduct:
     right operand broadcasts there. So only what is summed, and the columns, have to become single axes.
     """
 
-    def __init__(self, writer: _Writer, left: _Term, right: _Term, kept: str, *, last: bool) -> None:
+    def __init__(
+        self, writer: _Writer, left: _Term, right: _Term, kept: str, *, last: bool
+    ) -> None:
         self._writer = writer
         output = writer.output if last else left.indices + right.indices
         rows, columns = _lacking(left, right), _lacking(right, left)
-        several = (len(rows) > 1, len(columns) > 1)
-        # what the result has last are columns, unless these are then several: rows may be
-        turned = several[1] if several[0] != several[1] else bool(rows) and last and output[-1:] in rows
-        if turned and (rows or columns):
+        if len(rows) > 1 or len(columns) > 1:
+            turned = len(rows) <= 1  # of the two, only rows may be several
+        else:  # what the result has last are columns
+            turned = bool(rows) and bool(columns) and last and output[-1] in rows
+        if turned:
             left, right, rows, columns = right, left, columns, rows
         shared = [index for index in left.indices if index in right.indices]
         larger = max((left, right), key=lambda term: prod(writer._of(term.indices)))
         self.left, self.right = left, right
         self.batch = "".join(sorted([i for i in shared if i in kept], key=output.index))
-        self.inner = "".join(sorted([i for i in shared if i not in kept], key=larger.in_memory.index))
+        self.inner = "".join(
+            sorted([i for i in shared if i not in kept], key=larger.in_memory.index)
+        )
         self.rows = "".join(sorted(rows, key=left.in_memory.index))
         self.columns = "".join(sorted(columns, key=right.in_memory.index))
 

@@ -227,20 +227,40 @@ def test_einsum_is_numpys(case, dtype):
     same(tfr.einsum(subscripts, *operands), np.asarray(np.einsum(subscripts, *operands)))
 
 
-@given(st.data())
-@settings(max_examples=60, deadline=None)
-def test_any_einsum_of_two_operands_is_numpys(data):
-    sizes = dict(zip("abcde", [2, 3, 1, 4, 2], strict=True))
-    indices = st.lists(st.sampled_from("abcde"), max_size=4).map("".join)
-    left, right = data.draw(indices), data.draw(indices)
-    output = data.draw(
-        st.lists(st.sampled_from(sorted(set(left + right))), unique=True).map("".join)
-        if left + right
-        else st.just("")
-    )
-    operands = [values([sizes[i] for i in one], seed=len(one)) for one in (left, right)]
-    subscripts = f"{left},{right}->{output}"
-    same(tfr.einsum(subscripts, *operands), np.asarray(np.einsum(subscripts, *operands)))
+SIZES = dict(zip("abcdefg", [2, 3, 1, 4, 2, 0, 3], strict=True))
+
+
+@st.composite
+def contractions(draw, letters="abcdefg"):
+    """Draws subscripts of one to five operands, indices of a term repeated or not, and the result's indices."""
+    term = st.lists(st.sampled_from(letters), max_size=4).map("".join)
+    terms = draw(st.lists(term, min_size=1, max_size=5))
+    known = sorted(set("".join(terms)))
+    output = draw(st.permutations(known))[: draw(st.integers(0, len(known)))]
+    return terms, "".join(output)
+
+
+def laid_out(draw, array):
+    """Returns the elements with axes in another order of memory."""
+    axes = draw(st.permutations(range(array.ndim)))
+    copied = array.transpose(axes).copy("C")
+    return np.asarray(copied).transpose(np.argsort(axes))
+
+
+@pytest.mark.parametrize("planned", [False, True], ids=["op by op", "planned"])
+@given(data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_any_einsum_is_numpys(data, planned):
+    terms, output = data.draw(contractions())
+    dtype = data.draw(st.sampled_from(["int64", "float64", "complex64", "bool", "int8"]))
+    operands = [
+        laid_out(data.draw, np.asarray(values([SIZES[i] for i in one], dtype, seed)))
+        for seed, one in enumerate(terms)
+    ]
+    subscripts = ",".join(terms) + "->" + output
+    with tfr.config.override(small_nodes=0 if planned else 64):
+        tensors = [tfr.asarray(one, copy=False) for one in operands]
+        same(tfr.einsum(subscripts, *tensors), np.asarray(np.einsum(subscripts, *operands)))
 
 
 def test_equal_contractions_are_recorded_alike():

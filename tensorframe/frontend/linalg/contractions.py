@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -114,18 +113,12 @@ def tensordot(
     """
     left, right = promoted(x1, x2)
     inner_left, inner_right = _contracted_axes(left, right, axes)
-    rows = [axis for axis in range(left.ndim) if axis not in inner_left]
-    columns = [axis for axis in range(right.ndim) if axis not in inner_right]
-    shape = tuple([left.shape[axis] for axis in rows] + [right.shape[axis] for axis in columns])
-    inner = math.prod(left.shape[axis] for axis in inner_left)
-    left = permuted(left, [*rows, *inner_left])
-    right = permuted(right, [*inner_right, *columns])
-    row_count = math.prod(shape[: len(rows)])
-    column_count = math.prod(shape[len(rows) :])
-    product = call(
-        MATMUL, reshaped(left, (row_count, inner)), reshaped(right, (inner, column_count))
-    )
-    return reshaped(product, shape)
+    pairs = dict(zip(inner_right, inner_left, strict=True))
+    # an index is the operand and the axis where it stands first
+    rows = [(0, axis) for axis in range(left.ndim)]
+    columns = [(0, pairs[axis]) if axis in pairs else (1, axis) for axis in range(right.ndim)]
+    kept = [index for index in (*rows, *columns) if index[0] or index[1] not in inner_left]
+    return contract((left, right), (tuple(rows), tuple(columns)), tuple(kept))
 
 
 def _contracted_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int], list[int]]:
