@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from math import e, inf, log2, nan
 
-from tensorframe.dtypes import FLOAT, float32, float64
+from tensorframe.dtypes import FLOAT, float32, float64, uint32, uint64
 from tensorframe.kernel.formula import (
+    bitcast,
     both,
     cast,
     copysign,
     either,
     equal,
     fma,
+    isnan,
     negation,
     not_equal,
     rint,
     sqrt,
     where,
+    where_rare,
 )
 from tensorframe.kernel.ir import Expr, Literal, literal
 from tensorframe.kernel.math.exponential import EXP, LOG_2, count, raised
@@ -24,6 +27,7 @@ from tensorframe.kernel.math.integer_powers import integer_power, product
 from tensorframe.kernel.math.parts import (
     clamp,
     fast_two_sum,
+    float_bits,
     polynomial,
     power_of_two,
     split,
@@ -102,23 +106,26 @@ def pow_(x: Expr, y: Expr) -> Expr:
             # the root of -0.0 is -0.0, and that of -inf NaN
             return where(equal(x, -inf), inf, sqrt(x + 0.0))
     size = abs(x)
-    # what an infinite exponent makes 0, 1 or infinite, a large one does too
-    large = 2.0**120 if x.dtype == float32 else 2.0**1000
-    power = (_single if x.dtype == float32 else _double)(size, clamp(y, -large, large))
-    whole = equal(rint(y), y)
-    odd = both(whole, not_equal(rint(y * 0.5), y * 0.5))
+    power = (_single if x.dtype == float32 else _double)(size, y)
+    # read as unsigned integers, the bits of what is negative, infinite or NaN are the largest
+    unsigned = uint32 if x.dtype == float32 else uint64
+    unusual = bitcast(x, unsigned) >= float_bits(inf, x.dtype)
+    unusual = either(unusual, negation(abs(y) < inf))
+    return where_rare(unusual, _completed(x, y, power), power)
+
+
+def _completed(x: Expr, y: Expr, power: Expr) -> Expr:
+    """Return x^y, which is right for finite x >= 0 and y, with what it is elsewhere, from |x|^y."""
+    size = abs(x)
+    power = where(equal(size, inf), where(y > 0, literal(inf, x.dtype), 0), power)
+    power = where(both(equal(size, 1), equal(y, y)), 1, power)
+    # what is left of y without multiples of 2
+    odd = equal(abs(fma(rint(y * 0.5), -2, y)), 1)
     power = where(odd, copysign(power, x), power)
-    power = where(both(both(x < 0, x > -inf), negation(whole)), nan, power)
+    rooted = both(both(x < 0, x > -inf), not_equal(rint(y), y))
+    undefined = either(rooted, either(isnan(x), isnan(y)))
+    power = where(undefined, nan, power)
     return where(either(equal(y, 0), equal(x, 1)), 1, power)
-
-
-def _ends(x: Expr, logarithm: Expr) -> Expr:
-    """Return the logarithm of x >= 0, which is right for positive finite x; NaN stays."""
-    return where(
-        x < inf,
-        where(equal(x, 0), literal(-inf, logarithm.dtype), logarithm),
-        cast(x, logarithm.dtype),
-    )
 
 
 def _single(x: Expr, y: Expr) -> Expr:
@@ -126,8 +133,10 @@ def _single(x: Expr, y: Expr) -> Expr:
     mantissa, exponent = split(x)
     f = cast(mantissa - 1, float64)
     logarithm = fma(f, polynomial(f, LOG2_SLOPE), cast(exponent, float64))
+    # of zero a large number instead of an infinite one, which has no product with y = 0
+    logarithm = where(equal(x, 0), literal(-1e300, float64), logarithm)
     # beyond these bounds powers are 0 and infinite
-    scaled = clamp(cast(y, float64) * _ends(x, logarithm), -160.0, 140.0)
+    scaled = clamp(cast(y, float64) * logarithm, -160.0, 140.0)
     n = rint(scaled)
     return cast(polynomial(scaled - n, EXP2) * power_of_two(n), float32)
 
@@ -135,7 +144,6 @@ def _single(x: Expr, y: Expr) -> Expr:
 def _double(x: Expr, y: Expr) -> Expr:
     """Return x^y for float64 x >= 0, the exponent in two parts."""
     high, low = _logarithm(x)
-    high = _ends(x, high)
     product = y * high
     rest = fma(y, low, fma(y, high, -product))
     bounded = clamp(product, -746.0, 710.0)
@@ -143,7 +151,9 @@ def _double(x: Expr, y: Expr) -> Expr:
     n, shifted = count(bounded, log2(e))
     of_two = LOG_2[float64]
     total = fma(n, -of_two[0], bounded) + fma(n, -of_two[1], rest)
-    return raised(2.0 * polynomial(total, EXP[float64]), n, shifted)
+    power = raised(2.0 * polynomial(total, EXP[float64]), n, shifted)
+    at_zero = where(y > 0, literal(0.0, float64), inf)
+    return where(equal(x, 0), where(equal(y, 0), 1, at_zero), power)
 
 
 def _logarithm(x: Expr) -> tuple[Expr, Expr]:
