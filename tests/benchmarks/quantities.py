@@ -44,5 +44,7 @@ def _asked(goal: Goal, line: Line) -> str:
         return f"{1 / goal.factor:.3g}x faster than {goal.against}"
     asked = "no slower than" if goal.factor == 1 else f"at most {goal.factor:.3g}x"
     value = line.compared(goal)
-    known = goal.against == BEST or value is None
-    return f"{asked} {goal.against}" + ("" if known else f" ({quantity(value, line.unit)})")
+    if goal.against == BEST or value is None:  # the ratio to the best peer has a column
+        return f"{asked} {goal.against}"
+    here = line.best[goal.by] / value
+    return f"{asked} {goal.against} ({quantity(value, line.unit)}, here {here:.2f}x)"
