@@ -8,6 +8,7 @@ import tensorframe.ops.elementwise  # noqa: F401 - the rows
 from tensorframe import dtypes
 from tensorframe.backends.numpy import engine  # noqa: F401 - the spellings
 from tensorframe.backends.numpy.functions import implementation
+from tensorframe.codegen import python
 from tensorframe.graph.op import Kind, rows
 from tensorframe.kernel.interpret import FUNCTIONS, evaluate, in_order
 from tensorframe.kernel.ir import Apply, argument
@@ -57,6 +58,12 @@ def test_it_is_made_of_machine_ops(op, dtype):
 
 def test_the_interpreter_knows_the_machine_ops():
     assert set(FUNCTIONS) | {"cast", "bitcast"} == set(MACHINE)
+
+
+def test_the_python_dialect_spells_the_machine_ops():
+    # rare choices are made plain ones before a kernel is printed
+    spelled = {*python._CALLS, *python._INFIX, *python._SPECIAL, "where_rare"}
+    assert spelled == set(MACHINE)
 
 
 # units in the last place that kernels may be from the NumPy engine, which may be that far off itself
