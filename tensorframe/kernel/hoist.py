@@ -135,8 +135,11 @@ class _Namer:
             wanted.update(root for root in inner if root in ready)
             if isinstance(one, If):  # what it guards may not be there otherwise
                 wanted = {value for value in wanted if not _loads(value)}
-            return [value for value in order if value in wanted]
-        return self._shared_or_deep(order, uses, ready)
+            # names are given for these and, again, for what they share
+            order = in_order([value for value in order if value in wanted], names)
+            uses = Counter(operand for value in order for operand in value.operands)
+            return self._shared_or_deep(order, uses, ready, wanted)
+        return self._shared_or_deep(order, uses, ready, set())
 
     def _is_ready(
         self, value: Expr, one: Statement, scope: frozenset[Expr], changing: set[Expr]
@@ -147,16 +150,22 @@ class _Namer:
         return needed <= scope and not needed & changing
 
     def _shared_or_deep(
-        self, order: Sequence[Expr], uses: Counter[Expr], ready: set[Expr]
+        self,
+        order: Sequence[Expr],
+        uses: Counter[Expr],
+        ready: set[Expr],
+        wanted: set[Expr],
     ) -> list[Expr]:
+        """Return what is wanted, or ready to be named and used twice or deeply nested; operands first."""
         depth: dict[Expr, int] = {}
-        wanted = []
+        found = []
         for value in order:
             depth[value] = 1 + max([depth.get(one, 0) for one in value.operands], default=-1)
-            if value in ready and (uses[value] > 1 or depth[value] > _DEEP):
-                wanted.append(value)
+            shared = value in ready and (uses[value] > 1 or depth[value] > _DEEP)
+            if shared or value in wanted:
+                found.append(value)
                 depth[value] = 0
-        return wanted
+        return found
 
 
 def _loads(value: Expr) -> bool:
