@@ -53,7 +53,7 @@ def _same_axes(one: Space, other: Space, first: Map, second: Map) -> dict[int, i
         axes[there] = here
     every = len(axes) == len(set(axes.values())) == len(one.sizes) == len(other.sizes)
     same = every and all(one.sizes[axes[axis]] == other.sizes[axis] for axis in axes)
-    return axes if same and axes else None
+    return axes if same else None
 
 
 def _moved(position: Affine, axes: dict[int, int]) -> Affine:
