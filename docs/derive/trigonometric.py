@@ -64,7 +64,7 @@ PIECES = [
     odd("TAN_64", mp.tan, END_64, 14, np.float64),
 ]
 
-CONSTANTS = [
+PARTS_OF_PI = [
     Constant("PI_32", mp.pi, np.float32, count=3),
     Constant("PI_64", mp.pi, np.float64, count=3),
 ]
@@ -84,6 +84,6 @@ def reciprocal_of_pi() -> int:
 
 if __name__ == "__main__":
     show(PIECES)
-    for constant in CONSTANTS:
+    for constant in PARTS_OF_PI:
         sys.stdout.write(f"{constant.name} = {tuple(parts(constant))}\n")
     sys.stdout.write(f"RECIPROCAL_OF_PI = 0x{reciprocal_of_pi():x}\n")

@@ -10,7 +10,16 @@ DERIVATIONS = Path(__file__).parents[2] / "docs" / "derive"
 sys.path.insert(0, str(DERIVATIONS))  # the derivations share a module there
 remez = importlib.import_module("remez")
 
-NAMES = ["error_function", "exponential", "hyperbolic", "logarithm", "powers", "roots"]
+NAMES = [
+    "error_function",
+    "exponential",
+    "hyperbolic",
+    "inverse_trigonometric",
+    "logarithm",
+    "powers",
+    "roots",
+    "trigonometric",
+]
 CASES = [
     pytest.param(name, one, id=f"{name}-{one.name}")
     for name in NAMES

@@ -102,21 +102,21 @@ def _sine(rest: Expr, quarter: Expr) -> Expr:
 
 @formula("sin")
 def sin(x: Expr) -> Expr:
-    """Largest error: @ ULP in float32 (all arguments), @ in float64."""
+    """Largest error: 1.56 ULP in float32 (all arguments), 1.51 in float64."""
     rest, quarter = quarters(abs(x))
     return negated(_sine(rest, quarter), sign_of(x))
 
 
 @formula("cos")
 def cos(x: Expr) -> Expr:
-    """Largest error: @ ULP in float32 (all arguments), @ in float64."""
+    """Largest error: 1.56 ULP in float32 (all arguments), 1.52 in float64."""
     rest, quarter = quarters(abs(x))
     return _sine(rest, quarter + 1)
 
 
 @formula("tan")
 def tan(x: Expr) -> Expr:
-    """Largest error: @ ULP in float32 (all arguments), @ in float64."""
+    """Largest error: 2.38 ULP in float32 (all arguments), 1.81 in float64."""
     rest, rest_error, quarter = quarters_with_error(abs(x))
     square = rest * rest
     value = rest + fma(rest * square, polynomial(square, TAN[x.dtype]), rest_error)
