@@ -19,7 +19,6 @@ from tensorframe.kernel.forms import (
     map_loops,
     row_parts,
     rows,
-    tiles,
 )
 from tensorframe.kernel.gather import GATHERS, MARK, noted, selected_axes
 from tensorframe.kernel.hoist import name_values
@@ -32,6 +31,7 @@ from tensorframe.kernel.rare import FLAG, complete, has_rare, hopeful
 from tensorframe.kernel.space import Map, Space, follow
 from tensorframe.kernel.split import split
 from tensorframe.kernel.stages import Stages, stages_of
+from tensorframe.kernel.tiling import tile_of, tiles
 from tensorframe.kernel.walk import expressions
 
 Strides = tuple[int, ...]  # in elements
@@ -46,7 +46,7 @@ _ENOUGH_ROWS = 32
 # Columns that advance together: 1 KiB of each row. Fewer fill no cache either, since rows that are a power of two apart
 # displace each other, and waste what the processor fetches ahead.
 _COLUMNS = 256
-_TILE = (32, 64)
+_PARTS = 2  # of a complex number: elements next to each other
 
 
 class NotFusibleError(Exception):
@@ -160,7 +160,26 @@ def build(
             accesses[key] = linear(positions, (1,), space)
     loads = [accesses[key] for key in reads.values() if key[0] < first]
     order = memory_order(space, loads)
-    layouts = {}
+    layouts, written = _written(region, space, places, order)
+    if order and not space.reduced:
+        # a reshape says where its elements are: better to read across the rows of operands than to write so
+        across = [one for one in written.values() if abs(one.steps[order[-1]]) > _PARTS]
+        if across:
+            order = memory_order(space, across)
+            layouts, written = _written(region, space, places, order)
+    accesses |= written
+    nest = arrange(space, accesses, order, _pieces(region, space))
+    lines = _lines(region, strides)
+    launches, partials = _Builder(region, space, nest, reads, lines, places).launches()
+    return Built(launches, partials, tuple(layouts.values()))
+
+
+def _written(
+    region: Region, space: Space, places: Sequence[tuple[int, int | None]], order: Sequence[int]
+) -> tuple[dict[int, tuple[int, ...]], dict[Hashable, Access]]:
+    """Return the layouts of arrays that are made in loops of this order, and where outputs go in them."""
+    layouts: dict[int, tuple[int, ...]] = {}
+    accesses: dict[Hashable, Access] = {}
     for value, (array, part) in zip(region.outputs, places, strict=True):
         positions = space.maps[value]
         layouts[array] = layout = _layout(positions, order)
@@ -168,12 +187,9 @@ def build(
         if part is None:
             accesses["out", value] = linear(positions, steps, space)
         else:
-            found = linear(positions, [2 * step for step in steps], space)
+            found = linear(positions, [_PARTS * step for step in steps], space)
             accesses["out", value] = replace(found, start=part)
-    nest = arrange(space, accesses, order, _pieces(region, space))
-    lines = _lines(region, strides)
-    launches, partials = _Builder(region, space, nest, reads, lines, places).launches()
-    return Built(launches, partials, tuple(layouts.values()))
+    return layouts, accesses
 
 
 def _reads(region: Region, space: Space) -> dict[tuple[int, int], tuple[int, Map]]:
@@ -292,27 +308,15 @@ class _Builder:
         if len(sizes) < 2:
             total = prod(sizes)
             return self._launch(form, map_loops(form, 0), total, 1)
-        crossing = self._crossing()
-        if crossing is not None:
-            height, width = _TILE
-            body = tiles(form, crossing, height, width)
-            total = prod(sizes[:-1]) // sizes[crossing] * -(-sizes[crossing] // height)
-            return self._launch(form, body, total, height * sizes[-1])
+        tile = tile_of(self.nest)
+        if tile is not None:
+            body = tiles(form, tile)
+            return self._launch(form, body, tile.count(self.nest), tile.height * tile.width)
         outer, inner = prod(sizes[:-1]), sizes[-1]
         if inner <= 2 * _SHARE:
             return self._launch(form, map_loops(form, 0), outer, inner)
         total = outer * -(-inner // _SHARE)
         return self._launch(form, map_loops(form, _SHARE), total, _SHARE)
-
-    def _crossing(self) -> int | None:
-        """Return the axis along which some operand is contiguous while others are so along the innermost one."""
-        *outer, inner = range(len(self.nest.kept))
-        for access in self.nest.accesses.values():
-            if abs(access.steps[inner]) > 1:
-                for axis in outer:
-                    if abs(access.steps[axis]) == 1:
-                        return axis
-        return None
 
     def _in_parts(
         self, stages: Stages, *, inside: bool, width: int

@@ -112,29 +112,6 @@ def map_loops(form: Form, block: int) -> tuple[Statement, ...]:
     return (Loop(row, START, STOP, (Loop(along, first, last, stores),), parallel=True),)
 
 
-def tiles(form: Form, axis: int, height: int, width: int) -> tuple[Statement, ...]:
-    """Loops over tiles of the innermost axis and of `axis`, along which an operand is contiguous as well.
-
-    Each cache line that a tile touches is used as a whole while it is there.
-    """
-    body = form.body
-    inner = len(body.sizes) - 1
-    high, wide = body.numbers.take(height, "height"), body.numbers.take(width, "width")
-    count = body.numbers.take(-(-body.nest.kept[axis] // height), "tiles")
-    others = [size for at, size in enumerate(body.sizes) if at not in (axis, inner)]
-    row, tile, up, along = index("row"), index("tile"), index("j"), index("i")
-    *places, at = digits(row, [*others, count])
-    body.indices = list(places)
-    body.indices.insert(axis, up)
-    body.indices.append(along)
-    stores = tuple([form.store(value) for value in form.outputs])
-    top, left = at * high, tile * wide
-    lines = Loop(along, left, smaller(left + wide, body.sizes[inner]), stores)
-    block = Loop(up, top, smaller(top + high, body.sizes[axis]), (lines,))
-    across = apply("floor_divide", body.sizes[inner] + wide - 1, wide)
-    return (Loop(row, START, STOP, (Loop(tile, ZERO, across, (block,)),), parallel=True),)
-
-
 def rows(form: Form) -> tuple[Statement, ...]:
     """One row after the other, in as many passes as the reductions need."""
     body, stages = form.body, form.stages

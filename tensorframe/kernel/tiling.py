@@ -1,0 +1,136 @@
+"""Tiles: blocks of two axes, for operands of which some are contiguous along one and some along the other.
+
+Whatever the order of loops, some operand would be read across its rows: a cache line for every element, and where rows
+are a power of two apart all of them in the same few places of the cache (2048x2048 transposed: 9 times slower than
+2000x2000). So a block of such an operand is first copied, row by row, into scratch memory whose rows are an odd number
+of cache lines apart, and read across there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tensorframe.kernel.forms import Form
+from tensorframe.kernel.interpret import in_order
+from tensorframe.kernel.ir import (
+    INDEX,
+    START,
+    STOP,
+    Allocate,
+    Buffer,
+    Expr,
+    Load,
+    Loop,
+    Role,
+    Statement,
+    Store,
+    index,
+    literal,
+    load,
+)
+from tensorframe.kernel.loops import digits, smaller
+from tensorframe.kernel.nest import Access, Nest
+from tensorframe.kernel.walk import expressions, substituted_in
+
+_SIDE = 64  # elements of a side of a tile: whole cache lines of either operand
+_AREA = 4096  # elements of a tile that an axis makes narrow
+_NARROW = 16  # elements of an axis below which copying a tile takes longer than it saves
+_LINES = 8  # rows that a small cache can hold at once if they are a power of two apart
+_CACHE_LINE = 64  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """`height` indices of the kept loop `axis` by `width` of the innermost one.
+
+    What crosses a `copied` tile goes through scratch memory; down a `turned` one runs its inner loop.
+    """
+
+    axis: int
+    height: int
+    width: int
+    copied: bool = False
+    turned: bool = False
+
+    def count(self, nest: Nest) -> int:
+        """Return how many tiles there are."""
+        down, across = -(-nest.kept[self.axis] // self.height), -(-nest.kept[-1] // self.width)
+        return nest.rows // (nest.kept[self.axis] * nest.kept[-1]) * down * across
+
+
+def tile_of(nest: Nest) -> Tile | None:
+    """Return the tile for loops without reductions; None if all operands are contiguous along the innermost one."""
+    axis = next((at for one in nest.accesses.values() if (at := _crossed(one)) is not None), None)
+    if axis is None:
+        return None
+    down, across = nest.kept[axis], nest.kept[-1]
+    if down < _NARROW:
+        return Tile(axis, down, _AREA // down)
+    if across < _NARROW:
+        return Tile(axis, _AREA // across, across, turned=True)
+    if nest.pieces:  # what is outside a piece cannot be copied
+        return Tile(axis, _SIDE, _LINES)
+    return Tile(axis, _SIDE, _SIDE, copied=True)
+
+
+def _crossed(access: Access) -> int | None:
+    """Return the loop, not the innermost, along which an operand is contiguous (a complex number is two elements)."""
+    *outer, inner = access.steps
+    if abs(inner) <= 2:
+        return None
+    return next((at for at, step in enumerate(outer) if 0 < abs(step) <= 2), None)
+
+
+def tiles(form: Form, tile: Tile) -> tuple[Statement, ...]:
+    """Loops over tiles, and in each down its height and along its width."""
+    body = form.body
+    inner = len(body.sizes) - 1
+    height, width = body.numbers.take(tile.height, "height"), body.numbers.take(tile.width, "width")
+    down = body.numbers.take(-(-body.nest.kept[tile.axis] // tile.height), "down")
+    across = body.numbers.take(-(-body.nest.kept[inner] // tile.width), "across")
+    others = [size for at, size in enumerate(body.sizes) if at not in (tile.axis, inner)]
+    row, up, along = index("row"), index("j"), index("i")
+    *places, at, by = digits(row, [*others, down, across])
+    body.indices = [*places[: tile.axis], up, *places[tile.axis :], along]
+    top, left = at * height, by * width
+    bottom = smaller(top + height, body.sizes[tile.axis])
+    right = smaller(left + width, body.sizes[inner])
+    stores: tuple[Statement, ...] = tuple([form.store(value) for value in form.outputs])
+    memory: list[Statement] = []
+    copies: list[Statement] = []
+    moved: dict[Expr, Expr] = {}
+    for number, one in enumerate(_crossing_loads(form, tile, stores)):
+        pitch = _pitch(one.dtype.itemsize)
+        scratch = Buffer(f"w{number}", one.dtype, Role.SCRATCH)
+        place = (along - left) * pitch + (up - top)
+        memory.append(Allocate(scratch, literal(pitch * _SIDE, INDEX)))
+        copy = Loop(up, top, bottom, (Store(scratch, place, one),))
+        copies.append(Loop(along, left, right, (copy,)))
+        moved[one] = load(scratch, place)
+    work = substituted_in(stores, moved)
+    if tile.turned:
+        block = Loop(along, left, right, (Loop(up, top, bottom, work),))
+    else:
+        block = Loop(up, top, bottom, (Loop(along, left, right, work),))
+    return (*memory, Loop(row, START, STOP, (*copies, block), parallel=True))
+
+
+def _crossing_loads(form: Form, tile: Tile, stores: tuple[Statement, ...]) -> list[Load]:
+    """Return the loads of operands that are contiguous down the tile, if these are copied."""
+    if not tile.copied:
+        return []
+    body = form.body
+    places = {
+        body.position(key)
+        for key, access in body.nest.accesses.items()
+        if _crossed(access) == tile.axis
+    }
+    roots, _ = expressions(stores)
+    found = [one for one in in_order(roots, {}) if isinstance(one, Load)]
+    return [one for one in found if one.position in places and one.buffer.role is Role.INPUT]
+
+
+def _pitch(itemsize: int) -> int:
+    """Return the elements from one row of a copied tile to the next: an odd number of cache lines."""
+    lines = -(-_SIDE * itemsize // _CACHE_LINE) | 1
+    return lines * _CACHE_LINE // itemsize
