@@ -24,7 +24,7 @@ def points(formula, dtype):
 
 @pytest.mark.parametrize(
     ("formula", "numpy", "bound"),
-    [(log, np.log, 0.90), (log2, np.log2, 1.13), (log10, np.log10, 1.01), (log1p, np.log1p, 1.02)],
+    [(log, np.log, 0.90), (log2, np.log2, 1.13), (log10, np.log10, 1.01), (log1p, np.log1p, 1.52)],
 )
 def test_float32(formula, numpy, bound):
     x = points(formula, np.float32)
@@ -35,7 +35,7 @@ def test_float32(formula, numpy, bound):
 @long_double
 @pytest.mark.parametrize(
     ("formula", "numpy", "bound"),
-    [(log, np.log, 0.99), (log2, np.log2, 1.21), (log10, np.log10, 1.13), (log1p, np.log1p, 1.07)],
+    [(log, np.log, 0.99), (log2, np.log2, 1.21), (log10, np.log10, 1.13), (log1p, np.log1p, 1.56)],
 )
 def test_float64(formula, numpy, bound):
     x = points(formula, np.float64)
@@ -49,7 +49,7 @@ def test_float64(formula, numpy, bound):
         (log, mpmath.log, 0.99),
         (log2, lambda x: mpmath.log(x, 2), 1.21),
         (log10, mpmath.log10, 1.13),
-        (log1p, mpmath.log1p, 1.07),
+        (log1p, mpmath.log1p, 1.56),
     ],
 )
 def test_float64_in_forty_digits(formula, function, bound):
@@ -91,8 +91,8 @@ def test_the_smallest_numbers_are_kept_by_log1p(dtype):
 @pytest.mark.parametrize(
     ("dtype", "wide", "bound"),
     [
-        (np.float32, np.float64, 1.95),
-        pytest.param(np.float64, np.longdouble, 1.6, marks=long_double),
+        (np.float32, np.float64, 2.2),
+        pytest.param(np.float64, np.longdouble, 2.0, marks=long_double),
     ],
 )
 @pytest.mark.parametrize("size", [1.0, 5.0, 100.0])

@@ -171,10 +171,11 @@ def acosh(x: Expr) -> Expr:
 
 def _log_of_sum_or_double(x: Expr, total: Expr, error: Expr) -> Expr:
     """Return log(total + error), or log(2 x) for an x so large that they are not told apart; x may be infinite."""
-    large = x > 2.0 ** (LAYOUTS[x.dtype].fraction // 2 + 2)
-    one, zero = literal(1.0, x.dtype), literal(0.0, x.dtype)
-    high, low = where(large, x, total), where(large, zero, error)
-    return where(x < inf, log_of_sum(high, low, where(large, one, zero)), x)
+    bias = LAYOUTS[x.dtype].bias
+    large, lift = x > 2.0 ** (bias // 2 - 1), bias // 4
+    zero, lifted = literal(0.0, x.dtype), literal(lift + 1.0, x.dtype)
+    high, low = where(large, x * 2.0**-lift, total), where(large, zero, error)
+    return where(x < inf, log_of_sum(high, low, where(large, lifted, zero)), x)
 
 
 @formula("atanh")

@@ -104,24 +104,37 @@ def scale(x: Expr, exponent: Expr) -> Expr:
     return x * power_of_two(half) * power_of_two(exponent - half)
 
 
-def split(x: Expr, *, subnormal: bool = True) -> tuple[Expr, Expr]:
+def split(x: Expr) -> tuple[Expr, Expr]:
     """Return m and e, floats, for which x = m * 2^e and sqrt(1/2) <= m < sqrt(2), of a positive finite x.
 
-    Anything else gives finite numbers without meaning, and m = 0.5 ... 2. Without `subnormal`, x is a normal number.
+    Anything else gives finite numbers without meaning, and m = 0.5 ... 2.
     """
     layout = LAYOUTS[x.dtype]
     tiny = x < layout.normal
     lift = layout.fraction + 1
-    lifted = where(tiny, x * 2.0**lift, x) if subnormal else x
-    # sqrt(1/2) comes to stand where the exponent changes
-    lowest = float_bits(sqrt(0.5), x.dtype)
-    moved = bitcast(lifted, layout.bits) + (float_bits(1.0, x.dtype) - lowest)
+    moved = _moved(where(tiny, x * 2.0**lift, x))
     fraction = (1 << layout.fraction) - 1
-    mantissa = bitcast((moved & fraction) + lowest, x.dtype)
+    mantissa = bitcast((moved & fraction) + float_bits(sqrt(0.5), x.dtype), x.dtype)
     exponent = exponent_of(moved, x.dtype)
-    if not subnormal:
-        return mantissa, exponent
     return mantissa, where(tiny, exponent - float(lift), exponent)
+
+
+def normalizer(x: Expr) -> tuple[Expr, Expr]:
+    """Return e and 2^-e, floats, for which sqrt(1/2) <= x * 2^-e < sqrt(2), of a normal x below 2^(bias - 1).
+
+    Anything else gives numbers without meaning.
+    """
+    layout = LAYOUTS[x.dtype]
+    moved = _moved(x)
+    highest = literal((2 * layout.bias) << layout.fraction, layout.bits)
+    power = bitcast(highest - (moved & -(1 << layout.fraction)), x.dtype)
+    return exponent_of(moved, x.dtype), power
+
+
+def _moved(x: Expr) -> Expr:
+    """Return the bits of x, moved so that sqrt(1/2) stands where the exponent changes."""
+    one, lowest = float_bits(1.0, x.dtype), float_bits(sqrt(0.5), x.dtype)
+    return bitcast(x, LAYOUTS[x.dtype].bits) + (one - lowest)
 
 
 def exponent_of(bits: Expr, dtype: DType) -> Expr:
