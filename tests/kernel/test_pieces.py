@@ -6,6 +6,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe.codegen.python import print_kernel
 from tensorframe.kernel import build as building
+from tensorframe.kernel import tiling
 from tensorframe.kernel.ir import Apply, Loop
 from tensorframe.kernel.pieces import span
 from tensorframe.kernel.walk import expressions
@@ -153,7 +154,9 @@ def test_parts_of_every_form_of_loops(monkeypatch):
     monkeypatch.setattr(building, "_CHUNK", 3)
     monkeypatch.setattr(building, "_ENOUGH_ROWS", 7)
     monkeypatch.setattr(building, "_COLUMNS", 2)
-    monkeypatch.setattr(building, "_TILE", (2, 3))
+    monkeypatch.setattr(tiling, "_SIDE", 4)
+    monkeypatch.setattr(tiling, "_NARROW", 3)
+    monkeypatch.setattr(tiling, "_LINES", 2)
     x, y = array(9, 21).round(), array(21, 9, seed=1).round()
     padded = np.pad(x, ((1, 2), (3, 1)))
     tensor = tfr.pad(on_numba(x), ((1, 2), (3, 1)))

@@ -7,6 +7,7 @@ from functools import partial
 
 from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.cpu.tiers import TieredProgram
+from tensorframe.backends.numba.contiguous import ReshapeProgram, flattened
 from tensorframe.backends.numba.engine import (
     KERNELS,
     NumbaBackend,
@@ -32,6 +33,13 @@ class CpuBackend(NumpyBackend):
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return a program that begins in NumPy where a kernel is possible, else NumPy's."""
+        flat = flattened(region)
+        if flat is not None and missing() is None:
+            numpy_program, kernels = (
+                _NUMPY.compile(flat, device),
+                partial(_NUMBA.kernels, flat, device),
+            )
+            return ReshapeProgram(region.ops[0].shape, TieredProgram(flat, numpy_program, kernels))
         program = _NUMPY.compile(region, device)
         loops = elementwise_part(region) if has_epilogue(region) else region
         if missing() is not None or loops is None or not has_kernel(loops):

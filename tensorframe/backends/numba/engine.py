@@ -7,15 +7,19 @@ from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tensorframe.backends.base import DeviceInfo, Program
+from tensorframe.backends.numba.contiguous import ReshapeProgram, flattened
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
 from tensorframe.backends.numpy.epilogue import elementwise_part, has_epilogue
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.kernel.support import computable
+
+if TYPE_CHECKING:
+    from tensorframe.backends.numba.program import KernelProgram
 
 # what runs together in one kernel
 COMPILED = frozenset(
@@ -64,8 +68,15 @@ class NumbaBackend(NumpyBackend):
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return the kernels of a region."""
+        flat = flattened(region)
+        if flat is not None:
+            return ReshapeProgram(region.ops[0].shape, self.kernels(flat, device))
         if not has_kernel(region):
             return super().compile(region, device)
+        return self.kernels(region, device)
+
+    def kernels(self, region: Region, device: Device) -> KernelProgram:
+        """Return the program of compiled kernels of a region that has them."""
         from tensorframe.backends.numba.program import KernelProgram  # imports LLVM
 
         return KernelProgram(region, super().compile(region, device))
