@@ -95,7 +95,10 @@ def device_of(nodes: tuple[Node, ...]) -> Device:
 
 
 def as_nodes(op: Op, operands: tuple[Any, ...]) -> tuple[Node, ...]:
-    """Return operands as nodes; Python numbers are weak: they take the dtype of the tensors beside them."""
+    """Return operands as nodes; Python numbers are weak: they take the dtype of the tensors beside them.
+
+    Conditions stand beside nothing.
+    """
     tensors = [as_node(one) if type(one) not in PYTHON_NUMBERS else None for one in operands]
     partners = [node.dtype for node in tensors[op.conditions :] if node is not None]
     like = dtypes.promote(*partners) if partners else None
@@ -103,8 +106,8 @@ def as_nodes(op: Op, operands: tuple[Any, ...]) -> tuple[Node, ...]:
     device = device or default_device()
     return tuple(
         [
-            weak_constant(value, like, device) if node is None else node
-            for value, node in zip(operands, tensors, strict=True)
+            node or weak_constant(value, like if at >= op.conditions else None, device)
+            for at, (value, node) in enumerate(zip(operands, tensors, strict=True))
         ]
     )
 

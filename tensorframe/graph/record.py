@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import DType
+from tensorframe.dtypes import DType, bool_
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind, Op, dtype_error, find
@@ -66,13 +66,12 @@ def _converted(value: complex, source: DType, target: DType) -> complex:
 
 
 def record_map(op: Op, operands: tuple[Node, ...], device: Device, site: Site | None) -> Node:
-    """Return the node of an elementwise row: operands promoted, cast and broadcast."""
+    """Return the node of an elementwise row: operands promoted, cast and broadcast; conditions are truth values."""
     compute, dtype = op.resolve(tuple([node.dtype for node in operands[op.conditions :]]))
     shapes = [node.shape for node in operands]
     shape = shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast(op.name, *shapes)
-    inputs = operands[: op.conditions] + tuple(
-        [cast(node, compute) for node in operands[op.conditions :]]
-    )
+    wanted = [bool_] * op.conditions + [compute] * (len(operands) - op.conditions)
+    inputs = tuple([cast(node, one) for node, one in zip(operands, wanted, strict=True)])
     return Node(op, inputs, (), shape, dtype, device, site)
 
 
