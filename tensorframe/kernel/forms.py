@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tensorframe.dtypes import DType
+from tensorframe.dtypes import HALF, DType, float32
+from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
 from tensorframe.kernel.accumulate import Accumulation, accumulation
 from tensorframe.kernel.body import Body
@@ -43,14 +44,17 @@ from tensorframe.kernel.ir import (
 from tensorframe.kernel.loops import ZERO, digits, flat, named, nested, smaller
 from tensorframe.kernel.scalars import converted
 from tensorframe.kernel.stages import Stages
-from tensorframe.ops.reduction import ALL_TRUE, ANY_TRUE
+from tensorframe.ops.reduction import ALL_TRUE, ANY_TRUE, SUM
 
 # Elements of a column that are taken in while its accumulator is in a register; the compiler writes them out.
 _GROUP = 8
 # Operations for an element up to which that pays.
 _LIGHT = 12.0
 # Elements between two looks whether `any` or `all` is known.
-_PIECE = 4096
+_LOOK = 4096
+# Elements that are summed in float32: each of 32 or 64 lanes takes in 32 of them at most, which costs two digits of the
+# last place at worst, as NumPy's blocks of 128 with 8 accumulators do.
+_SHORT = 1024
 
 
 @dataclass(slots=True)
@@ -78,6 +82,14 @@ class Form:
         found = accumulation(one.op, self.region.dtype_of(one.inputs[0]))
         assert found is not None
         return found
+
+    def operation(self, value: int) -> Op:
+        """Return the op that computes a value."""
+        return self.region.ops[value - len(self.region.inputs)].op
+
+    def operand_dtype(self, value: int) -> DType:
+        """Return the dtype of what a reduction takes in."""
+        return self.region.dtype_of(self.region.ops[value - len(self.region.inputs)].inputs[0])
 
     def finished(self, value: int, accumulator: Expr) -> Expr:
         """Return the result of a reduction from its accumulator."""
@@ -128,16 +140,12 @@ def rows(form: Form) -> tuple[Statement, ...]:
     statements: list[Statement] = []
     for number in range(stages.passes + 1):
         body.forget()
-        before, work = _pass(form, number)
+        one = _pass(form, number)
         now = [value for value, begins in stages.kept.items() if begins == number]
-        work += [Store(scratch[value], in_row, body.element(value)) for value in now]
-        total = _settled_early(form, number)
-        if total is None or now:
-            loops = nested(along, lengths, work) if work else ()
-        else:
-            inner = _in_pieces(total, along[-1], ZERO, lengths[-1], work)
-            loops = nested(along[:-1], lengths[:-1], inner)
-        statements += [*before, *loops]
+        one.work += [Store(scratch[value], in_row, body.element(value)) for value in now]
+        if one.work:
+            inner = one.over(along[-1], ZERO, lengths[-1])
+            statements += [*one.before, *nested(along[:-1], lengths[:-1], inner)]
         _finish(form, number)
         body.known.update((value, load(scratch[value], in_row)) for value in now)
     body.forget()
@@ -146,54 +154,72 @@ def rows(form: Form) -> tuple[Statement, ...]:
     return (*memory, Loop(row, START, STOP, tuple(statements), parallel=True))
 
 
-def _pass(form: Form, number: int) -> tuple[list[Statement], list[Statement]]:
-    """Return what comes before a pass over a row, and what it does with each element."""
-    before: list[Statement] = []
-    work: list[Statement] = []
+@dataclass(slots=True)
+class _Pass:
+    """One pass over a row: what comes before it, and what it does with each element.
+
+    `begin` and `end` are for pieces of a row: sums of float32 run in float32, on twice as many lanes, for as many
+    elements as do not lose digits, and are added up in float64. `open` is the condition that a pass for `any` or `all`
+    alone may still find its answer: a vector loop cannot stop, but it need not begin.
+    """
+
+    before: list[Statement] = field(default_factory=list)
+    work: list[Statement] = field(default_factory=list)
+    begin: list[Statement] = field(default_factory=list)
+    end: list[Statement] = field(default_factory=list)
+    open: Expr | None = None
+
+    def over(self, along: Index, first: Expr, last: Expr) -> tuple[Statement, ...]:
+        """Return the loops over the innermost axis from `first` to `last`."""
+        if not self.begin and self.open is None:
+            return (Loop(along, first, last, tuple(self.work)),)
+        length = _SHORT if self.begin else _LOOK
+        piece = index("piece")
+        pieces = apply("floor_divide", last - first + (length - 1), literal(length, INDEX))
+        start = first + piece * length
+        inner = Loop(along, start, smaller(start + length, last), tuple(self.work))
+        body: tuple[Statement, ...] = (*self.begin, inner, *self.end)
+        return (Loop(piece, ZERO, pieces, body if self.open is None else (If(self.open, body),)),)
+
+
+def _pass(form: Form, number: int) -> _Pass:
+    """Return one pass over a row, with the scans, reductions and stores that run in it."""
+    found = _Pass()
     for value in form.stages.scans[number]:
-        how = form.accumulation(value)
-        total = variable(f"r{value}", how.dtype)
-        before.append(Set(total, how.start()))
-        work.append(Set(total, how.join(total, how.take(form.body.operand(value, 0)))))
+        total = _accumulate(form, value, found)
         form.body.meet(value, form.finished(value, total))
-    for value in _reductions(form, number):
-        how = form.accumulation(value)
-        total = variable(f"r{value}", how.dtype)
-        before.append(Set(total, how.start()))
-        work.append(Set(total, how.join(total, how.take(form.body.operand(value, 0)))))
-    return before, work + [form.store(value) for value in form.stages.stores[number]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """The accumulator of `any` or `all`, and the condition that it may still change."""
-
-    total: Variable
-    open: Expr
-
-
-def _settled_early(form: Form, number: int) -> _Answer | None:
-    """Return the answer that a pass looks for, if that is all it does: it may stop when the answer is known."""
     reductions = _reductions(form, number)
-    if len(reductions) != 1 or form.stages.stores[number] or form.stages.scans[number]:
-        return None
-    op = form.region.ops[reductions[0] - len(form.region.inputs)].op
-    if op not in (ANY_TRUE, ALL_TRUE):
-        return None
-    total = _accumulator(form, reductions[0])
-    return _Answer(total, negation(total) if op is ANY_TRUE else total)
+    for value in reductions:
+        if form.operation(value) is SUM and form.operand_dtype(value) in (*HALF, float32):
+            _accumulate_in_pieces(form, value, found)
+        else:
+            _accumulate(form, value, found)
+    if len(reductions) == len(found.work) == 1:
+        total = _accumulator(form, reductions[0])
+        closed = {ANY_TRUE: total, ALL_TRUE: negation(total)}.get(form.operation(reductions[0]))
+        found.open = None if closed is None else negation(closed)
+    found.work += [form.store(value) for value in form.stages.stores[number]]
+    if form.stages.stores[number]:
+        found.open = None
+    return found
 
 
-def _in_pieces(
-    answer: _Answer, along: Index, first: Expr, last: Expr, work: Sequence[Statement]
-) -> tuple[Statement, ...]:
-    """Return a loop that looks, every so many elements, whether the answer is known: a vector loop cannot stop."""
-    piece = index("piece")
-    size = literal(_PIECE, INDEX)
-    pieces = apply("floor_divide", last - first + (_PIECE - 1), size)
-    start = first + piece * _PIECE
-    inner = Loop(along, start, smaller(start + _PIECE, last), tuple(work))
-    return (Loop(piece, ZERO, pieces, (If(answer.open, (inner,)),)),)
+def _accumulate(form: Form, value: int, one: _Pass) -> Variable:
+    how = form.accumulation(value)
+    total = _accumulator(form, value)
+    one.before.append(Set(total, how.start()))
+    one.work.append(Set(total, how.join(total, how.take(form.body.operand(value, 0)))))
+    return total
+
+
+def _accumulate_in_pieces(form: Form, value: int, one: _Pass) -> None:
+    how = form.accumulation(value)
+    total, short = _accumulator(form, value), variable(f"a{value}", float32)
+    element = converted(form.body.operand(value, 0), float32)
+    one.before.append(Set(total, how.start()))
+    one.begin.append(Set(short, literal(0, float32)))
+    one.work.append(Set(short, how.join(short, element)))
+    one.end.append(Set(total, how.join(total, how.take(short))))
 
 
 def _finish(form: Form, number: int) -> None:
@@ -220,26 +246,29 @@ def row_parts(form: Form, chunk: int) -> tuple[Statement, ...]:
     height = body.numbers.take(body.nest.rows, "rows")
     at, place = digits(part, [ZERO, height])
     body.indices = [*digits(place, body.sizes[:count]), *along]
-    before, work = _pass(form, 0)
-    inner = nested(along[1:], body.sizes[count + 1 :], work)
+    one = _pass(form, 0)
     first = at * step
     last = smaller(first + step, body.sizes[count])
-    answer = _settled_early(form, 0)
-    if answer is None:
-        loops: tuple[Statement, ...] = (Loop(along[0], first, last, inner),)
+    if len(along) == 1:
+        loops = one.over(along[0], first, last)
     else:
-        (buffer,) = form.partials.values()
-        how = form.accumulation(next(iter(form.partials)))
-        chunk_before = index("before")
-        known = load(buffer, chunk_before * height + place)
-        heard = Set(answer.total, how.join(answer.total, known))
-        pieces = _in_pieces(answer, along[0], first, last, inner)
-        # what is not done yet is as it was made: no answer
-        loops = (Loop(chunk_before, ZERO, at, (heard,)), *pieces)
+        inner = one.over(along[-1], ZERO, body.sizes[-1])
+        middle = nested(along[1:-1], body.sizes[count + 1 : -1], inner)
+        loops = (Loop(along[0], first, last, middle),)
+    if one.open is not None:
+        loops = (_heard(form, at, height, place), *loops)
     after = [
         Store(buffer, part, _accumulator(form, value)) for value, buffer in form.partials.items()
     ]
-    return (Loop(part, START, STOP, (*before, *loops, *after), parallel=True),)
+    return (Loop(part, START, STOP, (*one.before, *loops, *after), parallel=True),)
+
+
+def _heard(form: Form, at: Expr, height: Expr, place: Expr) -> Statement:
+    """Return the loop that asks the chunks before; those that are not done yet are as they were made: no answer."""
+    ((value, buffer),) = form.partials.items()
+    total, before = _accumulator(form, value), index("before")
+    known = load(buffer, before * height + place)
+    return Loop(before, ZERO, at, (Set(total, form.accumulation(value).join(total, known)),))
 
 
 def joined(form: Form, chunks: int) -> tuple[Statement, ...]:
