@@ -11,6 +11,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel.body import Body
+from tensorframe.kernel.follow import follow
 from tensorframe.kernel.forms import (
     Form,
     column_parts,
@@ -28,7 +29,7 @@ from tensorframe.kernel.join import joined as join_spaces
 from tensorframe.kernel.nest import Access, Nest, arrange, linear, memory_order
 from tensorframe.kernel.pieces import PIECED, cut_axes
 from tensorframe.kernel.rare import FLAG, complete, has_rare, hopeful
-from tensorframe.kernel.space import Map, Space, follow
+from tensorframe.kernel.space import Map, Space
 from tensorframe.kernel.split import split
 from tensorframe.kernel.stages import Stages, stages_of
 from tensorframe.kernel.tiling import tile_of, tiles

@@ -16,7 +16,8 @@ from tensorframe.backends.base import Capabilities
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, by_serial, reachable
 from tensorframe.graph.op import Kind
-from tensorframe.kernel.space import Map, Space, follow
+from tensorframe.kernel.follow import follow
+from tensorframe.kernel.space import Map, Space
 from tensorframe.kernel.support import computable
 from tensorframe.schedule.capture import is_leaf
 
