@@ -44,7 +44,9 @@ def element(op: Op, attrs: tuple[Any, ...], operands: Sequence[Expr], result: DT
     """Return the expression of one element of an elementwise op."""
     if op.name == "cast":
         return converted(operands[0], attrs[0])
-    conditions, values = operands[: op.conditions], operands[op.conditions :]
+    # a condition given as a number takes the dtype of the other operands
+    conditions = [converted(one, bool_) for one in operands[: op.conditions]]
+    values = operands[op.conditions :]
     if not takes_half(op.name):
         values = [cast(one, float32) if one.dtype in HALF else one for one in values]
     compute = float32 if result in HALF else result
