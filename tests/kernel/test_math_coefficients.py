@@ -27,6 +27,13 @@ CASES = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def digits():
+    """Those of the derivations, whichever other module has been imported since."""
+    with remez.mp.workdps(40):
+        yield
+
+
 def committed(name, piece):
     """The coefficients that the formulas use, that of the lowest power first."""
     found = getattr(importlib.import_module(f"tensorframe.kernel.math.{name}"), piece.name)
