@@ -15,6 +15,8 @@ from tensorframe.testing.reference import reference
 
 __all__ = ["Program", "Result", "Step"]
 
+Array = np.ndarray[Any, Any]
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -42,12 +44,13 @@ class Result:
 
 @dataclass(frozen=True)
 class Program:
-    """Steps, what is compared in the end, and the options they run under."""
+    """Steps, what is compared in the end, and the options and the device they run under."""
 
     steps: tuple[Step, ...]
     results: tuple[Result, ...]
     together: bool = True
     options: tuple[tuple[str, Any], ...] = ()
+    device: str = "cpu"
 
     def with_options(self, **options: Any) -> Program:
         """Return the program under further options of `tensorframe.config`."""
@@ -71,13 +74,16 @@ class Program:
     def check(self) -> None:
         """Run the program on both sides; AssertionError if a result differs, and whatever tensorframe raises."""
         expected = [host(value) for value in self.pick(self.values(reference))]
-        with config.override(**dict(self.options)):
+        for result, got, wanted in zip(self.results, self.run(), expected, strict=True):
+            assert_close(got, wanted, atol=result.atol, name=f"v{result.variable}")
+
+    def run(self) -> list[Array]:
+        """Return the results by tensorframe."""
+        with config.override(**dict(self.options)), tfr.use_backend(self.device):
             actual = self.pick(self.values(tfr))
             if self.together:
                 tfr.compute(*actual)
-            arrays = [host(value) for value in actual]
-        for result, got, wanted in zip(self.results, arrays, expected, strict=True):
-            assert_close(got, wanted, atol=result.atol, name=f"v{result.variable}")
+            return [host(value) for value in actual]
 
     def source(self) -> str:
         """Return a script that does what `check` does."""
@@ -86,7 +92,14 @@ class Program:
         options = ", ".join(f"{name}={value!r}" for name, value in self.options)
         atol = ", ".join(f"{result.atol:.3g}" for result in self.results)
         compute = "        tfr.compute(*actual)\n" if self.together else ""
-        return _SCRIPT.format(lines=lines, names=names, options=options, atol=atol, compute=compute)
+        return _SCRIPT.format(
+            lines=lines,
+            names=names,
+            options=options,
+            device=self.device,
+            atol=atol,
+            compute=compute,
+        )
 
 
 _SCRIPT = """\
@@ -105,7 +118,7 @@ def program(xp):
 
 with np.errstate(all="ignore"):
     expected = program(reference)
-    with tfr.config.override({options}):
+    with tfr.config.override({options}), tfr.use_backend("{device}"):
         actual = program(tfr)
 {compute}        actual = [one.numpy() for one in actual]
 for got, wanted, atol in zip(actual, expected, [{atol}], strict=True):

@@ -1,7 +1,7 @@
 """Random graphs: a seed makes a program that NumPy and tensorframe run, and its number is a bug report.
 
 python -m tensorframe.testing.random_graph --seed 17
-python -m tensorframe.testing.random_graph --count 1000 --no-fuse
+python -m tensorframe.testing.random_graph --count 1000 --no-fuse --device numba
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from tensorframe.testing.generate import generate
@@ -20,21 +21,22 @@ __all__ = ["check", "main", "program_of"]
 MOVES = 12
 
 
-def program_of(seed: int, *, moves: int = MOVES, **options: Any) -> Program:
+def program_of(seed: int, *, moves: int = MOVES, device: str = "cpu", **options: Any) -> Program:
     """The program of a seed, set to be planned and fused whatever its size; `options` are those of the config."""
-    return generate(seed, moves=moves).with_options(small_size=0, small_nodes=0, **options)
+    program = replace(generate(seed, moves=moves), device=device)
+    return program.with_options(small_size=0, small_nodes=0, **options)
 
 
-def check(seed: int, *, moves: int = MOVES, **options: Any) -> None:
+def check(seed: int, *, moves: int = MOVES, device: str = "cpu", **options: Any) -> None:
     """Run the program of `seed` by NumPy and by tensorframe, and compare the results.
 
-    Raises AssertionError with the smallest program found that fails in the same way, as a script. `options` are those
-    of `tensorframe.config`: `fuse=False` runs every op alone.
+    Raises AssertionError with the smallest program found that fails in the same way, as a script. Tensors live on
+    `device`; `options` are those of `tensorframe.config`: `fuse=False` runs every op alone.
 
     >>> from tensorframe.testing.random_graph import check
     >>> check(17)
     """
-    program = program_of(seed, moves=moves, **options)
+    program = program_of(seed, moves=moves, device=device, **options)
     problem = failure(program)
     if problem is not None:
         smallest = shrink(program)
@@ -55,18 +57,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--count", type=int, default=1, help="how many seeds from there (default 1)"
     )
     parser.add_argument("--moves", type=int, default=MOVES, help=f"steps at most (default {MOVES})")
+    parser.add_argument("--device", default="cpu", help="where tensors live (default cpu)")
     parser.add_argument("--no-fuse", action="store_true", help="run every op alone")
     parser.add_argument(
         "--show", action="store_true", help="print the program, whether it fails or not"
     )
     said = parser.parse_args(arguments)
-    options = {"fuse": False} if said.no_fuse else {}
+    settings: dict[str, Any] = {"moves": said.moves, "device": said.device}
+    settings |= {"fuse": False} if said.no_fuse else {}
     failed = 0
     for seed in range(said.seed, said.seed + said.count):
         if said.show:
-            sys.stdout.write(program_of(seed, moves=said.moves, **options).source() + "\n")
+            sys.stdout.write(program_of(seed, **settings).source() + "\n")
         try:
-            check(seed, moves=said.moves, **options)
+            check(seed, **settings)
         except AssertionError as error:
             failed += 1
             sys.stdout.write(f"{error}\n")
