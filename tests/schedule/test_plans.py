@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -17,6 +18,21 @@ from tensorframe.schedule.plan import Plan
 def big(*shape: int, seed: int = 0) -> tfr.Tensor:
     """Return a tensor too large for the small path."""
     return tfr.asarray(np.random.default_rng(seed).random(shape, dtype=np.float32) + 0.5)
+
+
+@pytest.fixture
+def apart() -> Iterator[None]:
+    """Makes new tensors live where reductions and what they reduce run apart."""
+    with tfr.use_backend("numpy"):
+        yield
+
+
+@pytest.fixture
+def compiled() -> Iterator[None]:
+    """Makes new tensors live where one loop computes and reduces."""
+    pytest.importorskip("numba", reason="compiled kernels need the extra numba")
+    with tfr.use_backend("numba"):
+        yield
 
 
 def plan_of(*tensors: tfr.Tensor) -> Plan:
@@ -45,14 +61,14 @@ def test_equal_subgraphs_compute_once() -> None:
     a, b = big(200, 100), big(200, 100, seed=1)
     plan = plan_of(tfr.sum(tfr.sin(a + b)), tfr.max(tfr.sin(b + a)))
     flops_of_one = plan_of(tfr.sum(tfr.sin(a + b))).flops
-    assert plan.kernels == 3  # sin(a + b), sum, max
+    assert plan.kernels == 2  # sin(a + b); sum and max, which read it once
     assert plan.flops == flops_of_one + a.size
 
 
 def test_a_refusal_gives_its_reason() -> None:
     a, row = big(300, 100), big(100, seed=1)
     text = str(plan_of(a + tfr.exp(row)))
-    assert "a loop over (300, 100) would compute its shape (100,) again and again" in text
+    assert "loops over (300, 100) would compute its shape (100,) again and again" in text
 
 
 def test_fills_take_no_memory_and_no_kernel_of_their_own() -> None:
@@ -88,10 +104,10 @@ def test_equal_structures_share_a_plan_and_a_second_compute_makes_none() -> None
     assert len(made) == 1
 
 
-def test_steps_are_told_in_order() -> None:
+def test_steps_are_told_in_order(apart: None) -> None:
     told: list[tuple[str, int | None]] = []
     with listen(lambda event: told.append((event.moment.value, event.step))):
-        tfr.sum(tfr.exp(big(300, 100))).compute()
+        tfr.sum(tfr.sort(big(300, 100))).compute()
     assert told[-6:] == [
         ("plan started", None),
         ("step started", 0),
@@ -132,7 +148,7 @@ def test_a_slice_computes_only_what_it_shows() -> None:
     plan = plan_of(tfr.exp(a + 1)[:5])
     assert plan.bytes_written == 5 * 100 * 4
     plan = plan_of(tfr.sum(tfr.exp(a), axis=1)[3])
-    assert plan.bytes_written == 100 * 4 + 4
+    assert plan.bytes_written == 4
 
 
 def test_slices_that_together_show_much_compute_the_whole_once() -> None:
@@ -201,8 +217,8 @@ def test_every_pass_can_be_the_last() -> None:
         tfr.explain(z, until="fusion")
 
 
-def test_a_plan_is_a_networkx_graph_of_steps() -> None:
-    graph = plan_of(tfr.sum(tfr.exp(big(300, 100)))).graph()
+def test_a_plan_is_a_networkx_graph_of_steps(apart: None) -> None:
+    graph = plan_of(tfr.sum(tfr.sort(big(300, 100)))).graph()
     assert list(graph.edges) == [(0, 1)]
     assert graph.nodes[1]["label"] == "sum"
 
