@@ -1,7 +1,6 @@
 """The vocabulary of formulas: functions that make expressions, so that vector math reads like mathematics.
 
-What a dialect has to spell, besides Python's operators on expressions, is here and in the rows that the printers list;
-everything else (exp, sin, pow ...) is written in these by `kernel/math`.
+`machine.py` lists what a dialect has to spell; everything else (exp, sin, pow ...) is written in it by `kernel/math`.
 """
 
 from __future__ import annotations
