@@ -29,7 +29,7 @@ from tensorframe.kernel.join import joined as join_spaces
 from tensorframe.kernel.nest import Access, Nest, arrange, linear, memory_order
 from tensorframe.kernel.pieces import PIECED, cut_axes
 from tensorframe.kernel.rare import FLAG, complete, has_rare, hopeful
-from tensorframe.kernel.space import Map, Space
+from tensorframe.kernel.space import Affine, Map, Space
 from tensorframe.kernel.split import split
 from tensorframe.kernel.stages import Stages, stages_of
 from tensorframe.kernel.tiling import tile_of, tiles
@@ -94,13 +94,18 @@ def analyse(region: Region) -> Space:
     space = _space_of(region, last)
     for sink in rest:
         other = _space_of(region, sink)
-        results = space.maps[last], other.maps[sink]
-        alike = [results] if region.shape_of(last) == region.shape_of(sink) else []
-        together = join_spaces(space, other, (*_shared(region, space, other), *alike))
+        # where nothing says which loops are the same, let those of the same number be
+        by_number = [(_every(space), _every(other))] if space.sizes == other.sizes else []
+        together = join_spaces(space, other, [*_shared(region, space, other), *by_number])
         if together is None:
             raise NotFusibleError("the outputs do not share their loops")
         space = together
     return space
+
+
+def _every(space: Space) -> Map:
+    """Return the map of a value that differs along all loops, each for an axis."""
+    return tuple([Affine(0, ((axis, 1),)) for axis in range(len(space.sizes))])
 
 
 def _space_of(region: Region, sink: int) -> Space:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tensorframe.graph.op import Kind
-from tensorframe.graph.region import Region
+from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.space import Space
 
 # Operations per element from which a value is worth a store and a load in the nearest cache.
@@ -68,16 +68,18 @@ def stages_of(region: Region, space: Space, *, scratch: bool) -> Stages:
     found = Stages(level, full, inside, reductions, stores)
     if scratch and reductions:
         _choose_scratch(region, found)
-    scanning = _needed(region, found) if any(one.op.kind is Kind.SCAN for one in region.ops) else {}
+    scans = [value for value, one in enumerate(region.ops, start=first) if _runs_along(one)]
+    scanning = _needed(region, found) if scans else {}
     found.scans = [
-        [
-            value
-            for value in sorted(scanning)
-            if number in scanning[value] and region.ops[value - first].op.kind is Kind.SCAN
-        ]
+        [value for value in scans if number in scanning.get(value, ())]
         for number in range(found.passes + 1)
     ]
     return found
+
+
+def _runs_along(one: RegionOp) -> bool:
+    """Whether an op is a scan that has a loop to run along; of a single element it is computed like any op."""
+    return one.op.kind is Kind.SCAN and one.shape[one.attrs[0]] != 1
 
 
 def _choose_scratch(region: Region, stages: Stages) -> None:
