@@ -27,14 +27,6 @@ def apart() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def compiled() -> Iterator[None]:
-    """Makes new tensors live where one loop computes and reduces."""
-    pytest.importorskip("numba", reason="compiled kernels need the extra numba")
-    with tfr.use_backend("numba"):
-        yield
-
-
 def plan_of(*tensors: tfr.Tensor) -> Plan:
     plan = tfr.explain(*tensors)
     assert isinstance(plan, Plan)
