@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from math import prod
 
 from tensorframe.backends.base import Capabilities
@@ -57,6 +57,25 @@ class Group:
     copies: dict[Edge, Node] = field(default_factory=dict)
     # node -> its copies, each with the operands that it stands for
     repeats: dict[Node, dict[Node, list[Edge]]] = field(default_factory=dict)
+
+    def copy(self) -> Group:
+        """Return a group that changes apart from this one."""
+        return Group(
+            self.sink,
+            list(self.nodes),
+            dict(self.inputs),
+            dict(self.refusals),
+            None if self.space is None else self.space.copy(),
+            self.alone,
+            dict(self.blocked),
+            dict(self.copies),
+            dict(self.repeats),
+        )
+
+    def become(self, other: Group) -> None:
+        """Take over everything from a group that began as a copy of this one."""
+        for one in fields(other):
+            setattr(self, one.name, getattr(other, one.name))
 
     def operands(self, node: Node) -> list[Node]:
         """Return the operands of a node of the group, or their copies at its place."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tensorframe.backends.base import Capabilities
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.kernel.join import joined
 from tensorframe.kernel.space import Map, Space
-from tensorframe.schedule.fuse import CapabilitiesOf, Group
+from tensorframe.schedule.fuse import CapabilitiesOf, Group, can_fuse
 
 # Bytes of common data below which reading it twice is nothing.
 _WORTH_SHARING = 1 << 14
@@ -19,8 +20,13 @@ _WORTH_SHARING = 1 << 14
 _MOST_READERS = 8
 
 
-def merge_readers(groups: Sequence[Group], capabilities_of: CapabilitiesOf) -> list[Group]:
-    """Return the groups with those merged that read the same elements and do not wait for each other."""
+def merge_readers(
+    groups: Sequence[Group], roots: Sequence[Node], capabilities_of: CapabilitiesOf
+) -> list[Group]:
+    """Return the groups with those merged that read the same elements and do not wait for each other.
+
+    What several groups read may then run with them, since they are one.
+    """
     merging = _Merging(groups)
     for source, readers in _readers(groups).items():
         if source.nbytes < _WORTH_SHARING or not 1 < len(readers) <= _MOST_READERS:
@@ -35,7 +41,47 @@ def merge_readers(groups: Sequence[Group], capabilities_of: CapabilitiesOf) -> l
             )
             if here is not there and fits:
                 merging.merge(here, there, source)
-    return merging.groups()
+    return _with_makers(merging.groups(), merging.merged(), frozenset(roots), capabilities_of)
+
+
+def _with_makers(
+    groups: list[Group],
+    merged: set[Group],
+    wanted: frozenset[Node],
+    capabilities_of: CapabilitiesOf,
+) -> list[Group]:
+    """Return the groups with those that only a merged group reads made part of it, where the loops allow it."""
+    left = dict.fromkeys(groups)
+    for reader in reversed(groups):
+        if reader not in merged:
+            continue
+        for maker in groups:
+            if maker.space is None or maker.sink not in reader.inputs or maker in merged:
+                continue
+            others = any(
+                node in group.inputs
+                for group in left
+                if group is not reader
+                for node in maker.nodes
+            )
+            if not others and wanted.isdisjoint(maker.nodes):
+                capabilities = capabilities_of(maker.sink.device)
+                if _joins(maker, reader, capabilities):
+                    del left[maker]
+    return list(left)
+
+
+def _joins(maker: Group, reader: Group, capabilities: Capabilities) -> bool:
+    """Make the nodes of a group part of the one that reads its result, all or none of them."""
+    trial = reader.copy()
+    for node in reversed(maker.nodes):
+        if can_fuse(node, trial, capabilities, enabled=True, kept=False) is not None:
+            return False
+        trial.admit(node)
+    trial.nodes.sort(key=by_serial)
+    trial.refusals.pop(maker.sink, None)
+    reader.become(trial)
+    return True
 
 
 def _readers(groups: Sequence[Group]) -> dict[Node, list[Group]]:
@@ -66,6 +112,10 @@ class _Merging:
         """Return the groups that are left."""
         return [group for group in self._groups if group not in self._into]
 
+    def merged(self) -> set[Group]:
+        """Return the groups that others became part of."""
+        return {self.now(group) for group in self._into}
+
     def merge(self, one: Group, other: Group, source: Node) -> None:
         """Make `other` a part of `one` if their loops are the same and neither waits for the other."""
         if one.space is None or other.space is None or one.sink.device is not other.sink.device:
@@ -82,6 +132,7 @@ class _Merging:
         one.inputs.update(other.inputs)
         one.refusals.update(other.refusals)
         one.copies.update(other.copies)
+        one.blocked.update(other.blocked)
         self._into[other] = one
 
     def _waits(self, group: Group, other: Group) -> bool:

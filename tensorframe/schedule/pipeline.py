@@ -85,7 +85,7 @@ def group_nodes(roots: Sequence[Node]) -> list[Group]:
     groups = grow_regions(roots, capabilities, enabled=enabled)
     if not enabled:
         return groups
-    return merge_epilogues(merge_readers(groups, capabilities), roots, capabilities)
+    return merge_epilogues(merge_readers(groups, roots, capabilities), roots, capabilities)
 
 
 def make_plan(request: Capture) -> Plan:
