@@ -53,10 +53,14 @@ class _Namer:
         """Name the values of a block whose loops and accumulators so far are in `scope`."""
         names = dict(names)
         done: list[Statement] = []
+        roots, _ = expressions(statements)
+        uses = _uses(roots, in_order(roots, names))
         for one in statements:
-            worth = self._worth_naming(one, scope, names)
+            worth = self._worth_naming(one, scope, names, uses)
             done += [self._let(value, names) for value in worth]
             done.append(self._renamed(one, scope, names))
+            for value in [value for value in worth if self.needs(value) is None]:
+                del names[value]  # the next statement may find something else there
             if isinstance(one, Set):
                 scope |= {one.variable}
                 self._drop(one.variable, names)
@@ -107,9 +111,13 @@ class _Namer:
         return found
 
     def _worth_naming(
-        self, one: Statement, scope: frozenset[Expr], names: dict[Expr, Expr]
+        self,
+        one: Statement,
+        scope: frozenset[Expr],
+        names: dict[Expr, Expr],
+        in_block: Counter[Expr],
     ) -> list[Expr]:
-        """Return values to name before a statement: what its loops do not change, and what it uses twice."""
+        """Return values to name before a statement: what its loops do not change, and what the block uses twice."""
         if isinstance(one, Loop | If):
             inner, _ = expressions(one.body)
             changing = {*_accumulated(one), *_indices(one)}
@@ -117,8 +125,6 @@ class _Namer:
         else:
             roots, changing = list(own_expressions(one)), set()
         order = in_order(roots, names)
-        uses = Counter(operand for value in order for operand in value.operands)
-        uses.update(roots)
         ready: set[Expr] = {
             value
             for value in order
@@ -139,6 +145,9 @@ class _Namer:
             order = in_order([value for value in order if value in wanted], names)
             uses = Counter(operand for value in order for operand in value.operands)
             return self._shared_or_deep(order, uses, ready, wanted)
+        # what is in memory is loaded before anything of the block is stored: it may be stored to the same place
+        uses = _uses(roots, order)
+        uses |= Counter({one: in_block[one] for one in order if self.needs(one) is not None})
         return self._shared_or_deep(order, uses, ready, set())
 
     def _is_ready(
@@ -166,6 +175,13 @@ class _Namer:
                 found.append(value)
                 depth[value] = 0
         return found
+
+
+def _uses(roots: Iterable[Expr], order: Iterable[Expr]) -> Counter[Expr]:
+    """Return how often each value is an operand or a root."""
+    uses = Counter(operand for value in order for operand in value.operands)
+    uses.update(roots)
+    return uses
 
 
 def _loads(value: Expr) -> bool:
