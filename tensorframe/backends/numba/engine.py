@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
 from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.numba.contiguous import ReshapeProgram, flattened
@@ -86,10 +85,6 @@ class NumbaBackend(NumpyBackend):
         return kernel_source(region)
 
 
-def _never(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> NoReturn:
-    raise AssertionError("kernels that are only printed do not run")
-
-
 def kernel_source(region: Region) -> str:
     """Return the text of the kernels of a region for operands in C order; empty if NumPy runs it."""
     loops = elementwise_part(region) if has_epilogue(region) else region
@@ -97,4 +92,4 @@ def kernel_source(region: Region) -> str:
         return ""
     from tensorframe.backends.numba.program import KernelProgram  # imports LLVM
 
-    return KernelProgram(loops, _never).source()
+    return KernelProgram(loops).source()

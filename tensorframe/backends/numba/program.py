@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, NoReturn
 
 from tensorframe.backends.base import Program
 from tensorframe.backends.numba.functions import is_kept
 from tensorframe.backends.numba.launcher import Run, launcher
 from tensorframe.codegen.python import print_kernel
 from tensorframe.dtypes import COMPLEX
+from tensorframe.errors import IndexingError
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel.build import Built, analyse, build
@@ -18,13 +19,17 @@ from tensorframe.kernel.complex import in_parts
 from tensorframe.kernel.expand import expanded
 
 
+def _refuse(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> NoReturn:
+    raise IndexingError("an index is out of bounds")
+
+
 class KernelProgram:
     """Runs a region through kernels. These depend on the layout of the operands: each layout is bound once."""
 
     quiet = True
 
-    def __init__(self, region: Region, careful: Program) -> None:
-        """Take a region, and a program of it that raises what kernels cannot: an index that is out of bounds."""
+    def __init__(self, region: Region, careful: Program = _refuse) -> None:
+        """Take a region, and a program of it that says more of an index that is out of bounds than kernels can."""
         self._original = region
         self._parts = in_parts(expanded(region))
         self.region = self._parts.region
