@@ -1,0 +1,93 @@
+"""Whose memory a new value may take over: an operand's that is read where it is written, and nowhere else."""
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.codegen.python import print_kernel
+from tensorframe.schedule.memory import may_overwrite
+from tests.kernel.interpreted import kernels_of, planned
+
+ROWS, COLUMNS = 300, 300
+
+
+def on_numba(values):
+    return tfr.asarray(values, device="numba")
+
+
+def leaf():
+    return on_numba(np.random.default_rng(0).random((ROWS, COLUMNS), dtype=np.float32))
+
+
+def takes_over(make, output=0):
+    """Whether an output of the one kernel of `make(x)` may be written over x."""
+    x = leaf()
+    made = make(x)
+    plan, request = planned(*(made if isinstance(made, tuple) else (made,)))
+    (step,) = [one for one in plan.steps if not one.is_view]
+    slot = [leaf is x.node for leaf in request.leaves].index(True)
+    return may_overwrite(step.region, output, step.inputs.index(slot))
+
+
+def with_interior(x, values):
+    result = tfr.Tensor(x.node)
+    result[1:-1, 1:-1] = values
+    return result
+
+
+IN_PLACE = {
+    "elementwise": lambda x: x * 2 + x,
+    "passes over rows": lambda x: x - tfr.max(x, axis=1, keepdims=True),
+    "passes over columns": lambda x: tfr.softmax(x, axis=0),
+    "a slice set to what is there": lambda x: with_interior(x, x[1:-1, 1:-1] * 2),
+    "flipped twice": lambda x: x[::-1][::-1] * 2,
+}
+ELSEWHERE = {
+    "flipped besides": lambda x: x + x[::-1],
+    "flipped": lambda x: x[::-1] * 2,
+    "transposed besides": lambda x: x * 2 + x.T,
+    "a slice set to its neighbours": lambda x: with_interior(x, x[2:, 1:-1] * 2),
+    "rolled": lambda x: tfr.roll(x, 1, axis=0) * 2,
+    "gathered": lambda x: tfr.take(x, on_numba(np.arange(ROWS)), axis=0) * 2,
+}
+
+
+@pytest.mark.parametrize("how", IN_PLACE)
+def test_elements_that_are_read_where_they_are_written_may_go(how):
+    assert takes_over(IN_PLACE[how])
+
+
+@pytest.mark.parametrize("how", ELSEWHERE)
+def test_elements_that_are_read_elsewhere_stay(how):
+    assert not takes_over(ELSEWHERE[how])
+
+
+def test_of_two_results_the_one_written_last_may_take_the_memory():
+    def both(x):
+        return x * 2, x + 1
+
+    assert not takes_over(both, 0)
+    assert takes_over(both, 1)
+
+
+def test_what_is_loaded_for_several_results_is_loaded_once_and_first():
+    x = leaf()
+    (kernel,) = kernels_of(x * 2, x + 1)
+    lines = print_kernel(kernel).source.splitlines()
+    loads = [at for at, line in enumerate(lines) if "load_float32" in line]
+    stores = [at for at, line in enumerate(lines) if "store_float32" in line]
+    assert len(loads) == 1
+    assert loads[0] < min(stores)
+
+
+def test_chains_of_shifted_reads_give_what_numpy_gives():
+    x = leaf()
+    expected = x.numpy().copy()
+    u = tfr.Tensor((x * 1.5).node)
+    expected = expected * np.float32(1.5)
+    for _ in range(4):
+        u = with_interior(u, u[2:, 1:-1] + 0.5 * u[1:-1, :-2])
+        following = expected.copy()
+        following[1:-1, 1:-1] = expected[2:, 1:-1] + np.float32(0.5) * expected[1:-1, :-2]
+        expected = following
+    np.testing.assert_array_equal(u.numpy(), expected)
