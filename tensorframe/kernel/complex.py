@@ -65,9 +65,6 @@ class _Splitting:
             if dtype in COMPLEX and shape == ():
                 self.imaginary[at] = len(self.inputs)
                 self.inputs.append(((), real_of(dtype)))
-        for at, (shape, dtype) in enumerate(region.inputs):
-            if dtype in COMPLEX:
-                self.now[at] = self._taken_apart(at, shape, real_of(dtype))
         for one in region.ops:
             self.now.append(self._converted(one))
 
@@ -76,7 +73,7 @@ class _Splitting:
         outputs: list[int] = []
         places: list[tuple[int, int | None]] = []
         for array, value in enumerate(self.old.outputs):
-            now = self.now[value]
+            now = self._operand(value)
             single = [(now, None)] if isinstance(now, int) else list(zip(now, (0, 1), strict=True))
             for one, part in single:
                 again = one in outputs or one < len(self.inputs)
@@ -84,6 +81,13 @@ class _Splitting:
                 places.append((array, part))
         region = Region(tuple(self.inputs), tuple(self.ops), tuple(outputs))
         return Parts(pruned(region), self.imaginary, tuple(places))
+
+    def _operand(self, value: int) -> int | Pair:
+        """Return what stands for an operand. Each use of an input takes it apart anew: it may be at another place."""
+        if value < len(self.old.inputs) and self.old.inputs[value][1] in COMPLEX:
+            shape, dtype = self.old.inputs[value]
+            return self._taken_apart(value, shape, real_of(dtype))
+        return self.now[value]
 
     def _taken_apart(self, at: int, shape: Shape, dtype: DType) -> Pair:
         """Return both parts of an input."""
@@ -124,7 +128,7 @@ class _Splitting:
 
     def _converted(self, one: RegionOp) -> int | Pair:
         """Return what stands for the result of an op."""
-        operands = [self.now[source] for source in one.inputs]
+        operands = [self._operand(source) for source in one.inputs]
         if all(isinstance(value, int) for value in operands) and one.dtype not in COMPLEX:
             found: list[int] = [value for value in operands if isinstance(value, int)]
             return self._add(one.op, one.attrs, found, one.shape, one.dtype)
