@@ -161,13 +161,11 @@ def _unreduced_map(
     kept_axes = [axis for axis in range(len(shape)) if axis not in axes]
     positions = [result[axis] for axis in kept_axes] if keepdims else list(result)
     loops = [one.on_axis() for one in positions if one.terms]
-    lengths = [shape[axis] for axis, one in zip(kept_axes, positions, strict=True) if one.terms]
-    if (
-        None in loops
-        or len(set(loops)) < len(loops)
-        or lengths != [space.sizes[axis] for axis in loops if axis is not None]
-    ):
+    if None in loops or len(set(loops)) < len(loops):
         return "its reduction does not run along whole axes of the loops"
+    lengths = [shape[axis] for axis in kept_axes]
+    if not all(space.is_inside(one, size) for one, size in zip(positions, lengths, strict=True)):
+        return "it is a piece only of what the loops run over"
     others = [axis for axis in range(len(space.sizes)) if axis not in loops]
     sizes = [shape[axis] for axis in axes if shape[axis] != 1]
     if not space.reduced and not others:
@@ -198,6 +196,8 @@ def _scanned_map(space: Space, result: Map, shape: Shape, axis: int) -> Map | st
     loop = result[axis].on_axis()
     if loop is None or space.sizes[loop] != shape[axis] or loop in space.cuts:
         return "its scan does not run along a whole axis of the loops"
+    if not all(space.is_inside(one, size) for one, size in zip(result, shape, strict=True)):
+        return "it is a piece only of what the loops run over"
     if space.reduced not in ((), (loop,)):
         return "its scan runs along another axis than the loops"
     space.reduced = (loop,)

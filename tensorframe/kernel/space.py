@@ -108,10 +108,11 @@ class Space:
     def stays_inside(self, value: Hashable, shape: Shape) -> bool:
         """Whether a value has an element wherever the loops are, and not in a piece of them only."""
         return all(
-            self._stays_inside(one, size) for one, size in zip(self.maps[value], shape, strict=True)
+            self.is_inside(one, size) for one, size in zip(self.maps[value], shape, strict=True)
         )
 
-    def _stays_inside(self, one: Affine, size: int) -> bool:
+    def is_inside(self, one: Affine, size: int) -> bool:
+        """Whether a position is on an axis of this size wherever the loops are."""
         ends = [step * (self.sizes[axis] - 1) for axis, step in one.terms]
         low = one.start + sum(min(end, 0) for end in ends)
         return low >= 0 and one.start + sum(max(end, 0) for end in ends) < size

@@ -1,12 +1,15 @@
 """Regions run by the interpreter of kernels, which refuses whatever is out of an operand's bounds."""
 
+from contextlib import contextmanager
 from unittest.mock import patch
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from tensorframe.backends.numba import program
-from tensorframe.kernel.build import Built
 from tensorframe.kernel.interpret import run
+from tensorframe.kernel.ir import INDEX
+from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.executor import run as execute
 from tensorframe.runtime.leaves import leaf_handle
 from tensorframe.schedule.capture import capture
@@ -17,6 +20,9 @@ class Memory:
     """The elements of an array by their distance, in elements, from its first one."""
 
     def __init__(self, array):
+        if array.dtype.kind == "c":  # kernels know its parts, next to each other
+            steps = (*array.strides, array.dtype.itemsize // 2)
+            array = as_strided(array.real, (*array.shape, 2), steps)
         self._array = array
         places = np.zeros(array.shape, np.int64)
         for axis, step in enumerate(array.strides):
@@ -49,14 +55,22 @@ def interpreted(*tensors):
     return [slots[at] for at in plan.outputs]
 
 
+@contextmanager
+def interpreting():
+    """Interpret what is computed meanwhile on the numba device."""
+    PLANS.clear()
+    with patch.object(program, "launcher", _launcher):
+        yield
+    PLANS.clear()
+
+
 def kernels_of(*tensors):
     """The kernels that a plan for tensors on the numba device runs."""
     made = []
 
-    def note(*given):
-        (built,) = [one for one in given if isinstance(one, Built)]
+    def note(region, parts, built, *rest):
         made.extend(one.kernel for one in built.launches)
-        return _launcher(*given)
+        return _launcher(region, parts, built, *rest)
 
     plan, request = planned(*tensors)
     slots = [leaf_handle(leaf) for leaf in request.leaves]
@@ -65,44 +79,44 @@ def kernels_of(*tensors):
     return made
 
 
-def _launcher(region, *given):
+def _launcher(region, parts, built, _strides, _other, careful):
     """Stand in for the launcher of compiled kernels."""
-    (built,) = [one for one in given if isinstance(one, Built)]
-    careful = given[-1]
 
     def run_or_refuse(inputs, buffers):
-        outputs, missed = run_built(region, built, inputs)
+        operands = {f"x{at}": value for at, value in enumerate(inputs)}
+        for at, imaginary in parts.imaginary.items():
+            value = operands[f"x{at}"]
+            operands |= {f"x{at}": value.real, f"x{imaginary}": value.imag}
+        outputs = [_new(region, *one) for one in zip(region.outputs, built.layouts, strict=True)]
+        operands |= {f"y{at}": output for at, output in enumerate(outputs)}
+        missed = run_built(built, operands)
         return careful(inputs, buffers) if missed else outputs
 
     return run_or_refuse
 
 
-def run_built(region, built, inputs):
-    """The outputs that kernels give for a region's inputs, and whether an index was out of bounds."""
-    operands = {"x": inputs, "y": [_new(region, *one) for one in _outputs(region, built)]}
-    operands["p"] = [np.full(size, first, dtype) for dtype, size, first in built.partials]
-    operands["m"], operands["f"] = [np.zeros(1, bool)], [np.zeros(1, bool)]
+def run_built(built, operands):
+    """Run kernels on operands by name; return whether an index was out of bounds."""
+    for at, (dtype, size, first) in enumerate(built.partials):
+        operands[f"p{at}"] = np.full(size, first, dtype)
+    operands["m0"] = np.zeros(1, bool)
     for launch in built.launches:
+        operands["f0"] = np.zeros(1, bool)
         _run_kernel(launch, launch.kernel, operands)
-        if operands["f"][0][0]:
+        if operands["f0"][0]:
             _run_kernel(launch, launch.complete, operands)
-    return operands["y"], operands["m"][0][0]
+    return operands["m0"][0]
 
 
 def _run_kernel(launch, kernel, operands):
-    memory = {
-        one: Memory(operands[one.name[0]][int(one.name[1:])])
-        for one in (*kernel.inputs, *kernel.outputs)
+    memory = {one: Memory(operands[one.name]) for one in (*kernel.inputs, *kernel.outputs)}
+    arguments = {
+        size: int(value) % 2**64 if size.dtype == INDEX else value
+        for size, value in zip(kernel.sizes, launch.numbers, strict=True)
     }
-    numbers = [value % 2**64 if type(value) is int else value for value in launch.numbers]
-    arguments = dict(zip(kernel.sizes, numbers, strict=True))
-    arguments |= {one: operands["x"][int(one.name[1:])] for one in kernel.scalars}
+    arguments |= {one: operands[f"x{one.name[1:]}"] for one in kernel.scalars}
     for start in range(0, launch.total, 3):  # as several threads would
         run(kernel, start, min(start + 3, launch.total), memory, arguments)
-
-
-def _outputs(region, kernels):
-    return zip(region.outputs, kernels.layouts, strict=True)
 
 
 def _new(region, value, layout):

@@ -224,3 +224,13 @@ def test_span_finds_the_indices_within_bounds(start, step):
         inside = [at for at in range(6) if low <= start + step * at < high]
         first, last = span(start, step, low, high, 6)
         assert inside == list(range(first, last))
+
+
+def test_reductions_and_scans_stay_outside_pieces():
+    x = array(3, 4, 2).round()
+    scanned = np.cumsum(x, 2)
+    tensor = tfr.concat([tfr.cumulative_sum(on_numba(x), axis=2), on_numba(x)], axis=1)
+    np.testing.assert_array_equal(interpreted(tensor)[0], np.concatenate([scanned, x], 1))
+    padded = tfr.pad(tfr.sum(on_numba(x), axis=2), 1)
+    np.testing.assert_array_equal(interpreted(padded[:1] * 2)[0], np.zeros((1, 6)))
+    np.testing.assert_array_equal(interpreted(padded[1:2] * 2)[0], np.pad(x.sum(2), 1)[1:2] * 2)

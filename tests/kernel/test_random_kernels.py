@@ -1,0 +1,31 @@
+"""Random programs, whose kernels are interpreted: NumPy's results, and nothing read or written out of bounds."""
+
+import pytest
+
+from tensorframe.kernel import build, tiling
+from tensorframe.testing.random_graph import check, program_of
+from tests.kernel.interpreted import interpreting
+
+CHUNK = 20
+
+
+def check_small(seeds):
+    """Check the programs of these seeds but for large ones, which would take the interpreter a minute."""
+    with interpreting():
+        for seed in seeds:
+            if "(300, 500)" not in program_of(seed).body():
+                check(seed, device="numba")
+
+
+@pytest.mark.parametrize("start", range(20_000, 20_200, CHUNK))
+def test_kernels_of_random_programs(start):
+    check_small(range(start, start + CHUNK))
+
+
+@pytest.mark.parametrize("start", range(21_000, 21_100, CHUNK))
+def test_kernels_of_random_programs_in_small_blocks(start, monkeypatch):
+    for name, value in {"_SHARE": 4, "_CHUNK": 3, "_ENOUGH_ROWS": 7, "_COLUMNS": 2}.items():
+        monkeypatch.setattr(build, name, value)
+    for name, value in {"_SIDE": 4, "_NARROW": 3, "_AREA": 8}.items():
+        monkeypatch.setattr(tiling, name, value)
+    check_small(range(start, start + CHUNK))
