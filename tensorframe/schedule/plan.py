@@ -171,6 +171,8 @@ def _step_lines(at: int, step: Step, slots: list[Slot], views: set[int]) -> list
     made = ", ".join(f"%{slot} {slots[slot]}" for slot in step.outputs)
     used = ", ".join(f"%{slot}" for slot in step.inputs)
     moved = f"{human_bytes(step.bytes_read)} -> {human_bytes(step.bytes_written)}"
+    if step.region.ops[0].op.kind is Kind.CONTRACT:
+        moved += f", {step.flops:.3g} flops"
     what = "view" if step.is_view else step.kind.value
     lines = [f"  {at}: {what} on {step.device}: {step.name}({used}) -> {made}   [{moved}]"]
     lines += [

@@ -101,6 +101,7 @@ def test_a_plan_shows_each_product_with_its_operations() -> None:
     plan = plan_of(tfr.einsum("ij,jk,kl->il", x, y, z))
     flops = [step.flops for step in plan.steps if not step.is_view]
     assert flops == [2 * 2 * 100 * 3, 2 * 100 * 2 * 3]  # y z first: 100 x 100 is never there
+    assert str(plan).count("1.2e+03 flops]") == 2
     assert plan.bytes_written == 4 * (2 * 3 + 100 * 3)
     assert plan.steps[-1].frees  # y z dies in the second product
 
