@@ -1,0 +1,279 @@
+"""Rounding: how far from NumPy's results other ones of the same ops may be, element by element.
+
+Every value is followed by a bound of its absolute error. An op hands on the errors of its operands, as much as its
+result changes when these do, and adds its own rounding. What is not floating is exact, or it is made of numbers that
+are not: then it may be any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from math import prod, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tensorframe.backends.numpy.creation import generate
+from tensorframe.backends.numpy.functions import implementation
+from tensorframe.dtypes import COMPLEX, FLOATING, HALF, INTEGER, DType, real_of
+from tensorframe.graph.op import Kind
+from tensorframe.graph.region import RegionOp
+from tensorframe.kernel.machine import MACHINE
+from tensorframe.ops.elementwise import CAST
+from tensorframe.ops.movement import PAD
+from tensorframe.ops.reduction import CUMULATIVE_PROD, CUMULATIVE_SUM, MAX, MIN, PROD, SUM
+
+Array = np.ndarray[Any, Any]
+
+# units in the last place that an elementary function may be off, here and there together
+_UNITS = 8.0
+
+
+class Bounded(NamedTuple):
+    """Values, and bounds of their errors in float64: infinite where the value may be any."""
+
+    value: Array
+    error: Array
+
+    @property
+    def exact(self) -> bool:
+        """Whether no element may be off."""
+        return not self.error.any()
+
+
+def exactly(value: Any) -> Bounded:
+    """Return values that are what they are."""
+    array = np.asarray(value)
+    return Bounded(array, np.zeros(array.shape))
+
+
+def bounded(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
+    """Return the result of an op by NumPy, and how far off it may be elsewhere."""
+    if one.op.kind is Kind.SOURCE:
+        return exactly(generate(one))
+    return _RULES.get(one.op.kind, _otherwise)(one, operands)
+
+
+def near(found: Array, expected: Bounded) -> bool:
+    """Whether every element is within its bound; NaN is near NaN, and what overflows near what hardly does not."""
+    same = (found == expected.value) | (np.isnan(found) & np.isnan(expected.value))
+    distance = _distance(_finite(found), _finite(expected.value))
+    return bool(np.all(same | ((expected.error > 0) & ~(distance > expected.error))))
+
+
+class _Precision(NamedTuple):
+    """Of a floating dtype: the relative distance of neighbours, the smallest number, the largest."""
+
+    unit: float
+    least: float
+    most: float
+
+
+@cache
+def _precision(dtype: DType) -> _Precision:
+    number = real_of(dtype).type
+    zero, one, infinity = number(0), number(1), number(np.inf)
+    return _Precision(
+        float(np.spacing(one)), float(np.nextafter(zero, one)), float(np.nextafter(infinity, zero))
+    )
+
+
+def _wide(array: Array) -> Array:
+    return array.astype(np.complex128 if array.dtype in COMPLEX else np.float64)
+
+
+def _finite(array: Array) -> Array:
+    """Return numbers in float64, infinities as the largest of their dtype."""
+    if array.dtype not in FLOATING:
+        return array.astype(np.float64)
+    if array.dtype in COMPLEX:
+        return _finite(array.real) + 1j * _finite(array.imag)
+    most = _precision(array.dtype).most
+    return np.clip(array.astype(np.float64), -most, most)
+
+
+def _distance(left: Array, right: Array) -> Array:
+    """Return |left - right|; infinite where only one of them is NaN."""
+    found = np.abs(_wide(left) - _wide(right))
+    unlike = np.isnan(left) != np.isnan(right)
+    return np.asarray(np.where(unlike, np.inf, np.where(np.isnan(found), 0.0, found)))
+
+
+def _rounding(array: Array, units: float = _UNITS) -> Array:
+    """Return the error of computing `array`, which is that of its magnitude."""
+    if array.dtype not in FLOATING:
+        return np.zeros(array.shape)
+    unit, least, most = _precision(array.dtype)
+    magnitude = np.abs(_wide(array))
+    return units * (unit * np.where(np.isfinite(magnitude), magnitude, most) + least)
+
+
+def _settled(value: Array, error: Array) -> Bounded:
+    """Return values with their errors: whole numbers and truth values are exact or any."""
+    value = np.asarray(value)
+    error = np.broadcast_to(np.where(np.isnan(error), np.inf, error), value.shape)
+    if value.dtype not in FLOATING:
+        error = np.where(error > 0, np.inf, 0.0)
+    return Bounded(value, np.asarray(error))
+
+
+# --- elementwise
+
+
+def _map(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
+    function = implementation[one.op]
+    values = [operand.value for operand in operands]
+    value = np.asarray(function(*values, *one.attrs))
+    error = np.zeros(value.shape) if _is_exact(one, operands) else _rounding(value)
+    for at, operand in enumerate(operands):
+        if not operand.exact:
+            error = error + _handed_on(lambda x: function(*x, *one.attrs), values, at, operand)
+    if one.op is CAST and one.dtype in INTEGER:
+        limits = np.iinfo(one.dtype)
+        outside = ~((values[0] >= limits.min) & (values[0] <= limits.max))
+        error = np.where(outside & (values[0].dtype in FLOATING), np.inf, error)
+    return _settled(value, error)
+
+
+def _is_exact(one: RegionOp, operands: Sequence[Bounded]) -> bool:
+    """Whether every engine rounds an op correctly: machine ops are, but for products of complex numbers."""
+    dtype = operands[-1].value.dtype
+    accepted = MACHINE.get(one.op.name, frozenset())
+    return dtype in accepted or (dtype in HALF and np.dtype(np.float32) in accepted)
+
+
+def _handed_on(
+    function: Callable[[Sequence[Array]], Array], values: Sequence[Array], at: int, one: Bounded
+) -> Array:
+    """Return how much a result changes when an operand does so by its error."""
+    value = _wide(np.asarray(function(values)))
+    changes = []
+    for moved in _moved(one):
+        others = [*values[:at], moved, *values[at + 1 :]]
+        changes.append(_distance(np.asarray(function(others)), value))
+    unknown = np.where(np.isinf(one.error), np.inf, 0.0)
+    found = np.broadcast_to(unknown, value.shape)
+    for change in changes:
+        found = np.maximum(found, change)
+    return np.asarray(found)
+
+
+def _moved(one: Bounded) -> list[Array]:
+    """Return the values moved by their errors to either side."""
+    dtype = one.value.dtype
+    if dtype not in FLOATING:
+        return []
+    error = np.where(np.isfinite(one.error), one.error, 0.0)
+    steps = [error, -error, 1j * error, -1j * error] if dtype in COMPLEX else [error, -error]
+    return [(_wide(one.value) + step).astype(dtype) for step in steps]
+
+
+# --- reductions and scans: accumulated in float64, then rounded
+
+
+def _combined(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
+    (operand,) = operands
+    value, function = operand.value, implementation[one.op]
+    if value.dtype not in FLOATING or one.op not in _SIZES:
+        return _otherwise(one, operands)
+    wide = _wide(value)
+    exact = function(wide, *one.attrs)
+    with_errors = np.abs(wide) + operand.error
+    error = _SIZES[one.op](function, wide, with_errors, one.attrs)
+    rounded = exact.astype(value.dtype)
+    return _settled(rounded, error + _rounding(rounded, 1.0))
+
+
+def _of_sum(function: Any, wide: Array, with_errors: Array, attrs: Any) -> Array:
+    size = np.abs(wide)
+    handed_on = function(with_errors - size, *attrs)
+    return np.asarray(handed_on + _of_accumulation(wide, function(size, *attrs)))
+
+
+def _of_product(function: Any, wide: Array, with_errors: Array, attrs: Any) -> Array:
+    size = np.abs(wide)
+    whole = function(size, *attrs)
+    found = function(with_errors, *attrs) - whole + _of_accumulation(wide, whole)
+    # products in another order may overflow, or underflow, on the way
+    far = function(np.maximum(size, 1.0), *attrs), function(np.minimum(size, 1.0), *attrs)
+    return np.asarray(np.where(np.isfinite(far[0]) & (far[1] > 0), found, np.inf))
+
+
+def _of_extreme(function: Any, wide: Array, with_errors: Array, attrs: Any) -> Array:
+    errors = with_errors - np.abs(wide)
+    whole = function(wide, *attrs)
+    up, down = [np.abs(function(one, *attrs) - whole) for one in (wide + errors, wide - errors)]
+    return np.asarray(np.maximum(up, down))
+
+
+def _of_accumulation(wide: Array, total: Array) -> Array:
+    """Return the error of adding, or multiplying, all elements one after the other in float64."""
+    return np.asarray(total) * (2.0 * wide.size * 2.0**-52)
+
+
+_SIZES: dict[Any, Callable[..., Array]] = {
+    SUM: _of_sum,
+    CUMULATIVE_SUM: _of_sum,
+    PROD: _of_product,
+    CUMULATIVE_PROD: _of_product,
+    MAX: _of_extreme,
+    MIN: _of_extreme,
+}
+
+
+# --- products of matrices
+
+
+def _contracted(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
+    function = implementation[one.op]
+    value = np.asarray(function(*[operand.value for operand in operands], *one.attrs))
+    if value.dtype not in FLOATING or len(operands) != 2:
+        return _otherwise(one, operands)
+    sizes = [np.abs(_wide(operand.value)) for operand in operands]
+    moved = [size + operand.error for size, operand in zip(sizes, operands, strict=True)]
+    total = function(*sizes, *one.attrs)
+    terms = prod([size.size for size in sizes]) / max(value.size, 1)
+    units = (_UNITS + sqrt(terms)) * _precision(value.dtype).unit
+    return _settled(value, function(*moved, *one.attrs) - total + units * total)
+
+
+# --- other places, and what nothing is known about
+
+
+def _elsewhere(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
+    """Elements move, and their errors with them; positions that may be any select any."""
+    function = implementation[one.op]
+    values = [operand.value for operand in operands]
+    value = np.asarray(function(*values, *one.attrs))
+    attrs = (*one.attrs[:2], 0.0) if one.op is PAD else one.attrs
+    errors = [
+        operand.value if _is_position(one, at) else operand.error
+        for at, operand in enumerate(operands)
+    ]
+    if any(_is_position(one, at) and not operand.exact for at, operand in enumerate(operands)):
+        return Bounded(value, np.full(value.shape, np.inf))
+    return Bounded(value, np.asarray(function(*errors, *attrs)))
+
+
+def _is_position(one: RegionOp, at: int) -> bool:
+    first = {Kind.GATHER: 1, Kind.SCATTER: 2}.get(one.op.kind)
+    return first is not None and at >= first
+
+
+def _otherwise(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
+    """Exact results of what is exact, any of what is not."""
+    value = np.asarray(implementation[one.op](*[operand.value for operand in operands], *one.attrs))
+    exact = all(operand.exact for operand in operands)
+    return Bounded(value, np.full(value.shape, 0.0 if exact else np.inf))
+
+
+_RULES: dict[Kind, Callable[[RegionOp, Sequence[Bounded]], Bounded]] = {
+    Kind.MAP: _map,
+    Kind.REDUCE: _combined,
+    Kind.SCAN: _combined,
+    Kind.CONTRACT: _contracted,
+    Kind.VIEW: _elsewhere,
+    Kind.GATHER: _elsewhere,
+    Kind.SCATTER: _elsewhere,
+}
