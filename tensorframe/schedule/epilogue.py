@@ -1,6 +1,7 @@
-"""Epilogues: what is done to each element of a product joins its step, and runs on blocks that are in the cache.
+"""Epilogues: what is done to a product row by row joins its step, and runs on blocks that are in the cache.
 
-A product's only consumer joins it where it is a permutation of axes, or a group of elementwise ops of its shape.
+A product's only consumer joins it where it is a permutation of axes, or a group of elementwise ops of its shape, with
+reductions of its rows perhaps: softmax and layer norm are done with a row when they have seen it.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ def merge_epilogues(
     groups: Sequence[Group], roots: Collection[Node], capabilities_of: CapabilitiesOf
 ) -> list[Group]:
     """Return the groups with those of contractions merged into what consumes them alone."""
-    merging = _Merging(groups, roots)
+    merging = _Merging(groups, roots, capabilities_of)
     products = [group for group in groups if group.sink.op.kind is Kind.CONTRACT]
     # of two products that one group consumes, the one with more to do is in the cache afterwards
     for product in sorted(products, key=_size):
         kinds = capabilities_of(product.sink.device).epilogues
         if Kind.VIEW in kinds:
             merging.permute(product)
-        if Kind.MAP in kinds:
+        if kinds:
             merging.transform(product)
     return merging.groups
 
@@ -40,7 +41,10 @@ def _size(group: Group) -> int:
 class _Merging:
     """The groups, and which of them make and use each value."""
 
-    def __init__(self, groups: Sequence[Group], roots: Collection[Node]) -> None:
+    def __init__(
+        self, groups: Sequence[Group], roots: Collection[Node], capabilities_of: CapabilitiesOf
+    ) -> None:
+        self._capabilities_of = capabilities_of
         self.groups = list(groups)
         self._roots = frozenset(roots)
         self._users: dict[Node, list[Group]] = {}
@@ -60,10 +64,9 @@ class _Merging:
         user = self._only_user(product.sink)
         if isinstance(user, str) or user.sink.op is not PERMUTE or len(user.nodes) > 1:
             return
-        (axes,) = user.sink.attrs
         follower = self._only_user(user.sink)
         fits = not isinstance(follower, str) and self._unfit(user.sink, follower) is None
-        if fits or axes[-1] == len(axes) - 1:
+        if fits or _keeps_rows(user.sink):
             self._merge(product, user)
 
     def transform(self, product: Group) -> None:
@@ -107,6 +110,7 @@ class _Merging:
 
     def _unfit(self, value: Node, group: Group) -> str | None:
         """Return why a group cannot work on a product block by block."""
+        kinds = self._capabilities_of(value.device).epilogues - {Kind.VIEW}
         seen, aside = _as_seen(value, group), _views_aside(value, group)
         others = [node for node in group.nodes if node is not seen and node not in aside]
         if not others:
@@ -114,8 +118,10 @@ class _Merging:
         for node in others:
             if node.op.kind is Kind.CONTRACT and group.nodes[0] is node and len(others) > 1:
                 return "its consumer's step has a product already"
-            if node.op.kind is not Kind.MAP:
+            if node.op.kind not in kinds or not _along_rows(node):
                 return f"{node.op.name} needs more than a block of it"
+        if any(node.op.kind is Kind.REDUCE for node in others) and not _keeps_rows(value, seen):
+            return "its rows are not those of the product"
         if group.copies or seen.shape != group.sink.shape:
             return "it is read at other places than its consumer's"
         if any(self._makers.get(node, 1) > 1 for node in (seen, *aside)):
@@ -154,6 +160,20 @@ class _Merging:
             users = [product if one is user else one for one in self._users[source]]
             self._users[source] = list(dict.fromkeys(users))
         self.groups.remove(user)
+
+
+def _keeps_rows(*nodes: Node) -> bool:
+    """Whether what permutations there are leave the last axis where it is."""
+    moved = [node.attrs[0] for node in nodes if node.op is PERMUTE]
+    return all(axes[-1] == len(axes) - 1 for axes in moved)
+
+
+def _along_rows(node: Node) -> bool:
+    """Whether rows are all that an op has to see whole, and its result lines up with them."""
+    if node.op.kind is not Kind.REDUCE:
+        return node.op.kind is Kind.MAP
+    axes, keepdims = node.attrs
+    return bool(keepdims) and axes == (len(node.shape) - 1,)
 
 
 def _as_seen(value: Node, group: Group) -> Node:

@@ -73,8 +73,8 @@ def may_overwrite(region: Region, at: int, operand: int) -> bool:
         return last.inputs[0] == operand
     ops = region.ops
     if ops[0].op.kind is Kind.CONTRACT:
-        if operand in ops[0].inputs:  # blocks of the result are written before all of it is read
-            return False
+        if operand in ops[0].inputs or any(one.op.kind is Kind.REDUCE for one in ops):
+            return False  # parts of the result are written before all of it is read
         ops = tuple([one for one in ops[1:] if one.op.kind is Kind.MAP])
     if any(one.op.kind not in _IN_LOOPS for one in ops):
         return False

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tensorframe as tfr
 from tensorframe.backends.numpy import grid
-from tensorframe.backends.registry import known_devices
+from tensorframe.backends.registry import capabilities, known_devices
 from tensorframe.schedule.plan import Plan, StepKind
 
 ROWS, INNER, COLUMNS = 100, 30, 50
@@ -179,7 +180,7 @@ def test_factors_are_not_written_over() -> None:
     np.testing.assert_array_equal(y.numpy(), want @ want + want)
 
 
-def test_rows_that_are_normalised_need_more_than_a_block() -> None:
+def test_a_scan_needs_more_than_a_block() -> None:
     x, w, _, _ = operands()
     plan = plan_of(tfr.cumulative_sum(x @ w, axis=0) + 1)
     assert ["matmul"] in steps(plan)
@@ -249,13 +250,78 @@ def test_the_number_of_threads_does_not_change_the_bits(device: str) -> None:
     results = []
     for threads in (1, 2, 16):
         with tfr.config.override(threads=threads):
-            results.append(tfr.gelu(x @ w + b).numpy())
-            tfr.gelu(x @ w + b).compute()
-    np.testing.assert_array_equal(results[1], results[0])
-    np.testing.assert_array_equal(results[2], results[0])
+            dense, shares = tfr.gelu(x @ w + b), tfr.softmax(x @ w, axis=-1)
+            results.append((dense.numpy(), shares.numpy()))
+    for dense, shares in results[1:]:
+        np.testing.assert_array_equal(dense, results[0][0])
+        np.testing.assert_array_equal(shares, results[0][1])
 
 
 def test_overflow_warns_nowhere() -> None:
     x = tfr.asarray(np.full((600, 300), 1e30, np.float32))
     with tfr.config.override(threads=4):
         assert np.isinf((x @ x[:300] * 2).numpy()).all()
+
+
+def softmax_of_numpy(x: np.ndarray) -> Any:
+    powers = np.exp(x - x.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def layer_norm(xp, x):
+    centred = x - xp.mean(x, axis=-1, keepdims=True)
+    return centred / xp.sqrt(xp.mean(centred * centred, axis=-1, keepdims=True) + 1e-5)
+
+
+COMPILING = [str(one) for one in known_devices() if capabilities(one).compiles]
+
+
+@pytest.mark.usefixtures("several_blocks")
+@pytest.mark.parametrize("device", COMPILING)
+def test_rows_are_normalised_in_the_step_of_the_product(device: str) -> None:
+    x, w, b, r = operands(device)
+    dense = x.numpy() @ w.numpy()
+    shares = tfr.softmax((x @ w) * 0.01 + b, axis=-1)
+    assert len(steps(plan_of(shares))) == 1
+    want = softmax_of_numpy(dense * np.float32(0.01) + b.numpy())
+    np.testing.assert_allclose(shares.numpy(), want, rtol=1e-5)
+    normal = layer_norm(tfr, x @ w + b + r)
+    assert len(steps(plan_of(normal))) == 1
+    want = layer_norm(np, dense + b.numpy() + r.numpy())
+    np.testing.assert_allclose(normal.numpy(), want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.usefixtures("several_blocks")
+@pytest.mark.parametrize("device", COMPILING)
+def test_attention_is_two_steps(device: str) -> None:
+    query, key, value = [
+        tfr.asarray(drawn(2, 20, 4, 8, seed=seed), device=device) for seed in range(3)
+    ]
+    mask = tfr.asarray(np.arange(20) < [[20], [15]], device=device)
+    scores = tfr.einsum("bqhd,bkhd->bhqk", query, key) / 8
+    shares = tfr.softmax(tfr.where(mask[:, None, None, :], scores, -np.inf), axis=-1)
+    mixture = tfr.einsum("bhqk,bkhd->bqhd", shares, value).reshape((2, 20, 32))
+    del scores, shares
+    found = steps(plan_of(mixture))
+    assert len(found) == 2
+    assert found[0][0] == "matmul"
+    assert found[1] == ["matmul", "permute"]
+    products = np.einsum("bqhd,bkhd->bhqk", query.numpy(), key.numpy()) / np.float32(8)
+    rows = softmax_of_numpy(np.where(mask.numpy()[:, None, None, :], products, -np.inf))
+    want = np.einsum("bhqk,bkhd->bqhd", rows, value.numpy()).reshape(2, 20, 32)
+    np.testing.assert_allclose(mixture.numpy(), want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("device", COMPILING)
+def test_other_reductions_are_not_part_of_the_step(device: str) -> None:
+    x, w, _, _ = operands(device)
+    for total in (
+        tfr.sum(x @ w, axis=0, keepdims=True) * (x @ w),
+        (x @ w).mT - tfr.max((x @ w).mT, axis=-1, keepdims=True),
+        tfr.sum(x @ w),
+    ):
+        plan = plan_of(total)
+        assert ["matmul"] in steps(plan)
+    want = (x.numpy() @ w.numpy()).T
+    found = (x @ w).mT - tfr.max((x @ w).mT, axis=-1, keepdims=True)
+    np.testing.assert_array_equal(found.numpy(), want - want.max(axis=-1, keepdims=True))

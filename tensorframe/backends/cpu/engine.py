@@ -16,7 +16,7 @@ from tensorframe.backends.numba.engine import (
     missing,
 )
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
-from tensorframe.backends.numpy.epilogue import elementwise_part, has_epilogue
+from tensorframe.backends.numpy.epilogue import epilogue_of, has_epilogue
 from tensorframe.graph.device import Device
 from tensorframe.graph.region import Region
 
@@ -41,7 +41,7 @@ class CpuBackend(NumpyBackend):
             )
             return ReshapeProgram(region.ops[0].shape, TieredProgram(flat, numpy_program, kernels))
         program = _NUMPY.compile(region, device)
-        loops = elementwise_part(region) if has_epilogue(region) else region
+        loops = epilogue_of(region) if has_epilogue(region) else region
         if missing() is not None or loops is None or not has_kernel(loops):
             return program
         compiled = partial(_NUMBA.compile, region, device)

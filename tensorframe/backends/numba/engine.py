@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.numba.contiguous import ReshapeProgram, flattened
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
-from tensorframe.backends.numpy.epilogue import elementwise_part, has_epilogue
+from tensorframe.backends.numpy.epilogue import epilogue_of, has_epilogue
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
@@ -25,7 +25,13 @@ COMPILED = frozenset(
     {Kind.MAP, Kind.REDUCE, Kind.SCAN, Kind.VIEW, Kind.GATHER, Kind.SCATTER, Kind.SOURCE}
 )
 
-KERNELS = replace(CAPABILITIES, fuses=COMPILED, compiles=True, max_ops=128)
+KERNELS = replace(
+    CAPABILITIES,
+    fuses=COMPILED,
+    epilogues=CAPABILITIES.epilogues | {Kind.REDUCE},
+    compiles=True,
+    max_ops=128,
+)
 
 
 @cache
@@ -87,7 +93,7 @@ class NumbaBackend(NumpyBackend):
 
 def kernel_source(region: Region) -> str:
     """Return the text of the kernels of a region for operands in C order; empty if NumPy runs it."""
-    loops = elementwise_part(region) if has_epilogue(region) else region
+    loops = epilogue_of(region) if has_epilogue(region) else region
     if loops is None or not has_kernel(loops):
         return ""
     from tensorframe.backends.numba.program import KernelProgram  # imports LLVM

@@ -1,6 +1,6 @@
-"""Products with an epilogue: each block of the product goes through elementwise ops while it is in the cache.
+"""Products with an epilogue: what is done to each row of the product is done to blocks while they are in the cache.
 
-The elementwise ops are a region of their own, compiled by whatever backend the product's step belongs to, for blocks.
+The epilogue is a region of its own, compiled by whatever backend the product's step belongs to, for blocks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def has_epilogue(region: Region) -> bool:
     return region.ops[0].op.kind is Kind.CONTRACT and len(region.ops) > 1
 
 
-def elementwise_part(region: Region) -> Region | None:
+def epilogue_of(region: Region) -> Region | None:
     """Return what is done to the result of a contraction, the result its first input; None if it is only permuted."""
     first = len(region.inputs)
     made = 2 if region.ops[1].op.kind is Kind.VIEW else 1
@@ -46,7 +46,7 @@ def elementwise_part(region: Region) -> Region | None:
 
 
 def _others(region: Region) -> list[int]:
-    """Return the inputs that elementwise ops read."""
+    """Return the inputs that the epilogue reads."""
     first = len(region.inputs)
     read = [at for one in region.ops[1:] for at in one.inputs if at < first]
     return list(dict.fromkeys(read))
@@ -62,9 +62,10 @@ class ProductProgram:
         self._permutation: tuple[int, ...] | None = None
         if region.ops[1].op.kind is Kind.VIEW:
             (self._permutation,) = region.ops[1].attrs
-        self._epilogue = elementwise_part(region)
+        self._epilogue = epilogue_of(region)
         self._others = _others(region)
-        self._shape = region.ops[-1].shape
+        self._whole_rows = any(one.op.kind is Kind.REDUCE for one in region.ops)
+        self._shape = region.ops[0 if self._permutation is None else 1].shape
         self._compile = compile_
         self._programs: dict[Shape, Program] = {}
 
@@ -119,7 +120,7 @@ class ProductProgram:
         x, y = [inputs[at] for at in self._contraction.inputs]
         matrices = min(x.ndim, y.ndim) > 1
         if self._contraction.op is MATMUL and x.dtype in IN_BLAS and matrices:
-            return Product(x, y)
+            return Product(x, y, whole_rows=self._whole_rows)
         return None
 
     def _one_after_the_other(
@@ -171,7 +172,7 @@ class ProductProgram:
 
 
 def _in_blocks(product: Product) -> bool:
-    """Whether a product has blocks that are done when they are made."""
+    """Whether a product has blocks enough to share out, and these are done when they are made."""
     return len(product.blocks) > 1 and not product.in_parts
 
 
@@ -187,7 +188,7 @@ def _part(operand: Array, index: Index) -> Array:
 
 
 def _for_blocks(region: Region, whole: Shape, block: Shape) -> Region:
-    """Return an elementwise region of one shape as one of another shape."""
+    """Return an epilogue for results of one shape as one for another shape."""
 
     def part(shape: Shape) -> Shape:
         own = block[len(block) - len(shape) :]

@@ -16,6 +16,8 @@ Index = tuple[slice, ...]
 # Every block packs all of the right operand's columns that it needs: with 128 rows that takes 5 % of the time, with 256
 # rows 1.5 %.
 _ROWS = 256
+# Whole rows of a block: each block reads all of the right operand, and fewer rows would wait for it.
+_FEWEST_ROWS = 64
 # Elements of a block: 4 MiB of float32. Smaller ones would leave more in the second-level cache, but run into the
 # packing: 256 rows of 1536 float32 are 2.5 % faster with what follows than blocks of the same rows in three pieces.
 _ELEMENTS = 1 << 20
@@ -30,10 +32,13 @@ _WAIT = 16
 _SMALL_RESULT, _LONG = 1 << 14, 1 << 16
 
 
-def blocks(batch: Shape, rows: int, inner: int, columns: int) -> list[Index]:
+def blocks(
+    batch: Shape, rows: int, inner: int, columns: int, *, whole_rows: bool = False
+) -> list[Index]:
     """Return indices that cover the product of (*batch, rows, inner) and (*batch, inner, columns).
 
-    A small product is one block.
+    A small product is one block. `whole_rows` says that columns are not to be cut: a product is one block too where
+    few whole rows are as much as a block may be.
     """
     whole = tuple([slice(0, size) for size in (*batch, rows, columns)])
     height = rows * prod(batch)
@@ -41,26 +46,26 @@ def blocks(batch: Shape, rows: int, inner: int, columns: int) -> list[Index]:
     depth = inner + inner * _WAIT // max(min(height, columns), 1)
     if height * columns * depth < _WORTH_SHARING:
         return [whole]
-    tall, wide = _extent(height, columns, depth)
-    cuts = [
-        _cut(size, extent)
-        for size, extent in zip((*batch, rows), _box((*batch, rows), tall), strict=True)
-    ]
+    if whole_rows and columns * _FEWEST_ROWS > _ELEMENTS:
+        return [whole]
+    tall, wide = _extent(height, columns, depth, whole_rows=whole_rows)
+    sizes = (*batch, rows)
+    cuts = [_cut(size, extent) for size, extent in zip(sizes, _box(sizes, tall), strict=True)]
     return list(product(*cuts, _cut(columns, wide)))
 
 
-def _extent(height: int, columns: int, depth: int) -> tuple[int, int]:
+def _extent(height: int, columns: int, depth: int, *, whole_rows: bool) -> tuple[int, int]:
     """Return about how many rows and columns a block has."""
-    wide = min(columns, _ELEMENTS // min(height, _ROWS))
+    wide = columns if whole_rows else min(columns, _ELEMENTS // min(height, _ROWS))
     tall = min(height, max(_ROWS, _PLENTY // 4 // (wide * depth)), max(_ELEMENTS // wide, 1))
     while True:
         count = ceil(height / tall) * ceil(columns / wide)
         least = _LEAST if count < _FEW else _PLENTY
         if count >= _ENOUGH or tall * wide * depth < 2 * least:
             return tall, wide
-        if wide > 2 * tall:
+        if wide > 2 * tall and not whole_rows:
             wide = _half(wide)
-        elif tall > 1:
+        elif tall > (_FEWEST_ROWS if whole_rows else 1):
             tall = _half(tall)
         else:
             return tall, wide

@@ -33,7 +33,7 @@ class Product:
 
     __slots__ = ("_parts", "_x", "_y", "blocks", "dtype", "shape")
 
-    def __init__(self, x: Array, y: Array) -> None:
+    def __init__(self, x: Array, y: Array, *, whole_rows: bool = False) -> None:
         batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
         if x.dtype in IN_BLAS:
             x, y = blas.ready(x), blas.ready(y)
@@ -45,7 +45,8 @@ class Product:
         if x.dtype in IN_BLAS and not blas.can_be_limited():
             self.blocks = [tuple([slice(0, size) for size in self.shape])]
         else:
-            self.blocks = blocks(batch, x.shape[-2], x.shape[-1], y.shape[-1])
+            sizes = (batch, x.shape[-2], x.shape[-1], y.shape[-1])
+            self.blocks = blocks(*sizes, whole_rows=whole_rows)
 
     def array(self, out: Array | None = None) -> Array:
         """Return the product, in `out` if it is given: any memory of the result's shape."""
