@@ -169,7 +169,7 @@ class Body:
         """Return start + step * position, in float64 or in integers that wrap."""
         wide = float64 if dtype in FLOAT else dtype
         count = cast(self.position(self._reads[value, -1]), wide)
-        scaled = count * self.numbers.take(step, "a", wide) + self.numbers.take(start, "a", wide)
+        scaled = count * self.numbers.take(step, "d", wide) + self.numbers.take(start, "d", wide)
         return element(CAST, (dtype,), [scaled], dtype) if dtype in FLOAT else scaled
 
     def _gathered(self, value: int, one: RegionOp) -> Expr:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 from tensorframe.dtypes import DType
@@ -90,22 +91,34 @@ def analyse(region: Region) -> Space:
     """Return the space of a region's loops, with the maps of all values; NotFusibleError says why there is none."""
     used = {source for one in region.ops for source in one.inputs}
     sinks = [value for value in region.outputs if value not in used]
-    last, *rest = sorted(sinks, reverse=True)
-    space = _space_of(region, last)
-    for sink in rest:
-        other = _space_of(region, sink)
-        # where nothing says which loops are the same, let those of the same number be
-        by_number = [(_every(space), _every(other))] if space.sizes == other.sizes else []
-        together = join_spaces(space, other, [*_shared(region, space, other), *by_number])
-        if together is None:
+    space, *waiting = [_space_of(region, sink) for sink in sorted(sinks, reverse=True)]
+    while waiting:
+        found = _joined_with_one(region, space, waiting)
+        if found is None:
             raise NotFusibleError("the outputs do not share their loops")
-        space = together
+        space = found
     return space
 
 
-def _every(space: Space) -> Map:
-    """Return the map of a value that differs along all loops, each for an axis."""
-    return tuple([Affine(0, ((axis, 1),)) for axis in range(len(space.sizes))])
+def _joined_with_one(region: Region, space: Space, waiting: list[Space]) -> Space | None:
+    """Return a space together with one of those that wait, which waits no longer; None if it fits to none of them.
+
+    What two read tells which of their loops are the same; else those of the same number are.
+    """
+    for pairs in (partial(_shared, region), _by_number):
+        for at, other in enumerate(waiting):
+            found = join_spaces(space, other, pairs(space, other))
+            if found is not None:
+                del waiting[at]
+                return found
+    return None
+
+
+def _by_number(one: Space, other: Space) -> Iterator[tuple[Map, Map]]:
+    """Yield maps of a value that differs along all loops, each of its axes along that of the same number."""
+    if one.sizes == other.sizes:
+        every = tuple([Affine(0, ((axis, 1),)) for axis in range(len(one.sizes))])
+        yield every, every
 
 
 def _space_of(region: Region, sink: int) -> Space:

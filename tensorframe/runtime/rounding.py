@@ -16,7 +16,7 @@ import numpy as np
 
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.numpy.functions import implementation
-from tensorframe.dtypes import COMPLEX, FLOATING, HALF, INTEGER, DType, real_of
+from tensorframe.dtypes import COMPLEX, FLOATING, HALF, INTEGER, DType, float64, real_of
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import RegionOp
 from tensorframe.kernel.machine import MACHINE
@@ -28,6 +28,8 @@ Array = np.ndarray[Any, Any]
 
 # units in the last place that an elementary function may be off, here and there together
 _UNITS = 8.0
+# units of float32 that sums may be off, relative to their elements' magnitude: kernels add short pieces in float32
+_UNITS_OF_PIECES = 32.0
 
 
 class Bounded(NamedTuple):
@@ -169,7 +171,7 @@ def _moved(one: Bounded) -> list[Array]:
     return [(_wide(one.value) + step).astype(dtype) for step in steps]
 
 
-# --- reductions and scans: accumulated in float64, then rounded
+# --- reductions and scans: accumulated in float64, sums in pieces of float32, then rounded
 
 
 def _combined(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
@@ -181,14 +183,16 @@ def _combined(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
     exact = function(wide, *one.attrs)
     with_errors = np.abs(wide) + operand.error
     error = _SIZES[one.op](function, wide, with_errors, one.attrs)
+    if one.op is SUM and real_of(value.dtype) != float64:
+        error = error + _UNITS_OF_PIECES * 2.0**-23 * function(np.abs(wide), *one.attrs)
     rounded = exact.astype(value.dtype)
     return _settled(rounded, error + _rounding(rounded, 1.0))
 
 
 def _of_sum(function: Any, wide: Array, with_errors: Array, attrs: Any) -> Array:
     size = np.abs(wide)
-    handed_on = function(with_errors - size, *attrs)
-    return np.asarray(handed_on + _of_accumulation(wide, function(size, *attrs)))
+    handed_on, total = function(with_errors - size, *attrs), function(size, *attrs)
+    return np.asarray(handed_on + _of_accumulation(wide, total))
 
 
 def _of_product(function: Any, wide: Array, with_errors: Array, attrs: Any) -> Array:
