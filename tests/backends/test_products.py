@@ -192,3 +192,38 @@ def test_blocks_are_whole_rows_unless_that_leaves_few() -> None:
     assert len(blocks((), 30, 30, 30)) == 1
     assert len(blocks((32, 12), 128, 32, 128)) == 32
     assert len(blocks((), 1, 4096, 4096)) > 4
+
+
+class Library:
+    """A BLAS library in which every thread has a setting of its own, as where OpenMP makes the threads."""
+
+    def __init__(self) -> None:
+        self.settings: dict[int, int] = {}
+
+    def threads(self) -> int:
+        return self.settings.get(threading.get_ident(), 8)
+
+    def set_threads(self, count: int) -> None:
+        self.settings[threading.get_ident()] = count
+
+
+def test_threads_with_settings_of_their_own_are_limited_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    library = Library()
+    own = blas._Library(library.threads, library.set_threads, per_thread=True)
+    monkeypatch.setattr(blas, "_libraries", lambda per_thread: (own,) if per_thread else ())
+    product = Product(stack(300, 300), stack(300, 300))
+    seen: list[int] = []
+    with config.override(threads=3):
+        product.each(lambda _index, _block: seen.append(library.threads()))
+    assert set(seen) == {1}
+    assert set(library.settings.values()) == {8}
+
+
+def test_a_blas_without_control_shares_out_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blas, "_libraries", lambda per_thread: ())
+    x = stack(300, 300)
+    product = Product(x, x)
+    assert len(product.blocks) == 1
+    np.testing.assert_array_equal(product.array(), np.matmul(x, x))

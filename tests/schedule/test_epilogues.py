@@ -252,9 +252,9 @@ def test_the_number_of_threads_does_not_change_the_bits(device: str) -> None:
         with tfr.config.override(threads=threads):
             dense, shares = tfr.gelu(x @ w + b), tfr.softmax(x @ w, axis=-1)
             results.append((dense.numpy(), shares.numpy()))
-    for dense, shares in results[1:]:
-        np.testing.assert_array_equal(dense, results[0][0])
-        np.testing.assert_array_equal(shares, results[0][1])
+    for found in results[1:]:
+        np.testing.assert_array_equal(found[0], results[0][0])
+        np.testing.assert_array_equal(found[1], results[0][1])
 
 
 def test_overflow_warns_nowhere() -> None:
