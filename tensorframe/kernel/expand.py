@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from tensorframe.dtypes import FLOAT, DType, bool_, int64
+from tensorframe.dtypes import FLOAT, LIMITS, DType, bool_, int64
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, reduced
@@ -68,6 +68,7 @@ class _Expansion:
         flat = self._add(ARANGE, (0, 1), [], (count,), int64)
         along = tuple([size if axis in axes else 1 for axis, size in enumerate(shape)])
         place = self._add(RESHAPE, (along,), [flat], along, int64)
-        beyond = self._add(FULL, (count,), [], (), int64)
+        # no number of this length: the text of the kernel is that of any length
+        beyond = self._add(FULL, (LIMITS[int64][1],), [], (), int64)
         candidate = self._add(WHERE, (), [hit, place, beyond], shape, int64)
         return self._add(MIN, (axes, keepdims), [candidate], one.shape, int64)

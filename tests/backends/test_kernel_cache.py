@@ -114,6 +114,47 @@ def test_many_processes_share_a_cold_folder(place):
     assert run(EIGHT, place, PYTHONWARNINGS="ignore::DeprecationWarning") == [[0] * 8, 3]
 
 
+EXPRESSIONS = """
+import json, os, sys
+import tensorframe as tfr
+from tests.kernel.form_cases import CASES, operand, tensors
+
+NAMES = ["map", "rows with scratch memory", "columns", "parts of everything", "pad", "gather"]
+
+def computed():
+    results = [one for name in NAMES for one in tensors(CASES[name], operand(CASES[name]))]
+    return [one.tolist() for one in results]
+"""
+ONE_PROCESS = f"""{EXPRESSIONS}
+found = computed()
+print(json.dumps([found, tfr.cache.info().compilations, "numba" in sys.modules]))
+"""
+SEVERAL_PROCESSES = f"""{EXPRESSIONS}
+import multiprocessing
+import numba  # once, for all
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("fork").Pool(8) as pool:
+        found = [pool.apply_async(computed) for _ in range(8)]
+        print(json.dumps([one.get(60) for one in found]))
+"""
+
+
+def test_tensors_of_a_second_process_compile_nothing(place):
+    first, compilations, numba = run(ONE_PROCESS, place)
+    assert compilations > 5
+    assert numba
+    assert run(ONE_PROCESS, place) == [first, 0, False]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+def test_tensors_of_many_processes_share_a_cold_folder(place):
+    found = run(SEVERAL_PROCESSES, place)
+    assert found == [found[0]] * 8
+    first, compilations, _ = run(ONE_PROCESS, place)
+    assert (first, compilations) == (found[0], 0)
+
+
 def test_what_is_written_is_read(place):
     objects.write(KEY, CODE)
     assert objects.read(KEY) == CODE

@@ -1,0 +1,27 @@
+"""Every form of kernel on small operands: the sizes from which loops are cut up, made as small as they can be."""
+
+from contextlib import ExitStack, contextmanager
+from unittest.mock import patch
+
+from tensorframe.kernel import build, forms, tiling
+from tensorframe.runtime.cache import PLANS
+from tensorframe.schedule import fuse, merge
+
+SMALL = {
+    build: {"_SHARE": 4, "_CHUNK": 6, "_COLUMNS": 3, "_ENOUGH_ROWS": 5},
+    forms: {"_GROUP": 2, "_LOOK": 4, "_SHORT": 3},
+    tiling: {"_SIDE": 4, "_AREA": 8, "_NARROW": 3},
+    merge: {"_WORTH_SHARING": 0},
+    fuse: {"_SMALL_PART": 1 << 40},
+}
+
+
+@contextmanager
+def small_blocks():
+    """Cut up the loops of what is planned meanwhile, and let it share data however little that is."""
+    with ExitStack() as stack:
+        for module, values in SMALL.items():
+            stack.enter_context(patch.multiple(module, **values))
+        PLANS.clear()
+        stack.callback(PLANS.clear)
+        yield
