@@ -103,7 +103,7 @@ def analyse(region: Region) -> Space:
 def _joined_with_one(region: Region, space: Space, waiting: list[Space]) -> Space | None:
     """Return a space together with one of those that wait, which waits no longer; None if it fits to none of them.
 
-    What two read tells which of their loops are the same; else those of the same number are.
+    What two have in common tells which of their loops are the same; else those of the same number are.
     """
     for pairs in (partial(_shared, region), _by_number):
         for at, other in enumerate(waiting):
@@ -142,7 +142,10 @@ def _space_of(region: Region, sink: int) -> Space:
 
 
 def _shared(region: Region, one: Space, other: Space) -> Iterator[tuple[Map, Map]]:
-    """Yield the maps of the inputs that two spaces read."""
+    """Yield the maps of what two spaces compute, or read, both."""
+    for value, here in one.maps.items():
+        if value in other.maps:
+            yield here, other.maps[value]
     reads = list(_input_maps(region, other))
     for source, here in _input_maps(region, one):
         for same, there in reads:

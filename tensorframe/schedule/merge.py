@@ -74,14 +74,34 @@ def _with_makers(
 def _joins(maker: Group, reader: Group, capabilities: Capabilities) -> bool:
     """Make the nodes of a group part of the one that reads its result, all or none of them."""
     trial = reader.copy()
-    for node in reversed(maker.nodes):
-        if can_fuse(node, trial, capabilities, enabled=True, kept=False) is not None:
+    copies = {one for found in maker.repeats.values() for one in found}
+    if copies and reader.copies:  # of the same node perhaps
+        return False
+    for node in reversed([node for node in maker.nodes if node not in copies]):
+        if node in reader.nodes:
+            if not _is_in_place(node, trial):
+                return False
+            trial.inputs.pop(node, None)
+        elif can_fuse(node, trial, capabilities, enabled=True, kept=False) is None:
+            trial.admit(node)
+        else:
             return False
-        trial.admit(node)
     trial.nodes.sort(key=by_serial)
     trial.refusals.pop(maker.sink, None)
     reader.become(trial)
     return True
+
+
+def _is_in_place(node: Node, group: Group) -> bool:
+    """Whether all operands that are `node` are where a group computes it."""
+    space: Space | None = group.space
+    assert space is not None
+    return all(
+        space.maps.get((consumer, at)) == space.maps[node]
+        for consumer in group.nodes
+        for at, source in enumerate(group.operands(consumer))
+        if source is node
+    )
 
 
 def _readers(groups: Sequence[Group]) -> dict[Node, list[Group]]:
