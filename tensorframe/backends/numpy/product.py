@@ -34,13 +34,14 @@ class Product:
     __slots__ = ("_parts", "_x", "_y", "blocks", "dtype", "shape")
 
     def __init__(self, x: Array, y: Array, *, whole_rows: bool = False) -> None:
-        batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+        batch, other = x.shape[:-2], y.shape[:-2]
+        if batch != other:
+            batch = np.broadcast_shapes(batch, other)
         if x.dtype in IN_BLAS:
             x, y = blas.ready(x), blas.ready(y)
         self.dtype = x.dtype
         self.shape: Shape = (*batch, x.shape[-2], y.shape[-1])
-        self._x = np.broadcast_to(x, (*batch, *x.shape[-2:]))
-        self._y = np.broadcast_to(y, (*batch, *y.shape[-2:]))
+        self._x, self._y = _in_batch(x, batch), _in_batch(y, batch)
         self._parts = runs(x.shape[-1], prod(self.shape))
         if x.dtype in IN_BLAS and not blas.can_be_limited():
             self.blocks = [tuple([slice(0, size) for size in self.shape])]
@@ -115,6 +116,11 @@ class Product:
         if stack and target.size:
             x, y, target = _folded(x, y, target)
         np.matmul(x, y, out=target)
+
+
+def _in_batch(matrices: Array, batch: Shape) -> Array:
+    shape = (*batch, *matrices.shape[-2:])
+    return matrices if matrices.shape == shape else np.broadcast_to(matrices, shape)
 
 
 def _extents(index: Index) -> Shape:
