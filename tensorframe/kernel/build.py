@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -107,7 +107,7 @@ def _joined_with_one(region: Region, space: Space, waiting: list[Space]) -> Spac
     """
     for pairs in (partial(_shared, region), _by_number):
         for at, other in enumerate(waiting):
-            found = join_spaces(space, other, pairs(space, other))
+            found = join_spaces(space, other, pairs(space, other), rows=True)
             if found is not None:
                 del waiting[at]
                 return found
@@ -115,10 +115,17 @@ def _joined_with_one(region: Region, space: Space, waiting: list[Space]) -> Spac
 
 
 def _by_number(one: Space, other: Space) -> Iterator[tuple[Map, Map]]:
-    """Yield maps of a value that differs along all loops, each of its axes along that of the same number."""
-    if one.sizes == other.sizes:
-        every = tuple([Affine(0, ((axis, 1),)) for axis in range(len(one.sizes))])
-        yield every, every
+    """Yield maps of a value that differs along all loops, or all that are kept, those of the same number alike."""
+    for here, there in (
+        (range(len(one.sizes)), range(len(other.sizes))),
+        (one.kept, other.kept),
+    ):
+        if len(here) == len(there):
+            yield _along(here), _along(there)
+
+
+def _along(axes: Iterable[int]) -> Map:
+    return tuple([Affine(0, ((axis, 1),)) for axis in axes])
 
 
 def _space_of(region: Region, sink: int) -> Space:

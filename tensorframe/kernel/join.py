@@ -7,24 +7,36 @@ from collections.abc import Iterable
 from tensorframe.kernel.space import Affine, Map, Space
 
 
-def joined(one: Space, other: Space, shared: Iterable[tuple[Map, Map]]) -> Space | None:
-    """Return the space of the values of both, in the axes of `one`; None if their loops differ.
+def joined(
+    one: Space, other: Space, shared: Iterable[tuple[Map, Map]], *, rows: bool = False
+) -> Space | None:
+    """Return the space of the values of both, in the axes of one of them; None if their loops differ.
 
     `shared` are maps in each of what is to meet in the loops: a pair that names all of them tells which are the same.
+    With `rows`, loops without reductions may be those around the other's reductions.
     """
     tried: list[dict[int, int]] = []
     for here, there in shared:
         axes = _same_axes(one, other, here, there)
-        if axes is not None and axes not in tried:
-            tried.append(axes)
-            found = _together(one, other, axes)
-            if found is not None:
-                return found
+        if axes is None or axes in tried:
+            continue
+        tried.append(axes)
+        found = _together(one, other, axes, rows=rows)
+        if found is None and rows:
+            turned = {here: there for there, here in axes.items()}
+            found = _together(other, one, turned, rows=rows)
+        if found is not None:
+            return found
     return None
 
 
-def _together(one: Space, other: Space, axes: dict[int, int]) -> Space | None:
+def _together(one: Space, other: Space, axes: dict[int, int] | None, *, rows: bool) -> Space | None:
     """Return the space of both where `axes` of `other` are those of `one`, if every value has one place then."""
+    if len(axes) < len(other.sizes):
+        return None
+    rest = set(range(len(one.sizes))) - set(axes.values())
+    if rest and not (rows and rest <= set(one.reduced)):
+        return None
     reduced = {axes[axis] for axis in other.reduced}
     if one.reduced and reduced and reduced != set(one.reduced):
         return None
@@ -42,7 +54,7 @@ def _together(one: Space, other: Space, axes: dict[int, int]) -> Space | None:
 
 
 def _same_axes(one: Space, other: Space, first: Map, second: Map) -> dict[int, int] | None:
-    """Return the axis of `one` for each axis of `other`, from the maps of a value that differs along all of them."""
+    """Return the axis of `one` for each axis of `other` along which a value differs that has these maps."""
     axes: dict[int, int] = {}
     for left, right in zip(first, second, strict=True):
         here, there = left.on_axis(), right.on_axis()
@@ -51,8 +63,8 @@ def _same_axes(one: Space, other: Space, first: Map, second: Map) -> dict[int, i
                 return None
             continue
         axes[there] = here
-    every = len(axes) == len(set(axes.values())) == len(one.sizes) == len(other.sizes)
-    same = every and all(one.sizes[axes[axis]] == other.sizes[axis] for axis in axes)
+    apart = len(axes) == len(set(axes.values()))
+    same = apart and all(one.sizes[axes[axis]] == other.sizes[axis] for axis in axes)
     return axes if same else None
 
 
