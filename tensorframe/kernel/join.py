@@ -30,7 +30,7 @@ def joined(
     return None
 
 
-def _together(one: Space, other: Space, axes: dict[int, int] | None, *, rows: bool) -> Space | None:
+def _together(one: Space, other: Space, axes: dict[int, int], *, rows: bool) -> Space | None:
     """Return the space of both where `axes` of `other` are those of `one`, if every value has one place then."""
     if len(axes) < len(other.sizes):
         return None
