@@ -111,8 +111,10 @@ def _arguments(kernel: Kernel) -> list[str]:
 
 def _slot(slots: str, at: int, dtype: DType) -> str:
     if dtype in FLOAT:
-        wide = f"float64_at({slots}, {at})"
-        return wide if dtype == float64 else f"to_{_held(dtype)}({wide})"
+        if dtype == float64:
+            return f"float64_at({slots}, {at})"
+        # bits, not a float64 to round: LLVM might round that to half precision at once, by a function that is not there
+        return f"as_float32(to_uint32(unsigned_at({slots}, {at})))"
     if dtype == uint64:
         return f"unsigned_at({slots}, {at})"
     whole = f"integer_at({slots}, {at})"

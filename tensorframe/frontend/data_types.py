@@ -177,7 +177,7 @@ def finfo(type: Any, /) -> FloatLimits:
     if found not in FLOATING:
         raise DTypeError(f"finfo: {found} is not floating", suggestions=("iinfo, for integers",))
     real = dtypes.real_of(found)
-    limits = ml_dtypes.finfo(real)  # type: ignore[no-untyped-call] # its stub has no annotations
+    limits = ml_dtypes.finfo(real)  # its stub has no annotations
     return FloatLimits(
         bits=int(limits.bits),
         eps=float(limits.eps),

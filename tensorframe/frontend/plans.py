@@ -33,19 +33,18 @@ def explain(*tensors: Tensor, until: str | None = None, source: bool = False) ->
     >>> plan = tfr.explain(tfr.sum(tfr.exp(x) * 2))
     >>> plan.kernels, plan.bytes_written
     (1, 4)
-    >>> print(tfr.explain(x * 2 + 1, source=True))
+    >>> y = tfr.asarray([3.0, 4.0, 5.0])
+    >>> print(tfr.explain(x - y, source=True))
     plan: 1 kernel, ...
     <BLANKLINE>
     # step 0
     def k_...(start, stop, varying, fixed):
-        # v3 = multiply(x0, x1): float32
-        # v4 = add(v3, x2): float32
+        # v2 = subtract(x0, x1): float32
         x0 = array_at(varying, 0)
-        y0 = array_at(varying, 1)
-        c1 = to_float32(float64_at(varying, 2))
-        c2 = to_float32(float64_at(varying, 3))
+        x1 = array_at(varying, 1)
+        y0 = array_at(varying, 2)
         for i in range(start, stop):
-            store_float32(y0, i, ((load_float32(x0, i) * c1) + c2))
+            store_float32(y0, i, (load_float32(x0, i) - load_float32(x1, i)))
     <BLANKLINE>
     """
     roots = [tensor.node for tensor in tensors]

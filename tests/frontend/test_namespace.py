@@ -41,7 +41,7 @@ LINALG = (
 FFT = "fft ifft fftn ifftn rfft irfft rfftn irfftn hfft ihfft fftfreq rfftfreq fftshift ifftshift"
 
 # What Python programmers reach for beside the functions.
-OTHERS = {"backends", "config", "dtypes", "errors", "fft", "linalg", "random"}
+OTHERS = {"backends", "cache", "config", "dtypes", "errors", "fft", "linalg", "random"}
 
 
 @pytest.mark.parametrize("chapter", STANDARD)

@@ -18,7 +18,7 @@ from tensorframe.backends.numba.functions import kernel_function
 from tensorframe.backends.numba.load import KernelFunction
 from tensorframe.backends.numba.workers import run_ranges
 from tensorframe.codegen.python import Text, print_kernel
-from tensorframe.dtypes import FLOAT, UNSIGNED, DType, bool_
+from tensorframe.dtypes import FLOAT, UNSIGNED, DType, bool_, float64
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel.build import Built, Launch
@@ -156,10 +156,12 @@ def _number(dtype: DType) -> str:
 
 def _format(dtype: DType) -> str:
     """Return how a number of a dtype is packed into a slot."""
-    return "d" if dtype in FLOAT else "Q" if dtype in UNSIGNED else "q"
+    if dtype in FLOAT:
+        return "d" if dtype == float64 else "f4x"
+    return "Q" if dtype in UNSIGNED else "q"
 
 
 def _packed(dtype: DType, value: float) -> bytes:
     if dtype in FLOAT:
-        return struct.pack("=d", value)
+        return struct.pack("=" + _format(dtype), value)
     return struct.pack("=Q", int(value) % 2**64)
