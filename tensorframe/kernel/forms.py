@@ -321,7 +321,8 @@ class _Columns:
 
     def scratch(self, name: str, dtype: DType) -> Buffer:
         buffer = Buffer(name, dtype, Role.SCRATCH)
-        self.memory.append(buffer)
+        if buffer not in self.memory:  # a scan may run in several passes
+            self.memory.append(buffer)
         return buffer
 
     def total(self, value: int) -> _Total:

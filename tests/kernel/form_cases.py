@@ -96,6 +96,12 @@ CASES = {
     "scans of rows": case(lambda xp, x: xp.cumulative_sum(x * x, axis=1), "row", "k0"),
     "scans of columns": case(lambda xp, x: xp.cumulative_sum(x * x, axis=0), "lane"),
     "scans and sums": case(lambda xp, x: xp.max(xp.cumulative_sum(x, axis=1), axis=1), "row", "k0"),
+    "scans of columns in two passes": case(
+        lambda xp, x: xp.argmax(xp.cumulative_sum(x, axis=0), axis=0), "lane", "r"
+    ),
+    "scans of rows in two passes": case(
+        lambda xp, x: xp.argmax(xp.cumulative_sum(x, axis=1), axis=1), "row", "k0"
+    ),
     "scans with what follows": case(
         lambda xp, x: xp.cumulative_sum(x, axis=1) - xp.sum(x, axis=1, keepdims=True), "row"
     ),

@@ -60,6 +60,8 @@ def test_a_name_is_the_name_of_one_thing(name):
     one = CASES[name]
     for kernel in kernels_of(*tensors(one, operand(one))):
         names = names_of(kernel)
+        memory = [one.buffer.name for one in kernel.body if isinstance(one, Allocate)]
+        assert len(memory) == len(set(memory))
         assert len(set().union(*names.values())) == sum(map(len, names.values())), names
 
 
