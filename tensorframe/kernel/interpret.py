@@ -21,6 +21,7 @@ from tensorframe.kernel.ir import (
     Literal,
     Load,
     Loop,
+    Role,
     Set,
     Statement,
     Store,
@@ -66,7 +67,7 @@ def _value(one: Expr, known: Mapping[Expr, Array], memory: Mapping[Buffer, Array
     if isinstance(one, Literal):
         return np.array(one.value).astype(one.dtype)[()]
     if isinstance(one, Load):
-        return memory[one.buffer][np.asarray(known[one.position]).astype(np.int64)]
+        return memory[one.buffer][_place(one.buffer, known[one.position])]
     if isinstance(one, Apply):
         arguments = [known[operand] for operand in one.arguments]
         if one.op == "cast":
@@ -75,6 +76,14 @@ def _value(one: Expr, known: Mapping[Expr, Array], memory: Mapping[Buffer, Array
             return np.asarray(arguments[0]).view(one.dtype)[()]
         return FUNCTIONS[one.op](*arguments)
     raise KeyError(f"{type(one).__name__} {getattr(one, 'name', '')!r} has no value")
+
+
+def _place(buffer: Buffer, position: Array) -> Array:
+    """Return a position as a signed number; scratch memory, unlike operands, has nothing in front of its first element."""
+    place = np.asarray(position).astype(np.int64)
+    if buffer.role is Role.SCRATCH and np.any(place < 0):
+        raise IndexError(f"{buffer.name} has no element {place}")
+    return place
 
 
 def _cast(x: Array, dtype: DType) -> Array:
@@ -143,7 +152,7 @@ def _run(body: Iterable[Statement], values: dict[Expr, Any], memory: dict[Buffer
         if isinstance(one, Let | Set):
             values[one.variable] = evaluate(one.value, values, memory)
         elif isinstance(one, Store):
-            position = int(np.int64(evaluate(one.position, values, memory)))
+            position = int(_place(one.buffer, evaluate(one.position, values, memory)))
             memory[one.buffer][position] = evaluate(one.value, values, memory)
         elif isinstance(one, Loop):
             first, last = (int(evaluate(end, values, memory)) for end in (one.start, one.stop))
