@@ -79,7 +79,7 @@ def _value(one: Expr, known: Mapping[Expr, Array], memory: Mapping[Buffer, Array
 
 
 def _place(buffer: Buffer, position: Array) -> Array:
-    """Return a position as a signed number; scratch memory, unlike operands, has nothing in front of its first element."""
+    """Return a position as a signed number; scratch memory, unlike operands, begins with its first element."""
     place = np.asarray(position).astype(np.int64)
     if buffer.role is Role.SCRATCH and np.any(place < 0):
         raise IndexError(f"{buffer.name} has no element {place}")
