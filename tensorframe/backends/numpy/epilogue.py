@@ -45,6 +45,17 @@ def epilogue_of(region: Region) -> Region | None:
     return Region(tuple(inputs), tuple(ops), tuple([number[at] for at in region.outputs]))
 
 
+def _overwrites_product(epilogue: Region) -> bool:
+    """Whether the only result may be written over the block that it is made of, when that has been read."""
+    last = len(epilogue.inputs) + len(epilogue.ops) - 1
+    (_, dtype), *_ = epilogue.inputs
+    return (
+        all(one.op.kind is Kind.MAP for one in epilogue.ops)
+        and epilogue.outputs == (last,)
+        and epilogue.dtype_of(last) == dtype
+    )
+
+
 def _others(region: Region) -> list[int]:
     """Return the inputs that the epilogue reads."""
     first = len(region.inputs)
@@ -66,6 +77,7 @@ class ProductProgram:
         self._others = _others(region)
         self._whole_rows = any(one.op.kind is Kind.REDUCE for one in region.ops)
         self._shape = region.ops[0 if self._permutation is None else 1].shape
+        self._overwrites = self._epilogue is not None and _overwrites_product(self._epilogue)
         self._compile = compile_
         self._programs: dict[Shape, Program] = {}
 
@@ -107,7 +119,9 @@ class ProductProgram:
             operands = self._operands(block, index, inputs)
             at = self._turned(index)
             targets = [out[at] for out in outputs]
-            results = self._program(operands[0].shape)(operands, targets)
+            pieces = self._overwrites and not targets[0].flags.c_contiguous
+            buffers = [operands[0]] if pieces else targets  # kernels write in one piece
+            results = self._program(operands[0].shape)(operands, buffers)
             for result, target in zip(results, targets, strict=True):
                 if result is not target:
                     target[...] = result
