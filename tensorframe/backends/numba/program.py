@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, NoReturn
 
+import numpy as np
+
 from tensorframe.backends.base import Program
 from tensorframe.backends.numba.functions import is_kept
 from tensorframe.backends.numba.launcher import Run, launcher
@@ -45,6 +47,7 @@ class KernelProgram:
 
     def _choose(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Run the kernels of this layout, which are expected to be those of the next call too."""
+        inputs = self._in_steps(inputs)
         key = tuple([inputs[at].strides for at in self._arrays])
         run = self._bound.get(key)
         if run is None:
@@ -55,9 +58,21 @@ class KernelProgram:
         self._run = run
         return run(inputs, buffers)
 
+    def _in_steps(self, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Return the inputs with those copied whose elements are not whole steps apart: fields of records."""
+        odd = [at for at in self._arrays if self._remainders(at, inputs[at])]
+        if not odd:
+            return inputs
+        return [np.ascontiguousarray(one) if at in odd else one for at, one in enumerate(inputs)]
+
+    def _remainders(self, at: int, array: Any) -> bool:
+        size = self.region.inputs[at][1].itemsize
+        return any(step % size for step in array.strides)
+
     def is_kept(self, inputs: Sequence[Any]) -> bool:
         """Whether the kernels for operands of these layouts were compiled before, by this process or another."""
-        texts = [print_kernel(one.kernel) for one in self.built(inputs).launches]
+        built = self.built(self._in_steps(inputs))
+        texts = [print_kernel(one.kernel) for one in built.launches]
         return all(is_kept(text.name, text.source) for text in texts)
 
     def source(self) -> str:
