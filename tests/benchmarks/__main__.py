@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.benchmarks import report
 from tests.benchmarks.changes import changes
 from tests.benchmarks.effort import Effort
-from tests.benchmarks.first_call import first_calls
+from tests.benchmarks.first_call import COLD, first_calls
 from tests.benchmarks.header import BUSY_BEFORE, Header
 from tests.benchmarks.line import Line
 from tests.benchmarks.machine import Others, keep_freed_memory, load_average
@@ -63,28 +63,49 @@ def main() -> int:
         effort = replace(effort, first_calls=0)
     header = replace(Header.now(PEERS, peers, effort), keeps_memory=keep_freed_memory())
     others = Others()
-    lines = list(run(workloads, peers, effort))
-    header = header.after(others)
-    print(report.body(header, lines))
+    lines: list[Line] = []
+    for told in run(workloads, peers, effort, lines):
+        print(told, file=sys.stderr)
+        write(options, header.after(others), lines, workloads)
+    print(report.body(header.after(others), lines))
     if options.compare:
         print(f"\n## Changes\n\n{changes(options.compare, lines)}")
+    return 1 if report.failures(lines) else 0
+
+
+def run(
+    workloads: Sequence[Workload], peers: Sequence[Peer], effort: Effort, lines: list[Line]
+) -> Iterator[str]:
+    """Fill `lines`, and say what was measured as it goes; first calls come last, with no peer beside them."""
+    measurements = []
+    for workload in workloads:
+        for line in measured(workload, peers, effort):
+            lines.append(line)
+            measurements.append((workload, line))
+            yield f"{line.workload} {line.title}: {values(line.best)}"
+    for workload, line in measurements:
+        line.first = first_calls(workload, line, peers, effort)
+        if line.first:
+            cold = {name: calls[COLD] for name, calls in line.first.items()}
+            yield f"{line.workload} {line.title}, first calls: {values(cold)}"
+
+
+def values(found: dict[str, float]) -> str:
+    """Return what each contestant took, in the order of the table."""
+    return ", ".join(f"{name} {value:.3g}" for name, value in found.items())
+
+
+def write(
+    options: argparse.Namespace,
+    header: Header,
+    lines: Sequence[Line],
+    workloads: Sequence[Workload],
+) -> None:
+    """Write what was measured so far: a run that is interrupted leaves its figures."""
     if options.json:
         options.json.write_text(report.as_json(header, lines), encoding="utf-8")
     if options.markdown:
         options.markdown.write_text(report.markdown(header, lines, workloads), encoding="utf-8")
-    return 1 if report.failures(lines) else 0
-
-
-def run(workloads: Sequence[Workload], peers: Sequence[Peer], effort: Effort) -> Iterator[Line]:
-    """Yield the lines of all workloads, and say so as it goes; first calls come last, with no peer beside them."""
-    lines = []
-    for workload in workloads:
-        for line in measured(workload, peers, effort):
-            print(f"{line.workload} {line.title}", file=sys.stderr)
-            lines.append((workload, line))
-    for workload, line in lines:
-        line.first = first_calls(workload, line, peers, effort)
-        yield line
 
 
 if __name__ == "__main__":
