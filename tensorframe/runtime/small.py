@@ -29,18 +29,17 @@ def _runs_small(device: Device) -> bool:
 
 def run_small(roots: Sequence[Node], options: Options) -> bool:
     """Compute `roots` if everything they need is small and on the host; else do nothing and return False."""
-    found = _small_graph(roots, options)
-    if found is None:
+    values: dict[Node, Any] = dict.fromkeys(roots)
+    kept = list(values)
+    order = _small_graph(kept, values, options)
+    if order is None:
         return False
-    order = sorted(found, key=by_serial)
-    values: dict[Node, Any] = {}
+    order.sort(key=by_serial)
     try:
         with np.errstate(all="ignore"):
             for node in order:
-                inputs = node.inputs  # before storage: see Node.settle
-                if node.storage is not None:
-                    values[node] = node.storage.handle
-                elif len(inputs) == 2 and not node.attrs:  # the two most common forms, spelled out
+                inputs = node.inputs
+                if len(inputs) == 2 and not node.attrs:  # the two most common forms, spelled out
                     left, right = inputs
                     values[node] = implementation[node.op](values[left], values[right])
                 elif len(inputs) == 1 and not node.attrs:
@@ -48,27 +47,26 @@ def run_small(roots: Sequence[Node], options: Options) -> bool:
                 elif inputs:
                     arguments = [values[source] for source in inputs]
                     values[node] = implementation[node.op](*arguments, *node.attrs)
-                else:
+                else:  # a source, or computed by another thread by now
                     values[node] = leaf_handle(node)
     except KeyboardInterrupt:
         raise CancelledError("interrupted while computing; no tensor is changed") from None
     except Exception:
         return False  # the planned path meets the same error, and explains it
-    for node in order:
-        if node.storage is None and (node.op.costly or node in roots):
+    for node in kept:
+        if node.storage is None:
             node.settle(Storage.of_array(node.device, values[node]))
     return True
 
 
-def _small_graph(roots: Sequence[Node], options: Options) -> list[Node] | None:
-    """Return the nodes that `roots` need; None as soon as these are too many, too large or elsewhere."""
-    shape, device, limit = None, None, options.small_size
-    found = list(dict.fromkeys(roots))
-    seen = set(found)
+def _small_graph(kept: list[Node], values: dict[Node, Any], options: Options) -> list[Node] | None:
+    """Return the nodes that have to be computed for `kept`; None as soon as these are too many, too large or elsewhere.
+
+    What is costly on the way joins `kept`, and what is computed already is put in `values`.
+    """
+    shape, device, limit, most = None, None, options.small_size, options.small_nodes
+    found = list(kept)
     for node in found:  # grows while it is walked
-        inputs = node.inputs  # before storage: see Node.settle
-        if node.storage is not None:
-            continue
         if node.shape is not shape:  # mostly one tuple, passed on from node to node
             shape = node.shape
             if prod(shape) > limit:
@@ -77,10 +75,19 @@ def _small_graph(roots: Sequence[Node], options: Options) -> list[Node] | None:
             device = node.device
             if not _runs_small(device):
                 return None
+        inputs = node.inputs
+        if node.op.costly:
+            if any(prod(source.shape) > limit for source in inputs):
+                return None  # a sum of millions has a small result
+            kept.append(node)
         for source in inputs:
-            if source not in seen:
-                seen.add(source)
-                found.append(source)
-        if len(found) > options.small_nodes:
+            if source not in values:
+                storage = source.storage
+                if storage is None:
+                    values[source] = None
+                    found.append(source)
+                else:
+                    values[source] = storage.handle
+        if len(found) > most:
             return None
     return found
