@@ -142,6 +142,7 @@ def _statement(one: Statement) -> list[str]:
         return [f"for {one.index.name} in range({span}):", *_indented(inner)]
     if isinstance(one, If):
         return [f"if {expression(one.condition)}:", *_indented(_block(one.body))]
+    assert isinstance(one, Allocate)
     size = f"{expression(one.count)} * np.uint64({one.buffer.dtype.itemsize})"
     return [f"{one.buffer.name} = allocate({size})"]
 
@@ -227,6 +228,8 @@ _SPECIAL: dict[str, Callable[[Apply, list[str]], str]] = {
     "bitwise_invert": _invert,
     "logical_not": _not,
     "cast": _cast,
+    "to_index": _cast,
+    "from_index": _cast,
     "bitcast": _bitcast,
 }
 

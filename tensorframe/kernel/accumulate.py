@@ -42,19 +42,22 @@ class Accumulation:
         return literal(self.first, self.dtype)
 
 
-def accumulation(op: Op, dtype: DType) -> Accumulation | None:
-    """Return how `op` accumulates elements of `dtype`, or None if kernels do not."""
+def accumulation(op: Op, dtype: DType, widest: DType = float64) -> Accumulation | None:
+    """Return how `op` accumulates elements of `dtype`, or None if kernels do not.
+
+    Sums of floating-point numbers have the `widest` dtype that there is.
+    """
     if dtype not in BOOL | INTEGER | FLOAT:
         return None
     if op in (ANY_TRUE, ALL_TRUE):
         name = "logical_or" if op is ANY_TRUE else "logical_and"
         return Accumulation(bool_, op is ALL_TRUE, truth, _joined(name))
     if op in (SUM, PROD):
-        wide = float64 if dtype in FLOAT else dtype
+        wide = widest if dtype in FLOAT else dtype
         name = "add_any" if op is SUM else "multiply_any"
         return Accumulation(wide, op is PROD, lambda x: converted(x, wide), _joined(name))
     if op in (CUMULATIVE_SUM, CUMULATIVE_PROD):  # each step has a result: the order is given
-        wide = float64 if dtype in FLOAT else dtype
+        wide = widest if dtype in FLOAT else dtype
         name = "add" if op is CUMULATIVE_SUM else "multiply"
         return Accumulation(
             wide, op is CUMULATIVE_PROD, lambda x: converted(x, wide), _joined(name)

@@ -9,7 +9,7 @@ from tensorframe.dtypes import FLOAT, DType, float64
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.accumulate import accumulation
-from tensorframe.kernel.formula import cast, where
+from tensorframe.kernel.formula import where
 from tensorframe.kernel.gather import GATHERS, place_on_axis
 from tensorframe.kernel.ir import (
     INDEX,
@@ -17,6 +17,7 @@ from tensorframe.kernel.ir import (
     Buffer,
     Expr,
     Role,
+    apply,
     argument,
     literal,
     load,
@@ -36,11 +37,14 @@ class Numbers:
     def __init__(self) -> None:
         self.arguments: list[Argument] = []
         self.values: list[float] = []
+        self.positions: set[Argument] = set()  # those that positions are made of
 
-    def take(self, value: float, name: str, dtype: DType = INDEX) -> Argument:
-        """Return the argument that stands for `value`."""
-        made = argument(f"{name}{len(self.arguments)}", dtype)
+    def take(self, value: float, name: str, dtype: DType | None = None) -> Argument:
+        """Return the argument that stands for `value`: an element of a dtype, or part of a position."""
+        made = argument(f"{name}{len(self.arguments)}", dtype or INDEX)
         self.arguments.append(made)
+        if dtype is None:
+            self.positions.add(made)
         self.values.append(value)
         return made
 
@@ -49,7 +53,8 @@ class Body:
     """Expressions of one region in one nest.
 
     `indices` are the expressions of the loop indices, kept loops first; a form sets them before it asks for elements.
-    `known` are values that are there already: finished reductions, and what is in scratch memory.
+    `known` are values that are there already: finished reductions, and what is in scratch memory. `widest` is the
+    floating dtype with the most digits that can be computed with.
     """
 
     def __init__(
@@ -58,7 +63,9 @@ class Body:
         nest: Nest,
         reads: dict[tuple[int, int], Any],
         lines: dict[int, list[tuple[int, int]]],
+        widest: DType = float64,
     ) -> None:
+        self.widest = widest
         self.region = region
         self.nest = nest
         self.lines = (
@@ -159,16 +166,16 @@ class Body:
         if one.op.kind is Kind.VIEW:
             return self.operand(value, 0)
         if one.op.kind in (Kind.REDUCE, Kind.SCAN):  # of one element: there is no loop for it
-            how = accumulation(one.op, self.region.dtype_of(one.inputs[0]))
+            how = accumulation(one.op, self.region.dtype_of(one.inputs[0]), self.widest)
             assert how is not None
             return converted(how.take(self.operand(value, 0)), one.dtype)
         operands = [self.operand(value, at) for at in range(len(one.inputs))]
         return element(one.op, one.attrs, operands, one.dtype)
 
     def _arange(self, value: int, start: float, step: float, dtype: DType) -> Expr:
-        """Return start + step * position, in float64 or in integers that wrap."""
-        wide = float64 if dtype in FLOAT else dtype
-        count = cast(self.position(self._reads[value, -1]), wide)
+        """Return start + step * position, in the widest floating dtype or in integers that wrap."""
+        wide = self.widest if dtype in FLOAT else dtype
+        count = apply("from_index", self.position(self._reads[value, -1]), dtype=wide)
         scaled = count * self.numbers.take(step, "d", wide) + self.numbers.take(start, "d", wide)
         return element(CAST, (dtype,), [scaled], dtype) if dtype in FLOAT else scaled
 

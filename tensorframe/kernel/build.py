@@ -25,10 +25,11 @@ from tensorframe.kernel.forms import (
 from tensorframe.kernel.gather import GATHERS, MARK, noted, selected_axes
 from tensorframe.kernel.hoist import name_values
 from tensorframe.kernel.interpret import in_order
-from tensorframe.kernel.ir import Argument, Buffer, Kernel, Load, Role, Statement
+from tensorframe.kernel.ir import INDEX, Argument, Buffer, Kernel, Load, Role, Statement, argument
 from tensorframe.kernel.join import joined as join_spaces
 from tensorframe.kernel.nest import Access, Nest, arrange, linear, memory_order
 from tensorframe.kernel.pieces import PIECED, cut_axes
+from tensorframe.kernel.positions import with_positions
 from tensorframe.kernel.rare import FLAG, complete, has_rare, hopeful
 from tensorframe.kernel.space import Affine, Map, Space
 from tensorframe.kernel.split import split
@@ -174,10 +175,37 @@ def build(
     strides: Sequence[Strides],
     places: Sequence[tuple[int, int | None]],
 ) -> Built:
-    """Return the kernels of a region whose inputs have these strides.
+    """Return the kernels of a region whose inputs have these strides, for threads that run ranges of a loop.
 
     `places` are the array that each output goes to, and which part of its complex elements it is, or None.
     """
+    found = lay_out(region, space, strides, places)
+    launches, partials = _Builder(region, space, found).launches()
+    return Built(launches, partials, found.layouts)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Loops in the order of memory, what operands read in them, and where outputs go.
+
+    `reads` are the access of each operand; `lines` length and step of the axes on which gathers select; `arrays` the
+    array of each output, whose axes `layouts` lists in the order of its memory.
+    """
+
+    nest: Nest
+    reads: dict[tuple[int, int], tuple[int, Map]]
+    lines: dict[int, list[tuple[int, int]]]
+    arrays: dict[int, int]
+    layouts: tuple[tuple[int, ...], ...]
+
+
+def lay_out(
+    region: Region,
+    space: Space,
+    strides: Sequence[Strides],
+    places: Sequence[tuple[int, int | None]],
+) -> Layout:
+    """Return the loops of a region whose inputs have these strides."""
     first = len(region.inputs)
     reads = _reads(region, space)
     accesses: dict[Hashable, Access] = {}
@@ -198,9 +226,8 @@ def build(
             layouts, written = _written(region, space, places, order)
     accesses |= written
     nest = arrange(space, accesses, order, _pieces(region, space))
-    lines = _lines(region, strides)
-    launches, partials = _Builder(region, space, nest, reads, lines, places).launches()
-    return Built(launches, partials, tuple(layouts.values()))
+    arrays = {value: array for value, (array, _) in zip(region.outputs, places, strict=True)}
+    return Layout(nest, reads, _lines(region, strides), arrays, tuple(layouts.values()))
 
 
 def _written(
@@ -286,23 +313,11 @@ def _strides(shape: Shape, layout: Sequence[int]) -> Strides:
 class _Builder:
     """Chooses the form of a region in a nest, and makes its kernels."""
 
-    def __init__(
-        self,
-        region: Region,
-        space: Space,
-        nest: Nest,
-        reads: dict[tuple[int, int], tuple[int, Map]],
-        lines: dict[int, list[tuple[int, int]]],
-        places: Sequence[tuple[int, int | None]],
-    ) -> None:
+    def __init__(self, region: Region, space: Space, layout: Layout) -> None:
         self.region = region
         self.space = space
-        self.nest = nest
-        self.reads = reads
-        self.lines = lines
-        self.arrays = {
-            value: array for value, (array, _) in zip(region.outputs, places, strict=True)
-        }
+        self.nest = layout.nest
+        self.layout = layout
 
     def launches(self) -> tuple[tuple[Launch, ...], Partials]:
         nest = self.nest
@@ -325,11 +340,9 @@ class _Builder:
         return (self._launch(form, body, units, width * nest.row_length),), ()
 
     def _form(self, stages: Stages) -> Form:
-        outputs = {
-            value: Buffer(f"y{array}", self.region.dtype_of(value), Role.OUTPUT)
-            for value, array in self.arrays.items()
-        }
-        return Form(Body(self.region, self.nest, self.reads, self.lines), stages, outputs)
+        layout = self.layout
+        body = Body(self.region, self.nest, layout.reads, layout.lines)
+        return Form(body, stages, output_buffers(self.region, layout))
 
     def _map(self) -> Launch:
         form = self._form(stages_of(self.region, self.space, scratch=False))
@@ -388,25 +401,48 @@ class _Builder:
         return Launch(quick, numbers, total, grain, full)
 
 
+def output_buffers(region: Region, layout: Layout) -> dict[int, Buffer]:
+    """Return the buffer that each output goes to."""
+    return {
+        value: Buffer(f"y{array}", region.dtype_of(value), Role.OUTPUT)
+        for value, array in layout.arrays.items()
+    }
+
+
 def _blocks(nest: Nest, width: int) -> int:
     """Return how many blocks of columns there are."""
     return nest.rows // nest.kept[-1] * -(-nest.kept[-1] // width) if nest.rows else 0
 
 
-def finish(body: Body, statements: tuple[Statement, ...], *flags: Buffer) -> Kernel:
-    """Return the kernel of statements, with the buffers and arguments that they use and values named."""
+def finish(
+    body: Body,
+    statements: tuple[Statement, ...],
+    *flags: Buffer,
+    lanes: int = 0,
+    index: DType = INDEX,
+) -> Kernel:
+    """Return the kernel of statements, with the buffers and arguments that they use and values named.
+
+    With `lanes` it is one of work-groups of so many threads, whose positions are numbers of dtype `index`.
+    """
     roots, stores = expressions(statements)
     used = in_order(roots, {})
     loaded = {one.buffer for one in used if isinstance(one, Load) and one.buffer.role is Role.INPUT}
     written = {one.buffer for one in stores if one.buffer.role is Role.OUTPUT}
     scalars = {one for one in used if isinstance(one, Argument)} & set(body.scalars.values())
+    sizes = body.numbers.arguments
+    if index != INDEX:
+        own = body.numbers.positions
+        statements = with_positions(statements, own, index)
+        sizes = [argument(one.name, index) if one in own else one for one in sizes]
     return Kernel(
         tuple(sorted(loaded, key=_by_name)),
         (*sorted(written, key=_by_name), *flags),
         tuple(sorted(scalars, key=_by_name)),
-        tuple(body.numbers.arguments),
+        tuple(sizes),
         name_values(statements),
         _notes(body.region),
+        lanes,
     )
 
 

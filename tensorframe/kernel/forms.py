@@ -79,7 +79,7 @@ class Form:
     def accumulation(self, value: int) -> Accumulation:
         """Return how a reduction of the region accumulates."""
         one = self.region.ops[value - len(self.region.inputs)]
-        found = accumulation(one.op, self.region.dtype_of(one.inputs[0]))
+        found = accumulation(one.op, self.region.dtype_of(one.inputs[0]), self.body.widest)
         assert found is not None
         return found
 
@@ -146,7 +146,7 @@ def rows(form: Form) -> tuple[Statement, ...]:
         if one.work:
             inner = one.over(along[-1], ZERO, lengths[-1])
             statements += [*one.before, *nested(along[:-1], lengths[:-1], inner)]
-        _finish(form, number)
+        finish_pass(form, number)
         body.known.update((value, load(scratch[value], in_row)) for value in now)
     body.forget()
     statements += form.row_stores()
@@ -188,14 +188,14 @@ def _pass(form: Form, number: int) -> _Pass:
     for value in form.stages.scans[number]:
         total = _accumulate(form, value, found)
         form.body.meet(value, form.finished(value, total))
-    reductions = _reductions(form, number)
+    reductions = reductions_in(form, number)
     for value in reductions:
         if form.operation(value) is SUM and form.operand_dtype(value) in (*HALF, float32):
             _accumulate_in_pieces(form, value, found)
         else:
             _accumulate(form, value, found)
     if len(reductions) == len(found.work) == 1:
-        total = _accumulator(form, reductions[0])
+        total = accumulator(form, reductions[0])
         closed = {ANY_TRUE: total, ALL_TRUE: negation(total)}.get(form.operation(reductions[0]))
         found.open = None if closed is None else negation(closed)
     found.work += [form.store(value) for value in form.stages.stores[number]]
@@ -206,7 +206,7 @@ def _pass(form: Form, number: int) -> _Pass:
 
 def _accumulate(form: Form, value: int, one: _Pass) -> Variable:
     how = form.accumulation(value)
-    total = _accumulator(form, value)
+    total = accumulator(form, value)
     one.before.append(Set(total, how.start()))
     one.work.append(Set(total, how.join(total, how.take(form.body.operand(value, 0)))))
     return total
@@ -214,7 +214,7 @@ def _accumulate(form: Form, value: int, one: _Pass) -> Variable:
 
 def _accumulate_in_pieces(form: Form, value: int, one: _Pass) -> None:
     how = form.accumulation(value)
-    total, short = _accumulator(form, value), variable(f"a{value}", float32)
+    total, short = accumulator(form, value), variable(f"a{value}", float32)
     element = converted(form.body.operand(value, 0), float32)
     one.before.append(Set(total, how.start()))
     one.begin.append(Set(short, literal(0, float32)))
@@ -222,18 +222,20 @@ def _accumulate_in_pieces(form: Form, value: int, one: _Pass) -> None:
     one.end.append(Set(total, how.join(total, how.take(short))))
 
 
-def _finish(form: Form, number: int) -> None:
+def finish_pass(form: Form, number: int) -> None:
     """Make the results of a pass known to the following ones."""
-    for value in _reductions(form, number):
-        total = _accumulator(form, value)
+    for value in reductions_in(form, number):
+        total = accumulator(form, value)
         form.body.known[value] = form.finished(value, total)
 
 
-def _accumulator(form: Form, value: int) -> Variable:
+def accumulator(form: Form, value: int) -> Variable:
+    """Return the variable that a reduction accumulates in."""
     return variable(f"r{value}", form.accumulation(value).dtype)
 
 
-def _reductions(form: Form, number: int) -> list[int]:
+def reductions_in(form: Form, number: int) -> list[int]:
+    """Return the reductions that run in a pass."""
     return form.stages.reductions[number] if number < form.stages.passes else []
 
 
@@ -258,7 +260,7 @@ def row_parts(form: Form, chunk: int) -> tuple[Statement, ...]:
     if one.open is not None:
         loops = (_heard(form, at, height, place), *loops)
     after = [
-        Store(buffer, part, _accumulator(form, value)) for value, buffer in form.partials.items()
+        Store(buffer, part, accumulator(form, value)) for value, buffer in form.partials.items()
     ]
     return (Loop(part, START, STOP, (*one.before, *loops, *after), parallel=True),)
 
@@ -266,7 +268,7 @@ def row_parts(form: Form, chunk: int) -> tuple[Statement, ...]:
 def _heard(form: Form, at: Expr, height: Expr, place: Expr) -> Statement:
     """Return the loop that asks the chunks before; those that are not done yet are as they were made: no answer."""
     ((value, buffer),) = form.partials.items()
-    total, before = _accumulator(form, value), index("before")
+    total, before = accumulator(form, value), index("before")
     known = load(buffer, before * height + place)
     return Loop(before, ZERO, at, (Set(total, form.accumulation(value).join(total, known)),))
 
@@ -283,10 +285,10 @@ def joined(form: Form, chunks: int) -> tuple[Statement, ...]:
     work: list[Statement] = []
     for value, buffer in form.partials.items():
         how = form.accumulation(value)
-        total = _accumulator(form, value)
+        total = accumulator(form, value)
         before.append(Set(total, how.start()))
         work.append(Set(total, how.join(total, load(buffer, chunk * height + row))))
-    _finish(form, 0)
+    finish_pass(form, 0)
     statements = (*before, Loop(chunk, ZERO, number, tuple(work)), *form.row_stores())
     return (Loop(row, START, STOP, statements, parallel=True),)
 
@@ -409,7 +411,7 @@ def columns(form: Form, width: int) -> tuple[Statement, ...]:
 def _column_pass(parts: _Columns, number: int) -> list[Statement]:
     """Return one pass over a block of columns, and what of its results is kept for the next."""
     form, body = parts.form, parts.form.body
-    reductions = _reductions(form, number)
+    reductions = reductions_in(form, number)
     scans = [_scanned(parts, value) for value in form.stages.scans[number]]
     totals = [parts.total(value) for value in reductions]
     stores: list[Statement] = [form.store(value) for value in form.stages.stores[number]]

@@ -13,7 +13,7 @@ from typing import Any
 
 from tensorframe.dtypes import UNSIGNED, bool_
 from tensorframe.graph.op import Op
-from tensorframe.kernel.formula import cast, either, where
+from tensorframe.kernel.formula import either, where
 from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import (
     INDEX,
@@ -55,7 +55,7 @@ def selected_axes(op: Op, attrs: tuple[Any, ...]) -> tuple[int, ...]:
 
 def place_on_axis(index: Expr, size: Expr) -> Expr:
     """Return where on an axis of this size an index is; one below zero counts from the end."""
-    place = cast(index, INDEX)
+    place: Expr = apply("to_index", index, dtype=INDEX)
     if index.dtype not in UNSIGNED:
         place = where(index < 0, place + size, place)
     return apply("within", place, size, dtype=INDEX)

@@ -14,6 +14,7 @@ from itertools import count
 from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import (
     Apply,
+    Combine,
     Expr,
     If,
     Index,
@@ -61,7 +62,7 @@ class _Namer:
             done.append(self._renamed(one, scope, names))
             for value in [value for value in worth if self.needs(value) is None]:
                 del names[value]  # the next statement may find something else there
-            if isinstance(one, Set):
+            if isinstance(one, Set | Combine):
                 scope |= {one.variable}
                 self._drop(one.variable, names)
             elif isinstance(one, Loop | If):
@@ -190,7 +191,7 @@ def _loads(value: Expr) -> bool:
 
 def _accumulated(one: Statement) -> set[Variable]:
     """Return the accumulators that a loop changes."""
-    if isinstance(one, Set):
+    if isinstance(one, Set | Combine):
         return {one.variable}
     if isinstance(one, Loop | If):
         return set[Variable]().union(*[_accumulated(inner) for inner in one.body])

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tensorframe.dtypes import DType
 from tensorframe.kernel.ir import (
+    INDEX,
     START,
     STOP,
     Allocate,
     Apply,
+    Barrier,
     Buffer,
+    Combine,
     Expr,
     If,
     Kernel,
@@ -21,10 +25,12 @@ from tensorframe.kernel.ir import (
     Literal,
     Load,
     Loop,
+    Over,
     Role,
     Set,
     Statement,
     Store,
+    argument,
 )
 from tensorframe.kernel.multiply_add import multiply_add
 
@@ -70,7 +76,7 @@ def _value(one: Expr, known: Mapping[Expr, Array], memory: Mapping[Buffer, Array
         return memory[one.buffer][_place(one.buffer, known[one.position])]
     if isinstance(one, Apply):
         arguments = [known[operand] for operand in one.arguments]
-        if one.op == "cast":
+        if one.op in ("cast", "to_index", "from_index"):
             return _cast(arguments[0], one.dtype)
         if one.op == "bitcast":
             return np.asarray(arguments[0]).view(one.dtype)[()]
@@ -80,8 +86,9 @@ def _value(one: Expr, known: Mapping[Expr, Array], memory: Mapping[Buffer, Array
 
 def _place(buffer: Buffer, position: Array) -> Array:
     """Return a position as a signed number; scratch memory, unlike operands, begins with its first element."""
-    place = np.asarray(position).astype(np.int64)
-    if buffer.role is Role.SCRATCH and np.any(place < 0):
+    unsigned = np.asarray(position)
+    place = unsigned.astype(f"i{unsigned.dtype.itemsize}")
+    if buffer.role in (Role.SCRATCH, Role.SHARED) and np.any(place < 0):
         raise IndexError(f"{buffer.name} has no element {place}")
     return place
 
@@ -144,24 +151,110 @@ def run(
     """
     values: dict[Expr, Any] = {START: np.uint64(start), STOP: np.uint64(stop)}
     values.update((one, one.dtype.type(value)) for one, value in arguments.items())
-    _run(kernel.body, values, dict(memory))
+    for _ in _Thread(values, dict(memory)).run(kernel.body):
+        raise ValueError("a kernel without work-groups waits for other threads")
 
 
-def _run(body: Iterable[Statement], values: dict[Expr, Any], memory: dict[Buffer, Array]) -> None:
-    for one in body:
-        if isinstance(one, Let | Set):
-            values[one.variable] = evaluate(one.value, values, memory)
-        elif isinstance(one, Store):
-            position = int(_place(one.buffer, evaluate(one.position, values, memory)))
-            memory[one.buffer][position] = evaluate(one.value, values, memory)
-        elif isinstance(one, Loop):
-            first, last = (int(evaluate(end, values, memory)) for end in (one.start, one.stop))
-            for at in range(first, last):
-                values[one.index] = np.uint64(at)
-                _run(one.body, values, memory)
-        elif isinstance(one, If):
-            if evaluate(one.condition, values, memory):
-                _run(one.body, values, memory)
-        elif isinstance(one, Allocate):
-            count = int(evaluate(one.count, values, memory))
-            memory[one.buffer] = np.zeros(count, one.buffer.dtype)
+def run_groups(
+    kernel: Kernel,
+    stop: int,
+    memory: Mapping[Buffer, Array],
+    arguments: Mapping[Expr, Any],
+    *,
+    groups: int,
+    lanes: int,
+) -> None:
+    """Run a kernel of work-groups on so many groups of so many threads; what it computes depends on neither.
+
+    Only the order of a sum does. Threads run from one barrier to the next, one after the other.
+    """
+    values: dict[Expr, Any] = {}
+    for dtype in (INDEX, np.dtype(np.uint32)):  # positions may have been narrowed
+        values[argument(START.name, dtype)] = dtype.type(0)
+        values[argument(STOP.name, dtype)] = dtype.type(stop)
+    values.update((one, one.dtype.type(value)) for one, value in arguments.items())
+    for group in range(groups):
+        shared: dict[Buffer, Array] = {}
+        threads = [
+            _Thread(dict(values), dict(memory), shared, (group, groups), (lane, lanes))
+            for lane in range(lanes)
+        ]
+        _in_step([one.run(kernel.body) for one in threads], threads)
+
+
+Waiting = Combine | Barrier
+
+
+def _in_step(running: Sequence[Iterator[Waiting]], threads: Sequence[_Thread]) -> None:
+    """Run threads from barrier to barrier, and join their values where they ask for it."""
+    while True:
+        reached = [next(one, None) for one in running]
+        if len(set(map(id, reached))) > 1:
+            raise ValueError("the threads of a group wait at different places")
+        one = reached[0]
+        if one is None:
+            return
+        if isinstance(one, Combine):
+            total = threads[0].values[one.variable]
+            for thread in threads[1:]:
+                both: dict[Expr, Array] = {
+                    one.variable: total,
+                    one.other: thread.values[one.variable],
+                }
+                total = evaluate(one.joined, both)
+            for thread in threads:
+                thread.values[one.variable] = total
+
+
+@dataclass(slots=True)
+class _Thread:
+    """What runs statements; `group` and `lane` are its numbers, and how many there are."""
+
+    values: dict[Expr, Any]
+    memory: dict[Buffer, Array]
+    shared: dict[Buffer, Array] = field(default_factory=dict)
+    group: tuple[int, int] = (0, 1)
+    lane: tuple[int, int] = (0, 1)
+
+    def run(self, body: Iterable[Statement]) -> Iterator[Waiting]:
+        """Run statements; yields those at which a thread waits for the others of its group."""
+        for one in body:
+            if isinstance(one, Let | Set):
+                self.values[one.variable] = self._evaluated(one.value)
+            elif isinstance(one, Store):
+                position = int(_place(one.buffer, self._evaluated(one.position)))
+                self.memory[one.buffer][position] = self._evaluated(one.value)
+            elif isinstance(one, Loop):
+                for at in self._indices(one):
+                    self.values[one.index] = one.index.dtype.type(at)
+                    yield from self.run(one.body)
+            elif isinstance(one, If):
+                if self._evaluated(one.condition):
+                    yield from self.run(one.body)
+            elif isinstance(one, Allocate):
+                self._allocate(one)
+            else:
+                yield one
+
+    def _evaluated(self, root: Expr) -> Array:
+        return evaluate(root, self.values, self.memory)
+
+    def _indices(self, one: Loop) -> range:
+        """Return the iterations of a loop that fall to this thread."""
+        first, last = int(self._evaluated(one.start)), int(self._evaluated(one.stop))
+        (group, groups), (lane, lanes) = self.group, self.lane
+        if one.over is Over.GRID:
+            return range(first + group * lanes + lane, last, groups * lanes)
+        if one.over is Over.GROUPS:
+            return range(first + group, last, groups)
+        if one.over is Over.LANES:
+            return range(first + lane, last, lanes)
+        return range(first, last)
+
+    def _allocate(self, one: Allocate) -> None:
+        count = int(self._evaluated(one.count))
+        if one.buffer.role is not Role.SHARED:
+            self.memory[one.buffer] = np.zeros(count, one.buffer.dtype)
+            return
+        made = self.shared.setdefault(one.buffer, np.zeros(count, one.buffer.dtype))
+        self.memory[one.buffer] = made

@@ -1,7 +1,8 @@
 """Kernel IR: loops over typed scalar expressions, from which every dialect prints its text.
 
-Six kinds of expression (`Literal`, `Argument`, `Index`, `Variable`, `Load`, `Apply`) and six of statement (`Let`,
-`Set`, `Store`, `Loop`, `If`, `Allocate`), in a `Kernel`. `interpret.py` defines what they mean.
+Six kinds of expression (`Literal`, `Argument`, `Index`, `Variable`, `Load`, `Apply`) and eight of statement (`Let`,
+`Set`, `Store`, `Loop`, `If`, `Allocate`, and, among the threads of a work-group, `Combine` and `Barrier`), in a
+`Kernel`. `interpret.py` defines what they mean.
 
 Expressions are immutable, and equal ones are one object: comparing them is `is`, and a shared subexpression is found by
 identity. Positions and loop indices are unsigned 64-bit integers that wrap: a negative stride is its two's complement.
@@ -28,6 +29,7 @@ class Role(Enum):
     INPUT = "input"  # read only, overlaps with no output but at equal positions
     OUTPUT = "output"
     SCRATCH = "scratch"  # memory of one call of the kernel, gone afterwards
+    SHARED = "shared"  # memory of one work-group
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +197,9 @@ def argument(name: str, dtype: DType = INDEX) -> Argument:
     return found
 
 
-def index(name: str) -> Index:
+def index(name: str, dtype: DType = INDEX) -> Index:
     """Return the variable of a loop."""
-    found: Index = _one(Index, INDEX, name, name=name)
+    found: Index = _one(Index, dtype, name, name=name)
     return found
 
 
@@ -261,6 +263,15 @@ class Store:
     value: Expr
 
 
+class Over(Enum):
+    """What the iterations of a loop are shared out over, in a kernel of work-groups."""
+
+    NOTHING = "nothing"  # each thread that comes to the loop runs all of them
+    GRID = "grid"  # single threads of all groups
+    GROUPS = "groups"  # whole work-groups: all threads of a group run the same iteration
+    LANES = "lanes"  # the threads of one group, neighbouring iterations on neighbouring threads
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Loop:
     """Run `body` for `index` from `start` up to, not including, `stop`.
@@ -273,7 +284,7 @@ class Loop:
     stop: Expr
     body: tuple[Statement, ...]
     parallel: bool = False
-    note: str = ""  # for the reader of the printed text
+    over: Over = Over.NOTHING
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -286,13 +297,33 @@ class If:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Allocate:
-    """Make the memory of a scratch buffer, `count` elements, for the rest of the kernel's call."""
+    """Make the memory of a scratch buffer, `count` elements, for the rest of the kernel's call.
+
+    Shared memory has a literal for its count, and begins with any values.
+    """
 
     buffer: Buffer
     count: Expr
 
 
-Statement = Let | Set | Store | Loop | If | Allocate
+@dataclass(frozen=True, slots=True, eq=False)
+class Combine:
+    """Join the values that `variable` has in the threads of a group: afterwards all of them have the result.
+
+    `joined` is the expression of two values, `variable` and `other`. All threads of a group come here together.
+    """
+
+    variable: Variable
+    other: Variable
+    joined: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Barrier:
+    """Wait for all threads of the group; what they stored in shared memory before can be loaded afterwards."""
+
+
+Statement = Let | Set | Store | Loop | If | Allocate | Combine | Barrier
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -300,6 +331,8 @@ class Kernel:
     """Statements over buffers and arguments.
 
     `body` runs for the range of the outermost parallel loop that `START` to `STOP` give: callers share a range out.
+    With `lanes` it runs instead on any number of work-groups of so many threads each, whose outermost loop is over the
+    grid or the groups, always from 0 to `STOP`.
     Inputs and outputs come in the order in which they are passed; `scalars` change with each call, `sizes` only with
     the layout of the operands.
     """
@@ -310,6 +343,7 @@ class Kernel:
     sizes: tuple[Argument, ...]
     body: tuple[Statement, ...]
     notes: Sequence[str] = field(default=())
+    lanes: int = 0
 
 
 # the range of the outermost loop that a call of the kernel runs

@@ -1,6 +1,6 @@
 """Rare choices: a kernel without the costly sides that hardly any element needs, which tells whether one did.
 
-`where_rare` would compute both sides for every element: for sin, angles beyond 2^18 take four times as long as others.
+`where_rare` would compute both sides for every element: for sin, angles beyond 2^17 take four times as long as others.
 The hopeful kernel has the cheap sides only, and sets a flag where a condition held: then the complete kernel runs over
 the same elements.
 """
@@ -15,12 +15,10 @@ from tensorframe.kernel.formula import either
 from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import (
     INDEX,
-    Allocate,
     Apply,
     Buffer,
     Expr,
     If,
-    Let,
     Load,
     Loop,
     Role,
@@ -32,7 +30,7 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
-from tensorframe.kernel.walk import expressions
+from tensorframe.kernel.walk import expressions, with_own_expressions
 
 RARE = "where_rare"  # condition, costly side, cheap side
 FLAG = Buffer("f0", bool_, Role.OUTPUT)
@@ -42,7 +40,7 @@ _SEEN = variable("rare", bool_)
 def has_rare(statements: Iterable[Statement]) -> bool:
     """Whether some expression has a rare side."""
     roots, _ = expressions(statements)
-    return any(_is_rare(one) for one in in_order(roots, {}))
+    return any(is_rare(one) for one in in_order(roots, {}))
 
 
 def complete(statements: Iterable[Statement]) -> tuple[Statement, ...]:
@@ -78,11 +76,11 @@ def _watching(statements: Iterable[Statement]) -> tuple[Statement, ...]:
 
 def _conditions(one: Statement) -> list[Expr]:
     roots, _ = expressions((one,))
-    rare = [value for value in in_order(roots, {}) if isinstance(value, Apply) and _is_rare(value)]
+    rare = [value for value in in_order(roots, {}) if isinstance(value, Apply) and is_rare(value)]
     return list(dict.fromkeys([value.arguments[0] for value in rare]))
 
 
-def _is_rare(one: Expr) -> bool:
+def is_rare(one: Expr) -> bool:
     return isinstance(one, Apply) and one.op == RARE
 
 
@@ -100,21 +98,13 @@ def _rewritten(root: Expr, choose: Callable[[Apply], Expr]) -> Expr:
             made = apply(one.op, *arguments, dtype=one.dtype)
         elif isinstance(one, Load):
             made = load(one.buffer, known[one.position])
-        known[one] = choose(made) if isinstance(made, Apply) and _is_rare(made) else made
+        known[one] = choose(made) if isinstance(made, Apply) and is_rare(made) else made
     return known[root]
 
 
 def _changed(one: Statement, change: Callable[[Expr], Expr]) -> Statement:
-    """Return a statement with its expressions changed."""
-    if isinstance(one, Loop):
-        body = tuple([_changed(inner, change) for inner in one.body])
-        return replace(one, start=change(one.start), stop=change(one.stop), body=body)
-    if isinstance(one, If):
-        body = tuple([_changed(inner, change) for inner in one.body])
-        return replace(one, condition=change(one.condition), body=body)
-    if isinstance(one, Store):
-        return replace(one, position=change(one.position), value=change(one.value))
-    if isinstance(one, Allocate):
-        return replace(one, count=change(one.count))
-    assert isinstance(one, Let | Set)
-    return replace(one, value=change(one.value))
+    """Return a statement with its expressions changed, those of statements in it too."""
+    made = with_own_expressions(one, change)
+    if isinstance(made, Loop | If):
+        return replace(made, body=tuple([_changed(inner, change) for inner in made.body]))
+    return made

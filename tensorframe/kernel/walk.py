@@ -9,6 +9,8 @@ from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import (
     Allocate,
     Apply,
+    Barrier,
+    Combine,
     Expr,
     If,
     Literal,
@@ -46,7 +48,9 @@ def own_expressions(one: Statement) -> tuple[Expr, ...]:
         return (one.condition,)
     if isinstance(one, Allocate):
         return (one.count,)
-    return (one.value,)
+    if isinstance(one, Combine):
+        return (one.joined,)
+    return () if isinstance(one, Barrier) else (one.value,)
 
 
 def with_own_expressions(one: Statement, change: Callable[[Expr], Expr]) -> Statement:
@@ -59,7 +63,9 @@ def with_own_expressions(one: Statement, change: Callable[[Expr], Expr]) -> Stat
         return replace(one, condition=change(one.condition))
     if isinstance(one, Allocate):
         return replace(one, count=change(one.count))
-    return replace(one, value=change(one.value))
+    if isinstance(one, Combine):
+        return replace(one, joined=change(one.joined))
+    return one if isinstance(one, Barrier) else replace(one, value=change(one.value))
 
 
 def substituted(root: Expr, values: Mapping[Expr, Expr]) -> Expr:

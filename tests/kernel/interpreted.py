@@ -1,14 +1,15 @@
 """Regions run by the interpreter of kernels, which refuses whatever is out of an operand's bounds."""
 
 from contextlib import contextmanager
+from functools import partial
 from unittest.mock import patch
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from tensorframe.backends.numba import program
-from tensorframe.kernel.interpret import run
-from tensorframe.kernel.ir import INDEX
+from tensorframe.kernel import groups
+from tensorframe.kernel.interpret import run, run_groups
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.executor import run as execute
 from tensorframe.runtime.leaves import leaf_handle
@@ -64,6 +65,18 @@ def interpreting():
     PLANS.clear()
 
 
+@contextmanager
+def in_groups(lanes=4, index=np.uint32, widest=np.float64):
+    """Build kernels of work-groups for what is planned meanwhile on the numba device; chunks are small."""
+    target = groups.Target(lanes, np.dtype(widest), np.dtype(index))
+    small = {"_ENOUGH_ROWS": 5, "_ENOUGH_RESULTS": 9, "_EACH": 2}
+    with (
+        patch.object(program, "build", partial(groups.build_groups, target=target)),
+        patch.multiple(groups, **small),
+    ):
+        yield
+
+
 def kernels_of(*tensors):
     """The kernels that a plan for tensors on the numba device runs."""
     made = []
@@ -111,10 +124,13 @@ def run_built(built, operands):
 def _run_kernel(launch, kernel, operands):
     memory = {one: Memory(operands[one.name]) for one in (*kernel.inputs, *kernel.outputs)}
     arguments = {
-        size: int(value) % 2**64 if size.dtype == INDEX else value
+        size: int(value) % 2 ** (8 * size.dtype.itemsize) if size.dtype.kind == "u" else value
         for size, value in zip(kernel.sizes, launch.numbers, strict=True)
     }
     arguments |= {one: operands[f"x{one.name[1:]}"] for one in kernel.scalars}
+    if kernel.lanes:
+        run_groups(kernel, launch.total, memory, arguments, groups=2, lanes=kernel.lanes)
+        return
     for start in range(0, launch.total, 3):  # as several threads would
         run(kernel, start, min(start + 3, launch.total), memory, arguments)
 

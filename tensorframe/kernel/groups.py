@@ -1,0 +1,278 @@
+"""Forms for work-groups: how the passes over a region become kernels of many threads.
+
+    map       no reduction: one element for each thread of the grid
+    rows      operands are contiguous along the reduced axes: a work-group for each row, whose threads read neighbouring
+              elements, and join what they have accumulated
+    columns   operands are contiguous along a kept axis, or rows are short: a thread for each result
+    parts     too few results for all threads: chunks of fixed size give partial results, which a second kernel joins
+
+What several passes need is computed again in each: a row stays in the cache, and registers cost more than arithmetic.
+Chunks depend on sizes alone, and threads are joined in a fixed order: the same bits in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from tensorframe.dtypes import DType
+from tensorframe.graph.region import Region
+from tensorframe.kernel.body import Body
+from tensorframe.kernel.build import (
+    Built,
+    Launch,
+    Layout,
+    Partials,
+    Strides,
+    finish,
+    lay_out,
+    output_buffers,
+)
+from tensorframe.kernel.choices import branched
+from tensorframe.kernel.forms import Form, accumulator, finish_pass, reductions_in
+from tensorframe.kernel.gather import noted
+from tensorframe.kernel.ir import (
+    INDEX,
+    START,
+    STOP,
+    Buffer,
+    Combine,
+    Loop,
+    Over,
+    Role,
+    Set,
+    Statement,
+    Store,
+    index,
+    literal,
+    load,
+    variable,
+)
+from tensorframe.kernel.loops import ZERO, digits, named, nested, smaller
+from tensorframe.kernel.space import Space
+from tensorframe.kernel.stages import Stages, stages_of
+
+# Rows from which every group has one, and results from which every thread has.
+_ENOUGH_ROWS = 256
+_ENOUGH_RESULTS = 1 << 14
+_ONE = literal(1, INDEX)
+# Elements that a thread takes in for one partial result.
+_EACH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The device that kernels are built for: threads of a group, and the widest floating dtype.
+
+    `index` is the dtype of positions: 32 bits are faster, and do for 2**32 elements.
+    """
+
+    lanes: int
+    widest: DType
+    index: DType
+
+
+def build_groups(
+    region: Region,
+    space: Space,
+    strides: Sequence[Strides],
+    places: Sequence[tuple[int, int | None]],
+    target: Target,
+) -> Built:
+    """Return the kernels of a region, like `build`, for a device whose threads come in work-groups."""
+    found = lay_out(region, space, strides, places)
+    launches, partials = _GroupBuilder(region, space, found, target).launches()
+    return Built(launches, partials, found.layouts)
+
+
+class _GroupBuilder:
+    """Chooses the form of a region, and makes its kernels."""
+
+    def __init__(self, region: Region, space: Space, layout: Layout, target: Target) -> None:
+        self._region = region
+        self._space = space
+        self._nest = layout.nest
+        self._layout = layout
+        self._target = target
+
+    def launches(self) -> tuple[tuple[Launch, ...], Partials]:
+        """Return the kernels in the order in which they run, and the partial results between them."""
+        nest, lanes = self._nest, self._target.lanes
+        stages = stages_of(self._region, self._space, scratch=False)
+        form = self._form(stages)
+        if not self._space.reduced:
+            return (self._launch(form, _map(form), prod(nest.kept)),), ()
+        rows, length = nest.rows, nest.row_length
+        scans = any(stages.scans)
+        in_rows = nest.reduced_inside and not scans and 2 * length > lanes
+        apart = stages.passes == 1 and not any(stages.stores[1:]) and not scans
+        enough = _ENOUGH_ROWS if in_rows else _ENOUGH_RESULTS
+        chunk = _EACH * lanes if in_rows else _EACH * 4
+        if apart and rows < enough and length > 2 * chunk:
+            return self._in_parts(stages, chunk, in_rows=in_rows)
+        body = _rows(form) if in_rows else _columns(form)
+        return (self._launch(form, body, rows),), ()
+
+    def _form(self, stages: Stages) -> Form:
+        layout = self._layout
+        body = Body(self._region, self._nest, layout.reads, layout.lines, self._target.widest)
+        return Form(body, stages, output_buffers(self._region, layout))
+
+    def _in_parts(
+        self, stages: Stages, chunk: int, *, in_rows: bool
+    ) -> tuple[tuple[Launch, ...], Partials]:
+        nest = self._nest
+        chunks = -(-nest.row_length // chunk)
+        form, second = self._form(stages), self._form(stages)
+        partials = []
+        for at, value in enumerate(stages.reductions[0]):
+            how = form.accumulation(value)
+            form.partials[value] = Buffer(f"p{at}", how.dtype, Role.OUTPUT)
+            second.partials[value] = Buffer(f"p{at}", how.dtype, Role.INPUT)
+            partials.append((how.dtype, chunks * nest.rows, how.first))
+        parts = self._launch(form, _parts(form, chunk, in_rows=in_rows), chunks * nest.rows)
+        in_groups = chunks > self._target.lanes // 4
+        joined = self._launch(second, _joined(second, chunks, in_groups=in_groups), nest.rows)
+        return (parts, joined), tuple(partials)
+
+    def _launch(self, form: Form, body: tuple[Statement, ...], total: int) -> Launch:
+        statements = noted(branched(body, form.body.cuts))
+        numbers = form.body.numbers
+        kernel = finish(form.body, statements, lanes=self._target.lanes, index=self._target.index)
+        return Launch(kernel, tuple(numbers.values), total, 1)
+
+
+def _map(form: Form) -> tuple[Statement, ...]:
+    """One element for each thread."""
+    at = index("i")
+    form.body.indices = digits(at, form.body.sizes) if form.body.sizes else []
+    stores = tuple([form.store(value) for value in form.outputs])
+    return (Loop(at, START, STOP, stores, parallel=True, over=Over.GRID),)
+
+
+def _rows(form: Form) -> tuple[Statement, ...]:
+    """A work-group for each row, in as many passes as the reductions need."""
+    body, stages = form.body, form.stages
+    count = len(body.nest.kept)
+    row, along = index("row"), index("k")
+    length = body.numbers.take(body.nest.row_length, "length")
+    body.indices = [*digits(row, body.sizes[:count]), *digits(along, body.sizes[count:])]
+    statements: list[Statement] = []
+    for number in range(stages.passes + 1):
+        body.forget()
+        before, work, after = _pass(form, number)
+        if work:
+            loop = Loop(along, ZERO, length, tuple(work), over=Over.LANES)
+            statements += [*before, loop, *after]
+        finish_pass(form, number)
+    body.forget()
+    statements += _by_one_lane(form.row_stores())
+    return (Loop(row, START, STOP, tuple(statements), parallel=True, over=Over.GROUPS),)
+
+
+def _by_one_lane(stores: Sequence[Statement]) -> list[Statement]:
+    """Return the statements for one thread of the group: all have the results."""
+    if not stores:
+        return []
+    once = index("once")
+    return [Loop(once, ZERO, _ONE, tuple(stores), over=Over.LANES)]
+
+
+def _pass(form: Form, number: int) -> tuple[list[Statement], list[Statement], list[Statement]]:
+    """Return what comes before a pass over a row, its work for each element, and the joining of the lanes."""
+    before: list[Statement] = []
+    work: list[Statement] = []
+    after: list[Statement] = []
+    for value in reductions_in(form, number):
+        how, total = form.accumulation(value), accumulator(form, value)
+        before.append(Set(total, how.start()))
+        work.append(Set(total, how.join(total, how.take(form.body.operand(value, 0)))))
+        after.append(_combined(form, value))
+    work += [form.store(value) for value in form.stages.stores[number]]
+    return before, work, after
+
+
+def _combined(form: Form, value: int) -> Combine:
+    how, total = form.accumulation(value), accumulator(form, value)
+    other = variable(f"{total.name}_other", total.dtype)
+    return Combine(total, other, how.join(total, other))
+
+
+def _columns(form: Form) -> tuple[Statement, ...]:
+    """A thread for each result, or each row of a scan."""
+    body, stages = form.body, form.stages
+    count = len(body.nest.kept)
+    row, along = index("row"), named("k", len(body.nest.reduced))
+    lengths = body.sizes[count:]
+    body.indices = [*digits(row, body.sizes[:count]), *along]
+    statements: list[Statement] = []
+    for number in range(stages.passes + 1):
+        body.forget()
+        before, scanned = _scans(form, number)
+        begun, work, _ = _pass(form, number)
+        if scanned or work:
+            statements += [*before, *begun, *nested(along, lengths, (*scanned, *work))]
+        finish_pass(form, number)
+    body.forget()
+    statements += form.row_stores()
+    return (Loop(row, START, STOP, tuple(statements), parallel=True, over=Over.GRID),)
+
+
+def _scans(form: Form, number: int) -> tuple[list[Statement], list[Statement]]:
+    """Return how the scans of a pass begin, and their steps."""
+    before: list[Statement] = []
+    work: list[Statement] = []
+    for value in form.stages.scans[number]:
+        how, total = form.accumulation(value), accumulator(form, value)
+        before.append(Set(total, how.start()))
+        work.append(Set(total, how.join(total, how.take(form.body.operand(value, 0)))))
+        form.body.meet(value, form.finished(value, total))
+    return before, work
+
+
+def _parts(form: Form, chunk: int, *, in_rows: bool) -> tuple[Statement, ...]:
+    """Partial results of chunks of rows, one for each group, or for each thread."""
+    body = form.body
+    count = len(body.nest.kept)
+    part, along = index("part"), index("k")
+    step = body.numbers.take(chunk, "chunk")
+    length = body.numbers.take(body.nest.row_length, "length")
+    height = body.numbers.take(body.nest.rows, "rows")
+    at, place = digits(part, [ZERO, height])
+    body.indices = [*digits(place, body.sizes[:count]), *digits(along, body.sizes[count:])]
+    before, work, after = _pass(form, 0)
+    first = at * step
+    over = Over.LANES if in_rows else Over.NOTHING
+    loop = Loop(along, first, smaller(first + step, length), tuple(work), over=over)
+    stores = [
+        Store(buffer, part, accumulator(form, value)) for value, buffer in form.partials.items()
+    ]
+    ends = [*after, *_by_one_lane(stores)] if in_rows else stores
+    outer = Over.GROUPS if in_rows else Over.GRID
+    return (Loop(part, START, STOP, (*before, loop, *ends), parallel=True, over=outer),)
+
+
+def _joined(form: Form, chunks: int, *, in_groups: bool) -> tuple[Statement, ...]:
+    """Partial results joined, and what is computed from the results."""
+    body = form.body
+    count = len(body.nest.kept)
+    row, chunk = index("row"), index("chunk")
+    height = body.numbers.take(body.nest.rows, "rows")
+    number = body.numbers.take(chunks, "chunks")
+    body.indices = [*digits(row, body.sizes[:count]), *[ZERO] * len(body.nest.reduced)]
+    before: list[Statement] = []
+    work: list[Statement] = []
+    after: list[Statement] = []
+    for value, buffer in form.partials.items():
+        how, total = form.accumulation(value), accumulator(form, value)
+        before.append(Set(total, how.start()))
+        work.append(Set(total, how.join(total, load(buffer, chunk * height + row))))
+        after.append(_combined(form, value))
+    finish_pass(form, 0)
+    over = Over.LANES if in_groups else Over.NOTHING
+    loop = Loop(chunk, ZERO, number, tuple(work), over=over)
+    stores = form.row_stores()
+    ends = [*after, *_by_one_lane(stores)] if in_groups else stores
+    outer = Over.GROUPS if in_groups else Over.GRID
+    return (Loop(row, START, STOP, (*before, loop, *ends), parallel=True, over=outer),)
