@@ -9,6 +9,7 @@ from tensorframe.site import describe, recording_site
 __all__ = [
     "ArgumentError",
     "AxisError",
+    "BackendWarning",
     "CancelledError",
     "DTypeError",
     "DeviceError",
@@ -123,3 +124,7 @@ class CancelledError(TensorFrameError, KeyboardInterrupt):
 
 class TransferWarning(UserWarning):
     """Operands move between devices, and the transfer policy asks to be told."""
+
+
+class BackendWarning(UserWarning):
+    """A backend of another package was asked for and does not load; everything else works."""

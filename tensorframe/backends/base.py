@@ -34,12 +34,26 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
-    """A device as discovery found it."""
+    """A device as discovery found it: what a cheap probe can tell, None or empty where it cannot."""
 
     device: Device
     name: str
+    """The maker's name for it."""
     capabilities: Capabilities
-    total_memory: int | None = None  # bytes
+    total_memory: int | None = None
+    """Bytes, those in use included."""
+    free_memory: int | None = None
+    """Bytes that were free when it was probed."""
+    driver: str = ""
+    """What runs it, with its version."""
+    api: str = ""
+    """The interface behind a backend that has several: vulkan, metal, dx12 or gl."""
+    software: bool = False
+    """Runs on the processor what was written for a GPU: never chosen automatically."""
+    unified_memory: bool = False
+    """Shares its memory with the host."""
+    compute_capability: tuple[int, int] | None = None
+    """Of NVIDIA's devices: (9, 0)."""
 
 
 # Runs a region: input handles and one buffer (or None) per output -> output handles.
