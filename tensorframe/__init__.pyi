@@ -5,6 +5,7 @@ from tensorframe import config as config
 from tensorframe import dtypes as dtypes
 from tensorframe import errors as errors
 from tensorframe.backends.registry import use_backend as use_backend
+from tensorframe.backends.selection import set_backend_priority as set_backend_priority
 from tensorframe.dtypes import get_default_dtype as get_default_dtype
 from tensorframe.dtypes import set_default_dtype as set_default_dtype
 from tensorframe.frontend import cache as cache

@@ -1,1 +1,24 @@
-"""Backends: a handful of methods each that hold data and run regions."""
+"""Backends: which devices are here, and the choice between them.
+
+`tfr.backends.summary()` is a table of all, `devices()` the same as data; `select` and `best` choose one; `register`
+adds a backend of your own. A backend is a handful of methods, those of `base.Backend`, that hold data and run regions.
+"""
+
+from tensorframe.backends.base import Backend, Capabilities, DeviceInfo
+from tensorframe.backends.discovery import available, devices, discover, summary
+from tensorframe.backends.probing import Found
+from tensorframe.backends.registry import best, register, select
+
+__all__ = [
+    "Backend",
+    "Capabilities",
+    "DeviceInfo",
+    "Found",
+    "available",
+    "best",
+    "devices",
+    "discover",
+    "register",
+    "select",
+    "summary",
+]

@@ -53,15 +53,14 @@ class Spy(NumpyBackend):
 
 
 @pytest.fixture
-def spy(monkeypatch):
+def spy():
     backend = Spy()
-    registry._register_built_in()
-    monkeypatch.setitem(registry._backends, "spy", backend)
-    registry._capabilities.pop(Device("spy"), None)
+    registry.register(backend)
     PLANS.clear()
     with tfr.config.override(small_size=0, small_nodes=0, fuse=False, rewrite=False):
         yield backend
     PLANS.clear()
+    registry.unregister("spy")
 
 
 def leaf(*shape, seed=0):

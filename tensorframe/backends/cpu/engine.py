@@ -15,7 +15,7 @@ from tensorframe.backends.numba.engine import (
     kernel_source,
     missing,
 )
-from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
+from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
 from tensorframe.backends.numpy.epilogue import epilogue_of, has_epilogue
 from tensorframe.graph.device import Device
 from tensorframe.graph.region import Region
@@ -29,7 +29,7 @@ class CpuBackend(NumpyBackend):
     def probe(self) -> list[DeviceInfo]:
         """The cpu is always there."""
         capabilities = KERNELS if missing() is None else CAPABILITIES
-        return [DeviceInfo(Device(self.name), f"{os.cpu_count()} cores", capabilities)]
+        return [host_device(self.name, f"{os.cpu_count()} cores", capabilities)]
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return a program that begins in NumPy where a kernel is possible, else NumPy's."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.numba.contiguous import ReshapeProgram, flattened
-from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
+from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
 from tensorframe.backends.numpy.epilogue import epilogue_of, has_epilogue
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
@@ -69,7 +69,7 @@ class NumbaBackend(NumpyBackend):
         if reason is not None:
             return reason
         capabilities = replace(KERNELS, runs_small=False)
-        return [DeviceInfo(Device(self.name), f"Numba {version('numba')}", capabilities)]
+        return [host_device(self.name, f"Numba {version('numba')}", capabilities)]
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return the kernels of a region."""

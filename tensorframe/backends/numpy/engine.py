@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends import host_memory
 from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program
 from tensorframe.backends.numpy.call import single_call
 from tensorframe.backends.numpy.epilogue import ProductProgram, has_epilogue
@@ -22,6 +23,18 @@ CAPABILITIES = Capabilities(
 )
 
 
+def host_device(name: str, title: str, capabilities: Capabilities) -> DeviceInfo:
+    """Return what is known of a device whose memory is the host's."""
+    return DeviceInfo(
+        Device(name),
+        title,
+        capabilities,
+        total_memory=host_memory.total(),
+        free_memory=host_memory.available(),
+        unified_memory=True,
+    )
+
+
 class NumpyBackend(Backend):
     """Runs everything, everywhere: the engine that every other one falls back to."""
 
@@ -29,7 +42,7 @@ class NumpyBackend(Backend):
 
     def probe(self) -> list[DeviceInfo]:
         """NumPy is always there."""
-        return [DeviceInfo(Device(self.name), f"NumPy {np.__version__}", CAPABILITIES)]
+        return [host_device(self.name, f"NumPy {np.__version__}", CAPABILITIES)]
 
     def allocate(self, device: Device, nbytes: int) -> np.ndarray[Any, Any]:
         """Return bytes on the host."""

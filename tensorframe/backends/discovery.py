@@ -1,0 +1,101 @@
+"""Discovery: what is here, as data and as a table that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tensorframe.backends.base import DeviceInfo
+from tensorframe.backends.probing import Found, probe_all
+from tensorframe.backends.remedies import remedies
+from tensorframe.backends.selection import backend_priority, show_bytes
+
+
+def discover() -> tuple[Found, ...]:
+    """Return what every backend finds now: its devices, or the reason that it has none.
+
+    Each one has `name`, `devices` (of DeviceInfo), `reason`, `origin` (the package, if it is not this one) and
+    `available`. Packages that were installed meanwhile are found. Nothing raises, whatever state drivers are in.
+
+    >>> found = {one.name: one for one in tfr.backends.discover()}
+    >>> found["numpy"].available, found["numpy"].reason
+    (True, '')
+    """
+    return probe_all(again=True)
+
+
+def available() -> tuple[str, ...]:
+    """Return the names of the backends that can compute here.
+
+    >>> "cpu" in tfr.backends.available()
+    True
+    """
+    return tuple([found.name for found in probe_all() if found.available])
+
+
+def devices() -> tuple[DeviceInfo, ...]:
+    """Return the devices that can compute here, with what their drivers tell of them at the moment.
+
+    >>> cpu = next(info for info in tfr.backends.devices() if info.device == "cpu")
+    >>> cpu.unified_memory, cpu.software, cpu.compute_capability
+    (True, False, None)
+    """
+    every = [info for found in probe_all(again=True) for info in found.devices]
+    return tuple([info for info in every if info.capabilities.executes])
+
+
+def summary() -> str:
+    """Return a table of all backends: their devices, or why there are none and what helps.
+
+    >>> print(tfr.backends.summary())
+    device  found
+    ...
+    cpu     ... cores ...
+    """
+    return table(probe_all(again=True))
+
+
+def table(found: Iterable[Found]) -> str:
+    """Return what was found as lines: devices, then what is not here, then the order in which "auto" looks."""
+    known = list(found)
+    here = [_device_row(info) for one in known for info in one.devices]
+    lines = columns([("device", "found", ""), *here])
+    missing = [_missing_row(one) for one in known if not one.devices]
+    if missing:
+        lines += ["", *columns([("missing", "because", "try"), *missing])]
+    return "\n".join([*lines, "", f'"auto" looks for: {", ".join(backend_priority())}'])
+
+
+def _device_row(info: DeviceInfo) -> tuple[str, str, str]:
+    return str(info.device), info.name, ", ".join(details(info))
+
+
+def _missing_row(found: Found) -> tuple[str, str, str]:
+    name = f"{found.name} ({found.origin})" if found.origin else found.name
+    return name, found.reason, "; ".join(remedies(found)[:1])
+
+
+def details(info: DeviceInfo) -> list[str]:
+    """Return what there is to say of a device beside its names, piece by piece."""
+    free, total = info.free_memory, info.total_memory
+    said = [info.driver, info.api]
+    if info.compute_capability is not None:
+        said.append("compute capability {}.{}".format(*info.compute_capability))
+    if total is not None:
+        size = show_bytes(total)
+        said.append(size if free is None else f"{show_bytes(free)} free of {size}")
+    if info.unified_memory and not info.capabilities.host_memory:
+        said.append("memory of the host")
+    if info.software:
+        said.append("software: taken only by name")
+    if not info.capabilities.executes:
+        said.append("makes plans only")
+    return [one for one in said if one]
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows of cells as aligned lines."""
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

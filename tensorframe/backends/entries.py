@@ -1,0 +1,220 @@
+"""Entries: which backends there are, by name, and what loads each when it is first asked for."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from tensorframe.backends.base import Backend
+from tensorframe.errors import ArgumentError, BackendWarning
+from tensorframe.site import is_internal
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUP = "tensorframe.backends"
+
+# what names of devices mean to users beside the backends' own: adapters of WebGPU by their graphics interface
+INTERFACES = {
+    "vulkan": ("vulkan",),
+    "metal": ("metal",),
+    "dx12": ("dx12", "d3d12"),
+    "gl": ("gl", "opengl", "opengles"),
+}
+# how people call what a module belongs to
+PACKAGES = {"numba": "Numba", "pyopencl": "PyOpenCL", "cupy": "CuPy"}
+RESERVED = frozenset({"auto", *INTERFACES})
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
+
+# Name -> the class, and the module of another package that it needs. ROCm is CuPy as well, built for another
+# driver: one backend, two names.
+_BUILT_IN = {
+    "dry": ("tensorframe.backends.dry:DryBackend", ""),
+    "numpy": ("tensorframe.backends.numpy.engine:NumpyBackend", ""),
+    "numba": ("tensorframe.backends.numba:NumbaBackend", "numba"),
+    "cpu": ("tensorframe.backends.cpu:CpuBackend", ""),
+    "opencl": ("tensorframe.backends.opencl.engine:OpenClBackend", "pyopencl"),
+    "wgpu": ("tensorframe.backends.wgpu.engine:WgpuBackend", "wgpu"),
+    "cuda": ("tensorframe.backends.cuda.engine:CudaBackend", "cupy"),
+    "rocm": ("tensorframe.backends.cuda.engine:CudaBackend", "cupy"),
+}
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A backend's name, where it comes from, and what became of loading it."""
+
+    name: str
+    origin: str
+    """The package that brings it, empty for this one."""
+    load: Callable[[], Any]
+    needs: str = ""
+    """The module without which there is no use in loading it."""
+    backend: Backend | None = None
+    failure: str | None = None
+    """Why it does not load, if it was tried and does not."""
+    warned: bool = field(default=False)
+
+
+def _built_in(name: str) -> Entry:
+    path, needs = _BUILT_IN[name]
+    return Entry(name, "", lambda: _instance(path), needs)
+
+
+@cache
+def _instance(path: str) -> Backend:
+    """Return the one backend that a path `module:Class` names."""
+    module, _, name = path.partition(":")
+    made: Backend = getattr(import_module(module), name)()
+    return made
+
+
+_entries: dict[str, Entry] = {name: _built_in(name) for name in _BUILT_IN}
+_clashes: dict[str, str] = {}  # plug-ins whose name is taken -> what to tell
+# reentrant: a backend may ask for others while it loads
+lock = threading.RLock()
+
+
+def add(backend: object, names: tuple[Any, ...]) -> None:
+    """Let `names` stand for a backend; ArgumentError for what is none, or cannot be one's name."""
+    if not isinstance(backend, Backend):
+        hint = "an object: register(MyBackend()), of a class that derives from Backend"
+        raise ArgumentError(f"{backend!r} is not a backend", suggestions=(hint,))
+    for name in names:
+        if not isinstance(name, str) or not _NAME.match(name) or name in RESERVED:
+            hint = "small letters, digits and underscores, such as 'my_device'"
+            raise ArgumentError(f"{name!r} cannot name a backend", suggestions=(hint,))
+    package = type(backend).__module__.partition(".")[0]
+    origin = "" if package == "tensorframe" else package
+    with lock:
+        for name in names:
+            _entries[name] = Entry(name, origin, lambda: backend, backend=backend)
+
+
+def remove(name: str) -> None:
+    """Forget a backend; one of this package is what its name stands for again."""
+    with lock:
+        _entries.pop(name, None)
+        if name in _BUILT_IN:
+            _entries[name] = _built_in(name)
+
+
+def entries() -> tuple[Entry, ...]:
+    """Return all entries, those of other packages included: this reads the list of installed packages, once."""
+    _find_plug_ins()
+    return tuple(_entries.values())
+
+
+def clashes() -> dict[str, str]:
+    """Return the plug-ins that are left out because their names are taken, each with the reason."""
+    _find_plug_ins()
+    return dict(_clashes)
+
+
+def entry_of(name: str) -> Entry | None:
+    """Return the entry of a name; installed packages are looked through only if it is not known without."""
+    found = _entries.get(name)
+    if found is None:
+        _find_plug_ins()
+        found = _entries.get(name)
+    return found
+
+
+@cache
+def _find_plug_ins() -> None:
+    """Add what installed packages announce in the entry-point group; nothing of them is imported."""
+    from importlib.metadata import entry_points
+
+    try:
+        points = tuple(entry_points(group=GROUP))
+    except Exception:
+        return  # unreadable metadata of some package: plug-ins stay unknown, everything else works
+    for point in points:
+        origin = point.dist.name if point.dist else point.value
+        if point.name in _entries or point.name in RESERVED or not _NAME.match(point.name):
+            _clashes[origin] = f"it calls its backend {point.name!r}: that is taken, or no name"
+            continue
+        _entries[point.name] = Entry(point.name, origin, partial(_make, point))
+
+
+def _make(point: EntryPoint) -> Any:
+    return point.load()()
+
+
+def loaded(entry: Entry) -> Backend | None:
+    """Return the entry's backend, loaded if need be; None if it does not load, with the reason in `failure`."""
+    if entry.backend is None and entry.failure is None:
+        with lock:
+            if entry.backend is None and entry.failure is None:
+                _load(entry)
+    return entry.backend
+
+
+def _load(entry: Entry) -> None:
+    if entry.needs and not is_installed(entry.needs):
+        entry.failure = f"{PACKAGES.get(entry.needs, entry.needs)} is not installed"
+        return
+    made = guarded(entry.load)
+    if isinstance(made, Failure):
+        entry.failure = f"it does not load: {made.reason}"
+    elif not isinstance(made, Backend):
+        entry.failure = f"it does not load: {type(made).__name__} is not a Backend"
+    else:
+        entry.backend = made
+
+
+def is_installed(module: str) -> bool:
+    """Whether a module is there to be imported; nothing is imported."""
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):  # half removed, or replaced in sys.modules
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """That something raised, and what."""
+
+    reason: str
+
+
+def guarded(call: Callable[[], Any]) -> Any:
+    """Return what `call` returns, or a Failure if it raises anything but an interrupt from the keyboard.
+
+    Drivers' bindings raise whatever they like: OSError, SystemExit, exceptions of Rust that only derive from
+    BaseException. What ends the process in machine code is out of reach.
+    """
+    try:
+        return call()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        said = str(error).strip().partition("\n")[0]
+        return Failure(f"{type(error).__name__}: {said}" if said else type(error).__name__)
+
+
+def warn_once(entry: Entry, reason: str) -> None:
+    """Warn that a plug-in that was asked for does not work, the first time."""
+    if not entry.origin or entry.warned:
+        return
+    entry.warned = True
+    message = f"the backend {entry.name!r} of the package {entry.origin} is of no use: {reason}"
+    warnings.warn(f"{message}\n  try: tfr.doctor()", BackendWarning, stacklevel=_user_level())
+
+
+def _user_level() -> int:
+    """Return the `stacklevel` of the user's line, seen from `warn_once`."""
+    level, frame = 1, sys._getframe(1)  # inspect.currentframe cannot skip frames
+    while frame.f_back is not None and is_internal(frame.f_code):
+        frame = frame.f_back
+        level += 1
+    return level

@@ -1,0 +1,91 @@
+"""Probing: which devices each backend finds, or why it finds none; whatever a driver does, this raises nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import invalidate_caches
+
+from tensorframe.backends.base import Backend, DeviceInfo
+from tensorframe.backends.entries import Entry, Failure, entries, guarded, loaded, lock
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is known of a backend: its devices, or the reason that it has none."""
+
+    name: str
+    devices: tuple[DeviceInfo, ...]
+    reason: str = ""
+    """Why there are no devices; empty if there are."""
+    origin: str = ""
+    """The package that brings the backend; empty for tensorframe itself."""
+
+    @property
+    def available(self) -> bool:
+        """Whether it can compute here."""
+        return any(info.capabilities.executes for info in self.devices)
+
+
+# by the backend itself: one may have several names
+_answers: dict[Backend, tuple[DeviceInfo, ...] | str] = {}
+
+
+def probed(entry: Entry, *, again: bool = False) -> Found:
+    """Return what the entry's backend finds: the answer of the first time, or a new one if asked `again`."""
+    backend = loaded(entry)
+    if backend is None:
+        return Found(entry.name, (), entry.failure or "", entry.origin)
+    answer = None if again else _answers.get(backend)
+    if answer is None:
+        with lock:
+            answer = _answers[backend] = _ask(backend)
+    if isinstance(answer, str):
+        return Found(entry.name, (), answer, entry.origin)
+    own = tuple([info for info in answer if info.device.backend == entry.name])
+    if own:
+        return Found(entry.name, own, "", entry.origin)
+    return Found(entry.name, (), _stray(entry.name, answer), entry.origin)
+
+
+def _ask(backend: Backend) -> tuple[DeviceInfo, ...] | str:
+    answer = guarded(backend.probe)
+    if isinstance(answer, Failure):
+        return f"its probe fails: {answer.reason}"
+    if isinstance(answer, str):
+        return answer or "it gives no reason"
+    if not isinstance(answer, list | tuple) or not all(isinstance(x, DeviceInfo) for x in answer):
+        return f"its probe gives {type(answer).__name__}, not a list of DeviceInfo or a reason"
+    return tuple(answer) or "it finds no device"
+
+
+def _stray(name: str, devices: tuple[DeviceInfo, ...]) -> str:
+    """Return why a backend that finds devices has none of this name."""
+    listed = ", ".join(sorted({info.device.backend for info in devices}))
+    return f"the devices here are of {listed}, not of {name}"
+
+
+def forget(backend: Backend) -> None:
+    """Have a backend asked again the next time."""
+    _answers.pop(backend, None)
+
+
+def probe_all(*, again: bool = False) -> tuple[Found, ...]:
+    """Return what every backend finds."""
+    if again:
+        invalidate_caches()  # packages may have been installed since
+    asked: set[Backend] = set()
+    found = []
+    for entry in entries():
+        if again:
+            _retry(entry)
+        backend = loaded(entry)
+        found.append(probed(entry, again=again and backend not in asked))
+        if backend is not None:
+            asked.add(backend)
+    return tuple(found)
+
+
+def _retry(entry: Entry) -> None:
+    """Have an entry that did not load tried again."""
+    if entry.backend is None:
+        entry.failure = None

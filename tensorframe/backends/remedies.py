@@ -1,0 +1,77 @@
+"""Remedies: the exact command that brings a device which is missing."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+from tensorframe.backends.entries import is_installed
+from tensorframe.backends.nvidia import cupy_packages, driver_release
+from tensorframe.backends.probing import Found
+
+PROJECT = "tensorframe-lazy"
+
+
+def extra(name: str) -> str:
+    """Return the command that installs what an extra of this package names."""
+    return f"pip install '{PROJECT}[{name}]'"
+
+
+def remedies(found: Found) -> tuple[str, ...]:
+    """Return what to try, first things first, so that a backend finds a device; nothing if there is nothing to do."""
+    if found.origin:
+        return (f"pip install --upgrade {found.origin}, or ask its authors",)
+    rule = _RULES.get(found.name)
+    return rule() if rule is not None else ()
+
+
+def _numba() -> tuple[str, ...]:
+    return (extra("numba"),)
+
+
+def _opencl() -> tuple[str, ...]:
+    if not is_installed("pyopencl"):
+        return (extra("opencl"),)
+    software = f"{extra('pocl')}, which is OpenCL on the processor, for tests"
+    if not is_debian():
+        return ("the OpenCL driver of the GPU's maker", software)
+    packages = "intel-opencl-icd, mesa-opencl-icd (AMD) or nvidia-opencl-icd"
+    return (f"sudo apt install one of {packages}", software)
+
+
+def _webgpu() -> tuple[str, ...]:
+    if not is_installed("wgpu"):
+        return (extra("wgpu"),)
+    if is_debian():
+        return ("sudo apt install libvulkan1 mesa-vulkan-drivers",)
+    return ("a driver from the GPU's maker; on Linux, the Vulkan loader and Mesa's Vulkan drivers",)
+
+
+def _cuda() -> tuple[str, ...]:
+    release, packages = driver_release(), cupy_packages()
+    if release is None:
+        return ("a driver from nvidia.com, if there is an NVIDIA GPU",)
+    wanted = "cuda13" if release >= 13000 else "cuda12"
+    if len(packages) > 1:
+        return (f"pip uninstall --yes {' '.join(packages)}, then {extra(wanted)}",)
+    return (extra(wanted),)
+
+
+def _rocm() -> tuple[str, ...]:
+    return ("a CuPy for ROCm, as docs.cupy.dev says, if there is an AMD GPU",)
+
+
+_RULES = {
+    "numba": _numba,
+    "opencl": _opencl,
+    **dict.fromkeys(("wgpu", "vulkan", "metal", "dx12", "gl"), _webgpu),
+    "cuda": _cuda,
+    "rocm": _rocm,
+}
+
+
+@cache
+def is_debian() -> bool:
+    """Whether packages come by apt: Debian, Ubuntu and what derives from them."""
+    return os.name == "posix" and Path("/etc/debian_version").exists()

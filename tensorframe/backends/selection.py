@@ -1,0 +1,167 @@
+"""Selection: the device that `"auto"` means, and the first of several that has enough memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tensorframe.backends import host_memory
+from tensorframe.backends.base import DeviceInfo
+from tensorframe.backends.entries import INTERFACES, entry_of, warn_once
+from tensorframe.backends.probing import Found, probed
+from tensorframe.errors import ArgumentError, DeviceError
+
+# fastest first, as far as that can be told without measuring
+PRIORITY = ("cuda", "rocm", "metal", "opencl", "wgpu", "cpu")
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_UNITS |= {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_BYTES = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[kmgt]?i?)b?\s*\Z", re.IGNORECASE)
+
+
+class _State:
+    """The order that `set_backend_priority` set."""
+
+    order: tuple[str, ...] = PRIORITY
+
+
+def set_backend_priority(names: Sequence[str] | None) -> None:
+    """Say in which order `"auto"` looks for a device: names of backends, the first choice first.
+
+    "vulkan", "metal", "dx12" and "gl" stand for the wgpu adapters of that interface. None is the built-in order: cuda,
+    rocm, metal, opencl, wgpu, cpu. Devices that run on the processor what was written for a GPU (PoCL, llvmpipe) are
+    never chosen automatically. ArgumentError for a name that no backend has. The default device stays the cpu, unless
+    `use_backend("auto")` or TENSORFRAME_BACKEND says otherwise.
+
+    >>> tfr.set_backend_priority(["numpy"])
+    >>> tfr.backends.best()
+    Device('numpy')
+    >>> tfr.set_backend_priority(None)
+    """
+    if isinstance(names, str):
+        raise ArgumentError(
+            f"set_backend_priority: takes a list of names, got {names!r}",
+            suggestions=(f"set_backend_priority([{names!r}])",),
+        )
+    order = PRIORITY if names is None else tuple(names)
+    for name in order:
+        if not isinstance(name, str) or (name not in INTERFACES and entry_of(name) is None):
+            raise ArgumentError(
+                f"set_backend_priority: there is no backend {name!r}",
+                suggestions=("names such as 'cuda', 'opencl' or 'cpu', without an index",),
+            )
+    if not order:
+        raise ArgumentError("set_backend_priority: the list is empty", suggestions=("['cpu']",))
+    _State.order = order
+
+
+def backend_priority() -> tuple[str, ...]:
+    """Return the order in which `"auto"` looks for a device."""
+    return _State.order
+
+
+def family(name: str, *, again: bool = False) -> Found:
+    """Return what is found under a backend's name, or under that of a graphics interface, warning about plug-ins.
+
+    The answer is that of the first time, unless the backend shall look `again`.
+    """
+    spellings = INTERFACES.get(name)
+    entry = entry_of("wgpu" if spellings else name)
+    if entry is None:
+        return Found(name, (), "no package here brings a backend of this name")
+    found = probed(entry, again=again)
+    if not found.devices:
+        warn_once(entry, found.reason)
+    if spellings is None or not found.devices:
+        return found
+    own = tuple([info for info in found.devices if info.api.lower() in spellings])
+    return Found(name, own, "" if own else f"no adapter here has the interface {name}")
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A device or backend that is not chosen, and why."""
+
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason}"
+
+
+def candidates(order: Sequence[str], *, again: bool = False) -> Iterator[DeviceInfo | Passed]:
+    """Yield the devices that `"auto"` may choose in turn, and between them what it passes over."""
+    for name in order:
+        found = family(name, again=again)
+        if not found.devices:
+            yield Passed(name, found.reason)
+        for info in found.devices:
+            if info.software:
+                yield Passed(str(info.device), f"{info.name} is software, taken only by name")
+            elif not info.capabilities.executes:
+                yield Passed(str(info.device), "it makes plans only")
+            else:
+                yield info
+
+
+def first_fit(found: Iterator[DeviceInfo | Passed], memory: int | None, what: str) -> DeviceInfo:
+    """Return the first device with enough memory; DeviceError says why each one is not."""
+    passed = []
+    for one in found:
+        if isinstance(one, Passed):
+            passed.append(one)
+        elif (reason := too_small(one, memory)) is not None:
+            passed.append(Passed(str(one.device), reason))
+        else:
+            return one
+    wanted = f" with {show_bytes(memory)}" if memory is not None else ""
+    listed = "; ".join(map(str, passed))
+    hints = ["tfr.doctor(), which says what each device needs"]
+    if memory is not None:
+        hints.append("less memory: smaller parts of the data, or a smaller dtype")
+    raise DeviceError(f"no device of {what}{wanted} ({listed})", suggestions=hints)
+
+
+def too_small(info: DeviceInfo, memory: int | None) -> str | None:
+    """Return why a device has no room for `memory` bytes; None if it has, or cannot be asked."""
+    room = room_of(info)
+    if memory is None or room is None or memory <= room:
+        return None
+    return f"{show_bytes(room)} {'free' if info.free_memory is not None else 'in all'}"
+
+
+def room_of(info: DeviceInfo) -> int | None:
+    """Return how many bytes a device has room for; None where neither it nor its driver tells."""
+    if info.free_memory is not None:
+        return info.free_memory
+    if info.unified_memory:  # the host's, of which a driver may tell only the size
+        known = [one for one in (host_memory.available(), info.total_memory) if one is not None]
+        return min(known, default=None)
+    return info.total_memory
+
+
+def as_bytes(memory: int | str | None) -> int | None:
+    """Return a number of bytes that is given as such or as text: "4GiB", "512 MB"; ArgumentError if it is neither."""
+    if memory is None:
+        return None
+    if isinstance(memory, int) and not isinstance(memory, bool) and memory >= 0:
+        return memory
+    match = _BYTES.match(memory) if isinstance(memory, str) else None
+    unit = match["unit"].lower() if match else ""
+    if match is None or unit not in _UNITS:
+        raise ArgumentError(
+            f"{memory!r} is no amount of memory",
+            suggestions=("a number of bytes, or text such as '4GiB' or '512 MB'",),
+        )
+    return int(float(match["number"]) * _UNITS[unit])
+
+
+def show_bytes(count: int) -> str:
+    """Return a number of bytes as people read it."""
+    size, unit = float(count), "bytes"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{size:.3g} {unit}" if size < 1000 else f"{size:.0f} {unit}"
