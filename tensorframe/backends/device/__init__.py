@@ -1,0 +1,1 @@
+"""What the backends of devices with kernels and memory of their own share: arrays, memory, programs."""

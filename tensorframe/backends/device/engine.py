@@ -1,0 +1,198 @@
+"""The backend of devices with kernels and memory of their own: arrays, views and programs over a queue each."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends.base import Backend, Program
+from tensorframe.backends.device.array import DeviceArray, contiguous
+from tensorframe.backends.device.memory import Block, Pool
+from tensorframe.backends.device.program import DeviceProgram, made
+from tensorframe.backends.device.queue import Queue
+from tensorframe.backends.device.views import is_view, viewed
+from tensorframe.backends.numpy.engine import NumpyBackend
+from tensorframe.backends.storage import Storage
+from tensorframe.dtypes import DType
+from tensorframe.graph.device import Device
+from tensorframe.graph.op import Kind, Op
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.kernel.support import computable
+from tensorframe.ops.movement import RESHAPE
+
+# what runs together in one kernel
+KERNELS = frozenset(
+    {Kind.MAP, Kind.REDUCE, Kind.SCAN, Kind.VIEW, Kind.GATHER, Kind.SCATTER, Kind.SOURCE}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A device that is in use: its queue and its memory."""
+
+    queue: Queue
+    pool: Pool
+
+
+class KernelBackend(Backend):
+    """What OpenCL, WebGPU and CUDA have in common; each says which devices there are, and opens their queues."""
+
+    def __init__(self) -> None:
+        self._places: dict[Device, Place] = {}
+        self._lock = RLock()
+
+    @abstractmethod
+    def open(self, device: Device) -> Queue:
+        """Return the queue of a device that `probe` has found."""
+
+    def place(self, device: Device) -> Place:
+        """Return the queue and the memory of a device, opened when first asked for."""
+        with self._lock:
+            if device not in self._places:
+                queue = self.open(device)
+                self._places[device] = Place(queue, Pool(queue))
+            return self._places[device]
+
+    def allocate(self, device: Device, nbytes: int) -> Block:
+        """Return a block of memory."""
+        return self.place(device).pool.block(nbytes)
+
+    def free(self, handle: Any) -> None:
+        """Blocks go back to their pool when nobody refers to them."""
+
+    def upload(self, device: Device, array: np.ndarray[Any, Any]) -> Storage:
+        """Return storage with a copy of a host array."""
+        place = self.place(device)
+        handle = made(
+            place.pool, place.queue.traits.held, array.shape, array.dtype, range(array.ndim)
+        )
+        if handle.block is not None:
+            held = place.queue.traits.held.get(array.dtype, array.dtype)
+            data = np.ascontiguousarray(array).astype(held, copy=False)
+            with place.queue.lock:
+                place.queue.write(handle.block.buffer, 0, data.reshape(-1).view(np.uint8))
+        return self.wrap(device, handle)
+
+    def download(self, storage: Storage) -> np.ndarray[Any, Any]:
+        """Return a copy of the values in host memory."""
+        array: DeviceArray = storage.handle
+        if array.block is None:
+            return np.empty(array.shape, array.dtype)
+        place = self.place(storage.device)
+        if not array.is_contiguous:
+            array = self._gathered(storage.device, array)
+        assert array.block is not None
+        held = place.queue.traits.held.get(array.dtype, array.dtype)
+        with place.queue.lock:
+            data = place.queue.read(
+                array.block.buffer, array.offset * held.itemsize, array.size * held.itemsize
+            )
+        return data.view(held).astype(array.dtype, copy=False).reshape(array.shape)
+
+    def _gathered(self, device: Device, array: DeviceArray) -> DeviceArray:
+        """Return the elements of a view in C order."""
+        flat = (array.size,)
+        one = RegionOp(RESHAPE, (flat,), (0,), flat, array.dtype)
+        region = Region(((array.shape, array.dtype),), (one,), (1,))
+        (found,) = self._kernels(region, device)((array,), (None,))
+        return DeviceArray(found.block, array.dtype, array.shape, contiguous(array.shape))
+
+    def wrap(self, device: Device, handle: DeviceArray) -> Storage:
+        """Return the storage of an array of the device."""
+        steps = tuple([step * handle.dtype.itemsize for step in handle.strides])
+        offset = handle.offset * handle.dtype.itemsize
+        return Storage(device, handle, handle.dtype, handle.shape, steps, offset)
+
+    def compile(self, region: Region, device: Device) -> Program:
+        """Return the kernels of a region, or what looks at its input in another way."""
+        if _is_call(region):
+            return self.call(region, device)
+        if _has_no_elements(region):
+            return _Blank(region, self.place(device))
+        kernels = self._kernels(region, device)
+        return _Viewing(region, kernels) if is_view(region) else kernels
+
+    def call(self, region: Region, device: Device) -> Program:
+        """Return the program of a library call that `supports` has said yes to."""
+        raise NotImplementedError(f"{self.name} has no {region.ops[0].op.name}")
+
+    def _kernels(self, region: Region, device: Device) -> DeviceProgram:
+        place = self.place(device)
+        return DeviceProgram(region, place.queue, place.pool, partial(self._refuse, region, device))
+
+    def _refuse(self, region: Region, device: Device, inputs: Sequence[Any]) -> None:
+        """Run a region in NumPy, which says what kernels cannot say of an index that is out of bounds."""
+        arrays = [
+            self.download(self.wrap(device, one)) if isinstance(one, DeviceArray) else one
+            for one in inputs
+        ]
+        _NUMPY.compile(region, device)(arrays, (None,) * len(region.outputs))
+
+    def source(self, region: Region, device: Device) -> str:
+        """Return the text of a region's kernels."""
+        if _is_call(region) or is_view(region) or _has_no_elements(region):
+            return ""
+        return self._kernels(region, device).source()
+
+    def supports(self, op: Op, operands: Sequence[DType], result: DType, device: Device) -> bool:
+        """Whether kernels compute the op on dtypes that the device has."""
+        return computable(op, operands, result)
+
+    def synchronize(self, device: Device) -> None:
+        """Wait for the device."""
+        place = self.place(device)
+        with place.queue.lock:
+            place.queue.synchronize()
+
+
+class _Viewing:
+    """Looks at an input in another way, or copies it where strides cannot say that."""
+
+    quiet = True
+
+    def __init__(self, region: Region, kernels: DeviceProgram) -> None:
+        self._region = region
+        self._kernels = kernels
+
+    def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
+        """Return the views."""
+        (array,) = inputs
+        found = viewed(self._region, array) if isinstance(array, DeviceArray) else None
+        return self._kernels(inputs, buffers) if found is None else found
+
+
+class _Blank:
+    """Gives outputs of which none, or no input, has elements."""
+
+    quiet = True
+
+    def __init__(self, region: Region, place: Place) -> None:
+        self._region = region
+        self._place = place
+
+    def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
+        """Return arrays without elements."""
+        shapes = [self._region.shape_of(value) for value in self._region.outputs]
+        dtypes = [self._region.dtype_of(value) for value in self._region.outputs]
+        held = self._place.queue.traits.held
+        return [
+            made(self._place.pool, held, shape, dtype, range(len(shape)))
+            for shape, dtype in zip(shapes, dtypes, strict=True)
+        ]
+
+
+def _is_call(region: Region) -> bool:
+    return region.ops[0].op.kind in (Kind.CONTRACT, Kind.LIBRARY)
+
+
+def _has_no_elements(region: Region) -> bool:
+    return all(0 in region.shape_of(value) for value in region.outputs)
+
+
+_NUMPY = NumpyBackend()

@@ -1,0 +1,108 @@
+"""Memory of a device: blocks that are kept for the next use, counted, and within a limit."""
+
+from __future__ import annotations
+
+import gc
+from collections import defaultdict
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any
+
+from tensorframe.backends.device.queue import Queue
+
+# Blocks have sizes with three significant bits, so that one serves for lengths that are nearly the same.
+_SIGNIFICANT = 3
+_SMALLEST = 256
+
+
+@dataclass(slots=True)
+class Statistics:
+    """Bytes of a device's memory: in use by tensors, kept for later ones, and the most that were in use at once."""
+
+    in_use: int = 0
+    kept: int = 0
+    peak: int = 0
+    allocations: int = 0  # that the device was asked for
+    limit: int | None = None
+
+
+class Block:
+    """A buffer of a device, which goes back to its pool when nobody refers to it any more."""
+
+    __slots__ = ("__weakref__", "_pool", "buffer", "nbytes")
+
+    def __init__(self, pool: Pool, buffer: Any, nbytes: int) -> None:
+        self._pool = pool
+        self.buffer = buffer
+        self.nbytes = nbytes
+
+    def __del__(self) -> None:
+        self._pool.take_back(self.buffer, self.nbytes)
+
+
+class Pool:
+    """The blocks of one device. What a freed block is used for next runs after all that used it before."""
+
+    def __init__(self, queue: Queue) -> None:
+        self._queue = queue
+        self._lock = RLock()  # a finaliser may run while a block is handed out
+        self._free: defaultdict[int, list[Any]] = defaultdict(list)
+        self.statistics = Statistics()
+
+    def block(self, nbytes: int) -> Block:
+        """Return a block of at least so many bytes; MemoryError if there is none even without what is kept."""
+        size = rounded(nbytes)
+        with self._lock:
+            free = self._free[size]
+            buffer = free.pop() if free else None
+            if buffer is not None:
+                self.statistics.kept -= size
+        if buffer is None:
+            buffer = self._new(size)
+        with self._lock:
+            counts = self.statistics
+            counts.in_use += size
+            counts.peak = max(counts.peak, counts.in_use)
+        return Block(self, buffer, size)
+
+    def _new(self, size: int) -> Any:
+        try:
+            return self._asked(size)
+        except MemoryError:
+            self._queue.flush()
+            gc.collect()  # tensors in cycles
+            self.trim()
+            return self._asked(size)
+
+    def _asked(self, size: int) -> Any:
+        limit, counts = self.statistics.limit, self.statistics
+        if limit is not None and counts.in_use + counts.kept + size > limit:
+            raise MemoryError(f"{size} bytes more than the {counts.in_use} in use: limit {limit}")
+        with self._queue.lock:
+            buffer = self._queue.allocate(size)
+        counts.allocations += 1
+        return buffer
+
+    def take_back(self, buffer: Any, nbytes: int) -> None:
+        """Keep a block that nobody uses any more."""
+        with self._lock:
+            self._free[nbytes].append(buffer)
+            self.statistics.in_use -= nbytes
+            self.statistics.kept += nbytes
+
+    def trim(self) -> None:
+        """Give what is kept back to the device."""
+        with self._lock:
+            buffers = [buffer for free in self._free.values() for buffer in free]
+            self._free.clear()
+            self.statistics.kept = 0
+        with self._queue.lock:
+            for buffer in buffers:
+                self._queue.release(buffer)
+
+
+def rounded(nbytes: int) -> int:
+    """Return the size of a block for so many bytes."""
+    size = max(nbytes, _SMALLEST)
+    step = 1 << max(size.bit_length() - _SIGNIFICANT, 8)
+    return -(-size // step) * step

@@ -1,0 +1,244 @@
+"""Programs: a region's kernels on a device, for each layout of operands that it meets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends.device.array import DeviceArray, contiguous
+from tensorframe.backends.device.memory import Block, Pool
+from tensorframe.backends.device.queue import Queue
+from tensorframe.codegen.words import Parameter, packed, parameters
+from tensorframe.dtypes import COMPLEX, DType, uint32, uint64
+from tensorframe.errors import IndexingError
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.shape import Shape
+from tensorframe.kernel.build import Built, Launch, analyse
+from tensorframe.kernel.complex import Parts, in_parts
+from tensorframe.kernel.expand import expanded
+from tensorframe.kernel.gather import MARK
+from tensorframe.kernel.groups import Target, build_groups
+from tensorframe.kernel.ir import Loop, Over
+from tensorframe.kernel.space import Space
+from tensorframe.ops.movement import RESHAPE
+
+# Positions up to which 32 bits do, with room for the steps beyond the end that a loop over the grid takes.
+_SHORT = 1 << 31
+
+Careful = Callable[[Sequence[Any]], Any]
+
+
+class DeviceProgram:
+    """Runs a region through kernels of a device; each layout is bound once."""
+
+    quiet = True
+
+    def __init__(self, region: Region, queue: Queue, pool: Pool, careful: Careful) -> None:
+        """`careful` is called where an index is out of bounds: it knows how to say that."""
+        self._region = region
+        self._queue = queue
+        self._pool = pool
+        self._careful = careful
+        self._forms: dict[tuple[bool, ...], _Form] = {}
+        self._bound: dict[tuple[Any, ...], _Bound] = {}
+
+    def __call__(self, inputs: Sequence[Any], _buffers: Sequence[Any | None]) -> Sequence[Any]:
+        """Return the outputs for these inputs, which are arrays of the device, or numbers."""
+        key = tuple([one.strides if type(one) is DeviceArray else None for one in inputs])
+        bound = self._bound.get(key)
+        if bound is None:
+            form = self._form(tuple([one is not None for one in key]))
+            bound = self._bound[key] = _Bound(self._region, form, self._queue, inputs)
+        outputs, missed = bound.run(self._pool, inputs)
+        if missed:
+            self._careful(inputs)
+            raise IndexingError("an index is out of bounds")
+        return outputs
+
+    def _form(self, arrays: tuple[bool, ...]) -> _Form:
+        if arrays not in self._forms:
+            self._forms[arrays] = _Form(lifted(self._region, arrays))
+        return self._forms[arrays]
+
+    def source(self) -> str:
+        """Return the text of the kernels for operands in C order."""
+        arrays = tuple([shape != () for shape, _ in self._region.inputs])
+        form = self._form(arrays)
+        strides = [
+            form.strides(at, contiguous(shape)) for at, (shape, _) in enumerate(form.region.inputs)
+        ]
+        built = form.built(self._queue, strides)
+        return "\n".join([self._queue.source(one.kernel) for one in built.launches])
+
+
+def lifted(region: Region, arrays: Sequence[bool]) -> Region:
+    """Return a region whose inputs without axes, where they are in memory, have an axis of one element."""
+    changed = [at for at, is_array in enumerate(arrays) if is_array and region.inputs[at][0] == ()]
+    if not changed:
+        return region
+    count, more = len(region.inputs), len(changed)
+    inputs = list(region.inputs)
+    now = [at if at < count else at + more for at in range(count + len(region.ops))]
+    ops = []
+    for number, at in enumerate(changed):
+        dtype = inputs[at][1]
+        inputs[at] = ((1,), dtype)
+        ops.append(RegionOp(RESHAPE, ((),), (at,), (), dtype))
+        now[at] = count + number
+    ops += [
+        replace(one, inputs=tuple([now[source] for source in one.inputs])) for one in region.ops
+    ]
+    return Region(tuple(inputs), tuple(ops), tuple([now[value] for value in region.outputs]))
+
+
+class _Form:
+    """A region over real numbers, and the space of its loops."""
+
+    def __init__(self, original: Region) -> None:
+        self.original = original
+        self.parts: Parts = in_parts(expanded(original))
+        self.region: Region = self.parts.region
+        self.space: Space = analyse(self.region)
+
+    def strides(self, at: int, strides: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the strides, in real elements, of an input."""
+        if at < len(self.original.inputs) and self.original.inputs[at][1] in COMPLEX and strides:
+            return (*[2 * step for step in strides], 1)
+        return strides
+
+    def built(self, queue: Queue, strides: Sequence[tuple[int, ...]]) -> Built:
+        """Return the kernels for operands with these strides, in real elements."""
+        shapes = [shape for shape, _ in self.region.inputs]
+        shapes += [one.shape for one in self.region.ops]
+        reach = [
+            sum(abs(step) * (size - 1) for step, size in zip(steps, shape, strict=False))
+            for steps, (shape, _) in zip(strides, self.region.inputs, strict=False)
+        ]
+        most = max([*reach, *[prod(shape) for shape in shapes], 1])
+        short = most < _SHORT or not queue.traits.wide_index
+        target = Target(queue.traits.lanes, queue.traits.widest, uint32 if short else uint64)
+        return build_groups(self.region, self.space, strides, self.parts.places, target)
+
+
+class _Step:
+    """A launch with its numbers packed, but for what changes from call to call: origins and numbers by value."""
+
+    def __init__(self, launch: Launch, queue: Queue) -> None:
+        kernel = launch.kernel
+        found = parameters(kernel)
+        begin, end = 1 + len(kernel.inputs), len(found) - len(kernel.scalars)
+        constant: list[complex] = [0] * len(found)
+        constant[0] = launch.total
+        constant[begin:end] = launch.numbers
+        self._kernel = kernel
+        self._words = packed(found, constant)
+        self._origins = found[1:begin]
+        self._scalars = found[end:]
+        self.arrays = [buffer.name for buffer in (*kernel.inputs, *kernel.outputs)]
+        self.built = queue.build(kernel)
+        outer = next(one for one in kernel.body if isinstance(one, Loop))
+        groups = launch.total if outer.over is Over.GROUPS else -(-launch.total // kernel.lanes)
+        self.groups = max(1, min(groups, queue.traits.max_groups))
+
+    def words(self, operands: dict[str, Any]) -> np.ndarray[Any, Any]:
+        """Return the words of one call."""
+        words = self._words.copy()
+        for buffer, parameter in zip(self._kernel.inputs, self._origins, strict=True):
+            _put(words, parameter, operands[buffer.name].origin)
+        for parameter in self._scalars:
+            _put(words, parameter, operands[f"x{parameter.name[1:]}"])
+        return words
+
+
+def _put(words: np.ndarray[Any, Any], parameter: Parameter, value: Any) -> None:
+    if value or parameter.dtype.kind != "u":
+        words[parameter.word : parameter.word + parameter.words] = packed((parameter,), (value,))
+
+
+class _Operand:
+    """A buffer, and where in it an operand begins, in real elements."""
+
+    __slots__ = ("block", "origin")
+
+    def __init__(self, block: Block, origin: int = 0) -> None:
+        self.block = block
+        self.origin = origin
+
+
+class _Bound:
+    """The kernels of one layout of operands."""
+
+    def __init__(self, region: Region, form: _Form, queue: Queue, inputs: Sequence[Any]) -> None:
+        self._queue = queue
+        self._parts = form.parts
+        strides: list[tuple[int, ...]] = [()] * len(form.region.inputs)
+        for at, one in enumerate(inputs):
+            if type(one) is DeviceArray:
+                strides[at] = form.strides(at, one.strides if one.shape else (1,))
+        built = form.built(queue, strides)
+        self._outputs = [
+            (region.shape_of(value), region.dtype_of(value), layout)
+            for value, layout in zip(region.outputs, built.layouts, strict=True)
+        ]
+        self._partials = [(dtype, size) for dtype, size, _ in built.partials]
+        self._marks = built.selects
+        with queue.lock:
+            self._steps = [_Step(one, queue) for one in built.launches]
+
+    def run(self, pool: Pool, inputs: Sequence[Any]) -> tuple[list[DeviceArray], bool]:
+        """Return the outputs, and whether an index was out of bounds."""
+        held = self._queue.traits.held
+        outputs = [made(pool, held, *one) for one in self._outputs]
+        operands = self._operands(inputs, outputs)
+        for at, (dtype, size) in enumerate(self._partials):
+            operands[f"p{at}"] = _Operand(pool.block(size * held.get(dtype, dtype).itemsize))
+        mark = None
+        if self._marks:
+            mark = pool.block(_FLAG.nbytes)
+            operands[MARK.name] = _Operand(mark)
+        with self._queue.lock:
+            if mark is not None:
+                self._queue.write(mark.buffer, 0, _FLAG)
+            for step in self._steps:
+                buffers = [operands[name].block.buffer for name in step.arrays]
+                self._queue.launch(step.built, step.groups, buffers, step.words(operands))
+            missed = mark is not None and bool(self._queue.read(mark.buffer, 0, _FLAG.nbytes).any())
+        return outputs, missed
+
+    def _operands(self, inputs: Sequence[Any], outputs: Sequence[DeviceArray]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for at, one in enumerate(inputs):
+            if type(one) is DeviceArray:
+                assert one.block is not None
+                scale = 2 if one.dtype in COMPLEX else 1
+                found[f"x{at}"] = _Operand(one.block, scale * one.offset)
+            elif at in self._parts.imaginary:
+                found[f"x{at}"], found[f"x{self._parts.imaginary[at]}"] = one.real, one.imag
+            else:
+                found[f"x{at}"] = one
+        for at, output in enumerate(outputs):
+            assert output.block is not None
+            found[f"y{at}"] = _Operand(output.block)
+        return found
+
+
+# what is written before, and read after, a kernel that marks indices out of bounds; some devices write words only
+_FLAG = np.zeros(16, np.uint8)
+
+
+def made(
+    pool: Pool, held: Mapping[DType, DType], shape: Shape, dtype: DType, layout: Sequence[int]
+) -> DeviceArray:
+    """Return a new array whose axes have this order in memory."""
+    strides = [0] * len(shape)
+    step = 1
+    for axis in reversed(layout):
+        strides[axis] = step
+        step *= shape[axis]
+    size = prod(shape)
+    block = pool.block(size * held.get(dtype, dtype).itemsize) if size else None
+    return DeviceArray(block, dtype, shape, tuple(strides))

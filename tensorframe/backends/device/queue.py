@@ -1,0 +1,82 @@
+"""Queues: the few things that a device has to do for kernels, and all that differs between OpenCL, WebGPU and CUDA."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from tensorframe.dtypes import DType
+from tensorframe.kernel.ir import Kernel
+
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What kernels have to know of a device."""
+
+    lanes: int  # threads of a work-group: a power of two
+    widest: DType  # the floating dtype with the most digits
+    wide_index: bool  # whether positions may have 64 bits
+    max_groups: int  # work-groups of one launch; loops over the grid or the groups run on
+    held: Mapping[DType, DType]  # dtypes that are held in memory as another one
+    max_block: int  # bytes of one buffer that a kernel can be given
+
+
+class Queue(ABC):
+    """A device that runs what it is given in this order: a later call sees what earlier ones have written.
+
+    Buffers are opaque. Calls come with `lock` held, so they need not be safe by themselves; a kernel runs later than
+    `launch` returns, and what goes wrong then is raised by `read` or `synchronize`.
+    """
+
+    traits: Traits
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+
+    @abstractmethod
+    def allocate(self, nbytes: int) -> Any:
+        """Return a new buffer of at least one byte; MemoryError if there is no memory for it."""
+
+    @abstractmethod
+    def release(self, buffer: Any) -> None:
+        """Give a buffer back to the device, once everything that uses it has run."""
+
+    @abstractmethod
+    def write(self, buffer: Any, offset: int, data: Bytes) -> None:
+        """Copy bytes into a buffer; `data` may change as soon as this returns."""
+
+    @abstractmethod
+    def read(self, buffer: Any, offset: int, nbytes: int) -> Bytes:
+        """Wait for everything before, and return a copy of bytes of a buffer."""
+
+    @abstractmethod
+    def copy(self, source: Any, start: int, target: Any, offset: int, nbytes: int) -> None:
+        """Copy bytes from one buffer to another one."""
+
+    @abstractmethod
+    def source(self, kernel: Kernel) -> str:
+        """Return the text of a kernel in the device's dialect."""
+
+    @abstractmethod
+    def build(self, kernel: Kernel) -> Any:
+        """Return a kernel ready for `launch`; equal texts are compiled once."""
+
+    @abstractmethod
+    def launch(
+        self, built: Any, groups: int, buffers: Sequence[Any], words: np.ndarray[Any, Any]
+    ) -> None:
+        """Run a kernel on so many work-groups, with its inputs' and outputs' buffers and the words of its numbers."""
+
+    @abstractmethod
+    def synchronize(self) -> None:
+        """Wait for everything; raise what went wrong meanwhile."""
+
+    def flush(self) -> None:
+        """See that the device begins with what it was given, at the latest now."""

@@ -1,0 +1,44 @@
+"""Views of device arrays: NumPy works out their layout on a stand-in whose memory is never touched."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from tensorframe.backends.device.array import DeviceArray
+from tensorframe.backends.numpy.functions import implementation
+from tensorframe.graph.region import Region
+from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
+
+VIEWS = frozenset({EXPAND, PERMUTE, RESHAPE, SLICE})
+
+_MEMORY = np.zeros(1, np.uint8)
+_ADDRESS = _MEMORY.__array_interface__["data"][0]
+
+
+def is_view(region: Region) -> bool:
+    """Whether a region only looks at its input in another way."""
+    return all(one.op in VIEWS for one in region.ops)
+
+
+def viewed(region: Region, array: DeviceArray) -> tuple[DeviceArray, ...] | None:
+    """Return the outputs of such a region in the memory of its input; None if strides cannot say it."""
+    values = [as_strided(_MEMORY, array.shape, array.strides)]  # an element is a byte here
+    for one in region.ops:
+        source = values[one.inputs[0]]
+        try:
+            if one.op is RESHAPE:
+                values.append(source.reshape(one.shape, copy=False))
+            else:
+                values.append(implementation[one.op](source, *one.attrs))
+        except ValueError:
+            return None
+    return tuple([_placed(array, values[at]) for at in region.outputs])
+
+
+def _placed(array: DeviceArray, view: np.ndarray[Any, Any]) -> DeviceArray:
+    offset = view.__array_interface__["data"][0] - _ADDRESS if view.size else 0
+    return replace(array, shape=view.shape, strides=view.strides, offset=array.offset + offset)

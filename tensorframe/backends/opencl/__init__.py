@@ -1,0 +1,1 @@
+"""OpenCL: kernels in OpenCL C, on whatever a driver offers."""

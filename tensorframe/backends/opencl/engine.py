@@ -1,0 +1,59 @@
+"""The OpenCL backend: which devices there are, and what they can do."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+from tensorframe.backends.base import Capabilities, DeviceInfo
+from tensorframe.backends.device.engine import KERNELS, KernelBackend
+from tensorframe.backends.device.queue import Queue
+from tensorframe.backends.opencl.pocl import name_processor
+from tensorframe.dtypes import ANY, complex128, float64
+from tensorframe.graph.device import Device
+
+
+class OpenClBackend(KernelBackend):
+    """Kernels in OpenCL C, on devices in the order in which drivers list them."""
+
+    name = "opencl"
+
+    def probe(self) -> list[DeviceInfo] | str:
+        """Return the devices of all platforms, GPUs first."""
+        if find_spec("pyopencl") is None:
+            return "PyOpenCL is not installed"
+        try:
+            found = _devices()
+        except Exception as error:
+            return f"no OpenCL platform: {error}"
+        if not found:
+            return "OpenCL has no devices"
+        return [self._info(at, one) for at, one in enumerate(found)]
+
+    def _info(self, at: int, device: Any) -> DeviceInfo:
+        dtypes = ANY if "cl_khr_fp64" in device.extensions.split() else ANY - {float64, complex128}
+        name = self.name if at == 0 else f"{self.name}:{at}"
+        capabilities = Capabilities(
+            dtypes=dtypes,
+            fuses=KERNELS,
+            compiles=True,
+            max_ops=128,
+        )
+        return DeviceInfo(Device(name), device.name, capabilities, device.global_mem_size)
+
+    def open(self, device: Device) -> Queue:
+        """Return the queue of a device."""
+        from tensorframe.backends.opencl.queue import OpenClQueue
+
+        return OpenClQueue(_devices()[device.index])
+
+
+@cache
+def _devices() -> list[Any]:
+    import pyopencl as cl
+
+    found = [device for platform in cl.get_platforms() for device in platform.get_devices()]
+    for device in found:
+        name_processor(device)
+    return sorted(found, key=lambda one: one.type & cl.device_type.GPU == 0)

@@ -1,0 +1,121 @@
+"""A device of OpenCL: its context, its queue in order, and the kernels compiled for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from tensorframe.backends.device.queue import Bytes, Queue, Traits
+from tensorframe.codegen.c import Text, print_kernel
+from tensorframe.codegen.opencl import dialect
+from tensorframe.dtypes import float32, float64
+from tensorframe.errors import KernelError
+from tensorframe.kernel.ir import Kernel
+
+# what OpenCL calls being out of memory: CL_MEM_OBJECT_ALLOCATION_FAILURE, OUT_OF_RESOURCES, OUT_OF_HOST_MEMORY
+_NO_MEMORY = (-4, -5, -6, -61)
+_LANES = 256
+
+
+class OpenClQueue(Queue):
+    """Runs kernels on one OpenCL device, in the order of the calls."""
+
+    def __init__(self, device: Any) -> None:
+        super().__init__()
+        self._context = cl.Context([device])
+        self._queue = cl.CommandQueue(self._context, device)
+        double = "cl_khr_fp64" in device.extensions.split()
+        self._dialect = dialect(double=double)
+        self._options = ["-cl-std=CL1.2"]
+        if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
+            self._options.append("-cl-fp32-correctly-rounded-divide-sqrt")
+        self._kernels: dict[str, Any] = {}
+        self._printed: dict[Kernel, Text] = {}
+        largest = 1 << (int(device.max_work_group_size).bit_length() - 1)
+        self.traits = Traits(
+            lanes=min(_LANES, largest),
+            widest=float64 if double else float32,
+            wide_index=True,
+            max_groups=1 << 16,
+            held={},
+            max_block=int(device.max_mem_alloc_size),
+        )
+
+    def allocate(self, nbytes: int) -> Any:
+        """Return a buffer, touched at once: drivers put off allocating, and fail when it is too late."""
+        if nbytes > self.traits.max_block:
+            raise MemoryError(f"{nbytes} bytes: a buffer has {self.traits.max_block} at most")
+        try:
+            buffer = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
+            cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint8), 0, 1)
+        except cl.Error as error:
+            raise self._told(error) from error
+        return buffer
+
+    def release(self, buffer: Any) -> None:
+        """Give a buffer back; OpenCL keeps it until commands that use it have run."""
+        buffer.release()
+
+    def write(self, buffer: Any, offset: int, data: Bytes) -> None:
+        """Copy bytes into a buffer."""
+        cl.enqueue_copy(self._queue, buffer, data, dst_offset=offset, is_blocking=True)
+
+    def read(self, buffer: Any, offset: int, nbytes: int) -> Bytes:
+        """Wait, and return a copy of bytes of a buffer."""
+        found = np.empty(nbytes, np.uint8)
+        try:
+            cl.enqueue_copy(self._queue, found, buffer, src_offset=offset, is_blocking=True)
+        except cl.Error as error:
+            raise self._told(error) from error
+        return found
+
+    def copy(self, source: Any, start: int, target: Any, offset: int, nbytes: int) -> None:
+        """Copy bytes from one buffer to another one."""
+        cl.enqueue_copy(
+            self._queue, target, source, src_offset=start, dst_offset=offset, byte_count=nbytes
+        )
+
+    def source(self, kernel: Kernel) -> str:
+        """Return a kernel in OpenCL C."""
+        return print_kernel(kernel, self._dialect).source
+
+    def build(self, kernel: Kernel) -> Any:
+        """Return a kernel ready for `launch`."""
+        text = print_kernel(kernel, self._dialect)
+        if text.name not in self._kernels:
+            try:
+                program = cl.Program(self._context, text.source).build(self._options)
+            except cl.Error as error:
+                raise KernelError(f"OpenCL does not compile {text.name}: {error}") from error
+            self._kernels[text.name] = (cl.Kernel(program, text.name), kernel.lanes)
+        return self._kernels[text.name]
+
+    def launch(
+        self, built: Any, groups: int, buffers: Sequence[Any], words: np.ndarray[Any, Any]
+    ) -> None:
+        """Run a kernel."""
+        kernel, lanes = built
+        try:
+            kernel.set_args(*buffers, words)
+            cl.enqueue_nd_range_kernel(self._queue, kernel, (groups * lanes,), (lanes,))
+        except cl.Error as error:
+            raise self._told(error) from error
+
+    def flush(self) -> None:
+        """Have the device begin."""
+        self._queue.flush()
+
+    def synchronize(self) -> None:
+        """Wait for everything."""
+        try:
+            self._queue.finish()
+        except cl.Error as error:
+            raise self._told(error) from error
+
+    def _told(self, error: cl.Error) -> Exception:
+        if error.code in _NO_MEMORY:
+            return MemoryError(str(error))
+        return KernelError(f"OpenCL: {error}")

@@ -1,0 +1,323 @@
+"""Kernels of work-groups as C, in the words of a dialect: OpenCL C or CUDA C++.
+
+Elements of less than 32 bits, and booleans, are computed with as C does it and cut off; half precision is held in
+float. Signed integers are added as unsigned ones, which may overflow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from math import isfinite, isnan
+
+from tensorframe.codegen.words import origin, parameters
+from tensorframe.dtypes import FLOAT, HALF, DType, bool_, float16, float64
+from tensorframe.kernel.ir import (
+    STOP,
+    Apply,
+    Argument,
+    Barrier,
+    Buffer,
+    Combine,
+    Expr,
+    If,
+    Index,
+    Kernel,
+    Let,
+    Literal,
+    Load,
+    Loop,
+    Over,
+    Role,
+    Set,
+    Statement,
+    Store,
+    Variable,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a C dialect spells what the language leaves open."""
+
+    name: str
+    types: dict[str, str]  # dtype -> the type of a value
+    stored: dict[str, str]  # dtype -> the type of an element in memory
+    suffixes: dict[str, str]  # dtype -> what follows a literal
+    prelude: str
+    signature: str  # of a kernel named {name} with {operands} and a struct of {count} words
+    operand: str  # {const}{type} {name}
+    shared: str  # declaration of {count} elements of {type} called {name}
+    barrier: str
+    grid: tuple[str, str]  # the first index of a thread, and the number of threads
+    groups: tuple[str, str]
+    lane: str
+    half_load: str  # {buffer}, {at}
+    half_store: str  # {buffer}, {at}, {value}
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The name and the source of a printed kernel; the name holds a hash of the source."""
+
+    name: str
+    source: str
+
+
+_INFIX = {
+    "divide": "/",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+    "equal": "==",
+    "not_equal": "!=",
+    "logical_and": "&&",
+    "logical_or": "||",
+    "bitwise_and": "&",
+    "bitwise_or": "|",
+    "bitwise_xor": "^",
+}
+# arithmetic that wraps for integers
+_WRAPS = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "add_any": "+",
+    "multiply_any": "*",
+}
+# functions of the prelude, or of the language, that take any dtype they are defined on
+_CALLS = {
+    "fma": "fma",
+    "sqrt": "sqrt",
+    "floor": "floor",
+    "ceil": "ceil",
+    "trunc": "trunc",
+    "round": "rint",
+    "copysign": "copysign",
+}
+
+
+def print_kernel(kernel: Kernel, dialect: Dialect) -> Text:
+    """Return a kernel as a function of a dialect, with all that it needs."""
+    return _Printer(kernel, dialect).text()
+
+
+class _Printer:
+    def __init__(self, kernel: Kernel, dialect: Dialect) -> None:
+        self._kernel = kernel
+        self._dialect = dialect
+        self._declared: dict[str, str] = {}  # accumulators: name -> type
+        self._shared: dict[str, str] = {}  # memory of a group: name -> declaration
+
+    def text(self) -> Text:
+        kernel, dialect = self._kernel, self._dialect
+        block = self._block(kernel.body)
+        lines = [
+            *[f"// {note}" for note in kernel.notes],
+            *[self._parameter(one.name, one.dtype, one.word) for one in parameters(kernel)],
+            *self._shared.values(),
+            *[f"{kind} {name};" for name, kind in self._declared.items()],
+            *block,
+        ]
+        body = "".join(f"    {line}\n" for line in lines)
+        operands = [
+            dialect.operand.format(
+                const="" if one.role is Role.OUTPUT else "const ",
+                type=dialect.stored[one.dtype.name],
+                name=one.name,
+            )
+            for one in (*kernel.inputs, *kernel.outputs)
+        ]
+        last = parameters(kernel)[-1]
+        shape = {"operands": ", ".join(operands), "count": last.word + last.words}
+        name = "k_" + sha256(f"{shape}{kernel.lanes}{body}".encode()).hexdigest()[:16]
+        signature = dialect.signature.format(name=name, lanes=kernel.lanes, **shape)
+        return Text(name, f"{dialect.prelude}\n{signature}\n{{\n{body}}}\n")
+
+    def _parameter(self, name: str, dtype: DType, word: int) -> str:
+        kind = self._type(dtype)
+        first = f"w.at[{word}]"
+        if dtype.itemsize == 8:
+            wide = self._dialect.types["uint64"]
+            first = f"(({wide})w.at[{word + 1}] << 32 | ({wide}){first})"
+            value = f"as_float64({first})" if dtype == float64 else f"({kind}){first}"
+        elif dtype in FLOAT:
+            value = f"as_float32({first})"
+        else:
+            value = f"{first} != 0" if dtype == bool_ else f"({kind}){first}"
+        return f"const {kind} {name} = {value};"
+
+    def _type(self, dtype: DType) -> str:
+        return self._dialect.types["float32" if dtype in HALF else dtype.name]
+
+    def _block(self, body: Iterable[Statement]) -> list[str]:
+        return [line for one in body for line in self._statement(one)]
+
+    def _statement(self, one: Statement) -> list[str]:
+        if isinstance(one, Let):
+            value = self.expression(one.value)
+            return [f"const {self._type(one.variable.dtype)} {one.variable.name} = {value};"]
+        if isinstance(one, Set):
+            self._declared[one.variable.name] = self._type(one.variable.dtype)
+            return [f"{one.variable.name} = {self.expression(one.value)};"]
+        if isinstance(one, Store):
+            return [self._store(one)]
+        if isinstance(one, Loop):
+            return [f"{self._head(one)} {{", *_indented(self._block(one.body)), "}"]
+        if isinstance(one, If):
+            inner = _indented(self._block(one.body))
+            return [f"if ({self.expression(one.condition)}) {{", *inner, "}"]
+        if isinstance(one, Combine):
+            return self._combine(one)
+        if isinstance(one, Barrier):
+            return [self._dialect.barrier]
+        self._share(one.buffer, self.expression(one.count))
+        return []
+
+    def _head(self, one: Loop) -> str:
+        kind, name = self._type(one.index.dtype), one.index.name
+        first, last = self.expression(one.start), self.expression(one.stop)
+        dialect = self._dialect
+        if one.over is Over.NOTHING:
+            return f"for ({kind} {name} = {first}; {name} < {last}; ++{name})"
+        if one.over is Over.LANES:
+            begin, step = f"{first} + {dialect.lane}", str(self._kernel.lanes)
+        else:
+            begin, step = dialect.grid if one.over is Over.GRID else dialect.groups
+            last = STOP.name
+        return f"for ({kind} {name} = {begin}; {name} < {last}; {name} += {step})"
+
+    def _combine(self, one: Combine) -> list[str]:
+        """Return a tree over the threads of a group, in memory that they share."""
+        name, other, dtype = one.variable.name, one.other.name, one.variable.dtype
+        memory = f"lanes_{dtype.name}"
+        self._declared[name] = self._declared[other] = self._type(dtype)
+        lanes = self._kernel.lanes
+        self._share(Buffer(memory, dtype, Role.SHARED), str(lanes))
+        lane, barrier = self._dialect.lane, self._dialect.barrier
+        return [
+            f"{memory}[{lane}] = {name};",
+            barrier,
+            f"for (int half_of = {lanes // 2}; half_of > 0; half_of >>= 1) {{",
+            f"    if ({lane} < half_of) {{",
+            f"        {other} = {memory}[{lane} + half_of];",
+            f"        {name} = {self.expression(one.joined)};",
+            f"        {memory}[{lane}] = {name};",
+            "    }",
+            f"    {barrier}",
+            "}",
+            f"{name} = {memory}[0];",
+            barrier,
+        ]
+
+    def _share(self, buffer: Buffer, count: str) -> None:
+        kind = self._type(buffer.dtype)
+        self._shared[buffer.name] = self._dialect.shared.format(
+            type=kind, name=buffer.name, count=count
+        )
+
+    def _store(self, one: Store) -> str:
+        buffer, at, value = one.buffer, self.expression(one.position), self.expression(one.value)
+        if buffer.role is Role.SHARED or buffer.dtype not in HALF:
+            return f"{buffer.name}[{at}] = {value};"
+        if buffer.dtype == float16:
+            return self._dialect.half_store.format(buffer=buffer.name, at=at, value=value) + ";"
+        return f"{buffer.name}[{at}] = bits_of_bfloat16({value});"
+
+    def expression(self, one: Expr) -> str:
+        """Return an expression in C."""
+        if isinstance(one, Literal):
+            return self._literal(one)
+        if isinstance(one, Argument | Index | Variable):
+            return one.name
+        if isinstance(one, Load):
+            return self._load(one)
+        assert isinstance(one, Apply)
+        return self._apply(one)
+
+    def _load(self, one: Load) -> str:
+        buffer, at = one.buffer, self.expression(one.position)
+        if buffer.role is Role.INPUT:
+            at = f"{origin(buffer.name)} + {at}"
+        if buffer.role is Role.SHARED or buffer.dtype not in HALF:
+            return f"{buffer.name}[{at}]"
+        if buffer.dtype == float16:
+            return self._dialect.half_load.format(buffer=buffer.name, at=at)
+        return f"bfloat16_of_bits({buffer.name}[{at}])"
+
+    def _literal(self, one: Literal) -> str:
+        if one.dtype == bool_:
+            return "true" if one.value else "false"
+        if one.dtype in FLOAT:
+            return self._float(float(one.dtype.type(one.value.real)), one.dtype)
+        value = int(one.value.real)
+        kind, suffix = self._type(one.dtype), self._dialect.suffixes.get(one.dtype.name, "")
+        if one.dtype.kind == "i" and value == -(2 ** (8 * one.dtype.itemsize - 1)):
+            return (
+                f"({kind})({value + 1}{suffix} - 1)"  # the number without its sign is out of range
+            )
+        return f"({kind}){value}{suffix}" if one.dtype.itemsize < 4 else f"{value}{suffix}"
+
+    def _float(self, value: float, dtype: DType) -> str:
+        double = dtype == float64
+        if isfinite(value):
+            return value.hex() if double else f"{value.hex()}f"
+        if double:
+            bits = "7ff8" if isnan(value) else "7ff0" if value > 0 else "fff0"
+            return f"as_float64(0x{bits}000000000000{self._dialect.suffixes['uint64']})"
+        bits = "7fc0" if isnan(value) else "7f80" if value > 0 else "ff80"
+        return f"as_float32(0x{bits}0000u)"
+
+    def _apply(self, one: Apply) -> str:
+        operands = [self.expression(operand) for operand in one.arguments]
+        op, dtype = one.op, one.dtype
+        if op in _CALLS:
+            return f"{_CALLS[op]}({', '.join(operands)})"
+        if op in _WRAPS:
+            return self._wrapped(dtype, f" {_WRAPS[op]} ", operands)
+        if op in _INFIX:
+            return f"({operands[0]} {_INFIX[op]} {operands[1]})"
+        if op == "negative":
+            if dtype in FLOAT:
+                return f"(-{operands[0]})"
+            return self._wrapped(dtype, " - ", ["0", operands[0]])
+        if op == "bitwise_invert":
+            return f"({self._type(dtype)})(~{operands[0]})"
+        if op == "logical_not":
+            return f"(!{operands[0]})"
+        if op == "where":
+            return f"({operands[0]} ? {operands[1]} : {operands[2]})"
+        if op in ("cast", "to_index", "from_index"):
+            return self._cast(one, operands[0])
+        if op == "bitcast":
+            return f"as_{dtype.name}({operands[0]})"
+        # of the prelude, which has one for each dtype
+        return f"{op}_{one.arguments[0].dtype.name}({', '.join(operands)})"
+
+    def _wrapped(self, dtype: DType, sign: str, operands: list[str]) -> str:
+        if dtype in FLOAT or (dtype.kind == "u" and dtype.itemsize >= 4):
+            return f"({sign.join(operands)})"
+        kind = self._type(dtype)
+        # smaller ones are computed as int, which holds the result of what is unsigned
+        width = max(8 * dtype.itemsize, 32)
+        unsigned = self._dialect.types[f"uint{width}"]
+        text = sign.join([f"({unsigned}){operand}" for operand in operands])
+        return f"({kind})({text})"
+
+    def _cast(self, one: Apply, operand: str) -> str:
+        source = one.arguments[0].dtype
+        if one.dtype in HALF:
+            return f"round_{one.dtype.name}({operand})"
+        if source in HALF and one.dtype.name == "float32":
+            return operand
+        return f"({self._type(one.dtype)}){_grouped(operand)}"
+
+
+def _grouped(text: str) -> str:
+    return text if text.startswith("(") and text.endswith(")") else f"({text})"
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f"    {line}" for line in lines]

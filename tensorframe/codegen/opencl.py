@@ -1,0 +1,58 @@
+"""OpenCL C 1.2: what every device has, with double precision where the device has it."""
+
+from __future__ import annotations
+
+from tensorframe.codegen.c import Dialect
+from tensorframe.codegen.prelude import functions
+
+_TYPES = {
+    "bool": "bool",
+    "int8": "char",
+    "uint8": "uchar",
+    "int16": "short",
+    "uint16": "ushort",
+    "int32": "int",
+    "uint32": "uint",
+    "int64": "long",
+    "uint64": "ulong",
+    "float32": "float",
+    "float64": "double",
+}
+_PRELUDE = """\
+#pragma OPENCL FP_CONTRACT OFF
+#define HELPER static inline
+#define as_float32 as_float
+#define as_int32 as_int
+#define as_uint32 as_uint
+#define as_int64 as_long
+#define as_uint64 as_ulong
+"""
+_DOUBLE = """\
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define as_float64 as_double
+"""
+
+
+def dialect(*, double: bool) -> Dialect:
+    """Return OpenCL C as a device speaks it that has, or has not, double precision."""
+    reals = ("float32", "float64") if double else ("float32",)
+    return Dialect(
+        name="opencl",
+        types=_TYPES,
+        stored=_TYPES | {"bool": "uchar", "float16": "half", "bfloat16": "ushort"},
+        suffixes={"uint32": "u", "int64": "l", "uint64": "ul"},
+        prelude=_PRELUDE + (_DOUBLE if double else "") + functions(_TYPES, reals),
+        signature=(
+            "typedef struct {{ uint at[{count}]; }} words_of;\n"
+            "__kernel __attribute__((reqd_work_group_size({lanes}, 1, 1)))\n"
+            "void {name}({operands}, const words_of w)"
+        ),
+        operand="__global {const}{type}* restrict {name}",
+        shared="__local {type} {name}[{count}];",
+        barrier="barrier(CLK_LOCAL_MEM_FENCE);",
+        grid=("get_global_id(0)", "get_global_size(0)"),
+        groups=("get_group_id(0)", "get_num_groups(0)"),
+        lane="get_local_id(0)",
+        half_load="vload_half({at}, {buffer})",
+        half_store="vstore_half({value}, {at}, {buffer})",
+    )
