@@ -54,6 +54,7 @@ from tensorframe.frontend.data_types import iinfo as iinfo
 from tensorframe.frontend.data_types import isdtype as isdtype
 from tensorframe.frontend.data_types import promote_types as promote_types
 from tensorframe.frontend.data_types import result_type as result_type
+from tensorframe.frontend.doctor import doctor as doctor
 from tensorframe.frontend.elementwise.closeness import allclose as allclose
 from tensorframe.frontend.elementwise.closeness import array_equal as array_equal
 from tensorframe.frontend.elementwise.closeness import array_equiv as array_equiv

@@ -19,6 +19,8 @@ class Found:
     """Why there are no devices; empty if there are."""
     origin: str = ""
     """The package that brings the backend; empty for tensorframe itself."""
+    loads: bool = True
+    """Whether its code, and the packages that this needs, can be imported."""
 
     @property
     def available(self) -> bool:
@@ -34,7 +36,7 @@ def probed(entry: Entry, *, again: bool = False) -> Found:
     """Return what the entry's backend finds: the answer of the first time, or a new one if asked `again`."""
     backend = loaded(entry)
     if backend is None:
-        return Found(entry.name, (), entry.failure or "", entry.origin)
+        return Found(entry.name, (), entry.failure or "", entry.origin, loads=False)
     answer = None if again else _answers.get(backend)
     if answer is None:
         with lock:

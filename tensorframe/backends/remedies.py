@@ -6,7 +6,6 @@ import os
 from functools import cache
 from pathlib import Path
 
-from tensorframe.backends.entries import is_installed
 from tensorframe.backends.nvidia import cupy_packages, driver_release
 from tensorframe.backends.probing import Found
 
@@ -23,15 +22,15 @@ def remedies(found: Found) -> tuple[str, ...]:
     if found.origin:
         return (f"pip install --upgrade {found.origin}, or ask its authors",)
     rule = _RULES.get(found.name)
-    return rule() if rule is not None else ()
+    return rule(found) if rule is not None else ()
 
 
-def _numba() -> tuple[str, ...]:
+def _numba(_: Found) -> tuple[str, ...]:
     return (extra("numba"),)
 
 
-def _opencl() -> tuple[str, ...]:
-    if not is_installed("pyopencl"):
+def _opencl(found: Found) -> tuple[str, ...]:
+    if not found.loads:
         return (extra("opencl"),)
     software = f"{extra('pocl')}, which is OpenCL on the processor, for tests"
     if not is_debian():
@@ -40,15 +39,15 @@ def _opencl() -> tuple[str, ...]:
     return (f"sudo apt install one of {packages}", software)
 
 
-def _webgpu() -> tuple[str, ...]:
-    if not is_installed("wgpu"):
+def _webgpu(found: Found) -> tuple[str, ...]:
+    if not found.loads:
         return (extra("wgpu"),)
     if is_debian():
         return ("sudo apt install libvulkan1 mesa-vulkan-drivers",)
     return ("a driver from the GPU's maker; on Linux, the Vulkan loader and Mesa's Vulkan drivers",)
 
 
-def _cuda() -> tuple[str, ...]:
+def _cuda(_: Found) -> tuple[str, ...]:
     release, packages = driver_release(), cupy_packages()
     if release is None:
         return ("a driver from nvidia.com, if there is an NVIDIA GPU",)
@@ -58,7 +57,7 @@ def _cuda() -> tuple[str, ...]:
     return (extra(wanted),)
 
 
-def _rocm() -> tuple[str, ...]:
+def _rocm(_: Found) -> tuple[str, ...]:
     return ("a CuPy for ROCm, as docs.cupy.dev says, if there is an AMD GPU",)
 
 

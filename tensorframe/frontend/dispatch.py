@@ -23,7 +23,7 @@ from tensorframe.ops.creation import DATA
 from tensorframe.schedule.place import choose_device
 from tensorframe.site import recording_site
 
-PYTHON_NUMBERS = frozenset({bool, int, float, complex, TracedNumber})
+PYTHON_NUMBERS: frozenset[type] = frozenset({bool, int, float, complex, TracedNumber})
 
 
 def unary(op: Op, x: Any) -> Tensor:

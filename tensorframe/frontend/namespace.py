@@ -15,6 +15,7 @@ from tensorframe.frontend.creation.filled import *
 from tensorframe.frontend.creation.ranges import *
 from tensorframe.frontend.creation.triangles import *
 from tensorframe.frontend.data_types import *
+from tensorframe.frontend.doctor import *
 from tensorframe.frontend.elementwise import operators
 from tensorframe.frontend.elementwise.closeness import *
 from tensorframe.frontend.elementwise.functions import *

@@ -1,0 +1,133 @@
+"""The doctor: what is missing or in the way on this machine, and the exact command that fixes it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tensorframe.backends import nvidia
+from tensorframe.backends.discovery import discover
+from tensorframe.backends.entries import clashes, is_installed
+from tensorframe.backends.probing import Found
+from tensorframe.backends.registry import VARIABLE, default_device
+from tensorframe.backends.remedies import extra, is_debian, remedies
+from tensorframe.errors import DeviceError
+from tensorframe.frontend import cache
+
+__all__ = ["doctor"]
+
+# the releases that the backend is written for: wgpu-py changes its names between minor releases
+WGPU_RELEASES = ((0, 32), (0, 33))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is not as it could be."""
+
+    subject: str
+    """What it is about: a backend's name, or that of a setting."""
+    problem: str
+    fixes: tuple[str, ...]
+    """What to do, first things first; nothing if there is nothing to do."""
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.subject}: {self.problem}", *(f"  try: {x}" for x in self.fixes)])
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Diagnosis:
+    """What `tfr.doctor()` returns; it prints as text."""
+
+    found: tuple[Found, ...]
+    """What every backend finds."""
+    findings: tuple[Finding, ...]
+
+    def __str__(self) -> str:
+        usable = ", ".join(
+            str(info.device)
+            for one in self.found
+            for info in one.devices
+            if info.capabilities.executes
+        )
+        return "\n".join([f"devices that compute: {usable}", *map(str, self.findings)])
+
+    __repr__ = __str__
+
+
+def doctor() -> Diagnosis:
+    """Return what is missing or in the way for each backend, with the command that fixes it; nothing is printed.
+
+    The result prints as text; `findings` holds the same as data: `subject`, `problem` and `fixes`. Nothing raises,
+    whatever state packages and drivers are in.
+
+    >>> print(tfr.doctor())
+    devices that compute: ...cpu...
+    """
+    found = discover()
+    return Diagnosis(found, tuple(_findings(found)))
+
+
+def _findings(found: tuple[Found, ...]) -> Iterator[Finding]:
+    yield from _environment()
+    yield from _cupy()
+    yield from _wgpu()
+    yield from _plug_ins()
+    for one in found:
+        if not one.devices:
+            name = f"{one.name} ({one.origin})" if one.origin else one.name
+            yield Finding(name, one.reason, remedies(one))
+        elif all(info.software for info in one.devices):
+            yield _only_software(one)
+    problem = cache.info().problem
+    if problem is not None:
+        yield Finding("kernels", f"none are kept on disk: {problem}", ())
+
+
+def _environment() -> Iterator[Finding]:
+    try:
+        default_device()
+    except DeviceError as error:
+        yield Finding(VARIABLE, error.message, (f"unset {VARIABLE}",))
+
+
+def _cupy() -> Iterator[Finding]:
+    packages, release = nvidia.cupy_packages(), nvidia.driver_release()
+    names = " and ".join(packages)
+    wanted = "cuda13" if release is not None and release >= 13000 else "cuda12"
+    remove = f"pip uninstall --yes {' '.join(packages)}, then {extra(wanted)}"
+    if len(packages) > 1:
+        yield Finding("cuda", f"{names} overwrite each other: one of them may stay", (remove,))
+    elif packages == ("cupy-cuda13x",) and release is not None and release < 13000:
+        runs = f"{release // 1000}.{release % 1000 // 10}"
+        yield Finding("cuda", f"{names} needs CUDA 13, and the driver runs {runs}", (remove,))
+
+
+def _wgpu() -> Iterator[Finding]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    if not is_installed("wgpu"):
+        return
+    try:
+        release = version("wgpu")
+    except PackageNotFoundError:
+        return
+    numbers = tuple([int(part) for part in release.split(".")[:2] if part.isdigit()])
+    if not WGPU_RELEASES[0] <= numbers < WGPU_RELEASES[1]:
+        yield Finding("wgpu", f"release {release} is not one that works here", (extra("wgpu"),))
+    if "linux" in sys.platform and not os.environ.get("XDG_RUNTIME_DIR"):
+        problem = "XDG_RUNTIME_DIR is not set: drivers complain on the error stream, and work"
+        yield Finding("wgpu", problem, ('export XDG_RUNTIME_DIR="$(mktemp -d)"',))
+
+
+def _plug_ins() -> Iterator[Finding]:
+    for package, problem in clashes().items():
+        yield Finding(package, f"its backend is left out: {problem}", ("ask its authors",))
+
+
+def _only_software(found: Found) -> Finding:
+    listed = ", ".join(info.name for info in found.devices)
+    problem = f'only software that runs on the processor ({listed}), which "auto" does not choose'
+    hint = "sudo apt install the OpenCL or Vulkan driver" if is_debian() else "install the driver"
+    return Finding(found.name, problem, (f"{hint} of the GPU's maker, if there is a GPU",))
