@@ -13,6 +13,7 @@ __all__ = [
     "CancelledError",
     "DTypeError",
     "DeviceError",
+    "FallbackWarning",
     "FileFormatError",
     "IndexingError",
     "KernelError",
@@ -124,6 +125,10 @@ class CancelledError(TensorFrameError, KeyboardInterrupt):
 
 class TransferWarning(UserWarning):
     """Operands move between devices, and the transfer policy asks to be told."""
+
+
+class FallbackWarning(UserWarning):
+    """A device cannot do an op, or hold a dtype: it runs, or lives, on another one."""
 
 
 class BackendWarning(UserWarning):

@@ -12,7 +12,7 @@ import numpy as np
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import ANY, DType
 from tensorframe.graph.device import Device
-from tensorframe.graph.op import Kind
+from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region
 
 
@@ -111,6 +111,58 @@ class Backend(ABC):
     @abstractmethod
     def wrap(self, device: Device, handle: Any) -> Storage:
         """Return the storage of a handle that a program returned."""
+
+    def supports(self, op: Op, operands: Sequence[DType], result: DType, device: Device) -> bool:
+        """Whether the device can run an op on operands of these dtypes; what it cannot runs on the cpu.
+
+        By default everything whose dtypes are among the device's capabilities.
+        """
+        found = self.probe()
+        wanted = {*operands, result}
+        return not isinstance(found, str) and any(
+            info.device is device and wanted <= info.capabilities.dtypes for info in found
+        )
+
+    def reaches(self, source: Device, target: Device) -> bool:
+        """Whether `copy_from` can take values from `source`, another device, to `target`, one of this backend."""
+        return False
+
+    def copy_from(self, storage: Storage, target: Device) -> Storage:
+        """Return storage on `target` with values of another device, without the host: the same memory, or a copy.
+
+        Called where `reaches` says so. The storage may share memory, since values never change.
+        """
+        raise NotImplementedError
+
+    def native(self, storage: Storage) -> Any:
+        """Return the object of the device's own library behind storage, without a copy.
+
+        ValueError with the reason where that library has no word for the layout.
+        """
+        return storage.handle
+
+    def adopt(self, obj: Any) -> Storage | None:
+        """Return storage that shares the memory of an object of the device's own library; None if it is no such."""
+        return None
+
+    def export_dlpack(self, storage: Storage) -> Any:
+        """Return an object with `__dlpack__` and `__dlpack_device__` that shares the storage's memory.
+
+        None where the device has no place in DLPack: then tensors are exported from the host.
+        """
+        return None
+
+    def import_dlpack(self, obj: Any, device: Device) -> Storage | None:
+        """Return storage on `device` that shares the memory of an exporter; None if it is not the device's."""
+        return None
+
+    def dlpack_home(self, kind: int, index: int) -> Device | None:
+        """Return the device of this backend that DLPack calls device `index` of type `kind`; None if there is none."""
+        return None
+
+    def reusable(self, handle: Any) -> bool:
+        """Whether a program may write into a handle that no tensor and no view refers to: it owns its memory."""
+        return False
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of the kernels that `compile` makes of a region; empty where it makes none."""

@@ -8,13 +8,29 @@ from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.graph.device import Device
 
 
+def is_shared(source: Device, target: Device) -> bool:
+    """Whether both devices work in the same memory, so that nothing has to move."""
+    return capabilities(source).host_memory and capabilities(target).host_memory
+
+
+def is_direct(source: Device, target: Device) -> bool:
+    """Whether values get from one device to the other without a copy in host memory that neither works in."""
+    one_is_host = capabilities(source).host_memory or capabilities(target).host_memory
+    return one_is_host or backend_of(target).reaches(source, target)
+
+
 def move(handle: Any, source: Device, target: Device) -> Any:
     """Return the handle on `target` of the values that `handle` has on `source`.
 
-    Devices in the same memory share the handle; others go through the host.
+    Devices in the same memory share the handle; a backend that reaches the other device copies from there; others go
+    through the host.
     """
-    if capabilities(source).host_memory and capabilities(target).host_memory:
+    if is_shared(source, target):
         return handle
+    if type(handle) is tuple:  # of a library call that gives several tensors
+        return tuple([move(one, source, target) for one in handle])
     giver, taker = backend_of(source), backend_of(target)
-    array = giver.download(giver.wrap(source, handle))
-    return taker.upload(target, array).handle
+    storage = giver.wrap(source, handle)
+    if taker.reaches(source, target):
+        return taker.copy_from(storage, target).handle
+    return taker.upload(target, giver.download(storage)).handle

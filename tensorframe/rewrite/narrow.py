@@ -209,6 +209,7 @@ def _reduce(node: Node, window: Window) -> list[Window | None] | None:
 
 NARROWING: dict[object, Narrowing] = {
     Kind.MAP: _map,
+    Kind.TRANSFER: _map,
     Kind.REDUCE: _reduce,
     EXPAND: _expand,
     PERMUTE: _permute,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from operator import itemgetter
+from time import perf_counter
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from tensorframe import config
 from tensorframe.backends.base import Program, is_quiet, quiet
 from tensorframe.backends.registry import backend_of
-from tensorframe.backends.transfer import move
+from tensorframe.backends.transfer import is_shared, move
 from tensorframe.errors import CancelledError, KernelError, OutOfMemoryError, TensorFrameError
 from tensorframe.graph.device import Device
 from tensorframe.graph.references import IN_ONE_LIST, references
@@ -23,6 +23,9 @@ from tensorframe.runtime.validate import validate
 from tensorframe.schedule.plan import Plan, Step, StepKind
 from tensorframe.site import Site, describe
 
+# A slot whose memory a result may take over, and what says whether the value there owns its memory.
+Donor = tuple[int, Callable[[Any], bool]]
+
 # A step, ready to run: its place, its program, what takes the inputs out of the slots, buffers for a step without
 # donors, donors, where the results go (a number if there is one), and the slots to free. A plain tuple: the loop
 # over these is all that small plans cost besides their programs.
@@ -31,7 +34,7 @@ Action = tuple[
     Program,
     Callable[[list[Any]], Sequence[Any]],
     tuple[None, ...],
-    tuple[int | None, ...] | None,
+    tuple[Donor | None, ...] | None,
     int | tuple[int, ...],
     tuple[int, ...],
 ]
@@ -84,7 +87,7 @@ def runner_of(plan: Plan, recorded: Recorded) -> Runner:
 def _prepared(plan: Plan, recorded: Recorded) -> Runner:
     programs = [_compiled(plan, at, step, recorded) for at, step in enumerate(plan.steps)]
     actions = [
-        _action(at, step, program)
+        _action(at, step, program, plan)
         for at, (step, program) in enumerate(zip(plan.steps, programs, strict=True))
     ]
     rest = tuple([plan.literals.get(slot) for slot in range(plan.leaves, len(plan.slots))])
@@ -96,30 +99,43 @@ def _prepared(plan: Plan, recorded: Recorded) -> Runner:
 def _compiled(plan: Plan, at: int, step: Step, recorded: Recorded) -> Program:
     if step.kind is StepKind.TRANSFER:
         (source,) = step.inputs
-        return quiet(partial(_moved, plan.slots[source].device, step.device))
+        return quiet(_mover(step, plan.slots[source].device))
     try:
         return backend_of(step.device).compile(step.region, step.device)
     except BaseException as error:  # told apart in _explain, which always raises
         _explain(error, plan, at, recorded)
 
 
-def _moved(
-    source: Device, target: Device, inputs: Sequence[Any], _buffers: Sequence[Any | None]
-) -> tuple[Any]:
-    return (move(inputs[0], source, target),)
+def _mover(step: Step, source: Device) -> Program:
+    """Return what moves a value to the step's device; it keeps the time where something moves."""
+    target = step.device
+    if is_shared(source, target):
+        return lambda inputs, _: (inputs[0],)
+
+    def run(inputs: Sequence[Any], _: Sequence[Any | None]) -> Sequence[Any]:
+        began = perf_counter()
+        handle = move(inputs[0], source, target)
+        step.seconds = perf_counter() - began
+        return (handle,)
+
+    return run
 
 
-def _action(at: int, step: Step, program: Program) -> Action:
+def _action(at: int, step: Step, program: Program, plan: Plan) -> Action:
     blank = (None,) * len(step.outputs)
     return (
         at,
         program,
         _taker(step.inputs),
         blank,
-        None if step.donors == blank else step.donors,
+        None if step.donors == blank else tuple([_donor(slot, plan) for slot in step.donors]),
         step.outputs[0] if len(step.outputs) == 1 else step.outputs,
         step.frees,
     )
+
+
+def _donor(slot: int | None, plan: Plan) -> Donor | None:
+    return None if slot is None else (slot, backend_of(plan.slots[slot].device).reusable)
 
 
 def _taker(slots: tuple[int, ...]) -> Callable[[list[Any]], Sequence[Any]]:
@@ -153,7 +169,7 @@ def _perform(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: 
 def _reusing_memory(
     program: Program,
     take: Callable[[list[Any]], Sequence[Any]],
-    donors: Sequence[int | None],
+    donors: Sequence[Donor | None],
     slots: list[Any],
 ) -> Sequence[Any]:
     # buffers before inputs, which refer to what a buffer may take over
@@ -173,7 +189,9 @@ def _watched(actions: Sequence[Action], slots: list[Any], plan: Plan, recorded: 
     for at, action in enumerate(actions):
         tell(Moment.STEP_STARTED, plan, at)
         one = _validated(action, plan.steps[at]) if checked else action
+        began = perf_counter()
         _perform((one,), slots, plan, recorded)
+        plan.steps[at].seconds = perf_counter() - began
         tell(Moment.STEP_FINISHED, plan, at)
     tell(Moment.PLAN_FINISHED, plan)
 
@@ -191,13 +209,15 @@ def _validated(action: Action, step: Step) -> Action:
     return at, run_and_check, take, blank, None, target, frees
 
 
-def _buffer(slots: list[Any], donor: int | None) -> Any | None:
+def _buffer(slots: list[Any], donor: Donor | None) -> Any | None:
     """Return the donor's memory if nobody else can see it: no view of it, no tensor that holds it."""
-    if donor is None or references(slots, donor) > IN_ONE_LIST:
+    if donor is None:
         return None
-    array = slots[donor]
-    owned = isinstance(array, np.ndarray) and array.flags.owndata and array.flags.writeable
-    return array if owned else None
+    slot, reusable = donor
+    if references(slots, slot) > IN_ONE_LIST:
+        return None
+    handle = slots[slot]
+    return handle if reusable(handle) else None
 
 
 def _explain(error: BaseException, plan: Plan, at: int, recorded: Recorded) -> NoReturn:

@@ -34,6 +34,8 @@ def stored(device: Device, shape: Shape, dtype: DType, handle: Any) -> Storage:
         type(handle) is np.ndarray
     ):  # the backends of host memory have no others, and would ask it again
         return Storage(device, handle, dtype, shape, handle.strides)
+    if type(handle) is tuple:  # of a library call that gives several tensors
+        return Storage(device, handle, dtype, shape, ())
     return backend_of(device).wrap(device, handle)
 
 

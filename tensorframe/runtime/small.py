@@ -86,6 +86,8 @@ def _small_graph(kept: list[Node], values: dict[Node, Any], options: Options) ->
                 if storage is None:
                     values[source] = None
                     found.append(source)
+                elif source.device is not device and not _runs_small(source.device):
+                    return None
                 else:
                     values[source] = storage.handle
         if len(found) > most:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from tensorframe.backends.transfer import is_shared
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import RegionOp
 from tensorframe.graph.shape import Shape
-from tensorframe.schedule.plan import Plan, Slot, Step
+from tensorframe.schedule.plan import Plan, Slot, Step, StepKind
 
 
 def charge(step: Step, inputs: Sequence[Slot], outputs: Sequence[Slot]) -> None:
-    """Fill in what a step reads, writes and computes. A view moves nothing."""
-    if step.is_view:
+    """Fill in what a step reads, writes and computes. Views move nothing, nor do devices that share memory."""
+    if step.is_view or (
+        step.kind is StepKind.TRANSFER and is_shared(inputs[0].device, step.device)
+    ):
         return
     step.bytes_read = sum(slot.nbytes for slot in inputs)
     step.bytes_written = sum(slot.nbytes for slot in outputs)
@@ -51,8 +54,9 @@ def peak_bytes(plan: Plan, leaves_counted: bool = True) -> dict[Device, int]:
         for device, size in live.items():
             peak[device] = max(peak.get(device, 0), size)
         for slot in step.frees:
-            live[plan.slots[slot].device] -= owned[slot]
-            owned[slot] = 0
+            if owned[slot]:
+                live[plan.slots[slot].device] -= owned[slot]
+                owned[slot] = 0
     return peak
 
 

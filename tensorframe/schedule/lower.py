@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tensorframe.dtypes import as_scalar
+from tensorframe.graph.device import CPU
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
 from tensorframe.graph.record import is_constant
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.schedule.capture import Capture
 from tensorframe.schedule.cost import charge
+from tensorframe.schedule.fallback import Fallback
 from tensorframe.schedule.fuse import Group
 from tensorframe.schedule.plan import Plan, Slot, Step, StepKind, is_library
 
@@ -31,20 +33,28 @@ class _Slots:
         known = self.of.get(node)
         if known is None:
             known = self.of[node] = len(self.slots)
-            self.slots.append(Slot(node.shape, node.dtype, node.device))
+            # numbers are the host's, wherever the op is that takes them
+            device = CPU if is_constant(node) else node.device
+            self.slots.append(Slot(node.shape, node.dtype, device))
             if known >= self.given and is_constant(node):  # a number that a pass made
                 self.literals[known] = as_scalar(node.attrs[0], node.dtype)
         return known
 
 
 def lower(
-    request: Capture, outputs: Sequence[Node], groups: Sequence[Group], leaves: Sequence[Node]
+    request: Capture,
+    outputs: Sequence[Node],
+    groups: Sequence[Group],
+    leaves: Sequence[Node],
+    fallbacks: Mapping[Node, Fallback],
 ) -> Plan:
     """Return the plan that runs `groups` in this order; `outputs` stand for `request.wanted`, one to one."""
     slots = _Slots(leaves)
     origins = {id(node.site): at for at, node in enumerate(request.order)}
     needed = {node for group in groups for node in group.inputs} | set(outputs)
     steps = [_step(group, slots, needed, origins) for group in groups]
+    for step, group in zip(steps, groups, strict=True):
+        step.fallbacks = tuple([fallbacks[node] for node in group.nodes if node in fallbacks])
     wanted = tuple([slots.number(node) for node in outputs])
     return Plan(slots.slots, len(leaves), slots.literals, steps, wanted)
 

@@ -17,6 +17,7 @@ from tensorframe.rewrite.narrow import narrow
 from tensorframe.schedule.capture import Capture, capture, is_leaf
 from tensorframe.schedule.cost import peak_bytes
 from tensorframe.schedule.epilogue import merge_epilogues
+from tensorframe.schedule.fallback import Fallback
 from tensorframe.schedule.fuse import Group, grow_regions
 from tensorframe.schedule.lower import lower
 from tensorframe.schedule.memory import share_storage
@@ -47,8 +48,9 @@ class Pass:
     """A named step from roots to roots; `optional` ones only make things faster."""
 
     name: str
-    run: Callable[[Sequence[Node]], list[Node]]
+    run: Callable[..., list[Node]]
     optional: bool = True
+    places: bool = False  # tells which nodes run elsewhere than they were recorded for
 
 
 GRAPH_PASSES = (
@@ -56,22 +58,31 @@ GRAPH_PASSES = (
     Pass("canonical", partial(rewrite, rules=CANONICAL)),  # one spelling for what is the same
     Pass("simplify", partial(rewrite, rules=CANONICAL + SIMPLIFY)),  # what algebra makes free
     Pass("narrow", partial(narrow, rules=CANONICAL)),  # compute only what is shown
-    Pass("place", insert_transfers, optional=False),  # operands move to where the op runs
+    Pass(
+        "place", insert_transfers, optional=False, places=True
+    ),  # operands move to where the op runs
 )
 # after these the graph has become groups, then a plan
 PLAN_PASSES = ("fuse", "order", "memory")
 PASS_NAMES = tuple(one.name for one in GRAPH_PASSES) + PLAN_PASSES
 
 
-def transform(roots: Sequence[Node], until: str | None = None) -> list[Node]:
-    """Return the roots after the graph passes, up to and including the one named `until`."""
+def transform(
+    roots: Sequence[Node],
+    until: str | None = None,
+    fallbacks: dict[Node, Fallback] | None = None,
+) -> list[Node]:
+    """Return the roots after the graph passes, up to and including the one named `until`.
+
+    `fallbacks` receives the nodes that run elsewhere than they were recorded for.
+    """
     options = config.get()
     current = list(roots)
     placed = False
     for one in GRAPH_PASSES:
         if options.rewrite or not one.optional:
-            current = one.run(current)
-            placed = placed or one.name == "place"
+            current = one.run(current, fallbacks) if one.places else one.run(current)
+            placed = placed or one.places
             if options.verify:
                 verify(current, after=one.name, core_only=True, placed=placed)
         if one.name == until:
@@ -90,11 +101,12 @@ def group_nodes(roots: Sequence[Node]) -> list[Group]:
 
 def make_plan(request: Capture) -> Plan:
     """Return the plan of a request, by all passes."""
-    outputs = transform(request.snapshot())
+    fallbacks: dict[Node, Fallback] = {}
+    outputs = transform(request.snapshot(), fallbacks=fallbacks)
     groups = group_nodes(outputs)  # what runs together
     groups = least_live_bytes_first(groups)
     leaves = _leaves_with_new_sources(request.leaves, outputs)
-    plan = lower(request, outputs, groups, leaves)
+    plan = lower(request, outputs, groups, leaves, fallbacks)
     share_storage(plan)
     plan.peak = peak_bytes(plan)
     return plan

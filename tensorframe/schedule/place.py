@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,11 +10,13 @@ from tensorframe import config
 from tensorframe.errors import TransferError, TransferWarning
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, reachable
-from tensorframe.graph.op import Kind
 from tensorframe.graph.record import is_constant
 from tensorframe.ops.movement import COPY
 from tensorframe.rewrite.engine import Builder
-from tensorframe.site import is_internal
+from tensorframe.schedule.capture import is_leaf
+from tensorframe.schedule.demand import Demand
+from tensorframe.schedule.fallback import Fallback, does_everything, user_level
+from tensorframe.schedule.homes import Homes, is_on_host
 
 
 def choose_device(nodes: Sequence[Node]) -> Device:
@@ -44,17 +45,7 @@ def _apply_policy(moving: Sequence[Node], device: Device) -> None:
     hint = f't.to_backend("{device}") before, where the transfer is meant'
     if policy == "error":
         raise TransferError(message, suggestions=(hint,))
-    warnings.warn(f"{message}\n  try: {hint}", TransferWarning, stacklevel=_user_level())
-
-
-def _user_level() -> int:
-    """Return the `stacklevel` of the user's line, seen from `_apply_policy`."""
-    level = 1
-    frame = sys._getframe(1)  # warnings counts frames too
-    while frame.f_back is not None and is_internal(frame.f_code):
-        frame = frame.f_back
-        level += 1
-    return level
+    warnings.warn(f"{message}\n  try: {hint}", TransferWarning, stacklevel=user_level())
 
 
 @contextmanager
@@ -75,29 +66,52 @@ def transfer_policy(policy: config.TransferPolicy) -> Iterator[None]:
         yield
 
 
-def insert_transfers(roots: Sequence[Node]) -> list[Node]:
-    """Return the roots of a graph in which every op finds its operands on its own device.
+def insert_transfers(
+    roots: Sequence[Node], fallbacks: dict[Node, Fallback] | None = None
+) -> list[Node]:
+    """Return the roots of a graph in which every op finds its operands on its own device, which can run it.
 
-    Each tensor is copied to a device once, however many consumers it has there. Numbers need no copy: they are
-    arguments.
+    Each value moves to a device once, however many consumers it has there. Numbers need not move: they are arguments.
+    `fallbacks` receives the nodes that run elsewhere than they were recorded for.
     """
     order = reachable(roots)
-    if len({node.device for node in order}) == 1:
+    devices = {node.device for node in order}
+    if len(devices) == 1 and does_everything(*devices) and is_on_host(*devices):
         return list(roots)
+    homes = Homes(order, roots)
+    demand = Demand(order, roots, homes)
     build = Builder()
-    done: dict[Node, Node] = {}
+    placed: dict[tuple[Node, Device], Node] = {}
     for node in order:
-        if node.storage is not None or not node.inputs:
-            done[node] = node
-            continue
-        inputs = tuple([done[source] for source in node.inputs])
-        if node.op.kind is not Kind.TRANSFER:
-            inputs = tuple([_moved(source, node.device, build) for source in inputs])
-        done[node] = build.remake(node, inputs)
-    return [done[root] for root in roots]
+        for device in demand.made[node]:
+            made = placed[node, device] = _made(node, device, placed, build)
+            fallback = homes.fallbacks.get(node)
+            if fallbacks is not None and fallback is not None and fallback.runs_on is device:
+                fallbacks[made] = fallback
+        if is_leaf(node):
+            placed[node, homes.of[node]] = node
+        for device, source in demand.moves[node].items():
+            placed[node, device] = _moved(placed[node, source], device, build)
+    return [_at(root, root.device, placed) for root in roots]
+
+
+def _made(
+    node: Node, device: Device, placed: dict[tuple[Node, Device], Node], build: Builder
+) -> Node:
+    inputs = tuple([_operand(source, device, placed) for source in node.inputs])
+    return build.make(node.op, inputs, node.attrs, node.shape, node.dtype, device, node)
+
+
+def _operand(node: Node, device: Device, placed: dict[tuple[Node, Device], Node]) -> Node:
+    return node if is_constant(node) else _at(node, device, placed)
+
+
+def _at(node: Node, device: Device, placed: dict[tuple[Node, Device], Node]) -> Node:
+    """Return what stands for a node on a device, past the transfers that the user asked for."""
+    while (node, device) not in placed:
+        (node,) = node.inputs
+    return placed[node, device]
 
 
 def _moved(node: Node, device: Device, build: Builder) -> Node:
-    if node.device is device or is_constant(node):
-        return node
     return build.make(COPY, (node,), (), node.shape, node.dtype, device, node)

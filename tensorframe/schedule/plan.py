@@ -12,6 +12,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
+from tensorframe.schedule.fallback import Fallback
 
 if TYPE_CHECKING:
     import networkx
@@ -66,6 +67,10 @@ class Step:
     bytes_read: int = 0
     bytes_written: int = 0
     flops: float = 0.0
+    fallbacks: tuple[Fallback, ...] = ()  # ops that were recorded for another device
+    seconds: float | None = (
+        None  # of the last run that measured it: transfers, and all steps while somebody listens
+    )
 
     @property
     def is_view(self) -> bool:
@@ -117,6 +122,11 @@ class Plan:
         return sum(step.bytes_written for step in self._of(StepKind.TRANSFER))
 
     @property
+    def fallbacks(self) -> int:
+        """Ops that run on another device than they were recorded for, since that cannot do them."""
+        return sum(len(step.fallbacks) for step in self.steps)
+
+    @property
     def bytes_read(self) -> int:
         """Bytes that the steps read from memory."""
         return sum(step.bytes_read for step in self.steps)
@@ -156,9 +166,12 @@ class Plan:
         peak = ", ".join(f"{human_bytes(size)} on {device}" for device, size in self.peak.items())
         return (
             f"plan: {_count(self.kernels, 'kernel')}, {_count(self.library_calls, 'library call')}, "
-            f"{_count(self.transfers, 'transfer')}; reads {human_bytes(self.bytes_read)}, "
+            f"{_count(self.transfers, 'transfer')}{self._fallen()}; reads {human_bytes(self.bytes_read)}, "
             f"writes {human_bytes(self.bytes_written)}, {self.flops:.3g} flops; peak {peak or '0 B'}"
         )
+
+    def _fallen(self) -> str:
+        return f", {_count(self.fallbacks, 'fallback')}" if self.fallbacks else ""
 
     __repr__ = __str__
 
@@ -171,10 +184,18 @@ def _step_lines(at: int, step: Step, slots: list[Slot], views: set[int]) -> list
     made = ", ".join(f"%{slot} {slots[slot]}" for slot in step.outputs)
     used = ", ".join(f"%{slot}" for slot in step.inputs)
     moved = f"{human_bytes(step.bytes_read)} -> {human_bytes(step.bytes_written)}"
+    if step.kind is StepKind.TRANSFER:
+        moved = human_bytes(step.bytes_written) if step.bytes_written else "the same memory"
     if step.region.ops[0].op.kind is Kind.CONTRACT:
         moved += f", {step.flops:.3g} flops"
+    if step.seconds is not None:
+        moved += f", {step.seconds * 1e3:.3g} ms"
     what = "view" if step.is_view else step.kind.value
-    lines = [f"  {at}: {what} on {step.device}: {step.name}({used}) -> {made}   [{moved}]"]
+    where = f"on {step.device}"
+    if step.kind is StepKind.TRANSFER:
+        where = f"from {slots[step.inputs[0]].device} to {step.device}"
+    lines = [f"  {at}: {what} {where}: {step.name}({used}) -> {made}   [{moved}]"]
+    lines += [f"       {fallback}" for fallback in step.fallbacks]
     lines += [
         f"       %{slot} runs apart: {reason}"
         for slot, reason in step.refusals.items()

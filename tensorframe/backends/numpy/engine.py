@@ -64,6 +64,10 @@ class NumpyBackend(Backend):
         """Return the storage of an array."""
         return Storage.of_array(device, handle)
 
+    def reusable(self, handle: Any) -> bool:
+        """Whether an array has memory of its own that may be written to."""
+        return isinstance(handle, np.ndarray) and handle.flags.owndata and handle.flags.writeable
+
     def compile(self, region: Region, device: Device) -> Program:
         """Return what runs the region: blocks of an elementwise one, the one NumPy call, or a sequence of both."""
         if has_epilogue(region):

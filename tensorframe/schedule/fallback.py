@@ -1,0 +1,126 @@
+"""Fallback: what a device cannot do runs on the cpu, said once for each op, its dtypes and the device."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tensorframe import config
+from tensorframe.backends.base import Backend
+from tensorframe.backends.registry import backend_of, capabilities
+from tensorframe.dtypes import ANY, DType
+from tensorframe.errors import FallbackWarning, TransferError
+from tensorframe.graph import holding
+from tensorframe.graph.device import CPU, Device
+from tensorframe.graph.node import Node
+from tensorframe.graph.op import Op
+from tensorframe.site import Site, describe, is_internal
+
+_HINTS = (
+    '.to_backend("cpu") before, where it is meant to run there',
+    'warnings.simplefilter("ignore", tfr.errors.FallbackWarning) to hear no more of it',
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """An op that runs on another device than the one it was recorded for, and why."""
+
+    op: str
+    operands: tuple[DType, ...]
+    device: Device
+    runs_on: Device
+    reason: str
+
+    def __str__(self) -> str:
+        listed = ", ".join(dtype.name for dtype in self.operands)
+        of = f" of {listed}" if listed else ""
+        return f"{self.op}{of} runs on {self.runs_on} instead of {self.device}: {self.reason}"
+
+
+# what was said already: of a fallback everything but its reason
+_said: set[tuple[object, ...]] = set()
+
+
+def forget_warnings() -> None:
+    """Say everything once more."""
+    _said.clear()
+
+
+class Abilities:
+    """What devices can do, asked of each backend once for every op and its dtypes while a plan is made."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], str | None] = {}
+
+    def refusal(self, node: Node, device: Device) -> str | None:
+        """Return why `device` cannot run the node's op; None if it can."""
+        operands = tuple([source.dtype for source in node.inputs])
+        key = (node.op, operands, node.dtype, device)
+        if key not in self._known:
+            self._known[key] = _refusal(node.op, operands, node.dtype, device)
+        return self._known[key]
+
+
+def does_everything(device: Device) -> bool:
+    """Whether every op of every dtype runs on the device, without asking for each."""
+    backend = type(backend_of(device))
+    return backend.supports is Backend.supports and capabilities(device).dtypes >= ANY
+
+
+def _refusal(op: Op, operands: Sequence[DType], result: DType, device: Device) -> str | None:
+    if does_everything(device):
+        return None
+    held = capabilities(device).dtypes
+    missing = [dtype for dtype in dict.fromkeys((*operands, result)) if dtype not in held]
+    if missing:
+        return f"{device} holds no {missing[0].name}"
+    if backend_of(device).supports(op, operands, result, device):
+        return None
+    return f"{device} has no {op.name} for it"
+
+
+def fall_back(node: Node, reason: str) -> Fallback:
+    """Return the account of a node that runs on the cpu, saying so as the transfer policy wants it."""
+    operands = tuple([source.dtype for source in node.inputs])
+    fallback = Fallback(node.op.name, operands, node.device, CPU, reason)
+    _tell(str(fallback), (node.op.name, operands, node.dtype, node.device), node.site)
+    return fallback
+
+
+def _leave(name: str, dtype: DType, device: Device) -> Device:
+    """Return where a result lives that `device` cannot hold, saying so as the transfer policy wants it."""
+    _tell(
+        f"{name}: its result lives on {CPU}: {device} holds no {dtype.name}",
+        (name, dtype, device),
+        None,
+    )
+    return CPU
+
+
+def _tell(message: str, key: tuple[object, ...], site: Site | None) -> None:
+    location = describe(site)
+    if config.get().transfer_policy == "error":
+        raise TransferError(message, suggestions=_HINTS[:1], location=location)
+    if key in _said:
+        return
+    _said.add(key)
+    lines = [message]
+    lines += [f"  recorded at {location}"] if location else []
+    lines += [f"  try: {hint}" for hint in _HINTS]
+    warnings.warn("\n".join(lines), FallbackWarning, stacklevel=user_level())
+
+
+def user_level() -> int:
+    """Return the `stacklevel` of the user's line, seen from the caller."""
+    level = 1
+    frame = sys._getframe(1)  # warnings counts frames too
+    while frame.f_back is not None and is_internal(frame.f_code):
+        frame = frame.f_back
+        level += 1
+    return level
+
+
+holding.advise(lambda device: capabilities(device).dtypes, _leave)
