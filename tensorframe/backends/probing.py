@@ -19,8 +19,8 @@ class Found:
     """Why there are no devices; empty if there are."""
     origin: str = ""
     """The package that brings the backend; empty for tensorframe itself."""
-    loads: bool = True
-    """Whether its code, and the packages that this needs, can be imported."""
+    failed: bool = False
+    """Whether it does not load, or its probe breaks its word; not so where it works and finds nothing."""
 
     @property
     def available(self) -> bool:
@@ -29,34 +29,36 @@ class Found:
 
 
 # by the backend itself: one may have several names
-_answers: dict[Backend, tuple[DeviceInfo, ...] | str] = {}
+_answers: dict[Backend, tuple[DeviceInfo, ...] | str | Failure] = {}
 
 
 def probed(entry: Entry, *, again: bool = False) -> Found:
     """Return what the entry's backend finds: the answer of the first time, or a new one if asked `again`."""
+    name, origin = entry.name, entry.origin
     backend = loaded(entry)
     if backend is None:
-        return Found(entry.name, (), entry.failure or "", entry.origin, loads=False)
+        return Found(name, (), entry.failure or "", origin, failed=True)
     answer = None if again else _answers.get(backend)
     if answer is None:
         with lock:
             answer = _answers[backend] = _ask(backend)
+    if isinstance(answer, Failure):
+        return Found(name, (), answer.reason, origin, failed=True)
     if isinstance(answer, str):
-        return Found(entry.name, (), answer, entry.origin)
-    own = tuple([info for info in answer if info.device.backend == entry.name])
-    if own:
-        return Found(entry.name, own, "", entry.origin)
-    return Found(entry.name, (), _stray(entry.name, answer), entry.origin)
+        return Found(name, (), answer, origin)
+    own = tuple([info for info in answer if info.device.backend == name])
+    return Found(name, own, "" if own else _stray(name, answer), origin)
 
 
-def _ask(backend: Backend) -> tuple[DeviceInfo, ...] | str:
+def _ask(backend: Backend) -> tuple[DeviceInfo, ...] | str | Failure:
     answer = guarded(backend.probe)
     if isinstance(answer, Failure):
-        return f"its probe fails: {answer.reason}"
+        return Failure(f"its probe fails: {answer.reason}")
     if isinstance(answer, str):
         return answer or "it gives no reason"
     if not isinstance(answer, list | tuple) or not all(isinstance(x, DeviceInfo) for x in answer):
-        return f"its probe gives {type(answer).__name__}, not a list of DeviceInfo or a reason"
+        kind = type(answer).__name__
+        return Failure(f"its probe gives {kind}, not a list of DeviceInfo or a reason")
     return tuple(answer) or "it finds no device"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -28,11 +28,14 @@ chosen_device = _chosen.get
 # devices that were asked for and are there; a device that is lost later fails where it is used
 _known: dict[Device, DeviceInfo] = {}
 
+_on_change: list[Callable[[], None]] = []
+
 
 def register(backend: Backend, *names: str) -> None:
     """Make a backend known under `names` (its own name if none is given): what names of its devices start with.
 
-    A name that is known already stands for the new backend from now on. ArgumentError if `backend` is no Backend, or
+    A name that is known already stands for the new backend from now on; functions that `jit` has recorded keep the old
+    one. ArgumentError if `backend` is no Backend, or
     a name is not made of small letters, digits and underscores, or means something else to users ("auto", "vulkan").
 
     >>> from tensorframe.backends.dry import DryBackend
@@ -53,6 +56,13 @@ def unregister(name: str) -> None:
 def _drop(name: str) -> None:
     for device in [device for device in _known if device.backend == name]:
         del _known[device]
+    for forget_plans in _on_change:
+        forget_plans()
+
+
+def when_changed(forget_plans: Callable[[], None]) -> None:
+    """Have a function called whenever a name may stand for another backend: to drop what the old one made."""
+    _on_change.append(forget_plans)
 
 
 def backend_of(device: Device) -> Backend:

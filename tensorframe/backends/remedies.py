@@ -6,7 +6,7 @@ import os
 from functools import cache
 from pathlib import Path
 
-from tensorframe.backends.nvidia import cupy_packages, driver_release
+from tensorframe.backends import nvidia
 from tensorframe.backends.probing import Found
 
 PROJECT = "tensorframe-lazy"
@@ -19,8 +19,8 @@ def extra(name: str) -> str:
 
 def remedies(found: Found) -> tuple[str, ...]:
     """Return what to try, first things first, so that a backend finds a device; nothing if there is nothing to do."""
-    if found.origin:
-        return (f"pip install --upgrade {found.origin}, or ask its authors",)
+    if found.origin:  # whatever its name is
+        return (f"pip install --upgrade {found.origin}",) if found.failed else ()
     rule = _RULES.get(found.name)
     return rule(found) if rule is not None else ()
 
@@ -30,7 +30,7 @@ def _numba(_: Found) -> tuple[str, ...]:
 
 
 def _opencl(found: Found) -> tuple[str, ...]:
-    if not found.loads:
+    if found.failed:
         return (extra("opencl"),)
     software = f"{extra('pocl')}, which is OpenCL on the processor, for tests"
     if not is_debian():
@@ -40,7 +40,7 @@ def _opencl(found: Found) -> tuple[str, ...]:
 
 
 def _webgpu(found: Found) -> tuple[str, ...]:
-    if not found.loads:
+    if found.failed:
         return (extra("wgpu"),)
     if is_debian():
         return ("sudo apt install libvulkan1 mesa-vulkan-drivers",)
@@ -48,7 +48,7 @@ def _webgpu(found: Found) -> tuple[str, ...]:
 
 
 def _cuda(_: Found) -> tuple[str, ...]:
-    release, packages = driver_release(), cupy_packages()
+    release, packages = nvidia.driver_release(), nvidia.cupy_packages()
     if release is None:
         return ("a driver from nvidia.com, if there is an NVIDIA GPU",)
     wanted = "cuda13" if release >= 13000 else "cuda12"

@@ -62,7 +62,7 @@ def backend_priority() -> tuple[str, ...]:
 
 
 def family(name: str, *, again: bool = False) -> Found:
-    """Return what is found under a backend's name, or under that of a graphics interface, warning about plug-ins.
+    """Return what is found under a backend's name, or of a graphics interface, with a warning if a plug-in fails.
 
     The answer is that of the first time, unless the backend shall look `again`.
     """
@@ -71,7 +71,7 @@ def family(name: str, *, again: bool = False) -> Found:
     if entry is None:
         return Found(name, (), "no package here brings a backend of this name")
     found = probed(entry, again=again)
-    if not found.devices:
+    if found.failed:
         warn_once(entry, found.reason)
     if spellings is None or not found.devices:
         return found

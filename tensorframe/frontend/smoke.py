@@ -45,7 +45,8 @@ def attempt(device: Device) -> Trial:
             warnings.simplefilter("ignore")
             return _measured(device)
     except Exception as error:
-        return Trial(device, False, f"fails: {type(error).__name__}: {error}")
+        said = str(error).partition("\n")[0]
+        return Trial(device, False, f"fails: {type(error).__name__}: {said}")
 
 
 def _measured(device: Device) -> Trial:

@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 from tensorframe import config
+from tensorframe.backends.registry import when_changed
 from tensorframe.schedule.plan import Plan
 
 
@@ -49,3 +50,4 @@ class PlanCache:
 
 
 PLANS = PlanCache()
+when_changed(PLANS.clear)  # a plan keeps the programs that its backends made

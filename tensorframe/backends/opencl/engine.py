@@ -40,13 +40,28 @@ class OpenClBackend(KernelBackend):
             compiles=True,
             max_ops=128,
         )
-        return DeviceInfo(Device(name), device.name, capabilities, device.global_mem_size)
+        return DeviceInfo(
+            Device(name),
+            device.name,
+            capabilities,
+            device.global_mem_size,
+            driver=f"{device.platform.name} {device.driver_version}",
+            software=not _is_hardware(device),
+            unified_memory=bool(device.host_unified_memory),
+        )
 
     def open(self, device: Device) -> Queue:
         """Return the queue of a device."""
         from tensorframe.backends.opencl.queue import OpenClQueue
 
         return OpenClQueue(_devices()[device.index])
+
+
+def _is_hardware(device: Any) -> bool:
+    """Whether kernels run on something else than the processor: there, ours are compiled without OpenCL."""
+    import pyopencl as cl
+
+    return bool(device.type & (cl.device_type.GPU | cl.device_type.ACCELERATOR))
 
 
 @cache

@@ -1,0 +1,242 @@
+"""Discovery reports every failure as a reason: backends that raise, plug-ins that do not load, packages that lack."""
+
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import tensorframe as tfr
+from tensorframe.errors import ArgumentError, BackendWarning, DeviceError
+from tests.backends.fakes import Fake, info, registered
+
+ROOT = Path(__file__).parents[2]
+
+
+class PanicError(BaseException):
+    """What bindings of Rust raise: no Exception."""
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (OSError("libdriver.so: cannot open"), "OSError: libdriver.so: cannot open"),
+        (SystemExit(1), "SystemExit: 1"),
+        (PanicError("first\nsecond"), "PanicError: first"),
+        (AssertionError(), "its probe fails: AssertionError"),
+        ("no driver", "no driver"),
+        ("", "it gives no reason"),
+        ([], "it finds no device"),
+        (None, "NoneType, not a list of DeviceInfo"),
+        (["cuda:0"], "list, not a list of DeviceInfo"),
+        ([info("other")], "the devices here are of other, not of broken"),
+    ],
+)
+def test_whatever_a_probe_does_is_a_reason(answer, reason):
+    with registered(Fake("broken", answer)):
+        found = {one.name: one for one in tfr.backends.discover()}
+        assert reason in found["broken"].reason
+        assert not found["broken"].available
+        assert found["cpu"].available
+        assert reason in tfr.backends.summary()
+        assert reason in repr(tfr.doctor())
+        assert "broken" not in tfr.backends.available()
+        with pytest.raises((DeviceError, BackendWarning)) as caught:
+            tfr.zeros(1, device="broken")
+        assert reason in str(caught.value)
+
+
+def test_an_interrupt_is_no_reason():
+    with registered(Fake("slow", KeyboardInterrupt())), pytest.raises(KeyboardInterrupt):
+        tfr.backends.discover()
+
+
+def test_who_asks_for_a_broken_plug_in_is_warned_once():
+    with registered(Fake("broken", OSError("out of order"))):
+        told = pytest.warns(BackendWarning, match="'broken' of the package tests")
+        with told as caught, pytest.raises(DeviceError, match="out of order"):
+            tfr.zeros(1, device="broken")
+        assert caught[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(DeviceError, match="out of order"):
+                tfr.zeros(1, device="broken")
+
+
+def test_a_plug_in_that_works_and_finds_nothing_is_no_reason_to_warn():
+    with registered(Fake("honest", "no such card here")), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(DeviceError, match="no such card here"):
+            tfr.zeros(1, device="honest")
+
+
+def test_probes_are_asked_once_and_again_by_discovery():
+    backend = Fake("probed", [info("probed")])
+    with registered(backend):
+        for _ in range(3):
+            tfr.zeros(2, device="probed").numpy()
+        assert backend.probes == 1
+        tfr.backends.discover()
+        assert backend.probes == 2
+        backend.answer = "unplugged"
+        assert "probed" not in {str(one.device) for one in tfr.backends.devices()}
+
+
+def test_a_backend_has_a_good_name_and_is_an_object():
+    with pytest.raises(ArgumentError, match="is not a backend"):
+        tfr.backends.register(Fake)
+    for name in ("auto", "vulkan", "Upper", "a:0", "", 3):
+        with pytest.raises(ArgumentError, match="cannot name a backend"):
+            tfr.backends.register(Fake("good", []), name)
+
+
+def test_a_registered_backend_computes_and_may_be_replaced():
+    with registered(Fake("mine", [info("mine")])):
+        assert (tfr.ones(2, device="mine") + 1).tolist() == [2.0, 2.0]
+        tfr.backends.register(Fake("mine", "gone"))
+        with pytest.raises(DeviceError, match="gone"):
+            tfr.ones(2, device="mine")
+    with pytest.raises(DeviceError, match="no package here"):
+        tfr.ones(2, device="mine")
+
+
+def run(code, *folders, **environment):
+    """Run code in a process of its own, in which `folders` hold installed packages; return what it prints."""
+    path = os.pathsep.join(map(str, [ROOT, *folders]))
+    done = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning", "-c", code],
+        env=os.environ | {"PYTHONPATH": path} | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+PLUG_IN = """
+from tensorframe.backends.numpy.engine import NumpyBackend, host_device, CAPABILITIES
+class Plugged(NumpyBackend):
+    name = "plugged"
+    def probe(self):
+        return [host_device("plugged", "a plug-in", CAPABILITIES)]
+"""
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """Installs a package with a module and entry points."""
+
+    def install(name, source, **points):
+        (tmp_path / f"{name}.py").write_text(source)
+        about = tmp_path / f"{name}-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        lines = [f"{point} = {target}" for point, target in points.items()]
+        text = "\n".join(["[tensorframe.backends]", *lines, ""])
+        (about / "entry_points.txt").write_text(text)
+        return tmp_path
+
+    return install
+
+
+def test_a_plug_in_is_found_by_its_entry_point(installed):
+    folder = installed("good", PLUG_IN, plugged="good:Plugged")
+    code = """
+import sys, tensorframe as tfr
+tfr.zeros(2).numpy()
+assert "good" not in sys.modules, "loaded before anybody asked"
+x = tfr.ones(3, device="plugged") * 2
+print(x.tolist(), x.device, "plugged" in tfr.backends.available())
+"""
+    assert run(code, folder).split("\n")[0] == "[2.0, 2.0, 2.0] plugged True"
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("import does_not_exist", "ModuleNotFoundError: No module named 'does_not_exist'"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("class Plugged: pass", "Plugged is not a Backend"),
+        ("def Plugged(): raise OSError('no library')", "OSError: no library"),
+    ],
+)
+def test_a_plug_in_that_does_not_load_breaks_nothing(installed, source, reason):
+    folder = installed("bad", source, bad_one="bad:Plugged")
+    code = f"""
+import warnings, tensorframe as tfr
+assert tfr.ones(2).tolist() == [1.0, 1.0]
+assert "cpu" in tfr.backends.available()
+for text in (repr(tfr.doctor()), tfr.backends.summary()):
+    assert {reason!r} in text and "bad_one (bad)" in text, text
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for _ in range(2):
+        try:
+            tfr.ones(2, device="bad_one")
+        except tfr.errors.DeviceError as error:
+            assert {reason!r} in str(error), error
+        else:
+            raise AssertionError("no error")
+print(len(caught), caught[0].category.__name__)
+"""
+    assert run(code, folder).strip() == "1 BackendWarning"
+
+
+def test_plug_ins_do_not_take_names(installed):
+    folder = installed("thief", PLUG_IN, cpu="thief:Plugged", auto="thief:Plugged")
+    code = """
+import sys, tensorframe as tfr
+assert tfr.ones(2).tolist() == [1.0, 1.0]
+text = repr(tfr.doctor())
+print("thief" in sys.modules, "thief: its backend is left out" in text)
+"""
+    assert run(code, folder).strip() == "False True"
+
+
+def test_nothing_is_loaded_before_it_is_asked_for():
+    code = """
+import sys, tensorframe as tfr
+devices = ("opencl", "wgpu", "cuda", "numba", "cpu")
+print([name for name in devices if f"tensorframe.backends.{name}" in sys.modules])
+(tfr.ones(3) + 1).numpy()
+optional = {"pyopencl", "wgpu", "cupy", "numba"}
+print(sorted(optional & set(sys.modules)))
+"""
+    assert run(code).split("\n")[:2] == ["[]", "[]"]
+
+
+@pytest.mark.parametrize(
+    ("module", "device", "said", "fix"),
+    [
+        ("pyopencl", "opencl", "PyOpenCL is not installed", "tensorframe-lazy[opencl]"),
+        ("wgpu", "vulkan", "wgpu is not installed", "tensorframe-lazy[wgpu]"),
+        ("numba", "numba", "Numba is not installed", "tensorframe-lazy[numba]"),
+        ("cupy", "cuda:1", "CuPy is not installed", ""),
+    ],
+)
+def test_a_missing_package_is_named_with_what_installs_it(module, device, said, fix):
+    code = f"""
+import sys
+sys.modules[{module!r}] = None
+import tensorframe as tfr
+try:
+    tfr.ones(1, device={device!r})
+except tfr.errors.DeviceError as error:
+    print(error)
+print(tfr.doctor())
+assert tfr.ones(2).tolist() == [1.0, 1.0]
+"""
+    printed = run(code)
+    assert printed.count(said) >= 2
+    assert fix in printed
+
+
+def test_a_bad_name_in_the_environment_does_not_stop_the_import():
+    code = """
+import tensorframe as tfr
+print(tfr.asarray([1.0], device="cpu").tolist(), "TENSORFRAME_BACKEND" in repr(tfr.doctor()))
+"""
+    assert run(code, TENSORFRAME_BACKEND="abacus").strip() == "[1.0] True"
