@@ -204,8 +204,12 @@ def lay_out(
     space: Space,
     strides: Sequence[Strides],
     places: Sequence[tuple[int, int | None]],
+    into: Sequence[Access] = (),
 ) -> Layout:
-    """Return the loops of a region whose inputs have these strides."""
+    """Return the loops of a region whose inputs have these strides.
+
+    Outputs go to new arrays, or, if `into` is given, to where it says: for each, a position and the steps of its axes.
+    """
     first = len(region.inputs)
     reads = _reads(region, space)
     accesses: dict[Hashable, Access] = {}
@@ -225,6 +229,9 @@ def lay_out(
             order = memory_order(space, across)
             layouts, written = _written(region, space, places, order)
     accesses |= written
+    for value, target in zip(region.outputs, into, strict=False):
+        found = linear(space.maps[value], target.steps, space)
+        accesses["out", value] = replace(found, start=found.start + target.start)
     nest = arrange(space, accesses, order, _pieces(region, space))
     arrays = {value: array for value, (array, _) in zip(region.outputs, places, strict=True)}
     return Layout(nest, reads, _lines(region, strides), arrays, tuple(layouts.values()))

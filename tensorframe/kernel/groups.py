@@ -50,6 +50,7 @@ from tensorframe.kernel.ir import (
     variable,
 )
 from tensorframe.kernel.loops import ZERO, digits, named, nested, smaller
+from tensorframe.kernel.nest import Access
 from tensorframe.kernel.space import Space
 from tensorframe.kernel.stages import Stages, stages_of
 
@@ -79,9 +80,13 @@ def build_groups(
     strides: Sequence[Strides],
     places: Sequence[tuple[int, int | None]],
     target: Target,
+    into: Sequence[Access] = (),
 ) -> Built:
-    """Return the kernels of a region, like `build`, for a device whose threads come in work-groups."""
-    found = lay_out(region, space, strides, places)
+    """Return the kernels of a region, like `build`, for a device whose threads come in work-groups.
+
+    With `into` the outputs go to elements of arrays that are there, see `lay_out`.
+    """
+    found = lay_out(region, space, strides, places, into)
     launches, partials = _GroupBuilder(region, space, found, target).launches()
     return Built(launches, partials, found.layouts)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from tensorframe.backends.base import Backend, Program
 from tensorframe.backends.device.array import DeviceArray, contiguous
+from tensorframe.backends.device.assign import SliceProgram, sets_slice
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.program import DeviceProgram, made
 from tensorframe.backends.device.queue import Queue
@@ -115,6 +116,10 @@ class KernelBackend(Backend):
             return self.call(region, device)
         if _has_no_elements(region):
             return _Blank(region, self.place(device))
+        if sets_slice(region):
+            return SliceProgram(region, partial(self._kernels, device=device))
+        if any(0 in shape for shape, _ in region.inputs):
+            return partial(self._by_host, region, device)
         kernels = self._kernels(region, device)
         return _Viewing(region, kernels) if is_view(region) else kernels
 
@@ -128,15 +133,22 @@ class KernelBackend(Backend):
 
     def _refuse(self, region: Region, device: Device, inputs: Sequence[Any]) -> None:
         """Run a region in NumPy, which says what kernels cannot say of an index that is out of bounds."""
+        self._by_host(region, device, inputs, (None,) * len(region.outputs))
+
+    def _by_host(
+        self, region: Region, device: Device, inputs: Sequence[Any], buffers: Sequence[Any | None]
+    ) -> Sequence[Any]:
+        """Run a region in NumPy: one that has nothing to read, or that fails."""
         arrays = [
             self.download(self.wrap(device, one)) if isinstance(one, DeviceArray) else one
             for one in inputs
         ]
-        _NUMPY.compile(region, device)(arrays, (None,) * len(region.outputs))
+        found = _NUMPY.compile(region, device)(arrays, buffers)
+        return [self.upload(device, np.asarray(one)).handle for one in found]
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of a region's kernels."""
-        if _is_call(region) or is_view(region) or _has_no_elements(region):
+        if _is_call(region) or is_view(region) or sets_slice(region) or _has_no_elements(region):
             return ""
         return self._kernels(region, device).source()
 
@@ -192,6 +204,7 @@ def _is_call(region: Region) -> bool:
 
 
 def _has_no_elements(region: Region) -> bool:
+    """Whether no output has an element; one that has may still have inputs that have none."""
     return all(0 in region.shape_of(value) for value in region.outputs)
 
 

@@ -23,6 +23,7 @@ from tensorframe.kernel.expand import expanded
 from tensorframe.kernel.gather import MARK
 from tensorframe.kernel.groups import Target, build_groups
 from tensorframe.kernel.ir import Loop, Over
+from tensorframe.kernel.nest import Access
 from tensorframe.kernel.space import Space
 from tensorframe.ops.movement import RESHAPE
 
@@ -48,12 +49,20 @@ class DeviceProgram:
 
     def __call__(self, inputs: Sequence[Any], _buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the outputs for these inputs, which are arrays of the device, or numbers."""
-        key = tuple([one.strides if type(one) is DeviceArray else None for one in inputs])
+        return self.run(inputs)
+
+    def run(self, inputs: Sequence[Any], into: DeviceArray | None = None) -> Sequence[Any]:
+        """Return the outputs for these inputs; the only one is written to the elements of `into` if that is given."""
+        key: tuple[Any, ...] = tuple(
+            [one.strides if type(one) is DeviceArray else None for one in inputs]
+        )
+        form = self._form(tuple([one is not None for one in key]))
+        if into is not None:
+            key = (key, into.strides, into.offset)
         bound = self._bound.get(key)
         if bound is None:
-            form = self._form(tuple([one is not None for one in key]))
-            bound = self._bound[key] = _Bound(self._region, form, self._queue, inputs)
-        outputs, missed = bound.run(self._pool, inputs)
+            bound = self._bound[key] = _Bound(self._region, form, self._queue, inputs, into)
+        outputs, missed = bound.run(self._pool, inputs, into)
         if missed:
             self._careful(inputs)
             raise IndexingError("an index is out of bounds")
@@ -68,9 +77,7 @@ class DeviceProgram:
         """Return the text of the kernels for operands in C order."""
         arrays = tuple([shape != () for shape, _ in self._region.inputs])
         form = self._form(arrays)
-        strides = [
-            form.strides(at, contiguous(shape)) for at, (shape, _) in enumerate(form.region.inputs)
-        ]
+        strides = [contiguous(shape) for shape, _ in form.region.inputs]
         built = form.built(self._queue, strides)
         return "\n".join([self._queue.source(one.kernel) for one in built.launches])
 
@@ -110,18 +117,30 @@ class _Form:
             return (*[2 * step for step in strides], 1)
         return strides
 
-    def built(self, queue: Queue, strides: Sequence[tuple[int, ...]]) -> Built:
-        """Return the kernels for operands with these strides, in real elements."""
+    def built(
+        self, queue: Queue, strides: Sequence[tuple[int, ...]], into: DeviceArray | None = None
+    ) -> Built:
+        """Return the kernels for operands with these strides, in real elements; `into` is where the output goes."""
         shapes = [shape for shape, _ in self.region.inputs]
         shapes += [one.shape for one in self.region.ops]
         reach = [
             sum(abs(step) * (size - 1) for step, size in zip(steps, shape, strict=False))
             for steps, (shape, _) in zip(strides, self.region.inputs, strict=False)
         ]
+        if into is not None and into.block is not None:
+            reach.append(into.block.nbytes)
         most = max([*reach, *[prod(shape) for shape in shapes], 1])
         short = most < _SHORT or not queue.traits.wide_index
         target = Target(queue.traits.lanes, queue.traits.widest, uint32 if short else uint64)
-        return build_groups(self.region, self.space, strides, self.parts.places, target)
+        parts = [] if into is None else self._elements_of(into)
+        return build_groups(self.region, self.space, strides, self.parts.places, target, parts)
+
+    def _elements_of(self, array: DeviceArray) -> list[Access]:
+        """Return where the elements of an array, or both parts of them, are in its block."""
+        if array.dtype not in COMPLEX:
+            return [Access(array.offset, array.strides)]
+        steps = tuple([2 * step for step in array.strides])
+        return [Access(2 * array.offset + part, steps) for part in (0, 1)]
 
 
 class _Step:
@@ -172,14 +191,21 @@ class _Operand:
 class _Bound:
     """The kernels of one layout of operands."""
 
-    def __init__(self, region: Region, form: _Form, queue: Queue, inputs: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        region: Region,
+        form: _Form,
+        queue: Queue,
+        inputs: Sequence[Any],
+        into: DeviceArray | None,
+    ) -> None:
         self._queue = queue
         self._parts = form.parts
         strides: list[tuple[int, ...]] = [()] * len(form.region.inputs)
         for at, one in enumerate(inputs):
             if type(one) is DeviceArray:
                 strides[at] = form.strides(at, one.strides if one.shape else (1,))
-        built = form.built(queue, strides)
+        built = form.built(queue, strides, into)
         self._outputs = [
             (region.shape_of(value), region.dtype_of(value), layout)
             for value, layout in zip(region.outputs, built.layouts, strict=True)
@@ -189,10 +215,12 @@ class _Bound:
         with queue.lock:
             self._steps = [_Step(one, queue) for one in built.launches]
 
-    def run(self, pool: Pool, inputs: Sequence[Any]) -> tuple[list[DeviceArray], bool]:
+    def run(
+        self, pool: Pool, inputs: Sequence[Any], into: DeviceArray | None
+    ) -> tuple[list[DeviceArray], bool]:
         """Return the outputs, and whether an index was out of bounds."""
         held = self._queue.traits.held
-        outputs = [made(pool, held, *one) for one in self._outputs]
+        outputs = [made(pool, held, *one) for one in self._outputs] if into is None else [into]
         operands = self._operands(inputs, outputs)
         for at, (dtype, size) in enumerate(self._partials):
             operands[f"p{at}"] = _Operand(pool.block(size * held.get(dtype, dtype).itemsize))

@@ -1,0 +1,51 @@
+"""Assignment to a slice: a copy of the tensor, or the tensor itself, and a kernel that writes the slice's elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tensorframe.backends.device.array import DeviceArray
+from tensorframe.backends.device.program import DeviceProgram
+from tensorframe.backends.device.views import viewed
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.ops.elementwise import POSITIVE
+from tensorframe.ops.indexing import SET_SLICE
+from tensorframe.ops.movement import SLICE
+
+
+def sets_slice(region: Region) -> bool:
+    """Whether setting a slice is all that a region does."""
+    return len(region.ops) == 1 and region.ops[0].op is SET_SLICE
+
+
+class SliceProgram:
+    """Returns the first input with a slice of it replaced by the second one."""
+
+    quiet = True
+
+    def __init__(self, region: Region, kernels: Callable[[Region], DeviceProgram]) -> None:
+        (one,) = region.ops
+        (shape, dtype), (part, _) = region.inputs[one.inputs[0]], region.inputs[one.inputs[1]]
+        self._operands = one.inputs
+        self._empty = 0 in part
+        self._selected = Region(
+            ((shape, dtype),), (RegionOp(SLICE, one.attrs, (0,), part, dtype),), (1,)
+        )
+        self._copy, self._store = [
+            kernels(Region(((size, dtype),), (RegionOp(POSITIVE, (), (0,), size, dtype),), (1,)))
+            for size in (shape, part)
+        ]
+
+    def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
+        """Return the tensor with the slice replaced."""
+        whole, values = (inputs[at] for at in self._operands)
+        (result,) = self._copy((whole,), (None,))
+        if self._empty:
+            return (result,)
+        found = viewed(self._selected, result)
+        assert found is not None  # slices are views
+        (part,) = found
+        assert isinstance(part, DeviceArray)
+        self._store.run((values,), part)
+        return (result,)
