@@ -14,16 +14,27 @@ from tensorframe.dtypes import COMPLEX, DType, bool_, real_of
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, broadcast
+from tensorframe.kernel.complex_math import algebraic, exponential, inverse, logarithm
 from tensorframe.ops import elementwise as row
 from tensorframe.ops.creation import FULL
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
 from tensorframe.ops.reduction import CUMULATIVE_SUM, SUM
+from tensorframe.ops.term import Term
 
 Pair = tuple[int, int]
 
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A real value of the region over parts, as formulas see it."""
+
+    value: int
+    dtype: DType
+
+
 # ops that treat both parts alike
 _PARTWISE = frozenset(
-    {row.ADD, row.SUBTRACT, row.NEGATIVE, row.POSITIVE, SUM, CUMULATIVE_SUM}
+    {row.ADD, row.SUBTRACT, row.NEGATIVE, row.POSITIVE, row.ROUND, SUM, CUMULATIVE_SUM}
     | {RESHAPE, PERMUTE, EXPAND, SLICE}
 )
 
@@ -57,6 +68,7 @@ class _Splitting:
         self.inputs: list[tuple[Shape, DType]] = []
         self.ops: list[RegionOp] = []
         self.imaginary: dict[int, int] = {}
+        self.numbers: dict[tuple[str, DType], int] = {}
         self.now: list[int | Pair] = list(range(len(region.inputs)))
         for shape, dtype in region.inputs:
             held = dtype not in COMPLEX or shape == ()
@@ -122,9 +134,20 @@ class _Splitting:
         dtype = op.result(known[op.conditions][1], *attrs)
         return self._add(op, attrs, operands, shape, dtype)
 
-    def number(self, value: float, like: int) -> int:
-        """Return a number of the dtype of a value."""
-        return self._add(FULL, (value,), (), (), self._known(like)[1])
+    def dtype_of(self, value: int) -> DType:
+        """Return the dtype of a value."""
+        return self._known(value)[1]
+
+    def number(self, value: float, dtype: DType) -> int:
+        """Return a number, one value for all its uses: it has no place."""
+        key = (repr(value), dtype)
+        if key not in self.numbers:
+            self.numbers[key] = self._add(FULL, (value,), (), (), dtype)
+        return self.numbers[key]
+
+    def part(self, part: _Part | float, dtype: DType) -> int:
+        """Return the value of a part, or a number of this dtype."""
+        return part.value if isinstance(part, _Part) else self.number(part, dtype)
 
     def _converted(self, one: RegionOp) -> int | Pair:
         """Return what stands for the result of an op."""
@@ -168,36 +191,34 @@ def _multiply(build: _Splitting, _one: RegionOp, operands: list[Any]) -> Pair:
     return real, imaginary
 
 
-def _divide(build: _Splitting, _one: RegionOp, operands: list[Any]) -> Pair:
-    """Smith's division, which does not overflow on the way (Communications of the ACM 5, 1962); 0 as NumPy has it."""
-    if len(operands) == 1:  # the reciprocal
-        (c, d) = operands[0]
-        a, b = build.number(1.0, c), build.number(0.0, c)
-    else:
-        (a, b), (c, d) = operands
-    size_c, size_d = build.apply(row.ABS, c), build.apply(row.ABS, d)
-    wide = build.apply(row.GREATER_EQUAL, size_c, size_d)
-    large, small = build.apply(row.WHERE, wide, c, d), build.apply(row.WHERE, wide, d, c)
-    ratio = build.apply(row.DIVIDE, small, large)
-    one = build.number(1.0, c)
-    total = build.apply(row.ADD, large, build.apply(row.MULTIPLY, small, ratio))
-    scale = build.apply(row.DIVIDE, one, total)
-    first, second = build.apply(row.WHERE, wide, a, b), build.apply(row.WHERE, wide, b, a)
-    real = build.apply(row.ADD, first, build.apply(row.MULTIPLY, second, ratio))
-    lower = build.apply(row.SUBTRACT, second, build.apply(row.MULTIPLY, first, ratio))
-    upper = build.apply(row.SUBTRACT, build.apply(row.MULTIPLY, first, ratio), second)
-    imaginary = build.apply(row.WHERE, wide, lower, upper)
-    nothing = build.apply(row.EQUAL, build.apply(row.ADD, size_c, size_d), build.number(0.0, c))
-    parts = [
-        build.apply(
-            row.WHERE,
-            nothing,
-            build.apply(row.DIVIDE, top, size_c),
-            build.apply(row.MULTIPLY, part, scale),
-        )
-        for top, part in ((a, real), (b, imaginary))
-    ]
-    return parts[0], parts[1]
+def _formula(written: Callable[..., tuple[Term, Term]]) -> Rule:
+    """An op whose parts have formulas over rows of real ops."""
+
+    def rule(build: _Splitting, one: RegionOp, operands: list[Any]) -> Pair:
+        dtype = real_of(one.dtype)
+
+        def apply(op: Op, *values: _Part | float) -> _Part:
+            found = build.apply(op, *[build.part(value, dtype) for value in values])
+            return _Part(found, build.dtype_of(found))
+
+        parts = [Term(_Part(part, dtype), apply) for pair in operands for part in pair]
+        real, imaginary = written(*parts)
+        return real.node.value, imaginary.node.value
+
+    return rule
+
+
+def _logical(build: _Splitting, one: RegionOp, operands: list[Any]) -> int:
+    """Logic of numbers: those are true that are not zero."""
+    return build.apply(one.op, *[_truth(build, value) for value in operands])
+
+
+def _truth(build: _Splitting, value: int | Pair) -> int:
+    if isinstance(value, int):
+        return value
+    return build.apply(
+        row.LOGICAL_OR, *[build.apply(row.CAST, part, attrs=(bool_,)) for part in value]
+    )
 
 
 def _both(op: Op, joined: Op) -> Rule:
@@ -220,15 +241,14 @@ def _cast(build: _Splitting, one: RegionOp, operands: list[Any]) -> int | Pair:
     (value,) = operands
     if one.dtype not in COMPLEX:
         if one.dtype == bool_:
-            truths = [build.apply(row.CAST, part, attrs=(bool_,)) for part in value]
-            return build.apply(row.LOGICAL_OR, *truths)
+            return _truth(build, value)
         return build.apply(row.CAST, value[0], attrs=(one.dtype,))
     attrs = (real_of(one.dtype),)
     if isinstance(value, tuple):
         real, imaginary = [build.apply(row.CAST, part, attrs=attrs) for part in value]
         return real, imaginary
     real = build.apply(row.CAST, value, attrs=attrs)
-    zero = build.number(0.0, real)
+    zero = build.number(0.0, attrs[0])
     # a choice between zeros, for a part that may leave the region has to be somewhere in its loops
     return real, build.apply(row.WHERE, build.apply(row.EQUAL, real, real), zero, zero)
 
@@ -241,9 +261,34 @@ def _conj(build: _Splitting, _one: RegionOp, operands: list[Any]) -> Pair:
 RULES: dict[Op, Rule] = {
     row.MULTIPLY: _multiply,
     row.SQUARE: _multiply,
-    row.DIVIDE: _divide,
-    row.RECIPROCAL: _divide,
     row.ABS: lambda build, _one, operands: build.apply(row.HYPOT, *operands[0]),
+    row.DIVIDE: _formula(algebraic.divide),
+    row.RECIPROCAL: _formula(algebraic.reciprocal),
+    row.SQRT: _formula(algebraic.sqrt),
+    row.SIGN: _formula(algebraic.sign),
+    row.EXP: _formula(exponential.exp),
+    row.EXPM1: _formula(exponential.expm1),
+    row.SIN: _formula(exponential.sin),
+    row.COS: _formula(exponential.cos),
+    row.TAN: _formula(exponential.tan),
+    row.SINH: _formula(exponential.sinh),
+    row.COSH: _formula(exponential.cosh),
+    row.TANH: _formula(exponential.tanh),
+    row.LOG: _formula(logarithm.log),
+    row.LOG2: _formula(logarithm.log2),
+    row.LOG10: _formula(logarithm.log10),
+    row.LOG1P: _formula(logarithm.log1p),
+    row.POW: _formula(logarithm.pow_),
+    row.ASIN: _formula(inverse.asin),
+    row.ACOS: _formula(inverse.acos),
+    row.ATAN: _formula(inverse.atan),
+    row.ASINH: _formula(inverse.asinh),
+    row.ACOSH: _formula(inverse.acosh),
+    row.ATANH: _formula(inverse.atanh),
+    row.LOGICAL_AND: _logical,
+    row.LOGICAL_OR: _logical,
+    row.LOGICAL_XOR: _logical,
+    row.LOGICAL_NOT: _logical,
     row.EQUAL: _both(row.EQUAL, row.LOGICAL_AND),
     row.NOT_EQUAL: _both(row.NOT_EQUAL, row.LOGICAL_OR),
     row.ISNAN: _both(row.ISNAN, row.LOGICAL_OR),

@@ -1,0 +1,76 @@
+"""Complex logarithms and powers: the logarithm of the magnitude, and the angle.
+
+log |x + iy| is that of the longer side and half of log1p of the squared ratio of the sides. It needs no scaling, and
+where the two cancel, the angle is so much larger that nothing is lost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tensorframe.kernel.complex_math.exponential import Pair, exp
+from tensorframe.ops import term as real
+from tensorframe.ops.term import Term, atan2, equal, isinf, logical_and, logical_or, maximum, where
+
+# up to this size, log1p of |1 + z|^2 - 1 is more accurate than the logarithm of 1 + z
+SMALL = 0.25
+
+
+def log(x: Term, y: Term) -> Pair:
+    """Natural logarithm."""
+    return _log(x, y, real.log, 1.0)
+
+
+def log2(x: Term, y: Term) -> Pair:
+    """Logarithm to base 2."""
+    return _log(x, y, real.log2, math.log2(math.e))
+
+
+def log10(x: Term, y: Term) -> Pair:
+    """Logarithm to base 10."""
+    return _log(x, y, real.log10, math.log10(math.e))
+
+
+def _log(x: Term, y: Term, logarithm: Callable[[Term], Term], unit: float) -> Pair:
+    """Return the logarithm to a base whose real one is `logarithm`, and that of e is `unit`."""
+    long, ratio = _sides(x, y)
+    size = logarithm(long) + real.log1p(ratio * ratio) * (0.5 * unit)
+    angle = atan2(y, x)
+    return _unbounded(size, x, y), angle if unit == 1 else angle * unit
+
+
+def log1p(x: Term, y: Term) -> Pair:
+    """Return log(1 + z), accurate near zero."""
+    total = 1 + x
+    long, ratio = _sides(total, y)
+    small = maximum(abs(x), abs(y)) < SMALL
+    square = where(small, x * (2 + x) + y * y, ratio * ratio)
+    size = where(small, 0.0, real.log(long)) + real.log1p(square) * 0.5
+    return _unbounded(size, x, y), atan2(y, total)
+
+
+def _sides(x: Term, y: Term) -> tuple[Term, Term]:
+    """Return the longer side, and the shorter one as a part of it, written like that of atan2, which has it too."""
+    steep = abs(y) > abs(x)
+    short, long = where(steep, abs(x), abs(y)), where(steep, abs(y), abs(x))
+    return long, where(equal(short, 0.0), 0.0, short / long)
+
+
+def _unbounded(size: Term, x: Term, y: Term) -> Term:
+    """Return `size`, infinite where one of two parts is, even beside NaN."""
+    return where(logical_or(isinf(x), isinf(y)), math.inf, size)
+
+
+def pow_(x: Term, y: Term, u: Term, v: Term) -> Pair:
+    """Return exp(w log(z)); a z to the power of zero is one, and zero to a power with a positive real part is zero."""
+    size, angle = log(x, y)
+    level = equal(v, 0.0)
+    # infinite logarithms have no product with zero
+    turned = u * angle + where(level, 0.0, v * size)
+    raised = u * size - v * angle
+    found = exp(raised, turned)
+    nothing = logical_and(logical_and(equal(x, 0.0), equal(y, 0.0)), u > 0)
+    one = logical_and(level, equal(u, 0.0))
+    real_part, imaginary = [where(nothing, 0.0, part) for part in found]
+    return where(one, 1.0, real_part), where(one, 0.0, imaginary)
