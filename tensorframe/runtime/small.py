@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.functions import implementation
-from tensorframe.backends.registry import capabilities
+from tensorframe.backends.registry import capabilities, when_changed
 from tensorframe.backends.storage import Storage
 from tensorframe.config import Options
 from tensorframe.errors import CancelledError
@@ -18,6 +18,7 @@ from tensorframe.graph.node import Node, by_serial
 from tensorframe.runtime.leaves import leaf_handle
 
 _allowed: dict[Device, bool] = {}
+when_changed(_allowed.clear)
 
 
 def _runs_small(device: Device) -> bool:
