@@ -216,6 +216,8 @@ from tensorframe.frontend.scalar_types import uint64 as uint64
 from tensorframe.frontend.scalar_types import uint8 as uint8
 from tensorframe.frontend.tensor import Tensor as Tensor
 from tensorframe.frontend.trees import register_tree as register_tree
+from tensorframe.frontend.trials.estimates import Estimate as Estimate
+from tensorframe.frontend.trials.estimates import estimate as estimate
 from tensorframe.graph.device import Device as Device
 from tensorframe.schedule.place import transfer_policy as transfer_policy
 

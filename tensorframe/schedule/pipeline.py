@@ -15,7 +15,6 @@ from tensorframe.rewrite import canonical, contract, simplify
 from tensorframe.rewrite.engine import Rule, rewrite
 from tensorframe.rewrite.narrow import narrow
 from tensorframe.schedule.capture import Capture, capture, is_leaf
-from tensorframe.schedule.cost import peak_bytes
 from tensorframe.schedule.epilogue import merge_epilogues
 from tensorframe.schedule.fallback import Fallback
 from tensorframe.schedule.fuse import Group, grow_regions
@@ -23,6 +22,7 @@ from tensorframe.schedule.lower import lower
 from tensorframe.schedule.memory import share_storage
 from tensorframe.schedule.merge import merge_readers
 from tensorframe.schedule.order import least_live_bytes_first
+from tensorframe.schedule.peak import peak_bytes
 from tensorframe.schedule.place import insert_transfers
 from tensorframe.schedule.plan import Plan
 

@@ -13,8 +13,23 @@ from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import DType
 from tensorframe.errors import DeviceError
 from tensorframe.graph.device import Device
+from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
+
+# stands in for devices that are not here, in estimates
+IMAGINED = Device("dry", 1)
+
+# What is assumed of these: kernels as the compiled ones of the cpu, in memory of their own.
+_KERNELS = Capabilities(
+    fuses=frozenset(
+        {Kind.MAP, Kind.REDUCE, Kind.SCAN, Kind.VIEW, Kind.GATHER, Kind.SCATTER, Kind.SOURCE}
+    ),
+    epilogues=frozenset({Kind.MAP, Kind.VIEW}),
+    compiles=True,
+    max_ops=128,
+    executes=False,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +51,11 @@ class DryBackend(Backend):
     name = "dry"
 
     def probe(self) -> list[DeviceInfo]:
-        """There is one dry device."""
-        return [DeviceInfo(Device("dry"), "plans only", Capabilities(executes=False))]
+        """There are two dry devices: one that runs functions op by op, and one with kernels."""
+        return [
+            DeviceInfo(Device("dry"), "plans only", Capabilities(executes=False)),
+            DeviceInfo(IMAGINED, "plans only, with kernels", _KERNELS),
+        ]
 
     def allocate(self, device: Device, nbytes: int) -> DryHandle:
         """Return the account of `nbytes` bytes."""

@@ -1,0 +1,154 @@
+"""Estimates: what computing tensors takes, known from their plan before anything runs or is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from tensorframe.backends.dry.engine import IMAGINED
+from tensorframe.backends.entries import INTERFACES, entry_of
+from tensorframe.backends.registry import resolve_device
+from tensorframe.errors import DeviceError, DTypeError
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.frontend.trials.relocation import described, relocated
+from tensorframe.graph.device import Device
+from tensorframe.runtime.evaluate import plan_of
+from tensorframe.schedule.capture import capture
+from tensorframe.schedule.pipeline import make_plan
+from tensorframe.schedule.plan import Plan, Slot, human_bytes
+
+__all__ = ["Estimate", "estimate"]
+
+
+@dataclass(frozen=True, repr=False)
+class Estimate:
+    """What a computation takes, in bytes and operations."""
+
+    peak: dict[Device, int]
+    """The most bytes that live at once on each device: inputs, results and what lies between."""
+    inputs: dict[Device, int]
+    """How many of these the inputs have, which are there already."""
+    results: dict[Device, int]
+    """How many of these the results have, which stay."""
+    bytes_read: int
+    """What the steps read from memory."""
+    bytes_written: int
+    """What they write to memory."""
+    bytes_moved: int
+    """What crosses from device to device; nothing does between devices that share memory."""
+    flops: float
+    """Floating-point operations, by the cost that each op's row states."""
+    kernels: int
+    library_calls: int
+    transfers: int
+
+    def __repr__(self) -> str:
+        lines = [f"peak      {line}" for line in self._peaks()] or ["peak      0 B"]
+        lines += [
+            f"reads     {human_bytes(self.bytes_read)}",
+            f"writes    {human_bytes(self.bytes_written)}",
+            f"moves     {human_bytes(self.bytes_moved)} between devices",
+            f"computes  {_operations(self.flops)}",
+            f"runs      {', '.join(self._steps())}",
+        ]
+        return "\n".join(lines)
+
+    def _steps(self) -> Iterable[str]:
+        yield _count(self.kernels, "kernel")
+        yield _count(self.library_calls, "library call")
+        yield _count(self.transfers, "transfer")
+
+    def _peaks(self) -> Iterable[str]:
+        for device, size in self.peak.items():
+            inputs, results = self.inputs.get(device, 0), self.results.get(device, 0)
+            shares = f"inputs {human_bytes(inputs)}, results {human_bytes(results)}"
+            yield f"{human_bytes(size)} on {device} ({shares})"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _operations(count: float) -> str:
+    for prefix in ("", "K", "M", "G", "T"):
+        if count < 1000:
+            return f"{count:.3g} {prefix}flop"
+        count /= 1000
+    return f"{count:.3g} Pflop"
+
+
+def estimate(*tensors: Tensor, device: str | Device | None = None) -> Estimate:
+    """Return what computing `tensors` together takes: nothing is computed, compiled, allocated or moved.
+
+    With `device`, it is what they would take if all that they are made of were there. The device need not be: of one
+    that is not here it is assumed that its kernels do what compiled kernels do here. DeviceError if no backend has
+    such a name, DTypeError for what is no tensor.
+
+    The `peak` counts inputs, values between steps, and results. What a step takes for itself while it runs is not
+    in it: scratch memory of kernels, partial results of reductions, blocks that threads work on, workspaces and
+    temporary arrays of library calls, copies that NumPy makes of views that strides cannot express, and, on the cpu,
+    what lies between the ops of a kernel as long as NumPy runs these instead. Nor is memory that a device's
+    allocator keeps for later.
+
+    >>> x = tfr.ones((1000, 1000)) * tfr.arange(1000.0)
+    >>> tfr.estimate(tfr.sum(tfr.exp(x.compute()), axis=1))
+    peak      3.82 MiB on cpu (inputs 3.81 MiB, results 3.91 KiB)
+    reads     3.81 MiB
+    writes    3.91 KiB
+    moves     0 B between devices
+    computes  11 Mflop
+    runs      1 kernel, 0 library calls, 0 transfers
+    >>> tfr.estimate(x @ x.T, device="cuda").peak[tfr.Device("cuda")] == 2 * x.nbytes
+    True
+    """
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor):
+            raise DTypeError(
+                f"estimate: takes tensors, got {type(tensor).__name__}",
+                suggestions=("tfr.estimate(*tensors) where they are in a list",),
+            )
+    request = capture([tensor.node for tensor in tensors])
+    if device is None:
+        return _of_plan(plan_of(request))
+    there, stand_in = _target(device)
+    moved = relocated(request.wanted, stand_in, partial(described, device=stand_in))
+    return _of_plan(make_plan(capture(moved, keep_held=False)), {stand_in: there})
+
+
+def _target(device: str | Device) -> tuple[Device, Device]:
+    """Return the device a user means, and the one that plans are made for: a dry one if it is not here."""
+    try:
+        found = resolve_device(device)
+    except DeviceError:
+        found = Device(device)
+        if found.backend not in INTERFACES and entry_of(found.backend) is None:
+            raise
+        return found, IMAGINED
+    return found, found
+
+
+def _of_plan(plan: Plan, names: Mapping[Device, Device] | None = None) -> Estimate:
+    """Return what a plan takes; `names` says which devices others stand in for."""
+    known = names or {}
+    results = {at: plan.slots[at] for at in plan.outputs if at >= plan.leaves}
+    return Estimate(
+        peak={known.get(device, device): size for device, size in plan.peak.items()},
+        inputs=_by_device(plan.slots[: plan.leaves], known),
+        results=_by_device(results.values(), known),
+        bytes_read=plan.bytes_read,
+        bytes_written=plan.bytes_written,
+        bytes_moved=plan.bytes_transferred,
+        flops=plan.flops,
+        kernels=plan.kernels,
+        library_calls=plan.library_calls,
+        transfers=plan.transfers,
+    )
+
+
+def _by_device(slots: Iterable[Slot], names: Mapping[Device, Device]) -> dict[Device, int]:
+    found: dict[Device, int] = {}
+    for slot in slots:
+        device = names.get(slot.device, slot.device)
+        found[device] = found.get(device, 0) + slot.nbytes
+    return found

@@ -1,0 +1,98 @@
+"""Peak memory: how many bytes live at once on each device while a plan runs, known before it does."""
+
+from __future__ import annotations
+
+from tensorframe.backends.registry import capabilities
+from tensorframe.backends.transfer import is_shared
+from tensorframe.graph.device import Device
+from tensorframe.graph.op import Kind
+from tensorframe.schedule.plan import Plan, Step, StepKind
+
+
+def peak_bytes(plan: Plan) -> dict[Device, int]:
+    """Return the most bytes that live at once on each device while the plan runs, its inputs included.
+
+    Memory is freed with the last value that is in it: views look into that of their operand, some results take over
+    an operand's, and a copy between devices that share memory is none. What a step takes for itself is not counted.
+    """
+    memory = _Memory(plan)
+    for slot in range(plan.leaves):
+        memory.take(slot, plan.slots[slot].nbytes)
+    memory.note()
+    for step in plan.steps:
+        for slot, donor in zip(step.outputs, step.donors, strict=True):
+            if step.is_view or _stays(plan, step):
+                memory.share(slot, step.inputs[0])
+            elif donor is not None and memory.is_alone(donor) and _writes_over(step):
+                memory.share(slot, donor)
+            else:
+                memory.take(slot, _size(plan, step, slot))
+        memory.note()
+        for slot in step.frees:
+            memory.drop(slot)
+    return memory.peak
+
+
+def _stays(plan: Plan, step: Step) -> bool:
+    if step.kind is not StepKind.TRANSFER:
+        return False
+    return is_shared(plan.slots[step.inputs[0]].device, step.device)
+
+
+def _writes_over(step: Step) -> bool:
+    """Whether what runs the step writes where it is told to: kernels do, NumPy's functions of most kinds do not."""
+    return capabilities(step.device).compiles or all(
+        one.op.kind in (Kind.MAP, Kind.SCATTER) for one in step.region.ops
+    )
+
+
+def _size(plan: Plan, step: Step, slot: int) -> int:
+    """Return the bytes of an output: of a call that gives several tensors, of all that are taken from it."""
+    if step.region.ops[-1].op.parts == 1:
+        return plan.slots[slot].nbytes
+    taken = {
+        one.region.ops[0].attrs: plan.slots[one.outputs[0]].nbytes
+        for one in plan.steps
+        if one.is_view and slot in one.inputs
+    }
+    return max(plan.slots[slot].nbytes, sum(taken.values()))
+
+
+class _Memory:
+    """Which slots are in which block of memory, and how many bytes live on each device."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._slots = plan.slots
+        self._block: dict[int, int] = {}  # slot -> the slot that the block was taken for
+        self._users: dict[int, int] = {}
+        self._bytes: dict[int, int] = {}
+        self._live: dict[Device, int] = {}
+        self.peak: dict[Device, int] = {}
+
+    def take(self, slot: int, nbytes: int) -> None:
+        device = self._slots[slot].device
+        self._block[slot], self._users[slot], self._bytes[slot] = slot, 1, nbytes
+        self._live[device] = self._live.get(device, 0) + nbytes
+
+    def share(self, slot: int, other: int) -> None:
+        block = self._block.get(other)
+        if block is None:  # a number of the plan has no memory
+            self.take(slot, self._slots[slot].nbytes)
+            return
+        self._block[slot] = block
+        self._users[block] += 1
+
+    def drop(self, slot: int) -> None:
+        block = self._block.pop(slot, None)
+        if block is None:
+            return
+        self._users[block] -= 1
+        if not self._users[block]:
+            self._live[self._slots[block].device] -= self._bytes[block]
+
+    def is_alone(self, slot: int) -> bool:
+        return self._users.get(self._block.get(slot, -1)) == 1
+
+    def note(self) -> None:
+        for device, size in self._live.items():
+            self.peak[device] = max(self.peak.get(device, 0), size)
