@@ -116,7 +116,7 @@ class Body:
         self._starts[key] = self._start(access.start)
         # one argument for the views of one operand: each of them is a register in the loops
         self._steps[key] = [
-            self._step(step, (key[0], loop)) for loop, step in enumerate(access.steps)
+            self.step(step, (key[0], loop)) for loop, step in enumerate(access.steps)
         ]
 
     def _start(self, start: int) -> Expr | None:
@@ -127,7 +127,8 @@ class Body:
             return _ONE if start else None
         return self.numbers.take(start, "o")
 
-    def _step(self, step: int, owner: Any) -> Expr | None:
+    def step(self, step: int, owner: Any) -> Expr | None:
+        """Return the number that stands for a step of an operand; None if it is 0."""
         if step in (0, 1, 2):
             return (None, _ONE, _TWO)[step]
         if (owner, step) not in self._named_steps:
@@ -184,7 +185,7 @@ class Body:
         position = self.position(self._reads[value, 0])
         if value not in self._lines:
             self._lines[value] = [
-                (self.numbers.take(length, "l"), self._step(step, (value, at)))
+                (self.numbers.take(length, "l"), self.step(step, (value, at)))
                 for at, (length, step) in enumerate(self.lines[value])
             ]
         for at, (length, step) in enumerate(self._lines[value], start=1):

@@ -211,7 +211,7 @@ def lay_out(
     Outputs go to new arrays, or, if `into` is given, to where it says: for each, a position and the steps of its axes.
     """
     first = len(region.inputs)
-    reads = _reads(region, space)
+    reads = reads_of(region, space)
     accesses: dict[Hashable, Access] = {}
     for key in reads.values():
         value, positions = key
@@ -221,13 +221,13 @@ def lay_out(
             accesses[key] = linear(positions, (1,), space)
     loads = [accesses[key] for key in reads.values() if key[0] < first]
     order = memory_order(space, loads)
-    layouts, written = _written(region, space, places, order)
+    layouts, written = written_in(region, space, places, order)
     if order and not space.reduced:
         # a reshape says where its elements are: better to read across the rows of operands than to write so
         across = [one for one in written.values() if abs(one.steps[order[-1]]) > _PARTS]
         if across:
             order = memory_order(space, across)
-            layouts, written = _written(region, space, places, order)
+            layouts, written = written_in(region, space, places, order)
     accesses |= written
     for value, target in zip(region.outputs, into, strict=False):
         found = linear(space.maps[value], target.steps, space)
@@ -237,7 +237,7 @@ def lay_out(
     return Layout(nest, reads, _lines(region, strides), arrays, tuple(layouts.values()))
 
 
-def _written(
+def written_in(
     region: Region, space: Space, places: Sequence[tuple[int, int | None]], order: Sequence[int]
 ) -> tuple[dict[int, tuple[int, ...]], dict[Hashable, Access]]:
     """Return the layouts of arrays that are made in loops of this order, and where outputs go in them."""
@@ -255,7 +255,7 @@ def _written(
     return layouts, accesses
 
 
-def _reads(region: Region, space: Space) -> dict[tuple[int, int], tuple[int, Map]]:
+def reads_of(region: Region, space: Space) -> dict[tuple[int, int], tuple[int, Map]]:
     """Return, for each operand that is an input and each generator, what it reads: equal ones are one access."""
     first = len(region.inputs)
     reads: dict[tuple[int, int], tuple[int, Map]] = {}

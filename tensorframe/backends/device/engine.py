@@ -15,7 +15,8 @@ from tensorframe.backends.base import Backend, Program
 from tensorframe.backends.device.array import DeviceArray, contiguous
 from tensorframe.backends.device.assign import SliceProgram, sets_slice
 from tensorframe.backends.device.memory import Block, Pool
-from tensorframe.backends.device.program import DeviceProgram, made
+from tensorframe.backends.device.product import product_form
+from tensorframe.backends.device.program import DeviceProgram, Form, made
 from tensorframe.backends.device.queue import Queue
 from tensorframe.backends.device.views import is_view, viewed
 from tensorframe.backends.numpy.engine import NumpyBackend
@@ -25,12 +26,15 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.support import computable
+from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.movement import RESHAPE
 
 # what runs together in one kernel
 KERNELS = frozenset(
     {Kind.MAP, Kind.REDUCE, Kind.SCAN, Kind.VIEW, Kind.GATHER, Kind.SCATTER, Kind.SOURCE}
 )
+# what is done to a product in its kernel
+EPILOGUES = frozenset({Kind.MAP, Kind.VIEW})
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,24 +116,28 @@ class KernelBackend(Backend):
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return the kernels of a region, or what looks at its input in another way."""
-        if _is_call(region):
-            return self.call(region, device)
         if _has_no_elements(region):
             return _Blank(region, self.place(device))
+        if any(0 in shape for shape, _ in region.inputs) and not sets_slice(region):
+            return partial(self._by_host, region, device)
+        if _is_call(region):
+            return self.call(region, device)
         if sets_slice(region):
             return SliceProgram(region, partial(self._kernels, device=device))
-        if any(0 in shape for shape, _ in region.inputs):
-            return partial(self._by_host, region, device)
         kernels = self._kernels(region, device)
         return _Viewing(region, kernels) if is_view(region) else kernels
 
     def call(self, region: Region, device: Device) -> Program:
         """Return the program of a library call that `supports` has said yes to."""
+        if region.ops[0].op is MATMUL:
+            return self._kernels(region, device)
         raise NotImplementedError(f"{self.name} has no {region.ops[0].op.name}")
 
     def _kernels(self, region: Region, device: Device) -> DeviceProgram:
         place = self.place(device)
-        return DeviceProgram(region, place.queue, place.pool, partial(self._refuse, region, device))
+        form = product_form if _is_call(region) else Form
+        careful = partial(self._refuse, region, device)
+        return DeviceProgram(region, place.queue, place.pool, careful, form)
 
     def _refuse(self, region: Region, device: Device, inputs: Sequence[Any]) -> None:
         """Run a region in NumPy, which says what kernels cannot say of an index that is out of bounds."""
@@ -148,13 +156,16 @@ class KernelBackend(Backend):
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of a region's kernels."""
-        if _is_call(region) or is_view(region) or sets_slice(region) or _has_no_elements(region):
+        kinds = (Kind.LIBRARY, Kind.TRANSFER)
+        if region.ops[0].op.kind in kinds or is_view(region) or sets_slice(region):
+            return ""
+        if any(0 in shape for shape, _ in region.inputs) or _has_no_elements(region):
             return ""
         return self._kernels(region, device).source()
 
     def supports(self, op: Op, operands: Sequence[DType], result: DType, device: Device) -> bool:
         """Whether kernels compute the op on dtypes that the device has."""
-        return computable(op, operands, result)
+        return op is MATMUL or computable(op, operands, result)
 
     def synchronize(self, device: Device) -> None:
         """Wait for the device."""

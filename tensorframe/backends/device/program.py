@@ -38,13 +38,21 @@ class DeviceProgram:
 
     quiet = True
 
-    def __init__(self, region: Region, queue: Queue, pool: Pool, careful: Careful) -> None:
+    def __init__(
+        self,
+        region: Region,
+        queue: Queue,
+        pool: Pool,
+        careful: Careful,
+        form: Callable[[Region], Form] | None = None,
+    ) -> None:
         """`careful` is called where an index is out of bounds: it knows how to say that."""
         self._region = region
+        self._form_of = form or Form
         self._queue = queue
         self._pool = pool
         self._careful = careful
-        self._forms: dict[tuple[bool, ...], _Form] = {}
+        self._forms: dict[tuple[bool, ...], Form] = {}
         self._bound: dict[tuple[Any, ...], _Bound] = {}
 
     def __call__(self, inputs: Sequence[Any], _buffers: Sequence[Any | None]) -> Sequence[Any]:
@@ -68,9 +76,9 @@ class DeviceProgram:
             raise IndexingError("an index is out of bounds")
         return outputs
 
-    def _form(self, arrays: tuple[bool, ...]) -> _Form:
+    def _form(self, arrays: tuple[bool, ...]) -> Form:
         if arrays not in self._forms:
-            self._forms[arrays] = _Form(lifted(self._region, arrays))
+            self._forms[arrays] = self._form_of(lifted(self._region, arrays))
         return self._forms[arrays]
 
     def source(self) -> str:
@@ -102,8 +110,8 @@ def lifted(region: Region, arrays: Sequence[bool]) -> Region:
     return Region(tuple(inputs), tuple(ops), tuple([now[value] for value in region.outputs]))
 
 
-class _Form:
-    """A region over real numbers, and the space of its loops."""
+class Form:
+    """A region over real numbers, the space of its loops, and the kernels for operands of a layout."""
 
     def __init__(self, original: Region) -> None:
         self.original = original
@@ -121,6 +129,14 @@ class _Form:
         self, queue: Queue, strides: Sequence[tuple[int, ...]], into: DeviceArray | None = None
     ) -> Built:
         """Return the kernels for operands with these strides, in real elements; `into` is where the output goes."""
+        target = self.target(queue, strides, into)
+        parts = [] if into is None else self._elements_of(into)
+        return build_groups(self.region, self.space, strides, self.parts.places, target, parts)
+
+    def target(
+        self, queue: Queue, strides: Sequence[tuple[int, ...]], into: DeviceArray | None = None
+    ) -> Target:
+        """Return what kernels for such operands are built for: positions have 32 bits where that is enough."""
         shapes = [shape for shape, _ in self.region.inputs]
         shapes += [one.shape for one in self.region.ops]
         reach = [
@@ -131,9 +147,7 @@ class _Form:
             reach.append(into.block.nbytes)
         most = max([*reach, *[prod(shape) for shape in shapes], 1])
         short = most < _SHORT or not queue.traits.wide_index
-        target = Target(queue.traits.lanes, queue.traits.widest, uint32 if short else uint64)
-        parts = [] if into is None else self._elements_of(into)
-        return build_groups(self.region, self.space, strides, self.parts.places, target, parts)
+        return Target(queue.traits.lanes, queue.traits.widest, uint32 if short else uint64)
 
     def _elements_of(self, array: DeviceArray) -> list[Access]:
         """Return where the elements of an array, or both parts of them, are in its block."""
@@ -194,7 +208,7 @@ class _Bound:
     def __init__(
         self,
         region: Region,
-        form: _Form,
+        form: Form,
         queue: Queue,
         inputs: Sequence[Any],
         into: DeviceArray | None,

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from tensorframe.backends.base import Capabilities, DeviceInfo
-from tensorframe.backends.device.engine import KERNELS, KernelBackend
+from tensorframe.backends.device.engine import EPILOGUES, KERNELS, KernelBackend
 from tensorframe.backends.device.queue import Queue
 from tensorframe.backends.opencl.pocl import name_processor
 from tensorframe.dtypes import ANY, complex128, float64
@@ -37,6 +37,7 @@ class OpenClBackend(KernelBackend):
         capabilities = Capabilities(
             dtypes=dtypes,
             fuses=KERNELS,
+            epilogues=EPILOGUES,
             compiles=True,
             max_ops=128,
         )
