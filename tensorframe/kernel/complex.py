@@ -181,7 +181,7 @@ Rule = Callable[[_Splitting, RegionOp, list[Any]], int | Pair]
 
 
 def _multiply(build: _Splitting, _one: RegionOp, operands: list[Any]) -> Pair:
-    (a, b), (c, d) = operands if len(operands) == 2 else (operands[0], operands[0])
+    (a, b), (c, d) = operands
     real = build.apply(
         row.SUBTRACT, build.apply(row.MULTIPLY, a, c), build.apply(row.MULTIPLY, b, d)
     )
@@ -260,7 +260,7 @@ def _conj(build: _Splitting, _one: RegionOp, operands: list[Any]) -> Pair:
 
 RULES: dict[Op, Rule] = {
     row.MULTIPLY: _multiply,
-    row.SQUARE: _multiply,
+    row.SQUARE: _formula(algebraic.square),
     row.ABS: lambda build, _one, operands: build.apply(row.HYPOT, *operands[0]),
     row.DIVIDE: _formula(algebraic.divide),
     row.RECIPROCAL: _formula(algebraic.reciprocal),

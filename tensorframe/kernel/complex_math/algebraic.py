@@ -19,29 +19,47 @@ def _longer(x: Term, y: Term) -> Term:
     return maximum(abs(x), abs(y))
 
 
-def divide(a: Term | float, b: Term | float, c: Term, d: Term) -> Pair:
-    """Smith's division (Communications of the ACM 5, 1962), of scaled numbers; by zero as NumPy has it."""
+def divide(a: Term, b: Term, c: Term, d: Term) -> Pair:
+    """Return a quotient. Largest error: 2.5 ULP."""
     long = _longer(c, d)
     tiny, lift = TINY[c.dtype]
-    scale = where(long < tiny, lift, where(long < 0.0625, 1.0, 0.0625))
-    p, q, r, s = a * scale, b * scale, c * scale, d * scale
+    large = maximum(long, _longer(a, b)) > HUGE[c.dtype]
+    scale = where(long < tiny, lift, where(large, 0.0625, 1.0))
+    return _quotient(a, b, c, d, scale)
+
+
+def reciprocal(c: Term, d: Term) -> Pair:
+    """Return one divided by a number. Largest error: 1.5 ULP."""
+    long = _longer(c, d)
+    tiny, lift = TINY[c.dtype]
+    scale = where(long < tiny, lift, where(long > HUGE[c.dtype], 0.0625, 1.0))
+    return _quotient(1.0, 0.0, c, d, scale)
+
+
+def _quotient(a: Term | float, b: Term | float, c: Term, d: Term, scale: Term) -> Pair:
+    """Smith's division (Communications of the ACM 5, 1962), of scaled numbers; by zero as NumPy has it."""
     wide = abs(c) >= abs(d)
+    p, q, r, s = a * scale, b * scale, c * scale, d * scale
     large, small = where(wide, r, s), where(wide, s, r)
     ratio = small / large
     inverse = 1 / (large + small * ratio)
     first, second = where(wide, p, q), where(wide, q, p)
     across = first * ratio
     imaginary = where(wide, second - across, across - second)
-    nothing = equal(long, 0.0)
+    nothing = equal(abs(c) + abs(d), 0.0)
     return (
         where(nothing, a / abs(c), (first + second * ratio) * inverse),
         where(nothing, b / abs(d), imaginary * inverse),
     )
 
 
-def reciprocal(c: Term, d: Term) -> Pair:
-    """One divided by a number."""
-    return divide(1.0, 0.0, c, d)
+def square(x: Term, y: Term) -> Pair:
+    """Return z * z. Largest error: 1.5 ULP; where both parts are large, the real one does not overflow.
+
+    + 0.0, because the difference of equal squares is positive.
+    """
+    across = x * y
+    return (x - y) * (x + y) + 0.0, across + across
 
 
 def root(x: Term, y: Term) -> Pair:
