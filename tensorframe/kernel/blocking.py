@@ -66,3 +66,17 @@ def blocking_of(stack: int, rows: int, columns: int, lanes: int) -> Blocking:
 def _power(size: int) -> int:
     """Return the smallest power of two that is not below `size`."""
     return 1 << (size - 1).bit_length()
+
+
+# Results of all tiles that a large device works on at once.
+_ENOUGH_RESULTS = _ENOUGH_TILES * 4096
+# Elements of the inner axis from which it may be cut, and those of a part at least; parts end with a tile.
+_LONG, _PART, _MULTIPLE = 2048, 512, 16
+
+
+def chunk_of(results: int, length: int) -> int:
+    """Return how much of an inner axis of this length one work-group takes in: all of it, but for few results."""
+    if length < _LONG or 2 * results > _ENOUGH_RESULTS:
+        return length
+    parts = min(_ENOUGH_RESULTS // max(results, 1), length // _PART)
+    return -(-length // (parts * _MULTIPLE)) * _MULTIPLE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from threading import RLock
@@ -14,8 +14,8 @@ import numpy as np
 from tensorframe.backends.base import Backend, Program
 from tensorframe.backends.device.array import DeviceArray, contiguous
 from tensorframe.backends.device.assign import SliceProgram, sets_slice
+from tensorframe.backends.device.calls import CALLS, source_of
 from tensorframe.backends.device.memory import Block, Pool
-from tensorframe.backends.device.product import product_form
 from tensorframe.backends.device.program import DeviceProgram, Form, made
 from tensorframe.backends.device.queue import Queue
 from tensorframe.backends.device.views import is_view, viewed
@@ -26,7 +26,6 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.support import computable
-from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.movement import RESHAPE
 
 # what runs together in one kernel
@@ -105,7 +104,7 @@ class KernelBackend(Backend):
         flat = (array.size,)
         one = RegionOp(RESHAPE, (flat,), (0,), flat, array.dtype)
         region = Region(((array.shape, array.dtype),), (one,), (1,))
-        (found,) = self._kernels(region, device)((array,), (None,))
+        (found,) = self._kernels(region, device=device)((array,), (None,))
         return DeviceArray(found.block, array.dtype, array.shape, contiguous(array.shape))
 
     def wrap(self, device: Device, handle: DeviceArray) -> Storage:
@@ -124,18 +123,17 @@ class KernelBackend(Backend):
             return self.call(region, device)
         if sets_slice(region):
             return SliceProgram(region, partial(self._kernels, device=device))
-        kernels = self._kernels(region, device)
+        kernels = self._kernels(region, device=device)
         return _Viewing(region, kernels) if is_view(region) else kernels
 
     def call(self, region: Region, device: Device) -> Program:
         """Return the program of a library call that `supports` has said yes to."""
-        if region.ops[0].op is MATMUL:
-            return self._kernels(region, device)
-        raise NotImplementedError(f"{self.name} has no {region.ops[0].op.name}")
+        return CALLS[region.ops[0].op](region, partial(self._kernels, device=device))
 
-    def _kernels(self, region: Region, device: Device) -> DeviceProgram:
+    def _kernels(
+        self, region: Region, form: Callable[[Region], Form] = Form, *, device: Device
+    ) -> DeviceProgram:
         place = self.place(device)
-        form = product_form if _is_call(region) else Form
         careful = partial(self._refuse, region, device)
         return DeviceProgram(region, place.queue, place.pool, careful, form)
 
@@ -156,16 +154,13 @@ class KernelBackend(Backend):
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of a region's kernels."""
-        kinds = (Kind.LIBRARY, Kind.TRANSFER)
-        if region.ops[0].op.kind in kinds or is_view(region) or sets_slice(region):
+        if region.ops[0].op.kind is Kind.TRANSFER:
             return ""
-        if any(0 in shape for shape, _ in region.inputs) or _has_no_elements(region):
-            return ""
-        return self._kernels(region, device).source()
+        return source_of(self.compile(region, device))
 
     def supports(self, op: Op, operands: Sequence[DType], result: DType, device: Device) -> bool:
         """Whether kernels compute the op on dtypes that the device has."""
-        return op is MATMUL or computable(op, operands, result)
+        return op in CALLS or computable(op, operands, result)
 
     def synchronize(self, device: Device) -> None:
         """Wait for the device."""

@@ -1,35 +1,98 @@
-"""Products on devices: a contraction and what is done to it elementwise, as one kernel."""
+"""Products on devices: a contraction and what is done to it elementwise, as one kernel, or two for few results."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from math import prod
+from typing import Any
 
 from tensorframe.backends.device.array import DeviceArray
-from tensorframe.backends.device.program import Form
+from tensorframe.backends.device.program import DeviceProgram, Form
 from tensorframe.backends.device.queue import Queue
+from tensorframe.dtypes import BOOL, HALF, DType, float32
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.shape import Shape
+from tensorframe.kernel.blocking import chunk_of
 from tensorframe.kernel.build import Built, analyse
 from tensorframe.kernel.complex import in_parts
 from tensorframe.kernel.dot import is_dot, summed
 from tensorframe.kernel.product import Factor, Product, build_product
+from tensorframe.ops.elementwise import CAST
 from tensorframe.ops.movement import RESHAPE
+from tensorframe.ops.reduction import ANY_TRUE, SUM
 
 Strides = tuple[int, ...]
+# makes the program of a region, whose kernels are those of a form
+Make = Callable[[Region, Callable[[Region], Form]], DeviceProgram]
 
 
-def product_form(region: Region) -> Form:
-    """Return the form of a region whose first op, but for views of numbers, is a product."""
-    at = next(at for at, one in enumerate(region.ops) if one.op.kind is Kind.CONTRACT)
-    return Form(summed(region, at)) if is_dot(region, at) else _TiledForm(region, at)
+def product_program(region: Region, make: Make) -> DeviceProgram | InParts:
+    """Return the program of a region whose first op is a product, and of what is done to it."""
+    if is_dot(region, 0):
+        return make(summed(region, 0), Form)
+    one = region.ops[0]
+    length = region.shape_of(one.inputs[0])[-1]
+    chunk = chunk_of(prod(one.shape), length)
+    if chunk < length:
+        return InParts(region, -(-length // chunk), chunk, make)
+    return make(region, TiledForm)
 
 
-class _TiledForm(Form):
-    """A product of stacks of matrices and what is done to it, in tiles."""
+class InParts:
+    """A product with few results of long rows and columns: those of parts of them, which a second kernel adds up."""
 
-    def __init__(self, original: Region, at: int) -> None:
+    quiet = True
+
+    def __init__(self, region: Region, parts: int, chunk: int, make: Make) -> None:
+        one = region.ops[0]
+        self._factors = one.inputs
+        factors = tuple([region.inputs[at] for at in one.inputs])
+        shape = (parts, *one.shape)
+        dtype = float32 if one.dtype in HALF else one.dtype
+        product = RegionOp(one.op, one.attrs, (0, 1), shape, dtype)
+        self._products = make(Region(factors, (product,), (2,)), partial(TiledForm, chunk=chunk))
+        self._sum = make(_added_up(region, shape, dtype), Form)
+
+    def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
+        """Return the outputs for these inputs."""
+        (products,) = self._products([inputs[at] for at in self._factors], (None,))
+        return self._sum((*inputs, products), buffers)
+
+    def source(self) -> str:
+        """Return the text of the kernels for operands in C order."""
+        return f"{self._products.source()}\n{self._sum.source()}"
+
+
+def _added_up(region: Region, shape: Shape, dtype: DType) -> Region:
+    """Return a region that has the products of parts as its last input, in place of the whole product."""
+    rest, one = without(region, 0), region.ops[0]
+    value = len(region.inputs)
+    ops = [RegionOp(ANY_TRUE if dtype in BOOL else SUM, ((0,), False), (value,), shape[1:], dtype)]
+    if dtype != one.dtype:
+        ops.append(RegionOp(CAST, (one.dtype,), (value + 1,), one.shape, one.dtype))
+    total, more = value + len(ops), len(ops)
+
+    def now(source: int) -> int:
+        return source if source < value else total if source == value else source + more
+
+    ops += [replace(one, inputs=tuple([now(at) for at in one.inputs])) for one in rest.ops]
+    inputs = (*region.inputs, (shape, dtype))
+    return Region(inputs, tuple(ops), tuple([now(at) for at in rest.outputs]))
+
+
+class TiledForm(Form):
+    """A product of stacks of matrices and what is done to it, in tiles.
+
+    Views of numbers may come before it. With `chunk` its first axis counts parts of the inner one.
+    """
+
+    def __init__(self, original: Region, chunk: int = 0) -> None:
+        at = next(at for at, one in enumerate(original.ops) if one.op.kind is Kind.CONTRACT)
         self._product = original.ops[at]
+        self._chunk = chunk
         self._value = len(original.inputs)
         self.original = original
         self.parts = in_parts(without(original, at))
@@ -43,18 +106,16 @@ class _TiledForm(Form):
         assert into is None
         one = self._product
         left, right = one.inputs
-        *_, length = self.original.shape_of(left)
-        ndim = len(one.shape)
-        *x, down, inner = self._steps(left, strides)
-        *y, other, across = self._steps(right, strides)
-        padded = [(0,) * (ndim - 2 - len(stack)) + tuple(stack) for stack in (x, y)]
+        *stack, down, inner = self._steps(left, strides)
+        *other, along, across = self._steps(right, strides)
         product = Product(
             self._value,
             one.shape,
             one.dtype,
-            length,
-            Factor(left, (*padded[0], down, 0), inner),
-            Factor(right, (*padded[1], 0, across), other),
+            self.original.shape_of(left)[-1],
+            Factor(left, (*self._stacked(stack, inner), down, 0), inner),
+            Factor(right, (*self._stacked(other, along), 0, across), along),
+            self._chunk,
         )
         target = self.target(queue, strides)
         return build_product(self.region, self.space, strides, self.parts.places, product, target)
@@ -65,6 +126,12 @@ class _TiledForm(Form):
         return tuple(
             [0 if size == 1 else step for size, step in zip(shape, strides[at], strict=False)]
         )
+
+    def _stacked(self, steps: Sequence[int], inner: int) -> Strides:
+        """Return a factor's steps along the product's stack."""
+        first = (self._chunk * inner,) if self._chunk else ()
+        depth = len(self._product.shape) - 2 - len(first)
+        return (*first, *(0,) * (depth - len(steps)), *steps)
 
 
 def without(region: Region, at: int) -> Region:

@@ -1,0 +1,21 @@
+"""Library calls that devices have as kernels of their own; what is not among them runs on the cpu."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tensorframe.backends.base import Program
+from tensorframe.backends.device.product import Make, product_program
+from tensorframe.graph.op import Op
+from tensorframe.graph.region import Region
+from tensorframe.ops.contraction import MATMUL
+
+# a region whose first op is the call -> its program
+CALLS: Mapping[Op, Callable[[Region, Make], Program]] = {MATMUL: product_program}
+
+
+def source_of(program: Any) -> str:
+    """Return the text of a program's kernels; empty if it has none."""
+    source = getattr(program, "source", None)
+    return "" if source is None else str(source())
