@@ -1,0 +1,79 @@
+"""CUDA C++, which HIP reads too: no header, no size of a warp, and half precision as its bits."""
+
+from __future__ import annotations
+
+from tensorframe.codegen.c import Dialect
+from tensorframe.codegen.prelude import functions
+
+_TYPES = {
+    "bool": "bool",
+    "int8": "signed char",  # plain char has no sign on Arm
+    "uint8": "unsigned char",
+    "int16": "short",
+    "uint16": "unsigned short",
+    "int32": "int",
+    "uint32": "unsigned int",
+    "int64": "long long",  # long has 32 bits on Windows
+    "uint64": "unsigned long long",
+    "float32": "float",
+    "float64": "double",
+}
+# HIP has a type for half precision, CUDA only in a header that compiling would have to find.
+_PRELUDE = """\
+#define HELPER static __device__ inline
+template <typename To, typename From> HELPER To bits_as(From x) {
+    static_assert(sizeof(To) == sizeof(From), "bits of one size");
+    To y;
+    memcpy(&y, &x, sizeof(y));
+    return y;
+}
+#define as_float32 bits_as<float>
+#define as_float64 bits_as<double>
+#define as_int8 bits_as<signed char>
+#define as_uint8 bits_as<unsigned char>
+#define as_int16 bits_as<short>
+#define as_uint16 bits_as<unsigned short>
+#define as_int32 bits_as<int>
+#define as_uint32 bits_as<unsigned int>
+#define as_int64 bits_as<long long>
+#define as_uint64 bits_as<unsigned long long>
+#if defined(__HIP__) || defined(__HIPCC__)
+HELPER float float16_of_bits(unsigned short bits) { return (float)bits_as<_Float16>(bits); }
+HELPER unsigned short bits_of_float16(float x) { return bits_as<unsigned short>((_Float16)x); }
+#else
+HELPER float float16_of_bits(unsigned short bits) {
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+    return x;
+}
+HELPER unsigned short bits_of_float16(float x) {
+    unsigned short bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+}
+#endif
+"""
+
+PRELUDE = _PRELUDE + functions(_TYPES, ("float32", "float64"))
+
+DIALECT = Dialect(
+    name="cuda",
+    types=_TYPES,
+    stored=_TYPES
+    | {"bool": "unsigned char", "float16": "unsigned short", "bfloat16": "unsigned short"},
+    suffixes={"uint32": "u", "int64": "ll", "uint64": "ull"},
+    prelude=PRELUDE,
+    signature=(
+        "struct words_of_{name} {{ unsigned int at[{count}]; }};\n"
+        'extern "C" __global__ void __launch_bounds__({lanes})\n'
+        "{name}({operands}, const words_of_{name} w)"
+    ),
+    operand="{const}{type}* __restrict__ {name}",
+    shared="__shared__ {type} {name}[{count}];",
+    barrier="__syncthreads();",
+    grid=("(blockIdx.x * blockDim.x + threadIdx.x)", "(gridDim.x * blockDim.x)"),
+    groups=("blockIdx.x", "gridDim.x"),
+    lane="threadIdx.x",
+    half_load="float16_of_bits({buffer}[{at}])",
+    half_store="{buffer}[{at}] = bits_of_float16({value})",
+)
