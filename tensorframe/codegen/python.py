@@ -54,6 +54,7 @@ _CALLS = {
     "fma": "fma",
     "add_any": "add_any",
     "multiply_any": "multiply_any",
+    "multiply_high": "multiply_high",
     "abs": "absolute",
     "sqrt": "sqrt",
     "floor": "floor",

@@ -19,7 +19,7 @@ ShapeRule = Callable[..., Shape]
 class Kind(Enum):
     """What passes may do with an op."""
 
-    SOURCE = auto()  # no inputs: constants, stored data, arange, full, random bits
+    SOURCE = auto()  # no inputs: constants, stored data, arange, full
     MAP = auto()  # one result element from the elements at the same (broadcast) position
     REDUCE = auto()  # combines elements along axes
     SCAN = auto()  # combines all elements up to a position, along an axis

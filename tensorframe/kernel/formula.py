@@ -70,6 +70,11 @@ def minimum(x: Expr, y: Expr | complex) -> Expr:
     return binary("minimum", x, y)
 
 
+def multiply_high(x: Expr, y: Expr | int) -> Expr:
+    """Return the upper 32 bits of the product of two uint32."""
+    return binary("multiply_high", x, y)
+
+
 def copysign(x: Expr, y: Expr | complex) -> Expr:
     """Return the magnitude of x with the sign of y."""
     return binary("copysign", x, y)

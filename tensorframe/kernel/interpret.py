@@ -102,6 +102,9 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "add": np.add,
     "subtract": np.subtract,
     "multiply": np.multiply,
+    "multiply_high": lambda x, y: (np.multiply(x, y, dtype=np.uint64) >> np.uint64(32)).astype(
+        np.uint32
+    ),
     "divide": np.divide,
     "floor_divide": np.floor_divide,  # integers: 0 where the divisor is 0
     "remainder": np.remainder,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tensorframe.dtypes import BOOL, INTEGER, DType, float32, float64
+from tensorframe.dtypes import BOOL, INTEGER, DType, float32, float64, uint32
 
 # the floating dtypes that arithmetic knows; half precision is converted before and after
 WIDE = frozenset({float32, float64})
@@ -20,6 +20,8 @@ MACHINE: Mapping[str, frozenset[DType]] = {
     "add": NUMBERS,
     "subtract": NUMBERS,
     "multiply": NUMBERS,
+    # the upper half of the product, which has twice the bits
+    "multiply_high": frozenset({uint32}),
     "negative": NUMBERS,
     "abs": NUMBERS,
     # in any order that the dialect likes

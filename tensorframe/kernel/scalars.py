@@ -50,17 +50,17 @@ def element(op: Op, attrs: tuple[Any, ...], operands: Sequence[Expr], result: DT
     if not takes_half(op.name):
         values = [cast(one, float32) if one.dtype in HALF else one for one in values]
     compute = float32 if result in HALF else result
-    found = _element(op.name, (*conditions, *values), compute)
+    found = _element(op.name, (*conditions, *values), attrs, compute)
     return cast(found, result)
 
 
-def _element(name: str, operands: Sequence[Expr], result: DType) -> Expr:
+def _element(name: str, operands: Sequence[Expr], attrs: tuple[Any, ...], result: DType) -> Expr:
     if name in _TAKES_TRUTH:
         operands = [truth(one) for one in operands]
     if all(one.dtype == bool_ for one in operands):
         name = _LOGIC.get(name, name)
     written = formulas().get(name)
-    return apply(name, *operands, dtype=result) if written is None else written(*operands)
+    return apply(name, *operands, dtype=result) if written is None else written(*operands, *attrs)
 
 
 def truth(x: Expr) -> Expr:

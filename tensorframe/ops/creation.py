@@ -17,6 +17,5 @@ CONSTANT = source("constant", "A Python or NumPy number; an argument of the kern
 DATA = source("data", "Values that the user handed in.")
 FULL = source("full", "One value everywhere.", "value")
 ARANGE = source("arange", "start + step * i along the one axis.", "start", "step")
-RANDOM_BITS = source("random_bits", "Random 32-bit words of Philox 4x32-10 under a key, in C order, four for each counter from one on.", "key", "counter")
 FILE = source("file", "Values in a file, read when they are needed.", "reader", costly=True)
 ARGUMENT = source("argument", "An argument of a function that is recorded: every call gives its values.", "argument")

@@ -31,11 +31,19 @@ def _full(node: Node | RegionOp) -> Array:
 
 def _arange(node: Node | RegionOp) -> Array:
     start, step = node.attrs
+    size = node.shape[0]
     if node.dtype.kind not in "iu":
-        return (np.arange(node.shape[0]) * step + start).astype(node.dtype)
-    # unsigned and modulo 2^64, since uint64 holds numbers that int64 does not; the cast takes the low bits
-    count = np.arange(node.shape[0], dtype=np.uint64)
-    return (count * np.uint64(step % 2**64) + np.uint64(start % 2**64)).astype(node.dtype)
+        return (np.arange(size) * step + start).astype(node.dtype)
+    # unsigned and modulo a power of two, since uint64 holds numbers that int64 does not
+    unsigned = np.dtype(f"u{node.dtype.itemsize}")
+    modulus = 1 << 8 * unsigned.itemsize
+    count = np.arange(size, dtype=unsigned if size < modulus else np.uint64)
+    values = count.astype(unsigned, copy=False)
+    if step != 1:
+        values *= unsigned.type(step % modulus)
+    if start:
+        values += unsigned.type(start % modulus)
+    return values.view(node.dtype)
 
 
 def _file(node: Node) -> Array:

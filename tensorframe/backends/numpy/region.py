@@ -115,7 +115,7 @@ def _run_whole(
         if call.reuses is None:
             values.append(call.function(*arguments, *call.attrs))
         else:
-            values.append(call.function(*arguments, out=values[call.reuses]))
+            values.append(call.function(*arguments, *call.attrs, out=values[call.reuses]))
         for at in call.dead:
             if at not in outputs:
                 values[at] = None
@@ -157,7 +157,7 @@ def _run_block(
     for call in calls:
         arguments = [values[at] for at in call.arguments]
         if call.scratch is not None:
-            values.append(call.function(*arguments, out=views[call.scratch]))
+            values.append(call.function(*arguments, *call.attrs, out=views[call.scratch]))
         elif call.result in outputs:
             values.append(_store(call, arguments, outputs[call.result][index]))
         else:
@@ -166,6 +166,6 @@ def _run_block(
 
 def _store(call: _Call, arguments: Sequence[Array], target: Array) -> Array:
     if call.writes:
-        return call.function(*arguments, out=target)
+        return call.function(*arguments, *call.attrs, out=target)
     target[...] = call.function(*arguments, *call.attrs)
     return target

@@ -11,7 +11,7 @@ from tensorframe import dtypes
 from tensorframe.frontend.dispatch import binary, unary
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind, Op, boolean, real_part, rows
-from tensorframe.ops.elementwise import CAST, WHERE
+from tensorframe.ops.elementwise import WHERE
 
 _METHODS = (
     "add sub mul truediv floordiv mod pow eq ne lt le gt ge and or xor lshift rshift neg pos invert"
@@ -78,9 +78,9 @@ def _literal(value: complex) -> str:
     return text.replace("inf", "tfr.inf").replace("nan", "tfr.nan")
 
 
-# `where` and `astype` have functions of their own
+# `where` and rows with attributes have functions of their own
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {
-    op.name: _function(op) for op in rows(Kind.MAP) if op not in (CAST, WHERE)
+    op.name: _function(op) for op in rows(Kind.MAP) if not op.attributes and op is not WHERE
 }
 globals().update(FUNCTIONS)
 __all__ = list(FUNCTIONS)

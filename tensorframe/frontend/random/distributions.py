@@ -6,17 +6,28 @@ import math
 from typing import Any
 
 from tensorframe import dtypes
-from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import FLOAT, DType, bfloat16, float16, float32, float64
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.creation.convert import OnDevice, asarray
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.manipulation.views import joined, part_of
-from tensorframe.frontend.operands import converted, reshaped
-from tensorframe.frontend.random.keys import Source, words
+from tensorframe.frontend.operands import converted
+from tensorframe.frontend.random.keys import Source
+from tensorframe.frontend.random.words import lanes, positions
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import Shape, as_shape, broadcast
-from tensorframe.ops.elementwise import ADD, COS, LESS, LOG, MULTIPLY, SIN, SQRT, SUBTRACT
+from tensorframe.ops.elementwise import (
+    ADD,
+    BITWISE_AND,
+    COS,
+    EQUAL,
+    LESS,
+    LOG,
+    MULTIPLY,
+    SIN,
+    SQRT,
+    SUBTRACT,
+    WHERE,
+)
 
 __all__ = ["bernoulli", "exponential", "normal", "uniform"]
 
@@ -44,7 +55,7 @@ def uniform(
     target = real_dtype("uniform", dtype)
     sizes = shape_for("uniform", shape, low, high)
     bits = _FRACTION_BITS.get(target, 24)
-    result = unit(lanes(sizes, _width(target), key, device), bits)
+    result = unit(lanes(positions(sizes, device), _width(target), key), bits)
     if _is_tensor(low, high) or (low, high) != (0.0, 1.0):
         span = apply(SUBTRACT, high, low) if _is_tensor(low, high) else high - low
         result = apply(ADD, low, apply(MULTIPLY, result, span))
@@ -71,14 +82,14 @@ def normal(
     """
     target = real_dtype("normal", dtype)
     sizes = shape_for("normal", shape, mean, std)
-    count = math.prod(sizes)
+    at = positions(sizes, device)
     width = _width(target)
-    drawn = lanes((-(-count // 2), 1), 2 * width, key, device)
+    drawn = lanes(at, 2 * width, key, every=2)
     radius = apply(SQRT, apply(MULTIPLY, apply(LOG, positive_unit(drawn[:width])), -2.0))
     angle = apply(MULTIPLY, unit(drawn[width:]), 2 * math.pi)
-    pair = [apply(MULTIPLY, radius, apply(part, angle)) for part in (COS, SIN)]
-    both = reshaped(joined(pair, 1), (2 * pair[0].size,))
-    result = reshaped(part_of(both, 0, 0, count), sizes)
+    is_second = apply(EQUAL, apply(BITWISE_AND, at, 1), 1)
+    turned = apply(WHERE, is_second, apply(SIN, angle), apply(COS, angle))
+    result = apply(MULTIPLY, radius, turned)
     return converted(_scaled(result, mean, std), target)
 
 
@@ -105,7 +116,7 @@ def exponential(
     """
     target = real_dtype("exponential", dtype)
     sizes = shape_for("exponential", shape, scale)
-    fractions = positive_unit(lanes(sizes, _width(target), key, device))
+    fractions = positive_unit(lanes(positions(sizes, device), _width(target), key))
     result = apply(MULTIPLY, apply(LOG, fractions), -1.0)
     return converted(_scaled(result, 0.0, scale), target)
 
@@ -119,7 +130,7 @@ def bernoulli(
     [True, True, True]
     """
     sizes = shape_for("bernoulli", shape, p)
-    return apply(LESS, unit(lanes(sizes, 1, key, device)), p)
+    return apply(LESS, unit(lanes(positions(sizes, device), 1, key)), p)
 
 
 def real_dtype(name: str, dtype: Any) -> DType:
@@ -150,18 +161,6 @@ def _is_tensor(*values: Any) -> bool:
 def _width(dtype: DType) -> int:
     """Return how many words make one number: float64 has more than 32 bits."""
     return 2 if dtype == float64 else 1
-
-
-def lanes(shape: Shape, width: int, key: Source, device: OnDevice) -> list[Any]:
-    """Return `width` tensors of random words of this shape; the words of one element are consecutive.
-
-    They have the final shape from the start, so that what is made of them fuses with what is done to the result.
-    """
-    place = resolve_device(device)
-    if width == 1:
-        return [words(shape, key, place)]
-    table = words((*shape, width), key, place)
-    return [reshaped(part_of(table, len(shape), lane, 1), shape) for lane in range(width)]
 
 
 def unit(drawn: list[Any], bits: int = 24) -> Tensor:

@@ -6,21 +6,14 @@ import os
 import threading
 from dataclasses import dataclass
 from functools import partial
-from math import prod
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from tensorframe.backends.numpy.random import random_words
-from tensorframe.dtypes import uint32
 from tensorframe.errors import ArgumentError, TracingError
-from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.device import Device
-from tensorframe.graph.record import source
-from tensorframe.graph.shape import Shape
 from tensorframe.graph.tracing import Trace, TracedNumber, current
-from tensorframe.ops.creation import RANDOM_BITS
 
 # a counter has 128 bits: values are drawn with the upper half zero, new keys with this mark in it, so never both
 _SPLIT = int.from_bytes(b"new keys", "big") << 64
@@ -158,13 +151,11 @@ def seed(seed: int, /) -> None:
     SHARED.restart(key(seed))
 
 
-def words(shape: Shape, origin: Source | Any, device: Device) -> Tensor:
-    """Return random 32-bit words, in C order, recorded as a source: nothing is computed or stored yet."""
+def reserved(origin: Source | Any, words: int) -> tuple[Any, Any]:
+    """Return the key and the first counter of `words` words of a key or a stream."""
     if isinstance(origin, Key):
-        number, counter = origin.value, 0
-    elif origin is None or isinstance(origin, Stream):
-        number, counter = (origin or SHARED).reserve(prod(shape))
-    else:
-        hint = "tfr.random.key(seed)"
-        raise ArgumentError(f"key= takes a key, got {origin!r}", suggestions=(hint,))
-    return Tensor(source(RANDOM_BITS, shape, uint32, device, number, counter))
+        return origin.value, 0
+    if origin is None or isinstance(origin, Stream):
+        return (origin or SHARED).reserve(words)
+    hint = "tfr.random.key(seed)"
+    raise ArgumentError(f"key= takes a key, got {origin!r}", suggestions=(hint,))

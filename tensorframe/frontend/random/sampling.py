@@ -14,8 +14,9 @@ from tensorframe.frontend.creation.convert import OnDevice, asarray
 from tensorframe.frontend.indexing.searching import searchsorted, take
 from tensorframe.frontend.operands import converted, reshaped
 from tensorframe.frontend.ordering.sorting import argsort
-from tensorframe.frontend.random.distributions import exponential, lanes, uniform
+from tensorframe.frontend.random.distributions import exponential, uniform
 from tensorframe.frontend.random.keys import Source
+from tensorframe.frontend.random.words import lanes, positions
 from tensorframe.frontend.reductions.scans import cumulative_sum
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import as_shape, normalize_axis
@@ -51,9 +52,8 @@ def integers(
     _check_range(first, last, target)
     sizes = as_shape(shape)
     span = last - first + 1
-    drawn = [
-        converted(lane, uint64) for lane in lanes(sizes, 2 if span <= _WORD else 4, key, device)
-    ]
+    width = 2 if span <= _WORD else 4
+    drawn = [converted(lane, uint64) for lane in lanes(positions(sizes, device), width, key)]
     offset: Any = _below(drawn, span)
     wide = converted(offset, uint64 if target in UNSIGNED else int64)
     return converted(wide + first, target)
@@ -112,7 +112,7 @@ def permutation(x: Any, /, *, axis: int = 0, device: OnDevice = None, key: Sourc
 
 
 def _random_order(count: int, device: OnDevice, key: Source) -> Tensor:
-    high, low = (converted(lane, uint64) for lane in lanes((count,), 2, key, device))
+    high, low = (converted(lane, uint64) for lane in lanes(positions((count,), device), 2, key))
     keys: Any = high
     return argsort(keys << 32 | low)
 

@@ -8,6 +8,7 @@ from tensorframe.backends.numba.intrinsics.define import (
     BIT,
     FLOATS,
     INTEGERS,
+    LONG,
     MACHINE,
     NUMBERS,
     SCALARS,
@@ -42,9 +43,16 @@ def _either_way(of_float: str, of_integer: str, flags: tuple[str, ...] = ()) -> 
     return code
 
 
+def _upper_half(builder: Value, kind: Value, x: Value, y: Value) -> Value:
+    """The product in 64 bits, shifted: vector units have that multiplication."""
+    product = builder.mul(builder.zext(x, LONG), builder.zext(y, LONG))
+    return builder.trunc(builder.lshr(product, LONG(32)), MACHINE[kind])
+
+
 define_alike("add", 2, NUMBERS, _either_way("fadd", "add"))
 define_alike("subtract", 2, NUMBERS, _either_way("fsub", "sub"))
 define_alike("multiply", 2, NUMBERS, _either_way("fmul", "mul"))
+define_alike("multiply_high", 2, (types.uint32,), _upper_half)
 define_alike("divide", 2, FLOATS, lambda builder, kind, x, y: builder.fdiv(x, y))
 # in whatever order is fastest; `reassoc` alone leaves NaN, infinities and signed zeros their meaning
 define_alike("add_any", 2, NUMBERS, _either_way("fadd", "add", ("reassoc",)))

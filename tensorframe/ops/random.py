@@ -1,0 +1,37 @@
+"""Random words as an elementwise op: a word depends on its position, a counter and a key, and on nothing else.
+
+The generator is Philox 4x32-10. Ten rounds of multiplications and exclusive ors turn a 128-bit counter into a block of
+four random words, under a 64-bit key. Any block can be had without the ones before it, so results do not depend on who
+computes what when. Source: J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Shaw, "Parallel random numbers: as easy as
+1, 2, 3", SC'11.
+"""
+
+from __future__ import annotations
+
+from tensorframe.dtypes import uint32
+from tensorframe.graph.op import Kind, Op, register, same
+
+ROUNDS = 10
+# the multipliers of the two halves, and the Weyl constants (golden ratio, sqrt(3) - 1) that the key grows by
+MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
+
+RANDOM_WORD = register(
+    Op(
+        "random_word",
+        Kind.MAP,
+        5,  # position, then the lower and the upper half of a counter, and of a key
+        frozenset({uint32}),
+        same,
+        "Word number `word` of the `words` random ones (1, 2 or 4) that each `every` (1 or 2) consecutive positions "
+        "share: they are dealt out in order, four from each counter, from the given one on.",
+        attributes=("every", "words", "word"),
+        in_standard=False,
+        cost=80.0,
+    )
+)
+
+
+def positions_of_block(every: int, words: int) -> int:
+    """Return how many positions share a block of four words."""
+    return 4 * every // words
