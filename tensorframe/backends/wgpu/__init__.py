@@ -1,0 +1,1 @@
+"""WebGPU: kernels in WGSL, through Vulkan, Metal, Direct3D or OpenGL."""

@@ -1,0 +1,68 @@
+"""The WebGPU backend: which devices there are, and what they can do."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from tensorframe.backends.base import Capabilities, DeviceInfo
+from tensorframe.backends.device.engine import KERNELS, KernelBackend
+from tensorframe.backends.device.queue import Queue
+from tensorframe.graph.device import Device
+
+if TYPE_CHECKING:
+    from tensorframe.backends.wgpu.adapters import Adapter
+
+# buffers of a kernel that are left for what it writes
+_OUTPUTS = 3
+
+
+class WgpuBackend(KernelBackend):
+    """Kernels in WGSL, on one device for each adapter and graphics interface."""
+
+    name = "wgpu"
+
+    def probe(self) -> list[DeviceInfo] | str:
+        """Return the adapters, GPUs first."""
+        if find_spec("wgpu") is None:
+            return "wgpu is not installed"
+        try:
+            found = _adapters()
+        except Exception as error:
+            return f"wgpu does not load: {error}"
+        if not found:
+            return "no adapter: there is no driver for Vulkan, Metal, Direct3D 12 or OpenGL"
+        return [self._info(at, one) for at, one in enumerate(found)]
+
+    def _info(self, at: int, one: Adapter) -> DeviceInfo:
+        name = self.name if at == 0 else f"{self.name}:{at}"
+        capabilities = Capabilities(
+            dtypes=one.dtypes,
+            fuses=KERNELS,
+            compiles=True,
+            max_inputs=one.limits["max-storage-buffers-per-shader-stage"] - _OUTPUTS,
+            max_ops=128,
+        )
+        return DeviceInfo(
+            Device(name),
+            one.name,
+            capabilities,
+            driver=one.driver,
+            api=one.api,
+            software=one.software,
+            unified_memory=one.kind in ("IntegratedGPU", "CPU"),
+        )
+
+    def open(self, device: Device) -> Queue:
+        """Return the queue of a device."""
+        from tensorframe.backends.wgpu.queue import WgpuQueue
+
+        return WgpuQueue(_adapters()[device.index])
+
+
+@cache
+def _adapters() -> list[Adapter]:
+    from tensorframe.backends.wgpu.adapters import adapters
+
+    return adapters()

@@ -1,0 +1,150 @@
+"""A device of WebGPU: its memory, its shaders, and the queue that gets whole plans at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import wgpu
+
+from tensorframe.backends.device.queue import Bytes, Queue, Traits
+from tensorframe.backends.wgpu.adapters import Adapter
+from tensorframe.backends.wgpu.recording import Memory, Pipeline, Recording
+from tensorframe.backends.wgpu.telling import told
+from tensorframe.codegen.wgsl import print_kernel
+from tensorframe.codegen.wgsl_functions import Wgsl
+from tensorframe.dtypes import float32, float64
+from tensorframe.kernel.ir import Kernel
+
+_LANES = 256
+_USES = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
+# bytes that come back at a time
+_STAGE = 1 << 24
+
+
+class WgpuQueue(Queue):
+    """Runs kernels on one adapter, in the order of the calls; they wait until somebody wants to see a result."""
+
+    def __init__(self, adapter: Adapter) -> None:
+        super().__init__()
+        with told("the device does not open"):
+            self._device = adapter.handle.request_device_sync(
+                required_features=sorted(adapter.features)
+            )
+        limits = self._device.limits
+        self._recording = Recording(self._device)
+        self._stage: Any = None
+        self._pipelines: dict[str, Pipeline] = {}
+        self._largest = limits["max-buffer-size"]
+        immediates = limits["max-immediate-size"] if "immediates" in adapter.features else 0
+        self._dialect = Wgsl(adapter.half, adapter.double, immediates)
+        threads = min(
+            limits["max-compute-invocations-per-workgroup"],
+            limits["max-compute-workgroup-size-x"],
+            _LANES,
+        )
+        self.traits = Traits(
+            lanes=1 << (threads.bit_length() - 1),
+            widest=float64 if adapter.double else float32,
+            wide_index=False,
+            max_groups=limits["max-compute-workgroups-per-dimension"],
+            held=adapter.held,
+            max_block=min(limits["max-storage-buffer-binding-size"], self._largest),
+        )
+
+    @property
+    def submissions(self) -> int:
+        """How often the device was given work."""
+        return self._recording.submissions
+
+    def allocate(self, nbytes: int) -> Memory:
+        """Return a buffer."""
+        if nbytes > self._largest:
+            raise MemoryError(f"{nbytes} bytes: a buffer of the device has {self._largest} at most")
+        with told(f"{nbytes} bytes are not to be had"):
+            return Memory(self._device.create_buffer(size=nbytes, usage=_USES), nbytes)
+
+    def release(self, buffer: Memory) -> None:
+        """Give a buffer back; what is recorded and uses it goes to the device before."""
+        if self._recording.uses(buffer):
+            self.flush()
+        buffer.forget()
+        with told("a buffer is not given back"):
+            buffer.handle.destroy()
+
+    def write(self, buffer: Memory, offset: int, data: Bytes) -> None:
+        """Copy bytes into a buffer, before what is recorded: so nothing of that may use the buffer."""
+        if self._recording.uses(buffer):
+            self.flush()
+        if data.nbytes % 4:
+            data = np.concatenate((data, np.zeros(-data.nbytes % 4, np.uint8)))
+        with told("a copy to the device fails"):
+            self._device.queue.write_buffer(buffer.handle, offset, data)
+
+    def read(self, buffer: Memory, offset: int, nbytes: int) -> Bytes:
+        """Wait, and return a copy of bytes of a buffer."""
+        found = np.empty(nbytes, np.uint8)
+        begin = offset // 4 * 4
+        end = -(-(offset + nbytes) // 4) * 4
+        stage = self._staging(min(end - begin, _STAGE))
+        for first in range(begin, end, _STAGE):
+            size = min(_STAGE, end - first)
+            with told("a copy from the device fails"):
+                self._recording.copy(buffer.handle, first, stage, 0, size)
+                self._recording.submit()
+                stage.map_async(wgpu.MapMode.READ, 0, size).sync_wait()
+                data = np.frombuffer(stage.read_mapped(0, size, copy=False), np.uint8)
+                low, high = max(first, offset), min(first + size, offset + nbytes)
+                found[low - offset : high - offset] = data[low - first : high - first]
+                del data
+                stage.unmap()
+        return found
+
+    def _staging(self, nbytes: int) -> Any:
+        """Return a buffer that the host can look into."""
+        if self._stage is None or self._stage.size < nbytes:
+            size = max(1 << (nbytes - 1).bit_length(), 1 << 16)
+            usage = wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.COPY_DST
+            with told(f"{size} bytes are not to be had"):
+                self._stage = self._device.create_buffer(size=size, usage=usage)
+        return self._stage
+
+    def copy(self, source: Memory, start: int, target: Memory, offset: int, nbytes: int) -> None:
+        """Copy bytes from one buffer to another one, in words."""
+        with told("a copy on the device fails"):
+            self._recording.copy(source.handle, start, target.handle, offset, -(-nbytes // 4) * 4)
+            self._recording.use(source, target)
+
+    def source(self, kernel: Kernel) -> str:
+        """Return a kernel in WGSL."""
+        return print_kernel(kernel, self._dialect).source
+
+    def build(self, kernel: Kernel) -> Pipeline:
+        """Return a kernel ready for `launch`."""
+        shader = print_kernel(kernel, self._dialect)
+        if shader.name not in self._pipelines:
+            accesses = ["read-only-storage"] * len(kernel.inputs) + ["storage"] * len(
+                kernel.outputs
+            )
+            with told(f"the driver does not compile {shader.name}"):
+                self._pipelines[shader.name] = Pipeline(self._device, shader, accesses)
+        return self._pipelines[shader.name]
+
+    def launch(
+        self, built: Pipeline, groups: int, buffers: Sequence[Memory], words: np.ndarray[Any, Any]
+    ) -> None:
+        """Record a kernel."""
+        with told("a kernel does not run"):
+            self._recording.launch(built, groups, buffers, words)
+
+    def flush(self) -> None:
+        """Give the device what is recorded."""
+        with told("kernels do not run"):
+            self._recording.submit()
+
+    def synchronize(self) -> None:
+        """Wait for everything."""
+        self.flush()
+        with told("kernels have not run"):
+            self._device.queue.on_submitted_work_done_sync()

@@ -1,0 +1,250 @@
+"""The functions that WGSL does not have, or does not have in the way machine ops are; a kernel gets those it calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Wgsl:
+    """How a device speaks WGSL, and how exactly it computes."""
+
+    half: bool  # f16 in memory
+    double: bool  # f64, and 64-bit integers for its bits
+    immediates: int  # bytes of words that are passed with a launch; others are a uniform buffer
+    # types of which fma rounds once, and of which quotients and square roots are rounded correctly
+    fused: frozenset[str] = frozenset()
+    exact: frozenset[str] = frozenset()
+
+
+# {t}: a type, {u}: the unsigned one of its size, {suffix}: of a literal of that
+_KEEP = "fn keep_{t}(x: {t}) -> {t} {{ return bitcast<{t}>(bitcast<{u}>(x) ^ {u}({zero})); }}\n"
+_FLOATS = {
+    "bits": "fn bits_{t}(bits: {u}) -> {t} {{ return bitcast<{t}>(bits ^ {u}({zero})); }}\n",
+    "is_nan": """\
+fn is_nan_{t}(x: {t}) -> bool {{ return (bitcast<{u}>(x) & {magnitude}) > {infinity}; }}
+""",
+    "is_finite": """\
+fn is_finite_{t}(x: {t}) -> bool {{ return (bitcast<{u}>(x) & {magnitude}) < {infinity}; }}
+""",
+    "maximum": """\
+fn maximum_{t}(x: {t}, y: {t}) -> {t} {{ return select(y, x, (keep_{t}(x) > y) | is_nan_{t}(x)); }}
+""",
+    "minimum": """\
+fn minimum_{t}(x: {t}, y: {t}) -> {t} {{ return select(y, x, (keep_{t}(x) < y) | is_nan_{t}(x)); }}
+""",
+    "copysign": """\
+fn copysign_{t}(x: {t}, y: {t}) -> {t} {{
+    return bitcast<{t}>((bitcast<{u}>(x) & {magnitude}) | (bitcast<{u}>(y) & ~{magnitude}));
+}}
+""",
+    # the upper half of the digits, rounded
+    "upper": """\
+fn upper_{t}(x: {t}) -> {t} {{ return bitcast<{t}>((bitcast<{u}>(x) + {half}) & {upper}); }}
+""",
+    # the product and the sum with what rounding took from each (Dekker 1971)
+    "fma": """\
+fn fma_{t}(x: {t}, y: {t}, z: {t}) -> {t} {{
+    let p = keep_{t}(x * y);
+    let a = upper_{t}(x);
+    let b = keep_{t}(x - a);
+    let c = upper_{t}(y);
+    let d = keep_{t}(y - c);
+    let near = keep_{t}(keep_{t}(keep_{t}(a * c) - p) + keep_{t}(a * d));
+    let low = keep_{t}(keep_{t}(near + keep_{t}(b * c)) + keep_{t}(b * d));
+    let s = keep_{t}(p + z);
+    let v = keep_{t}(s - p);
+    let lost = keep_{t}(low + keep_{t}(keep_{t}(p - keep_{t}(s - v)) + keep_{t}(z - v)));
+    let r = keep_{t}(s + lost);
+    return select(s, r, is_finite_{t}(r) & !(lost == {t}(0)));
+}}
+""",
+    "sqrt": "fn sqrt_{t}(x: {t}) -> {t} {{ return keep_{t}(sqrt(x)); }}\n",
+    "divide": "fn divide_{t}(x: {t}, y: {t}) -> {t} {{ return keep_{t}(x / y); }}\n",
+}
+_FUSED = "fn fma_{t}(x: {t}, y: {t}, z: {t}) -> {t} {{ return keep_{t}(fma(x, y, z)); }}\n"
+_IN_DOUBLE = "fn fma_f32(x: f32, y: f32, z: f32) -> f32 {{ return keep_f32(f32(f64(x) * f64(y) + f64(z))); }}\n"
+# one step of Newton's, with the exact remainder
+_CORRECTED = {
+    "divide": """\
+fn divide_{t}(x: {t}, y: {t}) -> {t} {{
+    let q = keep_{t}(x / y);
+    let r = fma_{t}(-q, y, x);
+    let better = keep_{t}(q + keep_{t}(r / y));
+    return select(q, better, is_finite_{t}(better) & is_finite_{t}(y) & !(r == {t}(0)));
+}}
+""",
+    "sqrt": """\
+fn sqrt_{t}(x: {t}) -> {t} {{
+    let s = keep_{t}(sqrt(x));
+    let r = fma_{t}(-s, s, x);
+    let better = keep_{t}(s + keep_{t}(r / (s + s)));
+    return select(s, better, is_finite_{t}(better) & !(r == {t}(0)));
+}}
+""",
+}
+_INTEGERS = {
+    "maximum": "fn maximum_{t}(x: {t}, y: {t}) -> {t} {{ return select(y, x, x > y); }}\n",
+    "minimum": "fn minimum_{t}(x: {t}, y: {t}) -> {t} {{ return select(y, x, x < y); }}\n",
+    # beyond the range to the nearest number, where below zero as in C
+    "of_f32": "fn {t}_of_f32(x: f32) -> {t} {{ return keep_{t}({from_float}); }}\n",
+    "of_f64": "fn {t}_of_f64(x: f64) -> {t} {{ return keep_{t}({from_float}); }}\n",
+}
+_SIGNED = {
+    "abs": "fn abs_{t}(x: {t}) -> {t} {{ return select(x, -x, x < 0{suffix}); }}\n",
+    "floor_divide": """\
+fn floor_divide_{t}(x: {t}, y: {t}) -> {t} {{
+    if (y == 0{suffix}) {{ return 0{suffix}; }}
+    if (y == -1{suffix}) {{ return -x; }}
+    let q = x / y;
+    return select(q, q - 1{suffix}, (x - q * y != 0{suffix}) & ((x < 0{suffix}) != (y < 0{suffix})));
+}}
+""",
+    "remainder": """\
+fn remainder_{t}(x: {t}, y: {t}) -> {t} {{
+    if ((y == 0{suffix}) | (y == -1{suffix})) {{ return 0{suffix}; }}
+    let r = x - x / y * y;
+    return select(r, r + y, (r != 0{suffix}) & ((r < 0{suffix}) != (y < 0{suffix})));
+}}
+""",
+    "bitwise_left_shift": """\
+fn bitwise_left_shift_{t}(x: {t}, n: {t}, bits: u32) -> {t} {{
+    return select(x << (u32(n) & {last}u), 0{suffix}, (n < 0{suffix}) | (n >= {t}(bits)));
+}}
+""",
+    "bitwise_right_shift": """\
+fn bitwise_right_shift_{t}(x: {t}, n: {t}, bits: u32) -> {t} {{
+    return x >> select(u32(n) & {last}u, {last}u, (n < 0{suffix}) | (n >= {t}(bits)));
+}}
+""",
+}
+_UNSIGNED = {
+    "floor_divide": """\
+fn floor_divide_{t}(x: {t}, y: {t}) -> {t} {{
+    if (y == 0{suffix}) {{ return 0{suffix}; }}
+    return x / y;
+}}
+""",
+    "remainder": """\
+fn remainder_{t}(x: {t}, y: {t}) -> {t} {{
+    if (y == 0{suffix}) {{ return 0{suffix}; }}
+    return x % y;
+}}
+""",
+    "bitwise_left_shift": """\
+fn bitwise_left_shift_{t}(x: {t}, n: {t}, bits: u32) -> {t} {{
+    return select(x << (u32(n) & {last}u), 0{suffix}, n >= {t}(bits));
+}}
+""",
+    "bitwise_right_shift": """\
+fn bitwise_right_shift_{t}(x: {t}, n: {t}, bits: u32) -> {t} {{
+    return select(x >> (u32(n) & {last}u), 0{suffix}, n >= {t}(bits));
+}}
+""",
+}
+_OTHERS = {
+    # Below 2^-14 half precision has multiples of 2^-24, the distance of floats between 1/2 and 1; above, 13 bits of the
+    # significand are too many. Rounded to the nearest, ties to even.
+    "round_float16": """\
+fn round_float16(x: f32) -> f32 {{
+    let bits = bitcast<u32>(x) & 0x7fffffffu;
+    let tiny = bitcast<u32>(keep_f32(bitcast<f32>(bits) + 0.5f) - 0.5f);
+    let rounded = (bits + 0xfffu + (bits >> 13u & 1u)) & 0xffffe000u;
+    let normal = select(rounded, 0x7f800000u, bits >= 0x477ff000u);
+    let y = select(normal, tiny, bits < 0x38800000u);
+    return bitcast<f32>(select(y, bits, bits > 0x7f800000u) | (bitcast<u32>(x) & 0x80000000u));
+}}
+""",
+    "round_bfloat16": """\
+fn round_bfloat16(x: f32) -> f32 {{
+    let bits = bitcast<u32>(x);
+    let rounded = (bits + 0x7fffu + (bits >> 16u & 1u)) & 0xffff0000u;
+    return bitcast<f32>(select(rounded, bits, is_nan_f32(x)));
+}}
+""",
+    "multiply_high_u32": """\
+fn multiply_high_u32(x: u32, y: u32) -> u32 {{
+    let low = (x & 0xffffu) * (y & 0xffffu);
+    let left = (x >> 16u) * (y & 0xffffu) + (low >> 16u);
+    let right = (x & 0xffffu) * (y >> 16u) + (left & 0xffffu);
+    return (x >> 16u) * (y >> 16u) + (left >> 16u) + (right >> 16u);
+}}
+""",
+}
+_LAYOUTS = {
+    "f32": {
+        "u": "u32",
+        "magnitude": "0x7fffffffu",
+        "infinity": "0x7f800000u",
+        "half": "0x800u",
+        "upper": "0xfffff000u",
+    },
+    "f64": {
+        "u": "u64",
+        "magnitude": "0x7ffffffffffffffflu",
+        "infinity": "0x7ff0000000000000lu",
+        "half": "0x4000000lu",
+        "upper": "0xfffffffff8000000lu",
+    },
+}
+_SUFFIXES = {"i32": "i", "u32": "u", "i64": "li", "u64": "lu"}
+_CALL = re.compile(r"\b([a-z_0-9]+)\(")
+
+
+def functions(names: Iterable[str], dialect: Wgsl, zero: str) -> str:
+    """Return the functions with these names and those that they call; `zero` spells the word that is zero."""
+    found: dict[str, str] = {}
+    for name in names:
+        _add(name, dialect, zero, found)
+    return "".join(found.values())
+
+
+def _add(name: str, dialect: Wgsl, zero: str, found: dict[str, str]) -> None:
+    if name in found:
+        return
+    text = _function(name, dialect, zero)
+    for called in _CALL.findall(text):
+        if called != name and _is_known(called):
+            _add(called, dialect, zero, found)
+    found[name] = text
+
+
+def _is_known(name: str) -> bool:
+    if name in _OTHERS:
+        return True
+    op, _, kind = name.rpartition("_")
+    return op in ("keep", *_FLOATS, *_INTEGERS, *_SIGNED) and kind in (*_LAYOUTS, *_SUFFIXES)
+
+
+def _function(name: str, dialect: Wgsl, zero: str) -> str:
+    if name in _OTHERS:
+        return _OTHERS[name].format()
+    op, _, kind = name.rpartition("_")
+    if op.endswith("_of"):
+        return _from_float(op.removesuffix("_of"), kind, zero)
+    if kind in _LAYOUTS:
+        form = _KEEP if op == "keep" else _float_form(op, kind, dialect)
+        return form.format(t=kind, zero=zero, **_LAYOUTS[kind])
+    own = _SIGNED if kind.startswith("i") else _UNSIGNED
+    form = _KEEP if op == "keep" else (_INTEGERS | own)[op]
+    bits = int(kind[1:])
+    return form.format(t=kind, u=f"u{bits}", zero=zero, suffix=_SUFFIXES[kind], last=bits - 1)
+
+
+def _float_form(op: str, kind: str, dialect: Wgsl) -> str:
+    if op == "fma":
+        if kind in dialect.fused:
+            return _FUSED
+        return _IN_DOUBLE if kind == "f32" and dialect.double else _FLOATS[op]
+    corrected = op in _CORRECTED and kind not in dialect.exact
+    return _CORRECTED[op] if corrected else _FLOATS[op]
+
+
+def _from_float(kind: str, source: str, zero: str) -> str:
+    signed = f"i{kind[1:]}"
+    value = f"{kind}(x)"
+    if kind != signed:
+        value = f"select({value}, {kind}({signed}(x)), x < {source}(0))"
+    return _INTEGERS[f"of_{source}"].format(t=kind, from_float=value, zero=zero)
