@@ -6,8 +6,9 @@ float. Signed integers are added as unsigned ones, which may overflow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from math import isfinite, isnan
 
@@ -55,6 +56,9 @@ class Dialect:
     lane: str
     half_load: str  # {buffer}, {at}
     half_store: str  # {buffer}, {at}, {value}
+    helpers: Mapping[str, str] = field(
+        default_factory=dict
+    )  # functions, printed where they are used
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,9 @@ _CALLS = {
 }
 
 
+_WORD = re.compile(r"[a-z_]\w*")
+
+
 def print_kernel(kernel: Kernel, dialect: Dialect) -> Text:
     """Return a kernel as a function of a dialect, with all that it needs."""
     return _Printer(kernel, dialect).text()
@@ -134,7 +141,22 @@ class _Printer:
         shape = {"operands": ", ".join(operands), "count": last.word + last.words}
         name = "k_" + sha256(f"{shape}{kernel.lanes}{body}".encode()).hexdigest()[:16]
         signature = dialect.signature.format(name=name, lanes=kernel.lanes, **shape)
-        return Text(name, f"{dialect.prelude}\n{signature}\n{{\n{body}}}\n")
+        helpers = "".join(self._helpers(body))
+        return Text(name, f"{dialect.prelude}{helpers}\n{signature}\n{{\n{body}}}\n")
+
+    def _helpers(self, text: str) -> list[str]:
+        """Return the functions that a text needs, those that they need before them."""
+        known = self._dialect.helpers
+        found: dict[str, None] = {}
+
+        def need(text: str) -> None:
+            for name in dict.fromkeys(_WORD.findall(text)):
+                if name in known and name not in found:
+                    need(known[name].partition("{")[2])
+                    found[name] = None
+
+        need(text)
+        return [known[name] for name in found]
 
     def _parameter(self, name: str, dtype: DType, word: int) -> str:
         kind = self._type(dtype)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tensorframe.codegen.c import Dialect
-from tensorframe.codegen.prelude import functions
+from tensorframe.codegen.prelude import helpers
 
 _TYPES = {
     "bool": "bool",
@@ -41,7 +41,8 @@ def dialect(*, double: bool) -> Dialect:
         types=_TYPES,
         stored=_TYPES | {"bool": "uchar", "float16": "half", "bfloat16": "ushort"},
         suffixes={"uint32": "u", "int64": "l", "uint64": "ul"},
-        prelude=_PRELUDE + (_DOUBLE if double else "") + functions(_TYPES, reals),
+        prelude=_PRELUDE + (_DOUBLE if double else ""),
+        helpers=helpers(_TYPES, reals),
         signature=(
             "typedef struct {{ uint at[{count}]; }} words_of;\n"
             "__kernel __attribute__((reqd_work_group_size({lanes}, 1, 1)))\n"

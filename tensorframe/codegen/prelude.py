@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 _FLOATS = """\
@@ -64,8 +65,8 @@ HELPER {uint} multiply_high_uint32({uint} x, {uint} y) {{ return ({uint})((({ulo
 """
 
 
-def functions(types: Mapping[str, str], reals: Iterable[str]) -> str:
-    """Return the functions for all integer types and the floating ones in `reals`, by their names in a dialect."""
+def helpers(types: Mapping[str, str], reals: Iterable[str]) -> dict[str, str]:
+    """Return the functions for all integer types and the floating ones in `reals` by name, in a dialect's types."""
     parts = [_FLOATS.format(type=types[name], name=name) for name in reals]
     for name, kind in types.items():
         if not name.startswith(("int", "uint")):
@@ -76,4 +77,19 @@ def functions(types: Mapping[str, str], reals: Iterable[str]) -> str:
         form = _SIGNED if name.startswith("int") else _UNSIGNED
         parts.append(form.format(type=kind, name=name, unsigned=unsigned, bits=bits))
     words = {"uint": types["uint32"], "ushort": types["uint16"], "ulong": types["uint64"]}
-    return "".join(parts) + _HALF.format(**words)
+    text = "".join(parts) + _HALF.format(**words)
+    return {
+        _name(one): one
+        for one in re.findall(
+            r"^HELPER .*?(?:\}|^\})\n(?=HELPER|\Z)", text, re.DOTALL | re.MULTILINE
+        )
+    }
+
+
+def _name(function: str) -> str:
+    return function[: function.index("(")].rsplit(maxsplit=1)[-1]
+
+
+def functions(types: Mapping[str, str], reals: Iterable[str]) -> str:
+    """Return all helpers, one after the other: each before those that use it."""
+    return "".join(helpers(types, reals).values())

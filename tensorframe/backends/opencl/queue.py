@@ -29,7 +29,7 @@ class OpenClQueue(Queue):
         self._queue = cl.CommandQueue(self._context, device)
         double = "cl_khr_fp64" in device.extensions.split()
         self._dialect = dialect(double=double)
-        self._options = ["-cl-std=CL1.2"]
+        self._options = ["-cl-std=CL1.2", "-w"]
         if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
             self._options.append("-cl-fp32-correctly-rounded-divide-sqrt")
         self._kernels: dict[str, Any] = {}
