@@ -65,6 +65,9 @@ HELPER {uint} multiply_high_uint32({uint} x, {uint} y) {{ return ({uint})((({ulo
 """
 
 
+_FUNCTION = re.compile(r"^HELPER .*?(?:\}|^\})\n(?=HELPER|\Z)", re.DOTALL | re.MULTILINE)
+
+
 def helpers(types: Mapping[str, str], reals: Iterable[str]) -> dict[str, str]:
     """Return the functions for all integer types and the floating ones in `reals` by name, in a dialect's types."""
     parts = [_FLOATS.format(type=types[name], name=name) for name in reals]
@@ -78,12 +81,7 @@ def helpers(types: Mapping[str, str], reals: Iterable[str]) -> dict[str, str]:
         parts.append(form.format(type=kind, name=name, unsigned=unsigned, bits=bits))
     words = {"uint": types["uint32"], "ushort": types["uint16"], "ulong": types["uint64"]}
     text = "".join(parts) + _HALF.format(**words)
-    return {
-        _name(one): one
-        for one in re.findall(
-            r"^HELPER .*?(?:\}|^\})\n(?=HELPER|\Z)", text, re.DOTALL | re.MULTILINE
-        )
-    }
+    return {_name(one): one for one in _FUNCTION.findall(text)}
 
 
 def _name(function: str) -> str:
