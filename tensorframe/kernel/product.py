@@ -61,7 +61,7 @@ from tensorframe.kernel.space import Map, Space
 from tensorframe.kernel.walk import expressions, substituted_in
 
 # Elements of the inner axis that are in shared memory at a time, where an element has so many bytes at most.
-_DEPTHS = ((4, 16), (16, 8))
+_DEPTHS = ((4, 16), (8, 8), (16, 4))
 
 
 @dataclass(frozen=True, slots=True)

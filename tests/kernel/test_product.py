@@ -1,0 +1,169 @@
+"""Kernels of products, interpreted: NumPy's results for few threads, whatever the tile, in the bounds of operands."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tensorframe.backends.device.product import InParts, TiledForm
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.kernel import blocking
+from tensorframe.kernel.blocking import blocking_of, chunk_of
+from tensorframe.kernel.ir import Barrier, If, Loop
+from tensorframe.ops.contraction import MATMUL
+from tensorframe.ops.elementwise import ADD, MAXIMUM
+from tensorframe.ops.movement import PERMUTE
+from tests.kernel.interpreted import run_built
+
+
+def queue(lanes):
+    traits = SimpleNamespace(lanes=lanes, widest=np.dtype(np.float64), wide_index=True)
+    return SimpleNamespace(traits=traits)
+
+
+def run(form, arrays, lanes=4):
+    """The only output of a form for these operands, and its kernels."""
+    strides = [tuple(step // one.itemsize for step in one.strides) for one in arrays]
+    strides = [form.strides(at, one) for at, one in enumerate(strides)]
+    strides += [()] * (len(form.region.inputs) - len(strides))
+    built = form.built(queue(lanes), strides)
+    (value,) = form.original.outputs
+    shape, dtype = form.original.shape_of(value), form.original.dtype_of(value)
+    (layout,) = built.layouts
+    back = [layout.index(axis) for axis in range(len(shape))]
+    found = np.zeros([shape[axis] for axis in layout], dtype).transpose(back)
+    operands = {f"x{at}": one for at, one in enumerate(arrays)} | {"y0": found}
+    run_built(built, operands)
+    return found, [one.kernel for one in built.launches]
+
+
+def product(*arrays, chunk=0):
+    """The form of a product alone."""
+    x, y = arrays
+    shape, dtype = np.matmul(x, y).shape, x.dtype
+    if chunk:
+        shape = (-(-x.shape[-1] // chunk), *shape)
+    inputs = tuple((one.shape, one.dtype) for one in arrays)
+    return TiledForm(Region(inputs, (RegionOp(MATMUL, (), (0, 1), shape, dtype),), (2,)), chunk)
+
+
+def some(*shape, dtype=np.float64, seed=0):
+    generator = np.random.default_rng(seed)
+    found = generator.integers(-3, 4, shape)
+    return (
+        found + 1j * generator.integers(-3, 4, shape) if np.dtype(dtype).kind == "c" else found
+    ).astype(dtype)
+
+
+@pytest.fixture(params=[1, 1 << 20], ids=["large tiles", "small tiles"])
+def tiles(request, monkeypatch):
+    """How many tiles are enough."""
+    monkeypatch.setattr(blocking, "_ENOUGH_TILES", request.param)
+
+
+SHAPES = [
+    ((5, 7), (7, 9)),
+    ((9, 17), (17, 10)),
+    ((1, 3), (3, 11)),
+    ((11, 3), (3, 1)),
+    ((2, 3, 5), (5, 4)),
+    ((3, 1, 5), (5, 4)),
+    ((2, 1, 3, 5), (3, 5, 2)),
+]
+
+
+@pytest.mark.usefixtures("tiles")
+@pytest.mark.parametrize(("left", "right"), SHAPES)
+def test_every_shape(left, right):
+    x, y = some(*left), some(*right, seed=1)
+    found, _ = run(product(x, y), [x, y])
+    np.testing.assert_array_equal(found, np.matmul(x, y))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "float16", "complex64"])
+@pytest.mark.parametrize("lanes", [1, 2, 8])
+def test_every_kind_of_number(dtype, lanes):
+    x, y = some(3, 5, dtype=dtype), some(5, 6, dtype=dtype, seed=1)
+    found, _ = run(product(x, y), [x, y], lanes)
+    np.testing.assert_array_equal(found, np.matmul(x, y))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "complex64"])
+def test_views(dtype):
+    x, y = some(9, 12, dtype=dtype), some(6, 10, dtype=dtype, seed=1)
+    x, y = x[::-2, 1:7].T, y.T[:, :5][::2]
+    found, _ = run(product(x, y), [x, y])
+    np.testing.assert_array_equal(found, np.matmul(x, y))
+
+
+def test_parts_of_the_inner_axis():
+    x, y = some(2, 3, 21), some(21, 2, seed=1)
+    found, _ = run(product(x, y, chunk=8), [x, y])
+    for at, first in enumerate((0, 8, 16)):
+        part = slice(first, first + 8)
+        np.testing.assert_array_equal(found[at], np.matmul(x[..., part], y[part]))
+
+
+def test_what_follows_is_in_the_same_kernel():
+    x, y, z = some(2, 3, 5), some(5, 4, seed=1), some(4, 3, seed=2)
+    inputs = tuple((one.shape, one.dtype) for one in (x, y, z))
+    ops = (
+        RegionOp(MATMUL, (), (0, 1), (2, 3, 4), x.dtype),
+        RegionOp(PERMUTE, ((0, 2, 1),), (3,), (2, 4, 3), x.dtype),
+        RegionOp(ADD, (), (4, 2), (2, 4, 3), x.dtype),
+        RegionOp(MAXIMUM, (), (5, 4), (2, 4, 3), x.dtype),
+    )
+    found, kernels = run(TiledForm(Region(inputs, ops, (6,))), [x, y, z])
+    turned = np.matmul(x, y).swapaxes(1, 2)
+    np.testing.assert_array_equal(found, np.maximum(turned + z, turned))
+    assert len(kernels) == 1
+
+
+def barriers(body):
+    for one in body:
+        if isinstance(one, Barrier):
+            yield one
+        elif isinstance(one, Loop | If):
+            yield from barriers(one.body)
+
+
+def test_a_tile_waits_twice_for_each_step():
+    x, y = some(9, 40), some(40, 10, seed=1)
+    _, (kernel,) = run(product(x, y), [x, y])
+    assert len(list(barriers(kernel.body))) == 2
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 64, 128, 256])
+def test_tiles_fit_the_threads_and_the_result(lanes):
+    for stack in (1, 9, 1000):
+        for rows in (1, 3, 64, 5000):
+            for columns in (1, 17, 4096):
+                one = blocking_of(stack, rows, columns, lanes)
+                assert one.rows * one.down == one.height < 2 * rows
+                assert one.columns * one.across == one.width < 2 * columns
+                assert one.threads <= lanes
+                assert one.rows * one.columns <= 16
+
+
+def test_large_tiles_for_large_products():
+    assert blocking_of(1, 4096, 4096, 256) == blocking.Blocking(64, 64, 4, 4)
+    assert blocking_of(1, 100, 100, 256).threads == 256
+
+
+def test_an_inner_axis_is_cut_for_few_results_only():
+    assert chunk_of(1 << 20, 1 << 20) == 1 << 20
+    assert chunk_of(100, 1000) == 1000
+    chunk = chunk_of(100, 100_000)
+    assert chunk % 16 == 0
+    assert 512 <= chunk < 1024
+
+
+def test_few_results_are_two_kernels():
+    made = []
+    one = RegionOp(MATMUL, (), (0, 1), (3, 4), np.dtype(np.float32))
+    inputs = (((3, 5000), one.dtype), ((5000, 4), one.dtype))
+    InParts(Region(inputs, (one,), (2,)), 10, 512, lambda region, form: made.append(region))
+    products, added = made
+    assert [one.op.name for one in products.ops] == ["matmul"]
+    assert [one.op.name for one in added.ops] == ["sum", "reshape"]
+    assert added.shape_of(added.outputs[0]) == (3, 4)
