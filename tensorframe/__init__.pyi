@@ -218,6 +218,10 @@ from tensorframe.frontend.tensor import Tensor as Tensor
 from tensorframe.frontend.trees import register_tree as register_tree
 from tensorframe.frontend.trials.estimates import Estimate as Estimate
 from tensorframe.frontend.trials.estimates import estimate as estimate
+from tensorframe.frontend.trials.timing import Benchmark as Benchmark
+from tensorframe.frontend.trials.timing import bench as bench
+from tensorframe.frontend.trials.verification import Verification as Verification
+from tensorframe.frontend.trials.verification import verify as verify
 from tensorframe.graph.device import Device as Device
 from tensorframe.schedule.place import transfer_policy as transfer_policy
 

@@ -57,6 +57,8 @@ from tensorframe.frontend.scalar_types import *
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trees import *
 from tensorframe.frontend.trials.estimates import *
+from tensorframe.frontend.trials.timing import *
+from tensorframe.frontend.trials.verification import *
 from tensorframe.graph.device import Device
 
 __array_api_version__ = "2025.12"

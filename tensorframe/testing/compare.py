@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import COMPLEX, FLOAT
+from tensorframe.dtypes import COMPLEX
+from tensorframe.frontend.trials import differences
 
 Array = np.ndarray[Any, Any]
 
@@ -29,40 +30,12 @@ def ulp_distance(actual: Any, expected: Any) -> Array:
     >>> ulp_distance(np.float32([1.0, 2.0]), np.nextafter(np.float32([1.0, 2.0]), np.float32(9)))
     array([1., 1.])
     """
-    left, right = host(actual), host(expected)
-    if left.dtype in COMPLEX:
-        real, imag = (_steps(part(left), part(right)) for part in (np.real, np.imag))
-        return np.maximum(real, imag)
-    if left.dtype in FLOAT:
-        return _steps(left, right)
-    return _apart(left.astype(np.uint64), right.astype(np.uint64), left > right)
+    return differences.ulp_distance(host(actual), host(expected))
 
 
 def host(value: Any) -> Array:
     """Return the elements of a Tensor, an array or a number as an array."""
     return np.asarray(value.numpy() if hasattr(value, "numpy") else value)
-
-
-def _steps(left: Array, right: Array) -> Array:
-    first, second = _rank(left), _rank(right)
-    distance = _apart(first, second, first > second)
-    nans = np.isnan(left), np.isnan(right)
-    distance = np.where(nans[0] != nans[1], np.inf, distance)
-    return np.where(nans[0] & nans[1], 0.0, distance)
-
-
-def _apart(first: Array, second: Array, descending: Array) -> Array:
-    """Return the distance of unsigned integers, which wrap around if the larger is subtracted."""
-    with np.errstate(over="ignore"):
-        return np.where(descending, first - second, second - first).astype(np.float64)
-
-
-def _rank(array: Array) -> Array:
-    """Return the place of each number in the order of all; zero has the place 2**63."""
-    bits = np.ascontiguousarray(array).view(f"i{array.dtype.itemsize}").reshape(array.shape)
-    magnitude = (bits & np.iinfo(bits.dtype).max).astype(np.uint64)
-    zero = np.uint64(1 << 63)
-    return np.where(bits < 0, zero - magnitude, zero + magnitude)
 
 
 def assert_close(

@@ -30,7 +30,7 @@ class Estimate:
     inputs: dict[Device, int]
     """How many of these the inputs have, which are there already."""
     results: dict[Device, int]
-    """How many of these the results have, which stay."""
+    """The bytes of the results' elements; one that is a view may take less memory, or none of its own."""
     bytes_read: int
     """What the steps read from memory."""
     bytes_written: int

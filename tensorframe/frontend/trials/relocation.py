@@ -11,8 +11,10 @@ from tensorframe.backends.dry.engine import DryHandle
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.storage import Storage
 from tensorframe.graph.device import Device
+from tensorframe.graph.holding import holder, require
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
+from tensorframe.graph.record import is_constant
 from tensorframe.ops.creation import ARGUMENT, DATA
 from tensorframe.runtime.evaluate import evaluate, host_array
 from tensorframe.runtime.leaves import placed
@@ -28,7 +30,8 @@ def relocated(
 ) -> tuple[Node, ...]:
     """Return new nodes for `roots` and all that they need, on `device`; `given` gives those for leaves with values.
 
-    The old nodes stay as they are. Copies to other devices are left out: everything is on one.
+    The old nodes stay as they are. Copies to other devices are left out: everything is on one, but for results that it
+    cannot hold, which live where they would if they were recorded there.
     """
     done: dict[Node, Node] = {}
     for node in reachable(roots):
@@ -41,7 +44,9 @@ def relocated(
             done[node] = done[inputs[0]]
         else:
             moved = tuple([done[source] for source in inputs])
-            done[node] = Node(node.op, moved, node.attrs, node.shape, node.dtype, device, node.site)
+            # numbers are the host's wherever they are used
+            home = device if is_constant(node) else holder(device, node.dtype, node.op.name)
+            done[node] = Node(node.op, moved, node.attrs, node.shape, node.dtype, home, node.site)
     return tuple([done[root] for root in roots])
 
 
@@ -53,7 +58,11 @@ def holds_values(node: Node) -> bool:
 
 
 def described(node: Node, device: Device) -> Node:
-    """Return a leaf on `device` of the node's shape and dtype, which holds nothing: enough for a plan."""
+    """Return a leaf on `device` of the node's shape and dtype, which holds nothing: enough for a plan.
+
+    DTypeError if the device has no room for such elements.
+    """
+    require("a leaf", device, node.dtype)
     handle = DryHandle(node.shape, node.dtype)
     storage = Storage(device, handle, node.dtype, node.shape, ())
     return Node(DATA, (), (), node.shape, node.dtype, device, node.site, storage)
@@ -92,6 +101,7 @@ class Values:
 
 
 def leaf_of(array: Array, like: Node, device: Device) -> Node:
-    """Return a leaf on `device` with the values of a host array, recorded where `like` was."""
+    """Return a leaf on `device` with the values of a host array, recorded where `like` was; DTypeError as above."""
+    require("a leaf", device, like.dtype)
     storage = placed(array, device)
     return Node(DATA, (), (), like.shape, like.dtype, device, like.site, storage)

@@ -1,0 +1,26 @@
+"""Tables: rows of text under headings, numbers for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows as text, the first ones the headings: columns as wide as they need to be."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return "\n".join(lines)
+
+
+def human_seconds(seconds: float) -> str:
+    """Return a duration for people: 0.0012 -> `1.2 ms`."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def reason(error: BaseException) -> str:
+    """Return the first line of what went wrong."""
+    said = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
