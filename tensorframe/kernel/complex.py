@@ -14,7 +14,7 @@ from tensorframe.dtypes import COMPLEX, DType, bool_, real_of
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, broadcast
-from tensorframe.kernel.complex_math import algebraic, exponential, inverse, logarithm
+from tensorframe.kernel.complex_math import algebraic, exponential, inverse, logarithm, powers
 from tensorframe.ops import elementwise as row
 from tensorframe.ops.creation import FULL
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
@@ -278,7 +278,7 @@ RULES: dict[Op, Rule] = {
     row.LOG2: _formula(logarithm.log2),
     row.LOG10: _formula(logarithm.log10),
     row.LOG1P: _formula(logarithm.log1p),
-    row.POW: _formula(logarithm.pow_),
+    row.POW: _formula(powers.pow_),
     row.ASIN: _formula(inverse.asin),
     row.ACOS: _formula(inverse.acos),
     row.ATAN: _formula(inverse.atan),

@@ -1,4 +1,4 @@
-"""Complex logarithms and powers: the logarithm of the magnitude, and the angle.
+"""Complex logarithms: the logarithm of the magnitude, and the angle.
 
 log |x + iy| is that of the longer side and half of log1p of the squared ratio of the sides. It needs no scaling, and
 where the two cancel, the angle is so much larger that nothing is lost.
@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tensorframe.kernel.complex_math.exponential import Pair, exp
+from tensorframe.kernel.complex_math.exponential import Pair
 from tensorframe.ops import term as real
-from tensorframe.ops.term import Term, atan2, equal, isinf, logical_and, logical_or, maximum, where
+from tensorframe.ops.term import Term, atan2, equal, isinf, logical_or, maximum, where
 
 # up to this size, log1p of |1 + z|^2 - 1 is more accurate than the logarithm of 1 + z
 SMALL = 0.25
@@ -60,17 +60,3 @@ def _sides(x: Term, y: Term) -> tuple[Term, Term]:
 def _unbounded(size: Term, x: Term, y: Term) -> Term:
     """Return `size`, infinite where one of two parts is, even beside NaN."""
     return where(logical_or(isinf(x), isinf(y)), math.inf, size)
-
-
-def pow_(x: Term, y: Term, u: Term, v: Term) -> Pair:
-    """Return exp(w log(z)); a z to the power of zero is one, and zero to a power with a positive real part is zero."""
-    size, angle = log(x, y)
-    level = equal(v, 0.0)
-    # infinite logarithms have no product with zero
-    turned = u * angle + where(level, 0.0, v * size)
-    raised = u * size - v * angle
-    found = exp(raised, turned)
-    nothing = logical_and(logical_and(equal(x, 0.0), equal(y, 0.0)), u > 0)
-    one = logical_and(level, equal(u, 0.0))
-    real_part, imaginary = [where(nothing, 0.0, part) for part in found]
-    return where(one, 1.0, real_part), where(one, 0.0, imaginary)
