@@ -41,7 +41,7 @@ def info() -> CacheInfo:
     ...     tfr.cache.info().problem
     'the option cache_bytes is 0'
     """
-    from tensorframe.backends.numba import objects
+    from tensorframe.backends import objects
 
     where = objects.folder()
     sizes = objects.sizes(where)
@@ -65,6 +65,6 @@ def clear() -> None:
     ...     tfr.cache.info().files
     0
     """
-    from tensorframe.backends.numba import objects
+    from tensorframe.backends import objects
 
     objects.clear()

@@ -15,7 +15,8 @@ from tests.backends.kernels import evaluate, slots, text
 
 pytest.importorskip("numba", reason="compiled kernels need the extra numba")
 
-from tensorframe.backends.numba import functions, objects
+from tensorframe.backends import objects
+from tensorframe.backends.numba import functions
 from tensorframe.backends.numba.key import object_key
 
 ROOT = Path(__file__).parents[2]

@@ -146,8 +146,9 @@ def test_backend_libraries_are_imported_only_by_their_backend():
 
 
 def test_one_backend_does_not_import_another():
-    """But those of the host, which share its arrays: kernels run on NumPy's, and the cpu joins both engines."""
-    builds_on = {"numba": {"numpy"}, "cpu": {"numpy", "numba"}}
+    """But those of the host, which share its arrays, and those of devices, which share what all devices do."""
+    builds_on = {"numba": {"numpy"}, "cpu": {"numpy", "numba"}, "device": {"numpy"}}
+    builds_on |= dict.fromkeys(("opencl", "wgpu", "cuda"), {"device"})
 
     def backend(parts):
         return parts[1] if len(parts) > 2 and parts[0] == "backends" else None

@@ -8,7 +8,7 @@ from contextlib import suppress
 from threading import RLock
 from typing import TypeVar
 
-from tensorframe.backends.numba import objects
+from tensorframe.backends import objects
 from tensorframe.backends.numba.compile import compile_kernel
 from tensorframe.backends.numba.key import object_key
 from tensorframe.backends.numba.load import KernelFunction
