@@ -11,5 +11,6 @@ with, and `namespace` lists what is public. The folders hold the functions:
     ordering      sorting, quantiles, sets, bins, interpolation
     linalg, fft, random   namespaces of their own
     files         tensors saved, and loaded lazily
+    trials        what a computation takes, gives and costs on each device: estimate, verify, bench
     protocols     how Python, NumPy, DLPack and the array standard's consumers see a tensor
 """

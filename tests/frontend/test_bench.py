@@ -5,7 +5,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.backends.registry import known_devices
-from tests.frontend.test_verify import leaf, registered, set_at
+from tests.frontend.off_backend import leaf, registered, set_at
 
 DEVICES = [str(device) for device in known_devices()]
 

@@ -1,69 +1,17 @@
 """Verification: the same computation on several backends, compared, and nothing of the caller's touched."""
 
 import warnings
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.backends.base import Capabilities, DeviceInfo
-from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
-from tensorframe.backends.registry import known_devices, register, unregister
+from tensorframe.backends.numpy.engine import CAPABILITIES
+from tensorframe.backends.registry import known_devices
 from tensorframe.frontend.trials.differences import difference, error_in_ulp
+from tests.frontend.off_backend import leaf, registered, set_at
 
 DEVICES = [str(device) for device in known_devices()]
-
-
-def leaf(*shape, seed=0, dtype=np.float32, device="cpu"):
-    values = np.random.default_rng(seed).random(shape).astype(dtype)
-    return tfr.asarray(values + dtype(0.5), device=device)
-
-
-class OffBackend(NumpyBackend):
-    """A backend that computes in its own way."""
-
-    name = "off"
-
-    def __init__(self, change, dtypes=CAPABILITIES.dtypes, error=None):
-        self.change, self.dtypes, self.error = change, dtypes, error
-        self.waits = self.runs = 0
-
-    def probe(self):
-        can = Capabilities(dtypes=self.dtypes, host_memory=True)
-        return [DeviceInfo(tfr.Device(self.name), "changed results", can)]
-
-    def compile(self, region, device):
-        if self.error is not None:
-            raise self.error
-        program = super().compile(region, device)
-
-        def run(inputs, buffers):
-            self.runs += 1
-            return [self.change(np.array(one)) for one in program(inputs, buffers)]
-
-        return run
-
-    def synchronize(self, device):
-        self.waits += 1
-
-
-@contextmanager
-def registered(change=lambda array: array, **kwargs):
-    backend = OffBackend(change, **kwargs)
-    register(backend)
-    try:
-        yield backend
-    finally:
-        unregister(backend.name)
-
-
-def set_at(place, value):
-    def change(array):
-        array[place] = value(array[place])
-        return array
-
-    return change
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -100,9 +48,14 @@ def test_what_rounding_does_not_explain_is_no_agreement():
     assert "differs by more than rounding" in repr(found)
 
 
-def test_nan_equals_nan_and_nothing_else():
+@pytest.mark.parametrize("device", DEVICES)
+def test_nan_equals_nan(device):
     x = tfr.asarray(np.full((100, 100), -1.0, np.float32))
-    assert tfr.verify(tfr.sqrt(x)).ulp == 0
+    assert tfr.verify(tfr.sqrt(x), backends=device).ulp == 0
+
+
+def test_nan_equals_nothing_else():
+    x = tfr.asarray(np.full((100, 100), -1.0, np.float32))
     with registered(set_at((0, 1), lambda _: np.float32(1))):
         found = tfr.verify(tfr.sqrt(x), backends=["off"])["off"].difference
     assert (found.ulp, found.index, found.agrees) == (np.inf, (0, 1), False)
@@ -157,7 +110,7 @@ def test_the_callers_tensors_stay_as_they_are():
 def test_files_stay_unread(tmp_path):
     np.save(tmp_path / "x.npy", np.ones((100, 100)))
     x = tfr.load(tmp_path / "x.npy")
-    assert tfr.verify(x * 2).agrees
+    assert tfr.verify(x * 2, backends="cpu").agrees
     assert not x.is_computed
 
 
@@ -197,13 +150,15 @@ def test_tensors_from_outside_are_told():
 
 def test_jitted_functions_are_verified():
     step = tfr.jit(lambda x, rate: x - rate * tfr.sin(x))
-    assert tfr.verify(step, leaf(100, 100), 0.5).agrees
+    assert tfr.verify(step, leaf(100, 100), 0.5, backends="cpu").agrees
 
 
-def test_recorded_random_numbers_are_the_same_everywhere():
-    assert tfr.verify(tfr.random.uniform((100, 100)) * 2).ulp == 0
+@pytest.mark.parametrize("device", DEVICES)
+def test_recorded_random_numbers_are_the_same_everywhere(device):
+    assert tfr.verify(tfr.random.uniform((100, 100)) * 2, backends=device).ulp == 0
     key = tfr.random.key(1)
-    assert tfr.verify(lambda: tfr.random.uniform((100, 100), key=key)).ulp == 0
+    drawn = tfr.verify(lambda: tfr.random.uniform((100, 100), key=key), backends=device)
+    assert drawn.ulp == 0
 
 
 @pytest.mark.parametrize("trial", [tfr.verify, tfr.bench])

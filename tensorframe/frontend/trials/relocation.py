@@ -62,7 +62,7 @@ def described(node: Node, device: Device) -> Node:
 
     DTypeError if the device has no room for such elements.
     """
-    require("a leaf", device, node.dtype)
+    require("an input", device, node.dtype)
     handle = DryHandle(node.shape, node.dtype)
     storage = Storage(device, handle, node.dtype, node.shape, ())
     return Node(DATA, (), (), node.shape, node.dtype, device, node.site, storage)
@@ -102,6 +102,6 @@ class Values:
 
 def leaf_of(array: Array, like: Node, device: Device) -> Node:
     """Return a leaf on `device` with the values of a host array, recorded where `like` was; DTypeError as above."""
-    require("a leaf", device, like.dtype)
+    require("an input", device, like.dtype)
     storage = placed(array, device)
     return Node(DATA, (), (), like.shape, like.dtype, device, like.site, storage)

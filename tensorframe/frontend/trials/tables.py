@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+_LONGEST = 120  # characters of a reason: drivers tell long stories
+
 
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Return rows as text, the first ones the headings: columns as wide as they need to be."""
@@ -21,6 +23,11 @@ def human_seconds(seconds: float) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """Return the first line of what went wrong."""
-    said = str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+    """Return the first line of what went wrong, or its beginning."""
+    said = shorten(f"{type(error).__name__}: {error}".partition("\n")[0], _LONGEST)
+    return said.removesuffix(": ")
+
+
+def shorten(text: str, most: int) -> str:
+    """Return text of `most` characters at most."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -123,7 +123,7 @@ def verify(expr: Any, /, *args: Any, backends: Backends = None, **kwargs: Any) -
     numpy    0    0         0.291 ulp  -      -      -
     cpu      0    0         0.291 ulp  -      -      -
     dry      -    -         -          -      -      -          DeviceError: the device 'dry' makes plans only: ...
-    >>> tfr.verify(lambda a, b: {"sum": a + b}, x, 2.0).agrees
+    >>> tfr.verify(lambda a, b: {"sum": a + b}, x, 2.0, backends="cpu").agrees
     True
     """
     return Verification(tuple(verified(subject_of("verify", expr, args, kwargs), backends)))
