@@ -1,4 +1,7 @@
-"""Every op, on every engine that can run here."""
+"""Every op, on every engine of host memory.
+
+Devices have theirs in tests/backends/test_device_rows.py: in fewer kernels, since theirs take long to compile.
+"""
 
 import pytest
 
@@ -8,7 +11,8 @@ from tensorframe.backends.registry import devices
 ENGINES = [
     str(info.device)
     for info in devices()
-    if info.capabilities.executes and str(info.device) != "cpu"  # it is the others by turns
+    if info.capabilities.executes and info.capabilities.host_memory
+    if str(info.device) != "cpu"  # it is the others by turns
 ]
 
 
