@@ -33,16 +33,16 @@ CASES = [
     (algebraic.sign, lambda z: z / abs(z), 2),
     (exponential.exp, mpmath.exp, 2),
     (exponential.expm1, expm1, 3),
-    (exponential.sinh, mpmath.sinh, 3),
+    (exponential.sinh, mpmath.sinh, 3.3),
     (exponential.cosh, mpmath.cosh, 3),
-    (exponential.tanh, mpmath.tanh, 5),
-    (exponential.sin, mpmath.sin, 3),
+    (exponential.tanh, mpmath.tanh, 5.5),
+    (exponential.sin, mpmath.sin, 3.3),
     (exponential.cos, mpmath.cos, 3),
-    (exponential.tan, mpmath.tan, 5),
+    (exponential.tan, mpmath.tan, 5.5),
     (logarithm.log, mpmath.log, 1.5),
     (logarithm.log2, lambda z: mpmath.log(z) / mpmath.log(2), 2.5),
     (logarithm.log10, lambda z: mpmath.log(z) / mpmath.log(10), 2.5),
-    (logarithm.log1p, log1p, 3),
+    (logarithm.log1p, log1p, 4),
     (inverse.asin, mpmath.asin, 3.5),
     (inverse.acos, mpmath.acos, 3.5),
     (inverse.atan, mpmath.atan, 3.5),
@@ -164,7 +164,7 @@ def test_powers_lose_as_many_units_as_their_exponent_of_e_is_large(dtype):
     with mpmath.workprec(200):
         for one, z, w in zip(found.tolist(), bases.tolist(), exponents.tolist(), strict=True):
             exponent = mpmath.mpc(w) * mpmath.log(mpmath.mpc(z))
-            assert error(one, mpmath.exp(exponent), dtype) < 2 + 2 * abs(exponent)
+            assert error(one, mpmath.exp(exponent), dtype) < 3 + 3 * abs(exponent)
 
 
 UNARY = "abs square sqrt sign reciprocal exp expm1 log log2 log10 log1p "

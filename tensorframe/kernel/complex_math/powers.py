@@ -14,8 +14,8 @@ BITS = 4
 def pow_(x: Term, y: Term, u: Term, v: Term) -> Pair:
     """Return z to the power of w; that of zero to a positive one is zero.
 
-    Integers below 16 of integers give integers. Else the error grows with |w log z|, of which the exponential makes
-    a factor: up to 2 + 2 |w log z| ULP.
+    Whole numbers to integers below 16 are exact as long as they fit. Else the error grows with the exponent of e: up to
+    3 + 3 |w log z| ULP.
     """
     found = _raised(x, y, u, v)
     count = abs(u)
