@@ -1,0 +1,117 @@
+"""Calls: for every op row, a call of the namespace that records it, on operands that all sides define alike.
+
+Each takes a namespace of functions, a matrix of small whole numbers, and one that is symmetric and positive definite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import tensorframe as tfr
+
+Call = Callable[[Any, Any], Any]
+KEY = 5
+
+
+def _scattered(x: Any, _: Any) -> Any:
+    y = tfr.asarray(x, copy=True)
+    y[tfr.asarray(np.array([2, 0]), device=x.device)] = x[0]
+    return y
+
+
+def _replaced(x: Any, _: Any) -> Any:
+    y = tfr.asarray(x, copy=True)
+    y[1:, ::-2] = x[:-1, ::2]
+    return y
+
+
+def _positions(x: Any, *values: int) -> Any:
+    return tfr.asarray(np.array(values), device=x.device)
+
+
+def _rebuilt(parts: Any) -> Any:
+    """Return the product of a singular value decomposition: its factors may have other signs."""
+    return (parts.U * parts.S[None, :]) @ parts.Vh
+
+
+def _replayed(x: Any, _: Any) -> Any:
+    return tfr.jit(lambda y: y + y)(x)
+
+
+CALLS: dict[str, Call] = {
+    "constant": lambda x, _: x + x.dtype.type(2),
+    "data": lambda x, _: tfr.asarray(x, copy=True),
+    "full": lambda x, _: tfr.full((3, 4), 3, dtype=x.dtype, device=x.device) + x[:3, :4],
+    "arange": lambda x, _: tfr.arange(7, dtype=x.dtype, device=x.device),
+    "argument": _replayed,
+    "random_word": lambda x, _: tfr.random.uniform(
+        (5, 3), key=tfr.random.key(KEY), device=x.device
+    ),
+    "cast": lambda x, _: tuple(
+        tfr.astype(x, dtype) for dtype in ("float32", "int32") if x.dtype.kind != "c"
+    ),
+    "sum": lambda x, _: (tfr.sum(x), tfr.sum(x, axis=1), tfr.sum(x, axis=0, keepdims=True)),
+    "prod": lambda x, _: (tfr.prod(x[:2]), tfr.prod(x, axis=0)),
+    "max": lambda x, _: (tfr.max(x), tfr.max(x, axis=1)),
+    "min": lambda x, _: (tfr.min(x), tfr.min(x, axis=0)),
+    "any": lambda x, _: (tfr.any(x), tfr.any(x == x[0, 0], axis=1)),
+    "all": lambda x, _: (tfr.all(x), tfr.all(x == x[0, 0], axis=0)),
+    "argmax": lambda x, _: (tfr.argmax(x), tfr.argmax(x, axis=1)),
+    "argmin": lambda x, _: (tfr.argmin(x), tfr.argmin(x, axis=0)),
+    "cumulative_sum": lambda x, _: (
+        tfr.cumulative_sum(x, axis=1),
+        tfr.cumulative_sum(x, axis=0),
+    ),
+    "cumulative_prod": lambda x, _: tfr.cumulative_prod(x, axis=0),
+    "reshape": lambda x, _: tfr.reshape(x, (3, -1)),
+    "permute": lambda x, _: x.T,
+    "expand": lambda x, _: tfr.broadcast_to(x[:, None], (4, 3, 6)),
+    "slice": lambda x, _: (x[1:, ::-1], x[2, ::2], x[0, 0]),
+    "pad": lambda x, _: tfr.pad(x, ((1, 0), (2, 1)), constant_values=1),
+    "concat": lambda x, _: tfr.concat([x, x[:1], x[::-1]], axis=0),
+    "matmul": lambda x, _: (x @ x.T, x @ x[0], tfr.stack([x, x]) @ x.T),
+    "einsum": lambda x, _: tfr.einsum("ij,kj->ik", x, x),
+    "gather": lambda x, _: (
+        tfr.take(x, _positions(x, 3, 0, -1), axis=1),
+        x[_positions(x, 1, 1)],
+    ),
+    "take_along_axis": lambda x, _: tfr.take_along_axis(
+        x, _positions(x, 1, 0, 1, 2, 3, 3)[None, :], axis=0
+    ),
+    "scatter": _scattered,
+    "set_slice": _replaced,
+    "fftn": lambda x, _: tfr.fft.fft(x),
+    "ifftn": lambda x, _: tfr.fft.ifft(x),
+    "rfftn": lambda x, _: tfr.fft.rfft(x),
+    "irfftn": lambda x, _: tfr.fft.irfft(x),
+    "convolve": lambda x, _: tfr.convolve(x[0], x[1][:3]),
+    "cholesky": lambda _, spd: tfr.linalg.cholesky(spd),
+    "det": lambda _, spd: tfr.linalg.det(spd),
+    "slogdet": lambda _, spd: tuple(tfr.linalg.slogdet(spd)),
+    "inv": lambda _, spd: tfr.linalg.inv(spd),
+    "solve": lambda _, spd: tfr.linalg.solve(spd, spd[:, :2] + 1),
+    "lstsq": lambda _, spd: tfr.linalg.lstsq(spd, spd[:, 0] + 1)[0],
+    "eig": lambda _, spd: tfr.sort(tfr.real(tfr.linalg.eig(spd)[0])),
+    "eigvals": lambda _, spd: tfr.sort(tfr.real(tfr.linalg.eigvals(spd))),
+    "eigh": lambda _, spd: tfr.linalg.eigh(spd)[0],
+    "eigvalsh": lambda _, spd: tfr.linalg.eigvalsh(spd),
+    "qr": lambda _, spd: tfr.matmul(*tfr.linalg.qr(spd)),
+    "svd": lambda _, spd: _rebuilt(tfr.linalg.svd(spd)),
+    "part": lambda _, spd: _rebuilt(tfr.linalg.svd(spd)),
+    "svdvals": lambda _, spd: tfr.linalg.svdvals(spd),
+    "sort": lambda x, _: (tfr.sort(x, axis=1), tfr.sort(x, axis=0, descending=True)),
+    "argsort": lambda x, _: tfr.argsort(x, axis=1, stable=True),
+    "partition": lambda x, _: tfr.sort(tfr.partition(x, 2, axis=1)[:, :3], axis=1),
+    "argpartition": lambda x, _: tfr.take_along_axis(
+        x, tfr.argpartition(x, 2, axis=1)[:, 2:3], axis=1
+    ),
+    "topk": lambda x, _: tfr.topk(x, 2)[0],
+    "searchsorted": lambda x, _: tfr.searchsorted(tfr.sort(x[0]), x[1]),
+    "histogram": lambda x, _: tfr.histogram(x, bins=4, range=(-4, 4))[0],
+    "copy": lambda x, _: x.to_device("cpu"),
+}
+# a file is read by the host, and then data like any other
+WITHOUT = frozenset({"file"})
