@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.kernel.interpret import FUNCTIONS
 from tests.backends.kernels import evaluate, named, slots, text
 
 pytest.importorskip("numba", reason="compiled kernels need the extra numba")
@@ -128,6 +129,14 @@ def test_functions_of_integers(dtype):
         with np.errstate(all="ignore"):
             function = getattr(np, name)
             same(result, function(x) if name in one else function(x, y))
+
+
+def test_the_upper_half_of_a_product():
+    x, y = pairs(integers("uint32"))
+    (found,) = evaluate([("uint32", "multiply_high(a, b)")], x, y)
+    expected = [int(a) * int(b) >> 32 for a, b in zip(x, y, strict=True)]
+    same(found, np.array(expected, np.uint32))
+    same(FUNCTIONS["multiply_high"](x, y), found)
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
@@ -334,6 +343,7 @@ def test_many_operands_become_vector_code_without_checks():
         ("maximum(a, a * a)", "float32", r"llvm\.maximum\.v\d+f32"),
         ("rint(sqrt(a))", "float64", r"llvm\.rint\.v\d+f64"),
         ("multiply(a, a)", "int32", r"mul <\d+ x i32>"),
+        ("multiply_high(a, a)", "uint32", r"mul (nuw )?(nsw )?<\d+ x i64>"),
         ("add(a, left_shift(a, a))", "int8", r"shl <\d+ x i8>"),
         ("to_int32(a + a)", "int32", r"(add|shl) <\d+ x i32>"),
         ("as_float32(to_int32(as_int32(a) << np.int32(23)))", "float32", r"shl <\d+ x i32>"),

@@ -109,7 +109,7 @@ class Stream:
         trace = self._is_recorded()
         if trace is not None:
             drawn = trace.arithmetic.call(self.reserve, words)
-            return drawn.then(itemgetter(0)), drawn.then(itemgetter(1))
+            return drawn.then(itemgetter(0), int), drawn.then(itemgetter(1), int)
         with self._lock:
             counter = self._drawn
             self._drawn += -(-words // 4)

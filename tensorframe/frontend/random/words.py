@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from math import prod
 from typing import Any
 
@@ -22,6 +21,7 @@ from tensorframe.ops.random import RANDOM_WORD, positions_of_block
 from tensorframe.site import recording_site
 
 _POSITIONS = 2**32
+_LOW = _POSITIONS - 1
 
 
 def positions(shape: Shape, device: OnDevice) -> Tensor:
@@ -36,33 +36,27 @@ def lanes(at: Tensor, width: int, origin: Source, *, every: int = 1) -> list[Ten
     """
     device = at.device
     key, counter = reserved(origin, -(-at.size // every) * width)
-    counters = [_half(counter, upper, device) for upper in (False, True)]
+    counters = _halves(counter, device)
     if at.size > _POSITIONS:
         counters = _counters(at.shape, counter, positions_of_block(every, width), device)
-    keys = [_half(key, upper, device) for upper in (False, True)]
-    inputs = (at.node, *counters, *keys)
+    inputs = (at.node, *counters, *_halves(key, device))
     return [Tensor(record(RANDOM_WORD, inputs, every, width, word)) for word in range(width)]
 
 
-def _half(number: Any, upper: bool, device: Device) -> Node:
-    """Return 32 of the 64 bits of a number."""
-    return _opaque(number, partial(_bits, upper=upper), uint32, device)
+def _halves(number: int | TracedNumber, device: Device) -> list[Node]:
+    """Return the lower and the upper 32 of the 64 bits of a number."""
+    return [_opaque(half, uint32, device) for half in (number & _LOW, number >> 32 & _LOW)]
 
 
-def _bits(number: int, *, upper: bool) -> int:
-    return number >> 32 & 0xFFFFFFFF if upper else number & 0xFFFFFFFF
-
-
-def _opaque(number: Any, function: Any, dtype: DType, device: Device) -> Node:
-    """Return what `function` makes of a number, in a form of which no plan knows the value."""
-    known = not isinstance(number, TracedNumber)
-    value = dtype.type(function(number)) if known else number.then(function, int)
+def _opaque(number: int | TracedNumber, dtype: DType, device: Device) -> Node:
+    """Return a number in a form of which no plan knows the value."""
+    value = number if isinstance(number, TracedNumber) else dtype.type(number)
     return constant(value, dtype, device, recording_site())
 
 
 def _counters(shape: Shape, counter: Any, shared: int, device: Device) -> list[Node]:
     """Return the halves of the counters that positions are counted from, which begin again every 2**32 elements."""
     turns: Any = reshaped(counted(prod(shape), 0, 1, uint64, device), shape) >> 32
-    first = Tensor(_opaque(counter, int, uint64, device))
+    first = Tensor(_opaque(counter, uint64, device))
     total = turns * (_POSITIONS // shared) + first
     return [converted(half, uint32).node for half in (total, total >> 32)]
