@@ -399,6 +399,9 @@ class _Printer:
             return self._cut(target, operand) if narrower else operand
         if source in FLOAT and target not in FLOAT:
             return self._cut(target, f"{self._use(f'{wanted}_of_{kind}')}({operand})")
+        if source.itemsize < 8 == target.itemsize and {source.kind, target.kind} == {"i", "u"}:
+            # compilers extend by the sign of what is wanted, not of what is there
+            operand = f"{kind[0]}64({operand})"
         text = f"{wanted}({operand})"
         if source == float64:
             return self._kept(text, target)

@@ -35,6 +35,13 @@ fn maximum_{t}(x: {t}, y: {t}) -> {t} {{ return select(y, x, (keep_{t}(x) > y) |
     "minimum": """\
 fn minimum_{t}(x: {t}, y: {t}) -> {t} {{ return select(y, x, (keep_{t}(x) < y) | is_nan_{t}(x)); }}
 """,
+    # so far from the ends of the range that remainders of it are exact
+    "is_ordinary": """\
+fn is_ordinary_{t}(x: {t}) -> bool {{
+    let size = bitcast<{u}>(x) & {magnitude};
+    return (size > {low}) & (size < {high});
+}}
+""",
     "copysign": """\
 fn copysign_{t}(x: {t}, y: {t}) -> {t} {{
     return bitcast<{t}>((bitcast<{u}>(x) & {magnitude}) | (bitcast<{u}>(y) & ~{magnitude}));
@@ -73,7 +80,8 @@ fn divide_{t}(x: {t}, y: {t}) -> {t} {{
     let q = keep_{t}(x / y);
     let r = fma_{t}(-q, y, x);
     let better = keep_{t}(q + keep_{t}(r / y));
-    return select(q, better, is_finite_{t}(better) & is_finite_{t}(y) & !(r == {t}(0)));
+    let ordinary = is_ordinary_{t}(q) & is_ordinary_{t}(x) & is_ordinary_{t}(y);
+    return select(q, better, ordinary & !(r == {t}(0)));
 }}
 """,
     "sqrt": """\
@@ -81,7 +89,7 @@ fn sqrt_{t}(x: {t}) -> {t} {{
     let s = keep_{t}(sqrt(x));
     let r = fma_{t}(-s, s, x);
     let better = keep_{t}(s + keep_{t}(r / (s + s)));
-    return select(s, better, is_finite_{t}(better) & !(r == {t}(0)));
+    return select(s, better, is_ordinary_{t}(x) & !(r == {t}(0)));
 }}
 """,
 }
@@ -178,6 +186,8 @@ _LAYOUTS = {
         "u": "u32",
         "magnitude": "0x7fffffffu",
         "infinity": "0x7f800000u",
+        "low": "0x20000000u",
+        "high": "0x5f000000u",
         "half": "0x800u",
         "upper": "0xfffff000u",
     },
@@ -185,6 +195,8 @@ _LAYOUTS = {
         "u": "u64",
         "magnitude": "0x7ffffffffffffffflu",
         "infinity": "0x7ff0000000000000lu",
+        "low": "0x2000000000000000lu",
+        "high": "0x5fe0000000000000lu",
         "half": "0x4000000lu",
         "upper": "0xfffffffff8000000lu",
     },

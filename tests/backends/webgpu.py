@@ -1,4 +1,4 @@
-"""The device of WebGPU that tests run on: the first adapter, skipped only where there is none."""
+"""The adapters that tests of WebGPU run on; they are skipped only where there is none."""
 
 import pytest
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -9,7 +10,10 @@ from typing import TYPE_CHECKING
 from tensorframe.backends.base import Capabilities, DeviceInfo
 from tensorframe.backends.device.engine import KERNELS, KernelBackend
 from tensorframe.backends.device.queue import Queue
+from tensorframe.backends.wgpu.inside import dtypes_inside
+from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
+from tensorframe.graph.op import Op
 
 if TYPE_CHECKING:
     from tensorframe.backends.wgpu.adapters import Adapter
@@ -52,6 +56,15 @@ class WgpuBackend(KernelBackend):
             api=one.api,
             software=one.software,
             unified_memory=one.kind in ("IntegratedGPU", "CPU"),
+        )
+
+    def supports(self, op: Op, operands: Sequence[DType], result: DType, device: Device) -> bool:
+        """Whether kernels compute the op on dtypes that the device has, in arithmetic that it has."""
+        has = _adapters()[device.index].dtypes
+        return (
+            has.issuperset((*operands, result))
+            and super().supports(op, operands, result, device)
+            and dtypes_inside(op, tuple(operands), result) <= has
         )
 
     def open(self, device: Device) -> Queue:

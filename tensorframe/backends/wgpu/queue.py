@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import wgpu
 
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
 from tensorframe.backends.wgpu.adapters import Adapter
+from tensorframe.backends.wgpu.exactness import Array, exact, fused
 from tensorframe.backends.wgpu.recording import Memory, Pipeline, Recording
 from tensorframe.backends.wgpu.telling import told
 from tensorframe.codegen.wgsl import print_kernel
@@ -38,7 +40,9 @@ class WgpuQueue(Queue):
         self._pipelines: dict[str, Pipeline] = {}
         self._largest = limits["max-buffer-size"]
         immediates = limits["max-immediate-size"] if "immediates" in adapter.features else 0
-        self._dialect = Wgsl(adapter.half, adapter.double, immediates)
+        floats = (float32, float64) if adapter.double else (float32,)
+        names = frozenset({"f32", "f64"})
+        self._dialect = Wgsl(adapter.half, adapter.double, immediates, names, names)
         threads = min(
             limits["max-compute-invocations-per-workgroup"],
             limits["max-compute-workgroup-size-x"],
@@ -52,6 +56,24 @@ class WgpuQueue(Queue):
             held=adapter.held,
             max_block=min(limits["max-storage-buffer-binding-size"], self._largest),
         )
+        self._dialect = replace(
+            self._dialect,
+            fused=frozenset(f"f{8 * one.itemsize}" for one in floats if fused(one, self._tried)),
+            exact=frozenset(f"f{8 * one.itemsize}" for one in floats if exact(one, self._tried)),
+        )
+
+    def _tried(self, kernel: Kernel, operands: list[Array]) -> list[Array]:
+        """Run a kernel on arrays of one length, with its text as the dialect is now."""
+        size, nbytes = operands[0].size, operands[0].nbytes
+        buffers = [self.allocate(nbytes) for _ in (*kernel.inputs, *kernel.outputs)]
+        for buffer, operand in zip(buffers, operands, strict=False):
+            self.write(buffer, 0, operand.view(np.uint8))
+        words = np.array([size] + [0] * len(kernel.inputs), np.uint32)
+        self.launch(self.build(kernel), -(-size // kernel.lanes), buffers, words)
+        found = [self.read(one, 0, nbytes) for one in buffers[len(operands) :]]
+        for one in buffers:
+            self.release(one)
+        return [one.view(operands[0].dtype) for one in found]
 
     @property
     def submissions(self) -> int:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 
 import wgpu
 
@@ -12,23 +11,30 @@ from tensorframe.errors import KernelError
 _LOST = "the device is lost: its driver has given up, or it was removed"
 
 
-@contextmanager
-def told(what: str) -> Iterator[None]:
+class told:  # noqa: N801 - reads as what it does: with told("a copy fails")
     """Raise what wgpu raises meanwhile as MemoryError or KernelError; `what` says what does not work."""
-    try:
-        yield
-    except KernelError:
-        raise
-    except wgpu.GPUOutOfMemoryError as error:
-        raise MemoryError(f"WebGPU: {what}: {_first(error)}") from error
-    except (wgpu.GPUError, RuntimeError, ValueError) as error:
-        said = str(error)
+
+    __slots__ = ("_what",)
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if not isinstance(error, wgpu.GPUError | RuntimeError | ValueError | TypeError):
+            return
+        if isinstance(error, KernelError):
+            return
+        said = str(error).strip()
         if "lost" in said.lower():
-            raise KernelError(f"WebGPU: {what}: {_LOST}") from error
-        if "memory" in said.lower():
-            raise MemoryError(f"WebGPU: {what}: {_first(error)}") from error
-        raise KernelError(f"WebGPU: {what}: {said.strip()}") from error
-
-
-def _first(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
+            raise KernelError(f"WebGPU: {self._what}: {_LOST}") from error
+        if isinstance(error, wgpu.GPUOutOfMemoryError) or "memory" in said.lower():
+            raise MemoryError(f"WebGPU: {self._what}: {said.partition(chr(10))[0]}") from error
+        raise KernelError(f"WebGPU: {self._what}: {said}") from error

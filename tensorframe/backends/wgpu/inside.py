@@ -1,0 +1,34 @@
+"""What is inside an op: the dtypes that its formula computes in, of which a device may lack one."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tensorframe.dtypes import DType
+from tensorframe.graph.op import Kind, Op
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.kernel.complex import in_parts
+from tensorframe.kernel.interpret import in_order
+from tensorframe.kernel.ir import argument
+from tensorframe.kernel.scalars import element
+from tensorframe.ops.elementwise import CAST
+
+
+@cache
+def dtypes_inside(op: Op, operands: tuple[DType, ...], result: DType) -> frozenset[DType]:
+    """Return the dtypes of all expressions that an elementwise op is written in; of others, none."""
+    if op.kind is not Kind.MAP or (op.attributes and op is not CAST):
+        return frozenset()
+    attrs = (result,) if op is CAST else ()
+    inputs = tuple([((2,), dtype) for dtype in operands])
+    whole = RegionOp(op, attrs, tuple(range(len(inputs))), (2,), result)
+    region = in_parts(Region(inputs, (whole,), (len(inputs),))).region
+    found: set[DType] = set()
+    for one in region.ops:
+        if one.op.kind is Kind.MAP:
+            scalars = [
+                argument(f"x{at}", region.dtype_of(source)) for at, source in enumerate(one.inputs)
+            ]
+            root = element(one.op, one.attrs, scalars, one.dtype)
+            found.update(inner.dtype for inner in in_order((root,), {}))
+    return frozenset(found)

@@ -1,0 +1,50 @@
+"""Every elementwise row on WebGPU, on every dtype the device has, gives what NumPy gives, and special values too."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tensorframe import dtypes
+from tensorframe.backends.numpy.functions import implementation
+from tensorframe.backends.registry import backend_of
+from tensorframe.graph.device import Device
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.testing.compare import assert_close
+from tests.backends.webgpu import DEVICE, needs_adapter
+from tests.kernel import test_every_row as every_row
+
+pytestmark = needs_adapter
+
+
+@pytest.fixture(scope="module")
+def backend():
+    return backend_of(Device(DEVICE))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("op", "dtype"), every_row.CASES)
+def test_a_row(op, dtype, backend):
+    columns = every_row.operands_of(op, dtype)
+    for attrs in every_row.attributes(op):
+        operands, result = every_row.signature(op, dtype, attrs)
+        if not backend.supports(op, operands, result, Device(DEVICE)):
+            continue
+        inputs = every_row.within(columns, dtype, result)
+        expected = np.asarray(implementation[op](*inputs, *attrs))
+        found = run(backend, op, attrs, inputs, result)
+        near = float(ml_dtypes.finfo(result).eps) if op.name in every_row.BESIDE_ONE else 0.0
+        name = f"{op.name} {dtype} {attrs}"
+        assert_close(found, expected, ulp=every_row.allowed(op, result), atol=near, name=name)
+        if result in dtypes.FLOAT and op.name not in every_row.EITHER_ZERO:
+            zero = (expected == 0) & (found == 0)
+            assert np.array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
+
+
+def run(backend, op, attrs, inputs, result):
+    """What the device computes of columns of operands."""
+    device = Device(DEVICE)
+    one = RegionOp(op, attrs, tuple(range(len(inputs))), inputs[0].shape, result)
+    region = Region(tuple([(x.shape, x.dtype) for x in inputs]), (one,), (len(inputs),))
+    handles = [backend.upload(device, x).handle for x in inputs]
+    (found,) = backend.compile(region, device)(handles, (None,))
+    return backend.download(backend.wrap(device, found))
