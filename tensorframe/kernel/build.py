@@ -11,7 +11,7 @@ from tensorframe.dtypes import DType
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
-from tensorframe.kernel.body import Body
+from tensorframe.kernel.body import Body, Numbers
 from tensorframe.kernel.follow import follow
 from tensorframe.kernel.forms import (
     Form,
@@ -428,6 +428,20 @@ def finish(
     lanes: int = 0,
     index: DType = INDEX,
 ) -> Kernel:
+    """Return the kernel of statements about the elements of a region, see `assembled`."""
+    scalars, notes = tuple(body.scalars.values()), _notes(body.region)
+    return assembled(statements, body.numbers, scalars, notes, *flags, lanes=lanes, index=index)
+
+
+def assembled(
+    statements: tuple[Statement, ...],
+    numbers: Numbers,
+    scalars: Iterable[Argument],
+    notes: tuple[str, ...],
+    *flags: Buffer,
+    lanes: int = 0,
+    index: DType = INDEX,
+) -> Kernel:
     """Return the kernel of statements, with the buffers and arguments that they use and values named.
 
     With `lanes` it is one of work-groups of so many threads, whose positions are numbers of dtype `index`.
@@ -436,19 +450,19 @@ def finish(
     used = in_order(roots, {})
     loaded = {one.buffer for one in used if isinstance(one, Load) and one.buffer.role is Role.INPUT}
     written = {one.buffer for one in stores if one.buffer.role is Role.OUTPUT}
-    scalars = {one for one in used if isinstance(one, Argument)} & set(body.scalars.values())
-    sizes = body.numbers.arguments
+    by_value = {one for one in used if isinstance(one, Argument)} & set(scalars)
+    sizes = numbers.arguments
     if index != INDEX:
-        own = body.numbers.positions
+        own = numbers.positions
         statements = with_positions(statements, own, index)
         sizes = [argument(one.name, index) if one in own else one for one in sizes]
     return Kernel(
         tuple(sorted(loaded, key=_by_name)),
         (*sorted(written, key=_by_name), *flags),
-        tuple(sorted(scalars, key=_by_name)),
+        tuple(sorted(by_value, key=_by_name)),
         tuple(sizes),
         name_values(statements),
-        _notes(body.region),
+        notes,
         lanes,
     )
 

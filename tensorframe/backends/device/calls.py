@@ -6,13 +6,23 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tensorframe.backends.base import Program
-from tensorframe.backends.device.product import Make, product_program
+from tensorframe.backends.device.make import Make
+from tensorframe.backends.device.product import product_program
+from tensorframe.backends.device.sort import partition_program, sort_program, top_program
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
 from tensorframe.ops.contraction import MATMUL
+from tensorframe.ops.sorting import ARGPARTITION, ARGSORT, PARTITION, SORT, TOPK
 
 # a region whose first op is the call -> its program
-CALLS: Mapping[Op, Callable[[Region, Make], Program]] = {MATMUL: product_program}
+CALLS: Mapping[Op, Callable[[Region, Make], Program]] = {
+    MATMUL: product_program,
+    SORT: sort_program,
+    ARGSORT: sort_program,
+    PARTITION: partition_program,
+    ARGPARTITION: partition_program,
+    TOPK: top_program,
+}
 
 
 def source_of(program: Any) -> str:

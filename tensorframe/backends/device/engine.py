@@ -26,7 +26,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.support import computable
-from tensorframe.ops.movement import RESHAPE
+from tensorframe.ops.movement import PART, RESHAPE
 
 # what runs together in one kernel
 KERNELS = frozenset(
@@ -121,6 +121,8 @@ class KernelBackend(Backend):
             return partial(self._by_host, region, device)
         if _is_call(region):
             return self.call(region, device)
+        if region.ops[0].op is PART:
+            return partial(_taken, region)
         if sets_slice(region):
             return SliceProgram(region, partial(self._kernels, device=device))
         kernels = self._kernels(region, device=device)
@@ -203,6 +205,11 @@ class _Blank:
             made(self._place.pool, held, shape, dtype, range(len(shape)))
             for shape, dtype in zip(shapes, dtypes, strict=True)
         ]
+
+
+def _taken(region: Region, inputs: Sequence[Any], _buffers: Sequence[Any | None]) -> Sequence[Any]:
+    """Return some of the tensors that a library call has given."""
+    return [inputs[one.inputs[0]][one.attrs[0]] for one in region.ops]
 
 
 def _is_call(region: Region) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from math import prod
 from typing import Any
 
 from tensorframe.backends.device.array import DeviceArray
+from tensorframe.backends.device.make import Make
 from tensorframe.backends.device.program import DeviceProgram, Form
 from tensorframe.backends.device.queue import Queue
 from tensorframe.dtypes import BOOL, HALF, DType, float32
@@ -25,8 +26,6 @@ from tensorframe.ops.movement import RESHAPE
 from tensorframe.ops.reduction import ANY_TRUE, SUM
 
 Strides = tuple[int, ...]
-# makes the program of a region, whose kernels are those of a form
-Make = Callable[[Region, Callable[[Region], Form]], DeviceProgram]
 
 
 def product_program(region: Region, make: Make) -> DeviceProgram | InParts:

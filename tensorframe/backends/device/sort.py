@@ -1,0 +1,87 @@
+"""Sorting on devices: elements, their places, and the first of them, along any axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from tensorframe.backends.base import Program
+from tensorframe.backends.device.array import DeviceArray
+from tensorframe.backends.device.make import Make
+from tensorframe.backends.device.program import DeviceProgram, Form
+from tensorframe.backends.device.queue import Queue
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.kernel.build import Built
+from tensorframe.kernel.complex import in_parts
+from tensorframe.kernel.merge_sort import Sorting, build_sort
+from tensorframe.ops.reduction import index_dtype
+from tensorframe.ops.sorting import ARGPARTITION, ARGSORT, SORT
+
+Strides = tuple[int, ...]
+
+
+def sort_program(region: Region, make: Make) -> Program:
+    """Return the program of `sort` or `argsort`."""
+    axis, descending, *_ = region.ops[0].attrs
+    return make(region, _form(axis, descending))
+
+
+def partition_program(region: Region, make: Make) -> Program:
+    """Return the program of `partition` or `argpartition`: what is sorted is partitioned anywhere."""
+    (one,) = region.ops
+    _, axis = one.attrs
+    op, attrs = (
+        (SORT, (axis, False)) if one.op is not ARGPARTITION else (ARGSORT, (axis, False, True))
+    )
+    return make(replace(region, ops=(replace(one, op=op, attrs=attrs),)), _form(axis, False))
+
+
+def top_program(region: Region, make: Make) -> Program:
+    """Return the program of `topk`, whose result is a pair."""
+    (one,) = region.ops
+    _, axis, largest = one.attrs
+    values = RegionOp(SORT, (axis, largest), (0,), one.shape, one.dtype)
+    places = RegionOp(ARGSORT, (axis, largest, True), (0,), one.shape, index_dtype())
+    return _Pair(make(Region(region.inputs, (values, places), (1, 2)), _form(axis, largest)))
+
+
+class _Pair:
+    """A program whose outputs are one value: a tuple."""
+
+    quiet = True
+
+    def __init__(self, program: DeviceProgram) -> None:
+        self._program = program
+
+    def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
+        """Return the tuple."""
+        return (tuple(self._program(inputs, buffers)),)
+
+    def source(self) -> str:
+        """Return the text of the kernels for an operand in C order."""
+        return self._program.source()
+
+
+def _form(axis: int, descending: bool) -> Any:
+    return lambda region: _SortForm(region, axis, descending)
+
+
+class _SortForm(Form):
+    """An array that is sorted; each op of the region is an output."""
+
+    def __init__(self, original: Region, axis: int, descending: bool) -> None:
+        self.original = self.region = original
+        self.parts = in_parts(original)
+        self._axis, self._descending = axis, descending
+
+    def built(
+        self, queue: Queue, strides: Sequence[Strides], into: DeviceArray | None = None
+    ) -> Built:
+        """Return the kernels for an operand with these strides."""
+        assert into is None
+        ((shape, dtype),) = self.region.inputs
+        count = self.region.ops[0].shape[self._axis]
+        outputs = tuple([one.op is SORT for one in self.region.ops])
+        sorting = Sorting(shape, dtype, strides[0], self._axis, self._descending, count, outputs)
+        return build_sort(sorting, self.target(queue, strides))

@@ -1,0 +1,133 @@
+"""Kernels that sort, interpreted: NumPy's order for few threads, along any axis, in blocks and over several passes."""
+
+import numpy as np
+import pytest
+
+from tensorframe.kernel.groups import Target
+from tensorframe.kernel.interpret import evaluate
+from tensorframe.kernel.ir import Barrier, If, Loop, Over, argument
+from tensorframe.kernel.merge_sort import Sorting, build_sort
+from tensorframe.kernel.order import element_of, key_of
+from tests.kernel.interpreted import run_built
+
+INDEX = np.dtype(np.uint32)
+
+
+def strides(array):
+    return tuple(step // array.itemsize for step in array.strides)
+
+
+def build(x, axis, *, descending=False, count=None, outputs=(True, False), lanes=4):
+    count = x.shape[axis] if count is None else count
+    sorting = Sorting(x.shape, x.dtype, strides(x), axis, descending, count, outputs)
+    return sorting, build_sort(sorting, Target(lanes, np.dtype(np.float64), INDEX))
+
+
+def run(x, axis, **how):
+    sorting, built = build(x, axis, **how)
+    found = [
+        np.zeros(sorting.result, x.dtype if elements else np.int64) for elements in sorting.outputs
+    ]
+    run_built(built, {"x0": x} | {f"y{at}": one for at, one in enumerate(found)})
+    return found
+
+
+def check(x, axis, **how):
+    elements, places = run(x, axis, **how)
+    expected = np.argsort(x, axis, stable=True)
+    np.testing.assert_array_equal(places, expected)
+    np.testing.assert_array_equal(elements, np.take_along_axis(x, expected, axis))
+    (alone,) = run(x, axis, outputs=(True,), **how)
+    np.testing.assert_array_equal(alone, elements)
+
+
+def some(*shape):
+    return np.random.default_rng(0).integers(0, 6, shape).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((1,), 0), ((5,), 0), ((3, 4), 1), ((3, 4), 0), ((2, 3, 2), 1), ((2, 17), 1), ((40,), 0)],
+)
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_rows_of_every_length(shape, axis, lanes):
+    check(some(*shape), axis, lanes=lanes)
+
+
+def test_views():
+    x = some(9, 8)[::-2, 1:7]
+    check(x, 0)
+    check(x.T, 0)
+
+
+def test_the_first_of_them():
+    x = some(2, 21)
+    elements, places = run(x, 1, descending=True, count=3)
+    expected = np.argsort(-x, 1, stable=True)[:, :3]
+    np.testing.assert_array_equal(places, expected)
+    np.testing.assert_array_equal(elements, np.take_along_axis(x, expected, 1))
+
+
+def test_a_row_that_fits_is_one_kernel_and_a_longer_one_is_merged_in_passes():
+    for length, passes in ((16, 0), (17, 1), (33, 2), (130, 4)):
+        _, built = build(some(length), 0)
+        kernels = [one.kernel for one in built.launches]
+        loops = [next(one for one in kernel.body if isinstance(one, Loop)) for kernel in kernels]
+        assert [one.over for one in loops] == [Over.GROUPS, *[Over.GRID] * passes]
+
+
+def test_passes_of_one_length_share_their_text():
+    _, built = build(some(400), 0)
+    bodies = [one.kernel for one in built.launches[1:-1]]
+    assert len({one.inputs for one in bodies}) == 2
+
+
+NUMBERS = [0.0, -0.0, 1.0, -1.0, 65504.0, -65504.0, 6e-8, -6e-8, np.inf, -np.inf, np.nan, -np.nan]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("descending", [False, True])
+def test_keys_of_floats(dtype, descending):
+    numbers = np.array(NUMBERS).astype(dtype)
+    x = argument("x", numbers.dtype)
+    keys = evaluate(key_of(x, descending=descending, one_zero=True), {x: numbers})
+    mirrored = -numbers if descending else numbers
+    np.testing.assert_array_equal(np.argsort(keys, stable=True), np.argsort(mirrored, stable=True))
+    exact = key_of(x, descending=descending, one_zero=False)
+    found = evaluate(element_of(exact, x.dtype, descending=descending), {x: numbers})
+    np.testing.assert_array_equal(found, numbers)
+    np.testing.assert_array_equal(np.signbit(found[:10]), np.signbit(numbers[:10]))
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+)
+@pytest.mark.parametrize("descending", [False, True])
+def test_keys_of_integers(dtype, descending):
+    if dtype == "bool":
+        numbers = np.array([True, False])
+    else:
+        limits = np.iinfo(dtype)
+        numbers = [limits.min, limits.min + 1, 0, 1, limits.max - 1, limits.max]
+        numbers = np.unique(np.array(numbers, dtype))
+    x = argument("x", numbers.dtype)
+    key = key_of(x, descending=descending, one_zero=True)
+    keys = evaluate(key, {x: numbers})
+    order = np.argsort(numbers, stable=True)
+    np.testing.assert_array_equal(
+        np.argsort(keys, stable=True), order[::-1] if descending else order
+    )
+    found = evaluate(element_of(key, x.dtype, descending=descending), {x: numbers})
+    np.testing.assert_array_equal(found, numbers)
+
+
+def barriers(body):
+    return sum(
+        barriers(one.body) if isinstance(one, Loop | If) else isinstance(one, Barrier)
+        for one in body
+    )
+
+
+def test_a_level_of_runs_waits_twice():
+    _, built = build(some(40), 0)
+    assert [barriers(one.kernel.body) for one in built.launches] == [3, 0, 0]
