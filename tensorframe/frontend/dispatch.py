@@ -8,18 +8,20 @@ from typing import Any
 import numpy as np
 
 from tensorframe import dtypes
-from tensorframe.backends.registry import default_device
+from tensorframe.backends.registry import capabilities, default_device
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
+from tensorframe.graph.holding import holds
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Op
 from tensorframe.graph.record import constant, record, record_map
 from tensorframe.graph.shape import broadcast
 from tensorframe.graph.tracing import TracedNumber, example
 from tensorframe.ops.creation import DATA
+from tensorframe.ops.movement import COPY
 from tensorframe.schedule.place import choose_device
 from tensorframe.site import recording_site
 
@@ -165,8 +167,18 @@ def as_node(value: Any) -> Node:
 
 
 def data_node(array: np.ndarray[Any, Any], device: Device = CPU) -> Node:
-    """Return a computed node that shares the memory of `array`."""
+    """Return a node with the values of `array`, whose memory it shares where `device` works in host memory.
+
+    Other devices get a copy when it is needed; what they cannot hold stays on the host.
+    """
     dtype = dtypes.as_dtype(array.dtype)
     if array.dtype is not dtype:
         array = array.astype(dtype)
-    return Node(DATA, (), (), array.shape, dtype, device, None, Storage.of_array(device, array))
+    home = device if capabilities(device).host_memory else CPU
+    node = Node(DATA, (), (), array.shape, dtype, home, None, Storage.of_array(home, array))
+    return node if home is device or not holds(device, dtype) else placed(node, device)
+
+
+def placed(node: Node, device: Device) -> Node:
+    """Return the node of the same values on `device`."""
+    return node if node.device is device else record(COPY, (node,), device=device)

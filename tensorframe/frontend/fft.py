@@ -8,17 +8,16 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
-from tensorframe.dtypes import COMPLEX, FLOAT, DType, complex_of, int64
+from tensorframe.dtypes import COMPLEX, FLOAT, DType, complex_of
 from tensorframe.errors import ArgumentError, AxisError, DTypeError, ShapeError
 from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.creation.ranges import positions
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.manipulation.views import roll
 from tensorframe.frontend.operands import converted, floating, widened
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
-from tensorframe.graph.record import source
 from tensorframe.graph.shape import Shape, normalize_axes, normalize_axis
-from tensorframe.ops.creation import ARANGE
 from tensorframe.ops.elementwise import CONJ, DIVIDE, LESS, SUBTRACT, WHERE
 from tensorframe.ops.fourier import FFTN, IFFTN, IRFFTN, RFFTN
 
@@ -267,7 +266,7 @@ def rfftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None
 def _indices(name: str, n: int, count: int, device: Any) -> Tensor:
     if operator.index(n) < 1:
         raise ShapeError(f"{name}: takes at least one point, got {n}")
-    return Tensor(source(ARANGE, (count,), int64, resolve_device(device), 0, 1))
+    return positions(count, resolve_device(device))
 
 
 def _real_dtype(name: str, dtype: Any) -> DType:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorframe.dtypes import DType, bool_
 from tensorframe.graph.device import Device
+from tensorframe.graph.holding import holder
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind, Op, dtype_error, find
 from tensorframe.graph.shape import Shape, broadcast
@@ -27,11 +28,15 @@ def record(op: Op, inputs: tuple[Node, ...], *attrs: Any, device: Device | None 
     shapes = tuple([node.shape for node in inputs])
     shape = op.shape(shapes, *attrs) if op.shape else broadcast(op.name, *shapes)
     dtype = op.result(first.dtype, *attrs)
-    return Node(op, inputs, attrs, shape, dtype, device or first.device, recording_site())
+    if device is None:
+        device = first.device
+    if dtype is not first.dtype or device is not first.device:
+        device = holder(device, dtype, op.name)
+    return Node(op, inputs, attrs, shape, dtype, device, recording_site())
 
 
 def source(op: Op, shape: Shape, dtype: DType, device: Device, *attrs: Any) -> Node:
-    """Return a node without inputs: a constant, arange, full, random bits."""
+    """Return a node without inputs: a constant, arange, full."""
     return Node(op, (), attrs, shape, dtype, device, recording_site())
 
 
@@ -51,7 +56,8 @@ def cast(node: Node, dtype: DType) -> Node:
         convert = partial(_converted, source=node.dtype, target=dtype)
         number = value.then(convert) if type(value) is TracedNumber else convert(value)
         return constant(number, dtype, node.device, node.site)
-    return Node(find("cast"), (node,), (dtype,), node.shape, dtype, node.device, node.site)
+    device = holder(node.device, dtype, "cast")
+    return Node(find("cast"), (node,), (dtype,), node.shape, dtype, device, node.site)
 
 
 def _converted(value: complex, source: DType, target: DType) -> complex:
@@ -72,7 +78,7 @@ def record_map(op: Op, operands: tuple[Node, ...], device: Device, site: Site | 
     shape = shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast(op.name, *shapes)
     wanted = [bool_] * op.conditions + [compute] * (len(operands) - op.conditions)
     inputs = tuple([cast(node, one) for node, one in zip(operands, wanted, strict=True)])
-    return Node(op, inputs, (), shape, dtype, device, site)
+    return Node(op, inputs, (), shape, dtype, holder(device, dtype, op.name), site)
 
 
 def is_constant(node: Node) -> bool:

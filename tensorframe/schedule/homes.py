@@ -39,7 +39,7 @@ class Homes:
         self.fallbacks: dict[Node, Fallback] = {}
         self.abilities = Abilities()
         # the node whose values a view or transfer shows
-        self._base: dict[Node, Node] = {}
+        self.base: dict[Node, Node] = {}
         for node in order:
             self._place(node)
         if self.fallbacks:
@@ -48,10 +48,10 @@ class Homes:
     def _place(self, node: Node) -> None:
         inputs = () if is_leaf(node) else node.inputs
         if inputs and passes_on(node):
-            self._base[node] = self._base[inputs[0]]
+            self.base[node] = self.base[inputs[0]]
             self.of[node] = self.of[inputs[0]]
             return
-        self._base[node] = node
+        self.base[node] = node
         device = CPU if is_constant(node) and not is_on_host(node.device) else node.device
         if not is_leaf(node):
             reason = self.abilities.refusal(node, device)
@@ -63,18 +63,22 @@ class Homes:
     def _keep_between_fallbacks(self, order: Sequence[Node], roots: Sequence[Node]) -> None:
         """Let cheap ops between fallbacks run beside them: their operands would move only to move back."""
         beside = self._fed_by_fallbacks(order)
-        away = {self._base[root] for root in roots if not is_on_host(root.device)}
+        away = {self.base[root] for root in roots if not is_on_host(root.device)}
         for node in reversed(order):
             if is_leaf(node) or passes_on(node) or node in self.fallbacks:
                 continue
             if node in away or node not in beside:
-                away.update(self._base[source] for source in node.inputs)
+                away.update(self.base[source] for source in node.inputs)
         for node in beside - away:
             if not is_on_host(self.of[node]):
                 self.of[node] = CPU
+        self.follow(order)
+
+    def follow(self, order: Sequence[Node]) -> None:
+        """Give views and transfers the home of what they show, after that has another one."""
         for node in order:
-            if self._base[node] is not node:
-                self.of[node] = self.of[self._base[node]]
+            if self.base[node] is not node:
+                self.of[node] = self.of[self.base[node]]
 
     def _fed_by_fallbacks(self, order: Sequence[Node]) -> set[Node]:
         """Return the cheap ops all of whose operands are on the host, at least one since a fallback made it."""
@@ -82,7 +86,7 @@ class Homes:
         for node in order:
             if is_leaf(node) or passes_on(node) or node in self.fallbacks:
                 continue
-            bases = [self._base[one] for one in node.inputs if not is_constant(one)]
+            bases = [self.base[one] for one in node.inputs if not is_constant(one)]
             fallen = [one for one in bases if one in self.fallbacks or one in found]
             near = [one for one in bases if one in fallen or is_on_host(self.of[one])]
             if fallen and len(near) == len(bases) and node.op.kind in _CHEAP:

@@ -17,6 +17,7 @@ from tensorframe.schedule.capture import is_leaf
 from tensorframe.schedule.demand import Demand
 from tensorframe.schedule.fallback import Fallback, does_everything, user_level
 from tensorframe.schedule.homes import Homes, is_on_host
+from tensorframe.schedule.shift import shift
 
 
 def choose_device(nodes: Sequence[Node]) -> Device:
@@ -79,6 +80,7 @@ def insert_transfers(
     if len(devices) == 1 and does_everything(*devices) and is_on_host(*devices):
         return list(roots)
     homes = Homes(order, roots)
+    shift(order, roots, homes)
     demand = Demand(order, roots, homes)
     build = Builder()
     placed: dict[tuple[Node, Device], Node] = {}

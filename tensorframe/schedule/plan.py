@@ -157,7 +157,12 @@ class Plan:
 
     def __str__(self) -> str:
         lines = [self._headline()]
-        views = {slot for step in self.steps if step.is_view for slot in step.outputs}
+        views = {
+            slot
+            for step in self.steps
+            if step.is_view or step.kind is StepKind.TRANSFER
+            for slot in step.outputs
+        }
         for at, step in enumerate(self.steps):
             lines += _step_lines(at, step, self.slots, views)
         return "\n".join(lines)
@@ -199,7 +204,8 @@ def _step_lines(at: int, step: Step, slots: list[Slot], views: set[int]) -> list
     lines += [
         f"       %{slot} runs apart: {reason}"
         for slot, reason in step.refusals.items()
-        if slot not in views and not step.is_view  # views cost nothing, wherever they run
+        if slot not in views
+        and not step.is_view  # these are never part of a kernel, or cost nothing
     ]
     return lines
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from tensorframe import dtypes
-from tensorframe.backends.registry import capabilities, resolve_device
+from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import COMPLEX, DType, as_dtype
 from tensorframe.errors import (
     ArgumentError,
@@ -20,14 +20,15 @@ from tensorframe.errors import (
     ShapeError,
     TracingError,
 )
-from tensorframe.frontend.dispatch import PYTHON_NUMBERS, call, data_node
+from tensorframe.frontend.dispatch import PYTHON_NUMBERS, call, data_node, placed
 from tensorframe.frontend.protocols.dlpack_import import HOST_TYPES, adopt
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
-from tensorframe.graph.record import cast, constant, record
+from tensorframe.graph.holding import default_on, holds, require
+from tensorframe.graph.record import cast, constant
 from tensorframe.graph.tracing import TracedNumber, example
 from tensorframe.ops.creation import DATA
-from tensorframe.ops.movement import CONCAT, COPY, RESHAPE
+from tensorframe.ops.movement import CONCAT, RESHAPE
 from tensorframe.site import recording_site
 
 __all__ = ["array", "asarray", "from_dlpack"]
@@ -72,7 +73,8 @@ def asarray(
         return _from_array(obj, wanted, target, copy)
     if kind in PYTHON_NUMBERS:
         _refuse_to_copy(copy, "a Python number has no memory to share")
-        return _from_number(obj, wanted or dtypes.of_scalar(example(obj)), target)
+        found = wanted or default_on(target, dtypes.of_scalar(example(obj)))
+        return _from_number(obj, found, target)
     if isinstance(obj, np.generic):
         _refuse_to_copy(copy, "a NumPy scalar has no memory to share")
         return _from_number(obj.item(), wanted or as_dtype(obj.dtype), target)
@@ -151,10 +153,11 @@ def _from_tensor(
     _refuse_to_copy(
         copy, f"{node.dtype} on {node.device} becomes {dtype or node.dtype} on {target}"
     )
+    require("asarray", target, dtype or node.dtype)
     if dtype is not None:
         raise_unless_castable("asarray", node.dtype, dtype)
         node = cast(node, dtype)
-    return Tensor(node if target is node.device else record(COPY, (node,), device=target))
+    return Tensor(placed(node, target))
 
 
 def _unshared(tensor: Tensor) -> Tensor:
@@ -197,13 +200,13 @@ def raise_unless_castable(name: str, dtype: DType, target: DType) -> None:
 
 def _placed(values: Array, device: Device) -> Tensor:
     """Return the Tensor on `device` that holds `values`, in their own memory if that is host memory."""
-    if capabilities(device).host_memory:
-        return Tensor(data_node(values, device))
-    return Tensor(record(COPY, (data_node(values),), device=device))
+    require("asarray", device, values.dtype)
+    return Tensor(data_node(values, device))
 
 
 def _from_number(value: Any, dtype: DType, device: Device) -> Tensor:
     convert = partial(as_value, "asarray", dtype=dtype)
+    require("asarray", device, dtype)
     number = value.then(convert) if type(value) is TracedNumber else convert(value)
     return Tensor(constant(number, dtype, device, recording_site()))
 
@@ -231,7 +234,19 @@ def _from_sequence(obj: Sequence[Any], dtype: DType | None, device: Device | Non
     if any(isinstance(leaf, Device) for leaf in leaves):
         first = next(leaf for leaf in leaves if isinstance(leaf, Device))
         return _stacked(obj, target, device or first)
-    return _placed(_gathered(obj, target), resolve_device(device))
+    where = resolve_device(device)
+    if dtype is None and not any(isinstance(leaf, np.dtype) for leaf in leaves):
+        target = _of_numbers(obj, target, where)
+    return _placed(_gathered(obj, target), where)
+
+
+def _of_numbers(obj: Sequence[Any], dtype: DType | None, device: Device) -> DType | None:
+    """Return the dtype that Python numbers take on a device; None where their values decide, and it holds any."""
+    if dtype is not None:
+        return default_on(device, dtype)
+    if holds(device, dtypes.int64):
+        return None
+    return default_on(device, as_dtype(_gathered(obj, None).dtype))
 
 
 def _leaves(obj: Sequence[Any]) -> Iterator[Any]:
@@ -283,11 +298,7 @@ def _stacked(obj: Sequence[Any], dtype: DType | None, device: Device) -> Tensor:
         raise _ragged(f"shapes {' and '.join(map(str, shapes))}")
     rows = [call(RESHAPE, item, attrs=((1, *item.shape),)) for item in items]
     stacked = call(CONCAT, *rows, attrs=(0,))
-    return (
-        stacked
-        if stacked.device is device
-        else Tensor(record(COPY, (stacked.node,), device=device))
-    )
+    return stacked if stacked.device is device else Tensor(placed(stacked.node, device))
 
 
 def _ragged(what: str) -> ShapeError:

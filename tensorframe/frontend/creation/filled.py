@@ -16,6 +16,7 @@ from tensorframe.frontend.dispatch import PYTHON_NUMBERS
 from tensorframe.frontend.operands import converted, expanded
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
+from tensorframe.graph.holding import default_on, require
 from tensorframe.graph.record import source
 from tensorframe.graph.shape import Shape, as_shape, broadcast
 from tensorframe.graph.tracing import TracedNumber
@@ -39,8 +40,16 @@ Sizes = int | Iterable[int]
 
 
 def filled(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
-    """Return the tensor that has one Python number everywhere."""
+    """Return the tensor that has one Python number everywhere; DTypeError if the device cannot hold it."""
+    require("full", device, dtype)
     return Tensor(source(FULL, shape, dtype, device, as_value("full", value, dtype)))
+
+
+def default_real(name: str, dtype: Any, device: Device) -> DType:
+    """Return the dtype that is asked for, or that of Python floats on the device; DTypeError if it cannot hold it."""
+    wanted = default_on(device, dtypes.default_float()) if dtype is None else as_dtype(dtype)
+    require(name, device, wanted)
+    return wanted
 
 
 def full(shape: Sizes, fill_value: Any, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
@@ -58,9 +67,9 @@ def full(shape: Sizes, fill_value: Any, *, dtype: Any = None, device: OnDevice =
         wanted = wanted or as_dtype(fill_value.dtype)
         fill_value = fill_value.item()
     if type(fill_value) in PYTHON_NUMBERS and type(fill_value) is not TracedNumber:
-        return filled(
-            sizes, fill_value, wanted or dtypes.of_scalar(fill_value), resolve_device(device)
-        )
+        target = resolve_device(device)
+        found = wanted or default_on(target, dtypes.of_scalar(fill_value))
+        return filled(sizes, fill_value, found, target)
     values = asarray(fill_value, dtype=dtype, device=device)
     if broadcast("full", values.shape, sizes) != sizes:
         raise ShapeError(f"full: a value of shape {values.shape} does not fill shape {sizes}")
@@ -73,8 +82,8 @@ def zeros(shape: Sizes, *, dtype: Any = None, device: OnDevice = None) -> Tensor
     >>> tfr.zeros((2, 3)).shape
     (2, 3)
     """
-    wanted = dtypes.default_float() if dtype is None else as_dtype(dtype)
-    return filled(as_shape(shape), 0, wanted, resolve_device(device))
+    target = resolve_device(device)
+    return filled(as_shape(shape), 0, default_real("zeros", dtype, target), target)
 
 
 def ones(shape: Sizes, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
@@ -83,8 +92,8 @@ def ones(shape: Sizes, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
     >>> tfr.ones(3, dtype="int64").tolist()
     [1, 1, 1]
     """
-    wanted = dtypes.default_float() if dtype is None else as_dtype(dtype)
-    return filled(as_shape(shape), 1, wanted, resolve_device(device))
+    target = resolve_device(device)
+    return filled(as_shape(shape), 1, default_real("ones", dtype, target), target)
 
 
 def empty(shape: Sizes, *, dtype: Any = None, device: OnDevice = None) -> Tensor:

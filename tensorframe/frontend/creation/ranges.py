@@ -13,12 +13,13 @@ from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, INTEGER, DType, as_dtype, int64
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.creation.convert import OnDevice, as_value, asarray
-from tensorframe.frontend.creation.filled import Sizes, filled
-from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply
+from tensorframe.frontend.creation.filled import Sizes, default_real, filled
+from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply, placed
 from tensorframe.frontend.manipulation.joining import stack
 from tensorframe.frontend.operands import converted, expanded, reshaped
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.device import Device
+from tensorframe.graph.device import CPU, Device
+from tensorframe.graph.holding import default_on, holds, require
 from tensorframe.graph.record import source
 from tensorframe.graph.shape import as_shape, broadcast
 from tensorframe.ops.creation import ARANGE
@@ -44,8 +45,8 @@ def counted(size: int, start: Any, step: Any, dtype: DType, device: Device) -> T
 
 
 def positions(size: int, device: Device) -> Tensor:
-    """Return 0 to size - 1 as int64."""
-    return counted(size, 0, 1, int64, device)
+    """Return 0 to size - 1 as the device's default integers."""
+    return counted(size, 0, 1, default_on(device, int64), device)
 
 
 def arange(
@@ -68,14 +69,27 @@ def arange(
     first = 0 if stop is None else number("arange", start)
     last = number("arange", start if stop is None else stop)
     by = number("arange", step)
-    target = _range_dtype(first, last, by) if dtype is None else as_dtype(dtype)
-    size = _length(first, last, by)
     place = resolve_device(device)
+    found = default_on(place, _range_dtype(first, last, by))
+    target = found if dtype is None else as_dtype(dtype)
+    require("arange", place, target)
+    size = _length(first, last, by)
     if target in INTEGER and isinstance(first, int) and isinstance(by, int):
         return counted(size, *_fitted(first, by, size, target), target, place)
     # fractions add up before they are dropped; complex numbers have a real part only
     work = target if target in FLOAT else dtypes.promote(dtypes.float64, dtypes.real_of(target))
-    return converted(counted(size, float(first), float(by), work, place), target)
+    steps = counted(size, float(first), float(by), work, _holder(place, work))
+    return _delivered(converted(steps, target), place)
+
+
+def _holder(device: Device, dtype: DType) -> Device:
+    """Return where a range of `dtype` is computed that ends up on `device`."""
+    return device if holds(device, dtype) else CPU
+
+
+def _delivered(steps: Tensor, device: Device) -> Tensor:
+    """Return a range where the user wants it."""
+    return steps if steps.device is device else Tensor(placed(steps.node, device))
 
 
 def _range_dtype(first: Any, last: Any, step: Any) -> DType:
@@ -129,11 +143,14 @@ def linspace(
     first, last = number("linspace", start), number("linspace", stop)
     size = _count("linspace", num)
     any_complex = isinstance(first, complex) or isinstance(last, complex)
+    place = resolve_device(device)
     found = dtypes.default_complex() if any_complex else dtypes.default_float()
-    target = found if dtype is None else as_dtype(dtype)
+    target = default_on(place, found) if dtype is None else as_dtype(dtype)
+    require("linspace", place, target)
     work = target if target in FLOATING else dtypes.promote(found, dtypes.float64)
-    steps = _spaced(first, last, size, endpoint, work, resolve_device(device))
-    return converted(steps if work == target else apply(FLOOR, steps), target)
+    steps = _spaced(first, last, size, endpoint, work, _holder(place, work))
+    steps = converted(steps if work == target else apply(FLOOR, steps), target)
+    return _delivered(steps, place)
 
 
 def _count(name: str, num: Any) -> int:
@@ -194,9 +211,12 @@ def logspace(
     >>> tfr.logspace(0, 2, 3).tolist()
     [1.0, 10.0, 100.0]
     """
-    exponents = linspace(start, stop, num, endpoint, dtype=dtypes.float64, device=device)
+    place = resolve_device(device)
+    target = default_real("logspace", dtype, place)
+    wide = _holder(place, dtypes.float64)
+    exponents = linspace(start, stop, num, endpoint, dtype=dtypes.float64, device=wide)
     powers = apply(POW, number("logspace", base), exponents)
-    return converted(powers, dtypes.default_float() if dtype is None else as_dtype(dtype))
+    return _delivered(converted(powers, target), place)
 
 
 def geomspace(
@@ -221,12 +241,14 @@ def geomspace(
         raise ArgumentError(f"geomspace: from {first} to {last} there is no geometric sequence")
     sign = math.copysign(1.0, first)
     ends = (math.log(abs(first)), math.log(abs(last)))
-    exponents = linspace(*ends, num, endpoint, dtype=dtypes.float64, device=device)
+    place = resolve_device(device)
+    target = default_real("geomspace", dtype, place)
+    wide = _holder(place, dtypes.float64)
+    exponents = linspace(*ends, num, endpoint, dtype=dtypes.float64, device=wide)
     powers = apply(MULTIPLY, apply(EXP, exponents), sign)
     if endpoint and num > 1:
         powers = ending(powers, last)
-    target = dtypes.default_float() if dtype is None else as_dtype(dtype)
-    return converted(ending(powers, first, at=0), target)
+    return _delivered(converted(ending(powers, first, at=0), target), place)
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[Tensor, ...]:
@@ -258,15 +280,19 @@ def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[
     return tuple(expanded(one, full) for one in grid)
 
 
-def indices(dimensions: Sizes, dtype: Any = int64, *, device: OnDevice = None) -> Tensor:
+def indices(dimensions: Sizes, dtype: Any = None, *, device: OnDevice = None) -> Tensor:
     """Return the index of every element of a tensor of shape `dimensions`, one axis index after another.
+
+    int64 unless `dtype` says otherwise.
 
     >>> tfr.indices((2, 2)).tolist()
     [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
     """
     shape = as_shape(dimensions)
     if not shape:
-        return filled((0,), 0, as_dtype(dtype), resolve_device(device))
+        place = resolve_device(device)
+        found = default_on(place, int64) if dtype is None else as_dtype(dtype)
+        return filled((0,), 0, found, place)
     axes = [arange(size, dtype=dtype, device=device) for size in shape]
     return stack(meshgrid(*axes, indexing="ij"))
 

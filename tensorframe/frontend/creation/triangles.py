@@ -9,9 +9,9 @@ import numpy as np
 
 from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
-from tensorframe.dtypes import as_dtype
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.creation.convert import OnDevice, asarray
+from tensorframe.frontend.creation.filled import default_real
 from tensorframe.frontend.creation.ranges import counted, positions
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.manipulation.diagonals import diagonal
@@ -20,6 +20,7 @@ from tensorframe.frontend.manipulation.views import ravel
 from tensorframe.frontend.operands import converted, need_axes, reshaped
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
+from tensorframe.graph.holding import default_on
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape, as_shape
 from tensorframe.ops.elementwise import EQUAL, GREATER_EQUAL, LESS_EQUAL, WHERE
@@ -42,7 +43,8 @@ def compared(op: Op, shape: Shape, k: int, device: Device) -> Tensor:
     rows, columns = shape
     # no further than just outside of the matrix, so that the sum of row and diagonal fits int64
     first = max(-rows, min(index(k), columns))
-    diagonals = reshaped(counted(rows, first, 1, dtypes.int64, device), (rows, 1))
+    dtype = default_on(device, dtypes.int64)
+    diagonals = reshaped(counted(rows, first, 1, dtype, device), (rows, 1))
     return apply(op, positions(columns, device), diagonals)
 
 
@@ -67,8 +69,9 @@ def _ones_where(
     op: Op, n_rows: int, n_cols: int | None, k: int, dtype: Any, device: OnDevice
 ) -> Tensor:
     shape = as_shape((n_rows, n_rows if n_cols is None else n_cols))
-    target = dtypes.default_float() if dtype is None else as_dtype(dtype)
-    return converted(compared(op, shape, k, resolve_device(device)), target)
+    place = resolve_device(device)
+    target = default_real("eye", dtype, place)
+    return converted(compared(op, shape, k, place), target)
 
 
 def identity(n: int, dtype: Any = None, *, device: OnDevice = None) -> Tensor:

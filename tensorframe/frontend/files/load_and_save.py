@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorframe.backends.registry import resolve_device
+from tensorframe.backends.registry import capabilities, resolve_device
 from tensorframe.errors import DTypeError, FileFormatError
 from tensorframe.frontend.creation.convert import OnDevice, asarray
+from tensorframe.frontend.dispatch import placed
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.device import Device
+from tensorframe.graph.device import CPU, Device
+from tensorframe.graph.holding import require
 from tensorframe.graph.record import source
 from tensorframe.ops.creation import FILE
 from tensorframe.runtime.evaluate import evaluate
@@ -58,7 +60,10 @@ def load(path: PathLike, /, *, device: OnDevice = None) -> Any:
 def _tensor(reader: Segment | PackedMember, device: Device) -> Tensor:
     from tensorframe.frontend.files.segment import native
 
-    return Tensor(source(FILE, reader.shape, native(reader.dtype), device, reader))
+    dtype = native(reader.dtype)
+    require("load", device, dtype)
+    home = device if capabilities(device).host_memory else CPU
+    return Tensor(placed(source(FILE, reader.shape, dtype, home, reader), device))
 
 
 def load_metadata(path: PathLike, /) -> dict[str, str]:

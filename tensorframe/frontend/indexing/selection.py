@@ -15,14 +15,18 @@ from tensorframe.errors import ArgumentError, IndexingError, TracingError
 from tensorframe.frontend.dispatch import data_node
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
+from tensorframe.graph.holding import default_on, holds
 from tensorframe.graph.node import Node
-from tensorframe.graph.record import cast, constant
+from tensorframe.graph.record import cast, constant, record_map
 from tensorframe.graph.shape import Shape
 from tensorframe.graph.tracing import TracedNumber
+from tensorframe.ops.elementwise import MAXIMUM, MINIMUM
 from tensorframe.runtime.evaluate import evaluate
 from tensorframe.site import recording_site
 
 Array = np.ndarray[Any, Any]
+
+_LARGEST = 2**31 - 2  # the size of an axis whose positions, and one beyond either end, fit 32 bits
 
 
 @dataclass(slots=True)
@@ -199,7 +203,7 @@ def _add_mask(selection: Selection, mask: Array, shape: Shape, axis: int, device
         selection.pick(0, size)
     # one axis in the place of all that the mask is for: one index tensor, whatever their number
     selection.shape.append(math.prod(masked))
-    selection.index(data_node(np.flatnonzero(mask), device))
+    selection.index(_positions(np.flatnonzero(mask), mask.size, device))
 
 
 def _check_mask(mask: Shape, shape: Shape, axis: int) -> None:
@@ -238,9 +242,27 @@ def index_node(item: Any, axis: int, size: int, device: Device) -> Node:
         storage = item.node.storage
         if storage is not None and isinstance(storage.handle, np.ndarray):
             _check_all(storage.handle, axis, size)
-        return cast(item.node, int64) if item.dtype == uint64 else item.node
+        node = cast(item.node, int64) if item.dtype == uint64 else item.node
+        return node if holds(device, node.dtype) else _narrowed(node, size, device)
     _check_all(item, axis, size)
-    return data_node(item.astype(int64), device)
+    return _positions(item, size, device)
+
+
+def _positions(positions: Array, size: int, device: Device) -> Node:
+    """Return positions below `size` as the integers that the device holds."""
+    dtype = default_on(device, int64) if size < _LARGEST else int64
+    return data_node(positions.astype(dtype), device)
+
+
+def _narrowed(node: Node, size: int, device: Device) -> Node:
+    """Return an index tensor in the integers that the device holds; what is out of bounds stays so."""
+    dtype = default_on(device, node.dtype)
+    if size >= _LARGEST or dtype == node.dtype:
+        return node
+    for op, bound in ((MINIMUM, size), (MAXIMUM, -size - 1)):
+        limit = constant(bound, node.dtype, node.device, recording_site())
+        node = record_map(op, (node, limit), node.device, recording_site())
+    return cast(node, dtype)
 
 
 def _check_all(indices: Array, axis: int, size: int) -> None:

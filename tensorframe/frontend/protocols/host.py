@@ -8,11 +8,10 @@ import numpy as np
 
 from tensorframe.backends.registry import resolve_device
 from tensorframe.errors import DeviceError
-from tensorframe.frontend.dispatch import data_node
+from tensorframe.frontend.dispatch import data_node, placed
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.device import CPU
-from tensorframe.graph.record import record
-from tensorframe.ops.movement import COPY
+from tensorframe.graph.holding import require
 
 Array = np.ndarray[Any, Any]
 
@@ -79,14 +78,15 @@ def _restore(array: Array, device: str) -> Tensor:
         target = resolve_device(device)
     except DeviceError:
         target = CPU
-    return to_device(Tensor(data_node(array)), target)
+    return Tensor(data_node(array, target))
 
 
 @method
 def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
     """Return the tensor on `device`: itself if it is there, else a copy that is made when it is needed.
 
-    `device` is a Device or a name such as `"cuda:0"`; DeviceError if there is none. `stream` orders the copy after
+    `device` is a Device or a name such as `"cuda:0"`; DeviceError if there is none, DTypeError if it cannot hold the
+    dtype. `stream` orders the copy after
     the work on a stream of the device's own library; the backends here order it themselves, so it is None.
 
     >>> tfr.asarray([1, 2]).to_device("numpy").device
@@ -100,7 +100,8 @@ def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
         )
     if self.node.device is target:
         return self
-    return Tensor(record(COPY, (self.node,), device=target))
+    require("to_device", target, self.node.dtype)
+    return Tensor(placed(self.node, target))
 
 
 @method

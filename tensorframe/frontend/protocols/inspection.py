@@ -11,6 +11,7 @@ from tensorframe.errors import ArgumentError
 from tensorframe.frontend.data_types import KINDS
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.device import Device
+from tensorframe.graph.holding import default_on
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
@@ -48,12 +49,12 @@ class NamespaceInfo:
         return registry.known_devices()
 
     def default_dtypes(self, *, device: Device | str | None = None) -> dict[str, DType]:
-        """Return the dtypes that Python numbers, and indices, take."""
-        registry.resolve_device(device)
+        """Return the dtypes that Python numbers take on `device`, and positions, which may have to live on the cpu."""
+        place = registry.resolve_device(device)
         return {
-            "real floating": dtypes.default_float(),
-            "complex floating": dtypes.default_complex(),
-            "integral": dtypes.default_int(),
+            "real floating": default_on(place, dtypes.default_float()),
+            "complex floating": default_on(place, dtypes.default_complex()),
+            "integral": default_on(place, dtypes.default_int()),
             "indexing": dtypes.int64,
         }
 

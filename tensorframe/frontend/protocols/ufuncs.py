@@ -147,7 +147,7 @@ def _unwrapped(value: Any, devices: list[Device]) -> Any:
 def _wrapped(value: Any, device: Device) -> Any:
     """Return `value` with Tensors in place of the arrays and NumPy numbers that a Tensor can hold."""
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufcV":
-        return Tensor(data_node(np.asarray(value))).to_device(device)
+        return Tensor(data_node(np.asarray(value), device))
     if isinstance(value, list):
         return [_wrapped(one, device) for one in value]
     if isinstance(value, tuple):

@@ -11,6 +11,7 @@ from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import converted
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.holding import default_on
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import normalize_axes
 from tensorframe.ops import reduction as row
@@ -27,7 +28,10 @@ def reduced_by(op: Op, x: Tensor, axis: Axis, keepdims: Any) -> Tensor:
 
 
 def accumulator(dtype: DType) -> DType:
-    """Return the dtype of sums and products: bools and narrow integers grow to 64 bits, floats stay."""
+    """Return the dtype of sums and products: bools and narrow integers grow to 64 bits, floats stay.
+
+    Devices without such integers sum in their default ones: see `default_on`.
+    """
     if dtype in dtypes.UNSIGNED:
         return dtypes.uint64
     return dtypes.int64 if dtype in dtypes.BITWISE else dtype
@@ -36,8 +40,8 @@ def accumulator(dtype: DType) -> DType:
 def accumulated(x: Any, dtype: Any) -> Tensor:
     """Return `x` in the dtype that it is summed in: `dtype` if one is asked for."""
     tensor = asarray(x)
-    wanted = accumulator(tensor.dtype) if dtype is None else dtypes.as_dtype(dtype)
-    return converted(tensor, wanted)
+    own = default_on(tensor.device, accumulator(tensor.dtype))
+    return converted(tensor, own if dtype is None else dtypes.as_dtype(dtype))
 
 
 def sum(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
