@@ -32,7 +32,16 @@ ABOVE_ALL = {"testing", "conftest", "__init__", "__main__"}
 KNOWS_TENSOR = {"frontend", "notebook"} | ABOVE_ALL
 
 # Each belongs to one backend and is imported nowhere else, not even inside a function.
-BACKEND_LIBRARIES = {"numba", "llvmlite", "cupy", "pyopencl", "wgpu", "dask", "distributed"}
+BACKEND_LIBRARIES = {
+    "numba",
+    "llvmlite",
+    "cupy",
+    "cupyx",
+    "pyopencl",
+    "wgpu",
+    "dask",
+    "distributed",
+}
 # What a module outside backends/<name>/ and testing/ may import when it is loaded.
 AT_IMPORT_TIME = set(sys.stdlib_module_names) | {"numpy", "ml_dtypes", "tensorframe"}
 
@@ -148,7 +157,7 @@ def test_backend_libraries_are_imported_only_by_their_backend():
 def test_one_backend_does_not_import_another():
     """But those of the host, which share its arrays, and those of devices, which share what all devices do."""
     builds_on = {"numba": {"numpy"}, "cpu": {"numpy", "numba"}, "device": {"numpy"}}
-    builds_on |= dict.fromkeys(("opencl", "wgpu", "cuda"), {"device"})
+    builds_on |= {name: {"device"} for name in ("opencl", "wgpu", "cuda")}
 
     def backend(parts):
         return parts[1] if len(parts) > 2 and parts[0] == "backends" else None

@@ -1,9 +1,13 @@
-"""Compiling kernels by NVRTC, without CuPy's options: they would flush small numbers to zero and contract."""
+"""Compiling kernels by NVRTC, kept on disk; CuPy's own options would flush small numbers to zero, and contract."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
 from typing import Any
 
+from tensorframe.backends import objects
 from tensorframe.errors import KernelError
 
 # one rounding for every operation, and numbers below the normal ones are kept
@@ -12,10 +16,42 @@ _EXACT_HIP = ("-ffp-contract=off", "-std=c++17")
 
 
 def options(architecture: str) -> tuple[str, ...]:
-    """Return the compiler's options for `sm_90` (machine code), `compute_90` (PTX) or `gfx90a`."""
+    """Return the compiler's options for `sm_90` (machine code), `compute_90` (PTX) or AMD's `gfx90a`."""
     if architecture.startswith("gfx"):
         return (f"--offload-arch={architecture}", *_EXACT_HIP)
     return (f"--gpu-architecture={architecture}", *_EXACT)
+
+
+def architecture_for(capability: tuple[int, int], known: Sequence[int]) -> str | None:
+    """Return what to compile for: a GPU's own instructions, or PTX for one that is newer than the compiler.
+
+    None for a GPU that the compiler has given up.
+    """
+    wanted = 10 * capability[0] + capability[1]
+    if wanted in known:
+        return f"sm_{wanted}"
+    older = [one for one in known if one < wanted]
+    return f"compute_{max(older)}" if older else None
+
+
+def code_of(name: str, source: str, architecture: str) -> bytes:
+    """Return what `compiled` does, from disk if it was compiled before."""
+    described = (compiler_release(), options(architecture), name, source)
+    key = sha256(repr(described).encode()).digest()
+    code = objects.read(key)
+    if code is None:
+        code = compiled(name, source, architecture)
+        objects.statistics.compilations += 1
+        objects.write(key, code)
+    return code
+
+
+@cache
+def compiler_release() -> tuple[int, ...]:
+    """Return the compiler's version; RuntimeError or ImportError where the library is missing."""
+    from cupy.cuda import nvrtc
+
+    return tuple(nvrtc.getVersion())
 
 
 def compiled(name: str, source: str, architecture: str) -> bytes:
@@ -28,9 +64,9 @@ def compiled(name: str, source: str, architecture: str) -> bytes:
         nvrtc.compileProgram(program, options(architecture))
         if architecture.startswith("sm_"):
             found: bytes | str = nvrtc.getCUBIN(program)
-        else:
+        else:  # HIP's compiler gives machine code by this name too
             found = nvrtc.getPTX(program)
-    except Exception as error:  # NVRTCError, or RuntimeError where the library is missing
+    except Exception as error:  # of NVRTC, or RuntimeError where the library is missing
         said = f"{error}" if program is None else f"{error}\n{nvrtc.getProgramLog(program)}"
         raise KernelError(f"{name} does not compile: {said.strip()}") from error
     finally:

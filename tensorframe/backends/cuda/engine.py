@@ -1,0 +1,145 @@
+"""The backend of NVIDIA's GPUs, and of AMD's where CuPy was built for these: our kernels, and the makers' libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from tensorframe.backends.base import DeviceInfo, Program
+from tensorframe.backends.cuda.devices import find
+from tensorframe.backends.device.array import DeviceArray
+from tensorframe.backends.device.engine import KernelBackend
+from tensorframe.backends.device.queue import Queue
+from tensorframe.backends.storage import Storage
+from tensorframe.dtypes import ANY, DType
+from tensorframe.errors import DeviceError, KernelError
+from tensorframe.graph.device import Device
+from tensorframe.graph.op import Op
+from tensorframe.graph.region import Region
+from tensorframe.kernel.dot import is_dot
+from tensorframe.ops.contraction import MATMUL
+
+if TYPE_CHECKING:
+    from tensorframe.backends.cuda.queue import CudaQueue
+
+# the types of devices in DLPack: memory of CUDA, managed memory of CUDA, memory of ROCm
+_HOMES = {2: "cuda", 13: "cuda", 10: "rocm"}
+
+
+class CudaBackend(KernelBackend):
+    """Kernels in CUDA C++; products, transforms, decompositions and orders by CuPy."""
+
+    name = "cuda"
+
+    def probe(self) -> list[DeviceInfo] | str:
+        """Return the GPUs, or the reason that there are none."""
+        return find()
+
+    def open(self, device: Device) -> Queue:
+        """Return the queue of a GPU; DeviceError if it takes no programs now."""
+        from tensorframe.backends.cuda.queue import CudaQueue
+
+        try:
+            return CudaQueue(device.index)
+        except (KernelError, MemoryError, RuntimeError) as error:
+            raise DeviceError(f"{device} cannot be used: {error}") from error
+
+    def call(self, region: Region, device: Device) -> Program:
+        """Return a library's function, or kernels of ours."""
+        from tensorframe.backends.cuda.libraries import LibraryProgram, has_call
+
+        one = region.ops[0]
+        operands = [region.dtype_of(at) for at in one.inputs]
+        by_kernels = len(region.ops) > 1 or (one.op is MATMUL and is_dot(region, 0))
+        if by_kernels or not has_call(one.op, operands):
+            return super().call(region, device)
+        return LibraryProgram(region, self._queue(device), self.place(device).pool)
+
+    def supports(self, op: Op, operands: Sequence[DType], result: DType, device: Device) -> bool:
+        """Whether a library or a kernel computes the op on these dtypes."""
+        from tensorframe.backends.cuda.libraries import has_call
+
+        return has_call(op, operands) or super().supports(op, operands, result, device)
+
+    def _queue(self, device: Device) -> CudaQueue:
+        queue: Any = self.place(device).queue
+        found: CudaQueue = queue
+        return found
+
+    def reaches(self, source: Device, target: Device) -> bool:
+        """Whether both are GPUs of the same maker: the driver copies from one to the other."""
+        return source.backend == target.backend
+
+    def copy_from(self, storage: Storage, target: Device) -> Storage:
+        """Return storage on `target` with a copy of another GPU's values."""
+        from tensorframe.backends.cuda.peers import copy
+
+        array: DeviceArray = storage.handle
+        if array.block is not None and not array.is_contiguous:
+            array = self._gathered(storage.device, array)
+        made = copy(
+            array, self._queue(storage.device), self._queue(target), self.place(target).pool
+        )
+        return self.wrap(target, made)
+
+    def native(self, storage: Storage) -> Any:
+        """Return a CuPy array over the same memory; what CuPy's current stream does comes after our work."""
+        from tensorframe.backends.cuda.arrays import have_others_wait, to_cupy
+
+        queue = self._queue(storage.device)
+        have_others_wait(queue)
+        return to_cupy(storage.handle, queue, lent=True)
+
+    def adopt(self, obj: Any) -> Storage | None:
+        """Return storage over the memory of a CuPy array."""
+        if type(obj).__module__.partition(".")[0] != "cupy":
+            return None
+        from tensorframe.backends.cuda.arrays import borrowed, is_array, wait_for_others
+
+        if not is_array(obj) or obj.dtype not in ANY:
+            return None
+        device = Device(_family(), int(obj.device.id))
+        queue = self._queue(device)
+        wait_for_others(queue)
+        return self.wrap(device, borrowed(obj, queue, self.place(device).pool))
+
+    def export_dlpack(self, storage: Storage) -> Any:
+        """Return what hands the memory over in the order of the stream that asks for it."""
+        from tensorframe.backends.cuda.arrays import Exported
+
+        return Exported(storage.handle, self._queue(storage.device))
+
+    def import_dlpack(self, obj: Any, device: Device) -> Storage | None:
+        """Return storage over the memory of a GPU's array of any library."""
+        kind, index = obj.__dlpack_device__()
+        if self.dlpack_home(int(kind), int(index)) is not device:
+            return None
+        from tensorframe.backends.cuda.arrays import borrowed, imported
+
+        queue = self._queue(device)
+        array = imported(obj, queue)
+        if array.dtype not in ANY:
+            return None
+        return self.wrap(device, borrowed(array, queue, self.place(device).pool))
+
+    def dlpack_home(self, kind: int, index: int) -> Device | None:
+        """Return the GPU that DLPack means."""
+        name = _HOMES.get(kind)
+        if name is None:
+            return None
+        device = Device(name, index)
+        return device if device in _found() else None
+
+
+@cache
+def _found() -> frozenset[Device]:
+    found = find()
+    return frozenset() if isinstance(found, str) else frozenset(one.device for one in found)
+
+
+@cache
+def _family() -> str:
+    import cupy
+
+    return "rocm" if cupy.cuda.runtime.is_hip else "cuda"

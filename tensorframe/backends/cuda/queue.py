@@ -1,0 +1,199 @@
+"""A GPU: a stream of its own, memory, and kernels, by the driver's calls as CuPy has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import RLock
+from types import TracebackType
+from typing import Any
+
+import cupy
+import numpy as np
+
+from tensorframe.backends.cuda.compiler import architecture_for, code_of
+from tensorframe.backends.cuda.staging import Staging
+from tensorframe.backends.device.queue import Bytes, Queue, Traits
+from tensorframe.codegen.c import Text, print_kernel
+from tensorframe.codegen.cuda import DIALECT
+from tensorframe.codegen.words import parameters
+from tensorframe.dtypes import float64
+from tensorframe.errors import DeviceError, KernelError
+from tensorframe.kernel.ir import Kernel
+
+_LANES = 256
+# Groups of a launch for each multiprocessor: several times as many as it runs at once, so that none waits for the last.
+_GROUPS_EACH = 32
+_NO_MEMORY = 2  # cudaErrorMemoryAllocation, and hipErrorOutOfMemory
+
+
+class CudaQueue(Queue):
+    """Runs kernels and CuPy's functions on one GPU, in the order of the calls."""
+
+    def __init__(self, index: int) -> None:
+        super().__init__()
+        self.index = index
+        self.device = cupy.cuda.Device(index)
+        facts = cupy.cuda.runtime.getDeviceProperties(index)
+        self._architecture = architecture(facts)
+        self.lock = Current(self.device)  # type: ignore[assignment] # a lock, and more
+        with self.lock, told:
+            # one that does not wait for the stream that everything else in the process uses, nor has it wait
+            self.stream = cupy.cuda.Stream(non_blocking=True)
+        self._staging = Staging(self.stream)
+        self._kernels: dict[str, Loaded] = {}
+        largest = 1 << (int(facts["maxThreadsPerBlock"]).bit_length() - 1)
+        self.traits = Traits(
+            lanes=min(_LANES, largest),
+            widest=float64,
+            wide_index=True,
+            max_groups=_GROUPS_EACH * int(facts["multiProcessorCount"]),
+            held={},
+            max_block=int(facts["totalGlobalMem"]),
+        )
+
+    def allocate(self, nbytes: int) -> Any:
+        """Return memory of the device, not CuPy's pool's: ours keeps what is freed."""
+        with told:
+            return cupy.cuda.Memory(nbytes)
+
+    def release(self, buffer: Any) -> None:
+        """Forget memory; it is given back when nobody refers to it, after all that runs."""
+
+    def write(self, buffer: Any, offset: int, data: Bytes) -> None:
+        """Copy bytes into a buffer."""
+        with told:
+            self._staging.write(buffer.ptr + offset, data)
+
+    def read(self, buffer: Any, offset: int, nbytes: int) -> Bytes:
+        """Wait, and return a copy of bytes of a buffer."""
+        with told:
+            return self._staging.read(buffer.ptr + offset, nbytes)
+
+    def copy(self, source: Any, start: int, target: Any, offset: int, nbytes: int) -> None:
+        """Copy bytes from one buffer of the device to another one."""
+        kind = cupy.cuda.runtime.memcpyDeviceToDevice
+        with told:
+            cupy.cuda.runtime.memcpyAsync(
+                target.ptr + offset, source.ptr + start, nbytes, kind, self.stream.ptr
+            )
+
+    def source(self, kernel: Kernel) -> str:
+        """Return a kernel in CUDA C++."""
+        return print_kernel(kernel, DIALECT).source
+
+    def build(self, kernel: Kernel) -> Any:
+        """Return a kernel ready for `launch`."""
+        text = print_kernel(kernel, DIALECT)
+        if text.name not in self._kernels:
+            code = code_of(text.name, text.source, self._architecture)
+            with told:
+                self._kernels[text.name] = Loaded(kernel, text, code)
+        return self._kernels[text.name]
+
+    def launch(
+        self, built: Any, groups: int, buffers: Sequence[Any], words: np.ndarray[Any, Any]
+    ) -> None:
+        """Run a kernel."""
+        built.pointers[:] = [one.ptr for one in buffers]
+        built.words[:] = words
+        with told:
+            cupy.cuda.driver.launchKernel(
+                built.function.ptr,
+                *(groups, 1, 1),
+                *(built.lanes, 1, 1),
+                0,  # bytes of shared memory beyond what kernels declare
+                self.stream.ptr,
+                built.arguments,
+                0,
+            )
+
+    def synchronize(self) -> None:
+        """Wait for everything."""
+        with told:
+            self.stream.synchronize()
+
+
+class Current:
+    """The lock of a queue: whoever holds it has the GPU as the thread's current one, as all calls need it."""
+
+    def __init__(self, device: Any) -> None:
+        self._lock = RLock()
+        self._device = device
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        try:
+            self._device.__enter__()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self._device.__exit__(kind, error, trace)
+        finally:
+            self._lock.release()
+
+
+class Loaded:
+    """A kernel in the GPU's memory, and the arguments of its next launch as the driver finds them.
+
+    `arguments` is the address of a list of addresses: of each operand's pointer, and of the struct of words.
+    """
+
+    def __init__(self, kernel: Kernel, text: Text, code: bytes) -> None:
+        module = cupy.cuda.function.Module()
+        module.load(code)
+        self.function = module.get_function(text.name)
+        self.lanes = kernel.lanes
+        count = len(kernel.inputs) + len(kernel.outputs)
+        last = parameters(kernel)[-1]
+        self.pointers = np.zeros(count, np.uint64)
+        self.words = np.zeros(last.word + last.words, np.uint32)
+        first = self.pointers.__array_interface__["data"][0]
+        addresses = [first + 8 * at for at in range(count)]
+        addresses.append(self.words.__array_interface__["data"][0])
+        self._addresses = np.array(addresses, np.uint64)
+        self.arguments: int = self._addresses.__array_interface__["data"][0]
+
+
+def architecture(facts: dict[str, Any]) -> str:
+    """Return what kernels are compiled for, by the properties of a GPU; DeviceError for one that is too old."""
+    if cupy.cuda.runtime.is_hip:
+        name: bytes = facts["gcnArchName"]
+        return name.decode().partition(":")[0]
+    capability = (int(facts["major"]), int(facts["minor"]))
+    found = architecture_for(capability, cupy.cuda.nvrtc.getSupportedArchs())
+    if found is None:
+        number = ".".join(map(str, capability))
+        raise DeviceError(f"the compiler of CUDA here has given up GPUs of capability {number}")
+    return found
+
+
+class Told:
+    """Raises what goes wrong on a GPU inside a block as an error of ours: MemoryError, or KernelError."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        runtime, driver = cupy.cuda.runtime, cupy.cuda.driver
+        if not isinstance(error, runtime.CUDARuntimeError | driver.CUDADriverError):
+            return
+        if error.status == _NO_MEMORY:
+            raise MemoryError(f"{error}") from error
+        name = "ROCm" if runtime.is_hip else "CUDA"
+        raise KernelError(f"{name}: {error}") from error
+
+
+told = Told()
