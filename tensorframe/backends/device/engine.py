@@ -15,6 +15,7 @@ from tensorframe.backends.base import Backend, Program
 from tensorframe.backends.device.array import DeviceArray, contiguous
 from tensorframe.backends.device.assign import SliceProgram, sets_slice
 from tensorframe.backends.device.calls import CALLS, source_of
+from tensorframe.backends.device.joining import JoiningProgram, joins_many
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.program import DeviceProgram, Form, made
 from tensorframe.backends.device.queue import Queue
@@ -25,6 +26,8 @@ from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
+from tensorframe.kernel.build import NotFusibleError, analyse
+from tensorframe.kernel.pieces import PIECED
 from tensorframe.kernel.support import computable
 from tensorframe.ops.movement import PART, RESHAPE
 
@@ -125,6 +128,11 @@ class KernelBackend(Backend):
             return partial(_taken, region)
         if sets_slice(region):
             return SliceProgram(region, partial(self._kernels, device=device))
+        if joins_many(region):
+            new = partial(self._blank, region, device)
+            return JoiningProgram(region, partial(self._kernels, device=device), new)
+        if _has_too_many_parts(region):
+            return partial(self._by_host, region, device)
         kernels = self._kernels(region, device=device)
         return _Viewing(region, kernels) if is_view(region) else kernels
 
@@ -138,6 +146,13 @@ class KernelBackend(Backend):
         place = self.place(device)
         careful = partial(self._refuse, region, device)
         return DeviceProgram(region, place.queue, place.pool, careful, form)
+
+    def _blank(self, region: Region, device: Device) -> DeviceArray:
+        """Return an array for the only output of a region."""
+        (value,) = region.outputs
+        shape, place = region.shape_of(value), self.place(device)
+        held = place.queue.traits.held
+        return made(place.pool, held, shape, region.dtype_of(value), range(len(shape)))
 
     def _refuse(self, region: Region, device: Device, inputs: Sequence[Any]) -> None:
         """Run a region in NumPy, which says what kernels cannot say of an index that is out of bounds."""
@@ -210,6 +225,17 @@ class _Blank:
 def _taken(region: Region, inputs: Sequence[Any], _buffers: Sequence[Any | None]) -> Sequence[Any]:
     """Return some of the tensors that a library call has given."""
     return [inputs[one.inputs[0]][one.attrs[0]] for one in region.ops]
+
+
+def _has_too_many_parts(region: Region) -> bool:
+    """Whether no kernel puts together what a region consists of: a pad along four axes has 81 boxes."""
+    if len(region.ops) > 1 or region.ops[0].op not in PIECED:
+        return False
+    try:
+        analyse(region)
+    except NotFusibleError:
+        return True
+    return False
 
 
 def _is_call(region: Region) -> bool:

@@ -1,0 +1,71 @@
+"""Joining many tensors: a copy for each, where one kernel for all of them would have too many parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tensorframe.backends.device.array import DeviceArray
+from tensorframe.backends.device.program import DeviceProgram
+from tensorframe.backends.device.views import viewed
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.kernel.pieces import pieces_of
+from tensorframe.ops.elementwise import POSITIVE
+from tensorframe.ops.movement import CONCAT, SLICE
+
+# Tensors that one kernel takes: each is a loop of its own in it.
+_TOGETHER = 8
+
+
+def joins_many(region: Region) -> bool:
+    """Whether joining more tensors than a kernel takes is all that a region does."""
+    return (
+        len(region.ops) == 1
+        and region.ops[0].op is CONCAT
+        and len(region.ops[0].inputs) > _TOGETHER
+    )
+
+
+class JoiningProgram:
+    """Returns the inputs one behind the other."""
+
+    quiet = True
+
+    def __init__(
+        self,
+        region: Region,
+        kernels: Callable[[Region], DeviceProgram],
+        new: Callable[[], DeviceArray],
+    ) -> None:
+        """`new` returns an array for the result."""
+        (one,) = region.ops
+        shapes = [region.shape_of(at) for at in one.inputs]
+        pieces = pieces_of(one.op, one.attrs, shapes)
+        self._new = new
+        self._copies = {
+            shape: kernels(_same(shape, one))
+            for shape in dict.fromkeys(one.sizes for one in pieces)
+        }
+        self._pieces = [
+            (one.inputs[piece.operand], _slice(piece.lows, piece.sizes, one)) for piece in pieces
+        ]
+
+    def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
+        """Return the joined tensor."""
+        result = self._new()
+        for source, selected in self._pieces:
+            found = viewed(selected, result)
+            assert found is not None  # slices are views
+            self._copies[selected.ops[0].shape].run((inputs[source],), found[0])
+        return (result,)
+
+
+def _same(shape: tuple[int, ...], one: RegionOp) -> Region:
+    return Region(((shape, one.dtype),), (RegionOp(POSITIVE, (), (0,), shape, one.dtype),), (1,))
+
+
+def _slice(lows: tuple[int, ...], sizes: tuple[int, ...], one: RegionOp) -> Region:
+    attrs = (lows, sizes, (1,) * len(sizes))
+    return Region(
+        ((one.shape, one.dtype),), (RegionOp(SLICE, attrs, (0,), sizes, one.dtype),), (1,)
+    )

@@ -1,0 +1,35 @@
+"""Joining on devices: more tensors than one kernel takes, and pads of more boxes than one has loops for."""
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tests.backends.devices import on_every_device
+
+pytestmark = on_every_device
+
+
+@pytest.fixture(autouse=True)
+def planned():
+    with tfr.config.override(small_size=0, small_nodes=0):
+        yield
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "bool"])
+def test_many_tensors(device, dtype):
+    x = np.arange(60).reshape(4, 15).astype(dtype)
+    parts = [tfr.asarray(x, device=device)[:, at : at + 3] for at in range(13)]
+    expected = np.concatenate([x[:, at : at + 3] for at in range(13)], axis=1)
+    assert np.array_equal(tfr.concat(parts, axis=1).numpy(), expected)
+
+
+def test_many_computed_numbers(device):
+    x = np.arange(40, dtype=np.float32)
+    y = tfr.asarray(x, device=device)
+    assert np.array_equal(tfr.stack([y[at] * 2 for at in range(40)]).numpy(), x * 2)
+
+
+def test_a_pad_along_four_axes(device):
+    x = np.arange(16, dtype=np.float32).reshape(2, 2, 2, 2)
+    padded = tfr.pad(tfr.asarray(x, device=device), ((1, 1),) * 4)
+    assert np.array_equal(padded.numpy(), np.pad(x, 1))
