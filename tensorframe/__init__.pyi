@@ -159,6 +159,7 @@ from tensorframe.frontend.ordering.sorting import sort as sort
 from tensorframe.frontend.ordering.sorting import topk as topk
 from tensorframe.frontend.plans import explain as explain
 from tensorframe.frontend.protocols.inspection import __array_namespace_info__ as __array_namespace_info__
+from tensorframe.frontend.protocols.native import from_native as from_native
 from tensorframe.frontend.reductions.calculus import convolve as convolve
 from tensorframe.frontend.reductions.calculus import gradient as gradient
 from tensorframe.frontend.reductions.calculus import trapezoid as trapezoid

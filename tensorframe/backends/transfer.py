@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorframe.backends.registry import backend_of, capabilities
+from tensorframe.backends.registry import backend_of, capabilities, known_devices
 from tensorframe.graph.device import Device
 
 
@@ -17,6 +17,15 @@ def is_direct(source: Device, target: Device) -> bool:
     """Whether values get from one device to the other without a copy in host memory that neither works in."""
     one_is_host = capabilities(source).host_memory or capabilities(target).host_memory
     return one_is_host or backend_of(target).reaches(source, target)
+
+
+def dlpack_home(kind: int, index: int) -> Device | None:
+    """Return the device that DLPack calls device `index` of type `kind`; None if there is none here."""
+    for device in known_devices():
+        home = backend_of(device).dlpack_home(kind, index)
+        if home is not None:
+            return home
+    return None
 
 
 def move(handle: Any, source: Device, target: Device) -> Any:

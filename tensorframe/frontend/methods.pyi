@@ -170,6 +170,8 @@ class TensorMethods:
         """Arithmetic mean along `axis`: an axis, a tuple of axes, or None for all; NaN where there are no elements."""
     def min(self, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
         """Smallest element along `axis`, NaN if any is NaN."""
+    def native(self) -> Any:
+        """Return the object of the device's own library that holds the elements, computed if need be, without a copy."""
     @property
     def nbytes(self) -> int:
         """The number of bytes of all elements."""

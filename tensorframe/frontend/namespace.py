@@ -45,6 +45,7 @@ from tensorframe.frontend.protocols import (
     ufuncs,
 )
 from tensorframe.frontend.protocols.inspection import __array_namespace_info__
+from tensorframe.frontend.protocols.native import *
 from tensorframe.frontend.reductions.calculus import *
 from tensorframe.frontend.reductions.covariance import *
 from tensorframe.frontend.reductions.differences import *

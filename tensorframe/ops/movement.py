@@ -72,5 +72,5 @@ PART = register(
     Op("part", Kind.VIEW, 1, ANY, _rule, "One of the tensors that a library call gives.", shape=_part_shape, attributes=("index", "shape", "dtype"), cost=0.0, alias=True)
 )
 COPY = register(
-    Op("copy", Kind.TRANSFER, 1, ANY, same, "The same values on another device.", shape=lambda shapes: shapes[0], cost=0.0)
+    Op("copy", Kind.TRANSFER, 1, ANY, same, "The same values on another device.", shape=lambda shapes: shapes[0], cost=0.0, costly=True)
 )

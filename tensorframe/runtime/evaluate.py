@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends.registry import backend_of
+from tensorframe.backends.storage import Storage
 from tensorframe.graph.node import Node
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, tell
@@ -36,14 +37,21 @@ def evaluate(roots: Sequence[Node]) -> None:
         node.settle(stored(node.device, node.shape, node.dtype, slots[slot]))
 
 
-def host_array(node: Node) -> np.ndarray[Any, Any]:
-    """Return the node's values as a host array, computed if need be; not to be written to."""
+def computed_storage(node: Node) -> Storage:
+    """Return the node's storage, computed if need be."""
     if node.storage is None:
         evaluate((node,))
-    handle = node.storage.handle
+    storage: Storage = node.storage
+    return storage
+
+
+def host_array(node: Node) -> np.ndarray[Any, Any]:
+    """Return the node's values as a host array, computed if need be; not to be written to."""
+    storage = node.storage or computed_storage(node)
+    handle = storage.handle
     if type(handle) is np.ndarray:
         return handle
-    return backend_of(node.device).download(node.storage)
+    return backend_of(node.device).download(storage)
 
 
 def plan_of(request: Capture) -> Plan:

@@ -10,7 +10,9 @@ from typing import Any, Final
 import numpy as np
 
 from tensorframe import dtypes
-from tensorframe.backends.registry import resolve_device
+from tensorframe.backends.registry import backend_of, capabilities, resolve_device
+from tensorframe.backends.storage import Storage
+from tensorframe.backends.transfer import dlpack_home
 from tensorframe.dtypes import COMPLEX, DType, as_dtype
 from tensorframe.errors import (
     ArgumentError,
@@ -23,8 +25,9 @@ from tensorframe.errors import (
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, call, data_node, placed
 from tensorframe.frontend.protocols.dlpack_import import HOST_TYPES, adopt
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.device import Device
+from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import default_on, holds, require
+from tensorframe.graph.node import Node
 from tensorframe.graph.record import cast, constant
 from tensorframe.graph.tracing import TracedNumber, example
 from tensorframe.ops.creation import DATA
@@ -117,23 +120,36 @@ def from_dlpack(x: Any, /, *, device: OnDevice = None, copy: bool | None = None)
             f"from_dlpack: {type(x).__name__} has no __dlpack__",
             suggestions=("tfr.asarray(...), which takes more kinds of objects",),
         )
-    kind, index = x.__dlpack_device__()
-    if int(kind) in HOST_TYPES:
-        return _from_array(adopt(x, copy=copy), None, resolve_device(device), copy)
-    target = _device_of(int(kind), int(index)) if device is None else resolve_device(device)
-    _refuse_to_copy(copy, f"from_dlpack: memory of device type {int(kind)} comes through the host")
-    return _placed(adopt(x, copy=None), target)
-
-
-def _device_of(kind: int, index: int) -> Device:
-    """Return our device for a DLPack device; DeviceError if there is none."""
-    name = {2: "cuda", 13: "cuda", 10: "rocm"}.get(kind)
-    if name is None:
+    kind, index = map(int, x.__dlpack_device__())
+    if kind in HOST_TYPES:
+        return _from_array(adopt(x, copy=copy), None, _host_device(device), copy)
+    home = dlpack_home(kind, index)
+    if home is None and device is None:
         raise DeviceError(
             f"from_dlpack: no device here has DLPack type {kind}",
             suggestions=('device="cpu" to copy the elements into host memory',),
         )
-    return resolve_device(f"{name}:{index}")
+    target = home if device is None else resolve_device(device)
+    assert target is not None
+    storage = None
+    if home is not None and not copy:
+        storage = backend_of(home).import_dlpack(x, home)
+    if storage is not None:
+        return _from_tensor(stored_tensor(storage), None, target, copy)
+    _refuse_to_copy(copy, f"from_dlpack: memory of device type {kind} comes through the host")
+    return _placed(adopt(x, copy=None), target)
+
+
+def stored_tensor(storage: Storage) -> Tensor:
+    """Return the Tensor of storage that somebody else's memory is behind."""
+    dtype = as_dtype(storage.dtype)
+    return Tensor(Node(DATA, (), (), storage.shape, dtype, storage.device, None, storage))
+
+
+def _host_device(device: OnDevice) -> Device:
+    """Return where arrays of the host go: the device that is named, or the default one if it works in host memory."""
+    target = resolve_device(device)
+    return target if device is not None or capabilities(target).host_memory else CPU
 
 
 def _refuse_to_copy(copy: bool | None, reason: str) -> None:
@@ -172,6 +188,8 @@ def _unshared(tensor: Tensor) -> Tensor:
 def _from_array(values: Array, dtype: DType | None, device: Device, copy: bool | None) -> Tensor:
     found = values.dtype
     target = as_dtype(found) if dtype is None else dtype
+    if copy is False and not capabilities(device).host_memory:
+        _refuse_to_copy(copy, f"elements in host memory are copied to {device}")
     if found == target and copy is not True and (copy is False or not values.flags.writeable):
         # a view: the tensor's own array object, whatever the user does with the flags of theirs
         return _placed(values.view(), device)

@@ -17,6 +17,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import default_on, holds
 from tensorframe.graph.node import Node
+from tensorframe.graph.op import Kind
 from tensorframe.graph.record import cast, constant, record_map
 from tensorframe.graph.shape import Shape
 from tensorframe.graph.tracing import TracedNumber
@@ -239,9 +240,11 @@ def out_of_bounds(index: int, axis: int, size: int) -> IndexingError:
 def index_node(item: Any, axis: int, size: int, device: Device) -> Node:
     """Return the node of an index tensor; bounds are checked now if its elements are known, else when it runs."""
     if isinstance(item, Tensor):
-        storage = item.node.storage
-        if storage is not None and isinstance(storage.handle, np.ndarray):
-            _check_all(storage.handle, axis, size)
+        known = item.node
+        while known.op.kind is Kind.TRANSFER and known.inputs:
+            known = known.inputs[0]
+        if known.storage is not None and isinstance(known.storage.handle, np.ndarray):
+            _check_all(known.storage.handle, axis, size)
         node = cast(item.node, int64) if item.dtype == uint64 else item.node
         return node if holds(device, node.dtype) else _narrowed(node, size, device)
     _check_all(item, axis, size)

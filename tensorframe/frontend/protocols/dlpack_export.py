@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import bfloat16
 from tensorframe.frontend.protocols.dlpack_capsule import BFLOAT, dtype_in
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.ops.creation import DATA
+from tensorframe.runtime.evaluate import computed_storage
 
 Version = tuple[int, int]
 
@@ -19,8 +21,20 @@ HOST = (1, 0)
 
 
 @method
-def __dlpack_device__(_self: Tensor, /) -> tuple[int, int]:
-    return HOST
+def __dlpack_device__(self: Tensor, /) -> tuple[int, int]:
+    exporter = _on_device(self)
+    if exporter is None:
+        return HOST
+    kind, index = exporter.__dlpack_device__()
+    return int(kind), int(index)
+
+
+def _on_device(tensor: Tensor) -> Any:
+    """Return what exports the tensor's memory on its device; None where it is exported from the host."""
+    device = tensor.node.device
+    if capabilities(device).host_memory:
+        return None
+    return backend_of(device).export_dlpack(computed_storage(tensor.node))
 
 
 @method
@@ -33,6 +47,11 @@ def __dlpack__(
     dl_device: tuple[int, int] | None = None,
     copy: bool | None = None,
 ) -> Any:
+    exporter = _on_device(self)
+    if exporter is not None and (dl_device is None or tuple(map(int, dl_device)) != HOST):
+        options: dict[str, Any] = {"stream": stream, "dl_device": dl_device, "copy": copy}
+        options = {name: value for name, value in options.items() if value is not None}
+        return exporter.__dlpack__(max_version=max_version, **options)
     if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != HOST:
         raise BufferError(f"a tensor on {self.device} is exported to host memory only: (1, 0)")
     if stream is not None:
@@ -51,6 +70,10 @@ def _exported(tensor: Tensor, *, copy: bool | None, versioned: bool) -> np.ndarr
 
     Consumers older than DLPack 1.0 cannot be told, so they get a copy, unless they asked for the memory itself.
     """
+    if not capabilities(tensor.node.device).host_memory:
+        if copy is False:
+            raise BufferError(f"a tensor on {tensor.device} is copied to host memory")
+        return tensor._array()
     if copy or (copy is None and not versioned):
         return tensor.numpy(copy=True)
     array = tensor._array()
