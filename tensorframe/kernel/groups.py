@@ -5,6 +5,7 @@
               elements, and join what they have accumulated
     columns   operands are contiguous along a kept axis, or rows are short: a thread for each result
     parts     too few results for all threads: chunks of fixed size give partial results, which a second kernel joins
+    scans     of long rows: a work-group for each row, or for each piece of one, see `group_scans.py`
 
 What several passes need is computed again in each: a row stays in the cache, and registers cost more than arithmetic.
 Chunks depend on sizes alone, and threads are joined in a fixed order: the same bits in every run.
@@ -32,8 +33,15 @@ from tensorframe.kernel.build import (
 from tensorframe.kernel.choices import branched
 from tensorframe.kernel.forms import Form, accumulator, finish_pass, reductions_in
 from tensorframe.kernel.gather import noted
+from tensorframe.kernel.group_scans import (
+    by_one_lane,
+    can_be_cut,
+    scanned_pieces,
+    scanned_rows,
+    scanned_totals,
+    totals_of_pieces,
+)
 from tensorframe.kernel.ir import (
-    INDEX,
     START,
     STOP,
     Buffer,
@@ -45,7 +53,6 @@ from tensorframe.kernel.ir import (
     Statement,
     Store,
     index,
-    literal,
     load,
     variable,
 )
@@ -57,7 +64,6 @@ from tensorframe.kernel.stages import Stages, stages_of
 # Rows from which every group has one, and results from which every thread has.
 _ENOUGH_ROWS = 256
 _ENOUGH_RESULTS = 1 << 14
-_ONE = literal(1, INDEX)
 # Elements that a thread takes in for one partial result.
 _EACH = 32
 
@@ -109,9 +115,10 @@ class _GroupBuilder:
         if not self._space.reduced:
             return (self._launch(form, _map(form), prod(nest.kept)),), ()
         rows, length = nest.rows, nest.row_length
-        scans = any(stages.scans)
-        in_rows = nest.reduced_inside and not scans and 2 * length > lanes
-        apart = stages.passes == 1 and not any(stages.stores[1:]) and not scans
+        if any(stages.scans):
+            return self._scans(stages)
+        in_rows = nest.reduced_inside and 2 * length > lanes
+        apart = stages.passes == 1 and not any(stages.stores[1:])
         enough = _ENOUGH_ROWS if in_rows else _ENOUGH_RESULTS
         chunk = _EACH * lanes if in_rows else _EACH * 4
         if apart and rows < enough and length > 2 * chunk:
@@ -140,6 +147,36 @@ class _GroupBuilder:
         in_groups = chunks > self._target.lanes // 4
         joined = self._launch(second, _joined(second, chunks, in_groups=in_groups), nest.rows)
         return (parts, joined), tuple(partials)
+
+    def _scans(self, stages: Stages) -> tuple[tuple[Launch, ...], Partials]:
+        nest, lanes = self._nest, self._target.lanes
+        form, rows, length = self._form(stages), nest.rows, nest.row_length
+        if 2 * length <= lanes or (not nest.reduced_inside and rows >= _ENOUGH_RESULTS):
+            return (self._launch(form, _columns(form), rows),), ()
+        piece = _EACH * lanes
+        if rows >= _ENOUGH_ROWS or length <= 2 * piece or not can_be_cut(form):
+            return (self._launch(form, scanned_rows(form, lanes, _pass), rows),), ()
+        pieces = -(-length // piece)
+        forms = (form, self._form(stages), self._form(stages))
+        results: dict[int, Buffer] = {}
+        partials = []
+        for at, value in enumerate(stages.scans[0]):
+            how = form.accumulation(value)
+            names = (f"p{2 * at}", f"p{2 * at + 1}")
+            results[value] = Buffer(names[1], how.dtype, Role.OUTPUT)
+            forms[0].partials[value] = Buffer(names[0], how.dtype, Role.OUTPUT)
+            forms[1].partials[value] = Buffer(names[0], how.dtype, Role.INPUT)
+            forms[2].partials[value] = Buffer(names[1], how.dtype, Role.INPUT)
+            partials += [(how.dtype, pieces * rows, how.first)] * 2
+        bodies = (
+            (totals_of_pieces(forms[0], piece), pieces * rows),
+            (scanned_totals(forms[1], pieces, lanes, results), rows),
+            (scanned_pieces(forms[2], piece, lanes, _pass), pieces * rows),
+        )
+        launches = [
+            self._launch(one, body, total) for one, (body, total) in zip(forms, bodies, strict=True)
+        ]
+        return tuple(launches), tuple(partials)
 
     def _launch(self, form: Form, body: tuple[Statement, ...], total: int) -> Launch:
         statements = noted(branched(body, form.body.cuts))
@@ -172,16 +209,8 @@ def _rows(form: Form) -> tuple[Statement, ...]:
             statements += [*before, loop, *after]
         finish_pass(form, number)
     body.forget()
-    statements += _by_one_lane(form.row_stores())
+    statements += by_one_lane(form.row_stores())
     return (Loop(row, START, STOP, tuple(statements), parallel=True, over=Over.GROUPS),)
-
-
-def _by_one_lane(stores: Sequence[Statement]) -> list[Statement]:
-    """Return the statements for one thread of the group: all have the results."""
-    if not stores:
-        return []
-    once = index("once")
-    return [Loop(once, ZERO, _ONE, tuple(stores), over=Over.LANES)]
 
 
 def _pass(form: Form, number: int) -> tuple[list[Statement], list[Statement], list[Statement]]:
@@ -253,7 +282,7 @@ def _parts(form: Form, chunk: int, *, in_rows: bool) -> tuple[Statement, ...]:
     stores = [
         Store(buffer, part, accumulator(form, value)) for value, buffer in form.partials.items()
     ]
-    ends = [*after, *_by_one_lane(stores)] if in_rows else stores
+    ends = [*after, *by_one_lane(stores)] if in_rows else stores
     outer = Over.GROUPS if in_rows else Over.GRID
     return (Loop(part, START, STOP, (*before, loop, *ends), parallel=True, over=outer),)
 
@@ -278,6 +307,6 @@ def _joined(form: Form, chunks: int, *, in_groups: bool) -> tuple[Statement, ...
     over = Over.LANES if in_groups else Over.NOTHING
     loop = Loop(chunk, ZERO, number, tuple(work), over=over)
     stores = form.row_stores()
-    ends = [*after, *_by_one_lane(stores)] if in_groups else stores
+    ends = [*after, *by_one_lane(stores)] if in_groups else stores
     outer = Over.GROUPS if in_groups else Over.GRID
     return (Loop(row, START, STOP, (*before, loop, *ends), parallel=True, over=outer),)

@@ -1,0 +1,101 @@
+"""Scans by work-groups, interpreted: NumPy's results for rows of every length, in one kernel or in pieces."""
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.kernel.ir import Barrier, If, Loop, Over
+from tests.kernel.interpreted import in_groups, interpreted, interpreting, kernels_of
+
+pytest.importorskip("numba", reason="the planner groups what kernels compute, where there are any")
+
+
+@pytest.fixture(autouse=True)
+def planned():
+    with tfr.config.override(small_size=0, small_nodes=0):
+        yield
+
+
+def some(*shape):
+    return np.random.default_rng(0).integers(-3, 4, shape).astype(np.float32)
+
+
+def on(x):
+    return tfr.asarray(x, device="numba")
+
+
+def check(result, expected, lanes=4):
+    with in_groups(lanes), interpreting():
+        found, *_ = interpreted(result)  # what is held meanwhile is a result too
+    np.testing.assert_array_equal(found, expected)
+
+
+SHAPES = [(2, 3), (2, 5), (7, 9), (2, 17), (2, 40), (1, 131), (3, 1)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_rows_of_every_length(shape, lanes):
+    x = some(*shape)
+    check(tfr.cumulative_sum(on(x), axis=1), np.cumsum(x, axis=1), lanes)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_columns(shape):
+    x = some(*shape).T
+    check(tfr.cumulative_sum(on(x) * 2, axis=0), np.cumsum(2 * x, axis=0))
+
+
+def test_products_and_integers():
+    x = np.where(some(2, 40) > 2, 2, 1).astype(np.int8)
+    expected = np.cumprod(x, axis=1, dtype=np.int64)
+    check(tfr.cumulative_prod(on(x), axis=1), expected)
+
+
+def test_complex_numbers():
+    x = (some(2, 37) + 1j * some(2, 37)[::-1]).astype(np.complex64)
+    check(tfr.cumulative_sum(on(x), axis=1), np.cumsum(x, axis=1))
+
+
+def test_scans_of_scans_are_one_kernel():
+    x = some(2, 40)
+    check(
+        tfr.cumulative_sum(tfr.cumulative_sum(on(x), axis=1), axis=1),
+        np.cumsum(np.cumsum(x, axis=1), axis=1),
+    )
+
+
+def test_scans_and_what_is_done_to_them():
+    x = some(2, 40)
+    y = tfr.cumulative_sum(on(x), axis=1)
+    check(y - tfr.sum(y, axis=1, keepdims=True), (s := np.cumsum(x, axis=1)) - s.sum(1)[:, None])
+    check(tfr.abs(y) + on(x), np.abs(s) + x)
+
+
+def outer_loops(result):
+    with in_groups(), interpreting():
+        kernels = kernels_of(result)
+    return [[one.over for one in kernel.body if isinstance(one, Loop)] for kernel in kernels]
+
+
+def test_the_form_follows_the_shape():
+    def scan(*shape, axis=1):
+        return outer_loops(tfr.cumulative_sum(on(some(*shape)), axis=axis))
+
+    assert scan(7, 2) == [[Over.GRID]]  # short rows: a thread each
+    assert scan(7, 40) == [[Over.GROUPS]]
+    assert scan(2, 40) == [[Over.GROUPS]] * 3  # few long rows: in pieces
+    assert scan(40, 20, axis=0) == [[Over.GRID]]
+
+
+def barriers(body):
+    return sum(
+        barriers(one.body) if isinstance(one, Loop | If) else isinstance(one, Barrier)
+        for one in body
+    )
+
+
+def test_a_block_waits_twice_for_each_level():
+    with in_groups(8), interpreting():
+        (kernel,) = kernels_of(tfr.cumulative_sum(on(some(7, 40)), axis=1))
+    assert barriers(kernel.body) == 4  # two of them in the loop over levels
