@@ -196,9 +196,13 @@ def _formula(written: Callable[..., tuple[Term, Term]]) -> Rule:
 
     def rule(build: _Splitting, one: RegionOp, operands: list[Any]) -> Pair:
         dtype = real_of(one.dtype)
+        known: dict[tuple[Op, tuple[int, ...]], int] = {}
 
         def apply(op: Op, *values: _Part | float) -> _Part:
-            found = build.apply(op, *[build.part(value, dtype) for value in values])
+            inputs = tuple([build.part(value, dtype) for value in values])
+            found = known.get((op, inputs))
+            if found is None:
+                found = known[op, inputs] = build.apply(op, *inputs)
             return _Part(found, build.dtype_of(found))
 
         parts = [Term(_Part(part, dtype), apply) for pair in operands for part in pair]
