@@ -14,7 +14,7 @@ from tensorframe.dtypes import COMPLEX, DType, bool_, real_of
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, broadcast
-from tensorframe.kernel.complex_math import algebraic, exponential, inverse, logarithm, powers
+from tensorframe.kernel.complex_math.table import FORMULAS
 from tensorframe.ops import elementwise as row
 from tensorframe.ops.creation import FULL
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
@@ -262,33 +262,9 @@ def _conj(build: _Splitting, _one: RegionOp, operands: list[Any]) -> Pair:
     return real, build.apply(row.NEGATIVE, imaginary)
 
 
-RULES: dict[Op, Rule] = {
+RULES: dict[Op, Rule] = {op: _formula(written) for op, written in FORMULAS.items()} | {
     row.MULTIPLY: _multiply,
-    row.SQUARE: _formula(algebraic.square),
     row.ABS: lambda build, _one, operands: build.apply(row.HYPOT, *operands[0]),
-    row.DIVIDE: _formula(algebraic.divide),
-    row.RECIPROCAL: _formula(algebraic.reciprocal),
-    row.SQRT: _formula(algebraic.sqrt),
-    row.SIGN: _formula(algebraic.sign),
-    row.EXP: _formula(exponential.exp),
-    row.EXPM1: _formula(exponential.expm1),
-    row.SIN: _formula(exponential.sin),
-    row.COS: _formula(exponential.cos),
-    row.TAN: _formula(exponential.tan),
-    row.SINH: _formula(exponential.sinh),
-    row.COSH: _formula(exponential.cosh),
-    row.TANH: _formula(exponential.tanh),
-    row.LOG: _formula(logarithm.log),
-    row.LOG2: _formula(logarithm.log2),
-    row.LOG10: _formula(logarithm.log10),
-    row.LOG1P: _formula(logarithm.log1p),
-    row.POW: _formula(powers.pow_),
-    row.ASIN: _formula(inverse.asin),
-    row.ACOS: _formula(inverse.acos),
-    row.ATAN: _formula(inverse.atan),
-    row.ASINH: _formula(inverse.asinh),
-    row.ACOSH: _formula(inverse.acosh),
-    row.ATANH: _formula(inverse.atanh),
     row.LOGICAL_AND: _logical,
     row.LOGICAL_OR: _logical,
     row.LOGICAL_XOR: _logical,
