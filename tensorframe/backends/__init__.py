@@ -7,7 +7,7 @@ adds a backend of your own. A backend is a handful of methods, those of `base.Ba
 from tensorframe.backends.base import Backend, Capabilities, DeviceInfo
 from tensorframe.backends.discovery import available, devices, discover, summary
 from tensorframe.backends.probing import Found
-from tensorframe.backends.registry import best, register, select
+from tensorframe.backends.registry import best, register, select, unregister
 
 __all__ = [
     "Backend",
@@ -21,4 +21,5 @@ __all__ = [
     "register",
     "select",
     "summary",
+    "unregister",
 ]

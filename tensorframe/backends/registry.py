@@ -48,7 +48,12 @@ def register(backend: Backend, *names: str) -> None:
 
 
 def unregister(name: str) -> None:
-    """Forget a backend that was registered; one of this package is what its name stands for again."""
+    """Forget a backend that was registered; one of this package is what its name stands for again.
+
+    >>> from tensorframe.backends.dry import DryBackend
+    >>> tfr.backends.register(DryBackend(), "planned")
+    >>> tfr.backends.unregister("planned")
+    """
     remove(name)
     _drop(name)
 

@@ -12,7 +12,7 @@ from tensorframe.backends.discovery import discover
 from tensorframe.backends.entries import clashes, is_installed
 from tensorframe.backends.probing import Found
 from tensorframe.backends.registry import VARIABLE, default_device
-from tensorframe.backends.remedies import extra, is_debian, remedies
+from tensorframe.backends.remedies import extra, remedies
 from tensorframe.errors import DeviceError
 from tensorframe.frontend import cache
 
@@ -127,7 +127,6 @@ def _plug_ins() -> Iterator[Finding]:
 
 
 def _only_software(found: Found) -> Finding:
-    listed = ", ".join(info.name for info in found.devices)
+    listed = ", ".join(dict.fromkeys(info.name for info in found.devices))
     problem = f'only software that runs on the processor ({listed}), which "auto" does not choose'
-    hint = "sudo apt install the OpenCL or Vulkan driver" if is_debian() else "install the driver"
-    return Finding(found.name, problem, (f"{hint} of the GPU's maker, if there is a GPU",))
+    return Finding(found.name, problem, ("the driver of the GPU's maker, if there is a GPU",))
