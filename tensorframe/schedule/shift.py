@@ -6,7 +6,7 @@ user moves by name is computed where it was recorded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
@@ -24,7 +24,7 @@ def shift(order: Sequence[Node], roots: Sequence[Node], homes: Homes) -> None:
     readers = _readers(order, homes)
     for group in _connected(order, wanted, homes):
         target = wanted[group[0]]
-        if _brought(group, target, readers, homes) < _sent(group, readers):
+        if _moved(group, target, readers, homes) < _moved(group, None, readers, homes):
             homes.of.update(dict.fromkeys(group, target))
     homes.follow(order)
 
@@ -95,27 +95,23 @@ def _readers(order: Sequence[Node], homes: Homes) -> dict[Node, list[Node]]:
     return readers
 
 
-def _sent(group: Sequence[Node], readers: dict[Node, list[Node]]) -> tuple[int, int]:
-    """Return the bytes and the number of the results that move, if the group runs where it was recorded."""
-    inside = set(group)
-    return _amount(value for value in group if not inside.issuperset(readers.get(value, ())))
-
-
-def _brought(
-    group: Sequence[Node], target: Device, readers: dict[Node, list[Node]], homes: Homes
+def _moved(
+    group: Sequence[Node],
+    target: Device | None,
+    readers: dict[Node, list[Node]],
+    homes: Homes,
 ) -> tuple[int, int]:
-    """Return the bytes and the number of the operands that move, if the group runs on `target`."""
-    read = {value: None for node in group for value in _operands(node, homes)}
-    inside = set(group)
-    return _amount(
-        value
-        for value in read
-        if value not in inside
-        and homes.of[value] is not target
-        and all(homes.of[one] is not target for one in readers[value])  # else it moves anyway
-    )
+    """Return the bytes and the number of the values that move, if the group runs on `target`, or where it does now."""
+    inside = set(group) if target is not None else set()
 
+    def place(node: Node) -> Device:
+        return target if target is not None and node in inside else homes.of[node]
 
-def _amount(values: Iterable[Node]) -> tuple[int, int]:
-    sizes = [value.nbytes for value in values]
-    return sum(sizes), len(sizes)
+    values = dict.fromkeys(group)
+    values.update((value, None) for node in group for value in _operands(node, homes))
+    size = count = 0
+    for value in values:
+        targets = {place(reader) for reader in readers.get(value, ())} - {place(value)}
+        size += value.nbytes * len(targets)
+        count += len(targets)
+    return size, count

@@ -21,22 +21,37 @@ __all__ = ["check", "main", "program_of"]
 MOVES = 12
 
 
-def program_of(seed: int, *, moves: int = MOVES, device: str = "cpu", **options: Any) -> Program:
+def program_of(
+    seed: int,
+    *,
+    moves: int = MOVES,
+    device: str = "cpu",
+    devices: Sequence[str] = (),
+    **options: Any,
+) -> Program:
     """The program of a seed, set to be planned and fused whatever its size; `options` are those of the config."""
-    program = replace(generate(seed, moves=moves), device=device)
+    program = replace(generate(seed, moves=moves), device=device, devices=tuple(devices))
     return program.with_options(small_size=0, small_nodes=0, **options)
 
 
-def check(seed: int, *, moves: int = MOVES, device: str = "cpu", **options: Any) -> None:
+def check(
+    seed: int,
+    *,
+    moves: int = MOVES,
+    device: str = "cpu",
+    devices: Sequence[str] = (),
+    **options: Any,
+) -> None:
     """Run the program of `seed` by NumPy and by tensorframe, and compare the results.
 
     Raises AssertionError with the smallest program found that fails in the same way, as a script. Tensors live on
-    `device`; `options` are those of `tensorframe.config`: `fuse=False` runs every op alone.
+    `device`, leaves on `devices` in turn where these are given; `options` are those of `tensorframe.config`:
+    `fuse=False` runs every op alone.
 
     >>> from tensorframe.testing.random_graph import check
     >>> check(17)
     """
-    program = program_of(seed, moves=moves, device=device, **options)
+    program = program_of(seed, moves=moves, device=device, devices=devices, **options)
     problem = failure(program)
     if problem is not None:
         smallest = shrink(program)
@@ -58,12 +73,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--moves", type=int, default=MOVES, help=f"steps at most (default {MOVES})")
     parser.add_argument("--device", default="cpu", help="where tensors live (default cpu)")
+    parser.add_argument("--devices", default="", help="where leaves live in turn: cpu,opencl")
     parser.add_argument("--no-fuse", action="store_true", help="run every op alone")
     parser.add_argument(
         "--show", action="store_true", help="print the program, whether it fails or not"
     )
     said = parser.parse_args(arguments)
     settings: dict[str, Any] = {"moves": said.moves, "device": said.device}
+    settings["devices"] = tuple(filter(None, said.devices.split(",")))
     settings |= {"fuse": False} if said.no_fuse else {}
     failed = 0
     for seed in range(said.seed, said.seed + said.count):
