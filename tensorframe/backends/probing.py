@@ -38,16 +38,27 @@ def probed(entry: Entry, *, again: bool = False) -> Found:
     backend = loaded(entry)
     if backend is None:
         return Found(name, (), entry.failure or "", origin, failed=True)
-    answer = None if again else _answers.get(backend)
-    if answer is None:
-        with lock:
-            answer = _answers[backend] = _ask(backend)
+    answer = _answer(backend, again=again)
+    # one backend with several names answers for the first
+    also = "" if name == backend.name else f"as for {backend.name}, "
     if isinstance(answer, Failure):
-        return Found(name, (), answer.reason, origin, failed=True)
+        return Found(name, (), also + answer.reason, origin, failed=True)
     if isinstance(answer, str):
-        return Found(name, (), answer, origin)
+        return Found(name, (), also + answer, origin)
     own = tuple([info for info in answer if info.device.backend == name])
     return Found(name, own, "" if own else _stray(name, answer), origin)
+
+
+def _answer(backend: Backend, *, again: bool) -> tuple[DeviceInfo, ...] | str | Failure:
+    """Return what a backend answers, asked once whatever the number of threads that want to know."""
+    known = _answers.get(backend)
+    if known is not None and not again:
+        return known
+    with lock:
+        known = _answers.get(backend)
+        if known is None or again:
+            known = _answers[backend] = _ask(backend)
+        return known
 
 
 def _ask(backend: Backend) -> tuple[DeviceInfo, ...] | str | Failure:

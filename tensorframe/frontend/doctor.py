@@ -18,6 +18,9 @@ from tensorframe.frontend import cache
 
 __all__ = ["doctor"]
 
+# what the Linux driver of AMD's GPUs makes, for programs that compute
+_AMD = "/dev/kfd"
+
 # the releases that the backend is written for: wgpu-py changes its names between minor releases
 WGPU_RELEASES = ((0, 32), (0, 33))
 
@@ -75,6 +78,8 @@ def _findings(found: tuple[Found, ...]) -> Iterator[Finding]:
     yield from _wgpu()
     yield from _plug_ins()
     for one in found:
+        if one.name == "rocm" and not one.devices and not os.path.exists(_AMD):
+            continue  # hardly anybody has that GPU, and nobody misses it
         if not one.devices:
             name = f"{one.name} ({one.origin})" if one.origin else one.name
             yield Finding(name, one.reason, remedies(one))

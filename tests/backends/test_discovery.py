@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,28 @@ def test_probes_are_asked_once_and_again_by_discovery():
         assert backend.probes == 2
         backend.answer = "unplugged"
         assert "probed" not in {str(one.device) for one in tfr.backends.devices()}
+
+
+def test_a_backend_with_two_names_has_devices_of_each():
+    both = Fake("one", [info("one"), info("other"), info("other:1")])
+    with registered(both):
+        tfr.backends.register(both, "other")
+        try:
+            found = {one.name: one for one in tfr.backends.discover()}
+            assert [str(one.device) for one in found["one"].devices] == ["one"]
+            assert [str(one.device) for one in found["other"].devices] == ["other", "other:1"]
+            both.answer = "no driver"
+            found = {one.name: one for one in tfr.backends.discover()}
+            assert found["other"].reason == "as for one, no driver"
+        finally:
+            tfr.backends.unregister("other")
+
+
+def test_threads_that_ask_at_once_probe_once():
+    backend = Fake("probed", [info("probed")])
+    with registered(backend), ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda _: tfr.zeros(2, device="probed").numpy(), range(32)))
+        assert backend.probes == 1
 
 
 def test_a_backend_has_a_good_name_and_is_an_object():

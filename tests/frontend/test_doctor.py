@@ -1,5 +1,7 @@
 """The doctor names what is missing with the exact command; the command line tries every device."""
 
+from importlib import metadata
+
 import pytest
 
 import tensorframe as tfr
@@ -76,6 +78,17 @@ def test_a_runtime_directory_that_is_missing_is_told(machine, monkeypatch):
     assert 'export XDG_RUNTIME_DIR="$(mktemp -d)"' in fixes("wgpu")
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/somewhere")
     assert 'export XDG_RUNTIME_DIR="$(mktemp -d)"' not in fixes("wgpu")
+
+
+@pytest.mark.parametrize(
+    ("release", "works"), [("0.32.1", True), ("0.31.0", False), ("1.0", False)]
+)
+def test_releases_of_wgpu_that_do_not_work_are_told(machine, monkeypatch, release, works):
+    pytest.importorskip("wgpu")
+    machine()
+    monkeypatch.setattr(metadata, "version", lambda name: release)
+    told = f"release {release} is not one that works here" in repr(tfr.doctor())
+    assert told is not works
 
 
 def test_the_diagnosis_prints_as_text():
