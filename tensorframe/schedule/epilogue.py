@@ -77,7 +77,7 @@ class _Merging:
             for one in self._users.get(value, ()):
                 one.refusals[value] = user
             return
-        reason = self._unfit(value, user)
+        reason = self._unfit(value, user) or self._too_many(product, user)
         if reason is not None:
             user.refusals[value] = reason
             return
@@ -92,7 +92,14 @@ class _Merging:
         user = self._only_user(value)
         if isinstance(user, str) or user.space is not None or _as_seen(value, user) is not value:
             return False
-        return len(product.nodes) < _MOST_OPS and self._unfit(value, user) is None
+        fits = len(product.nodes) < _MOST_OPS and self._too_many(product, user) is None
+        return fits and self._unfit(value, user) is None
+
+    def _too_many(self, product: Group, user: Group) -> str | None:
+        """Return that a step would have too many operands, if it would."""
+        most = self._capabilities_of(product.sink.device).max_inputs
+        count = len({*product.inputs, *user.inputs} - {product.sink})
+        return f"its step would have {count} operands" if count > most else None
 
     def _take_in(self, product: Group, user: Group) -> None:
         for view in _views_aside(product.sink, user):

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from tensorframe.backends.base import Capabilities, DeviceInfo
-from tensorframe.backends.device.engine import KERNELS, KernelBackend
+from tensorframe.backends.device.engine import EPILOGUES, KERNELS, KernelBackend
 from tensorframe.backends.device.queue import Queue
 from tensorframe.backends.wgpu.inside import dtypes_inside
 from tensorframe.dtypes import DType
@@ -44,6 +44,7 @@ class WgpuBackend(KernelBackend):
         capabilities = Capabilities(
             dtypes=one.dtypes,
             fuses=KERNELS,
+            epilogues=EPILOGUES,
             compiles=True,
             max_inputs=one.limits["max-storage-buffers-per-shader-stage"] - _OUTPUTS,
             max_ops=128,
