@@ -86,26 +86,32 @@ class Shader:
         self.name = name
         self.source = source
         self.words = words
-        """The words passed: those of the kernel's parameters, and a zero behind them."""
+        """How many words are passed: those of the kernel's parameters, a zero behind them, and what windows need."""
         self.immediate = immediate
         """Whether they are passed as immediates; else they are a uniform buffer, bound after the operands."""
 
 
-def print_kernel(kernel: Kernel, dialect: Wgsl) -> Shader:
-    """Return a kernel as a module with one entry point, and all the functions that it needs."""
-    return _Printer(kernel, dialect).shader()
+def print_kernel(kernel: Kernel, dialect: Wgsl, *, windowed: bool = False) -> Shader:
+    """Return a kernel as a module with one entry point, and all the functions that it needs.
+
+    A `windowed` one has more words behind the zero: the index with which its loop over the grid begins, and the
+    origins of its outputs.
+    """
+    return _Printer(kernel, dialect, windowed=windowed).shader()
 
 
 class _Printer:
-    def __init__(self, kernel: Kernel, dialect: Wgsl) -> None:
+    def __init__(self, kernel: Kernel, dialect: Wgsl, *, windowed: bool) -> None:
         self._kernel = kernel
+        self._windowed = windowed
         self._dialect = dialect
         self._declared: dict[str, str] = {}  # accumulators: name -> type
         self._shared: dict[str, str] = {}  # memory of a group: name -> declaration
         self._used: dict[str, None] = {}  # functions of the prelude
         last = parameters(kernel)[-1]
         self._zero = last.word + last.words
-        self._immediate = 4 * (self._zero + 1) <= dialect.immediates
+        self._count = self._zero + 1 + windowed * (1 + len(kernel.outputs))
+        self._immediate = 4 * self._count <= dialect.immediates
 
     def shader(self) -> Shader:
         kernel = self._kernel
@@ -127,14 +133,13 @@ class _Printer:
         above = "".join(parts)
         name = "k_" + sha256(f"{above}{kernel.lanes}{body}".encode()).hexdigest()[:16]
         source = f"{above}{_HEAD.format(name=name, lanes=kernel.lanes)}{body}}}\n"
-        return Shader(name, source, self._zero + 1, immediate=self._immediate)
+        return Shader(name, source, self._count, immediate=self._immediate)
 
     def _words(self) -> str:
-        count = self._zero + 1
         if self._immediate:
-            return f"var<immediate> w: array<u32, {count}>;\n"
+            return f"var<immediate> w: array<u32, {self._count}>;\n"
         at = len(self._kernel.inputs) + len(self._kernel.outputs)
-        kind = f"array<vec4<u32>, {-(-count // 4)}>"
+        kind = f"array<vec4<u32>, {-(-self._count // 4)}>"
         return f"@group(0) @binding({at}) var<uniform> w: {kind};\n"
 
     def _word(self, at: int) -> str:
@@ -200,6 +205,8 @@ class _Printer:
             begin, step = "group.x", "group_count.x"
         if one.over is not Over.LANES:
             last = STOP.name
+            if self._windowed:
+                begin = f"{self._word(self._zero + 1)} + {begin}"
         return f"for (var {name}: {kind} = {begin}; {name} < {last}; {name} += {step})"
 
     def _combine(self, one: Combine) -> list[str]:
@@ -231,7 +238,10 @@ class _Printer:
 
     def _store(self, one: Store) -> str:
         buffer, value = one.buffer, self.expression(one.value)
-        place = f"{allowed(buffer.name)}[{self.expression(one.position)}]"
+        at = self.expression(one.position)
+        if self._windowed and buffer.role is Role.OUTPUT:
+            at = f"{self._word(self._zero + 2 + self._kernel.outputs.index(buffer))} + {at}"
+        place = f"{allowed(buffer.name)}[{at}]"
         if buffer.role is not Role.SHARED:
             if buffer.dtype == bool_:
                 value = f"select(0u, 1u, {value})"

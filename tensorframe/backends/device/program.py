@@ -195,10 +195,11 @@ def _put(words: np.ndarray[Any, Any], parameter: Parameter, value: Any) -> None:
 class _Operand:
     """A buffer, and where in it an operand begins, in real elements."""
 
-    __slots__ = ("block", "origin")
+    __slots__ = ("block", "buffer", "origin")
 
     def __init__(self, block: Block, origin: int = 0) -> None:
         self.block = block
+        self.buffer = block.buffer
         self.origin = origin
 
 
@@ -246,7 +247,7 @@ class _Bound:
             if mark is not None:
                 self._queue.write(mark.buffer, 0, _FLAG)
             for step in self._steps:
-                buffers = [operands[name].block.buffer for name in step.arrays]
+                buffers = [operands[name].buffer for name in step.arrays]
                 self._queue.launch(step.built, step.groups, buffers, step.words(operands))
             missed = mark is not None and bool(self._queue.read(mark.buffer, 0, _FLAG.nbytes).any())
         return outputs, missed
@@ -257,7 +258,9 @@ class _Bound:
             if type(one) is DeviceArray:
                 assert one.block is not None
                 scale = 2 if one.dtype in COMPLEX else 1
-                found[f"x{at}"] = _Operand(one.block, scale * one.offset)
+                found[f"x{at}"] = operand = _Operand(one.block, scale * one.offset)
+                if one.block.nbytes > self._queue.traits.max_block:
+                    self._narrow(operand, one, scale)
             elif at in self._parts.imaginary:
                 found[f"x{at}"], found[f"x{self._parts.imaginary[at]}"] = one.real, one.imag
             else:
@@ -266,6 +269,17 @@ class _Bound:
             assert output.block is not None
             found[f"y{at}"] = _Operand(output.block)
         return found
+
+    def _narrow(self, operand: _Operand, array: DeviceArray, scale: int) -> None:
+        """Have an operand in a large block begin, in what kernels are given, near its first element."""
+        held = self._queue.traits.held.get(array.dtype, array.dtype)
+        steps = [step * (size - 1) for step, size in zip(array.strides, array.shape, strict=True)]
+        low = array.offset + sum(step for step in steps if step < 0)
+        high = array.offset + sum(step for step in steps if step > 0) + 1
+        operand.buffer, skipped = self._queue.window(
+            operand.block.buffer, low * held.itemsize, (high - low) * held.itemsize
+        )
+        operand.origin -= skipped * scale // held.itemsize
 
 
 # what is written before, and read after, a kernel that marks indices out of bounds; some devices write words only

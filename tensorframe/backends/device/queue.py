@@ -74,6 +74,13 @@ class Queue(ABC):
     ) -> None:
         """Run a kernel on so many work-groups, with its inputs' and outputs' buffers and the words of its numbers."""
 
+    def window(self, buffer: Any, first: int, nbytes: int) -> tuple[Any, int]:
+        """Return what `launch` takes for a buffer of more than `max_block` bytes, and the bytes left out in front.
+
+        The kernel reads `nbytes` bytes from `first` on. Called where a buffer is larger, not where an operand is.
+        """
+        return buffer, 0
+
     @abstractmethod
     def synchronize(self) -> None:
         """Wait for everything; raise what went wrong meanwhile."""

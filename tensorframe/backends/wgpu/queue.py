@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,17 +12,31 @@ import wgpu
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
 from tensorframe.backends.wgpu.adapters import Adapter
 from tensorframe.backends.wgpu.exactness import Array, exact, fused
-from tensorframe.backends.wgpu.recording import Memory, Pipeline, Recording
+from tensorframe.backends.wgpu.recording import Memory, Pipeline, Recording, Window
 from tensorframe.backends.wgpu.telling import told
-from tensorframe.codegen.wgsl import print_kernel
+from tensorframe.backends.wgpu.windows import Ranges
+from tensorframe.codegen.wgsl import Shader, print_kernel
 from tensorframe.codegen.wgsl_functions import Wgsl
 from tensorframe.dtypes import float32, float64
-from tensorframe.kernel.ir import Kernel
+from tensorframe.kernel.ir import Kernel, Loop, Over
 
 _LANES = 256
 _USES = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
 # bytes that come back at a time
 _STAGE = 1 << 24
+
+
+def over_groups(kernel: Kernel) -> bool:
+    """Whether whole work-groups run the iterations of a kernel's outermost loop."""
+    return any(isinstance(one, Loop) and one.over is Over.GROUPS for one in kernel.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A kernel and its pipeline."""
+
+    kernel: Kernel
+    pipeline: Pipeline
 
 
 class WgpuQueue(Queue):
@@ -37,8 +51,12 @@ class WgpuQueue(Queue):
         limits = self._device.limits
         self._recording = Recording(self._device)
         self._stage: Any = None
+        # The collector of cycles finalises wgpu's buffer together with the block that hands it to the pool; what is
+        # referred to from here is none of its business.
+        self._alive: set[Memory] = set()
         self._pipelines: dict[str, Pipeline] = {}
         self._largest = limits["max-buffer-size"]
+        self._step = max(limits["min-storage-buffer-offset-alignment"], 16)
         immediates = limits["max-immediate-size"] if "immediates" in adapter.features else 0
         floats = (float32, float64) if adapter.double else (float32,)
         names = frozenset({"f32", "f64"})
@@ -85,13 +103,16 @@ class WgpuQueue(Queue):
         if nbytes > self._largest:
             raise MemoryError(f"{nbytes} bytes: a buffer of the device has {self._largest} at most")
         with told(f"{nbytes} bytes are not to be had"):
-            return Memory(self._device.create_buffer(size=nbytes, usage=_USES), nbytes)
+            memory = Memory(self._device.create_buffer(size=nbytes, usage=_USES), nbytes)
+        self._alive.add(memory)
+        return memory
 
     def release(self, buffer: Memory) -> None:
         """Give a buffer back; what is recorded and uses it goes to the device before."""
         if self._recording.uses(buffer):
             self.flush()
         buffer.forget()
+        self._alive.discard(buffer)
         with told("a buffer is not given back"):
             buffer.handle.destroy()
 
@@ -142,9 +163,11 @@ class WgpuQueue(Queue):
         """Return a kernel in WGSL."""
         return print_kernel(kernel, self._dialect).source
 
-    def build(self, kernel: Kernel) -> Pipeline:
+    def build(self, kernel: Kernel) -> Built:
         """Return a kernel ready for `launch`."""
-        shader = print_kernel(kernel, self._dialect)
+        return Built(kernel, self._pipeline(print_kernel(kernel, self._dialect), kernel))
+
+    def _pipeline(self, shader: Shader, kernel: Kernel) -> Pipeline:
         if shader.name not in self._pipelines:
             accesses = ["read-only-storage"] * len(kernel.inputs) + ["storage"] * len(
                 kernel.outputs
@@ -154,11 +177,41 @@ class WgpuQueue(Queue):
         return self._pipelines[shader.name]
 
     def launch(
-        self, built: Pipeline, groups: int, buffers: Sequence[Memory], words: np.ndarray[Any, Any]
+        self,
+        built: Built,
+        groups: int,
+        buffers: Sequence[Memory | Window],
+        words: np.ndarray[Any, Any],
     ) -> None:
-        """Record a kernel."""
+        """Record a kernel, as several launches if operands are larger than shaders may be given."""
         with told("a kernel does not run"):
-            self._recording.launch(built, groups, buffers, words)
+            if any(one.nbytes > self.traits.max_block for one in buffers):
+                self._launch_in_parts(built, buffers, words)
+            else:
+                self._recording.launch(built.pipeline, groups, buffers, words)
+
+    def _launch_in_parts(
+        self, built: Built, buffers: Sequence[Memory | Window], words: np.ndarray[Any, Any]
+    ) -> None:
+        kernel = built.kernel
+        held = self.traits.held
+        operands = (*kernel.inputs, *kernel.outputs)
+        sizes = [held.get(one.dtype, one.dtype).itemsize for one in operands]
+        most = self.traits.max_block
+        ranges = Ranges(kernel, sizes, buffers, words, most=most, step=self._step)
+        shader = print_kernel(kernel, self._dialect, windowed=True)
+        pipeline = self._pipeline(shader, kernel)
+        for passed, parts, count in ranges.parts():
+            groups = count if over_groups(kernel) else -(-count // kernel.lanes)
+            self._recording.launch(pipeline, min(groups, self.traits.max_groups), parts, passed)
+
+    def window(self, buffer: Memory, first: int, nbytes: int) -> tuple[Memory | Window, int]:
+        """Return the part of a buffer with these bytes, if it is not larger than shaders may be given."""
+        begin = first // self._step * self._step
+        end = min(-(-(first + nbytes) // 4) * 4, buffer.nbytes)
+        if end - begin > self.traits.max_block:
+            return buffer, 0
+        return buffer.part(begin, end - begin), begin
 
     def flush(self) -> None:
         """Give the device what is recorded."""

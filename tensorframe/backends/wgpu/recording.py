@@ -26,6 +26,7 @@ class Memory:
     """A buffer of the device, and in which submission it was last used."""
 
     __slots__ = ("groups", "handle", "nbytes", "used")
+    offset = 0
 
     def __init__(self, handle: Any, nbytes: int) -> None:
         self.handle = handle
@@ -33,11 +34,35 @@ class Memory:
         self.used = -1
         self.groups: list[tuple[dict[Any, Any], Any]] = []  # bind groups that refer to it
 
+    @property
+    def whole(self) -> Memory:
+        """The buffer."""
+        return self
+
+    def part(self, offset: int, nbytes: int) -> Window:
+        """Return some bytes of the buffer."""
+        return Window(self, offset, nbytes)
+
     def forget(self) -> None:
         """Let bind groups go that refer to the buffer."""
         for known, key in self.groups:
             known.pop(key, None)
         self.groups.clear()
+
+
+class Window:
+    """Some bytes of a buffer."""
+
+    __slots__ = ("nbytes", "offset", "whole")
+
+    def __init__(self, whole: Memory, offset: int, nbytes: int) -> None:
+        self.whole = whole
+        self.offset = offset
+        self.nbytes = nbytes
+
+    def part(self, offset: int, nbytes: int) -> Window:
+        """Return some of the bytes."""
+        return Window(self.whole, self.offset + offset, nbytes)
 
 
 class Pipeline:
@@ -47,7 +72,7 @@ class Pipeline:
         self.name = shader.name
         self.immediate = shader.immediate
         self.nbytes = 4 * shader.words if shader.immediate else -(-shader.words // 4) * 16
-        self.groups: dict[tuple[int, ...], Any] = {}
+        self.groups: dict[tuple[tuple[int, int, int], ...], Any] = {}
         limit = device.limits["max-storage-buffers-per-shader-stage"]
         if len(accesses) > limit:
             count = len(accesses)
@@ -82,7 +107,6 @@ class Recording:
         self._launches = 0
         self.submissions = 0
         limits = device.limits
-        self._largest = limits["max-storage-buffer-binding-size"]
         self._step = max(limits["min-uniform-buffer-offset-alignment"], 16)
         self._arena: Any = None  # words that are not immediates
         self._words = np.zeros(0, np.uint32)
@@ -101,7 +125,7 @@ class Recording:
         self,
         pipeline: Pipeline,
         groups: int,
-        buffers: Sequence[Memory],
+        buffers: Sequence[Memory | Window],
         words: np.ndarray[Any, Any],
     ) -> None:
         """Record a launch."""
@@ -116,7 +140,7 @@ class Recording:
         if pipeline.immediate:
             self._pass.set_immediates(0, passed, 0, passed.nbytes)
         self._pass.dispatch_workgroups(groups)
-        self.use(*buffers)
+        self.use(*[one.whole for one in buffers])
         self._launches += 1
         if self._launches >= _MOST:
             self.submit()
@@ -150,24 +174,24 @@ class Recording:
             self._pass.end()
             self._pass = None
 
-    def _group(self, pipeline: Pipeline, buffers: Sequence[Memory]) -> Any:
-        key = tuple([id(one) for one in buffers])
+    def _group(self, pipeline: Pipeline, buffers: Sequence[Memory | Window]) -> Any:
+        key = tuple([(id(one.whole), one.offset, one.nbytes) for one in buffers])
         found = pipeline.groups.get(key)
         if found is None:
             if len(pipeline.groups) >= _REMEMBERED:
                 pipeline.groups.clear()
             found = pipeline.groups[key] = self._new_group(pipeline, buffers)
             for one in buffers:
-                one.groups.append((pipeline.groups, key))
+                one.whole.groups.append((pipeline.groups, key))
         return found
 
-    def _new_group(self, pipeline: Pipeline, buffers: Sequence[Memory]) -> Any:
-        resources = [(one.handle, min(one.nbytes, self._largest)) for one in buffers]
+    def _new_group(self, pipeline: Pipeline, buffers: Sequence[Memory | Window]) -> Any:
+        resources = [(one.whole.handle, one.offset, one.nbytes) for one in buffers]
         if not pipeline.immediate:
-            resources.append((self._arena, pipeline.nbytes))
+            resources.append((self._arena, 0, pipeline.nbytes))
         entries = [
-            {"binding": at, "resource": {"buffer": buffer, "offset": 0, "size": size}}
-            for at, (buffer, size) in enumerate(resources)
+            {"binding": at, "resource": {"buffer": buffer, "offset": offset, "size": size}}
+            for at, (buffer, offset, size) in enumerate(resources)
         ]
         return self._device.create_bind_group(layout=pipeline.layout, entries=entries)
 

@@ -1,0 +1,186 @@
+"""The queue of WebGPU: what is submitted together, the order of writes and kernels, windows of large operands, errors."""
+
+import gc
+from dataclasses import replace
+from functools import reduce
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.backends.registry import backend_of
+from tensorframe.errors import KernelError, OutOfMemoryError
+from tensorframe.graph.device import Device
+from tests.backends.webgpu import DEVICE, needs_adapter
+
+pytestmark = needs_adapter
+
+DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "float16", "float32"]
+
+
+@pytest.fixture(autouse=True)
+def planned():
+    with tfr.config.override(small_size=0, small_nodes=0):
+        yield
+
+
+@pytest.fixture
+def place():
+    return backend_of(Device(DEVICE)).place(Device(DEVICE))
+
+
+@pytest.fixture
+def queue(place):
+    return place.queue
+
+
+@pytest.fixture
+def narrow(queue):
+    """The queue, on which a kernel sees 64 KiB of an operand at most."""
+    before = queue.traits
+    queue.traits = replace(before, max_block=1 << 16)
+    yield queue
+    queue.traits = before
+
+
+def on_device(x):
+    return tfr.asarray(x, device=DEVICE)
+
+
+def numbers(count=100_003):
+    return np.random.default_rng(0).integers(-50, 50, count).astype(np.float32)
+
+
+def test_fifty_ops_are_one_submission(queue):
+    x = numbers(1000)
+    y = on_device(x)
+    y.compute()
+    before = queue.submissions
+    result = reduce(lambda total, step: tfr.abs(total) - step, range(25), y)
+    assert np.array_equal(
+        result.numpy(), reduce(lambda total, step: abs(total) - step, range(25), x)
+    )
+    assert queue.submissions == before + 1
+
+
+def test_kernels_that_wait_for_each_other_are_one_submission(queue):
+    x = numbers(64 * 1000).reshape(64, 1000)
+    y = on_device(x)
+    y.compute()
+    before = queue.submissions
+    total = tfr.sum(y - tfr.sum(y, axis=0))
+    launches = queue._recording._launches
+    assert total.numpy() == np.sum(x.astype(np.float64) - np.sum(x, axis=0))
+    assert queue.submissions == before + 1, launches
+
+
+def test_a_write_comes_after_what_is_recorded(place):
+    queue, pool = place.queue, place.pool
+    results = []
+    for step in range(6):
+        x = np.full(500, step, np.float32)
+        results.append(
+            tfr.compute(on_device(x) * 3)
+        )  # the operand's block is free for the next one
+    for step, result in enumerate(results):
+        (found,) = result if isinstance(result, tuple) else (result,)
+        assert np.array_equal(found.numpy(), np.full(500, 3 * step, np.float32))
+    assert pool.statistics.in_use >= 0
+    assert queue.submissions > 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_elements_anywhere_in_a_buffer_are_read(dtype):
+    x = (np.arange(101) % 7).astype(dtype)
+    y = on_device(x)
+    for first, last in ((0, 101), (1, 2), (3, 50), (99, 101), (100, 101)):
+        assert np.array_equal(y[first:last].numpy(), x[first:last])
+
+
+PROGRAMS = {
+    "a map": lambda xp, x: (x * 2 + x)[5:],
+    "an offset": lambda xp, x: x[77:99_000] * 3,
+    "a few elements": lambda xp, x: x[50:70] * 3,
+    "backwards": lambda xp, x: x[::-1] * 2,
+    "a few backwards": lambda xp, x: x[::-1][5:200] + 0.5,
+    "neighbours": lambda xp, x: x[3:] > x[:-3],
+    "strides": lambda xp, x: x[::7] * 2,
+    "half precision": lambda xp, x: xp.astype(x, xp.float16) * 2,
+    "words for bytes": lambda xp, x: xp.astype(x, xp.int8) + xp.astype(x, xp.int8),
+    "a total": lambda xp, x: xp.sum(x),
+    "rows": lambda xp, x: xp.sum(xp.reshape(x[:100_000], (100, 1000)), axis=1),
+    "rows of several passes": lambda xp, x: (
+        xp.reshape(x[:100_000], (100, 1000))
+        - xp.max(xp.reshape(x[:100_000], (100, 1000)), axis=1, keepdims=True)
+    ),
+    "generated": lambda xp, x: x * xp.arange(100_003, dtype=xp.float32),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_operands_larger_than_a_kernel_may_see(narrow, name):
+    x = numbers()
+    with tfr.use_backend(DEVICE):
+        found = PROGRAMS[name](tfr, tfr.asarray(x))
+    expected = PROGRAMS[name](np, x)
+    assert np.array_equal(found.numpy(), expected)
+
+
+def test_what_needs_all_of_a_large_operand_names_the_limit(narrow):
+    places = on_device(np.array([5, 100_000, 7]))
+    with pytest.raises(KernelError, match=r"larger than the 65536 bytes .*\n.*recorded at"):
+        tfr.take(on_device(numbers()), places).numpy()
+    assert np.array_equal((on_device(numbers(10)) + 1).numpy(), numbers(10) + 1)
+
+
+def test_a_buffer_survives_the_collector_of_cycles(place):
+    """A block and wgpu's buffer in one cycle are finalised together, though the pool keeps the buffer."""
+    array = on_device(numbers(777))
+    array.compute()
+    cycle = [array]
+    cycle.append(cycle)
+    del array, cycle
+    gc.collect()
+    assert np.array_equal((on_device(numbers(777)) * 2).numpy(), numbers(777) * 2)
+
+
+def test_memory_has_an_end_and_is_usable_afterwards(place):
+    statistics = place.pool.statistics
+    x = on_device(numbers(10))
+    x.compute()
+    place.pool.trim()
+    statistics.limit = statistics.in_use + (1 << 16)
+    try:
+        with pytest.raises(OutOfMemoryError):
+            tfr.compute(on_device(numbers()) * 2)
+    finally:
+        statistics.limit = None
+    assert np.array_equal((on_device(numbers()) * 2).numpy(), numbers() * 2)
+
+
+def test_a_buffer_that_cannot_be_is_out_of_memory(queue):
+    with pytest.raises(MemoryError, match="at most"):
+        queue.allocate(1 << 50)
+
+
+def test_words_that_are_no_immediates(queue):
+    """Launches of one submission have their own words in a common buffer."""
+    before = queue._dialect
+    queue._dialect = replace(before, immediates=0)
+    try:
+        x = numbers(3000)
+        y = on_device(x)
+        found = [y * step + tfr.sum(y) for step in range(5)]
+        tfr.compute(*found)
+        for step, one in enumerate(found):
+            assert np.array_equal(one.numpy(), x * step + np.sum(x, dtype=np.float64).astype("f4"))
+    finally:
+        queue._dialect = before
+
+
+def test_wgpu_errors_are_told(queue):
+    buffer = queue.allocate(256)
+    with pytest.raises(KernelError, match="WebGPU: a copy on the device fails"):
+        queue.copy(buffer, 0, buffer, 3, 5)
+        queue.flush()
+    assert np.array_equal((on_device(numbers(10)) + 1).numpy(), numbers(10) + 1)
