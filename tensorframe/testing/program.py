@@ -11,10 +11,12 @@ import numpy as np
 
 import tensorframe as tfr
 from tensorframe import config
+from tensorframe.backends.registry import capabilities
+from tensorframe.graph.holding import holds
 from tensorframe.testing.compare import assert_close, host
 from tensorframe.testing.reference import reference
 
-__all__ = ["Program", "Result", "Step"]
+__all__ = ["Program", "Result", "Spread", "Step"]
 
 Array = np.ndarray[Any, Any]
 
@@ -41,6 +43,27 @@ class Result:
 
     variable: int
     atol: float = 0.0
+
+
+class Spread:
+    """The namespace, with arrays on several devices in turn."""
+
+    def __init__(self, *devices: str) -> None:
+        self._names = devices
+        self._devices = cycle(map(tfr.Device, devices))
+
+    def asarray(self, values: Any, **options: Any) -> Any:
+        """Return a Tensor on the next device, or on the cpu if that does not hold the dtype."""
+        device = next(self._devices)
+        if options.get("copy") is False or not holds(device, np.asarray(values).dtype):
+            device = tfr.Device("cpu")
+        return tfr.asarray(values, **{"device": device, **options})
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(tfr, name)
+
+    def __repr__(self) -> str:
+        return f"Spread({', '.join(map(repr, self._names))})"
 
 
 @dataclass(frozen=True)
@@ -85,7 +108,7 @@ class Program:
     def run(self) -> list[Array]:
         """Return the results by tensorframe."""
         with config.override(**dict(self.options)), tfr.use_backend(self.device):
-            actual = self.pick(self.values(tfr))
+            actual = self.pick(self.values(self._namespace()))
             if self.together:
                 tfr.compute(*actual)
             return [host(value) for value in actual]
@@ -119,6 +142,7 @@ from numpy import inf, nan
 
 import tensorframe as tfr
 from tensorframe.testing.compare import assert_close
+from tensorframe.testing.program import Spread
 from tensorframe.testing.reference import reference
 
 
@@ -130,7 +154,7 @@ def program(xp):
 with np.errstate(all="ignore"):
     expected = program(reference)
     with tfr.config.override({options}), tfr.use_backend("{device}"):
-        actual = program(tfr)
+        actual = program({namespace})
 {compute}        actual = [one.numpy() for one in actual]
 for got, wanted, atol in zip(actual, expected, [{atol}], strict=True):
     assert_close(got, wanted, atol=atol)
