@@ -14,7 +14,7 @@ from tensorframe.testing.conformance import checks, conformance, operations
 from tensorframe.testing.conformance.calls import CALLS, WITHOUT
 from tests.testing.sample_backend import Handle, SampleBackend
 
-SEEDS = 2
+SEEDS = 40
 
 
 class OneDevice(SampleBackend):
