@@ -22,6 +22,7 @@ import pytest
 
 import tensorframe as tfr
 from examples.semantic_search import cache, cli, corpus, model, search, tokens, wheel
+from tests.backends.devices import on_every_device
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -111,6 +112,19 @@ def test_default_queries_find_first_what_pytorch_finds_first(candidates, encoder
     texts = embed([entry.text for entry in candidates])
     _, rows = search.nearest(embed(cli.QUERIES), texts, count=2)
     found = [tuple(candidates[row].name for row in best) for best in rows]
+    assert found == [names[:2] for names in RANKED.values()]
+
+
+@on_every_device
+def test_devices_rank_as_pytorch_does(device, candidates, folder, tokenizer):
+    first = {names[0] for names in RANKED.values()} | {names[1] for names in RANKED.values()}
+    entries = [entry for entry in candidates if entry.name in first]
+    with tfr.use_backend(device):
+        embed = search.Embedder(tokenizer, model.load_encoder(folder), batch_size=16)
+        texts = embed([entry.text for entry in entries])
+        _, rows = search.nearest(embed(cli.QUERIES), texts, count=2)
+    assert str(texts.device) == device
+    found = [tuple(entries[row].name for row in best) for best in rows]
     assert found == [names[:2] for names in RANKED.values()]
 
 
