@@ -90,6 +90,20 @@ def array_api(session: nox.Session) -> None:
     )
 
 
+@nox.session
+def conformance(session: nox.Session) -> None:
+    """The array standard's tests on every device, as the table in docs/conformance.md.
+
+    The checkout is that of `array_api`. Arguments go to tests.array_api, for example `-- --devices cpu,opencl`.
+    """
+    checkout = os.environ.get("ARRAY_API_TESTS", "")
+    if not (Path(checkout) / "array-api" / "spec").is_dir():
+        session.error("set ARRAY_API_TESTS to a checkout of array-api-tests with its submodule")
+    prepare(session, "--editable", ".[dev]", "--requirement", f"{checkout}/requirements.txt")
+    arguments = session.posargs or ["--write", "docs/conformance.md"]
+    python(session, "-m", "tests.array_api", *arguments, ARRAY_API_TESTS=checkout)
+
+
 def split_device(arguments: list[str]) -> tuple[list[str], dict[str, str]]:
     """`--device NAME` taken out of the arguments, as the environment variable that chooses the backend."""
     if "--device" not in arguments:
