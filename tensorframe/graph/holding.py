@@ -42,7 +42,9 @@ def holds(device: Device, dtype: DType) -> bool:
 
 def holder(device: Device, dtype: DType, name: str) -> Device:
     """Return where the result of the op `name` lives: `device`, or another one if that cannot hold the dtype."""
-    return device if dtype in _advice.held(device) else _advice.leave(name, dtype, device)
+    if device is CPU or dtype in _advice.held(device):
+        return device
+    return _advice.leave(name, dtype, device)
 
 
 _NARROWER: Final[dict[DType, DType]] = {

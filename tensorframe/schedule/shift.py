@@ -1,7 +1,7 @@
 """Shifting: elementwise ops run where their results are wanted, if less has to move then.
 
-`sin(b)` and `1 + b * b`, recorded where `b` is and wanted on another device, are two transfers; `b` is one. What the
-user moves by name is computed where it was recorded.
+`sin(b)` and `1 + b * b`, recorded where `b` is and wanted on another device, are two transfers; `b` is one. Results
+that the user moves by name are computed where they were recorded.
 """
 
 from __future__ import annotations
