@@ -13,6 +13,10 @@ from tensorframe.errors import KernelError, OutOfMemoryError
 from tensorframe.graph.device import Device
 from tests.backends.webgpu import DEVICE, needs_adapter
 
+pytest.importorskip("wgpu")
+from tensorframe.backends.wgpu.adapters import adapters
+from tensorframe.backends.wgpu.queue import WgpuQueue
+
 pytestmark = needs_adapter
 
 DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "float16", "float32"]
@@ -183,3 +187,30 @@ def test_wgpu_errors_are_told(queue):
     with pytest.raises(KernelError, match="WebGPU: a copy on the device fails"):
         queue.copy(buffer, 0, buffer, 3, 5)
     assert np.array_equal((on_device(numbers(10)) + 1).numpy(), numbers(10) + 1)
+
+
+def test_more_results_than_a_kernel_may_have_buffers(queue):
+    x = numbers(20_000)
+    before = queue.traits
+    queue.traits = replace(before, max_buffers=5)
+    try:
+        with tfr.use_backend(DEVICE):
+            y = tfr.asarray(x)
+            found = [y * step for step in range(2, 12)] + [tfr.sum(y), tfr.max(y), tfr.min(y)]
+            tfr.compute(*found)
+    finally:
+        queue.traits = before
+    expected = [x * step for step in range(2, 12)] + [np.sum(x), np.max(x), np.min(x)]
+    for one, value in zip(found, expected, strict=True):
+        assert np.array_equal(one.numpy(), value)
+
+
+def test_a_lost_device_is_told():
+    lost = WgpuQueue(adapters()[0])
+    buffer = lost.allocate(1024)
+    lost.synchronize()
+    lost._device.destroy()
+    with pytest.raises(KernelError, match="the device is lost"):
+        lost.read(buffer, 0, 1024)
+    with pytest.raises(KernelError, match="the device is lost"):
+        lost.allocate(1024)

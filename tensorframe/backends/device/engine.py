@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.base import Backend, Program
+from tensorframe.backends.device.apart import ApartProgram, fitting
 from tensorframe.backends.device.array import DeviceArray, contiguous
 from tensorframe.backends.device.assign import SliceProgram, sets_slice
 from tensorframe.backends.device.calls import CALLS, source_of
@@ -133,6 +134,9 @@ class KernelBackend(Backend):
             return JoiningProgram(region, partial(self._kernels, device=device), new)
         if _has_too_many_parts(region):
             return partial(self._by_host, region, device)
+        parts = fitting(region, self.place(device).queue.traits.max_buffers)
+        if len(parts) > 1:
+            return ApartProgram([self._kernels(one, device=device) for one in parts])
         kernels = self._kernels(region, device=device)
         return _Viewing(region, kernels) if is_view(region) else kernels
 

@@ -26,6 +26,7 @@ class Traits:
     max_groups: int  # work-groups of one launch; loops over the grid or the groups run on
     held: Mapping[DType, DType]  # dtypes that are held in memory as another one
     max_block: int  # bytes of one buffer that a kernel can be given
+    max_buffers: int = 1 << 10  # operands and results of a kernel together
 
 
 class Queue(ABC):

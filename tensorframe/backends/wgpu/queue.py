@@ -51,6 +51,7 @@ class WgpuQueue(Queue):
         limits = self._device.limits
         self._recording = Recording(self._device)
         self._stage: Any = None
+        self._fence: Memory | None = None
         # The collector of cycles finalises wgpu's buffer together with the block that hands it to the pool; what is
         # referred to from here is none of its business.
         self._alive: set[Memory] = set()
@@ -73,6 +74,7 @@ class WgpuQueue(Queue):
             max_groups=limits["max-compute-workgroups-per-dimension"],
             held=adapter.held,
             max_block=min(limits["max-storage-buffer-binding-size"], self._largest),
+            max_buffers=limits["max-storage-buffers-per-shader-stage"],
         )
         self._dialect = replace(
             self._dialect,
@@ -219,7 +221,7 @@ class WgpuQueue(Queue):
             self._recording.submit()
 
     def synchronize(self) -> None:
-        """Wait for everything."""
-        self.flush()
-        with told("kernels have not run"):
-            self._device.queue.on_submitted_work_done_sync()
+        """Wait for everything: for a copy behind it, since wgpu's own wait does not work in every release."""
+        if self._fence is None:
+            self._fence = self.allocate(4)
+        self.read(self._fence, 0, 4)
