@@ -69,7 +69,8 @@ class _Summing:
     def _product(self, one: RegionOp, inputs: tuple[int, ...]) -> int:
         left, right = [self._old.shape_of(source) for source in one.inputs]
         wide = float32 if one.dtype in HALF else one.dtype
-        x = self._seen(inputs[0], (*left[:-1], 1, left[-1]), one.dtype, wide)
+        rows = left[:-1] or (1,)
+        x = self._seen(inputs[0], (*rows, 1, left[-1]), one.dtype, wide)
         columns = inputs[1]
         if len(right) > 1:
             axes = (*range(len(right) - 2), len(right) - 1, len(right) - 2)

@@ -74,6 +74,19 @@ def test_every_shape(device, left, right):
     check(device, some(left, "float32"), some(right, "float32", seed=1))
 
 
+@pytest.mark.parametrize(("left", "right"), [((8,), (8,)), ((8,), (3, 8, 7)), ((3, 5, 8), (8,))])
+def test_vectors_of_complex_numbers(device, left, right):
+    check(device, some(left, "complex64"), some(right, "complex64"))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "complex64"])
+@pytest.mark.parametrize(
+    ("left", "right"), [((8,), (8,)), ((8,), (8, 7)), ((3, 5, 8), (8,)), ((1, 8), (3, 8, 2))]
+)
+def test_vectors(device, dtype, left, right):
+    check(device, some(left, dtype), some(right, dtype, seed=1))
+
+
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "complex64"])
 def test_few_results_of_long_rows(device, dtype):
     check(device, some((2, 5, 3001), dtype), some((3001, 6), dtype, seed=1))
