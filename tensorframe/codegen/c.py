@@ -297,6 +297,9 @@ class _Printer:
         op, dtype = one.op, one.dtype
         if op in _CALLS:
             return f"{_CALLS[op]}({', '.join(operands)})"
+        if op == "add_any" and dtype in FLOAT and _is_product(one.arguments[1]):
+            factors = [self.expression(operand) for operand in one.arguments[1].operands]
+            return f"multiply_add_{dtype.name}({', '.join([*factors, operands[0]])})"
         if op in _WRAPS:
             return self._wrapped(dtype, f" {_WRAPS[op]} ", operands)
         if op in _INFIX:
@@ -335,6 +338,10 @@ class _Printer:
         if source in HALF and one.dtype.name == "float32":
             return operand
         return f"({self._type(one.dtype)}){_grouped(operand)}"
+
+
+def _is_product(one: Expr) -> bool:
+    return isinstance(one, Apply) and one.op == "multiply_any"
 
 
 def _grouped(text: str) -> str:

@@ -37,6 +37,8 @@ template <typename To, typename From> HELPER To bits_as(From x) {
 #define as_uint32 bits_as<unsigned int>
 #define as_int64 bits_as<long long>
 #define as_uint64 bits_as<unsigned long long>
+#define FUSED_float32 fma
+#define FUSED_float64 fma
 #if defined(__HIP__) || defined(__HIPCC__)
 HELPER float float16_of_bits(unsigned short bits) { return (float)bits_as<_Float16>(bits); }
 HELPER unsigned short bits_of_float16(float x) { return bits_as<unsigned short>((_Float16)x); }

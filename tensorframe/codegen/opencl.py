@@ -26,10 +26,20 @@ _PRELUDE = """\
 #define as_uint32 as_uint
 #define as_int64 as_long
 #define as_uint64 as_ulong
+#ifdef FP_FAST_FMAF
+#define FUSED_float32 fma
+#else
+#define FUSED_float32(x, y, z) ((x) * (y) + (z))
+#endif
 """
 _DOUBLE = """\
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define as_float64 as_double
+#ifdef FP_FAST_FMA
+#define FUSED_float64 fma
+#else
+#define FUSED_float64(x, y, z) ((x) * (y) + (z))
+#endif
 """
 
 

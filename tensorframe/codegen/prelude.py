@@ -9,6 +9,7 @@ _FLOATS = """\
 HELPER {type} maximum_{name}({type} x, {type} y) {{ return (x > y || x != x) ? x : y; }}
 HELPER {type} minimum_{name}({type} x, {type} y) {{ return (x < y || x != x) ? x : y; }}
 HELPER {type} abs_{name}({type} x) {{ return fabs(x); }}
+HELPER {type} multiply_add_{name}({type} x, {type} y, {type} z) {{ return FUSED_{name}(x, y, z); }}
 """
 _INTEGERS = """\
 HELPER {type} maximum_{name}({type} x, {type} y) {{ return x > y ? x : y; }}

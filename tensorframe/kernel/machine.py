@@ -24,7 +24,7 @@ MACHINE: Mapping[str, frozenset[DType]] = {
     "multiply_high": frozenset({uint32}),
     "negative": NUMBERS,
     "abs": NUMBERS,
-    # in any order that the dialect likes
+    # in any order that the dialect likes; a product that is added may be rounded with the sum, once
     "add_any": NUMBERS,
     "multiply_any": NUMBERS,
     # rounded once, never contracted unless written as fma

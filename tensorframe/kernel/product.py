@@ -49,6 +49,7 @@ from tensorframe.kernel.ir import (
     Statement,
     Store,
     Variable,
+    apply,
     index,
     literal,
     load,
@@ -279,9 +280,12 @@ class _Tiled:
         if self._product.dtype in BOOL:
             return [block[0] | (left[0] & right[0])]
         if self._product.parts == 1:
-            return [block[0] + left[0] * right[0]]
+            return [_added(block[0], left[0], right[0])]
         (a, b), (c, d) = left, right
-        return [block[0] + a * c - b * d, block[1] + a * d + b * c]
+        return [
+            _added(_added(block[0], a, c), -b, d),
+            _added(_added(block[1], a, d), b, c),
+        ]
 
     def _by_threads(self, statements: tuple[Statement, ...]) -> Statement:
         """Return statements for each thread that has a part of the tile; `lane` is its number."""
@@ -354,6 +358,10 @@ def _selected(totals: dict[tuple[int, int], Variable], i: Expr, j: Expr) -> Expr
     for by in range(1, len(columns)):
         found = where(equal(j, by), columns[by], found)
     return found
+
+
+def _added(total: Expr, x: Expr, y: Expr) -> Expr:
+    return apply("add_any", total, apply("multiply_any", x, y))
 
 
 def _moved(start: Expr, place: Expr, step: Expr | None) -> Expr:

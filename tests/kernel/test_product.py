@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from tensorframe.backends.device.product import InParts, TiledForm
+from tensorframe.codegen.c import print_kernel
+from tensorframe.codegen.opencl import dialect
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel import blocking
 from tensorframe.kernel.blocking import blocking_of, chunk_of
@@ -131,6 +133,18 @@ def test_a_tile_waits_twice_for_each_step():
     x, y = some(9, 40), some(40, 10, seed=1)
     _, (kernel,) = run(product(x, y), [x, y])
     assert len(list(barriers(kernel.body))) == 2
+
+
+def test_c_rounds_a_product_with_the_sum_that_it_is_added_to():
+    x, y = some(9, 40, dtype="float32"), some(40, 10, dtype="float32", seed=1)
+    _, (kernel,) = run(product(x, y), [x, y])
+    assert "= multiply_add_float32(" in kernel_text(kernel)
+    _, (whole,) = run(product(x.astype(int), y.astype(int)), [x.astype(int), y.astype(int)])
+    assert "multiply_add" not in kernel_text(whole)
+
+
+def kernel_text(kernel):
+    return print_kernel(kernel, dialect(double=True)).source
 
 
 @pytest.mark.parametrize("lanes", [1, 4, 64, 128, 256])
