@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 import tensorframe as tfr
 
 Call = Callable[[Any, Any], Any]
@@ -18,7 +16,7 @@ KEY = 5
 
 def _scattered(x: Any, _: Any) -> Any:
     y = tfr.asarray(x, copy=True)
-    y[tfr.asarray(np.array([2, 0]), device=x.device)] = x[0]
+    y[_positions(x, 2, 0)] = x[0]
     return y
 
 
@@ -29,7 +27,8 @@ def _replaced(x: Any, _: Any) -> Any:
 
 
 def _positions(x: Any, *values: int) -> Any:
-    return tfr.asarray(np.array(values), device=x.device)
+    # of Python's integers, which become the device's default ones
+    return tfr.asarray(list(values), device=x.device)
 
 
 def _rebuilt(parts: Any) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 
 from tensorframe.backends.base import Backend, Capabilities, DeviceInfo
 from tensorframe.backends.storage import Storage
-from tensorframe.dtypes import ANY
+from tensorframe.dtypes import ANY, bool_
 from tensorframe.graph.op import Kind, find, rows
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.testing.conformance.subject import Check, Subject, expect, same_bits, small_numbers
@@ -124,7 +124,8 @@ def _supports(subject: Subject) -> None:
     held = subject.capabilities.dtypes
     for op in rows():
         for dtype in op.accepts:
-            operands = [dtype] * (op.arity or 1)
+            count = 1 if op.arity is None else op.arity
+            operands = [bool_] * op.conditions + [dtype] * (count - op.conditions)
             answer = subject.backend.supports(op, operands, dtype, subject.device)
             expect(isinstance(answer, bool), f"{op.name}: {answer!r} is no bool")
             lacks = f"it claims {op.name} of {dtype}, and does not hold that dtype"

@@ -141,7 +141,7 @@ def subject_options() -> Any:
 
 def _bad_index(subject: Subject) -> None:
     x = tfr.asarray(_matrix(), device=subject.device)
-    positions = tfr.asarray(np.array([0, 99]), device=subject.device)
+    positions = tfr.asarray([0, 99], device=subject.device)
     try:
         tfr.take(x, positions, axis=0).numpy()
     except IndexingError:
