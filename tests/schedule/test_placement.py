@@ -301,6 +301,16 @@ class TestHandOver:
         assert not array.flags.writeable
         assert np.shares_memory(tfr.from_native(array).numpy(), array)
 
+    @pytest.mark.parametrize(("device", "kind"), [("opencl", "Buffer"), ("wgpu", "GPUBuffer")])
+    def test_native_of_a_device_is_its_buffer(self, device: str, kind: str) -> None:
+        if tfr.Device(device) not in tfr.__array_namespace_info__().devices():
+            pytest.skip(f"there is no {device} here")
+        x = on(device)
+        assert type(x.native()).__name__ == kind
+        assert x.native() is x.native()
+        with pytest.raises(tfr.errors.ShapeError, match="C order"):
+            x.T.native()
+
     def test_unknown_objects_are_refused(self) -> None:
         with pytest.raises(DTypeError, match="no device here knows"):
             tfr.from_native(object())

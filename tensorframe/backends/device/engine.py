@@ -117,6 +117,16 @@ class KernelBackend(Backend):
         offset = handle.offset * handle.dtype.itemsize
         return Storage(device, handle, handle.dtype, handle.shape, steps, offset)
 
+    def native(self, storage: Storage) -> Any:
+        """Return the buffer that begins with the elements, all work on it done; it is the tensor's while that lives."""
+        array: DeviceArray = storage.handle
+        if array.block is None:
+            raise ValueError("a tensor without elements has no memory")
+        if array.offset or not array.is_contiguous:
+            raise ValueError("a buffer holds elements in C order, from its beginning on")
+        self.synchronize(storage.device)
+        return array.block.buffer
+
     def compile(self, region: Region, device: Device) -> Program:
         """Return the kernels of a region, or what looks at its input in another way."""
         if _has_no_elements(region):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tensorframe.backends.base import Capabilities, DeviceInfo
 from tensorframe.backends.device.engine import EPILOGUES, KERNELS, KernelBackend
 from tensorframe.backends.device.queue import Queue
+from tensorframe.backends.storage import Storage
 from tensorframe.backends.wgpu.inside import dtypes_inside
 from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
@@ -67,6 +68,10 @@ class WgpuBackend(KernelBackend):
             and super().supports(op, operands, result, device)
             and dtypes_inside(op, tuple(operands), result) <= has
         )
+
+    def native(self, storage: Storage) -> Any:
+        """Return the GPUBuffer behind storage."""
+        return super().native(storage).handle
 
     def open(self, device: Device) -> Queue:
         """Return the queue of a device."""
