@@ -41,10 +41,12 @@ class BoxedBackend(Backend):
     `counts` says how often values were uploaded, downloaded, and copied from the devices in `neighbours`, which it
     reaches without the host. `runs` are the regions it has run.
 
+    >>> import tensorframe.backends.registry
     >>> from tensorframe.testing.boxed import BoxedBackend
     >>> tfr.backends.register(BoxedBackend("boxed"))
     >>> (tfr.ones(2, device="boxed") + 1).tolist()
     [2.0, 2.0]
+    >>> tensorframe.backends.registry.unregister("boxed")
     """
 
     def __init__(

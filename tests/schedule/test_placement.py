@@ -336,6 +336,12 @@ class TestHandOver:
         expected[:, [0, 2]] = 0
         np.testing.assert_array_equal(x.numpy(), expected)
 
+    def test_printing_downloads_what_is_shown(self, near: BoxedBackend) -> None:
+        x = on("near")
+        assert repr(x) == repr(on("cpu")).replace("device=cpu", "device=near")
+        # of each axis, three elements at either end and one for the dots
+        assert near.counts["bytes down"] == 7 * 7 * 4
+
     def test_warnings_can_be_silenced(self, simple: BoxedBackend) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.registry import capabilities
 from tensorframe.dtypes import bfloat16, float32
 from tensorframe.errors import ScalarError, TracingError
 from tensorframe.frontend.dispatch import call
@@ -82,7 +83,7 @@ def _text(array: Array, separator: str, prefix: str, **options: Any) -> str:
 def _edges(tensor: Tensor) -> Array:
     """Return the tensor without the middle of its long axes, computing nothing else, in one plan."""
     spans = [_shown(size) for size in tensor.shape]
-    if tensor.is_computed:
+    if tensor.is_computed and capabilities(tensor.device).host_memory:
         return tensor._array()[np.ix_(*map(_positions, spans))]
     corners = [_corner(tensor, corner) for corner in product(*spans)]
     evaluate([corner.node for corner in corners])
