@@ -51,7 +51,7 @@ def attempt(device: Device) -> Trial:
 
 def _measured(device: Device) -> Trial:
     values = np.linspace(-4, 4, ROWS * COLUMNS, dtype=np.float32).reshape(ROWS, COLUMNS)
-    x = asarray(values, copy=False)
+    x = asarray(values)
     plan = explain(_expression(x))
     found = _expression(x).numpy()
     start = time.perf_counter()

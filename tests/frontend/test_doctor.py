@@ -8,6 +8,7 @@ import tensorframe as tfr
 from tensorframe.__main__ import main
 from tensorframe.backends import nvidia, remedies
 from tests.backends.fakes import GIB, BuiltIn, Fake, Wrong, info, registered
+from tests.testing.sample_backend import SampleBackend
 
 ABSENT = [BuiltIn(name, "not here") for name in ("cuda", "rocm", "opencl", "wgpu")]
 
@@ -112,10 +113,10 @@ def test_the_summary_says_what_a_device_has():
 
 
 def test_the_command_line_tries_every_device(capsys):
-    with registered(Fake("good", [info("good")]), *ABSENT):
+    with registered(Fake("good", [info("good")]), SampleBackend(), *ABSENT):
         assert main([]) == 0
     printed = capsys.readouterr().out
-    for name in ("numpy", "cpu", "good"):
+    for name in ("numpy", "cpu", "good", "sample", "sample:1"):
         assert f"\n{name} " in printed
     assert printed.count("right, ") >= 3
     assert '"auto" looks for: cuda' in printed
