@@ -277,6 +277,10 @@ class TestFallbacks:
             np.testing.assert_allclose(tfr.linspace(0, 9, 4, dtype=tfr.int32).numpy(), [0, 3, 6, 9])
             np.testing.assert_allclose(tfr.logspace(0, 2, 3).numpy(), [1, 10, 100], rtol=1e-6)
             assert tfr.logspace(0, 2, 3).device == "simple"
+            drawn = tfr.random.integers(0, 10, 20, key=tfr.random.key(1))
+            assert (drawn.device, drawn.dtype) == ("simple", tfr.int32)
+        wide = tfr.random.integers(0, 10, 20, key=tfr.random.key(1))
+        assert drawn.tolist() == wide.tolist()
 
     def test_parts_of_a_call_move_by_themselves(self, simple: BoxedBackend) -> None:
         x = on("simple", shape=(8, 5))

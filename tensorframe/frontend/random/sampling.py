@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import INTEGER, UNSIGNED, DType, as_dtype, float64, int64, uint64
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.creation.convert import OnDevice, asarray
+from tensorframe.frontend.dispatch import placed
 from tensorframe.frontend.indexing.searching import searchsorted, take
 from tensorframe.frontend.operands import converted, reshaped
 from tensorframe.frontend.ordering.sorting import argsort
@@ -19,6 +21,8 @@ from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.random.words import lanes, positions
 from tensorframe.frontend.reductions.scans import cumulative_sum
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.device import CPU
+from tensorframe.graph.holding import default_on, holds, require
 from tensorframe.graph.shape import as_shape, normalize_axis
 
 __all__ = ["choice", "integers", "permutation"]
@@ -46,17 +50,20 @@ def integers(
     >>> sorted(set(tfr.random.integers(1, 7, 100, key=tfr.random.key(1)).tolist()))
     [1, 2, 3, 4, 5, 6]
     """
-    target = int64 if dtype is None else as_dtype(dtype)
+    place = resolve_device(device)
+    target = default_on(place, int64) if dtype is None else as_dtype(dtype)
+    require("integers", place, target)
     first, last = (0, low) if high is None else (low, high)
     first, last = operator.index(first), operator.index(last) - (0 if endpoint else 1)
     _check_range(first, last, target)
     sizes = as_shape(shape)
     span = last - first + 1
     width = 2 if span <= _WORD else 4
-    drawn = [converted(lane, uint64) for lane in lanes(positions(sizes, device), width, key)]
+    home = place if holds(place, uint64) else CPU  # where numbers are drawn
+    drawn = [converted(lane, uint64) for lane in lanes(positions(sizes, home), width, key)]
     offset: Any = _below(drawn, span)
     wide = converted(offset, uint64 if target in UNSIGNED else int64)
-    return converted(wide + first, target)
+    return Tensor(placed(converted(wide + first, target).node, place))
 
 
 def _check_range(first: int, last: int, dtype: DType) -> None:
