@@ -1,6 +1,7 @@
 """Forms for work-groups: how the passes over a region become kernels of many threads.
 
     map       no reduction: one element for each thread of the grid
+    squares   no reduction, and operands that are contiguous along different axes: see `group_tiles.py`
     rows      operands are contiguous along the reduced axes: a work-group for each row, whose threads read neighbouring
               elements, and join what they have accumulated
     columns   operands are contiguous along a kept axis, or rows are short: a thread for each result
@@ -41,6 +42,7 @@ from tensorframe.kernel.group_scans import (
     scanned_totals,
     totals_of_pieces,
 )
+from tensorframe.kernel.group_tiles import square_of, squares
 from tensorframe.kernel.ir import (
     START,
     STOP,
@@ -113,6 +115,9 @@ class _GroupBuilder:
         stages = stages_of(self._region, self._space, scratch=False)
         form = self._form(stages)
         if not self._space.reduced:
+            square = square_of(nest)
+            if square is not None:
+                return (self._launch(form, squares(form, square), square.count),), ()
             return (self._launch(form, _map(form), prod(nest.kept)),), ()
         rows, length = nest.rows, nest.row_length
         if any(stages.scans):

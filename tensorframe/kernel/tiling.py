@@ -60,7 +60,9 @@ class Tile:
 
 def tile_of(nest: Nest) -> Tile | None:
     """Return the tile for loops without reductions; None if all operands are contiguous along the innermost one."""
-    axis = next((at for one in nest.accesses.values() if (at := _crossed(one)) is not None), None)
+    axis = next(
+        (at for one in nest.accesses.values() if (at := crossed_axis(one)) is not None), None
+    )
     if axis is None:
         return None
     down, across = nest.kept[axis], nest.kept[-1]
@@ -73,7 +75,7 @@ def tile_of(nest: Nest) -> Tile | None:
     return Tile(axis, _SIDE, _SIDE, copied=True)
 
 
-def _crossed(access: Access) -> int | None:
+def crossed_axis(access: Access) -> int | None:
     """Return the loop, not the innermost, along which an operand is contiguous (a complex number is two elements)."""
     *outer, inner = access.steps
     if abs(inner) <= 2:
@@ -123,7 +125,7 @@ def _crossing_loads(form: Form, tile: Tile, stores: tuple[Statement, ...]) -> li
     places = {
         body.position(key)
         for key, access in body.nest.accesses.items()
-        if _crossed(access) == tile.axis
+        if crossed_axis(access) == tile.axis
     }
     roots, _ = expressions(stores)
     found = [one for one in in_order(roots, {}) if isinstance(one, Load)]

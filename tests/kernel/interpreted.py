@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from tensorframe.backends.numba import program
-from tensorframe.kernel import groups
+from tensorframe.kernel import group_tiles, groups
 from tensorframe.kernel.interpret import run, run_groups
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.executor import run as execute
@@ -73,6 +73,7 @@ def in_groups(lanes=4, index=np.uint32, widest=np.float64):
     with (
         patch.object(program, "build", partial(groups.build_groups, target=target)),
         patch.multiple(groups, **small),
+        patch.multiple(group_tiles, _SIDE=3, _PITCH=4, _LEAST=2),
     ):
         yield
 

@@ -1,0 +1,133 @@
+"""Tiles by work-groups: operands that are contiguous along another axis than the rest are turned in shared memory.
+
+Threads of a group read neighbouring elements at once where these are next to each other in memory. Whatever axis the
+threads run along, some operand has its elements far apart; so a group reads a square of such an operand along its own
+axis, and then works on the square along the innermost one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tensorframe.kernel.forms import Form
+from tensorframe.kernel.interpret import in_order
+from tensorframe.kernel.ir import (
+    INDEX,
+    START,
+    STOP,
+    Allocate,
+    Barrier,
+    Buffer,
+    Expr,
+    If,
+    Load,
+    Loop,
+    Over,
+    Role,
+    Statement,
+    Store,
+    index,
+    literal,
+    load,
+)
+from tensorframe.kernel.loops import ZERO, digits, smaller
+from tensorframe.kernel.nest import Nest
+from tensorframe.kernel.tiling import crossed_axis
+from tensorframe.kernel.walk import expressions, substituted_in
+
+_SIDE = 32  # elements of a side: what threads that run together read at once
+_PITCH = _SIDE + 1  # from row to row in shared memory: a column's elements are in different banks
+_LEAST = 16  # elements of an axis below which a square would be mostly empty
+_MEMORY = 16_384  # bytes of shared memory that every device has
+
+
+@dataclass(frozen=True, slots=True)
+class Square:
+    """Squares of `axis` and the innermost loop, `down` by `across` of them; `count` with those of the other loops."""
+
+    axis: int
+    down: int
+    across: int
+    count: int
+
+
+def square_of(nest: Nest) -> Square | None:
+    """Return the squares of loops without reductions; None if no operand crosses the innermost loop, or it is short."""
+    if len(nest.kept) < 2:
+        return None
+    found = [crossed_axis(one) for key, one in nest.accesses.items() if _is_read(key)]
+    axis = next((one for one in found if one is not None), None)
+    if axis is None or nest.pieces or min(nest.kept[axis], nest.kept[-1]) < _LEAST:
+        return None
+    down, across = [-(-nest.kept[at] // _SIDE) for at in (axis, -1)]
+    others = nest.rows // (nest.kept[axis] * nest.kept[-1])
+    return Square(axis, down, across, others * down * across)
+
+
+def squares(form: Form, square: Square) -> tuple[Statement, ...]:
+    """A work-group for each square."""
+    body, axis = form.body, square.axis
+    inner = len(body.sizes) - 1
+    down = body.numbers.take(square.down, "down")
+    across = body.numbers.take(square.across, "across")
+    others = [size for at, size in enumerate(body.sizes) if at not in (axis, inner)]
+    *places, at, by = digits(index("tile"), [*others, down, across])
+    top, left = at * _SIDE, by * _SIDE
+
+    def stand(row: Expr, column: Expr) -> None:
+        body.forget()
+        body.indices = [*places[:axis], row, *places[axis:], column]
+
+    place, side = index("place"), literal(_SIDE, INDEX)
+    up, along = digits(place, [ZERO, side])
+    row, column = top + up, left + along
+    stand(row, column)
+    stores: tuple[Statement, ...] = tuple([form.store(value) for value in form.outputs])
+    crossing = _crossing(form, axis, stores)
+    moved: dict[Expr, Expr] = {}
+    memory: list[Statement] = []
+    fills: list[Statement] = []
+    fill = index("fill")
+    beside, below = digits(fill, [ZERO, side])
+    stand(smaller(top + below, body.sizes[axis] - 1), smaller(left + beside, body.sizes[inner] - 1))
+    for number, (key, one) in enumerate(crossing):
+        shared = Buffer(f"w{number}", one.dtype, Role.SHARED)
+        memory.append(Allocate(shared, literal(_SIDE * _PITCH, INDEX)))
+        element = load(one.buffer, body.position(key))
+        fills.append(Store(shared, beside * _PITCH + below, element))
+        moved[one] = load(shared, along * _PITCH + up)
+    there = If(row < body.sizes[axis], (If(column < body.sizes[inner], stores),))
+    work = substituted_in((there,), moved)
+    area = literal(_SIDE * _SIDE, INDEX)
+    statements = (
+        Loop(fill, ZERO, area, tuple(fills), over=Over.LANES),
+        Barrier(),
+        Loop(place, ZERO, area, work, over=Over.LANES),
+        Barrier(),
+    )
+    loop = Loop(index("tile"), START, STOP, statements, parallel=True, over=Over.GROUPS)
+    return (*memory, loop)
+
+
+def _crossing(form: Form, axis: int, stores: Sequence[Statement]) -> list[tuple[object, Load]]:
+    """Return the loads that are contiguous along an axis, as many as shared memory has room for, and their accesses."""
+    body = form.body
+    keys = {
+        body.position(key): key
+        for key, access in body.nest.accesses.items()
+        if _is_read(key) and crossed_axis(access) == axis
+    }
+    roots, _ = expressions(stores)
+    found: list[tuple[object, Load]] = []
+    room = _MEMORY
+    for one in in_order(roots, {}):
+        if isinstance(one, Load) and one.buffer.role is Role.INPUT and one.position in keys:
+            room -= _SIDE * _PITCH * max(one.dtype.itemsize, 4)
+            if room >= 0:
+                found.append((keys[one.position], one))
+    return found
+
+
+def _is_read(key: object) -> bool:
+    return not (isinstance(key, tuple) and key[0] == "out")
