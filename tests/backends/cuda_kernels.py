@@ -4,11 +4,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-import tensorframe as tfr
 from tensorframe.backends.cuda.compiler import compiled
 from tensorframe.backends.device.array import contiguous
 from tensorframe.backends.device.program import Form, lifted
-from tensorframe.backends.device.views import is_view
 from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.cuda import DIALECT, PRELUDE
 from tensorframe.dtypes import ANY
@@ -17,8 +15,6 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.groups import Target, build_groups
 from tensorframe.kernel.ir import Kernel
 from tensorframe.kernel.support import computable
-from tensorframe.schedule.plan import StepKind
-from tests.kernel.interpreted import planned
 
 DTYPES = sorted(ANY, key=str)
 
@@ -55,24 +51,6 @@ def _along(op, dtype):
         yield Region(((shape, dtype),), (one,), (1,))
 
 
-def regions_of(*tensors: tfr.Tensor) -> list[Region]:
-    """The regions of the plan for tensors that are not computed yet, but for those that NumPy runs."""
-    plan, _ = planned(*tensors)
-    return [
-        step.region
-        for step in plan.steps
-        if step.kind is StepKind.REGION and not is_view(step.region) and _is_computed(step.region)
-    ]
-
-
-def _is_computed(region):
-    sizes = [0 not in region.shape_of(at) for at in range(len(region.inputs) + len(region.ops))]
-    return all(sizes) and all(
-        computable(one.op, [region.dtype_of(at) for at in one.inputs], one.dtype)
-        for one in region.ops
-    )
-
-
 def kernels(region: Region, target: Target) -> list[Kernel]:
     """The kernels of a region whose operands are in C order."""
     form = Form(lifted(region, [shape != () for shape, _ in region.inputs]))
@@ -82,14 +60,13 @@ def kernels(region: Region, target: Target) -> list[Kernel]:
 
 
 def printed(regions: Iterable[Region], index: type = np.uint32, lanes: int = 256) -> dict[str, str]:
-    """The texts of the kernels of regions, without what all of them begin with, by name."""
+    """The texts of the kernels of regions, by name."""
     target = Target(lanes, np.dtype(np.float64), np.dtype(index))
     found = {}
     for region in regions:
         for kernel in kernels(region, target):
             text = print_kernel(kernel, DIALECT)
-            assert text.source.startswith(PRELUDE)
-            found[text.name] = text.source.removeprefix(PRELUDE)
+            found[text.name] = text.source
     return found
 
 
@@ -99,7 +76,8 @@ def compile_all(texts: dict[str, str], architecture: str, together: int = 60) ->
     results = []
     for start in range(0, len(names), together):
         some = names[start : start + together]
-        source = PRELUDE + "".join([texts[name] for name in some])
+        assert all(texts[name].startswith(PRELUDE) for name in some)
+        source = PRELUDE + "".join([texts[name].removeprefix(PRELUDE) for name in some])
         code = compiled(f"kernels_{start}", source, architecture)
         missing = [name for name in some if name.encode() not in code]
         assert not missing, missing

@@ -9,16 +9,16 @@ import tensorframe as tfr
 from tensorframe.errors import KernelError
 from tensorframe.graph.op import Kind
 from tensorframe.testing.random_graph import program_of
-from tests.kernel.form_cases import CASES, operand, tensors
+from tests.kernel.form_cases import CASES, operand
 
 pytest.importorskip("cupy", reason="NVRTC is called through CuPy")
-pytest.importorskip("numba", reason="the planner groups what kernels compute, where there are any")
 
 from tensorframe.backends.cuda.compiler import compiled, options
-from tests.backends.cuda_kernels import compile_all, printed, regions_of, regions_of_rows
+from tensorframe.backends.device import program
+from tests.backends.cuda_kernels import compile_all, printed, regions_of_rows
+from tests.backends.host_gpu import recorded
 
 ARCHITECTURES = ["sm_80", "sm_90"]
-INDICES = [np.uint32, np.uint64]
 
 
 @pytest.fixture(autouse=True)
@@ -46,57 +46,72 @@ def test_every_row_compiles_on_every_dtype(texts_of_rows, kind, least, architect
     compile_all(texts, architecture)
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("index", INDICES)
-def test_every_form_compiles(index, architecture):
-    texts = {}
+@pytest.fixture(params=["positions of 32 bits", "positions of 64 bits"])
+def bits(request, monkeypatch):
+    if "64" in request.param:
+        monkeypatch.setattr(program, "_SHORT", 0)
+
+
+@pytest.fixture
+def texts():
+    with recorded() as found:
+        yield found
+
+
+def test_every_form_compiles(bits, texts):
     for one in CASES.values():
         for shape in (one.shape, tuple(50 * size for size in one.shape)):
-            texts |= printed(regions_of(*tensors(one, operand(one, shape))), index)
+            with tfr.use_backend("cuda"):
+                found = one.program(tfr, tfr.asarray(operand(one, shape)))
+            tfr.compute(*(found if isinstance(found, list) else [found]))
     assert len(texts) > len(CASES)
-    compile_all(texts, architecture)
+    for architecture in ARCHITECTURES:
+        compile_all(texts, architecture)
 
 
-@pytest.mark.parametrize(
-    ("first", "index", "architecture"), [(40_000, np.uint32, "sm_80"), (40_100, np.uint64, "sm_90")]
-)
-def test_random_programs_compile(first, index, architecture):
-    texts = {}
-    for seed in range(first, first + 100):
-        program = program_of(seed, device="numba")
-        with tfr.config.override(**dict(program.options)), tfr.use_backend("numba"):
-            results = program.pick(program.values(tfr))
-            texts |= printed(
-                regions_of(*[one for one in results if isinstance(one, tfr.Tensor)]), index
-            )
+def test_random_programs_compile(bits, texts):
+    for seed in range(40_000, 40_100):
+        program_of(seed, device="cuda").run()
     assert len(texts) > 100
-    compile_all(texts, architecture)
+    for architecture in ARCHITECTURES:
+        compile_all(texts, architecture)
 
 
-def instructions(expression, *dtypes):
+def test_kernels_of_many_operands_compile(texts):
+    """Arguments of a kernel were once limited to 4 KiB."""
+    matrices = [tfr.asarray(np.ones((3, 4, 5), np.float32), device="cuda") for _ in range(40)]
+    total = matrices[0]
+    for at, one in enumerate(matrices[1:]):
+        total = total + (one.mT.mT if at % 2 else one[::-1, :, ::-1])
+    tfr.compute(total)
+    compile_all(texts, "sm_80")
+
+
+def instructions(texts, expression, *dtypes):
     """The instructions of PTX, with their types, that an expression of matrices becomes."""
     operands = [
-        tfr.asarray(np.arange(12).reshape(3, 4).astype(one), device="numba") for one in dtypes
+        tfr.asarray(np.arange(12).reshape(3, 4).astype(one), device="cuda") for one in dtypes
     ]
-    code = compile_all(printed(regions_of(expression(*operands))), "compute_80")
+    tfr.compute(expression(*operands))
+    code = compile_all(texts, "compute_80")
     return re.findall(r"^\s+(?:@\S+ )?([a-z]+\.[\w.:]+)", code, re.MULTILINE)
 
 
-def test_products_and_sums_are_rounded_one_by_one():
-    found = instructions(lambda x, y, z: x * y + z, "float32", "float32", "float32")
+def test_products_and_sums_are_rounded_one_by_one(texts):
+    found = instructions(texts, lambda x, y, z: x * y + z, "float32", "float32", "float32")
     assert "mul.rn.f32" in found
     assert "add.rn.f32" in found
     assert not any(one.startswith("fma.") for one in found)
 
 
-def test_quotients_and_roots_are_rounded_correctly():
-    found = instructions(lambda x, y: tfr.sqrt(x / y), "float32", "float32")
+def test_quotients_and_roots_are_rounded_correctly(texts):
+    found = instructions(texts, lambda x, y: tfr.sqrt(x / y), "float32", "float32")
     assert "div.rn.f32" in found
     assert "sqrt.rn.f32" in found
 
 
-def test_formulas_of_vector_math_are_contracted_where_they_say_so():
-    assert "fma.rn.f32" in instructions(tfr.exp, "float32")
+def test_formulas_of_vector_math_are_contracted_where_they_say_so(texts):
+    assert "fma.rn.f32" in instructions(texts, tfr.exp, "float32")
 
 
 def test_small_numbers_are_kept(texts_of_rows):
@@ -111,17 +126,20 @@ def test_small_numbers_are_kept(texts_of_rows):
     assert "div.full" not in code
 
 
-def test_half_precision_is_converted_in_one_instruction():
-    found = instructions(lambda x: x * 2, "float16")
+def test_half_precision_is_converted_in_one_instruction(texts):
+    found = instructions(texts, lambda x: x * 2, "float16")
     assert "cvt.f32.f16" in found
     assert "cvt.rn.f16.f32" in found
 
 
-def test_positions_have_32_bits_where_these_are_enough():
-    x = tfr.asarray(np.zeros((3, 4), np.float32), device="numba")
-    short, long = [printed(regions_of(x.T + 1), index) for index in INDICES]
-    assert "unsigned long long i" not in "".join(short.values())
-    assert "unsigned long long i" in "".join(long.values())
+def test_positions_have_32_bits_where_these_are_enough(texts, monkeypatch):
+    x = tfr.asarray(np.zeros((3, 4), np.float32), device="cuda")
+    tfr.compute(x.T + 1)
+    assert "unsigned int i = " in "".join(texts.values())
+    texts.clear()
+    monkeypatch.setattr(program, "_SHORT", 0)
+    tfr.compute(x.T + 2 * x.T)
+    assert "unsigned long long i = " in "".join(texts.values())
 
 
 def test_a_source_that_does_not_compile_is_an_error_with_what_the_compiler_says():

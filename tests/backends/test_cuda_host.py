@@ -1,0 +1,56 @@
+"""The CUDA backend on a GPU that is the processor: printed kernels, launched as on a GPU, compute what NumPy does."""
+
+import pytest
+
+import tensorframe as tfr
+from tensorframe import dtypes
+from tensorframe.testing.compare import assert_close
+from tensorframe.testing.random_graph import check
+
+pytest.importorskip("cupy", reason="the backend speaks to GPUs through CuPy")
+
+from tensorframe.backends.cuda import libraries
+from tests.backends import host_gpu
+from tests.backends.test_device_rows import test_every_row as rows_agree
+from tests.kernel.form_cases import CASES, by_numpy, operand
+
+pytestmark = pytest.mark.skipif(
+    host_gpu.COMPILER is None, reason="kernels are compiled by the system's C++ compiler here"
+)
+
+
+@pytest.fixture(autouse=True)
+def planned():
+    with tfr.config.override(small_size=0, small_nodes=0):
+        yield
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """One GPU without libraries: everything is kernels of ours, or runs on the cpu."""
+    monkeypatch.setattr(libraries, "CALLS", {})
+    with host_gpu.host_gpu() as found:
+        yield found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_form(gpu, name):
+    one = CASES[name]
+    x = operand(one)
+    with tfr.use_backend("cuda"):
+        found = one.program(tfr, tfr.asarray(x))
+    found = found if isinstance(found, list) else [found]
+    for value, expected in zip(found, by_numpy(one, x), strict=True):
+        assert value.device == tfr.Device("cuda")
+        assert_close(value.numpy(), expected, ulp=one.ulp)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int8", "int64", "uint32"])
+def test_rows_with_what_the_dialect_spells_its_own_way(gpu, dtype):
+    rows_agree("cuda", getattr(dtypes, dtype))
+
+
+@pytest.mark.parametrize("start", [50_000, 50_005, 50_010])
+def test_random_programs(gpu, start):
+    for seed in range(start, start + 5):
+        check(seed, device="cuda")
