@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 from types import SimpleNamespace
-from typing import ClassVar
+from typing import Any, ClassVar
 from unittest.mock import patch
 
 import cupy
@@ -136,7 +136,7 @@ class RuntimeFailedError(RuntimeError):
 class HostDevice:
     """Which GPU is the current one is a stack, and every call asks whether it is the right one."""
 
-    stack: ClassVar = [0]
+    stack: ClassVar[list[Any]] = [0]
 
     def __init__(self, index):
         self.id = index
@@ -162,7 +162,7 @@ class HostEvent:
 class HostStream:
     """Runs everything at once, and notes what waits for what."""
 
-    current: ClassVar = []
+    current: ClassVar[list[Any]] = []
 
     def __init__(self, *, non_blocking=False):
         assert non_blocking
@@ -191,7 +191,7 @@ class HostStream:
 class HostMemory:
     """Bytes with room on both sides that nobody may touch."""
 
-    live: ClassVar = {}
+    live: ClassVar[dict[Any, Any]] = {}
     limit = SMALL
 
     def __init__(self, nbytes):
@@ -289,7 +289,7 @@ class HostDriver:
     class CUDADriverError(RuntimeFailedError):
         pass
 
-    functions: ClassVar = {}
+    functions: ClassVar[dict[Any, Any]] = {}
 
     def __init__(self):
         self.launches = []
