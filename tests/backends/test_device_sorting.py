@@ -30,6 +30,11 @@ def some(shape, dtype, seed=0):
     ).astype(kind)
 
 
+def lacks_places(info, backend):
+    """Whether it is a device of a backend that has no 64-bit integers."""
+    return info.device.backend == backend and np.dtype("int64") not in info.capabilities.dtypes
+
+
 def check(device, x, axis, *, descending=False, tensor=None):
     tensor = tfr.asarray(x, device=device) if tensor is None else tensor
     elements = tfr.sort(tensor, axis=axis, descending=descending)
@@ -81,6 +86,23 @@ def test_the_first_of_them(device, largest, length):
     expected = tfr.topk(tfr.asarray(x, device="numpy"), 7, largest=largest)[0].numpy()
     np.testing.assert_array_equal(elements.numpy(), expected)
     np.testing.assert_array_equal(np.take_along_axis(x, places.numpy(), 1), expected)
+
+
+@pytest.mark.filterwarnings("ignore::tensorframe.errors.FallbackWarning")
+def test_places_that_a_device_cannot_hold_are_found_elsewhere(device):
+    name = next(
+        (str(one.device) for one in tfr.backends.devices() if lacks_places(one, device)), None
+    )
+    if name is None:
+        pytest.skip(f"every device of {device} holds int64")
+    x = tfr.asarray(some((3, 40), "float32"), device=name)
+    elements, places = tfr.topk(x, 5)
+    order = tfr.argsort(x)
+    assert str(tfr.sort(x).device) == name
+    host = tfr.asarray(x.numpy(), device="numpy")
+    np.testing.assert_array_equal(elements.numpy(), tfr.topk(host, 5)[0].numpy())
+    np.testing.assert_array_equal(order.numpy(), tfr.argsort(host).numpy())
+    assert places.dtype == np.int64
 
 
 def test_partitions(device):

@@ -31,6 +31,8 @@ from tensorframe.kernel.build import NotFusibleError, analyse
 from tensorframe.kernel.pieces import PIECED
 from tensorframe.kernel.support import computable
 from tensorframe.ops.movement import PART, RESHAPE
+from tensorframe.ops.reduction import index_dtype
+from tensorframe.ops.sorting import TOPK
 
 # what runs together in one kernel
 KERNELS = frozenset(
@@ -191,6 +193,8 @@ class KernelBackend(Backend):
 
     def supports(self, op: Op, operands: Sequence[DType], result: DType, device: Device) -> bool:
         """Whether kernels compute the op on dtypes that the device has."""
+        if op is TOPK and not super().supports(op, operands, index_dtype(), device):
+            return False  # it has places that the device cannot hold
         return op in CALLS or computable(op, operands, result)
 
     def synchronize(self, device: Device) -> None:
