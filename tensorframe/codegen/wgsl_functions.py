@@ -51,21 +51,26 @@ fn copysign_{t}(x: {t}, y: {t}) -> {t} {{
     "upper": """\
 fn upper_{t}(x: {t}) -> {t} {{ return bitcast<{t}>((bitcast<{u}>(x) + {half}) & {upper}); }}
 """,
-    # the product and the sum with what rounding took from each (Dekker 1971)
+    # the product and the sum with what rounding took from each (Dekker 1971), a fourth of them near the largest numbers
     "fma": """\
 fn fma_{t}(x: {t}, y: {t}, z: {t}) -> {t} {{
-    let p = keep_{t}(x * y);
-    let a = upper_{t}(x);
-    let b = keep_{t}(x - a);
+    let large = !(abs(x * y) < {large});
+    let part = select({t}(1), {t}(0.25), large);
+    let e = keep_{t}(x * part);
+    let f = keep_{t}(z * part);
+    let p = keep_{t}(e * y);
+    let a = upper_{t}(e);
+    let b = keep_{t}(e - a);
     let c = upper_{t}(y);
     let d = keep_{t}(y - c);
     let near = keep_{t}(keep_{t}(keep_{t}(a * c) - p) + keep_{t}(a * d));
     let low = keep_{t}(keep_{t}(near + keep_{t}(b * c)) + keep_{t}(b * d));
-    let s = keep_{t}(p + z);
+    let s = keep_{t}(p + f);
     let v = keep_{t}(s - p);
-    let lost = keep_{t}(low + keep_{t}(keep_{t}(p - keep_{t}(s - v)) + keep_{t}(z - v)));
+    let lost = keep_{t}(low + keep_{t}(keep_{t}(p - keep_{t}(s - v)) + keep_{t}(f - v)));
     let r = keep_{t}(s + lost);
-    return select(s, r, is_finite_{t}(r) & !(lost == {t}(0)));
+    let total = select(s, r, is_finite_{t}(r) & !(lost == {t}(0)));
+    return total * select({t}(1), {t}(4), large);
 }}
 """,
     "sqrt": "fn sqrt_{t}(x: {t}) -> {t} {{ return keep_{t}(sqrt(x)); }}\n",
@@ -188,6 +193,7 @@ _LAYOUTS = {
         "infinity": "0x7f800000u",
         "low": "0x20000000u",
         "high": "0x5f000000u",
+        "large": "0x1p+125f",
         "half": "0x800u",
         "upper": "0xfffff000u",
     },
@@ -197,6 +203,7 @@ _LAYOUTS = {
         "infinity": "0x7ff0000000000000lu",
         "low": "0x2000000000000000lu",
         "high": "0x5fe0000000000000lu",
+        "large": "0x1p+1021lf",
         "half": "0x4000000lu",
         "upper": "0xfffffffff8000000lu",
     },

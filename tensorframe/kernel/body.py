@@ -171,7 +171,8 @@ class Body:
             assert how is not None
             return converted(how.take(self.operand(value, 0)), one.dtype)
         operands = [self.operand(value, at) for at in range(len(one.inputs))]
-        return element(one.op, one.attrs, operands, one.dtype)
+        double = self.widest == float64
+        return element(one.op, one.attrs, operands, one.dtype, double=double)
 
     def _arange(self, value: int, start: float, step: float, dtype: DType) -> Expr:
         """Return start + step * position, in the widest floating dtype or in integers that wrap."""

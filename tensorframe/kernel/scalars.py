@@ -14,7 +14,7 @@ from tensorframe.graph.op import Op
 from tensorframe.kernel.formula import cast, not_equal
 from tensorframe.kernel.ir import Expr, apply
 from tensorframe.kernel.machine import MACHINE
-from tensorframe.kernel.math.registry import formulas, takes_half
+from tensorframe.kernel.math.registry import adapts, formulas, takes_half
 
 # ops on booleans that are logic under another name
 _LOGIC = {
@@ -40,8 +40,15 @@ def supports(op: Op, operands: Sequence[DType], result: DType) -> bool:
     return op.name in MACHINE or op.name in formulas()
 
 
-def element(op: Op, attrs: tuple[Any, ...], operands: Sequence[Expr], result: DType) -> Expr:
-    """Return the expression of one element of an elementwise op."""
+def element(
+    op: Op,
+    attrs: tuple[Any, ...],
+    operands: Sequence[Expr],
+    result: DType,
+    *,
+    double: bool = True,
+) -> Expr:
+    """Return the expression of one element of an elementwise op; `double` says that there is float64."""
     if op.name == "cast":
         return converted(operands[0], attrs[0])
     # a condition given as a number takes the dtype of the other operands
@@ -50,17 +57,23 @@ def element(op: Op, attrs: tuple[Any, ...], operands: Sequence[Expr], result: DT
     if not takes_half(op.name):
         values = [cast(one, float32) if one.dtype in HALF else one for one in values]
     compute = float32 if result in HALF else result
-    found = _element(op.name, (*conditions, *values), attrs, compute)
+    found = _element(op.name, (*conditions, *values), attrs, compute, double=double)
     return cast(found, result)
 
 
-def _element(name: str, operands: Sequence[Expr], attrs: tuple[Any, ...], result: DType) -> Expr:
+def _element(
+    name: str, operands: Sequence[Expr], attrs: tuple[Any, ...], result: DType, *, double: bool
+) -> Expr:
     if name in _TAKES_TRUTH:
         operands = [truth(one) for one in operands]
     if all(one.dtype == bool_ for one in operands):
         name = _LOGIC.get(name, name)
     written = formulas().get(name)
-    return apply(name, *operands, dtype=result) if written is None else written(*operands, *attrs)
+    if written is None:
+        return apply(name, *operands, dtype=result)
+    if not double and adapts(name):
+        return written(*operands, *attrs, double=False)
+    return written(*operands, *attrs)
 
 
 def truth(x: Expr) -> Expr:

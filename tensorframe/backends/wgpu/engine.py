@@ -12,7 +12,7 @@ from tensorframe.backends.device.engine import EPILOGUES, KERNELS, KernelBackend
 from tensorframe.backends.device.queue import Queue
 from tensorframe.backends.storage import Storage
 from tensorframe.backends.wgpu.inside import dtypes_inside
-from tensorframe.dtypes import DType
+from tensorframe.dtypes import DType, float64
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Op
 
@@ -66,7 +66,7 @@ class WgpuBackend(KernelBackend):
         return (
             has.issuperset((*operands, result))
             and super().supports(op, operands, result, device)
-            and dtypes_inside(op, tuple(operands), result) <= has
+            and dtypes_inside(op, tuple(operands), result, double=float64 in has) <= has
         )
 
     def native(self, storage: Storage) -> Any:

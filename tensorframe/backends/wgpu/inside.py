@@ -15,8 +15,13 @@ from tensorframe.ops.elementwise import CAST
 
 
 @cache
-def dtypes_inside(op: Op, operands: tuple[DType, ...], result: DType) -> frozenset[DType]:
-    """Return the dtypes of all expressions that an elementwise op is written in; of others, none."""
+def dtypes_inside(
+    op: Op, operands: tuple[DType, ...], result: DType, *, double: bool
+) -> frozenset[DType]:
+    """Return the dtypes of all expressions that an elementwise op is written in; of others, none.
+
+    `double` says that there is float64, with which some formulas are shorter.
+    """
     if op.kind is not Kind.MAP or (op.attributes and op is not CAST):
         return frozenset()
     attrs = (result,) if op is CAST else ()
@@ -29,6 +34,6 @@ def dtypes_inside(op: Op, operands: tuple[DType, ...], result: DType) -> frozens
             scalars = [
                 argument(f"x{at}", region.dtype_of(source)) for at, source in enumerate(one.inputs)
             ]
-            root = element(one.op, one.attrs, scalars, one.dtype)
+            root = element(one.op, one.attrs, scalars, one.dtype, double=double)
             found.update(inner.dtype for inner in in_order((root,), {}))
     return frozenset(found)

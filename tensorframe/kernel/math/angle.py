@@ -45,10 +45,20 @@ def _fraction_bits(skipped: int, count: int) -> tuple[float, ...]:
 # a float32 of at least 2^(24 + skipped) is a multiple of 2^(skipped + 1): skipped bits contribute even integers
 SKIPPED = (25, 50, 75, 100)
 TAILS = tuple((skipped, _fraction_bits(skipped, 2)) for skipped in (0, *SKIPPED))
-WORDS = tuple(float(RECIPROCAL_OF_PI >> (BITS - 53 * k) & ((1 << 53) - 1)) for k in range(1, 24))
+# the bits of a word, how many words there are, and by how many the largest angles are moved
+WIDTH = {float32: 24, float64: 53}
+COUNT = {float32: 12, float64: 23}
+STEPS = {float32: (4, 2, 1), float64: (16, 8, 4, 2, 1)}
+WORDS = {
+    dtype: tuple(
+        float(RECIPROCAL_OF_PI >> (BITS - width * k) & ((1 << width) - 1))
+        for k in range(1, COUNT[dtype] + 1)
+    )
+    for dtype, width in WIDTH.items()
+}
 
 
-def quarters(angle: Expr) -> tuple[Expr, Expr]:
+def quarters(angle: Expr, *, double: bool = True) -> tuple[Expr, Expr]:
     """Return r and the bits of n for angle = r + n * pi / 2, |r| <= pi / 4 and hardly more.
 
     The angle is not negative. Only the two lowest bits of n mean something. The error of r is one unit in its last
@@ -59,11 +69,11 @@ def quarters(angle: Expr) -> tuple[Expr, Expr]:
     for part in PI[angle.dtype]:
         rest = fma(n, -part / 2, rest)
     large = angle > NEAR[angle.dtype]
-    turned, _, turned_bits = _turned(angle)
+    turned, _, turned_bits = _turned(angle, double=double)
     return where_rare(large, turned, rest), where_rare(large, turned_bits, bits)
 
 
-def quarters_with_error(angle: Expr) -> tuple[Expr, Expr, Expr]:
+def quarters_with_error(angle: Expr, *, double: bool = True) -> tuple[Expr, Expr, Expr]:
     """Return r, what has to be added to it, and the bits of n."""
     n, bits = nearest(angle, 2 / pi)
     first, second, third = (-part / 2 for part in PI[angle.dtype])
@@ -73,7 +83,7 @@ def quarters_with_error(angle: Expr) -> tuple[Expr, Expr, Expr]:
     rest, rounded = fast_two_sum(rest, product)
     error = fma(n, third, error) + rounded
     large = angle > NEAR[angle.dtype]
-    turned, turned_error, turned_bits = _turned(angle)
+    turned, turned_error, turned_bits = _turned(angle, double=double)
     return (
         where_rare(large, turned, rest),
         where_rare(large, turned_error, error),
@@ -81,24 +91,25 @@ def quarters_with_error(angle: Expr) -> tuple[Expr, Expr, Expr]:
     )
 
 
-def _turned(angle: Expr) -> tuple[Expr, Expr, Expr]:
+def _turned(angle: Expr, *, double: bool) -> tuple[Expr, Expr, Expr]:
     """Return what `quarters_with_error` does, for large angles."""
-    first, second, *others = _half_turns(angle)
+    first, second, *others = _half_turns(angle, double=double)
     n, bits = nearest(first + second, 2.0)
     rest = fma(n, -0.5, first)
-    if angle.dtype == float32:
+    if angle.dtype != first.dtype:
         wide = (rest + second) * pi
         near = cast(wide, float32)
         return near, cast(wide - cast(near, float64), float32), cast(bits, int32)
     high, low = two_sum(rest, second)
-    low = fma(high, PI_64[1], (low + others[0]) * PI_64[0])
-    product, error = two_product(high, literal(PI_64[0], float64))
+    pi_high, pi_low, _ = PI[angle.dtype]
+    low = fma(high, pi_low, (low + others[0]) * pi_high)
+    product, error = two_product(high, literal(pi_high, angle.dtype))
     return *fast_two_sum(product, error + low), bits
 
 
-def _half_turns(angle: Expr) -> tuple[Expr, ...]:
-    """Return angle / pi less an even integer as summands, in float64: two for float32, else three."""
-    if angle.dtype == float64:
+def _half_turns(angle: Expr, *, double: bool) -> tuple[Expr, ...]:
+    """Return angle / pi less an even integer as summands: two of float64 for float32, else three of its own dtype."""
+    if angle.dtype == float64 or not double:
         return _sum_of_products(*_window(angle))
     wide = cast(angle, float64)
     high: Expr
@@ -117,22 +128,25 @@ def _less_even(x: Expr) -> Expr:
 
 
 def _window(angle: Expr) -> tuple[Expr, list[Expr]]:
-    """Return the angle, scaled to less than 2^106, and the five words of 1 / pi from which it was scaled.
+    """Return the angle, scaled to less than two words, and the five words of 1 / pi from which it was scaled.
 
     What the words before would contribute is even, what those behind would is lost in rounding.
     """
-    words: list[Expr] = [literal(word, float64) for word in WORDS]
-    for step in (16, 8, 4, 2, 1):
-        far = angle >= 2.0 ** (53 * (step + 1))
-        angle = where(far, angle * 2.0 ** (-53 * step), angle)
-        moved = [*words[step:], *[literal(0.0, float64)] * step]
+    dtype = angle.dtype
+    width = WIDTH[dtype]
+    words: list[Expr] = [literal(word, dtype) for word in WORDS[dtype]]
+    for step in STEPS[dtype]:
+        far = angle >= 2.0 ** (width * (step + 1))
+        angle = where(far, angle * 2.0 ** (-width * step), angle)
+        moved = [*words[step:], *[literal(0.0, dtype)] * step]
         words = [where(far, *pair) for pair in zip(moved, words, strict=True)][: step + 4]
     return angle, words
 
 
 def _sum_of_products(angle: Expr, words: list[Expr]) -> tuple[Expr, ...]:
     """Return angle times the words, as fractions, less an even integer, as three summands."""
-    scaled = [angle * 2.0 ** (-53 * place) for place in range(1, 6)]
+    width = WIDTH[angle.dtype]
+    scaled = [angle * 2.0 ** (-width * place) for place in range(1, 6)]
     pairs = [two_product(x, word) for x, word in zip(scaled, words, strict=True)]
     large = [*map(_less_even, (*pairs[0], pairs[1][0])), pairs[1][1], pairs[2][0]]
     high, errors = _accumulated(large)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import inf
 
-from tensorframe.dtypes import FLOAT, SIGNED, float32, float64, int64, uint64
+from tensorframe.dtypes import FLOAT, SIGNED, float32, float64, int64, uint32, uint64
 from tensorframe.kernel.formula import (
     bitcast,
     both,
@@ -39,14 +39,14 @@ from tensorframe.kernel.math.registry import formula
 NARROW = 1 << 51
 
 
-@formula("floor_divide")
-def floor_divide(x: Expr, y: Expr) -> Expr:
+@formula("floor_divide", adapts=True)
+def floor_divide(x: Expr, y: Expr, *, double: bool = True) -> Expr:
     """Return the largest integer not above the quotient, or the number next to it where that has too many digits.
 
     0.23 and 0.26 ns an element; NumPy's is up to 2 ULP off from 2^22 (float32) and 2^51 (float64) on.
     """
     if x.dtype not in FLOAT:
-        return _integer_quotient(x, y)
+        return _integer_quotient(x, y, double=double)
     quotient = floor(x / y)
     # where the division rounded up to an integer, the remainder has the other sign than the divisor
     rest = fma(-quotient, y, x)
@@ -54,22 +54,22 @@ def floor_divide(x: Expr, y: Expr) -> Expr:
     return where(beyond, quotient - 1.0, quotient)
 
 
-@formula("remainder")
-def remainder(x: Expr, y: Expr) -> Expr:
+@formula("remainder", adapts=True)
+def remainder(x: Expr, y: Expr, *, double: bool = True) -> Expr:
     """Return what the quotient rounded down leaves: an exact remainder, and an addition where the signs differ."""
     if x.dtype not in FLOAT:
-        return where(equal(y, 0), 0, x - floor_divide(x, y) * y)
-    rest = _rest(abs(x), abs(y))
+        return where(equal(y, 0), 0, x - floor_divide(x, y, double=double) * y)
+    rest = _rest(abs(x), abs(y), double=double)
     turned = both(_unlike(x, y), not_equal(rest, 0))
     return copysign(where(turned, abs(y) - rest, rest), y)
 
 
-@formula("fmod")
-def fmod(x: Expr, y: Expr) -> Expr:
+@formula("fmod", adapts=True)
+def fmod(x: Expr, y: Expr, *, double: bool = True) -> Expr:
     """Return what the quotient rounded towards zero leaves, exactly."""
     if x.dtype in FLOAT:
-        return copysign(_rest(abs(x), abs(y)), x)
-    rest = remainder(x, y)
+        return copysign(_rest(abs(x), abs(y), double=double), x)
+    rest = remainder(x, y, double=double)
     if x.dtype not in SIGNED:
         return rest
     return where(both((x ^ y) < 0, not_equal(rest, 0)), rest - y, rest)
@@ -84,8 +84,10 @@ def _unlike(x: Expr, y: Expr) -> Expr:
 # --- integers
 
 
-def _integer_quotient(x: Expr, y: Expr) -> Expr:
+def _integer_quotient(x: Expr, y: Expr, *, double: bool) -> Expr:
     dtype = x.dtype
+    if dtype.itemsize >= 4 and not double:
+        return binary("floor_divide", x, y)
     if dtype.itemsize < 8:
         wide = float32 if dtype.itemsize < 4 else float64
         bits = _quotient_bits(cast(x, wide), cast(y, wide))
@@ -114,7 +116,7 @@ def _quotient_bits(x: Expr, y: Expr) -> Expr:
 # --- floats
 
 
-def _rest(x: Expr, y: Expr) -> Expr:
+def _rest(x: Expr, y: Expr, *, double: bool) -> Expr:
     """Return what is left of x after as many y as it holds; neither is negative."""
     quotient = x / y
     rest = fma(-trunc(quotient), y, x)
@@ -122,7 +124,9 @@ def _rest(x: Expr, y: Expr) -> Expr:
     rest = where(rest < 0.0, rest + y, rest)
     large = quotient >= 2.0 ** (LAYOUTS[x.dtype].fraction + 1)
     large = both(large, both(x < inf, y > 0.0))
-    costly = _rest_in_steps if x.dtype == float32 else _rest_by_powers
+    costly = _rest_by_powers
+    if x.dtype == float32:
+        costly = _rest_in_steps if double else _rest_by_shifts
     # x as it is, where y may be infinite
     return where_rare(large, costly(x, y), where(x < y, x, rest))
 
@@ -134,6 +138,26 @@ def _rest_in_steps(x: Expr, y: Expr) -> Expr:
     for bits in range(250, -1, -50):
         rest = fma(-rint(rest * (inverse * 2.0**-bits)), divisor * 2.0**bits, rest)
     return cast(where(rest < 0.0, rest + divisor, rest), x.dtype)
+
+
+def _rest_by_shifts(x: Expr, y: Expr) -> Expr:
+    """Divide integers: with m and n of 24 bits, x = m 2^a and y = n 2^b, m 2^(a - b) modulo n, 8 bits at a time."""
+    (m, x_exponent), (n, y_exponent) = _integers(x), _integers(y)
+    left = x_exponent - y_exponent
+    rest = binary("remainder", m, n)
+    for _ in range(35):  # exponents are 276 apart at most
+        step = where(left > 8, 8, left)
+        rest = binary("remainder", rest << step, n)
+        left = left - step
+    return scale(cast(rest, float32), cast(y_exponent, float32) - 150.0)
+
+
+def _integers(x: Expr) -> tuple[Expr, Expr]:
+    """Return an integer of 24 bits and the biased exponent that belongs to it, of a float32 that is not negative."""
+    bits = bitcast(x, uint32)
+    field = bits >> 23
+    tiny = equal(field, 0)
+    return where(tiny, bits, (bits & 0x7FFFFF) | 0x800000), where(tiny, 1, field)
 
 
 def _rest_by_powers(x: Expr, y: Expr) -> Expr:

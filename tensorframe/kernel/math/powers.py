@@ -72,7 +72,12 @@ ATANH = (
     0.28571428570102,
     0.4000000000000225,
 )
-TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)
+TWO_THIRDS = {
+    float32: (0.6666666865348816, -1.9868214962137642e-08),
+    float64: (0.6666666666666666, 3.700743415417188e-17),
+}
+# exponents of e beyond which powers are 0 and infinite
+BOUNDS = {float32: (-105.0, 89.0), float64: (-746.0, 710.0)}
 
 # Exponents written in the program for which a product is accurate enough.
 CLOSE = (-2.0, 4.0)
@@ -90,8 +95,8 @@ def reciprocal(x: Expr) -> Expr:
     return 1.0 / x
 
 
-@formula("pow")
-def pow_(x: Expr, y: Expr) -> Expr:
+@formula("pow", adapts=True)
+def pow_(x: Expr, y: Expr, *, double: bool = True) -> Expr:
     """Return x to the power of y.
 
     Largest error: 0.51 ULP in float32, 0.88 in float64; 3 of the products that exponents from -2 to 4 become.
@@ -106,7 +111,7 @@ def pow_(x: Expr, y: Expr) -> Expr:
             # the root of -0.0 is -0.0, and that of -inf NaN
             return where(equal(x, -inf), inf, sqrt(x + 0.0))
     size = abs(x)
-    power = (_single if x.dtype == float32 else _double)(size, y)
+    power = (_single if x.dtype == float32 and double else _in_parts)(size, y)
     # read as unsigned integers, the bits of what is negative, infinite or NaN are the largest
     unsigned = uint32 if x.dtype == float32 else uint64
     unusual = bitcast(x, unsigned) >= float_bits(inf, x.dtype)
@@ -141,23 +146,23 @@ def _single(x: Expr, y: Expr) -> Expr:
     return cast(polynomial(scaled - n, EXP2) * power_of_two(n), float32)
 
 
-def _double(x: Expr, y: Expr) -> Expr:
-    """Return x^y for float64 x >= 0, the exponent in two parts."""
+def _in_parts(x: Expr, y: Expr) -> Expr:
+    """Return x^y for x >= 0, the exponent in two parts."""
     high, low = _logarithm(x)
     product = y * high
     rest = fma(y, low, fma(y, high, -product))
-    bounded = clamp(product, -746.0, 710.0)
+    bounded = clamp(product, *BOUNDS[x.dtype])
     rest = where(equal(bounded, product), rest, 0)
     n, shifted = count(bounded, log2(e))
-    of_two = LOG_2[float64]
+    of_two = LOG_2[x.dtype]
     total = fma(n, -of_two[0], bounded) + fma(n, -of_two[1], rest)
-    power = raised(2.0 * polynomial(total, EXP[float64]), n, shifted)
-    at_zero = where(y > 0, literal(0.0, float64), inf)
+    power = raised(2.0 * polynomial(total, EXP[x.dtype]), n, shifted)
+    at_zero = where(y > 0, literal(0.0, x.dtype), inf)
     return where(equal(x, 0), where(equal(y, 0), 1, at_zero), power)
 
 
 def _logarithm(x: Expr) -> tuple[Expr, Expr]:
-    """Return log(x) of a positive float64 in two parts, to 2^-66 of it."""
+    """Return log(x) of a positive number in two parts: to 2^-66 of it in float64, 2^-36 in float32."""
     mantissa, exponent = split(x)
     f = mantissa - 1
     # s = f / (2 + f) in two parts: log(1 + f) = 2 atanh(s)
@@ -170,14 +175,15 @@ def _logarithm(x: Expr) -> tuple[Expr, Expr]:
     square_rest = fma(2 * s, s_rest, square_rest)
     # 2/3 s^2 and more of the series, in two parts
     tail = square * polynomial(square, ATANH)
-    third, third_rest = fast_two_sum(literal(TWO_THIRDS[0], float64), tail)
-    third_rest = third_rest + TWO_THIRDS[1]
+    two_thirds = TWO_THIRDS[x.dtype]
+    third, third_rest = fast_two_sum(literal(two_thirds[0], x.dtype), tail)
+    third_rest = third_rest + two_thirds[1]
     more, more_rest = two_product(square, third)
     more_rest = fma(square, third_rest, fma(square_rest, third, more_rest))
     # times s
     cubic, cubic_rest = two_product(s, more)
     cubic_rest = fma(s, more_rest, fma(s_rest, more, cubic_rest))
-    of_two = LOG_2[float64]
+    of_two = LOG_2[x.dtype]
     sum_, rest = fast_two_sum(2 * s, cubic)
     rest = fma(s_rest, 2, rest + cubic_rest)
     total, lost = fast_two_sum(exponent * of_two[0], sum_)

@@ -18,16 +18,23 @@ FORMULAS: dict[str, Formula] = {}
 HALF_FORMULAS: set[str] = set()
 
 
-def formula(name: str, *, half: bool = False) -> Callable[[Formula], Formula]:
+# the names of those that can do without float64
+ADAPTING_FORMULAS: set[str] = set()
+
+
+def formula(name: str, *, half: bool = False, adapts: bool = False) -> Callable[[Formula], Formula]:
     """Register the decorated function as the meaning of the op `name` on all real dtypes that it accepts.
 
     Half precision is converted to float32 before and back afterwards, unless `half` says that the formula does that.
+    One that `adapts` takes `double`: whether there is float64 to compute with, for operands that are not.
     """
 
     def register(function: Formula) -> Formula:
         FORMULAS[name] = function
         if half:
             HALF_FORMULAS.add(name)
+        if adapts:
+            ADAPTING_FORMULAS.add(name)
         return function
 
     return register
@@ -40,6 +47,11 @@ def formulas() -> Mapping[str, Formula]:
     for module in iter_modules(package.__path__, f"{package.__name__}."):
         import_module(module.name)
     return FORMULAS
+
+
+def adapts(name: str) -> bool:
+    """Return whether the formula of an op can do without float64."""
+    return name in formulas() and name in ADAPTING_FORMULAS
 
 
 def takes_half(name: str) -> bool:

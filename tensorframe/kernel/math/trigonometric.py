@@ -100,24 +100,24 @@ def _sine(rest: Expr, quarter: Expr) -> Expr:
     return negated(fma(start * square, total, start), sign)
 
 
-@formula("sin")
-def sin(x: Expr) -> Expr:
+@formula("sin", adapts=True)
+def sin(x: Expr, *, double: bool = True) -> Expr:
     """Largest error: 1.56 ULP in float32 (all arguments), 1.51 in float64."""
-    rest, quarter = quarters(abs(x))
+    rest, quarter = quarters(abs(x), double=double)
     return negated(_sine(rest, quarter), sign_of(x))
 
 
-@formula("cos")
-def cos(x: Expr) -> Expr:
+@formula("cos", adapts=True)
+def cos(x: Expr, *, double: bool = True) -> Expr:
     """Largest error: 1.56 ULP in float32 (all arguments), 1.52 in float64."""
-    rest, quarter = quarters(abs(x))
+    rest, quarter = quarters(abs(x), double=double)
     return _sine(rest, quarter + 1)
 
 
-@formula("tan")
-def tan(x: Expr) -> Expr:
+@formula("tan", adapts=True)
+def tan(x: Expr, *, double: bool = True) -> Expr:
     """Largest error: 2.38 ULP in float32 (all arguments), 1.81 in float64."""
-    rest, rest_error, quarter = quarters_with_error(abs(x))
+    rest, rest_error, quarter = quarters_with_error(abs(x), double=double)
     square = rest * rest
     value = rest + fma(rest * square, polynomial(square, TAN[x.dtype]), rest_error)
     even = equal(quarter & 1, 0)
