@@ -82,5 +82,5 @@ def record_map(op: Op, operands: tuple[Node, ...], device: Device, site: Site | 
 
 
 def is_constant(node: Node) -> bool:
-    """Whether the node is a number known while recording."""
-    return node.op.kind is Kind.SOURCE and node.op.name == "constant"
+    """Whether the node is a number known while recording; one that was computed is an array of its device."""
+    return node.storage is None and node.op.kind is Kind.SOURCE and node.op.name == "constant"

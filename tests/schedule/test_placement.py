@@ -346,6 +346,14 @@ class TestHandOver:
         # of each axis, three elements at either end and one for the dots
         assert near.counts["bytes down"] == 7 * 7 * 4
 
+    def test_a_computed_number_is_an_array_like_others(self, near: BoxedBackend) -> None:
+        one, two = tfr.asarray(1.0, device="near"), tfr.asarray(2.0, device="near")
+        tfr.compute(one, two)
+        x = on("near")
+        for number, expected in ((one, 1), (two, 2)):
+            np.testing.assert_array_equal((x * number).numpy(), values() * expected)
+            assert (number.to_device("cpu") == number).item()
+
     def test_warnings_can_be_silenced(self, simple: BoxedBackend) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
