@@ -5,6 +5,7 @@ driver would read them. It takes the place of CuPy in the backend's modules; CuP
 """
 
 import ctypes
+import platform
 import shutil
 import subprocess
 from contextlib import contextmanager
@@ -22,7 +23,8 @@ from tensorframe.backends import nvidia
 from tensorframe.backends.cuda import arrays, devices, engine, libraries, peers, queue, staging
 from tensorframe.backends.registry import register, unregister
 
-COMPILER = shutil.which("g++") or shutil.which("clang++")
+# conversions of half precision are instructions of one family of processors
+COMPILER = shutil.which("g++") if platform.machine() == "x86_64" else None
 MULTIPROCESSORS = 1
 LANES = 4
 SMALL = 1 << 30

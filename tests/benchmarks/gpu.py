@@ -2,8 +2,8 @@
 
 Each line is the best of several calls under `jit`, the device idle before and after, as a share of what the device
 copies: bytes that have to move over the bandwidth of its own copy. CuPy, where it has the device, computes the same
-beside it with a kernel for each op. `--scale` divides sizes, to try the command on a device of software; `--conformance`
-checks first that the device computes as NumPy does.
+beside it with a kernel for each op. `--scale` divides sizes, to try the command on a device of software;
+`--conformance` checks first that the device computes as NumPy does.
 """
 
 from __future__ import annotations
