@@ -30,6 +30,7 @@ from tests.backends.host_gpu import (
 )
 
 CUDA = tfr.Device("cuda")
+HOLDER = cupy.cuda.UnownedMemory(1024, 0, None, device_id=0)
 runs = pytest.mark.skipif(COMPILER is None, reason="kernels are compiled by a C++ compiler here")
 
 
@@ -280,6 +281,22 @@ class TestOtherLibraries:
         assert found.block.buffer.ptr + 4 * found.offset == array.data.ptr
         storage = backend_of(CUDA).wrap(CUDA, found)
         np.testing.assert_array_equal(backend_of(CUDA).download(storage), view(memory))
+
+    @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "bool", "complex64", "uint64"])
+    def test_a_tensor_goes_out_and_comes_back(self, gpu, dtype):
+        x = tfr.asarray(np.ones((3, 4)), device="cuda").astype(dtype)
+        native = x.native()
+        assert (native.shape, str(native.dtype)) == ((3, 4), dtype)
+        back = tfr.from_native(native.T)
+        assert back.device == CUDA
+        assert back.node.storage.handle.block is x.node.storage.handle.block
+        assert (back.shape, str(back.dtype)) == ((4, 3), dtype)
+
+    def test_a_tensor_without_elements_goes_out_and_comes_back(self, gpu, monkeypatch):
+        made = cupy.ndarray((0, 3), np.float32, cupy.cuda.MemoryPointer(HOLDER, 0))
+        monkeypatch.setattr(arrays.cupy, "empty", lambda shape, dtype: made, raising=False)
+        native = tfr.zeros((0, 3), device="cuda", dtype=tfr.float32).native()
+        assert tfr.from_native(native).shape == (0, 3)
 
     def test_dlpack_knows_the_devices_that_are_here(self, gpu):
         backend = backend_of(CUDA)
