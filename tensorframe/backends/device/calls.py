@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tensorframe.backends.base import Program
 from tensorframe.backends.device.make import Make
 from tensorframe.backends.device.product import product_program
+from tensorframe.backends.device.search import can_search, search_program
 from tensorframe.backends.device.sort import partition_program, sort_program, top_program
+from tensorframe.dtypes import DType
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
 from tensorframe.ops.contraction import MATMUL
-from tensorframe.ops.sorting import ARGPARTITION, ARGSORT, PARTITION, SORT, TOPK
+from tensorframe.ops.sorting import ARGPARTITION, ARGSORT, PARTITION, SEARCHSORTED, SORT, TOPK
 
 # a region whose first op is the call -> its program
 CALLS: Mapping[Op, Callable[[Region, Make], Program]] = {
@@ -22,7 +24,13 @@ CALLS: Mapping[Op, Callable[[Region, Make], Program]] = {
     PARTITION: partition_program,
     ARGPARTITION: partition_program,
     TOPK: top_program,
+    SEARCHSORTED: search_program,
 }
+
+
+def has_call(op: Op, operands: Sequence[DType]) -> bool:
+    """Whether there are kernels for a library call on these dtypes."""
+    return op in CALLS and (op is not SEARCHSORTED or can_search(operands))
 
 
 def source_of(program: Any) -> str:

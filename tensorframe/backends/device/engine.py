@@ -15,7 +15,7 @@ from tensorframe.backends.base import Backend, Program
 from tensorframe.backends.device.apart import ApartProgram, fitting
 from tensorframe.backends.device.array import DeviceArray, contiguous
 from tensorframe.backends.device.assign import SliceProgram, sets_slice
-from tensorframe.backends.device.calls import CALLS, source_of
+from tensorframe.backends.device.calls import CALLS, has_call, source_of
 from tensorframe.backends.device.joining import JoiningProgram, joins_many
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.program import DeviceProgram, Form, made
@@ -195,7 +195,7 @@ class KernelBackend(Backend):
         """Whether kernels compute the op on dtypes that the device has."""
         if op is TOPK and not super().supports(op, operands, index_dtype(), device):
             return False  # it has places that the device cannot hold
-        return op in CALLS or computable(op, operands, result)
+        return has_call(op, operands) or computable(op, operands, result)
 
     def synchronize(self, device: Device) -> None:
         """Wait for the device."""

@@ -1,0 +1,51 @@
+"""Searching on devices: where values belong in a sorted vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensorframe.backends.base import Program
+from tensorframe.backends.device.array import DeviceArray
+from tensorframe.backends.device.make import Make
+from tensorframe.backends.device.program import Form
+from tensorframe.backends.device.queue import Queue
+from tensorframe.dtypes import DType
+from tensorframe.graph.region import Region
+from tensorframe.kernel.binary_search import Searching, build_search
+from tensorframe.kernel.build import Built
+from tensorframe.kernel.complex import in_parts
+
+
+def can_search(operands: Sequence[DType]) -> bool:
+    """Whether a kernel searches: a vector that is sorted itself, not by positions, which may be out of bounds."""
+    return len(operands) == 2 and operands[0] == operands[1]
+
+
+def search_program(region: Region, make: Make) -> Program:
+    """Return the program of `searchsorted`."""
+    return make(region, _SearchForm)
+
+
+class _SearchForm(Form):
+    """A sorted vector and values."""
+
+    def __init__(self, original: Region) -> None:
+        self.original = self.region = original
+        self.parts = in_parts(original)
+
+    def built(
+        self, queue: Queue, strides: Sequence[tuple[int, ...]], into: DeviceArray | None = None
+    ) -> Built:
+        """Return the kernel for operands with these strides."""
+        assert into is None
+        *_, one = self.region.ops
+        vector, values = one.inputs
+        if values >= len(self.region.inputs):  # without axes, but in memory
+            (values,) = self.region.ops[0].inputs
+        (length,), dtype = self.region.inputs[vector]
+        shape, _ = self.region.inputs[values]
+        held = strides[values] if shape else None
+        right = one.attrs == ("right",)
+        step = strides[vector][0]
+        searching = Searching(dtype, vector, length, step, values, shape, held, right)
+        return build_search(searching, len(one.shape), self.target(queue, strides))

@@ -1,0 +1,86 @@
+"""Binary search: where values belong in a sorted vector, a thread for each value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from tensorframe.dtypes import DType, uint32
+from tensorframe.graph.shape import Shape
+from tensorframe.kernel.body import Numbers
+from tensorframe.kernel.build import Built, Launch, Strides, assembled
+from tensorframe.kernel.formula import where
+from tensorframe.kernel.groups import Target
+from tensorframe.kernel.ir import (
+    INDEX,
+    START,
+    STOP,
+    Buffer,
+    Loop,
+    Over,
+    Role,
+    Set,
+    Store,
+    apply,
+    argument,
+    index,
+    literal,
+    load,
+    variable,
+)
+from tensorframe.kernel.lines import Lines
+from tensorframe.kernel.loops import ZERO, smaller
+from tensorframe.kernel.order import key_dtype, key_of
+from tensorframe.ops.reduction import index_dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """Values of this shape to insert into a vector of `length` elements; `right` is behind those that are equal.
+
+    `vector` and `values` are the numbers of the inputs; without `strides` the only value is passed as a number.
+    """
+
+    dtype: DType
+    vector: int
+    length: int
+    step: int
+    values: int
+    shape: Shape
+    strides: Strides | None
+    right: bool
+
+
+def build_search(searching: Searching, rank: int, target: Target) -> Built:
+    """Return the kernel that searches; places go to an array in C order with so many axes."""
+    numbers = Numbers()
+    shape, dtype = searching.shape, searching.dtype
+    contiguous = tuple([prod(shape[axis + 1 :]) for axis in range(len(shape))])
+    strides = [(*(searching.strides or contiguous), 0), (*contiguous, 0)]
+    lines = Lines((*shape, 1), len(shape), strides, numbers)
+    length = numbers.take(searching.length, "length")
+    halvings = (searching.length - 1).bit_length()
+    most = numbers.take(1 << halvings, "most")
+    steps = numbers.take(halvings + 1, "steps")
+    step = numbers.take(searching.step, "step")
+    at, search = index("at"), index("search")
+    key, count = variable("key", key_dtype(dtype)), variable("count", INDEX)
+    scalar = argument(f"c{searching.values}", dtype)
+    held = load(Buffer(f"x{searching.values}", dtype, Role.INPUT), lines.position(0, at, ZERO))
+    value = scalar if searching.strides is None else held
+    upto = smaller(count + apply("bitwise_right_shift", most, search), length)
+    element = load(Buffer(f"x{searching.vector}", dtype, Role.INPUT), (upto - 1) * step)
+    other = key_of(element, descending=False, one_zero=True)
+    before = other <= key if searching.right else other < key
+    place = apply("from_index", count, dtype=index_dtype())
+    body = (
+        Set(key, key_of(value, descending=False, one_zero=True)),
+        Set(count, apply("to_index", literal(0, uint32), dtype=INDEX)),
+        Loop(search, ZERO, steps, (Set(count, where(before, upto, count)),)),
+        Store(Buffer("y0", index_dtype(), Role.OUTPUT), lines.position(1, at, ZERO), place),
+    )
+    loop = Loop(at, START, STOP, body, parallel=True, over=Over.GRID)
+    notes = (f"places in a sorted vector: {dtype}",)
+    kernel = assembled((loop,), numbers, (scalar,), notes, lanes=target.lanes, index=target.index)
+    launch = Launch(kernel, tuple(numbers.values), prod(shape), 1)
+    return Built((launch,), (), (tuple(range(rank)),))
