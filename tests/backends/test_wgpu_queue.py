@@ -9,8 +9,22 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.backends.registry import backend_of
+from tensorframe.backends.wgpu import engine
 from tensorframe.errors import KernelError, OutOfMemoryError
 from tensorframe.graph.device import Device
+from tensorframe.kernel.ir import (
+    START,
+    STOP,
+    Buffer,
+    Kernel,
+    Loop,
+    Over,
+    Role,
+    Store,
+    argument,
+    index,
+    load,
+)
 from tests.backends.webgpu import DEVICE, needs_adapter
 
 pytest.importorskip("wgpu")
@@ -76,6 +90,18 @@ def test_kernels_that_wait_for_each_other_are_one_submission(queue):
     launches = queue._recording._launches
     assert total.numpy() == np.sum(x.astype(np.float64) - np.sum(x, axis=0))
     assert queue.submissions == before + 1, launches
+
+
+def test_many_launches_are_several_submissions(queue):
+    """The device begins before the last launch is recorded."""
+    x = numbers(100)
+    y = on_device(x)
+    y.compute()
+    before = queue.submissions
+    with tfr.config.override(fuse=False):
+        result = reduce(lambda total, step: tfr.abs(total) - step, range(150), y).numpy()
+    assert np.array_equal(result, reduce(lambda total, step: abs(total) - step, range(150), x))
+    assert queue.submissions == before + 3
 
 
 def test_a_write_comes_after_what_is_recorded(place):
@@ -203,6 +229,38 @@ def test_more_results_than_a_kernel_may_have_buffers(queue):
     expected = [x * step for step in range(2, 12)] + [np.sum(x), np.max(x), np.min(x)]
     for one, value in zip(found, expected, strict=True):
         assert np.array_equal(one.numpy(), value)
+
+
+def test_a_broken_driver_is_a_reason(monkeypatch):
+    def broken():
+        raise OSError("no driver")
+
+    monkeypatch.setattr(engine, "_adapters", broken)
+    assert engine.WgpuBackend().probe() == "wgpu finds nothing: OSError: no driver"
+
+
+def test_bind_groups_are_forgotten_with_their_buffers(queue):
+    buffers = [queue.allocate(256) for _ in range(3)]
+    built = queue.build(addition())
+    words = np.array([4, 0, 0], np.uint32)
+    for _ in range(2):
+        queue.launch(built, 1, buffers, words)
+    assert len(built.pipeline.groups) >= 1
+    known = len(built.pipeline.groups)
+    for one in buffers:
+        queue.release(one)
+    assert len(built.pipeline.groups) == known - 1
+
+
+def addition():
+    """A kernel that adds two operands."""
+    at = index("i", np.dtype(np.uint32))
+    x, y = (Buffer(name, np.dtype(np.float32), Role.INPUT) for name in ("x0", "x1"))
+    output = Buffer("y0", np.dtype(np.float32), Role.OUTPUT)
+    store = Store(output, at, load(x, at) + load(y, at))
+    first, last = (argument(name, at.dtype) for name in (START.name, STOP.name))
+    loop = Loop(at, first, last, (store,), parallel=True, over=Over.GRID)
+    return Kernel((x, y), (output,), (), (), (loop,), lanes=64)
 
 
 def test_a_lost_device_is_told():

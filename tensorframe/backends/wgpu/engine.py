@@ -35,7 +35,7 @@ class WgpuBackend(KernelBackend):
         try:
             found = _adapters()
         except Exception as error:
-            return f"wgpu does not load: {error}"
+            return f"wgpu finds nothing: {type(error).__name__}: {error}"
         if not found:
             return "no adapter: there is no driver for Vulkan, Metal, Direct3D 12 or OpenGL"
         return [self._info(at, one) for at, one in enumerate(found)]

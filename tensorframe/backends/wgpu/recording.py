@@ -32,7 +32,8 @@ class Memory:
         self.handle = handle
         self.nbytes = nbytes
         self.used = -1
-        self.groups: list[tuple[dict[Any, Any], Any]] = []  # bind groups that refer to it
+        # bind groups that refer to it: who remembers them, and by which key
+        self.groups: dict[tuple[int, Any], dict[Any, Any]] = {}
 
     @property
     def whole(self) -> Memory:
@@ -45,7 +46,7 @@ class Memory:
 
     def forget(self) -> None:
         """Let bind groups go that refer to the buffer."""
-        for known, key in self.groups:
+        for (_, key), known in self.groups.items():
             known.pop(key, None)
         self.groups.clear()
 
@@ -182,7 +183,7 @@ class Recording:
                 pipeline.groups.clear()
             found = pipeline.groups[key] = self._new_group(pipeline, buffers)
             for one in buffers:
-                one.whole.groups.append((pipeline.groups, key))
+                one.whole.groups[id(pipeline.groups), key] = pipeline.groups
         return found
 
     def _new_group(self, pipeline: Pipeline, buffers: Sequence[Memory | Window]) -> Any:
