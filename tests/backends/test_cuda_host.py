@@ -4,7 +4,9 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe import dtypes
+from tensorframe.backends.registry import backend_of
 from tensorframe.testing.compare import assert_close
+from tensorframe.testing.conformance import checks
 from tensorframe.testing.random_graph import check
 
 pytest.importorskip("cupy", reason="the backend speaks to GPUs through CuPy")
@@ -48,6 +50,12 @@ def test_every_form(gpu, name):
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int8", "int64", "uint32"])
 def test_rows_with_what_the_dialect_spells_its_own_way(gpu, dtype):
     rows_agree("cuda", getattr(dtypes, dtype))
+
+
+def test_some_of_what_every_backend_promises(gpu):
+    """All of it takes five minutes here: each kernel is compiled by itself."""
+    for one in checks(backend_of(tfr.Device("cuda")), seeds=10)[7::40]:
+        one()
 
 
 @pytest.mark.parametrize("start", [50_000, 50_005, 50_010])
