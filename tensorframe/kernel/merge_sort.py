@@ -8,14 +8,14 @@ there is no exchange that depends on another.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from tensorframe.dtypes import DType, uint32, uint64
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel.body import Numbers
 from tensorframe.kernel.build import Built, Launch, Strides, assembled
-from tensorframe.kernel.formula import both, either, equal, where
+from tensorframe.kernel.formula import both, cast, either, equal, where
 from tensorframe.kernel.groups import Target
 from tensorframe.kernel.ir import (
     INDEX,
@@ -47,14 +47,13 @@ from tensorframe.ops.reduction import index_dtype
 # Elements that a thread sorts in shared memory.
 _EACH = 4
 _ONE = literal(1, INDEX)
-_PLACES = index_dtype()
 
 
 @dataclass(frozen=True, slots=True)
 class Sorting:
     """What is sorted: elements of this dtype along `axis`, of which the first `count` are wanted.
 
-    `outputs` say of each output whether it takes the elements, or their places on the axis.
+    `outputs` say of each output whether it takes the elements, or their places on the axis, which have dtype `places`.
     """
 
     shape: Shape
@@ -64,6 +63,7 @@ class Sorting:
     descending: bool
     count: int
     outputs: tuple[bool, ...]
+    places: DType = field(default_factory=index_dtype)
 
     @property
     def length(self) -> int:
@@ -244,11 +244,11 @@ class _Pass:
         position = self._lines.position(1, row, place)
         stores: list[Statement] = []
         for number, with_elements in enumerate(sorting.outputs):
-            value, dtype = held[-1], _PLACES
+            value, dtype = held[-1], sorting.places
             if with_elements:
                 value, dtype = self._element(row, held), sorting.dtype
             buffer = Buffer(f"y{number}", dtype, Role.OUTPUT)
-            stores.append(Store(buffer, position, value if with_elements else _wide(value)))
+            stores.append(Store(buffer, position, value if with_elements else cast(value, dtype)))
         if sorting.count < sorting.length:
             wanted = self._numbers.take(sorting.count, "count")
             return [If(place < wanted, tuple(stores))]
@@ -287,10 +287,6 @@ class _Search:
         earlier = equal(self.run & 1, 1)
         before = either(other < self.key, both(earlier, equal(other, self.key)))
         return [Set(self.count, where(before, upto, self.count))]
-
-
-def _wide(place: Expr) -> Expr:
-    return apply("cast", place, dtype=_PLACES)
 
 
 def _strides(shape: Shape) -> Strides:

@@ -20,6 +20,7 @@ from tensorframe.backends.device.joining import JoiningProgram, joins_many
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.program import DeviceProgram, Form, made
 from tensorframe.backends.device.queue import Queue
+from tensorframe.backends.device.scatter import ScatterProgram, scatters
 from tensorframe.backends.device.views import is_view, viewed
 from tensorframe.backends.numpy.engine import NumpyBackend
 from tensorframe.backends.storage import Storage
@@ -30,6 +31,7 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.build import NotFusibleError, analyse
 from tensorframe.kernel.pieces import PIECED
 from tensorframe.kernel.support import computable
+from tensorframe.ops.indexing import SCATTER
 from tensorframe.ops.movement import PART, RESHAPE
 from tensorframe.ops.reduction import index_dtype
 from tensorframe.ops.sorting import TOPK
@@ -131,7 +133,9 @@ class KernelBackend(Backend):
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return the kernels of a region, or what looks at its input in another way."""
-        if _has_no_elements(region):
+        if scatters(region) and not _has_no_elements(region):
+            return ScatterProgram(region, partial(self._kernels, device=device))
+        if _has_no_elements(region) and not scatters(region):  # whose indices may be out of bounds
             return _Blank(region, self.place(device))
         if any(0 in shape for shape, _ in region.inputs) and not sets_slice(region):
             return partial(self._by_host, region, device)
@@ -182,7 +186,7 @@ class KernelBackend(Backend):
             self.download(self.wrap(device, one)) if isinstance(one, DeviceArray) else one
             for one in inputs
         ]
-        found = _NUMPY.compile(region, device)(arrays, buffers)
+        found = _NUMPY.compile(region, device)(arrays, (None,) * len(buffers))
         return [self.upload(device, np.asarray(one)).handle for one in found]
 
     def source(self, region: Region, device: Device) -> str:
@@ -195,7 +199,7 @@ class KernelBackend(Backend):
         """Whether kernels compute the op on dtypes that the device has."""
         if op is TOPK and not super().supports(op, operands, index_dtype(), device):
             return False  # it has places that the device cannot hold
-        return has_call(op, operands) or computable(op, operands, result)
+        return op is SCATTER or has_call(op, operands) or computable(op, operands, result)
 
     def synchronize(self, device: Device) -> None:
         """Wait for the device."""

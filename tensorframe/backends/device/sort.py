@@ -11,6 +11,7 @@ from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.make import Make
 from tensorframe.backends.device.program import DeviceProgram, Form
 from tensorframe.backends.device.queue import Queue
+from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.build import Built
 from tensorframe.kernel.complex import in_parts
@@ -44,6 +45,13 @@ def top_program(region: Region, make: Make) -> Program:
     values = RegionOp(SORT, (axis, largest), (0,), one.shape, one.dtype)
     places = RegionOp(ARGSORT, (axis, largest, True), (0,), one.shape, index_dtype())
     return _Pair(make(Region(region.inputs, (values, places), (1, 2)), _form(axis, largest)))
+
+
+def sorted_with_places(count: int, dtype: DType, places: DType) -> tuple[Region, Any]:
+    """Return the region and the form of a sorted vector and the places of its elements, equal ones in their order."""
+    elements = RegionOp(SORT, (0, False), (0,), (count,), dtype)
+    order = RegionOp(ARGSORT, (0, False, True), (0,), (count,), places)
+    return Region((((count,), dtype),), (elements, order), (1, 2)), _form(0, False)
 
 
 class _Pair:
@@ -83,5 +91,8 @@ class _SortForm(Form):
         ((shape, dtype),) = self.region.inputs
         count = self.region.ops[0].shape[self._axis]
         outputs = tuple([one.op is SORT for one in self.region.ops])
-        sorting = Sorting(shape, dtype, strides[0], self._axis, self._descending, count, outputs)
+        places = self.region.ops[-1].dtype  # of no use if there are elements alone
+        sorting = Sorting(
+            shape, dtype, strides[0], self._axis, self._descending, count, outputs, places
+        )
         return build_sort(sorting, self.target(queue, strides))

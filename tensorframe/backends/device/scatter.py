@@ -1,0 +1,184 @@
+"""Scatters on devices: a copy of the tensor, in which the last value for each position that indices point to stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from math import prod
+from typing import Any
+
+from tensorframe.backends.device.array import DeviceArray
+from tensorframe.backends.device.make import Make
+from tensorframe.backends.device.program import Form
+from tensorframe.backends.device.queue import Queue
+from tensorframe.backends.device.sort import sorted_with_places
+from tensorframe.dtypes import COMPLEX, real_of
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.shape import Shape, broadcast
+from tensorframe.kernel.build import Built
+from tensorframe.kernel.complex import Parts
+from tensorframe.kernel.scatter import (
+    Pointing,
+    Replacing,
+    build_stores,
+    build_targets,
+    number_dtype,
+)
+from tensorframe.ops.elementwise import POSITIVE
+from tensorframe.ops.indexing import GATHER, SCATTER, selected_shape
+from tensorframe.ops.movement import EXPAND
+
+Strides = tuple[int, ...]
+
+
+def scatters(region: Region) -> bool:
+    """Whether replacing elements at the positions of index tensors is all that a region does."""
+    return len(region.ops) == 1 and region.ops[0].op is SCATTER
+
+
+class ScatterProgram:
+    """Returns the first input with the second one's elements where the others, which are indices, point to."""
+
+    quiet = True
+
+    def __init__(self, region: Region, make: Make) -> None:
+        (one,) = region.ops
+        axes, at = one.attrs
+        self._operands = one.inputs
+        (shape, dtype), *others = [region.inputs[source] for source in one.inputs]
+        self._with_axis = [
+            make(_copy_to((1,), *known), Form) if known[0] == () else None for known in others
+        ]
+        (wanted, _), *indices = [(known[0] or (1,), known[1]) for known in others]
+        self._empty = 0 in wanted
+        if self._empty:
+            return
+        chosen = broadcast(one.op.name, *[known for known, _ in others[1:]])
+        # the tensor's axes that are not indexed tell elements apart only within what is pointed to
+        self._line = tuple([size if axis in axes else 1 for axis, size in enumerate(shape)])
+        targets = number_dtype(prod(self._line))
+        found = selected_shape(self._line, tuple([known for known, _ in indices]), axes, at)
+        gather = RegionOp(GATHER, one.attrs, tuple(range(len(others))), found, targets)
+        pointed = ((self._line, dtype), *indices)
+        self._copy = make(_copy_to(shape, shape, dtype), Form)
+        self._targets = make(
+            Region(pointed, (gather,), (len(pointed),)), partial(_Targets, chosen=chosen)
+        )
+        count = prod(chosen)
+        self._sorted = make(*sorted_with_places(count, targets, number_dtype(count)))
+        order = (((count,), targets), ((count,), number_dtype(count)))
+        store = RegionOp(SCATTER, one.attrs, (0, 1, 2), shape, dtype)
+        self._stores = make(
+            Region((*order, (wanted, dtype)), (store,), (3,)), partial(_Stores, chosen=chosen)
+        )
+        self._count = count
+
+    def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
+        """Return the tensor with elements replaced: itself if no element is."""
+        whole, *others = [inputs[at] for at in self._operands]
+        if self._empty:
+            return (whole,)
+        values, *indices = [
+            one if copy is None else copy((one,), (None,))[0]
+            for one, copy in zip(others, self._with_axis, strict=True)
+        ]
+        (targets,) = self._targets((replace(whole, shape=self._line), *indices), (None,))
+        targets = replace(targets, shape=(self._count,), strides=(1,))
+        order = self._sorted((targets,), (None, None))
+        (result,) = self._copy((whole,), (None,))
+        assert isinstance(result, DeviceArray)
+        self._stores.run((*order, values), result)
+        return (result,)
+
+    def source(self) -> str:
+        """Return the text of the kernels that find and sort what is pointed to, for operands in C order."""
+        return "" if self._empty else f"{self._targets.source()}\n{self._sorted.source()}"
+
+
+def _copy_to(shape: Shape, source: Shape, dtype: Any) -> Region:
+    op = RegionOp(POSITIVE, (), (0,), shape, dtype)
+    if shape != source:
+        op = RegionOp(EXPAND, (shape,), (0,), shape, dtype)
+    return Region(((source, dtype),), (op,), (1,))
+
+
+class _Custom(Form):
+    """A form of one op whose operands all have axes."""
+
+    def __init__(self, original: Region, chosen: Shape) -> None:
+        self.original = self.region = original
+        self.parts = Parts(original, {}, ())
+        self._chosen = chosen
+
+
+class _Targets(_Custom):
+    """The numbers of the elements pointed to: those that a gather would take from a tensor of such numbers."""
+
+    def built(
+        self, queue: Queue, strides: Sequence[Strides], into: DeviceArray | None = None
+    ) -> Built:
+        """Return the kernel for indices with these strides."""
+        (one,) = self.region.ops
+        axes, _ = one.attrs
+        (line, _), *indices = self.region.inputs
+        steps = [
+            _broadcast(shape, own, self._chosen)
+            for (shape, _), own in zip(indices, strides[1:], strict=True)
+        ]
+        pointing = Pointing(
+            tuple([line[axis] for axis in axes]),
+            self._chosen,
+            tuple([dtype for _, dtype in indices]),
+            tuple(steps),
+        )
+        built = build_targets(pointing, self.target(queue, strides))
+        return replace(built, layouts=(tuple(range(len(one.shape))),))
+
+
+class _Stores(_Custom):
+    """Sorted targets, the numbers of their values, and the values: written to elements of a tensor."""
+
+    def built(
+        self, queue: Queue, strides: Sequence[Strides], into: DeviceArray | None = None
+    ) -> Built:
+        """Return the kernel for values with these strides, in real elements."""
+        assert into is not None
+        (one,) = self.region.ops
+        axes, at = one.attrs
+        shape, dtype = one.shape, one.dtype
+        scale = 2 if dtype in COMPLEX else 1
+        steps = [scale * step for step in into.strides]
+        kept = [axis for axis in range(len(shape)) if axis not in axes]
+        # an axis of one element stands for none
+        surplus = len(self.region.shape_of(2)) - len(kept) - len(self._chosen)
+        values, end = strides[2][surplus:], at + len(self._chosen)
+        before = (
+            tuple([shape[axis] for axis in kept[:at]]),
+            values[:at],
+            tuple([steps[axis] for axis in kept[:at]]),
+        )
+        parts = (2,) if scale == 2 else ()
+        ones = (1,) if scale == 2 else ()
+        behind = (
+            (*[shape[axis] for axis in kept[at:]], *parts),
+            values[end:],
+            (*[steps[axis] for axis in kept[at:]], *ones),
+        )
+        replacing = Replacing(
+            real_of(dtype),
+            tuple([shape[axis] for axis in axes]),
+            tuple([steps[axis] for axis in axes]),
+            self._chosen,
+            values[at:end],
+            before,
+            behind,
+            scale * into.offset,
+        )
+        return build_stores(replacing, self.target(queue, strides, into))
+
+
+def _broadcast(shape: Shape, strides: Strides, chosen: Shape) -> Strides:
+    """Return the strides of an array that is broadcast to a shape."""
+    own = [0 if size == 1 else step for size, step in zip(shape, strides, strict=True)]
+    return tuple([*[0] * len(chosen), *own][len(own) :])
