@@ -87,8 +87,3 @@ def helpers(types: Mapping[str, str], reals: Iterable[str]) -> dict[str, str]:
 
 def _name(function: str) -> str:
     return function[: function.index("(")].rsplit(maxsplit=1)[-1]
-
-
-def functions(types: Mapping[str, str], reals: Iterable[str]) -> str:
-    """Return all helpers, one after the other: each before those that use it."""
-    return "".join(helpers(types, reals).values())

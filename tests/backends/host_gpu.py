@@ -312,6 +312,8 @@ class HostArrays:
         self.runtime = HostRuntime(count)
         self.driver = HostDriver()
         self.default = HostStream(non_blocking=True)
+        self.get_default_memory_pool = lambda: self
+        self.freed = 0  # how often CuPy's own pool was emptied
         self.cuda = SimpleNamespace(
             runtime=self.runtime,
             driver=self.driver,
@@ -327,6 +329,9 @@ class HostArrays:
             using_allocator=cupy.cuda.using_allocator,
             get_current_stream=lambda: (*HostStream.current, self.default)[0],
         )
+
+    def free_all_blocks(self):
+        self.freed += 1
 
     def __getattr__(self, name):
         return getattr(cupy, name)

@@ -128,8 +128,8 @@ def test_small_numbers_are_kept(texts_of_rows):
 
 def test_half_precision_is_converted_in_one_instruction(texts):
     found = instructions(texts, lambda x: x * 2, "float16")
-    assert "cvt.f32.f16" in found
-    assert "cvt.rn.f16.f32" in found
+    assert found.count("cvt.rn.f16.f32") == 2  # the product is rounded, and stored
+    assert len(found) < 40
 
 
 def test_positions_have_32_bits_where_these_are_enough(texts, monkeypatch):

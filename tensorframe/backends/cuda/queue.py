@@ -53,8 +53,13 @@ class CudaQueue(Queue):
 
     def allocate(self, nbytes: int) -> Any:
         """Return memory of the device, not CuPy's pool's: ours keeps what is freed."""
-        with told:
-            return cupy.cuda.Memory(nbytes)
+        try:
+            with told:
+                return cupy.cuda.Memory(nbytes)
+        except MemoryError:
+            cupy.get_default_memory_pool().free_all_blocks()  # what programs freed that use CuPy too
+            with told:
+                return cupy.cuda.Memory(nbytes)
 
     def release(self, buffer: Any) -> None:
         """Forget memory; it is given back when nobody refers to it, after all that runs."""
