@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import wgpu
@@ -31,12 +32,13 @@ def over_groups(kernel: Kernel) -> bool:
     return any(isinstance(one, Loop) and one.over is Over.GROUPS for one in kernel.body)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Built:
-    """A kernel and its pipeline."""
+    """A kernel and its pipeline, and the one for operands that are larger than shaders may be given."""
 
     kernel: Kernel
     pipeline: Pipeline
+    windowed: Pipeline | None = None
 
 
 class WgpuQueue(Queue):
@@ -55,7 +57,8 @@ class WgpuQueue(Queue):
         # The collector of cycles finalises wgpu's buffer together with the block that hands it to the pool; what is
         # referred to from here is none of its business.
         self._alive: set[Memory] = set()
-        self._pipelines: dict[str, Pipeline] = {}
+        # for as long as some plan has a use for them
+        self._pipelines: WeakValueDictionary[str, Pipeline] = WeakValueDictionary()
         self._largest = limits["max-buffer-size"]
         self._step = max(limits["min-storage-buffer-offset-alignment"], 16)
         immediates = limits["max-immediate-size"] if "immediates" in adapter.features else 0
@@ -170,13 +173,13 @@ class WgpuQueue(Queue):
         return Built(kernel, self._pipeline(print_kernel(kernel, self._dialect), kernel))
 
     def _pipeline(self, shader: Shader, kernel: Kernel) -> Pipeline:
-        if shader.name not in self._pipelines:
-            accesses = ["read-only-storage"] * len(kernel.inputs) + ["storage"] * len(
-                kernel.outputs
-            )
+        found = self._pipelines.get(shader.name)
+        if found is None:
+            accesses = ["read-only-storage"] * len(kernel.inputs)
+            accesses += ["storage"] * len(kernel.outputs)
             with told(f"the driver does not compile {shader.name}"):
-                self._pipelines[shader.name] = Pipeline(self._device, shader, accesses)
-        return self._pipelines[shader.name]
+                found = self._pipelines[shader.name] = Pipeline(self._device, shader, accesses)
+        return found
 
     def launch(
         self,
@@ -201,11 +204,14 @@ class WgpuQueue(Queue):
         sizes = [held.get(one.dtype, one.dtype).itemsize for one in operands]
         most = self.traits.max_block
         ranges = Ranges(kernel, sizes, buffers, words, most=most, step=self._step)
-        shader = print_kernel(kernel, self._dialect, windowed=True)
-        pipeline = self._pipeline(shader, kernel)
+        if built.windowed is None:
+            shader = print_kernel(kernel, self._dialect, windowed=True)
+            built.windowed = self._pipeline(shader, kernel)
         for passed, parts, count in ranges.parts():
             groups = count if over_groups(kernel) else -(-count // kernel.lanes)
-            self._recording.launch(pipeline, min(groups, self.traits.max_groups), parts, passed)
+            self._recording.launch(
+                built.windowed, min(groups, self.traits.max_groups), parts, passed
+            )
 
     def window(self, buffer: Memory, first: int, nbytes: int) -> tuple[Memory | Window, int]:
         """Return the part of a buffer with these bytes, if it is not larger than shaders may be given."""

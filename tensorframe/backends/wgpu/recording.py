@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 import wgpu
@@ -25,15 +26,14 @@ _ARENA = 1 << 16
 class Memory:
     """A buffer of the device, and in which submission it was last used."""
 
-    __slots__ = ("groups", "handle", "nbytes", "used")
+    __slots__ = ("handle", "nbytes", "pipelines", "used")
     offset = 0
 
     def __init__(self, handle: Any, nbytes: int) -> None:
         self.handle = handle
         self.nbytes = nbytes
         self.used = -1
-        # bind groups that refer to it: who remembers them, and by which key
-        self.groups: dict[tuple[int, Any], dict[Any, Any]] = {}
+        self.pipelines: WeakSet[Pipeline] = WeakSet()  # that remember bind groups with it
 
     @property
     def whole(self) -> Memory:
@@ -46,9 +46,9 @@ class Memory:
 
     def forget(self) -> None:
         """Let bind groups go that refer to the buffer."""
-        for (_, key), known in self.groups.items():
-            known.pop(key, None)
-        self.groups.clear()
+        for one in self.pipelines:
+            one.forget(self)
+        self.pipelines.clear()
 
 
 class Window:
@@ -92,6 +92,12 @@ class Pipeline:
         self.handle = device.create_compute_pipeline(
             label=shader.name, layout=layout, compute={"module": module, "entry_point": shader.name}
         )
+
+    def forget(self, memory: Memory) -> None:
+        """Let bind groups go that refer to a buffer."""
+        gone = [key for key in self.groups if any(one == id(memory) for one, _, _ in key)]
+        for key in gone:
+            del self.groups[key]
 
 
 def _entry(at: int, buffer: dict[str, Any]) -> dict[str, Any]:
@@ -183,7 +189,7 @@ class Recording:
                 pipeline.groups.clear()
             found = pipeline.groups[key] = self._new_group(pipeline, buffers)
             for one in buffers:
-                one.whole.groups[id(pipeline.groups), key] = pipeline.groups
+                one.whole.pipelines.add(pipeline)
         return found
 
     def _new_group(self, pipeline: Pipeline, buffers: Sequence[Memory | Window]) -> Any:
