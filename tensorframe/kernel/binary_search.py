@@ -10,12 +10,14 @@ from tensorframe.graph.shape import Shape
 from tensorframe.kernel.body import Numbers
 from tensorframe.kernel.build import Built, Launch, Strides, assembled
 from tensorframe.kernel.formula import where
+from tensorframe.kernel.gather import noted
 from tensorframe.kernel.groups import Target
 from tensorframe.kernel.ir import (
     INDEX,
     START,
     STOP,
     Buffer,
+    Expr,
     Loop,
     Over,
     Role,
@@ -39,6 +41,7 @@ class Searching:
     """Values of this shape to insert into a vector of `length` elements; `right` is behind those that are equal.
 
     `vector` and `values` are the numbers of the inputs; without `strides` the only value is passed as a number.
+    `sorter` are number and step of the input with the positions that sort the vector, if it is not in order itself.
     """
 
     dtype: DType
@@ -49,6 +52,7 @@ class Searching:
     shape: Shape
     strides: Strides | None
     right: bool
+    sorter: tuple[int, int] | None = None
 
 
 def build_search(searching: Searching, rank: int, target: Target) -> Built:
@@ -69,7 +73,8 @@ def build_search(searching: Searching, rank: int, target: Target) -> Built:
     held = load(Buffer(f"x{searching.values}", dtype, Role.INPUT), lines.position(0, at, ZERO))
     value = scalar if searching.strides is None else held
     upto = smaller(count + apply("bitwise_right_shift", most, search), length)
-    element = load(Buffer(f"x{searching.vector}", dtype, Role.INPUT), (upto - 1) * step)
+    last = _place(searching, upto - 1, length, numbers)
+    element = load(Buffer(f"x{searching.vector}", dtype, Role.INPUT), last * step)
     other = key_of(element, descending=False, one_zero=True)
     before = other <= key if searching.right else other < key
     place = apply("from_index", count, dtype=index_dtype())
@@ -81,6 +86,19 @@ def build_search(searching: Searching, rank: int, target: Target) -> Built:
     )
     loop = Loop(at, START, STOP, body, parallel=True, over=Over.GRID)
     notes = (f"places in a sorted vector: {dtype}",)
-    kernel = assembled((loop,), numbers, (scalar,), notes, lanes=target.lanes, index=target.index)
+    kernel = assembled(
+        noted((loop,)), numbers, (scalar,), notes, lanes=target.lanes, index=target.index
+    )
     launch = Launch(kernel, tuple(numbers.values), prod(shape), 1)
     return Built((launch,), (), (tuple(range(rank)),))
+
+
+def _place(searching: Searching, rank: Expr, length: Expr, numbers: Numbers) -> Expr:
+    """Return where in the vector the element is that has so many before it."""
+    if searching.sorter is None:
+        return rank
+    number, step = searching.sorter
+    sorter = Buffer(f"x{number}", index_dtype(), Role.INPUT)
+    found = load(sorter, rank * numbers.take(step, "step"))
+    place = apply("to_index", found, dtype=INDEX)
+    return apply("within", place, length, dtype=INDEX)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.errors import IndexingError
 from tests.backends.devices import FOUND, holds, on_every_device, some
 
 PLACES = [name for name in FOUND if holds(name, "int64")]
@@ -58,3 +59,30 @@ def test_views_and_numbers(device):
     )
     assert int(tfr.searchsorted(x, 0.25)) == np.searchsorted(whole, np.float32(0.25))
     assert tfr.searchsorted(x, x).tolist() == list(range(40))
+
+
+@on_devices_with_places
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_vectors_that_positions_sort(device, side):
+    vector = some((60,), "float32")[::2].round(1)
+    x = tfr.asarray(some((60,), "float32"), device=device)[::2].round(1)
+    values = np.concatenate([vector, some((9,), "float32", seed=1)])
+    with tfr.transfer_policy("error"):
+        found = tfr.searchsorted(
+            x, tfr.asarray(values, device=device), side=side, sorter=tfr.argsort(x)
+        )
+        assert str(found.device) == device
+    order = np.argsort(vector, kind="stable")
+    np.testing.assert_array_equal(
+        found.numpy(), np.searchsorted(vector, values, side=side, sorter=order)
+    )
+
+
+@on_devices_with_places
+@pytest.mark.parametrize("wrong", [3, -1])
+def test_sorters_with_what_are_no_positions(device, wrong):
+    x = tfr.asarray(np.float32([1, 2, 3]), device=device)
+    sorter = tfr.asarray(np.full(3, wrong), device=device)
+    found = tfr.searchsorted(x, x, sorter=sorter)
+    with pytest.raises(IndexingError, match="searchsorted"):
+        found.numpy()

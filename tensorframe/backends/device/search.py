@@ -14,11 +14,13 @@ from tensorframe.graph.region import Region
 from tensorframe.kernel.binary_search import Searching, build_search
 from tensorframe.kernel.build import Built
 from tensorframe.kernel.complex import in_parts
+from tensorframe.ops.reduction import index_dtype
 
 
 def can_search(operands: Sequence[DType]) -> bool:
-    """Whether a kernel searches: a vector that is sorted itself, not by positions, which may be out of bounds."""
-    return len(operands) == 2 and operands[0] == operands[1]
+    """Whether a kernel searches: a vector and values of one dtype, and positions that sort the vector, if any."""
+    vector, values, *sorter = operands
+    return vector == values and all(dtype == index_dtype() for dtype in sorter)
 
 
 def search_program(region: Region, make: Make) -> Program:
@@ -27,7 +29,7 @@ def search_program(region: Region, make: Make) -> Program:
 
 
 class _SearchForm(Form):
-    """A sorted vector and values."""
+    """A sorted vector and values, or a vector, values, and the positions that sort it."""
 
     def __init__(self, original: Region) -> None:
         self.original = self.region = original
@@ -39,7 +41,7 @@ class _SearchForm(Form):
         """Return the kernel for operands with these strides."""
         assert into is None
         *_, one = self.region.ops
-        vector, values = one.inputs
+        vector, values, *sorter = one.inputs
         if values >= len(self.region.inputs):  # without axes, but in memory
             (values,) = self.region.ops[0].inputs
         (length,), dtype = self.region.inputs[vector]
@@ -47,5 +49,6 @@ class _SearchForm(Form):
         held = strides[values] if shape else None
         right = one.attrs == ("right",)
         step = strides[vector][0]
-        searching = Searching(dtype, vector, length, step, values, shape, held, right)
+        order = (sorter[0], strides[sorter[0]][0]) if sorter else None
+        searching = Searching(dtype, vector, length, step, values, shape, held, right, order)
         return build_search(searching, len(one.shape), self.target(queue, strides))
