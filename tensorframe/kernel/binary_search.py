@@ -10,7 +10,7 @@ from tensorframe.graph.shape import Shape
 from tensorframe.kernel.body import Numbers
 from tensorframe.kernel.build import Built, Launch, Strides, assembled
 from tensorframe.kernel.formula import where
-from tensorframe.kernel.gather import noted
+from tensorframe.kernel.gather import noted, place_of
 from tensorframe.kernel.groups import Target
 from tensorframe.kernel.ir import (
     INDEX,
@@ -99,6 +99,4 @@ def _place(searching: Searching, rank: Expr, length: Expr, numbers: Numbers) -> 
         return rank
     number, step = searching.sorter
     sorter = Buffer(f"x{number}", index_dtype(), Role.INPUT)
-    found = load(sorter, rank * numbers.take(step, "step"))
-    place = apply("to_index", found, dtype=INDEX)
-    return apply("within", place, length, dtype=INDEX)
+    return place_of(load(sorter, rank * numbers.take(step, "step")), length)

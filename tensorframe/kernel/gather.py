@@ -13,7 +13,7 @@ from typing import Any
 
 from tensorframe.dtypes import UNSIGNED, bool_
 from tensorframe.graph.op import Op
-from tensorframe.kernel.formula import either, where
+from tensorframe.kernel.formula import either, equal, where
 from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import (
     INDEX,
@@ -55,10 +55,26 @@ def selected_axes(op: Op, attrs: tuple[Any, ...]) -> tuple[int, ...]:
 
 def place_on_axis(index: Expr, size: Expr) -> Expr:
     """Return where on an axis of this size an index is; one below zero counts from the end."""
-    place: Expr = apply("to_index", index, dtype=INDEX)
-    if index.dtype not in UNSIGNED:
-        place = where(index < 0, place + size, place)
+    if index.dtype in UNSIGNED:
+        return place_of(index, size)
+    if _is_wide(index):
+        from_end = index + apply("from_index", size, dtype=index.dtype)
+        return place_of(where(index < 0, from_end, index), size)
+    place = apply("to_index", index, dtype=INDEX)  # narrow dtypes may not hold the size
+    return apply("within", where(index < 0, place + size, place), size, dtype=INDEX)
+
+
+def place_of(number: Expr, size: Expr) -> Expr:
+    """Return a number as a place on an axis of this size: none if it has more bits than positions, and needs them."""
+    place: Expr = apply("to_index", number, dtype=INDEX)
+    if _is_wide(number):
+        back = apply("from_index", place, dtype=number.dtype)
+        place = where(equal(back, number), place, size)
     return apply("within", place, size, dtype=INDEX)
+
+
+def _is_wide(number: Expr) -> bool:
+    return number.dtype.itemsize == INDEX.itemsize
 
 
 def noted(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:

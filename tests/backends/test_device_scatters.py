@@ -105,6 +105,19 @@ def test_elements_of_their_own_lines(device):
     np.testing.assert_array_equal(tensor.numpy(), x)
 
 
+@pytest.mark.parametrize("index", [2**32 + 1, -(2**32) + 1, 2**63 - 1, -(2**63)])
+def test_indices_that_positions_do_not_hold(device, index):
+    if not holds(device, "int64"):
+        pytest.skip(f"{device} holds no int64")
+    tensor = tfr.asarray(some((5,), "float32"), device=device)
+    computed = tfr.asarray(np.array([0, index]), device=device) + 0
+    with pytest.raises(IndexingError, match=f"index {index} is out of bounds"):
+        tensor[computed].numpy()
+    tensor[computed] = 1.0
+    with pytest.raises(IndexingError, match=f"index {index} is out of bounds"):
+        tensor.numpy()
+
+
 @pytest.mark.parametrize("key", [(indices(0, 3),), (slice(None), indices(1, -6))], ids=str)
 def test_indices_out_of_bounds(device, key):
     tensor = tfr.asarray(some((3, 5), "float32"), device=device)
