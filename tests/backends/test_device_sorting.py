@@ -88,6 +88,13 @@ def test_the_first_of_them(device, largest, length):
     np.testing.assert_array_equal(np.take_along_axis(x, places.numpy(), 1), expected)
 
 
+@pytest.mark.parametrize(("shape", "count"), [((3, 5), 0), ((0, 5), 2), ((0,), 0)])
+def test_none_of_them(device, shape, count):
+    elements, places = tfr.topk(tfr.asarray(some(shape, "float32"), device=device), count)
+    assert elements.numpy().shape == places.numpy().shape == (*shape[:-1], count)
+    assert (elements.dtype, places.dtype) == (np.float32, np.int64)
+
+
 @pytest.mark.filterwarnings("ignore::tensorframe.errors.FallbackWarning")
 def test_places_that_a_device_cannot_hold_are_found_elsewhere(device):
     name = next(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from tensorframe.backends.base import Program
 from tensorframe.backends.device.make import Make
@@ -31,9 +30,3 @@ CALLS: Mapping[Op, Callable[[Region, Make], Program]] = {
 def has_call(op: Op, operands: Sequence[DType]) -> bool:
     """Whether there are kernels for a library call on these dtypes."""
     return op in CALLS and (op is not SEARCHSORTED or can_search(operands))
-
-
-def source_of(program: Any) -> str:
-    """Return the text of a program's kernels; empty if it has none."""
-    source = getattr(program, "source", None)
-    return "" if source is None else str(source())

@@ -15,12 +15,14 @@ from tensorframe.backends.base import Backend, Program
 from tensorframe.backends.device.apart import ApartProgram, fitting
 from tensorframe.backends.device.array import DeviceArray, contiguous
 from tensorframe.backends.device.assign import SliceProgram, sets_slice
-from tensorframe.backends.device.calls import CALLS, has_call, source_of
+from tensorframe.backends.device.calls import CALLS, has_call
 from tensorframe.backends.device.joining import JoiningProgram, joins_many
+from tensorframe.backends.device.make import source_of
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.program import DeviceProgram, Form, made
 from tensorframe.backends.device.queue import Queue
 from tensorframe.backends.device.scatter import ScatterProgram, scatters
+from tensorframe.backends.device.sort import Pair, top_region
 from tensorframe.backends.device.views import is_view, viewed
 from tensorframe.backends.numpy.engine import NumpyBackend
 from tensorframe.backends.storage import Storage
@@ -136,6 +138,8 @@ class KernelBackend(Backend):
         if scatters(region) and not _has_no_elements(region):
             return ScatterProgram(region, partial(self._kernels, device=device))
         if _has_no_elements(region) and not scatters(region):  # whose indices may be out of bounds
+            if region.ops[0].op is TOPK:
+                return Pair(_Blank(top_region(region), self.place(device)))
             return _Blank(region, self.place(device))
         if any(0 in shape for shape, _ in region.inputs) and not sets_slice(region):
             return partial(self._by_host, region, device)

@@ -8,8 +8,8 @@ from typing import Any
 
 from tensorframe.backends.base import Program
 from tensorframe.backends.device.array import DeviceArray
-from tensorframe.backends.device.make import Make
-from tensorframe.backends.device.program import DeviceProgram, Form
+from tensorframe.backends.device.make import Make, source_of
+from tensorframe.backends.device.program import Form
 from tensorframe.backends.device.queue import Queue
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region, RegionOp
@@ -40,11 +40,17 @@ def partition_program(region: Region, make: Make) -> Program:
 
 def top_program(region: Region, make: Make) -> Program:
     """Return the program of `topk`, whose result is a pair."""
+    _, axis, largest = region.ops[0].attrs
+    return Pair(make(top_region(region), _form(axis, largest)))
+
+
+def top_region(region: Region) -> Region:
+    """Return a region whose two outputs are the pair that `topk` gives."""
     (one,) = region.ops
     _, axis, largest = one.attrs
     values = RegionOp(SORT, (axis, largest), (0,), one.shape, one.dtype)
     places = RegionOp(ARGSORT, (axis, largest, True), (0,), one.shape, index_dtype())
-    return _Pair(make(Region(region.inputs, (values, places), (1, 2)), _form(axis, largest)))
+    return Region(region.inputs, (values, places), (1, 2))
 
 
 def sorted_with_places(count: int, dtype: DType, places: DType) -> tuple[Region, Any]:
@@ -54,12 +60,12 @@ def sorted_with_places(count: int, dtype: DType, places: DType) -> tuple[Region,
     return Region((((count,), dtype),), (elements, order), (1, 2)), _form(0, False)
 
 
-class _Pair:
+class Pair:
     """A program whose outputs are one value: a tuple."""
 
     quiet = True
 
-    def __init__(self, program: DeviceProgram) -> None:
+    def __init__(self, program: Program) -> None:
         self._program = program
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
@@ -68,7 +74,7 @@ class _Pair:
 
     def source(self) -> str:
         """Return the text of the kernels for an operand in C order."""
-        return self._program.source()
+        return source_of(self._program)
 
 
 def _form(axis: int, descending: bool) -> Any:
