@@ -12,7 +12,7 @@ from tensorframe.testing.random_graph import check
 pytest.importorskip("cupy", reason="the backend speaks to GPUs through CuPy")
 
 from tensorframe.backends.cuda import libraries
-from tests.backends import host_gpu
+from tests.backends import host_gpu, test_device_scatters, test_device_searching
 from tests.backends.test_device_rows import test_every_row as rows_agree
 from tests.kernel.form_cases import CASES, by_numpy, operand
 
@@ -62,3 +62,15 @@ def test_some_of_what_every_backend_promises(gpu):
 def test_random_programs(gpu, start):
     for seed in range(start, start + 5):
         check(seed, device="cuda")
+
+
+def test_assignment_by_indices(gpu):
+    for dtype in ("bool", "float16", "int64", "complex64"):
+        test_device_scatters.test_every_dtype("cuda", dtype)
+    test_device_scatters.test_the_last_of_many_values_stays("cuda")
+    test_device_scatters.test_indices_that_positions_do_not_hold("cuda", 2**32 + 1)
+
+
+def test_search_by_positions_that_sort(gpu):
+    test_device_searching.test_vectors_that_positions_sort("cuda", "left")
+    test_device_searching.test_sorters_with_what_are_no_positions("cuda", -1)

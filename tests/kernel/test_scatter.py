@@ -1,0 +1,53 @@
+"""Kernels of scatters, interpreted, which refuses whatever is out of an array's bounds."""
+
+import numpy as np
+import pytest
+
+from tensorframe.kernel.groups import Target
+from tensorframe.kernel.scatter import Pointing, Replacing, build_stores, build_targets
+from tests.kernel.interpreted import run_built
+
+TARGET = Target(4, np.dtype(np.float64), np.dtype(np.uint32))
+
+
+def targets(sizes, *indices):
+    """The numbers of the elements that indices point to, and whether one was out of bounds."""
+    indices = np.broadcast_arrays(*indices)
+    steps = [tuple(step // one.itemsize for step in one.strides) for one in indices]
+    dtypes = tuple(one.dtype for one in indices)
+    pointing = Pointing(sizes, indices[0].shape, dtypes, tuple(steps))
+    found = np.zeros(indices[0].size, np.uint32)
+    operands = {f"x{at}": one for at, one in enumerate(indices, start=1)}
+    missed = run_built(build_targets(pointing, TARGET), operands | {"y0": found})
+    return found, missed
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64", "uint64"])
+def test_targets_are_numbered_in_c_order(dtype):
+    rows, columns = np.array([[0], [3]], dtype), np.array([1, 4, 0], dtype)
+    found, missed = targets((4, 5), rows, columns)
+    assert not missed
+    np.testing.assert_array_equal(found, (rows * 5 + columns).ravel())
+
+
+def test_targets_from_the_end():
+    found, missed = targets((200,), np.array([-1, 0, -128], np.int8))
+    assert not missed
+    assert found.tolist() == [199, 0, 72]
+
+
+@pytest.mark.parametrize("wrong", [4, -5, 2**32, -(2**32), 2**63 - 1, -(2**63)])
+def test_targets_out_of_bounds_are_marked(wrong):
+    assert targets((4,), np.array([1, wrong], np.int64))[1]
+
+
+def test_the_last_of_equal_targets_is_stored():
+    x, values = np.zeros((2, 3, 2)), np.arange(16.0).reshape(2, 4, 2)
+    replacing = Replacing(
+        *[x.dtype, (3,), (2,), (4,), (2,)], ((2,), (8,), (6,)), ((2,), (1,), (1,)), 0
+    )
+    operands = {"x0": np.array([0, 2, 2, 2], np.uint32), "x1": np.array([1, 0, 2, 3], np.uint32)}
+    run_built(build_stores(replacing, TARGET), operands | {"x2": values, "y0": x})
+    expected = np.zeros((2, 3, 2))
+    expected[:, 0], expected[:, 2] = values[:, 1], values[:, 3]
+    np.testing.assert_array_equal(x, expected)
