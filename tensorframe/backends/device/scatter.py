@@ -147,24 +147,17 @@ class _Stores(_Custom):
         (one,) = self.region.ops
         axes, at = one.attrs
         shape, dtype = one.shape, one.dtype
-        scale = 2 if dtype in COMPLEX else 1
+        # the parts of complex elements are one more axis
+        scale, parts, ones = (2, (2,), (1,)) if dtype in COMPLEX else (1, (), ())
         steps = [scale * step for step in into.strides]
         kept = [axis for axis in range(len(shape)) if axis not in axes]
+        sizes = [shape[axis] for axis in kept]
+        own = [steps[axis] for axis in kept]
         # an axis of one element stands for none
         surplus = len(self.region.shape_of(2)) - len(kept) - len(self._chosen)
         values, end = strides[2][surplus:], at + len(self._chosen)
-        before = (
-            tuple([shape[axis] for axis in kept[:at]]),
-            values[:at],
-            tuple([steps[axis] for axis in kept[:at]]),
-        )
-        parts = (2,) if scale == 2 else ()
-        ones = (1,) if scale == 2 else ()
-        behind = (
-            (*[shape[axis] for axis in kept[at:]], *parts),
-            values[end:],
-            (*[steps[axis] for axis in kept[at:]], *ones),
-        )
+        before = tuple(sizes[:at]), values[:at], tuple(own[:at])
+        behind = (*sizes[at:], *parts), values[end:], (*own[at:], *ones)
         replacing = Replacing(
             real_of(dtype),
             tuple([shape[axis] for axis in axes]),
