@@ -37,6 +37,7 @@ _ORDERS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=
 _WRAPS = {"add": "+", "subtract": "-", "multiply": "*"}
 _ANY = {"add_any": "+", "multiply_any": "*"}  # in any order that the compiler likes
 _SHIFTS = {"bitwise_left_shift": "<<", "bitwise_right_shift": ">>"}
+_DIVIDES = {"floor_divide": "/", "remainder": "%"}
 _ROUNDS = ("floor", "ceil", "trunc", "round")
 
 
@@ -129,6 +130,9 @@ class Expressions:
             return f"{op}({operands[0]})"
         if op == "abs":
             return self._absolute(dtype, operands[0])
+        divisor = one.arguments[-1]
+        if op in _DIVIDES and kind[0] == "u" and isinstance(divisor, Literal) and divisor.value:
+            return f"({operands[0]} {_DIVIDES[op]} {operands[1]})"
         return self._called(op, kind, dtype, operands)
 
     def _called(self, op: str, kind: str, dtype: DType, operands: list[str]) -> str:

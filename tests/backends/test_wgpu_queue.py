@@ -28,6 +28,9 @@ from tensorframe.kernel.ir import (
 from tests.backends.webgpu import DEVICE, needs_adapter
 
 pytest.importorskip("wgpu")
+import wgpu
+
+from tensorframe.backends.wgpu import modules
 from tensorframe.backends.wgpu.adapters import adapters
 from tensorframe.backends.wgpu.queue import WgpuQueue
 
@@ -261,6 +264,32 @@ def addition():
     first, last = (argument(name, at.dtype) for name in (START.name, STOP.name))
     loop = Loop(at, first, last, (store,), parallel=True, over=Over.GRID)
     return Kernel((x, y), (output,), (), (), (loop,), lanes=64)
+
+
+def test_modules_are_made_without_the_function_for_trusted_ones(queue, monkeypatch):
+    made = []
+
+    class Device:
+        def create_shader_module(self, **passed):
+            made.append(passed)
+            return "module"
+
+    assert modules.shader_module(Device(), "k", "text") == "module"  # it has no handle inside
+    assert made == [{"label": "k", "code": "text"}]
+
+
+def test_loops_are_not_counted(queue, monkeypatch):
+    """Modules are made as trusted ones: the usual way is not taken."""
+    monkeypatch.setattr(type(queue._device), "create_shader_module", None)
+    x = on_device(numbers(10))
+    assert np.array_equal(
+        (x * 3 - x * x * 7 + 11).numpy(), numbers(10) * (3 - numbers(10) * 7) + 11
+    )
+
+
+def test_text_that_is_wrong_is_told(queue):
+    with pytest.raises(wgpu.GPUError, match="expected"):
+        modules.shader_module(queue._device, "k", "fn k( {")
 
 
 def test_a_lost_device_is_told():

@@ -33,6 +33,7 @@ from tensorframe.kernel.ir import (
     Set,
     Store,
     apply,
+    binary,
     index,
     literal,
     load,
@@ -146,6 +147,19 @@ def test_shifts_beyond_the_width_are_no_shifts():
     assert "bitwise_left_shift_i32(x0[x0_origin + i], x1[x1_origin + i], 32u)" in stored(text)
     assert "& 31u" in text
     assert stored(text_of(lambda x: x << 3, "i4")) == "(x0[x0_origin + i] << 3u)"
+
+
+def test_divisors_that_may_be_zero_are_looked_at():
+    assert (
+        stored(text_of(lambda x: binary("floor_divide", x, 16), "u4"))
+        == "(x0[x0_origin + i] / 16u)"
+    )
+    assert (
+        stored(text_of(lambda x: binary("remainder", x, 16), "u4")) == "(x0[x0_origin + i] % 16u)"
+    )
+    text = text_of(lambda x, y: binary("remainder", x, y), "i4", "i4")
+    assert "remainder_i32(" in stored(text)
+    assert "if ((y == 0i) | (y == -1i)) { return 0i; }" in text
 
 
 def test_numbers_alone_are_not_computed_by_the_compiler():

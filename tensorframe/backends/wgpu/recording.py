@@ -13,6 +13,7 @@ from weakref import WeakSet
 import numpy as np
 import wgpu
 
+from tensorframe.backends.wgpu.modules import shader_module
 from tensorframe.codegen.wgsl import Shader
 from tensorframe.errors import KernelError
 
@@ -88,7 +89,7 @@ class Pipeline:
         layout = device.create_pipeline_layout(
             bind_group_layouts=[self.layout], immediate_size=self.nbytes if shader.immediate else 0
         )
-        module = device.create_shader_module(label=shader.name, code=shader.source)
+        module = shader_module(device, shader.name, shader.source)
         self.handle = device.create_compute_pipeline(
             label=shader.name, layout=layout, compute={"module": module, "entry_point": shader.name}
         )
