@@ -11,20 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from tensorframe.dtypes import BOOL, COMPLEX, HALF, DType, float32, int32, real_of, uint32
+from tensorframe.dtypes import BOOL
 from tensorframe.graph.region import Region
-from tensorframe.graph.shape import Shape
 from tensorframe.kernel.blocking import Blocking, blocking_of
 from tensorframe.kernel.body import Body
 from tensorframe.kernel.build import (
     Built,
     Launch,
-    Layout,
     Strides,
     finish,
     output_buffers,
-    reads_of,
-    written_in,
 )
 from tensorframe.kernel.choices import branched
 from tensorframe.kernel.formula import equal, where
@@ -56,59 +52,13 @@ from tensorframe.kernel.ir import (
     variable,
 )
 from tensorframe.kernel.loops import ZERO, digits, smaller
-from tensorframe.kernel.nest import Nest, arrange, linear
+from tensorframe.kernel.product_loops import LEFT, RIGHT, Factor, Product, lay_out_product, loops_of
 from tensorframe.kernel.scalars import converted
-from tensorframe.kernel.space import Map, Space
+from tensorframe.kernel.space import Space
 from tensorframe.kernel.walk import expressions, substituted_in
 
 # Elements of the inner axis that are in shared memory at a time, where an element has so many bytes at most.
 _DEPTHS = ((4, 16), (8, 8), (16, 4))
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """An operand of a product: the region's input that it is, its steps along the product's axes and the inner one.
-
-    Steps are in real elements, of which a complex number has two.
-    """
-
-    source: int
-    steps: Strides
-    inner: int
-
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    """A product of stacks of matrices: its shape is stack, rows, columns, and `length` elements are summed for each.
-
-    `value` is the input of the region that it stands for. With `chunk` the first axis of the stack counts parts of the
-    inner axis, of so many elements each.
-    """
-
-    value: int
-    shape: Shape
-    dtype: DType
-    length: int
-    left: Factor
-    right: Factor
-    chunk: int = 0
-
-    @property
-    def parts(self) -> int:
-        """How many real numbers an element is."""
-        return 2 if self.dtype in COMPLEX else 1
-
-    @property
-    def total(self) -> DType:
-        """The dtype in which sums are accumulated."""
-        dtype = real_of(self.dtype)
-        if dtype in HALF:
-            return float32
-        if dtype in BOOL:
-            return uint32
-        if dtype.kind in "iu" and dtype.itemsize < 4:  # which wraps as the small one does
-            return int32 if dtype.kind == "i" else uint32
-        return dtype
 
 
 def build_product(
@@ -135,12 +85,12 @@ class _Tiled:
         product: Product,
         target: Target,
     ) -> None:
-        layout = _lay_out(region, space, strides, places, product)
+        layout = lay_out_product(region, space, strides, places, product)
         nest = layout.nest
         self._product, self._target, self._layouts = product, target, layout.layouts
         self._body = Body(region, nest, layout.reads, {}, target.widest)
         self._outputs = output_buffers(region, layout)
-        self._rows, self._columns, self._part = _loops(nest)
+        self._rows, self._columns, self._part = loops_of(nest)
         self._stack = [at for at in range(len(nest.kept)) if at not in (self._rows, self._columns)]
         rows, columns = [1 if at is None else nest.kept[at] for at in (self._rows, self._columns)]
         stack = prod([nest.kept[at] for at in self._stack])
@@ -149,8 +99,8 @@ class _Tiled:
         self._count = stack * prod(self._tiles)
         width = product.total.itemsize * product.parts
         self._depth = next(depth for size, depth in _DEPTHS if width <= size)
-        self._left = self._side(_LEFT, product.left, self._rows, self._blocking.height)
-        self._right = self._side(_RIGHT, product.right, self._columns, self._blocking.width)
+        self._left = self._side(LEFT, product.left, self._rows, self._blocking.height)
+        self._right = self._side(RIGHT, product.right, self._columns, self._blocking.width)
         self._places: dict[int, Expr] = {}
 
     def _side(self, key: str, factor: Factor, loop: int | None, length: int) -> _Side:
@@ -369,63 +319,3 @@ def _moved(start: Expr, place: Expr, step: Expr | None) -> Expr:
         return start
     along = place if isinstance(step, Literal) and step.value == 1 else place * step
     return along if start is ZERO else start + along
-
-
-_LEFT, _RIGHT = "left", "right"
-# accesses that are never read: they tell which loops run along the columns, the rows and the parts, and keep them apart
-_MARKS = ("columns", "rows", "part")
-
-
-def _lay_out(
-    region: Region,
-    space: Space,
-    strides: Sequence[Strides],
-    places: Sequence[tuple[int, int | None]],
-    product: Product,
-) -> Layout:
-    """Return the loops over a product's elements; the product itself is at position 0, or 1 for its imaginary part."""
-    reads = reads_of(region, space)
-    first, depth = len(region.inputs), len(product.shape)
-    positions = next(found for source, found in reads.values() if source == product.value)[:depth]
-    strides = list(strides)
-    strides[product.value] = (0,) * depth + (1,) * (product.parts - 1)
-    order = _order(positions, space)
-    layouts, accesses = written_in(region, space, places, order)
-    for key in reads.values():
-        source, found = key
-        accesses[key] = linear(found, strides[source] if source < first else (1,), space)
-    *_, columns = product.shape
-    steps = [columns and prod(product.shape[axis + 1 :]) // columns for axis in range(depth)]
-    last = (0,) * (depth - 1)
-    for name, along in (
-        (_LEFT, product.left.steps),
-        (_RIGHT, product.right.steps),
-        ("columns", (*last, 1)),
-        ("rows", (*steps[:-1], 0)),
-        ("part", (1 if product.chunk else 0, *last)),
-    ):
-        accesses[name] = linear(positions, along, space)
-    nest = arrange(space, accesses, order, {})
-    arrays = {value: array for value, (array, _) in zip(region.outputs, places, strict=True)}
-    return Layout(nest, reads, {}, arrays, tuple(layouts.values()))
-
-
-def _order(positions: Map, space: Space) -> tuple[int, ...]:
-    """Return the axes of the result, or those of the product where only they end with its columns."""
-    own = [one.on_axis() for one in positions]
-    mine = [axis for axis in own if axis is not None]
-    wanted = tuple(range(len(space.sizes)))
-    return wanted if not mine or mine[-1] == wanted[-1] else tuple(mine)
-
-
-def _loops(nest: Nest) -> tuple[int | None, int | None, int | None]:
-    """Return the loops along rows, columns and parts of the inner axis, None for those that have no loop."""
-    columns, rows, parts = [nest.accesses[key].steps for key in _MARKS]
-    right = nest.accesses[_RIGHT].steps
-    # along a stack that the right factor does not know, rows are rows of one matrix
-    found = [at for at, step in enumerate(rows) if step == 1 and not right[at] and not parts[at]]
-    return (
-        found[0] if found else None,
-        next((at for at, step in enumerate(columns) if step), None),
-        next((at for at, step in enumerate(parts) if step), None),
-    )

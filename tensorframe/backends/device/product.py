@@ -20,7 +20,8 @@ from tensorframe.kernel.blocking import chunk_of
 from tensorframe.kernel.build import Built, analyse
 from tensorframe.kernel.complex import in_parts
 from tensorframe.kernel.dot import is_dot, summed
-from tensorframe.kernel.product import Factor, Product, build_product
+from tensorframe.kernel.product import build_product
+from tensorframe.kernel.product_loops import Factor, Product
 from tensorframe.ops.elementwise import CAST
 from tensorframe.ops.movement import RESHAPE
 from tensorframe.ops.reduction import ANY_TRUE, SUM
