@@ -1,5 +1,7 @@
 """Elementwise rows on WebGPU give what NumPy gives: all rows on a dtype of each kind, casts of all."""
 
+from typing import Any, cast
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -17,7 +19,11 @@ pytestmark = needs_adapter
 
 # one dtype for each way in which elements are held and computed
 KINDS = {"float32", "float64", "float16", "int8", "uint16", "int64"}
-CASES = [one for one in every_row.CASES if one.values[0].attributes or str(one.values[1]) in KINDS]
+CASES: list[Any] = [  # pytest's parameters: an op and a dtype
+    one
+    for one in cast("list[Any]", every_row.CASES)
+    if one.values[0].attributes or str(one.values[1]) in KINDS
+]
 
 
 @pytest.fixture(scope="module")

@@ -229,7 +229,8 @@ class TestFallbacks:
         x = on("simple")
         with pytest.warns(FallbackWarning, match="argmax: its result lives on cpu"):
             place = tfr.argmax(x, axis=1)
-        assert (place.device, place.dtype) == ("cpu", tfr.int64)
+        assert str(place.device) == "cpu"
+        assert place.dtype == tfr.int64
         np.testing.assert_array_equal(place.numpy(), values().argmax(axis=1))
         with tfr.transfer_policy("error"), pytest.raises(TransferError):
             tfr.argmax(x, axis=0)
@@ -278,7 +279,8 @@ class TestFallbacks:
             np.testing.assert_allclose(tfr.logspace(0, 2, 3).numpy(), [1, 10, 100], rtol=1e-6)
             assert tfr.logspace(0, 2, 3).device == "simple"
             drawn = tfr.random.integers(0, 10, 20, key=tfr.random.key(1))
-            assert (drawn.device, drawn.dtype) == ("simple", tfr.int32)
+            assert str(drawn.device) == "simple"
+            assert drawn.dtype == tfr.int32
         wide = tfr.random.integers(0, 10, 20, key=tfr.random.key(1))
         assert drawn.tolist() == wide.tolist()
 
