@@ -30,8 +30,9 @@ def command_line() -> argparse.ArgumentParser:
     option("--quick", action="store_true", help="fewer runs: numbers to develop by")
     option(
         "--first-calls",
-        action=argparse.BooleanOptionalAction,
-        help="measure first calls, each in a fresh process (unless --quick)",
+        type=_names,
+        metavar="W1,W5",
+        help="workloads whose first calls are measured, in fresh processes (all; none if --quick)",
     )
     option("--json", type=Path, metavar="PATH", help="write everything that was measured")
     option("--markdown", type=Path, metavar="PATH", help="write the page with the tables")
@@ -59,12 +60,11 @@ def main() -> int:
     if (load := load_average()) is not None and load > BUSY_BEFORE:
         print(f"the machine is busy: load average {load:.2f}", file=sys.stderr)
     effort = Effort.quick() if options.quick else Effort.full()
-    if options.first_calls is False or (options.quick and not options.first_calls):
-        effort = replace(effort, first_calls=0)
+    first = options.first_calls or ([] if options.quick else [one.name for one in workloads])
     header = replace(Header.now(PEERS, peers, effort), keeps_memory=keep_freed_memory())
     others = Others()
     lines: list[Line] = []
-    for told in run(workloads, peers, effort, lines):
+    for told in run(workloads, peers, effort, first, lines):
         print(told, file=sys.stderr)
         write(options, header.after(others), lines, workloads)
     print(report.body(header.after(others), lines))
@@ -74,7 +74,11 @@ def main() -> int:
 
 
 def run(
-    workloads: Sequence[Workload], peers: Sequence[Peer], effort: Effort, lines: list[Line]
+    workloads: Sequence[Workload],
+    peers: Sequence[Peer],
+    effort: Effort,
+    first: Sequence[str],
+    lines: list[Line],
 ) -> Iterator[str]:
     """Fill `lines`, and say what was measured as it goes; first calls come last, with no peer beside them."""
     measurements = []
@@ -84,6 +88,8 @@ def run(
             measurements.append((workload, line))
             yield f"{line.workload} {line.title}: {values(line.best)}"
     for workload, line in measurements:
+        if workload.name not in first:
+            continue
         line.first = first_calls(workload, line, peers, effort)
         if line.first:
             cold = {name: calls[COLD] for name, calls in line.first.items()}
