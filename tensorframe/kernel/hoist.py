@@ -68,6 +68,7 @@ class _Namer:
             elif isinstance(one, Loop | If):
                 for changed in _accumulated(one):
                     self._drop(changed, names)
+                scope |= _accumulated(one)  # what both sides of a choice set is there afterwards
         return tuple(done)
 
     def _let(self, value: Expr, names: dict[Expr, Expr]) -> Let:

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import Combine, If, Loop, Over
+from tensorframe.kernel.walk import expressions
 from tensorframe.testing.compare import assert_close
 from tensorframe.testing.random_graph import check, program_of
 from tests.kernel.form_cases import CASES, by_numpy, operand, tensors
@@ -80,3 +82,20 @@ def test_random_programs(start, index):
         for seed in range(start, start + CHUNK):
             if "(300, 500)" not in program_of(seed).body():
                 check(seed, device="numba")
+
+
+def tree_size(root):
+    """How many operations the text of an expression has, in which what is shared is written again and again."""
+    sizes = {}
+    for one in in_order((root,), {}):
+        sizes[one] = 1 + sum(sizes[operand] for operand in one.operands)
+    return sizes[root]
+
+
+def test_what_follows_a_choice_is_named():
+    """Powers of integers square a value 64 times: without names the text would have 2^64 of them."""
+    x = tfr.asarray(np.arange(12).reshape(3, 4), device="numba")
+    with in_groups(), interpreting():
+        (kernel,) = kernels_of(tfr.pow(tfr.concat([x, x], axis=0), 2 * x[0, 1]))
+    roots, _ = expressions(kernel.body)
+    assert max(map(tree_size, roots)) < 100
