@@ -1,4 +1,4 @@
-"""Joining on devices: more tensors than one kernel takes, and pads of more boxes than one has loops for."""
+"""Joins, pads and reshapes on devices that no kernel computes alone: too many parts, or axes cut elsewhere."""
 
 import numpy as np
 import pytest
@@ -33,3 +33,12 @@ def test_a_pad_along_four_axes(device):
     x = np.arange(16, dtype=np.float32).reshape(2, 2, 2, 2)
     padded = tfr.pad(tfr.asarray(x, device=device), ((1, 1),) * 4)
     assert np.array_equal(padded.numpy(), np.pad(x, 1))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "complex64"])
+def test_a_reshape_that_cuts_axes_elsewhere(device, dtype):
+    x = np.arange(24).reshape(2, 3, 4).astype(dtype)
+    turned = tfr.permute_dims(tfr.asarray(x, device=device), (2, 0, 1))
+    found = tfr.reshape(turned, (3, 8))
+    assert np.array_equal(found.numpy(), x.transpose(2, 0, 1).reshape(3, 8))
+    assert np.array_equal(tfr.reshape(found.T, (6, 4)).numpy(), found.numpy().T.reshape(6, 4))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import RLock
 from typing import Any
@@ -158,7 +158,9 @@ class KernelBackend(Backend):
         if len(parts) > 1:
             return ApartProgram([self._kernels(one, device=device) for one in parts])
         kernels = self._kernels(region, device=device)
-        return _Viewing(region, kernels) if is_view(region) else kernels
+        if is_view(region):
+            return _Viewing(region, kernels, partial(self._gathered, device))
+        return kernels
 
     def call(self, region: Region, device: Device) -> Program:
         """Return the program of a library call that `supports` has said yes to."""
@@ -217,15 +219,38 @@ class _Viewing:
 
     quiet = True
 
-    def __init__(self, region: Region, kernels: DeviceProgram) -> None:
+    def __init__(
+        self,
+        region: Region,
+        kernels: DeviceProgram,
+        gathered: Callable[[DeviceArray], DeviceArray],
+    ) -> None:
+        """`gathered` copies the elements of a view in C order."""
         self._region = region
         self._kernels = kernels
+        self._gathered = gathered
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the views."""
         (array,) = inputs
         found = viewed(self._region, array) if isinstance(array, DeviceArray) else None
-        return self._kernels(inputs, buffers) if found is None else found
+        if found is not None:
+            return found
+        try:
+            return self._kernels(inputs, buffers)
+        except NotFusibleError:  # axes are cut where those of the result are not
+            return self._step_by_step(array)
+
+    def _step_by_step(self, array: DeviceArray) -> Sequence[DeviceArray]:
+        """Return the views of copies, which have any shape."""
+        values = [array]
+        for one in self._region.ops:
+            source = values[one.inputs[0]]
+            step = Region(((source.shape, source.dtype),), (replace(one, inputs=(0,)),), (1,))
+            found = viewed(step, source) or viewed(step, self._gathered(source))
+            assert found is not None  # elements in C order have a view of any shape
+            values += found
+        return [values[at] for at in self._region.outputs]
 
 
 class _Blank:
