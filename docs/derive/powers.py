@@ -46,7 +46,10 @@ PIECES = [
     Piece("ATANH", atanh_tail, 0, LARGEST, range(7), np.float64, tail_weight),
 ]
 
-CONSTANTS = [Constant("TWO_THIRDS", mpf(2) / 3, np.float64)]
+CONSTANTS = [
+    Constant("TWO_THIRDS_32", mpf(2) / 3, np.float32),
+    Constant("TWO_THIRDS_64", mpf(2) / 3, np.float64),
+]
 
 if __name__ == "__main__":
     show(PIECES, CONSTANTS)

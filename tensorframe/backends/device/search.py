@@ -19,8 +19,9 @@ from tensorframe.ops.reduction import index_dtype
 
 def can_search(operands: Sequence[DType]) -> bool:
     """Whether a kernel searches: a vector and values of one dtype, and positions that sort the vector, if any."""
-    vector, values, *sorter = operands
-    return vector == values and all(dtype == index_dtype() for dtype in sorter)
+    vector, *others = operands
+    values, sorter = others[:1], others[1:]
+    return values == [vector] and all(dtype == index_dtype() for dtype in sorter)
 
 
 def search_program(region: Region, make: Make) -> Program:

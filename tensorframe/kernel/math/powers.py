@@ -72,10 +72,8 @@ ATANH = (
     0.28571428570102,
     0.4000000000000225,
 )
-TWO_THIRDS = {
-    float32: (0.6666666865348816, -1.9868214962137642e-08),
-    float64: (0.6666666666666666, 3.700743415417188e-17),
-}
+TWO_THIRDS_32 = (0.6666666865348816, -1.9868215517249155e-08)
+TWO_THIRDS_64 = (0.6666666666666666, 3.700743415417188e-17)
 # exponents of e beyond which powers are 0 and infinite
 BOUNDS = {float32: (-105.0, 89.0), float64: (-746.0, 710.0)}
 
@@ -175,7 +173,7 @@ def _logarithm(x: Expr) -> tuple[Expr, Expr]:
     square_rest = fma(2 * s, s_rest, square_rest)
     # 2/3 s^2 and more of the series, in two parts
     tail = square * polynomial(square, ATANH)
-    two_thirds = TWO_THIRDS[x.dtype]
+    two_thirds = TWO_THIRDS_64 if x.dtype == float64 else TWO_THIRDS_32
     third, third_rest = fast_two_sum(literal(two_thirds[0], x.dtype), tail)
     third_rest = third_rest + two_thirds[1]
     more, more_rest = two_product(square, third)
