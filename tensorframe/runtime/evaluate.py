@@ -23,7 +23,9 @@ from tensorframe.schedule.plan import Plan
 
 def evaluate(roots: Sequence[Node]) -> None:
     """Compute `roots` together, and keep what they need that is costly and still held by somebody."""
-    pending = [root for root in roots if root.storage is None]
+    pending: Sequence[Node] = roots
+    if len(roots) != 1 or roots[0].storage is not None:
+        pending = [root for root in roots if root.storage is None]
     if not pending:
         return
     if run_small(pending, config.get()):

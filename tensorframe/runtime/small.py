@@ -10,12 +10,13 @@ import numpy as np
 
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.registry import capabilities, when_changed
-from tensorframe.backends.storage import Storage
 from tensorframe.config import Options
+from tensorframe.dtypes import as_scalar
 from tensorframe.errors import CancelledError
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, by_serial
-from tensorframe.runtime.leaves import leaf_handle
+from tensorframe.ops.creation import CONSTANT
+from tensorframe.runtime.leaves import leaf_handle, stored
 
 _allowed: dict[Device, bool] = {}
 when_changed(_allowed.clear)
@@ -48,7 +49,9 @@ def run_small(roots: Sequence[Node], options: Options) -> bool:
                 elif inputs:
                     arguments = [values[source] for source in inputs]
                     values[node] = implementation[node.op](*arguments, *node.attrs)
-                else:  # a source, or computed by another thread by now
+                elif node.op is CONSTANT:
+                    values[node] = as_scalar(node.attrs[0], node.dtype)
+                else:  # another source, or computed by another thread by now
                     values[node] = leaf_handle(node)
     except KeyboardInterrupt:
         raise CancelledError("interrupted while computing; no tensor is changed") from None
@@ -56,7 +59,7 @@ def run_small(roots: Sequence[Node], options: Options) -> bool:
         return False  # the planned path meets the same error, and explains it
     for node in kept:
         if node.storage is None:
-            node.settle(Storage.of_array(node.device, values[node]))
+            node.settle(stored(node.device, node.shape, node.dtype, values[node]))
     return True
 
 
