@@ -100,7 +100,7 @@ def conformance(session: nox.Session) -> None:
     if not (Path(checkout) / "array-api" / "spec").is_dir():
         session.error("set ARRAY_API_TESTS to a checkout of array-api-tests with its submodule")
     prepare(session, "--editable", ".[dev]", "--requirement", f"{checkout}/requirements.txt")
-    arguments = session.posargs or ["--write", "docs/conformance.md"]
+    arguments = session.posargs or ["--thorough", "cpu,numpy", "--write", "docs/conformance.md"]
     python(session, "-m", "tests.array_api", *arguments, ARRAY_API_TESTS=checkout)
 
 

@@ -23,6 +23,8 @@ import tensorframe as tfr
 ROOT = Path(__file__).parents[2]
 _COUNT = re.compile(r"(\d+) (passed|failed|skipped|xfailed|xpassed|errors?)")
 
+THOROUGH = (100, (11, 22, 33))  # examples and seeds
+
 PAGE = """\
 # Conformance
 
@@ -56,6 +58,7 @@ def main() -> int:
     parser.add_argument("--devices", default="", help="names with commas (all that compute)")
     parser.add_argument("--examples", type=int, default=20, help="for each property (20)")
     parser.add_argument("--seeds", default="1", help="numbers with commas (1)")
+    parser.add_argument("--thorough", default="", help="names that get 100 examples and 3 seeds")
     parser.add_argument("--write", type=Path, metavar="PATH", help="write the page")
     parser.add_argument("--workers", default="0", help="processes that share the tests (one)")
     options = parser.parse_args()
@@ -67,10 +70,11 @@ def main() -> int:
     seeds = tuple(map(int, options.seeds.split(",")))
     rows = []
     for device in wanted:
-        counts = measured(suite, device, options.examples, seeds, options.workers)
-        rows.append(
-            Row(device, known[device].name, options.examples, seeds, counts, lacking(device))
-        )
+        effort = (options.examples, seeds)
+        if device in options.thorough.split(","):
+            effort = THOROUGH
+        counts = measured(suite, device, *effort, options.workers)
+        rows.append(Row(device, known[device].name, *effort, counts, lacking(device)))
         print(table(rows), flush=True)
         if options.write:
             options.write.write_text(page(suite, rows), encoding="utf-8")
