@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -57,7 +56,7 @@ class TimedBackend:
     @property
     def median(self) -> float | None:
         """Seconds of the run in the middle."""
-        return median(self.seconds) if self.seconds else None
+        return float(np.median(self.seconds)) if self.seconds else None
 
     @property
     def bytes_per_second(self) -> float | None:
