@@ -45,8 +45,17 @@ class NamespaceInfo:
         return registry.default_device()
 
     def devices(self) -> tuple[Device, ...]:
-        """Return the devices that can compute here."""
-        return registry.known_devices()
+        """Return the devices that can compute here.
+
+        The host's processor may be there for a driver in software through several interfaces: the best one is listed,
+        `tfr.backends.devices()` has them all.
+        """
+        once: dict[tuple[str, str], Device] = {}
+        infos = {info.device: info for info in registry.devices()}
+        for device in registry.known_devices():
+            name = infos[device].name if infos[device].software else str(device)
+            once.setdefault((device.backend, name), device)
+        return tuple(once.values())
 
     def default_dtypes(self, *, device: Device | str | None = None) -> dict[str, DType]:
         """Return the dtypes that Python numbers take on `device`, and positions, which may have to live on the cpu."""
