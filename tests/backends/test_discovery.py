@@ -263,3 +263,11 @@ import tensorframe as tfr
 print(tfr.asarray([1.0], device="cpu").tolist(), "TENSORFRAME_BACKEND" in repr(tfr.doctor()))
 """
     assert run(code, TENSORFRAME_BACKEND="abacus").strip() == "[1.0] True"
+
+
+def test_the_namespace_lists_a_processor_in_software_once():
+    listed = tfr.__array_namespace_info__().devices()
+    known = {info.device: info for info in tfr.backends.devices()}
+    software = [(one.backend, known[one].name) for one in listed if known[one].software]
+    assert len(set(software)) == len(software)
+    assert {one.backend for one in listed} == set(tfr.backends.available())
