@@ -52,7 +52,7 @@ class DeviceProgram:
         self._queue = queue
         self._pool = pool
         self._careful = careful
-        self._forms: dict[tuple[bool, ...], Form] = {}
+        self._forms: dict[tuple[tuple[bool, ...], bool], Form] = {}
         self._bound: dict[tuple[Any, ...], _Bound] = {}
 
     def __call__(self, inputs: Sequence[Any], _buffers: Sequence[Any | None]) -> Sequence[Any]:
@@ -64,7 +64,10 @@ class DeviceProgram:
         key: tuple[Any, ...] = tuple(
             [one.strides if type(one) is DeviceArray else None for one in inputs]
         )
-        form = self._form(tuple([one is not None for one in key]))
+        far = any(type(one) is DeviceArray and 2 * one.offset >= _SHORT for one in inputs)
+        form = self._form(tuple([one is not None for one in key]), far=far)
+        if far:
+            key = (*key, "far")
         if into is not None:
             key = (key, into.strides, into.offset)
         bound = self._bound.get(key)
@@ -76,10 +79,12 @@ class DeviceProgram:
             raise IndexingError("an index is out of bounds")
         return outputs
 
-    def _form(self, arrays: tuple[bool, ...]) -> Form:
-        if arrays not in self._forms:
-            self._forms[arrays] = self._form_of(lifted(self._region, arrays))
-        return self._forms[arrays]
+    def _form(self, arrays: tuple[bool, ...], *, far: bool = False) -> Form:
+        known = self._forms.get((arrays, far))
+        if known is None:
+            known = self._forms[arrays, far] = self._form_of(lifted(self._region, arrays))
+            known.far = far
+        return known
 
     def source(self) -> str:
         """Return the text of the kernels for operands in C order."""
@@ -112,6 +117,8 @@ def lifted(region: Region, arrays: Sequence[bool]) -> Region:
 
 class Form:
     """A region over real numbers, the space of its loops, and the kernels for operands of a layout."""
+
+    far = False  # whether operands begin where 32 bits do not reach
 
     def __init__(self, original: Region) -> None:
         self.original = original
@@ -146,7 +153,7 @@ class Form:
         if into is not None and into.block is not None:
             reach.append(into.block.nbytes)
         most = max([*reach, *[prod(shape) for shape in shapes], 1])
-        short = most < _SHORT or not queue.traits.wide_index
+        short = (most < _SHORT and not self.far) or not queue.traits.wide_index
         return Target(queue.traits.lanes, queue.traits.widest, uint32 if short else uint64)
 
     def _elements_of(self, array: DeviceArray) -> list[Access]:
