@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from math import isfinite, isnan
 
+from tensorframe.codegen.text import Text
 from tensorframe.codegen.words import origin, parameters
 from tensorframe.dtypes import FLOAT, HALF, DType, bool_, float16, float64
 from tensorframe.kernel.ir import (
@@ -59,14 +60,6 @@ class Dialect:
     helpers: Mapping[str, str] = field(
         default_factory=dict
     )  # functions, printed where they are used
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """The name and the source of a printed kernel; the name holds a hash of the source."""
-
-    name: str
-    source: str
 
 
 _INFIX = {

@@ -6,10 +6,10 @@ A printed kernel uses plain operators and the functions of `backends/numba/intri
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from hashlib import sha256
 from math import isfinite
 
+from tensorframe.codegen.text import Text
 from tensorframe.dtypes import FLOAT, HALF, DType, bool_, float64, uint64
 from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import (
@@ -71,14 +71,6 @@ _CALLS = {
     "bitwise_left_shift": "left_shift",
     "bitwise_right_shift": "right_shift",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """The name and the source of a printed kernel; the name holds a hash of the source."""
-
-    name: str
-    source: str
 
 
 def print_kernel(kernel: Kernel) -> Text:

@@ -11,6 +11,16 @@ from tensorframe.errors import AxisError, DTypeError, ShapeError, TracingError
 Shape = tuple[int, ...]
 
 
+def strides_of(shape: Shape, layout: Sequence[int] | None = None) -> tuple[int, ...]:
+    """Return the strides, in elements, of new memory whose axes have this order, or C order: the outermost first."""
+    strides = [0] * len(shape)
+    step = 1
+    for axis in reversed(range(len(shape)) if layout is None else layout):
+        strides[axis] = step
+        step *= shape[axis]
+    return tuple(strides)
+
+
 def broadcast(op: str, *shapes: Shape) -> Shape:
     """Return the shape that `shapes` broadcast to; ShapeError names the first axis that does not fit."""
     ndim = max(map(len, shapes))

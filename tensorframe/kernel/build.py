@@ -10,7 +10,7 @@ from math import prod
 from tensorframe.dtypes import DType
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
-from tensorframe.graph.shape import Shape
+from tensorframe.graph.shape import strides_of
 from tensorframe.kernel.body import Body, Numbers
 from tensorframe.kernel.follow import follow
 from tensorframe.kernel.forms import (
@@ -246,7 +246,7 @@ def written_in(
     for value, (array, part) in zip(region.outputs, places, strict=True):
         positions = space.maps[value]
         layouts[array] = layout = _layout(positions, order)
-        steps = _strides(region.shape_of(value), layout)
+        steps = strides_of(region.shape_of(value), layout)
         if part is None:
             accesses["out", value] = linear(positions, steps, space)
         else:
@@ -305,16 +305,6 @@ def _layout(positions: Map, order: Sequence[int]) -> tuple[int, ...]:
             ),
         )
     )
-
-
-def _strides(shape: Shape, layout: Sequence[int]) -> Strides:
-    """Return the strides of new memory whose axes are in this order."""
-    strides = [0] * len(shape)
-    step = 1
-    for axis in reversed(layout):
-        strides[axis] = step
-        step *= shape[axis]
-    return tuple(strides)
 
 
 class _Builder:

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from tensorframe.backends.cuda.compiler import compiled
-from tensorframe.backends.device.array import contiguous
 from tensorframe.backends.device.program import Form, lifted
 from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.cuda import DIALECT, PRELUDE
 from tensorframe.dtypes import ANY
 from tensorframe.graph.op import Kind, rows
 from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.shape import strides_of
 from tensorframe.kernel.groups import Target, build_groups
 from tensorframe.kernel.ir import Kernel
 from tensorframe.kernel.support import computable
@@ -54,7 +54,7 @@ def _along(op, dtype):
 def kernels(region: Region, target: Target) -> list[Kernel]:
     """The kernels of a region whose operands are in C order."""
     form = Form(lifted(region, [shape != () for shape, _ in region.inputs]))
-    strides = [contiguous(shape) for shape, _ in form.region.inputs]
+    strides = [strides_of(shape) for shape, _ in form.region.inputs]
     built = build_groups(form.region, form.space, strides, form.parts.places, target)
     return [one.kernel for one in built.launches]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import cupy
 
 from tensorframe.backends.cuda.queue import CudaQueue, told
-from tensorframe.backends.device.array import DeviceArray, contiguous
+from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.memory import Pool
+from tensorframe.graph.shape import strides_of
 
 
 def copy(array: DeviceArray, source: CudaQueue, target: CudaQueue, pool: Pool) -> DeviceArray:
     """Return a copy, in the target's memory, of an array in C order: after all that its GPU was given before."""
-    steps = contiguous(array.shape)
+    steps = strides_of(array.shape)
     if array.block is None:
         return DeviceArray(None, array.dtype, array.shape, steps)
     block = pool.block(array.nbytes)

@@ -13,8 +13,9 @@ import numpy as np
 from tensorframe.backends.cuda.compiler import architecture_for, code_of
 from tensorframe.backends.cuda.staging import Staging
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
-from tensorframe.codegen.c import Text, print_kernel
+from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.cuda import DIALECT
+from tensorframe.codegen.text import Text
 from tensorframe.codegen.words import parameters
 from tensorframe.dtypes import float64
 from tensorframe.errors import DeviceError, KernelError

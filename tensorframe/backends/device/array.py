@@ -39,11 +39,3 @@ class DeviceArray:
                 return False
             step *= size
         return True
-
-
-def contiguous(shape: Shape) -> tuple[int, ...]:
-    """Return the strides, in elements, of an array in C order."""
-    strides = [1] * len(shape)
-    for axis in range(len(shape) - 2, -1, -1):
-        strides[axis] = strides[axis + 1] * max(shape[axis + 1], 1)
-    return tuple(strides)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tensorframe.backends.base import Backend, Program
 from tensorframe.backends.device.apart import ApartProgram, fitting
-from tensorframe.backends.device.array import DeviceArray, contiguous
+from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.assign import SliceProgram, sets_slice
 from tensorframe.backends.device.calls import CALLS, has_call
 from tensorframe.backends.device.joining import JoiningProgram, joins_many
@@ -30,6 +30,7 @@ from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.shape import strides_of
 from tensorframe.kernel.build import NotFusibleError, analyse
 from tensorframe.kernel.pieces import PIECED
 from tensorframe.kernel.support import computable
@@ -115,7 +116,7 @@ class KernelBackend(Backend):
         one = RegionOp(RESHAPE, (flat,), (0,), flat, array.dtype)
         region = Region(((array.shape, array.dtype),), (one,), (1,))
         (found,) = self._kernels(region, device=device)((array,), (None,))
-        return DeviceArray(found.block, array.dtype, array.shape, contiguous(array.shape))
+        return DeviceArray(found.block, array.dtype, array.shape, strides_of(array.shape))
 
     def wrap(self, device: Device, handle: DeviceArray) -> Storage:
         """Return the storage of an array of the device."""

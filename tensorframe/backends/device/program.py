@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.device.array import DeviceArray, contiguous
+from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.queue import Queue
 from tensorframe.codegen.words import Parameter, packed, parameters
 from tensorframe.dtypes import COMPLEX, DType, uint32, uint64
 from tensorframe.errors import IndexingError
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.graph.shape import Shape
+from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.kernel.build import Built, Launch, analyse
 from tensorframe.kernel.complex import Parts, in_parts
 from tensorframe.kernel.expand import expanded
@@ -90,7 +90,7 @@ class DeviceProgram:
         """Return the text of the kernels for operands in C order."""
         arrays = tuple([shape != () for shape, _ in self._region.inputs])
         form = self._form(arrays)
-        strides = [contiguous(shape) for shape, _ in form.region.inputs]
+        strides = [strides_of(shape) for shape, _ in form.region.inputs]
         built = form.built(self._queue, strides)
         return "\n".join([self._queue.source(one.kernel) for one in built.launches])
 
@@ -297,11 +297,6 @@ def made(
     pool: Pool, held: Mapping[DType, DType], shape: Shape, dtype: DType, layout: Sequence[int]
 ) -> DeviceArray:
     """Return a new array whose axes have this order in memory."""
-    strides = [0] * len(shape)
-    step = 1
-    for axis in reversed(layout):
-        strides[axis] = step
-        step *= shape[axis]
     size = prod(shape)
     block = pool.block(size * held.get(dtype, dtype).itemsize) if size else None
-    return DeviceArray(block, dtype, shape, tuple(strides))
+    return DeviceArray(block, dtype, shape, strides_of(shape, layout))

@@ -17,7 +17,8 @@ from tensorframe.backends.numba.abi import array_slot
 from tensorframe.backends.numba.functions import kernel_function
 from tensorframe.backends.numba.load import KernelFunction
 from tensorframe.backends.numba.workers import run_ranges
-from tensorframe.codegen.python import Text, print_kernel
+from tensorframe.codegen.python import print_kernel
+from tensorframe.codegen.text import Text
 from tensorframe.dtypes import FLOAT, UNSIGNED, DType, bool_, float64
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,7 +14,7 @@ from tensorframe.codegen.python import print_kernel
 from tensorframe.dtypes import COMPLEX
 from tensorframe.errors import IndexingError
 from tensorframe.graph.region import Region
-from tensorframe.graph.shape import Shape
+from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.kernel.build import Built, analyse, build
 from tensorframe.kernel.complex import in_parts
 from tensorframe.kernel.expand import expanded
@@ -77,7 +76,7 @@ class KernelProgram:
 
     def source(self) -> str:
         """Return the text of the kernels for operands that are contiguous in C order."""
-        strides = [contiguous(shape) for shape, _ in self.region.inputs]
+        strides = [strides_of(shape) for shape, _ in self.region.inputs]
         return "\n".join([print_kernel(one.kernel).source for one in self._build(strides).launches])
 
     def built(self, inputs: Sequence[Any]) -> Built:
@@ -92,8 +91,3 @@ class KernelProgram:
 
     def _build(self, strides: Sequence[Shape]) -> Built:
         return build(self.region, self._space, strides, self._parts.places)
-
-
-def contiguous(shape: Shape) -> Shape:
-    """Return the strides, in elements, of an array in C order."""
-    return tuple([prod(shape[axis + 1 :]) for axis in range(len(shape))])

@@ -9,8 +9,9 @@ import numpy as np
 import pyopencl as cl
 
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
-from tensorframe.codegen.c import Text, print_kernel
+from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.opencl import dialect
+from tensorframe.codegen.text import Text
 from tensorframe.dtypes import float32, float64
 from tensorframe.errors import KernelError
 from tensorframe.kernel.ir import Kernel

@@ -1,0 +1,13 @@
+"""Text: a printed kernel, in any dialect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The name and the source of a printed kernel; the name holds a hash of the source."""
+
+    name: str
+    source: str
