@@ -128,11 +128,12 @@ def write(key: bytes, code: bytes) -> None:
     with suppress(OSError):
         os.makedirs(where, mode=0o700, exist_ok=True)
         if problem(where) is None:
-            _write(os.path.join(where, key.hex() + SUFFIX), _header(key, code) + code)
+            replace_file(os.path.join(where, key.hex() + SUFFIX), _header(key, code) + code)
             _keep_within_limit(where, size)
 
 
-def _write(path: str, content: bytes) -> None:
+def replace_file(path: str, content: bytes) -> None:
+    """Put a file of the user's own in place: whole, whoever reads meanwhile; OSError where that cannot be done."""
     part = f"{path}.{os.getpid()}.{next(_serial)}{_PART}"
     try:
         # O_EXCL: never through a link that somebody has put there

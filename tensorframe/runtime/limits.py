@@ -1,0 +1,122 @@
+"""Limits: how fast a device copies and multiplies at best, as `tfr.calibrate()` measured it, kept on disk.
+
+A file per device lies beside the compiled kernels. It is found by what the device, its driver and the processor are
+called, so another driver or another machine on the same disk is measured anew. As with kernels, nothing here ever
+fails: a file that cannot be read, or is not what was written, is a device that was not measured.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cache
+from hashlib import sha256
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from tensorframe.backends import objects
+from tensorframe.backends.numpy.threads import core_count
+from tensorframe.backends.registry import info_of
+from tensorframe.errors import DeviceError
+from tensorframe.graph.device import Device
+
+_SUFFIX = ".limits.json"
+_VERSION = (
+    1  # of what is measured: raised when numbers of before no longer compare with those of now
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a device does at best."""
+
+    copy_bandwidth: float
+    """Bytes per second of a large copy, those read and those written."""
+    flops: float
+    """Float32 operations per second."""
+
+
+# of the devices that were asked for: what a profile asks for each of its rows
+_known: dict[tuple[str, str], Limits | None] = {}
+
+
+def limits_of(device: Device | str) -> Limits | None:
+    """Return what is kept of a device; None where it was not measured, or is not here. Nothing is measured."""
+    identity = identity_of(Device(device))
+    if identity is None:
+        return None
+    key = (objects.folder() or "", identity)
+    if _known.get(key) is None:
+        _known[key] = _read(identity)
+    return _known[key]
+
+
+def keep(device: Device, limits: Limits) -> None:
+    """Keep what was measured, on disk where there is a place for it, and until the process ends in any case."""
+    identity = identity_of(device)
+    if identity is None:
+        return
+    _known[objects.folder() or "", identity] = limits
+    path = _path(identity)
+    if path is None:
+        return
+    import json  # nobody who does not measure should load it
+
+    content = {"version": _VERSION, "identity": identity, **asdict(limits)}
+    with suppress(OSError):  # a disk that is full or cannot be written
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        objects.replace_file(path, json.dumps(content, indent=1).encode())
+
+
+def _read(identity: str) -> Limits | None:
+    path = _path(identity)
+    if path is None:
+        return None
+    import json
+
+    try:
+        found = json.loads(Path(path).read_bytes())
+        return _checked(found, identity)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _checked(found: Any, identity: str) -> Limits | None:
+    if found["version"] != _VERSION or found["identity"] != identity:
+        return None
+    limits = Limits(float(found["copy_bandwidth"]), float(found["flops"]))
+    sound = all(isfinite(one) and one > 0 for one in asdict(limits).values())
+    return limits if sound else None
+
+
+def _path(identity: str) -> str | None:
+    where = objects.folder()
+    if where is None or objects.problem(where) is not None:
+        return None
+    return os.path.join(where, sha256(identity.encode()).hexdigest()[:32] + _SUFFIX)
+
+
+def identity_of(device: Device) -> str | None:
+    """Return what tells a device from every other, in words; None where it is not here or computes nothing."""
+    try:
+        info = info_of(device)
+    except DeviceError:
+        return None
+    if not info.capabilities.executes:
+        return None
+    return " | ".join((str(device), info.name, info.driver, info.api, _processor()))
+
+
+@cache
+def _processor() -> str:
+    """Return the processor's name, and how many of its cores this process may use."""
+    import platform
+
+    name = platform.machine()
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+        name = names[0] if names else name
+    return f"{name}, {core_count()} cores"
