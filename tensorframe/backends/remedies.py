@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from pathlib import Path
 
 from tensorframe.backends import nvidia
 from tensorframe.backends.probing import Found
@@ -73,4 +72,4 @@ _RULES = {
 @cache
 def is_debian() -> bool:
     """Whether packages come by apt: Debian, Ubuntu and what derives from them."""
-    return os.name == "posix" and Path("/etc/debian_version").exists()
+    return os.name == "posix" and os.path.exists("/etc/debian_version")

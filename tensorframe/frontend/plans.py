@@ -10,7 +10,6 @@ from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.show import to_networkx
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.schedule.capture import capture
-from tensorframe.schedule.pipeline import show_stage
 from tensorframe.schedule.place import transfer_policy
 from tensorframe.schedule.plan import Plan
 
@@ -49,6 +48,8 @@ def explain(*tensors: Tensor, until: str | None = None, source: bool = False) ->
     """
     roots = [tensor.node for tensor in tensors]
     if until is not None:
+        from tensorframe.schedule.pipeline import show_stage  # as in evaluate
+
         return show_stage(roots, until)
     plan = plan_of(capture(roots))
     return "\n\n".join([str(plan), *_sources(plan)]) if source else plan

@@ -17,7 +17,6 @@ from tensorframe.runtime.executor import run
 from tensorframe.runtime.leaves import leaf_handle, stored
 from tensorframe.runtime.small import run_small
 from tensorframe.schedule.capture import Capture, capture
-from tensorframe.schedule.pipeline import make_plan
 from tensorframe.schedule.plan import Plan
 
 
@@ -62,6 +61,8 @@ def plan_of(request: Capture) -> Plan:
 
 
 def _new_plan(request: Capture) -> Plan:
+    from tensorframe.schedule.pipeline import make_plan  # and all of kernel/: not before a plan is needed
+
     plan = make_plan(request)
     tell(Moment.PLAN_MADE, plan)
     return plan

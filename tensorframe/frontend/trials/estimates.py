@@ -15,7 +15,6 @@ from tensorframe.frontend.trials.relocation import described, relocated
 from tensorframe.graph.device import Device
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.schedule.capture import capture
-from tensorframe.schedule.pipeline import make_plan
 from tensorframe.schedule.plan import Plan, Slot, human_bytes
 
 __all__ = ["Estimate", "estimate"]
@@ -111,6 +110,8 @@ def estimate(*tensors: Tensor, device: str | Device | None = None) -> Estimate:
     request = capture([tensor.node for tensor in tensors])
     if device is None:
         return _of_plan(plan_of(request))
+    from tensorframe.schedule.pipeline import make_plan  # loads what a plain import can do without
+
     there, stand_in = _target(device)
     moved = relocated(request.wanted, stand_in, partial(described, device=stand_in))
     return _of_plan(make_plan(capture(moved, keep_held=False)), {stand_in: there})
