@@ -61,7 +61,8 @@ def plan_of(request: Capture) -> Plan:
 
 
 def _new_plan(request: Capture) -> Plan:
-    from tensorframe.schedule.pipeline import make_plan  # and all of kernel/: not before a plan is needed
+    # brings all of kernel/, which programs of small arrays never need
+    from tensorframe.schedule.pipeline import make_plan
 
     plan = make_plan(request)
     tell(Moment.PLAN_MADE, plan)
