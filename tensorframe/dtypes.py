@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import ml_dtypes
@@ -50,10 +51,15 @@ _EXACT: Final[dict[DType, DType]] = {dtype: dtype for dtype in ANY}
 # smallest and largest value of the integer dtypes
 LIMITS: Final = {dtype: (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)) for dtype in INTEGER}
 
-# smallest normal and largest value of the real floating dtypes
-_NORMAL: Final = {
-    dtype: (float(info.smallest_normal), float(info.max))
-    for dtype, info in ((one, ml_dtypes.finfo(one)) for one in FLOAT)
+# Each dtype's scalar type, and from which absolute value to which it takes a number without a warning of NumPy's: all
+# that fit where there are no fractions, normal numbers of real dtypes, none of complex ones.
+_SCALARS: Final = {
+    **{dtype: (dtype.type, 0.0, math.inf) for dtype in BITWISE},
+    **{
+        dtype: (dtype.type, float(info.smallest_normal), float(info.max))
+        for dtype, info in ((one, ml_dtypes.finfo(one)) for one in FLOAT)
+    },
+    **{dtype: (dtype.type, math.inf, 0.0) for dtype in COMPLEX},
 }
 
 # What each set is called in error messages.
@@ -240,15 +246,12 @@ def check_fits(value: complex, dtype: DType) -> None:
 
 def as_scalar(value: complex, dtype: DType) -> np.generic:
     """Return a Python number as NumPy holds it in `dtype`; what is too large for a floating one becomes infinite."""
-    if dtype in BITWISE:
-        return dtype.type(value)  # type: ignore[no-any-return]
-    if dtype not in COMPLEX:
-        smallest, largest = _NORMAL[dtype]
-        if value == 0 or smallest <= abs(value) <= largest:
-            return dtype.type(value)  # type: ignore[no-any-return]
-    # NumPy would warn; saying not to takes longer than the rest
+    kind, smallest, largest = _SCALARS[dtype]
+    if smallest <= abs(value) <= largest or value == 0:
+        return kind(value)  # type: ignore[no-any-return]
+    # saying not to warn takes longer than the rest
     with np.errstate(all="ignore"):
-        return dtype.type(value)  # type: ignore[no-any-return]
+        return kind(value)  # type: ignore[no-any-return]
 
 
 def category_name(accepted: frozenset[DType]) -> str:

@@ -32,11 +32,9 @@ def unary(op: Op, x: Any) -> Tensor:
     """Record a one-operand op: `apply`, by the short way where nothing has to be converted."""
     if type(x) is Tensor:
         node = x.node
-        found = op.resolved.get((node.dtype,))
-        if found is not None and found[0] is node.dtype:
-            return Tensor(
-                Node(op, (node,), (), node.shape, found[1], node.device, recording_site(3))
-            )
+        result = op.uniform.get(node.dtype)
+        if result is not None:
+            return Tensor(Node(op, (node,), (), node.shape, result, node.device, recording_site(3)))
     return apply(op, x)
 
 
@@ -60,18 +58,13 @@ def binary(op: Op, x1: Any, x2: Any) -> Tensor:
         return apply(op, x1, x2)
     dtype = left.dtype
     device = left.device
-    found = op.resolved.get((dtype, right.dtype))
-    if (
-        found is None
-        or found[0] is not dtype
-        or right.dtype is not dtype
-        or right.device is not device
-    ):
+    result = op.uniform.get(dtype)
+    if result is None or right.dtype is not dtype or right.device is not device:
         return apply(op, x1, x2)
     shape = left.shape
     if right.shape != shape and right.shape:
         shape = broadcast(op.name, shape, right.shape) if shape else right.shape
-    return Tensor(Node(op, (left, right), (), shape, found[1], device, recording_site(3)))
+    return Tensor(Node(op, (left, right), (), shape, result, device, recording_site(3)))
 
 
 def apply(op: Op, *operands: Any) -> Tensor:

@@ -82,6 +82,8 @@ class Op:
     at: Mapping[Any, Any] = field(default_factory=dict)
     cost: float = 1.0  # floating-point operations per result element, for estimates
     resolved: dict[tuple[DType, ...], tuple[DType, DType]] = field(default_factory=dict)
+    # dtype that all operands have, and that is computed in -> dtype of the result: what recording asks first
+    uniform: dict[DType, DType] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return self.name
@@ -96,6 +98,8 @@ class Op:
             promoted = dtypes.promote(*operands)
             if promoted in self.accepts:
                 found = self.resolved[operands] = (promoted, self.result(promoted))
+                if all(operand is promoted for operand in operands):
+                    self.uniform[promoted] = found[1]
             elif promoted in dtypes.BITWISE and self.accepts.isdisjoint(dtypes.INTEGER):
                 # not remembered: the default dtype may change
                 return dtypes.default_float(), self.result(dtypes.default_float())
