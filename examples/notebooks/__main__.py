@@ -1,0 +1,49 @@
+"""Runs notebooks: `python -m examples.notebooks` checks the kept outputs of all, `--write` keeps fresh ones.
+
+Names (`heat`, `heat.ipynb`) choose some of them. The exit status is 1 if an output differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from examples.notebooks.comparison import differences
+from examples.notebooks.execution import execute, paths, read
+from examples.notebooks.tidy import tidied, write
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the notebooks that are asked for; the result is the exit status."""
+    known = {path.stem: path for path in paths()}
+    parser = argparse.ArgumentParser(prog="python -m examples.notebooks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
+    parser.add_argument("--write", action="store_true", help="keep the outputs of this run")
+    options = parser.parse_args(arguments)
+    names = [name.removesuffix(".ipynb") for name in options.names] or list(known)
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        parser.error(f"no notebook is called {', '.join(unknown)}: there are {', '.join(known)}")
+    ends = [run(known[name], keep=options.write) for name in names]
+    return 0 if all(ends) else 1
+
+
+def run(path: Path, *, keep: bool) -> bool:
+    """Run one notebook and say how it went: whether it shows what it should."""
+    start = time.perf_counter()
+    fresh = tidied(execute(path))
+    if keep:
+        write(fresh, path)
+    found = list(differences(read(path), fresh))
+    end = f"{len(found)} differences" if found else "written" if keep else "as kept"
+    print(f"{path.stem:16} {end}, {time.perf_counter() - start:.1f} s", flush=True)
+    for one in found:
+        print(f"  {one}", flush=True)
+    return not found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

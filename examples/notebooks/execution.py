@@ -1,0 +1,53 @@
+"""Execution: a notebook run from its first cell to its last in a kernel of its own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+CHECKOUT = FOLDER.parents[1]
+SECONDS = 300  # for a cell, on a machine that is busy
+
+
+def paths() -> list[Path]:
+    """The notebooks of this folder, by name."""
+    return sorted(FOLDER.glob("*.ipynb"))
+
+
+def read(path: Path) -> Any:
+    """The notebook in a file."""
+    import nbformat
+
+    return nbformat.read(path, as_version=4)
+
+
+def execute(path: Path) -> Any:
+    """The notebook in a file with the outputs of a fresh run; the first cell that raises ends it, and raises here."""
+    import nbclient
+
+    notebook = read(path)
+    client = nbclient.NotebookClient(
+        notebook,
+        timeout=SECONDS,
+        kernel_name="python3",
+        record_timing=False,
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    client.extra_arguments = [
+        "--IPKernelApp.log_level=ERROR"
+    ]  # it warns of its connection to this process
+    client.execute(env=environment())
+    return notebook
+
+
+def environment() -> dict[str, str]:
+    """What the kernel finds: this checkout's modules, and nothing that a shell says about plots or colours."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in {"MPLBACKEND", "FORCE_COLOR"}
+    }
+    modules = os.pathsep.join(filter(None, [str(CHECKOUT), os.environ.get("PYTHONPATH")]))
+    return {**kept, "PYTHONPATH": modules, "NO_COLOR": "1"}
