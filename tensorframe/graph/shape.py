@@ -75,6 +75,8 @@ def normalize_axes(op: str, axis: int | Iterable[int] | None, ndim: int) -> tupl
     """Return sorted axes counted from the front; None means all; AxisError if one is named twice."""
     if axis is None:
         return tuple(range(ndim))
+    if type(axis) is int:
+        return (normalize_axis(op, axis, ndim),)
     named = tuple(axis) if isinstance(axis, Iterable) else (axis,)
     axes = tuple(normalize_axis(op, one, ndim) for one in named)
     if len(set(axes)) != len(axes):
@@ -114,5 +116,5 @@ def resolve_reshape(size: int, current: Shape, target: int | Iterable[int]) -> S
 def reduced(shape: Shape, axes: tuple[int, ...], *, keepdims: bool) -> Shape:
     """Return `shape` without `axes`, or with them as 1 if `keepdims`."""
     if keepdims:
-        return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
-    return tuple(size for axis, size in enumerate(shape) if axis not in axes)
+        return tuple([1 if axis in axes else size for axis, size in enumerate(shape)])
+    return tuple([size for axis, size in enumerate(shape) if axis not in axes])

@@ -11,6 +11,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.references import IN_ONE_LIST, references
 from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
 from tensorframe.rewrite.simplify import visible
+from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site
 
 # besides the list of the order, the positions hold a node
@@ -52,6 +53,11 @@ class Capture:
         """Return the line that recorded a node of the order."""
         return self.order[origin].site if origin >= 0 else None
 
+    def sites(self, plan: Plan) -> list[Site | None]:
+        """Return the lines that recorded what each step of the request's plan does."""
+        order = self.order
+        return [order[step.origin].site if step.origin >= 0 else None for step in plan.steps]
+
 
 def capture(roots: Sequence[Node], *, keep_held: bool = True) -> Capture:
     """Return the request for `roots` and, with `keep_held`, for costly intermediates that somebody else still holds."""
@@ -59,7 +65,7 @@ def capture(roots: Sequence[Node], *, keep_held: bool = True) -> Capture:
     order = wanted.copy()
     position = {node: at for at, node in enumerate(order)}
     leaves, recipes, key, costly = _walked(order, position)
-    if costly and keep_held:
+    if costly and keep_held and costly[-1] >= len(wanted):  # in ascending order, the roots first
         wanted += _held(order, position, recipes, costly, wanted)
     key.append(tuple([position[node] for node in wanted]))
     return Capture(order, wanted, leaves, recipes, tuple(key))

@@ -40,6 +40,8 @@ def accumulator(dtype: DType) -> DType:
 def accumulated(x: Any, dtype: Any) -> Tensor:
     """Return `x` in the dtype that it is summed in: `dtype` if one is asked for."""
     tensor = asarray(x)
+    if dtype is None and tensor.dtype in dtypes.FLOATING:
+        return tensor
     own = default_on(tensor.device, accumulator(tensor.dtype))
     return converted(tensor, own if dtype is None else dtypes.as_dtype(dtype))
 
