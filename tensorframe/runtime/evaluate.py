@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
 
 from tensorframe import config
 from tensorframe.backends.registry import backend_of
+from tensorframe.backends.spans import Work, collectors, tell_span
 from tensorframe.backends.storage import Storage
 from tensorframe.graph.node import Node
 from tensorframe.runtime.cache import PLANS
-from tensorframe.runtime.events import Moment, tell
+from tensorframe.runtime.events import Moment, Source, tell, tell_run, tell_small
 from tensorframe.runtime.executor import run
 from tensorframe.runtime.leaves import leaf_handle, stored
 from tensorframe.runtime.small import run_small
@@ -27,15 +29,23 @@ def evaluate(roots: Sequence[Node]) -> None:
         pending = [root for root in roots if root.storage is None]
     if not pending:
         return
-    if run_small(pending, config.get()):
+    stamps = [perf_counter_ns()] if collectors else None
+    count = run_small(pending, config.get())
+    if count:
+        if stamps is not None:
+            tell_small(pending[0].op, pending[0].site, count, stamps)
         return
     request = capture(pending)
     # before a plan is made: what has no value fails here
     slots = [leaf_handle(leaf) for leaf in request.leaves]
     plan = plan_of(request)
-    run(plan, slots, request)
-    for node, slot in zip(request.wanted, plan.outputs, strict=True):
-        node.settle(stored(node.device, node.shape, node.dtype, slots[slot]))
+    try:
+        run(plan, slots, request, stamps)
+        for node, slot in zip(request.wanted, plan.outputs, strict=True):
+            node.settle(stored(node.device, node.shape, node.dtype, slots[slot]))
+    finally:
+        if stamps is not None:
+            tell_run(Source.EVALUATED, plan, request.sites(plan), stamps)
 
 
 def computed_storage(node: Node) -> Storage:
@@ -52,7 +62,10 @@ def host_array(node: Node) -> np.ndarray[Any, Any]:
     handle = storage.handle
     if type(handle) is np.ndarray:
         return handle
-    return backend_of(node.device).download(storage)
+    began = perf_counter_ns() if collectors else 0
+    array = backend_of(node.device).download(storage)
+    tell_span(Work.TRANSFER, "download", f"{node.device} -> host", began, array.nbytes)
+    return array
 
 
 def plan_of(request: Capture) -> Plan:
@@ -64,6 +77,8 @@ def _new_plan(request: Capture) -> Plan:
     # brings all of kernel/, which programs of small arrays never need
     from tensorframe.schedule.pipeline import make_plan
 
+    began = perf_counter_ns()
     plan = make_plan(request)
+    tell_span(Work.PLAN, f"{len(plan.steps)} steps", "", began)
     tell(Moment.PLAN_MADE, plan)
     return plan

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import itemgetter
-from time import perf_counter
+from time import perf_counter, perf_counter_ns
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
 from tensorframe import config
 from tensorframe.backends.base import Program, is_quiet, quiet
-from tensorframe.backends.registry import backend_of
+from tensorframe.backends.registry import backend_of, capabilities
+from tensorframe.backends.spans import Work, tell_span
 from tensorframe.backends.transfer import is_shared, move
 from tensorframe.errors import CancelledError, KernelError, OutOfMemoryError, TensorFrameError
 from tensorframe.graph.device import Device
@@ -51,31 +53,64 @@ class Recorded(Protocol):
 class Runner:
     """What runs a plan: its steps with their programs, and whether none of these makes NumPy warn.
 
-    `rest` are the values of the slots behind the leaves before the first step: literals, and None.
+    `rest` are the values of the slots behind the leaves before the first step: literals, and None. `waits`
+    says that a step may be over before its device has done the work.
     """
 
     actions: tuple[Action, ...]
     quiet: bool
     rest: tuple[Any, ...]
+    waits: bool
 
 
-def run(plan: Plan, slots: list[Any], recorded: Recorded) -> None:
+def run(plan: Plan, slots: list[Any], recorded: Recorded, stamps: list[int] | None = None) -> None:
     """Run every step. `slots` holds the leaves; it grows to all values of the plan, the outputs among them."""
     runner = runner_of(plan, recorded)
     slots += runner.rest
-    execute(runner, slots, plan, recorded, checked=config.get().validate)
+    execute(runner, slots, plan, recorded, checked=config.get().validate, stamps=stamps)
 
 
 def execute(
-    runner: Runner, slots: list[Any], plan: Plan, recorded: Recorded, *, checked: bool
+    runner: Runner,
+    slots: list[Any],
+    plan: Plan,
+    recorded: Recorded,
+    *,
+    checked: bool,
+    stamps: list[int] | None = None,
 ) -> None:
-    """Run every step on the slots of a plan; `checked` compares each region with its ops run one by one."""
+    """Run every step on the slots of a plan; `checked` compares each region with its ops run one by one.
+
+    `stamps`, if it is given, gets the time before the first step and after each one.
+    """
     perform = _watched if checked or events.listeners else _perform
+    actions: Iterable[Action] = runner.actions
+    if stamps is not None:
+        actions = _waited(runner, plan, stamps) if runner.waits else _stamped(runner, stamps)
     if runner.quiet:
-        perform(runner.actions, slots, plan, recorded)
+        perform(actions, slots, plan, recorded)
     else:
         with np.errstate(all="ignore"):
-            perform(runner.actions, slots, plan, recorded)
+            perform(actions, slots, plan, recorded)
+
+
+def _stamped(runner: Runner, stamps: list[int]) -> Iterator[Action]:
+    """Yield the actions, noting the time before the first and whenever the next one is asked for."""
+    note, clock = stamps.append, perf_counter_ns
+    note(clock())
+    for action in runner.actions:
+        yield action
+        note(clock())
+
+
+def _waited(runner: Runner, plan: Plan, stamps: list[int]) -> Iterator[Action]:
+    """Do what `_stamped` does, on devices that work on their own: each step's work is waited for."""
+    waits = [partial(backend_of(step.device).synchronize, step.device) for step in plan.steps]
+    stamps.append(perf_counter_ns())
+    for action, wait in zip(runner.actions, waits, strict=True):
+        yield action
+        wait()
+        stamps.append(perf_counter_ns())
 
 
 def runner_of(plan: Plan, recorded: Recorded) -> Runner:
@@ -85,6 +120,7 @@ def runner_of(plan: Plan, recorded: Recorded) -> Runner:
 
 
 def _prepared(plan: Plan, recorded: Recorded) -> Runner:
+    began = perf_counter_ns()
     programs = [_compiled(plan, at, step, recorded) for at, step in enumerate(plan.steps)]
     actions = [
         _action(at, step, program, plan)
@@ -92,7 +128,9 @@ def _prepared(plan: Plan, recorded: Recorded) -> Runner:
     ]
     rest = tuple([plan.literals.get(slot) for slot in range(plan.leaves, len(plan.slots))])
     silent = [step.is_view or is_quiet(one) for step, one in zip(plan.steps, programs, strict=True)]
-    runner = plan.runner = Runner(tuple(actions), all(silent), rest)
+    waits = not all(capabilities(step.device).host_memory for step in plan.steps)
+    runner = plan.runner = Runner(tuple(actions), all(silent), rest, waits)
+    tell_span(Work.PREPARE, f"{len(actions)} steps", "", began)
     return runner
 
 
@@ -182,7 +220,7 @@ def _store(slots: list[Any], targets: Sequence[int], results: Sequence[Any]) -> 
         slots[slot] = result
 
 
-def _watched(actions: Sequence[Action], slots: list[Any], plan: Plan, recorded: Recorded) -> None:
+def _watched(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: Recorded) -> None:
     """Do what `_perform` does, step by step, telling listeners and checking results where options ask for it."""
     checked = config.get().validate
     tell(Moment.PLAN_STARTED, plan)

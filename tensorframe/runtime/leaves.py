@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
 
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.registry import backend_of, capabilities
+from tensorframe.backends.spans import Work, collectors, tell_span
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.graph.shape import Shape
+from tensorframe.runtime.failures import explain_leaf
 
 
 def leaf_handle(leaf: Node) -> Any:
     """Return the handle of a leaf's values: its storage, a number, or what its source gives now."""
     if leaf.storage is not None:
         return leaf.storage.handle
+    try:
+        return _generated(leaf)
+    except MemoryError as error:
+        explain_leaf(error, leaf)
+
+
+def _generated(leaf: Node) -> Any:
     array = generate(leaf)
     if not leaf.shape and not isinstance(array, np.ndarray):
         return array
@@ -44,4 +54,7 @@ def placed(array: np.ndarray[Any, Any], device: Device) -> Storage:
     backend = backend_of(device)
     if capabilities(device).host_memory:
         return backend.wrap(device, array)
-    return backend.upload(device, array)
+    began = perf_counter_ns() if collectors else 0
+    storage = backend.upload(device, array)
+    tell_span(Work.TRANSFER, "upload", f"host -> {device}", began, array.nbytes)
+    return storage

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from time import perf_counter_ns
 from typing import Any
 
 from tensorframe import config
+from tensorframe.backends.spans import collectors
 from tensorframe.dtypes import DType, as_scalar
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import Argument, Trace, TracedNumber
 from tensorframe.ops.creation import ARGUMENT, CONSTANT, DATA
 from tensorframe.runtime.evaluate import evaluate, plan_of
+from tensorframe.runtime.events import Source, tell_run
 from tensorframe.runtime.executor import execute, runner_of
 from tensorframe.runtime.leaves import leaf_handle, stored
 from tensorframe.schedule.capture import capture
@@ -22,6 +25,7 @@ class Replay:
 
     __slots__ = (
         "_checked",
+        "_lines",
         "_numbers",
         "_outputs",
         "_runner",
@@ -49,6 +53,7 @@ class Replay:
             (slot, root.shape, root.dtype, root.device)
             for slot, root in zip(self.plan.outputs, request.wanted, strict=True)
         ]
+        self._lines = tuple(request.sites(self.plan))
         self._sites = {step.origin: request.site(step.origin) for step in self.plan.steps}
 
     def _place(self, slot: int, leaf: Node, trace: Trace) -> None:
@@ -66,16 +71,21 @@ class Replay:
 
     def run(self, values: Sequence[Any]) -> list[Node]:
         """Return a computed node for each root; `values` are handles of the arguments that are tensors, and numbers."""
+        stamps = [perf_counter_ns()] if collectors else None
         slots = self._slots.copy()
         for slot, place in self._tensors:
             slots[slot] = values[place]
         if self._numbers or self._sources:
             self._fill_in(slots, values)
-        execute(self._runner, slots, self.plan, self, checked=self._checked)
-        nodes = []
-        for slot, shape, dtype, device in self._outputs:
-            storage = stored(device, shape, dtype, slots[slot])
-            nodes.append(Node(DATA, (), (), shape, dtype, device, None, storage))
+        try:
+            execute(self._runner, slots, self.plan, self, checked=self._checked, stamps=stamps)
+            nodes = []
+            for slot, shape, dtype, device in self._outputs:
+                storage = stored(device, shape, dtype, slots[slot])
+                nodes.append(Node(DATA, (), (), shape, dtype, device, None, storage))
+        finally:
+            if stamps is not None:
+                tell_run(Source.REPLAYED, self.plan, self._lines, stamps)
         return nodes
 
     def _fill_in(self, slots: list[Any], values: Sequence[Any]) -> None:

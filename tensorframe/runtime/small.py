@@ -29,13 +29,16 @@ def _runs_small(device: Device) -> bool:
     return known
 
 
-def run_small(roots: Sequence[Node], options: Options) -> bool:
-    """Compute `roots` if everything they need is small and on the host; else do nothing and return False."""
+def run_small(roots: Sequence[Node], options: Options) -> int:
+    """Compute `roots` if everything they need is small and on the host, and return how many ops that took.
+
+    Else do nothing, and return 0.
+    """
     values: dict[Node, Any] = dict.fromkeys(roots)
     kept = list(values)
     order = _small_graph(kept, values, options)
     if order is None:
-        return False
+        return 0
     order.sort(key=by_serial)
     try:
         with np.errstate(all="ignore"):
@@ -56,11 +59,11 @@ def run_small(roots: Sequence[Node], options: Options) -> bool:
     except KeyboardInterrupt:
         raise CancelledError("interrupted while computing; no tensor is changed") from None
     except Exception:
-        return False  # the planned path meets the same error, and explains it
+        return 0  # the planned path meets the same error, and explains it
     for node in kept:
         if node.storage is None:
             node.settle(stored(node.device, node.shape, node.dtype, values[node]))
-    return True
+    return len(order)
 
 
 def _small_graph(kept: list[Node], values: dict[Node, Any], options: Options) -> list[Node] | None:

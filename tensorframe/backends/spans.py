@@ -1,0 +1,73 @@
+"""Spans: work with its times, told to whoever collects it; profiles do.
+
+Steps of plans are many and short, so they are told in bulk, by `runtime/events.py`. What is told one by one is here:
+planning, making kernels, copies that no plan knows of. All times are those of `time.perf_counter_ns`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from threading import get_ident
+from time import perf_counter_ns
+from typing import Any, Protocol
+
+
+class Work(Enum):
+    """What a span was spent on."""
+
+    PLAN = "plan"  # passes make a plan
+    PREPARE = "prepare"  # backends look at a plan's regions
+    LAYOUT = "layout"  # the loops and the text of kernels, for operands of one layout
+    COMPILE = "compile"
+    LOAD = "load"  # a kernel that was compiled before, from disk
+    TRANSFER = "transfer"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One piece of work in one thread; spans of a thread nest. `where` is a device, a compiler, or `a -> b`."""
+
+    work: Work
+    name: str
+    where: str
+    began: int
+    ended: int
+    thread: int
+    nbytes: int = 0
+
+
+class Collector(Protocol):
+    """What collects; both methods are called in the thread that did the work, and may be called from several."""
+
+    def span(self, span: Span, /) -> None:
+        """Take a span that has just ended."""
+
+    def run(self, run: tuple[Any, ...], /) -> None:
+        """Take a run of a plan, or of a small graph, that has just ended."""
+
+
+# whoever times something asks first whether this is empty
+collectors: list[Collector] = []
+
+
+def tell_span(work: Work, name: str, where: str, began: int, nbytes: int = 0) -> None:
+    """Tell of work that began at `began`, in nanoseconds, and ends now; one test where nobody collects."""
+    if collectors:
+        span = Span(work, name, where, began, perf_counter_ns(), get_ident(), nbytes)
+        for collector in tuple(collectors):
+            collector.span(span)
+
+
+@contextmanager
+def collect(collector: Collector) -> Iterator[None]:
+    """Have `collector` told of the work of every thread while the `with` block runs."""
+    collectors.append(collector)
+    try:
+        yield
+    finally:
+        # by identity: equal collectors are not the same
+        at = next(at for at, one in enumerate(collectors) if one is collector)
+        del collectors[at]
