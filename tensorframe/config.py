@@ -11,15 +11,24 @@ False
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from tensorframe.errors import ArgumentError
 
 TransferPolicy = Literal["allow", "warn", "error"]
+Progress = Literal["auto", "on", "off"]
+Tracebacks = Literal["auto", "short", "full"]
+
+# the words that an option takes, where it takes a few
+_WORDS = {
+    "transfer_policy": get_args(TransferPolicy),
+    "progress": get_args(Progress),
+    "tracebacks": get_args(Tracebacks),
+}
 
 
 def _option(default: Any, doc: str) -> Any:
@@ -60,6 +69,14 @@ class Options:
     transfer_policy: TransferPolicy = _option(
         "allow", "What happens when operands live on different devices: allow, warn or error."
     )
+    progress: Progress = _option(
+        "auto",
+        "What shows that a compute of over half a second goes on: auto in notebooks and terminals, on, off.",
+    )
+    tracebacks: Tracebacks = _option(
+        "auto",
+        "Whether frames inside tensorframe are left out of tracebacks: auto in notebooks, short, full.",
+    )
 
 
 _BOOLEANS = {"0": False, "false": False, "off": False, "1": True, "true": True, "on": True}
@@ -72,9 +89,10 @@ def _check(name: str, value: Any) -> Any:
         listed = ", ".join(sorted(known))
         raise ArgumentError(f"there is no option {name!r}", suggestions=(f"one of {listed}",))
     default = known[name].default
-    if name == "transfer_policy":
-        if value not in ("allow", "warn", "error"):
-            raise ArgumentError(f"transfer_policy is 'allow', 'warn' or 'error', got {value!r}")
+    if name in _WORDS:
+        if value not in _WORDS[name]:
+            *others, last = map(repr, _WORDS[name])
+            raise ArgumentError(f"{name} is {', '.join(others)} or {last}, got {value!r}")
     elif type(value) is not type(default) or (isinstance(value, int) and value < 0):
         kind = type(default).__name__
         raise ArgumentError(f"option {name} is a non-negative {kind}, got {value!r}")
@@ -100,6 +118,7 @@ class _State:
     """The options that `configure` set, for every thread that has no override."""
 
     base: Options = _from_environment()
+    listeners: ClassVar[list[Callable[[Options], None]]] = []
 
 
 _override: ContextVar[Options | None] = ContextVar("tensorframe_options", default=None)
@@ -113,6 +132,14 @@ def get() -> Options:
 def configure(**changes: Any) -> None:
     """Set options for the whole process, by name; `ArgumentError` names the option that does not fit."""
     _State.base = replace(_State.base, **{name: _check(name, changes[name]) for name in changes})
+    for tell in _State.listeners:
+        tell(_State.base)
+
+
+def when_configured(tell: Callable[[Options], None]) -> None:
+    """Call `tell` with the options of the whole process, now and whenever `configure` has set some."""
+    _State.listeners.append(tell)
+    tell(_State.base)
 
 
 @contextmanager

@@ -1,10 +1,11 @@
-"""Exceptions: what was asked, where it was recorded, and what to try next."""
+"""Exceptions: what was asked, where it was recorded, what to try next, and where to read more."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from tensorframe.site import describe, recording_site
+from tensorframe.site import describe, raising_site
 
 __all__ = [
     "ArgumentError",
@@ -24,10 +25,25 @@ __all__ = [
     "ScalarError",
     "ShapeError",
     "TensorFrameError",
+    "TensorFrameWarning",
     "TracingError",
     "TransferError",
     "TransferWarning",
 ]
+
+
+DOCUMENTATION = "https://tensorframe-lazy.readthedocs.io/en/latest"
+
+
+def page_of(kind: type) -> str:
+    """Return the address of the page about a class of this module, or about the nearest one above `kind`."""
+    named = next((one.__name__ for one in kind.__mro__ if one.__module__ == __name__), "index")
+    return f"{DOCUMENTATION}/errors/{page_name(named)}.html"
+
+
+def page_name(name: str) -> str:
+    """Return the name of a class's page: `DTypeError` has `dtype-error`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 class TensorFrameError(Exception):
@@ -35,28 +51,33 @@ class TensorFrameError(Exception):
 
     `suggestions` holds what to try next, one sentence each; `location` is the user's line that recorded the op
     (`"analysis.py, line 3: z = x + w"`): the innermost line outside tensorframe, unless the raiser knows better.
-    Both are part of the printed message.
+    `step` is what was running, with shapes, dtypes and device, where the message does not say so already. All are
+    part of the printed message, and so is the address of the page about the error.
     """
+
+    step: str | None = None
 
     def __init__(
         self, message: str, *, suggestions: Sequence[str] = (), location: str | None = None
     ) -> None:
         self.message = message
         self.suggestions = tuple(suggestions)
-        self.location = location or describe(recording_site())
+        self.location = location or describe(raising_site())
         super().__init__(message)
 
     def __str__(self) -> str:
         lines = [self.message]
+        if self.step:
+            lines.append(f"  in {self.step}")
         if self.location:
             lines.append(f"  recorded at {self.location}")
         lines += [f"  try: {suggestion}" for suggestion in self.suggestions]
+        lines.append(f"  more: {page_of(type(self))}")
         return "\n".join(lines)
 
     def __reduce__(self) -> tuple[object, ...]:
         # keyword-only arguments: the default would rebuild the exception from its message alone
-        state = {"suggestions": self.suggestions, "location": self.location}
-        return (type(self), (self.message,), state)
+        return (type(self), (self.message,), self.__dict__.copy())
 
 
 class ArgumentError(TensorFrameError, ValueError):
@@ -123,13 +144,20 @@ class CancelledError(TensorFrameError, KeyboardInterrupt):
     """A compute was interrupted between two steps; every tensor stays usable."""
 
 
-class TransferWarning(UserWarning):
+class TensorFrameWarning(UserWarning):
+    """Base of every warning that tensorframe gives."""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n  more: {page_of(type(self))}"
+
+
+class TransferWarning(TensorFrameWarning):
     """Operands move between devices, and the transfer policy asks to be told."""
 
 
-class FallbackWarning(UserWarning):
+class FallbackWarning(TensorFrameWarning):
     """A device cannot do an op, or hold a dtype: it runs, or lives, on another one."""
 
 
-class BackendWarning(UserWarning):
+class BackendWarning(TensorFrameWarning):
     """A backend of another package was asked for and does not load; everything else works."""

@@ -5,12 +5,17 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+from contextlib import contextmanager
 from types import CodeType
+
+from tensorframe.cells import cell_of
 
 # (code object, instruction offset): the line number is worked out only when a message needs it
 Site = tuple[CodeType, int]
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# what stands between a user's `with` and a function of ours
+_CONTEXTLIB = contextmanager.__code__.co_filename
 
 
 def recording_site(depth: int = 2) -> Site | None:
@@ -25,19 +30,29 @@ def recording_site(depth: int = 2) -> Site | None:
     return (code, frame.f_lasti)
 
 
+def raising_site() -> Site | None:
+    """Return the innermost frame outside tensorframe that asked for what fails: of a `with`, its own line."""
+    frame = sys._getframe(1)
+    while is_internal(frame.f_code) or frame.f_code.co_filename == _CONTEXTLIB:
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    return (frame.f_code, frame.f_lasti)
+
+
 def is_internal(code: CodeType) -> bool:
-    """Whether the code is tensorframe's own."""
-    return code.co_filename.startswith(_PACKAGE)
+    """Whether the code is tensorframe's own, written or generated."""
+    return code.co_filename.startswith((_PACKAGE, "<tensorframe"))
 
 
 def describe(site: Site | None) -> str | None:
-    """Return `file, line N:   source` for messages, or None where nothing is known."""
+    """Return `file, line N:   source` for messages, or None where nothing is known; `cell 7` for a notebook's cell."""
     if site is None:
         return None
     code, offset = site
     line = _line_number(code, offset)
     source = linecache.getline(code.co_filename, line).strip()
-    where = f"{code.co_filename}, line {line}"
+    where = f"{cell_of(code.co_filename) or code.co_filename}, line {line}"
     return f"{where}:   {source}" if source else where
 
 

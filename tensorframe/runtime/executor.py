@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 from time import perf_counter, perf_counter_ns
-from typing import Any, NoReturn, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,14 +16,13 @@ from tensorframe.backends.base import Program, is_quiet, quiet
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.spans import Work, tell_span
 from tensorframe.backends.transfer import is_shared, move
-from tensorframe.errors import CancelledError, KernelError, OutOfMemoryError, TensorFrameError
 from tensorframe.graph.device import Device
 from tensorframe.graph.references import IN_ONE_LIST, references
 from tensorframe.runtime import events
 from tensorframe.runtime.events import Moment, tell
+from tensorframe.runtime.failures import Recorded, explain
 from tensorframe.runtime.validate import validate
 from tensorframe.schedule.plan import Plan, Step, StepKind
-from tensorframe.site import Site, describe
 
 # A slot whose memory a result may take over, and what says whether the value there owns its memory.
 Donor = tuple[int, Callable[[Any], bool]]
@@ -40,13 +39,6 @@ Action = tuple[
     int | tuple[int, ...],
     tuple[int, ...],
 ]
-
-
-class Recorded(Protocol):
-    """What the plan was made from, for messages."""
-
-    def site(self, origin: int) -> Site | None:
-        """Return the line that recorded the node at a place of the captured order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +132,8 @@ def _compiled(plan: Plan, at: int, step: Step, recorded: Recorded) -> Program:
         return quiet(_mover(step, plan.slots[source].device))
     try:
         return backend_of(step.device).compile(step.region, step.device)
-    except BaseException as error:  # told apart in _explain, which always raises
-        _explain(error, plan, at, recorded)
+    except BaseException as error:  # told apart in explain, which always raises
+        explain(error, plan, at, recorded)
 
 
 def _mover(step: Step, source: Device) -> Program:
@@ -187,7 +179,7 @@ def _taker(slots: tuple[int, ...]) -> Callable[[list[Any]], Sequence[Any]]:
 def _perform(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: Recorded) -> None:
     at = 0
     try:
-        for at, program, take, blank, donors, target, frees in actions:  # noqa: B007 - _explain needs `at`
+        for at, program, take, blank, donors, target, frees in actions:  # noqa: B007 - explain needs `at`
             results = (
                 program(take(slots), blank)
                 if donors is None
@@ -200,8 +192,8 @@ def _perform(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: 
             del results  # or the next step would find its donors referred to
             for slot in frees:
                 slots[slot] = None
-    except BaseException as error:  # told apart in _explain, which always raises
-        _explain(error, plan, at, recorded)
+    except BaseException as error:  # told apart in explain, which always raises
+        explain(error, plan, at, recorded)
 
 
 def _reusing_memory(
@@ -256,34 +248,3 @@ def _buffer(slots: list[Any], donor: Donor | None) -> Any | None:
         return None
     handle = slots[slot]
     return handle if reusable(handle) else None
-
-
-def _explain(error: BaseException, plan: Plan, at: int, recorded: Recorded) -> NoReturn:
-    """Raise what the user should see: the op, shapes, dtypes and device, and the line that recorded it."""
-    step = plan.steps[at]
-    location = describe(recorded.site(step.origin))
-    operands = ", ".join(str(plan.slots[slot]) for slot in step.inputs)
-    made = ", ".join(str(plan.slots[slot]) for slot in step.outputs)
-    what = f"{step.name}: {operands} -> {made} on {step.device}"
-    if isinstance(error, CancelledError):
-        raise error
-    if isinstance(error, KeyboardInterrupt):
-        message = (
-            f"interrupted in step {at + 1} of {len(plan.steps)} ({what}); no tensor is changed"
-        )
-        raise CancelledError(message, location=location) from None
-    if isinstance(error, TensorFrameError):
-        error.location = location or error.location
-        raise error
-    if isinstance(error, MemoryError):
-        need = sum(plan.slots[slot].nbytes for slot in step.outputs)
-        hints: Sequence[str] = (
-            "work on parts of the data: slice the inputs and compute part by part",
-            "a smaller dtype such as float32 or float16",
-        )
-        message = f"out of memory in {what}: {need} bytes for the result"
-        raise OutOfMemoryError(message, suggestions=hints, location=location) from error
-    if isinstance(error, Exception):
-        message = f"{what} failed: {type(error).__name__}: {error}"
-        raise KernelError(message, location=location) from error
-    raise error

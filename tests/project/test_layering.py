@@ -12,6 +12,7 @@ PACKAGE = ROOT / "tensorframe"
 
 # Data passes through these from left to right; a layer may import itself and what stands before it.
 LAYERS = (
+    ("cells",),
     ("site",),
     ("errors",),
     ("dtypes",),

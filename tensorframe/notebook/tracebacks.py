@@ -1,0 +1,110 @@
+"""Tracebacks without tensorframe's own frames: the user's line first and last, as IPython and scripts show it."""
+
+from __future__ import annotations
+
+import copy
+import os
+import sys
+import sysconfig
+import traceback
+from types import TracebackType
+from typing import Any
+
+from tensorframe import config
+from tensorframe.cells import shell
+from tensorframe.errors import TensorFrameError
+from tensorframe.site import is_internal
+
+_STANDARD_LIBRARY = sysconfig.get_path("stdlib") + os.sep
+_SITE_PACKAGES = sysconfig.get_path("purelib")
+
+
+def render(error: TensorFrameError) -> list[str]:
+    """Return the lines of IPython's own traceback of an error; IPython asks every exception for them by name."""
+    running = shell()
+    if running is None:
+        return traceback.format_exception(error)
+    shown = error if config.get().tracebacks == "full" else shortened(error)
+    found = _linked(_without_ipython(_entries(shown.__traceback__)))
+    lines: list[str] = running.InteractiveTB.structured_traceback(
+        type(error), shown.with_traceback(found), found, tb_offset=0
+    )
+    return lines
+
+
+def shortened(error: TensorFrameError) -> TensorFrameError:
+    """Return a copy of an error to be shown: without our frames, and without the cause, which the message names.
+
+    The error itself keeps both, for debuggers and for who asks.
+    """
+    entries = _entries(error.__traceback__)
+    hidden = _hidden(entries)
+    shown = [entry for at, entry in enumerate(entries) if at not in hidden]
+    return copy.copy(error).with_traceback(_linked(shown))
+
+
+def show_short_in_scripts(options: config.Options) -> None:
+    """Have Python show uncaught errors without our frames if the option asks for it, and as it does if not."""
+    if options.tracebacks == "short" and sys.excepthook is not _show:
+        _State.before = sys.excepthook
+        sys.excepthook = _show
+    elif options.tracebacks != "short" and sys.excepthook is _show:
+        sys.excepthook = _State.before
+
+
+class _State:
+    """What showed uncaught errors before we did."""
+
+    before: Any = None
+
+
+def _show(kind: type[BaseException], error: BaseException, found: TracebackType | None) -> None:
+    """Show an uncaught error, one of ours without our frames."""
+    if isinstance(error, TensorFrameError):
+        error = shortened(error)
+        found = error.__traceback__
+    _State.before(kind, error, found)
+
+
+def _entries(found: TracebackType | None) -> list[TracebackType]:
+    entries = []
+    while found is not None:
+        entries.append(found)
+        found = found.tb_next
+    return entries
+
+
+def _linked(entries: list[TracebackType]) -> TracebackType | None:
+    """Return a traceback of these entries alone; those given stay as they are."""
+    found = None
+    for one in reversed(entries):
+        found = TracebackType(found, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return found
+
+
+def _hidden(entries: list[TracebackType]) -> set[int]:
+    """Return which entries are ours, or of the standard library on the way in or out: `with`, threads, partial."""
+    hidden = {at for at, entry in enumerate(entries) if is_internal(entry.tb_frame.f_code)}
+    passed_on = [
+        at for at, entry in enumerate(entries) if _is_standard(entry.tb_frame.f_code.co_filename)
+    ]
+    for at in passed_on:  # from outside in: threads have several of these one after the other
+        if at - 1 in hidden:
+            hidden.add(at)
+    for at in reversed(passed_on):
+        if at + 1 in hidden:
+            hidden.add(at)
+    return hidden
+
+
+def _is_standard(filename: str) -> bool:
+    return filename.startswith(_STANDARD_LIBRARY) and not filename.startswith(_SITE_PACKAGES)
+
+
+def _without_ipython(entries: list[TracebackType]) -> list[TracebackType]:
+    """Return the entries from the cell on: before it come those of IPython, which runs it."""
+    for at, entry in enumerate(entries):
+        name: Any = entry.tb_frame.f_globals.get("__name__")
+        if str(name).partition(".")[0] not in ("IPython", "ipykernel"):
+            return entries[at:]
+    return entries

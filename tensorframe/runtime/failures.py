@@ -1,0 +1,88 @@
+"""Failures: what the user is told when a step of a plan fails, runs out of memory, or is interrupted."""
+
+from __future__ import annotations
+
+from typing import NoReturn, Protocol
+
+from tensorframe.backends.registry import capabilities
+from tensorframe.errors import CancelledError, KernelError, OutOfMemoryError, TensorFrameError
+from tensorframe.graph.node import Node
+from tensorframe.schedule.plan import Plan, Step, human_bytes
+from tensorframe.site import Site, describe
+
+
+class Recorded(Protocol):
+    """What the plan was made from, for messages."""
+
+    def site(self, origin: int) -> Site | None:
+        """Return the line that recorded the node at a place of the captured order."""
+
+
+def explain(error: BaseException, plan: Plan, at: int, recorded: Recorded) -> NoReturn:
+    """Raise what the user should see: the op, shapes, dtypes and device, and the line that recorded it."""
+    step = plan.steps[at]
+    location = describe(recorded.site(step.origin))
+    what = _what(plan, step)
+    if isinstance(error, CancelledError):
+        raise error
+    if isinstance(error, KeyboardInterrupt):
+        message = (
+            f"interrupted in step {at + 1} of {len(plan.steps)} ({what}); no tensor is changed"
+        )
+        raise CancelledError(message, location=location) from None
+    if isinstance(error, TensorFrameError):
+        error.location = location or error.location
+        error.step = error.step or what
+        if isinstance(error, KernelError) and not error.suggestions:
+            error.suggestions = _instead_of(step)
+        raise error
+    if isinstance(error, MemoryError):
+        need = sum(plan.slots[slot].nbytes for slot in step.outputs)
+        raise _out_of_memory(error, what, need, location) from error
+    if isinstance(error, Exception):
+        message = f"{step.name} failed on {step.device}: {type(error).__name__}: {error}"
+        failed = KernelError(message, suggestions=_instead_of(step), location=location)
+        failed.step = what
+        raise failed from error
+    raise error
+
+
+def explain_leaf(error: MemoryError, leaf: Node) -> NoReturn:
+    """Raise what the user should see where the values that a plan begins with find no memory."""
+    what = f"{leaf.op.name} -> {leaf.dtype}{list(leaf.shape)} on {leaf.device}"
+    raise _out_of_memory(error, what, leaf.nbytes, describe(leaf.site)) from error
+
+
+def _what(plan: Plan, step: Step) -> str:
+    operands = ", ".join(str(plan.slots[slot]) for slot in step.inputs)
+    made = ", ".join(str(plan.slots[slot]) for slot in step.outputs)
+    return f"{step.name}: {operands} -> {made} on {step.device}"
+
+
+def _out_of_memory(
+    error: MemoryError, what: str, need: int, location: str | None
+) -> OutOfMemoryError:
+    said = str(error).strip().partition("\n")[0]
+    message = f"out of memory: the result takes {human_bytes(need)}"
+    hints = (
+        "work on parts of the data: slice the inputs and compute part by part",
+        "a smaller dtype such as float32 or float16",
+        "tfr.estimate(t).peak, which says what a compute takes before it runs",
+    )
+    message = f"{message} ({said})" if said else message
+    found = OutOfMemoryError(message, suggestions=hints, location=location)
+    found.step = what
+    return found
+
+
+def _instead_of(step: Step) -> tuple[str, ...]:
+    """Return what leads on from a step that failed: who can run it instead, and how to find out what is wrong."""
+    hints = ["tfr.verify(t), which runs it on every backend and says which one is off"]
+    if step.device.backend != "numpy":
+        hints.append(
+            't.to_backend("numpy") of what it is computed from: no compiled kernel runs there'
+        )
+    hints.append("TENSORFRAME_VALIDATE=1, which compares every kernel with its ops run one by one")
+    if not capabilities(step.device).host_memory:
+        hints.append("tfr.doctor(), which says what is wrong with drivers")
+    return tuple(hints)
