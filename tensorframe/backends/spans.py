@@ -62,6 +62,16 @@ def tell_span(work: Work, name: str, where: str, began: int, nbytes: int = 0) ->
 
 
 @contextmanager
+def spanned(work: Work, name: str, where: str) -> Iterator[None]:
+    """Tell of what the `with` block does, whether or not it succeeds."""
+    began = perf_counter_ns()
+    try:
+        yield
+    finally:
+        tell_span(work, name, where, began)
+
+
+@contextmanager
 def collect(collector: Collector) -> Iterator[None]:
     """Have `collector` told of the work of every thread while the `with` block runs."""
     collectors.append(collector)

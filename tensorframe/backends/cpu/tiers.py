@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tensorframe.backends.base import Program
+from tensorframe.backends.spans import Work, spanned
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 
@@ -76,9 +77,10 @@ class TieredProgram:
         if cost < (_LOAD if "llvmlite" in sys.modules else _LOAD_FIRST):
             return None
         if self._candidate is None:
-            self._candidate = self._compiled()
-            if self._candidate.is_kept(inputs):
-                self._kernel = self._candidate
+            with spanned(Work.LAYOUT, "looking for kernels on disk", "numba"):
+                self._candidate = self._compiled()
+                if self._candidate.is_kept(inputs):
+                    self._kernel = self._candidate
         if cost > (_COMPILE if "numba" in sys.modules else _COMPILE_FIRST):
             self._kernel = self._candidate
         return self._kernel

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
+from time import perf_counter_ns
 from typing import Any
 
 from tensorframe.backends import objects
+from tensorframe.backends.spans import Work, spanned, tell_span
 from tensorframe.errors import KernelError
 
 # one rounding for every operation, and numbers below the normal ones are kept
@@ -38,11 +40,15 @@ def code_of(name: str, source: str, architecture: str) -> bytes:
     """Return what `compiled` does, from disk if it was compiled before."""
     described = (compiler_release(), options(architecture), name, source)
     key = sha256(repr(described).encode()).digest()
+    began = perf_counter_ns()
     code = objects.read(key)
-    if code is None:
+    if code is not None:
+        tell_span(Work.LOAD, name, "cuda", began)
+        return code
+    with spanned(Work.COMPILE, name, "cuda"):
         code = compiled(name, source, architecture)
-        objects.statistics.compilations += 1
-        objects.write(key, code)
+    objects.statistics.compilations += 1
+    objects.write(key, code)
     return code
 
 

@@ -71,7 +71,7 @@ class KernelBackend(Backend):
         with self._lock:
             if device not in self._places:
                 queue = self.open(device)
-                self._places[device] = Place(queue, Pool(queue))
+                self._places[device] = Place(queue, Pool(queue, str(device)))
             return self._places[device]
 
     def allocate(self, device: Device, nbytes: int) -> Block:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from threading import RLock
 from typing import Any
+from weakref import WeakSet
 
 from tensorframe.backends.device.queue import Queue
 
@@ -43,11 +44,16 @@ class Block:
 class Pool:
     """The blocks of one device. What a freed block is used for next runs after all that used it before."""
 
-    def __init__(self, queue: Queue) -> None:
+    def __init__(self, queue: Queue, name: str = "") -> None:
+        """`name` is the device's, for people."""
+        self.name = name
         self._queue = queue
         self._lock = RLock()  # a finaliser may run while a block is handed out
         self._free: defaultdict[int, list[Any]] = defaultdict(list)
         self.statistics = Statistics()
+        # of those who want to know the most that was in use while they looked
+        self.watches: list[Statistics] = []
+        pools.add(self)
 
     def block(self, nbytes: int) -> Block:
         """Return a block of at least so many bytes; MemoryError if there is none even without what is kept."""
@@ -62,7 +68,8 @@ class Pool:
         with self._lock:
             counts = self.statistics
             counts.in_use += size
-            counts.peak = max(counts.peak, counts.in_use)
+            for one in (counts, *self.watches):
+                one.peak = max(one.peak, counts.in_use)
         return Block(self, buffer, size)
 
     def _new(self, size: int) -> Any:
@@ -99,6 +106,10 @@ class Pool:
         with self._queue.lock:
             for buffer in buffers:
                 self._queue.release(buffer)
+
+
+# those of this process
+pools: WeakSet[Pool] = WeakSet()
 
 
 def rounded(nbytes: int) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.queue import Queue
+from tensorframe.backends.spans import Work, spanned
 from tensorframe.codegen.words import Parameter, packed, parameters
 from tensorframe.dtypes import COMPLEX, DType, uint32, uint64
 from tensorframe.errors import IndexingError
@@ -72,7 +73,8 @@ class DeviceProgram:
             key = (key, into.strides, into.offset)
         bound = self._bound.get(key)
         if bound is None:
-            bound = self._bound[key] = _Bound(self._region, form, self._queue, inputs, into)
+            with spanned(Work.LAYOUT, "loops of a new layout", "device"):
+                bound = self._bound[key] = _Bound(self._region, form, self._queue, inputs, into)
         outputs, missed = bound.run(self._pool, inputs, into)
         if missed:
             self._careful(inputs)

@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from threading import RLock
+from time import perf_counter_ns
 from typing import TypeVar
 
 from tensorframe.backends import objects
 from tensorframe.backends.numba.compile import compile_kernel
 from tensorframe.backends.numba.key import object_key
 from tensorframe.backends.numba.load import KernelFunction
+from tensorframe.backends.spans import Work, spanned, tell_span
 
 Made = TypeVar("Made")
 
@@ -50,12 +52,16 @@ def from_object_code(
 ) -> Made:
     """Return what is loaded from the object code of a text, which is compiled only if it is not on disk."""
     with _lock:
+        began = perf_counter_ns()
         key = object_key(name, text)
         code = objects.read(key)
         if code is not None:
             with suppress(RuntimeError):  # it calls something that is not in this process
-                return loaded(code)
+                found = loaded(code)
+                tell_span(Work.LOAD, name, "numba", began)
+                return found
         objects.statistics.compilations += 1
-        code = compiled()
-        objects.write(key, code)
-        return loaded(code)
+        with spanned(Work.COMPILE, name, "numba"):
+            code = compiled()
+            objects.write(key, code)
+            return loaded(code)

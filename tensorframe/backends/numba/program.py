@@ -10,6 +10,7 @@ import numpy as np
 from tensorframe.backends.base import Program
 from tensorframe.backends.numba.functions import is_kept
 from tensorframe.backends.numba.launcher import Run, launcher
+from tensorframe.backends.spans import Work, spanned
 from tensorframe.codegen.python import print_kernel
 from tensorframe.dtypes import COMPLEX
 from tensorframe.errors import IndexingError
@@ -50,12 +51,16 @@ class KernelProgram:
         key = tuple([inputs[at].strides for at in self._arrays])
         run = self._bound.get(key)
         if run is None:
-            strides = [getattr(array, "strides", ()) for array in inputs]
-            built = self.built(inputs)
-            run = launcher(self._original, self._parts, built, strides, self._choose, self._careful)
-            self._bound[key] = run
+            with spanned(Work.LAYOUT, "loops of a new layout", "numba"):
+                run = self._bound[key] = self._bind(inputs)
         self._run = run
         return run(inputs, buffers)
+
+    def _bind(self, inputs: Sequence[Any]) -> Run:
+        """Return what runs the kernels for operands of these layouts."""
+        strides = [getattr(array, "strides", ()) for array in inputs]
+        built = self.built(inputs)
+        return launcher(self._original, self._parts, built, strides, self._choose, self._careful)
 
     def _in_steps(self, inputs: Sequence[Any]) -> Sequence[Any]:
         """Return the inputs with those copied whose elements are not whole steps apart: fields of records."""

@@ -9,6 +9,7 @@ import numpy as np
 import pyopencl as cl
 
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
+from tensorframe.backends.spans import Work, spanned
 from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.opencl import dialect
 from tensorframe.codegen.text import Text
@@ -87,12 +88,16 @@ class OpenClQueue(Queue):
         """Return a kernel ready for `launch`."""
         text = print_kernel(kernel, self._dialect)
         if text.name not in self._kernels:
-            try:
-                program = cl.Program(self._context, text.source).build(self._options)
-            except cl.Error as error:
-                raise KernelError(f"OpenCL does not compile {text.name}: {error}") from error
-            self._kernels[text.name] = (cl.Kernel(program, text.name), kernel.lanes)
+            with spanned(Work.COMPILE, text.name, "opencl"):
+                program = self._compiled(text)
+                self._kernels[text.name] = (cl.Kernel(program, text.name), kernel.lanes)
         return self._kernels[text.name]
+
+    def _compiled(self, text: Text) -> Any:
+        try:
+            return cl.Program(self._context, text.source).build(self._options)
+        except cl.Error as error:
+            raise KernelError(f"OpenCL does not compile {text.name}: {error}") from error
 
     def launch(
         self, built: Any, groups: int, buffers: Sequence[Any], words: np.ndarray[Any, Any]

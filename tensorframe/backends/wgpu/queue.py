@@ -11,6 +11,7 @@ import numpy as np
 import wgpu
 
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
+from tensorframe.backends.spans import Work, spanned
 from tensorframe.backends.wgpu.adapters import Adapter
 from tensorframe.backends.wgpu.exactness import Array, exact, fused
 from tensorframe.backends.wgpu.recording import Memory, Pipeline, Recording, Window
@@ -177,7 +178,8 @@ class WgpuQueue(Queue):
         if found is None:
             accesses = ["read-only-storage"] * len(kernel.inputs)
             accesses += ["storage"] * len(kernel.outputs)
-            with told(f"the driver does not compile {shader.name}"):
+            failing = told(f"the driver does not compile {shader.name}")
+            with spanned(Work.COMPILE, shader.name, "wgpu"), failing:
                 found = self._pipelines[shader.name] = Pipeline(self._device, shader, accesses)
         return found
 
