@@ -1,0 +1,207 @@
+"""A broken cell shows the user's own line, first and last, and what went wrong; the rest stays reachable."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tensorframe as tfr
+from tensorframe import errors
+from tensorframe.notebook.tracebacks import shortened
+from tests.notebook.shells import a_shell, run_in_kernel, traceback_of
+
+ROOT = Path(__file__).parents[2]
+
+SETUP = """\
+import numpy as np
+import tensorframe as tfr
+from tensorframe.testing.boxed import BoxedBackend
+
+class Broken(BoxedBackend):
+    def compile(self, region, device):
+        def run(inputs, buffers):
+            raise RuntimeError("illegal instruction")
+        return run
+
+tfr.backends.register(Broken("broken"))
+"""
+# cells, the last of which breaks: its line, the line that is to blame, and what the message has to say
+BROKEN = {
+    "wrong shape": (
+        ["x = tfr.ones((3, 4))\nw = tfr.ones(5)\nz = x + w"],
+        "z = x + w",
+        "cell 2, line 3:   z = x + w",
+        ["ShapeError: add: shapes (3, 4) and (5,)", "  try: reshape", "errors/shape-error.html"],
+    ),
+    "out of memory": (
+        [
+            "a = tfr.asarray(np.ones((4_000_000, 1)))\ntotal = tfr.cumulative_sum(a * a.T, axis=0)",
+            "print(total[0, 0])",
+        ],
+        "print(total[0, 0])",
+        "cell 2, line 2:   total = tfr.cumulative_sum(a * a.T, axis=0)",
+        [
+            "OutOfMemoryError: out of memory: the result takes 116 TiB",
+            "-> float64[4000000, 4000000] on cpu",
+            "  try: work on parts",
+            "errors/out-of-memory-error.html",
+        ],
+    ),
+    "failure on a device": (
+        ["t = tfr.asarray(np.ones((3, 4)), device='broken')\nu = tfr.sin(t) * 2", "u.numpy()"],
+        "u.numpy()",
+        "cell 2, line 2:   u = tfr.sin(t) * 2",
+        [
+            "KernelError: sin multiply failed on broken: RuntimeError: illegal instruction",
+            "float64[3, 4] -> float64[3, 4] on broken",
+            "  try: tfr.verify(t)",
+            "errors/kernel-error.html",
+        ],
+    ),
+}
+
+
+def check(text, broken):
+    """The only code that is shown is the cell's, and the message has everything."""
+    _, own, recorded, facts = broken
+    arrows = re.findall(r"^-+>\s*\d+\s(.*)$", text, re.MULTILINE)
+    assert arrows == [own]
+    assert "tensorframe/" not in text.replace("tensorframe-lazy", "")
+    assert f"recorded at {recorded}" in text
+    for fact in facts:
+        assert fact in text
+
+
+@pytest.fixture
+def shell():
+    with a_shell() as running:
+        running.run_cell(SETUP, store_history=True)
+        yield running
+    tfr.backends.unregister("broken")
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_in_a_shell(case, shell, capsys):
+    cells = BROKEN[case][0]
+    for cell in cells:
+        result = shell.run_cell(cell, store_history=True)
+    check(capsys.readouterr().out, BROKEN[case])
+    error = result.error_in_exec
+    assert isinstance(error, errors.TensorFrameError)
+    # what debuggers look at is complete
+    files = [entry.filename for entry in _frames(error.__traceback__)]
+    assert any("tensorframe" in name for name in files)
+    if isinstance(error, errors.KernelError):
+        assert isinstance(error.__cause__, RuntimeError)
+        assert any(entry.name == "run" for entry in _frames(error.__cause__.__traceback__))
+
+
+def _frames(traceback):
+    import traceback as tracebacks
+
+    return tracebacks.extract_tb(traceback)
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_in_a_kernel(case):
+    *_, broken = run_in_kernel(SETUP, *BROKEN[case][0])
+    check(traceback_of(broken), BROKEN[case])
+
+
+def test_the_notebook_s_name_stands_in_front():
+    *_, broken = run_in_kernel(
+        "import tensorframe as tfr",
+        "tfr.ones(3) + tfr.ones(4)",
+        JPY_SESSION_NAME="/home/somebody/analysis.ipynb",
+    )
+    line = "recorded at analysis.ipynb, cell 2, line 1:   tfr.ones(3) + tfr.ones(4)"
+    assert line in traceback_of(broken)
+
+
+def test_a_cell_that_was_edited_and_run_again_keeps_the_lines_of_both(shell, capsys):
+    shell.run_cell("t = tfr.asarray(np.ones((3, 4)), device='broken')", store_history=True)
+    shell.run_cell("u = tfr.sin(t)  # as it was", store_history=True)
+    shell.run_cell("# longer now\n\nv = tfr.cos(t)  # edited", store_history=True)
+    shell.run_cell("u.compute()", store_history=True)
+    assert "recorded at cell 3, line 1:   u = tfr.sin(t)  # as it was" in capsys.readouterr().out
+    shell.run_cell("v.compute()", store_history=True)
+    assert "recorded at cell 4, line 3:   v = tfr.cos(t)  # edited" in capsys.readouterr().out
+
+
+def test_user_code_inside_ours_is_shown(shell, capsys):
+    shell.run_cell("@tfr.jit\ndef f(x):\n    return x + tfr.ones(7)\nf(tfr.ones(3))")
+    shown = capsys.readouterr().out
+    assert re.findall(r"^-+>\s*\d+\s+(.*)$", shown, re.MULTILINE) == [
+        "f(tfr.ones(3))",
+        "return x + tfr.ones(7)",
+    ]
+
+
+def test_the_option_shows_every_frame(shell, capsys):
+    with tfr.config.override(tracebacks="full"):
+        shell.run_cell("tfr.ones(3) + tfr.ones(4)")
+    assert "in broadcast(" in capsys.readouterr().out
+
+
+def test_other_errors_are_shown_as_ever(shell, capsys):
+    shell.run_cell("tfr.exp()")
+    assert "TypeError" in capsys.readouterr().out
+
+
+WITH = {
+    "use_backend": lambda: tfr.use_backend("abacus"),
+    "override": lambda: tfr.config.override(speed=11),
+}
+
+
+@pytest.mark.parametrize("ask", WITH.values(), ids=WITH)
+def test_a_with_statement_is_named_by_its_own_line(ask):
+    with pytest.raises(errors.TensorFrameError) as caught, ask():
+        pass
+    assert f"{__file__}, line" in caught.value.location
+    assert "ask():" in caught.value.location
+    files = {entry.filename for entry in _frames(shortened(caught.value).__traceback__)}
+    assert files == {__file__}
+
+
+SCRIPT = """
+import tensorframe as tfr
+tfr.config.configure({0})
+def analysis():
+    return tfr.ones(3) + tfr.ones(4)
+analysis()
+"""
+
+
+def shown_by_a_script(tmp_path, *options):
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT.format(", ".join(options)), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, path],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    return done.stderr
+
+
+def test_scripts_show_every_frame_unless_they_ask_not_to(tmp_path):
+    whole = shown_by_a_script(tmp_path)
+    assert "in broadcast" in whole
+    assert "in broadcast" in shown_by_a_script(tmp_path, "tracebacks='full'")
+    short = shown_by_a_script(tmp_path, "tracebacks='short'")
+    assert re.findall(r"line \d+, in (\S+)", short) == ["<module>", "analysis"]
+    assert short.partition("ShapeError")[2] == whole.partition("ShapeError")[2]
+
+
+def test_the_hook_of_scripts_goes_as_it_came():
+    before = sys.excepthook
+    tfr.config.configure(tracebacks="short")
+    assert sys.excepthook is not before
+    tfr.config.configure(tracebacks="auto")
+    assert sys.excepthook is before
