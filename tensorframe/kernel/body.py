@@ -158,7 +158,7 @@ class Body:
         if one.op is FULL:
             return literal(one.attrs[0], one.dtype)
         if one.op is ARANGE:
-            start, step = one.attrs
+            start, step = one.attrs[:2]  # what is read says where it begins
             return self._arange(value, start, step, one.dtype)
         if one.op in PIECED:
             return self._pieced(value, one)

@@ -9,7 +9,7 @@ from math import prod
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.op import Kind
-from tensorframe.graph.region import Region
+from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import strides_of
 from tensorframe.kernel.body import Body, Numbers
 from tensorframe.kernel.follow import follow
@@ -36,6 +36,7 @@ from tensorframe.kernel.split import split
 from tensorframe.kernel.stages import Stages, stages_of
 from tensorframe.kernel.tiling import tile_of, tiles
 from tensorframe.kernel.walk import expressions
+from tensorframe.ops.creation import ARANGE
 
 Strides = tuple[int, ...]  # in elements
 Partials = tuple[tuple[DType, int, complex], ...]
@@ -265,8 +266,16 @@ def reads_of(region: Region, space: Space) -> dict[tuple[int, int], tuple[int, M
             if source < first and region.inputs[source][0] != ():
                 reads[value, number] = (source, space.maps[value, number])
         if one.op.kind is Kind.SOURCE and one.shape != ():
-            reads[value, -1] = (value, space.maps[value])
+            reads[value, -1] = (value, _counted(one, space.maps[value]))
     return reads
+
+
+def _counted(one: RegionOp, positions: Map) -> Map:
+    """Return where the elements of a generator are in what it counts, of which a range may show a part."""
+    if one.op is not ARANGE:
+        return positions
+    *_, first, stride = one.attrs
+    return tuple([place.stepped(first, stride) for place in positions])
 
 
 def _pieces(region: Region, space: Space) -> dict[Hashable, Access]:

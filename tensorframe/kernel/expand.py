@@ -65,7 +65,7 @@ class _Expansion:
             unknown = self._add(NOT_EQUAL, (), [source, source], shape, bool_)
             hit = self._add(LOGICAL_OR, (), [hit, unknown], shape, bool_)
         count = prod([shape[axis] for axis in axes])
-        flat = self._add(ARANGE, (0, 1), [], (count,), int64)
+        flat = self._add(ARANGE, (0, 1, 0, 1), [], (count,), int64)
         along = tuple([size if axis in axes else 1 for axis, size in enumerate(shape)])
         place = self._add(RESHAPE, (along,), [flat], along, int64)
         # no number of this length: the text of the kernel is that of any length

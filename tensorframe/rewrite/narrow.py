@@ -14,7 +14,7 @@ from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.creation import ARANGE
-from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
+from tensorframe.ops.movement import CONCAT, EXPAND, PERMUTE, RESHAPE, SLICE
 from tensorframe.rewrite.engine import Builder, Rule
 from tensorframe.rewrite.views import (
     Window,
@@ -55,7 +55,8 @@ def _demands(order: list[Node], roots: Sequence[Node]) -> dict[Node, Demand]:
         for window in demands[node]:
             wanted = _of_inputs(node, window)
             for source, part in zip(node.inputs, wanted, strict=True):
-                demands[source][part] = None
+                if not _is_unseen(node, part):
+                    demands[source][part] = None
     return demands
 
 
@@ -108,8 +109,14 @@ def _make(
         whole = build.remake(node, tuple([made[source, None] for source in node.inputs]))
         return _slice(whole, window, build)
     inputs = tuple(
-        [_seen(source, part, made, build) for source, part in zip(node.inputs, wanted, strict=True)]
+        [
+            _seen(source, part, made, build)
+            for source, part in zip(node.inputs, wanted, strict=True)
+            if not _is_unseen(node, part)
+        ]
     )
+    if node.op is CONCAT:
+        return _joined(node, window, inputs, build)
     (shown, *_) = wanted
     if node.op is RESHAPE and shown and unit_axes_match(node.inputs[0].shape, node.shape) is None:
         return _out_of_block(node, window, inputs[0], shown, build)
@@ -146,20 +153,36 @@ def _seen(
     return whole if window is None else _slice(whole, window, build)
 
 
+def _is_unseen(node: Node, part: Window | None) -> bool:
+    """Whether nothing is shown of an operand that `node` joins with others."""
+    return node.op is CONCAT and part is not None and not part.size
+
+
+def _joined(node: Node, window: Window, parts: tuple[Node, ...], build: Builder) -> Node:
+    if len(parts) == 1:
+        return parts[0]
+    if window.axis(node.attrs[0])[2] < 0:  # seen from the end, the last part is the first
+        parts = parts[::-1]
+    return build.make(CONCAT, parts, node.attrs, window.sizes, node.dtype, node.device, node)
+
+
 def _slice(node: Node, window: Window, build: Builder) -> Node:
     attrs = (window.starts, window.sizes, window.steps)
     return build.make(SLICE, (node,), attrs, window.sizes, node.dtype, node.device, node)
 
 
 def _counts(node: Node) -> bool:
-    """Whether the node is an arange that can start elsewhere; floating ones would round differently."""
-    return node.op is ARANGE and node.dtype in INTEGER
+    """Whether the node is an arange, which can start elsewhere."""
+    return node.op is ARANGE
 
 
 def _arange(node: Node, window: Window, build: Builder) -> Node:
-    start, step = node.attrs
-    first, size, stride = window.axis(0)
-    attrs = (start + step * first, step * stride)
+    start, step, first, stride = node.attrs
+    at, size, by = window.axis(0)
+    if node.dtype in INTEGER:
+        attrs = (start + step * at, step * by, first, stride)
+    else:  # another start and step would round differently
+        attrs = (start, step, first + stride * at, stride * by)
     return build.make(ARANGE, (), attrs, (size,), node.dtype, node.device, node)
 
 
@@ -207,6 +230,19 @@ def _reduce(node: Node, window: Window) -> list[Window | None] | None:
     ]
 
 
+def _concat(node: Node, window: Window) -> list[Window | None] | None:
+    if 0 in window.sizes:
+        return None
+    (axis,) = node.attrs
+    parts: list[Window | None] = []
+    low = 0
+    for source in node.inputs:
+        high = low + source.shape[axis]
+        parts.append(window.within(axis, low, high))
+        low = high
+    return parts
+
+
 NARROWING: dict[object, Narrowing] = {
     Kind.MAP: _map,
     Kind.TRANSFER: _map,
@@ -214,4 +250,5 @@ NARROWING: dict[object, Narrowing] = {
     EXPAND: _expand,
     PERMUTE: _permute,
     RESHAPE: _reshape,
+    CONCAT: _concat,
 }

@@ -51,6 +51,19 @@ class Window:
         starts, sizes, steps = zip(*axes, strict=True) if axes else ((), (), ())
         return cls(tuple(starts), tuple(sizes), tuple(steps))
 
+    def within(self, axis: int, low: int, high: int) -> Window:
+        """Return the window on the tensor's part from `low` to `high` of an axis: what this one shows of that."""
+        start, size, step = self.axis(axis)
+        # where the axis is seen backwards, its mirror image is seen forwards
+        first, last = (
+            (low - start, high - start) if step > 0 else (start - high + 1, start - low + 1)
+        )
+        begin = min(max(-(-first // abs(step)), 0), size)
+        end = min(max(-(-last // abs(step)), 0), size)
+        axes = list(map(self.axis, range(len(self.sizes))))
+        axes[axis] = (start + step * begin - low, end - begin, step) if end > begin else (0, 0, 1)
+        return Window.of_axes(axes)
+
     def on_operand(self, operand: Shape) -> Window:
         """Return the window on an operand that broadcasts to the tensor this window is on."""
         missing = len(self.sizes) - len(operand)

@@ -10,6 +10,8 @@ from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.verify import IllegalNodeError, verify
 from tensorframe.ops.elementwise import ADD
 from tensorframe.schedule.pipeline import transform
+from tensorframe.schedule.plan import Plan
+from tests.backends.devices import FOUND
 
 
 @pytest.fixture
@@ -89,6 +91,41 @@ def test_an_integer_arange_is_narrowed_to_what_is_shown() -> None:
     plan = tfr.explain(tfr.arange(10_000_000)[5:10])
     assert "int64[10000000]" not in str(plan)
     assert tfr.arange(10_000_000)[5:10].tolist() == [5, 6, 7, 8, 9]
+
+
+@pytest.mark.parametrize("device", ["cpu", "numpy", *FOUND])
+@pytest.mark.parametrize("key", [slice(5, 10), slice(None, None, 1_234_567), slice(40, 3, -9)])
+def test_a_floating_arange_is_narrowed_and_rounds_as_the_whole_does(
+    device: str, key: slice
+) -> None:
+    size = 10_000_000
+    for make in (
+        lambda: tfr.arange(0.1, 0.1 + 0.3 * (size - 0.5), 0.3, dtype=tfr.float32, device=device),
+        lambda: tfr.linspace(-1, 1, size, dtype=tfr.float32, device=device),
+    ):
+        shown = make()[key] * 1
+        assert f"[{size}]" not in str(tfr.explain(shown))
+        np.testing.assert_array_equal(shown.numpy(), make().numpy()[key])
+
+
+def test_of_what_is_joined_only_the_parts_that_are_seen_are_computed() -> None:
+    parts = [tfr.arange(5_000_000) * at for at in range(1, 4)]
+    joined = tfr.concat(parts)
+    for key, most in ((slice(7_000_000, 7_000_005), 50), (slice(None, None, 1_000_000), 100)):
+        plan = tfr.explain(joined[key])
+        assert isinstance(plan, Plan)
+        assert plan.flops < most
+    expected = np.concatenate([np.arange(5_000_000) * at for at in range(1, 4)])
+    for key in (
+        slice(7_000_000, 7_000_005),
+        slice(None, None, 999_999),
+        slice(None, 3, -1_000_001),
+    ):
+        np.testing.assert_array_equal(joined[key].numpy(), expected[key])
+    stacked = tfr.stack(parts, axis=1)
+    np.testing.assert_array_equal(
+        stacked[4_999_998:, ::-1].numpy(), np.stack(np.split(expected, 3), 1)[4_999_998:, ::-1]
+    )
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -43,6 +43,24 @@ def test_two_windows_are_one(data: st.DataObject, shape: tuple[int, ...]) -> Non
     )
 
 
+@given(data=st.data(), shape=st.lists(st.integers(1, 6), min_size=1, max_size=3).map(tuple))
+def test_windows_within_the_parts_of_an_axis_show_it_part_by_part(
+    data: st.DataObject, shape: tuple[int, ...]
+) -> None:
+    array = np.arange(int(np.prod(shape))).reshape(shape)
+    window = data.draw(windows(shape).filter(lambda one: one.size > 0))
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    cut = data.draw(st.integers(0, shape[axis]))
+    parts = [
+        look(np.split(array, [cut], axis)[at], window.within(axis, low, high))
+        for at, (low, high) in enumerate([(0, cut), (cut, shape[axis])])
+    ]
+    backwards = window.steps[axis] < 0
+    np.testing.assert_array_equal(
+        np.concatenate(parts[::-1] if backwards else parts, axis), look(array, window)
+    )
+
+
 @given(data=st.data(), shape=st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple))
 def test_a_window_on_a_broadcast_is_a_window_on_the_operand(
     data: st.DataObject, shape: tuple[int, ...]

@@ -26,6 +26,7 @@ from tensorframe.kernel.groups import Target, build_groups
 from tensorframe.kernel.ir import Loop, Over
 from tensorframe.kernel.nest import Access
 from tensorframe.kernel.space import Space
+from tensorframe.ops.creation import ARANGE
 from tensorframe.ops.movement import RESHAPE
 
 # Positions up to which 32 bits do, with room for the steps beyond the end that a loop over the grid takes.
@@ -152,6 +153,7 @@ class Form:
             sum(abs(step) * (size - 1) for step, size in zip(steps, shape, strict=False))
             for steps, (shape, _) in zip(strides, self.region.inputs, strict=False)
         ]
+        reach += [_last_counted(one) for one in self.region.ops if one.op is ARANGE]
         if into is not None and into.block is not None:
             reach.append(into.block.nbytes)
         most = max([*reach, *[prod(shape) for shape in shapes], 1])
@@ -164,6 +166,12 @@ class Form:
             return [Access(array.offset, array.strides)]
         steps = tuple([2 * step for step in array.strides])
         return [Access(2 * array.offset + part, steps) for part in (0, 1)]
+
+
+def _last_counted(one: RegionOp) -> int:
+    """Return the largest position that a range counts, which may be a part of a longer one."""
+    first, stride = map(int, one.attrs[2:])
+    return max(first, first + stride * (prod(one.shape) - 1))
 
 
 class _Step:

@@ -30,15 +30,16 @@ def _full(node: Node | RegionOp) -> Array:
 
 
 def _arange(node: Node | RegionOp) -> Array:
-    start, step = node.attrs
+    start, step, first, stride = node.attrs
     size = node.shape[0]
     if node.dtype.kind not in "iu":
-        return (np.arange(size) * step + start).astype(node.dtype)
+        count = np.arange(first, first + stride * size, stride)
+        return (count * step + start).astype(node.dtype)
     # unsigned and modulo a power of two, since uint64 holds numbers that int64 does not
     unsigned = np.dtype(f"u{node.dtype.itemsize}")
     modulus = 1 << 8 * unsigned.itemsize
-    count = np.arange(size, dtype=unsigned if size < modulus else np.uint64)
-    values = count.astype(unsigned, copy=False)
+    counted = np.arange(size, dtype=unsigned if size < modulus else np.uint64)
+    values = counted.astype(unsigned, copy=False)
     if step != 1:
         values *= unsigned.type(step % modulus)
     if start:

@@ -41,7 +41,7 @@ def number(name: str, value: Any) -> Any:
 
 def counted(size: int, start: Any, step: Any, dtype: DType, device: Device) -> Tensor:
     """Return `start + step * i` for i below `size`; both are numbers of the kind that `dtype` holds."""
-    return Tensor(source(ARANGE, (size,), dtype, device, start, step))
+    return Tensor(source(ARANGE, (size,), dtype, device, start, step, 0, 1))
 
 
 def positions(size: int, device: Device) -> Tensor:
