@@ -26,10 +26,10 @@ def explain(error: BaseException, plan: Plan, at: int, recorded: Recorded) -> No
     if isinstance(error, CancelledError):
         raise error
     if isinstance(error, KeyboardInterrupt):
-        message = (
-            f"interrupted in step {at + 1} of {len(plan.steps)} ({what}); no tensor is changed"
-        )
-        raise CancelledError(message, location=location) from None
+        message = f"interrupted in step {at + 1} of {len(plan.steps)}; no tensor is changed"
+        cancelled = CancelledError(message, location=location)
+        cancelled.step = what
+        raise cancelled from None
     if isinstance(error, TensorFrameError):
         error.location = location or error.location
         error.step = error.step or what
@@ -79,9 +79,7 @@ def _instead_of(step: Step) -> tuple[str, ...]:
     """Return what leads on from a step that failed: who can run it instead, and how to find out what is wrong."""
     hints = ["tfr.verify(t), which runs it on every backend and says which one is off"]
     if step.device.backend != "numpy":
-        hints.append(
-            't.to_backend("numpy") of what it is computed from: no compiled kernel runs there'
-        )
+        hints.append('tfr.use_backend("numpy") around it all: no compiled kernel runs there')
     hints.append("TENSORFRAME_VALIDATE=1, which compares every kernel with its ops run one by one")
     if not capabilities(step.device).host_memory:
         hints.append("tfr.doctor(), which says what is wrong with drivers")
