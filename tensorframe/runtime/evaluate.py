@@ -13,6 +13,7 @@ from tensorframe.backends.registry import backend_of
 from tensorframe.backends.spans import Work, collectors, tell_span
 from tensorframe.backends.storage import Storage
 from tensorframe.graph.node import Node
+from tensorframe.runtime import collector
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, Source, tell, tell_run, tell_small
 from tensorframe.runtime.executor import run
@@ -33,7 +34,7 @@ def evaluate(roots: Sequence[Node]) -> None:
     count = run_small(pending, config.get())
     if count:
         if stamps is not None:
-            tell_small(pending[0].op, pending[0].site, count, stamps)
+            tell_small(pending[0], count, stamps)
         return
     request = capture(pending)
     # before a plan is made: what has no value fails here
@@ -78,7 +79,8 @@ def _new_plan(request: Capture) -> Plan:
     from tensorframe.schedule.pipeline import make_plan
 
     began = perf_counter_ns()
-    plan = make_plan(request)
+    with collector.paused():
+        plan = make_plan(request)
     tell_span(Work.PLAN, f"{len(plan.steps)} steps", "", began)
     tell(Moment.PLAN_MADE, plan)
     return plan

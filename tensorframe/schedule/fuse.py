@@ -7,7 +7,7 @@ broadcasts back to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields
 from math import prod
@@ -47,6 +47,8 @@ class Group:
     sink: Node
     nodes: list[Node]
     inputs: dict[Node, None] = field(default_factory=dict)
+    # operand -> where the nodes read it
+    edges: dict[Node, dict[Edge, None]] = field(default_factory=dict)
     # input -> why it is not part of the group
     refusals: dict[Node, str] = field(default_factory=dict)
     space: Space | None = None
@@ -57,6 +59,8 @@ class Group:
     copies: dict[Edge, Node] = field(default_factory=dict)
     # node -> its copies, each with the operands that it stands for
     repeats: dict[Node, dict[Node, list[Edge]]] = field(default_factory=dict)
+    # what may be admitted next: the space with it, and which of its operands are blocked there
+    candidate: tuple[Node, Space, dict[Edge, str]] | None = None
 
     def copy(self) -> Group:
         """Return a group that changes apart from this one."""
@@ -64,6 +68,7 @@ class Group:
             self.sink,
             list(self.nodes),
             dict(self.inputs),
+            {source: dict(edges) for source, edges in self.edges.items()},
             dict(self.refusals),
             None if self.space is None else self.space.copy(),
             self.alone,
@@ -89,19 +94,31 @@ class Group:
             self.copies.update(dict.fromkeys(edges, same))
         for one in (node, *repeats):
             self._include(one)
+        if self.candidate is not None and self.candidate[0] is node:
+            _, self.space, blocked = self.candidate
+            self.blocked.update(blocked)
+        elif self.space is not None:
+            self.blocked.update(_followed(self.space, (node, *repeats)))
+        self.candidate = None
 
     def _include(self, node: Node) -> None:
         if node is not self.sink:
             self.nodes.append(node)
-        for source in node.inputs:
+        for at, source in enumerate(node.inputs):
             if source not in self.inputs:
                 self.inputs[source] = None
-        if self.space is not None:
-            shapes = [source.shape for source in node.inputs]
-            reasons = follow(self.space, node, node.op, node.attrs, shapes)
-            for at, reason in enumerate(reasons):
-                if reason is not None:
-                    self.blocked[node, at] = reason
+            self.edges.setdefault(source, {})[node, at] = None
+
+
+def _followed(space: Space, nodes: Iterable[Node]) -> dict[Edge, str]:
+    """Find the maps of the operands of nodes that have theirs; return why operands have none, or only to be read."""
+    blocked = {}
+    for node in nodes:
+        shapes = [source.shape for source in node.inputs]
+        for at, reason in enumerate(follow(space, node, node.op, node.attrs, shapes)):
+            if reason is not None:
+                blocked[node, at] = reason
+    return blocked
 
 
 def grow_regions(
@@ -151,7 +168,7 @@ class _Growing:
             self._users.setdefault(source, {}).update(dict.fromkeys(users))
 
     def _depth(self, users: Sequence[Group], node: Node) -> int:
-        consumers = [one for group in users for one in group.nodes if node in one.inputs]
+        consumers = [one for group in users for one, _ in group.edges.get(node, ())]
         return 1 + max(self._recomputed.get(one, 0) for one in consumers)
 
     def _refusal(
@@ -205,7 +222,8 @@ def _alone(node: Node, capabilities: Capabilities) -> str | None:
         return f"no kernel computes {node.op.name} of {node.inputs[0].dtype}"
     if kind is Kind.SCATTER and _SMALL_PART * node.inputs[1].size < node.size:
         return "it replaces a small part, which takes no loop over all elements"
-    return _unread(node, Space.of_result(node, node.shape))
+    space = Space.of_result(node, node.shape)
+    return _unread(_followed(space, (node,)), space)
 
 
 def can_fuse(
@@ -243,12 +261,7 @@ def _again(node: Node, sink: Node) -> str:
 def _place_in_loops(node: Node, group: Group, *, kept: bool) -> str | None:
     space = group.space
     assert space is not None
-    edges = [
-        (consumer, at)
-        for consumer in group.nodes
-        for at, source in enumerate(consumer.inputs)
-        if source is node
-    ]
+    edges = group.edges[node]
     for edge in edges:
         if edge in group.blocked:
             return group.blocked[edge]
@@ -258,17 +271,18 @@ def _place_in_loops(node: Node, group: Group, *, kept: bool) -> str | None:
     if len(places) > 1 and (kept or not _is_repeated(node, places)):
         return "its elements are read at several places of the loops"
     ones = [node, *[copy(node) for _ in range(len(places) - 1)]]
-    space.maps.update(zip(ones, places, strict=True))
-    reason = next(filter(None, [_misplaced(one, space, kept=kept) for one in ones]), None)
-    if reason is None and node.op.kind in (Kind.REDUCE, Kind.SCAN):
-        reason = _reduction_refused(node, group, [consumer for consumer, _ in edges])
-    elif reason is None:
-        trial = space.copy()
-        reason = next(filter(None, [_unread(one, trial) for one in ones]), None)
-    if reason is not None:
-        for one in ones:
-            del group.space.maps[one]  # type: ignore[union-attr]
-    group.repeats[node] = dict(list(zip(ones, places.values(), strict=True))[1:])
+    trial = space.copy()
+    trial.maps.update(zip(ones, places, strict=True))
+    reason = next(filter(None, [_misplaced(one, trial, kept=kept) for one in ones]), None)
+    if reason is None:
+        blocked = _followed(trial, ones)
+        if node.op.kind in (Kind.REDUCE, Kind.SCAN):
+            reason = blocked.get((node, 0)) or _too_long(node, trial, group)
+        else:
+            reason = _unread(blocked, trial)
+    if reason is None:
+        group.candidate = (node, trial, blocked)
+        group.repeats[node] = dict(list(zip(ones, places.values(), strict=True))[1:])
     return reason
 
 
@@ -282,13 +296,9 @@ def _is_repeated(node: Node, places: dict[Map, list[Edge]]) -> bool:
     return node.op.kind is Kind.MAP and seen <= node.size
 
 
-def _unread(node: Node, space: Space) -> str | None:
-    """Return why an operand of `node` cannot be read in the loops at all, be it computed in them or not."""
-    reasons = follow(space, node, node.op, node.attrs, [source.shape for source in node.inputs])
-    for at, reason in enumerate(reasons):
-        if (node, at) not in space.maps:
-            return reason
-    return None
+def _unread(blocked: dict[Edge, str], space: Space) -> str | None:
+    """Return why an operand cannot be read in the loops at all; what cannot be computed in them may be."""
+    return next((blocked[edge] for edge in blocked if edge not in space.maps), None)
 
 
 def _misplaced(node: Node, space: Space, *, kept: bool) -> str | None:
@@ -323,18 +333,11 @@ def _follows_reduction(node: Node, size: int) -> bool:
     return False
 
 
-def _reduction_refused(node: Node, group: Group, consumers: Sequence[Node]) -> str | None:
-    """Return why a reduction does not run in the group's loops; give these its axes if it does."""
-    space = group.space
-    assert space is not None
-    saved = space.copy()
-    (reason,) = follow(space, node, node.op, node.attrs, [node.inputs[0].shape])
-    if reason is None:
-        again = any(space.axes_of(one) & set(space.reduced) for one in consumers)
-        length = prod([space.sizes[axis] for axis in space.reduced])
-        several = again or any(one.op.kind is Kind.REDUCE for one in group.nodes)
-        if several and length > _LONGEST_ROW:
-            reason = f"rows of {length} elements do not stay in the cache between passes"
-    if reason is not None:
-        group.space = saved
-    return reason
+def _too_long(node: Node, space: Space, group: Group) -> str | None:
+    """Return why a reduction, whose axes are in `space`, does not run in the loops of a group."""
+    again = any(space.axes_of(one) & set(space.reduced) for one, _ in group.edges[node])
+    several = again or any(one.op.kind is Kind.REDUCE for one in group.nodes)
+    length = prod([space.sizes[axis] for axis in space.reduced])
+    if several and length > _LONGEST_ROW:
+        return f"rows of {length} elements do not stay in the cache between passes"
+    return None

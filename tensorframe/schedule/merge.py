@@ -150,6 +150,8 @@ class _Merging:
         one.nodes = sorted(dict.fromkeys([*one.nodes, *other.nodes]), key=by_serial)
         one.sink = one.nodes[-1]
         one.inputs.update(other.inputs)
+        for operand, edges in other.edges.items():
+            one.edges.setdefault(operand, {}).update(edges)
         one.refusals.update(other.refusals)
         one.copies.update(other.copies)
         one.blocked.update(other.blocked)
