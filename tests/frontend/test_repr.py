@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.errors import ScalarError
+from tensorframe.errors import IndexingError, ScalarError
 from tensorframe.runtime.events import Moment, listen
 
 
@@ -103,3 +103,28 @@ def test_the_line_for_xarray_computes_nothing_and_keeps_to_its_width():
     assert len(tensor._repr_inline_(10)) == 10
     assert not tensor.is_computed
     assert tensor.compute()._repr_inline_(80) == "<Tensor: device=cpu>"
+
+
+def test_what_takes_long_is_not_computed_unasked():
+    factor = tfr.ones((20_000, 20_000)) + tfr.arange(20_000)
+    slow = factor @ factor
+    with counted() as made:
+        text = repr(slow)
+    assert text.startswith("Tensor(<not computed: ")
+    assert text.endswith("shape=(20000, 20000), dtype=float32, device=cpu)")
+    assert not made
+    assert not slow.is_computed
+
+
+def test_a_product_that_takes_no_time_is_shown_and_kept():
+    factor = tfr.asarray(np.ones((50, 50)))
+    quick = factor @ factor
+    assert "[[50., 50., 50., ..., 50., 50., 50.]," in repr(quick)
+    assert quick.is_computed
+
+
+def test_repr_says_what_went_wrong_and_print_raises_it():
+    wrong = tfr.asarray([1.0, 2.0])[tfr.asarray([5]) + 0]
+    assert repr(wrong).startswith("Tensor(<IndexingError: ")
+    with pytest.raises(IndexingError):
+        str(wrong)

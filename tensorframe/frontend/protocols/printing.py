@@ -1,28 +1,31 @@
-"""Printing: a tensor as text, computing only the elements that are shown."""
+"""Printing: a tensor as text, computing only the elements that are shown.
+
+`repr` never fails and never takes long, since debuggers, logs and notebooks ask for it unasked; `print` does what it
+was told to.
+"""
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.registry import capabilities
 from tensorframe.dtypes import bfloat16, float32
-from tensorframe.errors import ScalarError, TracingError
-from tensorframe.frontend.dispatch import call
+from tensorframe.errors import CancelledError, ScalarError, TensorFrameError, TracingError
+from tensorframe.frontend.protocols.preview import corners, put_together, seconds_for, seen
 from tensorframe.frontend.tensor import Tensor, method
-from tensorframe.ops.movement import SLICE
-from tensorframe.runtime.evaluate import evaluate
 
 Array = np.ndarray[Any, Any]
-Span = tuple[int, int]  # start, size
+
+PATIENCE = (
+    1.0  # seconds that `repr` may spend on a few elements of a large tensor, as they are estimated
+)
 
 
 @method
 def __repr__(self: Tensor) -> str:
     prefix = "Tensor("
-    body = _elements(self, separator=", ", prefix=prefix)
+    body = _at_once(self, prefix)
     facts = [f"dtype={self.dtype}", f"device={self.device}"]
     if _summarised(self) or not self.size:
         facts.insert(0, f"shape={self.shape}")
@@ -62,58 +65,44 @@ def _summarised(tensor: Tensor) -> bool:
     return tensor.size > int(np.get_printoptions()["threshold"])
 
 
+def _at_once(tensor: Tensor, prefix: str) -> str:
+    """Return the elements, or in angle brackets why they are not shown."""
+    try:
+        if too_slow(tensor):
+            return (
+                "<not computed: to show some elements would take long, .compute() keeps them all>"
+            )
+        return _elements(tensor, separator=", ", prefix=prefix)
+    except CancelledError:
+        raise
+    except TensorFrameError as error:
+        return f"<{type(error).__name__}: {error.message}>"
+
+
+def too_slow(tensor: Tensor) -> bool:
+    """Whether some elements of a large tensor would take longer than anybody would wait for them unasked."""
+    return _summarised(tensor) and seconds_for(tensor, corners(tensor)) > PATIENCE
+
+
 def _elements(tensor: Tensor, *, separator: str, prefix: str) -> str:
     """Return the elements in NumPy's layout."""
     try:
         if not _summarised(tensor):
-            return _text(tensor._array(), separator, prefix)
+            return text_of(tensor._array(), separator, prefix)
+        windows = corners(tensor)
         # one element more than is shown stands for all that NumPy replaces by "..."
-        return _text(_edges(tensor), separator, prefix, threshold=0)
+        shown = put_together(tensor, seen(tensor, windows))
+        return text_of(shown, separator, prefix, threshold=0)
     except TracingError as error:  # printing is how people look into a function
         return f"<{tensor.dtype}{list(tensor.shape)}: {error.message}>"
 
 
-def _text(array: Array, separator: str, prefix: str, **options: Any) -> str:
+def text_of(array: Array, separator: str, prefix: str, **options: Any) -> str:
+    """Return elements in NumPy's layout, beginning behind `prefix`."""
     if array.dtype == bfloat16:
         array = array.astype(float32)
     suffix = "," if prefix else ""
     return np.array2string(array, separator=separator, prefix=prefix, suffix=suffix, **options)
-
-
-def _edges(tensor: Tensor) -> Array:
-    """Return the tensor without the middle of its long axes, computing nothing else, in one plan."""
-    spans = [_shown(size) for size in tensor.shape]
-    if tensor.is_computed and capabilities(tensor.device).host_memory:
-        return tensor._array()[np.ix_(*map(_positions, spans))]
-    corners = [_corner(tensor, corner) for corner in product(*spans)]
-    evaluate([corner.node for corner in corners])
-    result = np.empty([sum(size for _, size in axis) for axis in spans], tensor.dtype)
-    for corner, place in zip(corners, product(*map(_places, spans)), strict=True):
-        result[place] = corner._array()
-    return result
-
-
-def _shown(size: int) -> list[Span]:
-    """Return the spans of an axis that are computed: both ends, and one element for the dots."""
-    edge = int(np.get_printoptions()["edgeitems"])
-    if size <= 2 * edge + 1:
-        return [(0, size)]
-    return [(0, edge + 1), (size - edge, edge)] if edge else [(0, 1)]
-
-
-def _positions(spans: list[Span]) -> list[int]:
-    return [position for start, size in spans for position in range(start, start + size)]
-
-
-def _places(spans: list[Span]) -> list[slice]:
-    """Return where the spans of an axis go when they are pushed together."""
-    ends = np.cumsum([size for _, size in spans])
-    return [slice(end - size, end) for end, (_, size) in zip(ends, spans, strict=True)]
-
-
-def _corner(tensor: Tensor, spans: tuple[Span, ...]) -> Tensor:
-    starts, sizes = zip(*spans, strict=True)
-    return call(SLICE, tensor, attrs=(starts, sizes, (1,) * tensor.ndim))
 
 
 __all__: list[str] = []
