@@ -56,7 +56,7 @@ class Options:
         0, "Threads that work on one region or product on the cpu; 0 means one per core."
     )
     spin: int = _option(
-        60, "Microseconds for which an idle thread looks out for the next kernel before it sleeps."
+        500, "Microseconds for which an idle thread looks out for the next kernel before it sleeps."
     )
     plan_cache: int = _option(512, "Plans kept for graphs of the same structure.")
     jit_cache: int = _option(128, "Recordings that each jitted function keeps.")

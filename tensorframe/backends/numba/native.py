@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from tensorframe.backends.numba.target import processor, target_machine
 
-SYMBOLS = ("run_alone", "run_shared", "serve", "pause")
+SYMBOLS = ("run_alone", "run_shared", "serve", "pause", "give_way")
 LINE = 64
 POOL_BYTES = 4 * LINE  # what threads write stays away from what others only read
+_PARTS = 2  # of what is left for each thread, as many as it may take
 STOP = 1  # the word of a pool that is written from outside
 
 _ARM_HINT = ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)")
@@ -33,6 +34,7 @@ _TEXT = r"""
 ; finished: 32 bits chunks that workers ran, 32 bits chunks
 
 declare i64 @llvm.umin.i64(i64, i64)
+declare i64 @llvm.umax.i64(i64, i64)
 declare i32 @YIELD()
 DECLARE_PAUSE
 
@@ -68,7 +70,7 @@ define internal i1 @may_take(i64 %open, i64 %thread) alwaysinline {
   ret i1 %may
 }
 
-; Take chunks until there are none.
+; Take chunks until there are none: a part of what is left at once, so that a thread mostly goes on where it was.
 define internal void @take_part(ptr %pool, i64 %thread) {
   %open_at = getelementptr %pool, ptr %pool, i32 0, i32 0
   br label %look
@@ -77,7 +79,13 @@ look:
   %may = call i1 @may_take(i64 %open, i64 %thread)
   br i1 %may, label %try, label %done
 try:
-  %less = sub i64 %open, 1
+  %left = and i64 %open, 4294967295
+  %high = lshr i64 %open, 32
+  %threads = and i64 %high, 255
+  %parts = mul i64 %threads, PARTS
+  %share = udiv i64 %left, %parts
+  %count = call i64 @llvm.umax.i64(i64 %share, i64 1)
+  %less = sub i64 %open, %count
   %pair = cmpxchg ptr %open_at, i64 %open, i64 %less acq_rel acquire
   %taken = extractvalue {i64, i1} %pair, 1
   br i1 %taken, label %run, label %look
@@ -94,39 +102,57 @@ run:
   %varying = load ptr, ptr %varying_at
   %fixed_at = getelementptr %pool, ptr %pool, i32 0, i32 13
   %fixed = load ptr, ptr %fixed_at
-  %left = and i64 %open, 4294967295
-  %at = sub i64 %chunks, %left
+  %first = sub i64 %chunks, %left
+  %last = add i64 %first, %count
+  br label %next
+next:
+  %at = phi i64 [%first, %run], [%after, %next]
   call void @run_chunk(ptr %function, i64 %total, i64 %grain, i64 %at, ptr %varying, ptr %fixed)
+  %after = add i64 %at, 1
+  %more = icmp ult i64 %after, %last
+  br i1 %more, label %next, label %finish
+finish:
   %finished_at = getelementptr %pool, ptr %pool, i32 0, i32 3
   %is_worker = icmp ne i64 %thread, 0
   %one = select i1 %is_worker, i64 4294967297, i64 1
-  %before = atomicrmw add ptr %finished_at, i64 %one release
+  %made = mul i64 %one, %count
+  %before = atomicrmw add ptr %finished_at, i64 %made release
   br label %look
 done:
   ret void
 }
 
-; A worker: take part in jobs until there was none for so many pauses.
-define void @serve(ptr %pool, i64 %thread, i64 %patience) {
+; A worker: take part in jobs until there was none for so many pauses, and then so many looks between which its core is
+; free for whoever wants it.
+define void @serve(ptr %pool, i64 %thread, i64 %pauses, i64 %yields) {
   %open_at = getelementptr %pool, ptr %pool, i32 0, i32 0
   %stop_at = getelementptr %pool, ptr %pool, i32 0, i32 1
+  %patience = add i64 %pauses, %yields
   br label %work
 work:
   call void @take_part(ptr %pool, i64 %thread)
   br label %watch
 watch:
-  %waited = phi i64 [0, %work], [%longer, %idle]
+  %waited = phi i64 [0, %work], [%longer, %spin], [%longer, %yield]
   %open = load atomic i64, ptr %open_at monotonic, align 8
   %may = call i1 @may_take(i64 %open, i64 %thread)
   br i1 %may, label %work, label %idle
 idle:
-  PAUSE
   %stop = load atomic i64, ptr %stop_at monotonic, align 8
   %goes_on = icmp eq i64 %stop, 0
   %longer = add i64 %waited, 1
   %patient = icmp ult i64 %longer, %patience
   %again = and i1 %goes_on, %patient
-  br i1 %again, label %watch, label %done
+  br i1 %again, label %still, label %done
+still:
+  %early = icmp ule i64 %longer, %pauses
+  br i1 %early, label %spin, label %yield
+spin:
+  PAUSE
+  br label %watch
+yield:
+  %yielded = call i32 @YIELD()
+  br label %watch
 done:
   ret void
 }
@@ -206,6 +232,20 @@ next:
 done:
   ret void
 }
+
+; The same with yields.
+define void @give_way(i64 %times) {
+entry:
+  br label %next
+next:
+  %made = phi i64 [0, %entry], [%after, %next]
+  %yielded = call i32 @YIELD()
+  %after = add i64 %made, 1
+  %more = icmp ult i64 %after, %times
+  br i1 %more, label %next, label %done
+done:
+  ret void
+}
 """
 
 
@@ -214,7 +254,12 @@ def text() -> str:
     triple = processor().triple
     declaration, pause = _PAUSE.get(triple.partition("-")[0], ("", ""))
     give_way = "SwitchToThread" if "windows" in triple else "sched_yield"
-    spelled = {"DECLARE_PAUSE": declaration, "PAUSE": pause, "YIELD": give_way}
+    spelled = {
+        "DECLARE_PAUSE": declaration,
+        "PAUSE": pause,
+        "YIELD": give_way,
+        "PARTS": str(_PARTS),
+    }
     body = _TEXT
     for mark, spelling in spelled.items():
         body = body.replace(mark, spelling)

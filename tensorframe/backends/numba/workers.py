@@ -2,7 +2,8 @@
 
 Chunks are as large as the caller says, never as many as there are threads: the bits of a result do not depend on who
 runs what. Between kernels a worker looks out for the next one for a while, without holding the interpreter, which
-costs a caller a microsecond; then it sleeps on a lock, and waking it costs about ten.
+costs a caller a microsecond; then it sleeps on a lock, and waking it costs from ten to 150, where a virtual machine has
+put its core to rest. It soon gives way to whoever wants its core between two looks.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from threading import Lock, Thread
 from time import perf_counter_ns
@@ -23,6 +25,7 @@ from tensorframe.backends.numpy.threads import core_count, thread_count
 
 _MOST_THREADS = 255  # there are 8 bits for the number of threads
 _MOST_CHUNKS = 2**32 - 1
+_ALERT = 50  # microseconds for which who waits keeps its core to itself
 _LAST_LOOK = 5  # microseconds that a worker still looks out after it has said that it sleeps
 
 _JOB = (ctypes.c_uint64,) * 4 + (ctypes.c_char_p,) * 2  # function, total, grain, chunks, slots
@@ -30,8 +33,8 @@ _ALONE = ctypes.CFUNCTYPE(None, *_JOB)
 _SHARED = ctypes.CFUNCTYPE(
     ctypes.c_uint64, *_JOB, *(ctypes.c_uint64,) * 3
 )  # pool, threads, patience
-_SERVE = ctypes.CFUNCTYPE(None, *(ctypes.c_uint64,) * 3)
-_PAUSE = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
+_SERVE = ctypes.CFUNCTYPE(None, *(ctypes.c_uint64,) * 4)
+_REPEAT = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
 
 
 def run_ranges(
@@ -63,10 +66,10 @@ class _Worker:
     def _work(self) -> None:
         pool = self.pool
         while not pool.closed:
-            pool.serve(pool.address, self.number, pool.patience())
+            pool.serve(pool.address, self.number, pool.patience(), pool.yields())
             self.asleep = True
             # a caller that has looked before that line opens its job about now
-            pool.serve(pool.address, self.number, pool.pauses(_LAST_LOOK))
+            pool.serve(pool.address, self.number, pool.pauses(_LAST_LOOK), 0)
             self._bell.acquire()
 
     def wake(self) -> None:
@@ -89,13 +92,14 @@ class _Pool:
         at = code.addresses
         self._code = code
         self._run_alone, self._run_shared = _ALONE(at["run_alone"]), _SHARED(at["run_shared"])
-        self.serve, self._pause = _SERVE(at["serve"]), _PAUSE(at["pause"])
+        self.serve = _SERVE(at["serve"])
         self._memory = ctypes.create_string_buffer(native.POOL_BYTES + native.LINE)
         self.address = -(-ctypes.addressof(self._memory) // native.LINE) * native.LINE
         self._workers: list[_Worker] = []
         self._hiring = Lock()
         self.closed = False
-        self._pauses_per_microsecond = self._measured()
+        self._pauses_per_microsecond = _each_microsecond(_REPEAT(at["pause"]))
+        self._yields_per_microsecond = _each_microsecond(_REPEAT(at["give_way"]))
         atexit.register(self.close)
 
     def run(
@@ -128,20 +132,15 @@ class _Pool:
                 self._workers.append(_Worker(self, len(self._workers) + 1))
 
     def patience(self) -> int:
-        """Return for how many pauses a thread looks out."""
-        return self.pauses(config.get().spin)
+        """Return for how many pauses a thread looks out and keeps its core."""
+        return self.pauses(min(config.get().spin, _ALERT))
+
+    def yields(self) -> int:
+        """Return how often it gives way afterwards."""
+        return int(max(config.get().spin - _ALERT, 0) * self._yields_per_microsecond)
 
     def pauses(self, microseconds: int) -> int:
         return int(microseconds * self._pauses_per_microsecond)
-
-    def _measured(self) -> float:
-        """Return how many pauses a microsecond has: one takes from 1 to 50 ns."""
-        times, best = 1000, 1 << 62
-        for _ in range(3):
-            begin = perf_counter_ns()
-            self._pause(times)
-            best = min(best, perf_counter_ns() - begin)
-        return 1000 * times / max(best, 1)
 
     def close(self) -> None:
         """Let all workers return, as the interpreter is about to go away under them."""
@@ -151,6 +150,16 @@ class _Pool:
             worker.wake()
         for worker in self._workers:
             worker.thread.join(timeout=1)
+
+
+def _each_microsecond(repeat: Callable[[int], None]) -> float:
+    """Return how many pauses or yields a microsecond has: one takes from 1 ns to 1 us."""
+    times, best = 1000, 1 << 62
+    for _ in range(3):
+        begin = perf_counter_ns()
+        repeat(times)
+        best = min(best, perf_counter_ns() - begin)
+    return 1000 * times / max(best, 1)
 
 
 class _State:
