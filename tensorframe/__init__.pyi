@@ -158,6 +158,8 @@ from tensorframe.frontend.ordering.sorting import partition as partition
 from tensorframe.frontend.ordering.sorting import sort as sort
 from tensorframe.frontend.ordering.sorting import topk as topk
 from tensorframe.frontend.plans import explain as explain
+from tensorframe.frontend.profiling import Profile as Profile
+from tensorframe.frontend.profiling import profile as profile
 from tensorframe.frontend.protocols.inspection import __array_namespace_info__ as __array_namespace_info__
 from tensorframe.frontend.protocols.native import from_native as from_native
 from tensorframe.frontend.reductions.calculus import convolve as convolve

@@ -36,6 +36,7 @@ from tensorframe.frontend.ordering.order_statistics import *
 from tensorframe.frontend.ordering.sets import *
 from tensorframe.frontend.ordering.sorting import *
 from tensorframe.frontend.plans import *
+from tensorframe.frontend.profiling import *
 from tensorframe.frontend.protocols import (
     dlpack_export,
     host,

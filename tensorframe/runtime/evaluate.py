@@ -75,10 +75,10 @@ def plan_of(request: Capture) -> Plan:
 
 
 def _new_plan(request: Capture) -> Plan:
+    began = perf_counter_ns()
     # brings all of kernel/, which programs of small arrays never need
     from tensorframe.schedule.pipeline import make_plan
 
-    began = perf_counter_ns()
     with collector.paused():
         plan = make_plan(request)
     tell_span(Work.PLAN, f"{len(plan.steps)} steps", "", began)

@@ -14,6 +14,8 @@ from threading import get_ident
 from time import perf_counter_ns
 
 from tensorframe.backends.spans import collectors
+from tensorframe.graph.device import Device
+from tensorframe.graph.node import Node
 from tensorframe.graph.op import Op
 from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site
@@ -52,9 +54,9 @@ class Source(Enum):
 # plan failed.
 Run = tuple[Source, Plan, Sequence[Site | None], Sequence[int], int]
 
-# Of a small graph: its last op and the line that recorded it, the number of its ops, the beginning and the end, the
-# thread.
-SmallRun = tuple[Source, Op, Site | None, int, Sequence[int], int]
+# Of a small graph: the source, its last op, its device, the line that recorded it, how many ops there were, the
+# beginning and the end, the thread.
+SmallRun = tuple[Source, Op, Device, Site | None, int, Sequence[int], int]
 
 
 def tell_run(source: Source, plan: Plan, sites: Sequence[Site | None], stamps: list[int]) -> None:
@@ -65,10 +67,10 @@ def tell_run(source: Source, plan: Plan, sites: Sequence[Site | None], stamps: l
         collector.run(run)
 
 
-def tell_small(op: Op, site: Site | None, count: int, stamps: list[int]) -> None:
+def tell_small(last: Node, count: int, stamps: list[int]) -> None:
     """Tell collectors of a small graph that is computed now."""
     stamps.append(perf_counter_ns())
-    run = (Source.SMALL, op, site, count, stamps, get_ident())
+    run = (Source.SMALL, last.op, last.device, last.site, count, stamps, get_ident())
     for collector in tuple(collectors):
         collector.run(run)
 

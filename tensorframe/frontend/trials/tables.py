@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 _LONGEST = 120  # characters of a reason: drivers tell long stories
 
 
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows as text, the first ones the headings: columns as wide as they need to be."""
+def table(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
+    """Return rows as text, the first ones the headings: columns as wide as they need to be.
+
+    `right` are the columns of numbers, whose last digits stand below each other.
+    """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    turned = [str.rjust if at in right else str.ljust for at in range(len(widths))]
+    lines = [
+        "  ".join([turned[at](cell, widths[at]) for at, cell in enumerate(row)]).rstrip()
+        for row in rows
+    ]
     return "\n".join(lines)
 
 

@@ -1,0 +1,268 @@
+"""Profiles: where the time of a block of code went, kernel by kernel, by the lines that recorded them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from time import perf_counter_ns
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from tensorframe.errors import ArgumentError
+from tensorframe.frontend.trials.tables import human_seconds, shorten, table
+from tensorframe.schedule.plan import human_bytes
+
+if TYPE_CHECKING:
+    from tensorframe.runtime.profile import Collection
+    from tensorframe.runtime.records import DeviceMemory, MadeKernel, Record, Summary
+    from tensorframe.runtime.timeline import Slice
+
+__all__ = ["Profile", "profile"]
+
+_WIDEST = 44  # characters of a kernel's ops
+_ROWS = 20  # of the table that is printed; `records` has all of them
+
+CALIBRATE = (
+    "tfr.calibrate() measures each device once: then this shows how near to its limits kernels are"
+)
+
+
+class Profile:
+    """What `tfr.profile()` returns: a context manager, and afterwards what ran inside it.
+
+    It prints as a table, and is one with a timeline in notebooks; `records` holds a row for each kernel, library call,
+    transfer and small graph, `summary` where the time went, `kernels_made` what was compiled or taken from disk, and
+    `memory` what devices had in use. All of these may be asked for inside the block too.
+    """
+
+    def __init__(self, timeline: int = 100_000) -> None:
+        if not isinstance(timeline, int) or timeline < 0:
+            raise ArgumentError(f"profile: timeline is a number of steps, got {timeline!r}")
+        self._limit = timeline
+        self._collection: Collection | None = None
+
+    def __enter__(self) -> Profile:
+        from tensorframe.runtime.profile import Collection  # of what only profiles need
+
+        if self._collection is not None:
+            hint = "with tfr.profile() as another: ..."
+            raise ArgumentError("profile: one can be entered once", suggestions=(hint,))
+        self._collection = Collection(self._limit)
+        self._collection.begin()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._collected().end()
+
+    def _collected(self) -> Collection:
+        if self._collection is None:
+            hint = "with tfr.profile() as p: ..."
+            raise ArgumentError("profile: nothing has run inside it yet", suggestions=(hint,))
+        if not self._collection.ended:
+            self._collection.add_up()
+        return self._collection
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """A row for each thing that ran, all calls of one line added up exactly, the longest first."""
+        from tensorframe.runtime.records import records_of
+
+        return records_of(self._collected())
+
+    @property
+    def summary(self) -> Summary:
+        """Where the time went, in seconds, and how many plans ran."""
+        from tensorframe.runtime.records import summary_of
+
+        return summary_of(self._collected(), perf_counter_ns())
+
+    @property
+    def kernels_made(self) -> tuple[MadeKernel, ...]:
+        """The kernels that were compiled, or taken from disk, and the lines that needed them."""
+        from tensorframe.runtime.records import made_of
+
+        return made_of(self._collected())
+
+    @property
+    def memory(self) -> tuple[DeviceMemory, ...]:
+        """The most memory in use: devices with memory of their own count it, of the host plans say it."""
+        from tensorframe.runtime.records import memory_of
+
+        return memory_of(self._collected())
+
+    @property
+    def slices(self) -> tuple[Slice, ...]:
+        """The steps, and what was told beside them, one by one in time, as far as they were kept."""
+        from tensorframe.runtime.timeline import slices_of
+
+        return tuple(slices_of(self._collected()))
+
+    @property
+    def dropped(self) -> int:
+        """How many steps `slices` and the trace leave out, since there were more than `timeline`."""
+        return self._collected().dropped
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a trace in Chrome's format to a file: https://ui.perfetto.dev opens it, in the browser alone."""
+        import json
+
+        from tensorframe.runtime.trace import chrome_trace
+
+        about = {"summary": self._headline(), "left out": self.dropped}
+        trace = chrome_trace(self.slices, about)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(trace, file)
+
+    def __repr__(self) -> str:
+        if self._collection is None:
+            return "<profile: nothing has run inside it yet>"
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        records, made = self.records, self.kernels_made
+        yield self._headline()
+        yield table([("", *row) for row in time_rows(self.summary)], right={2, 3})
+        if records:
+            rows = [HEADINGS, *[cells(one) for one in records[:_ROWS]]]
+            yield ""
+            yield table(rows, right=NUMBERS)
+        if len(records) > _ROWS:
+            yield f"and {len(records) - _ROWS} more in .records"
+        if made:
+            yield ""
+            yield table([("", *made_cells(one)) for one in made[:_ROWS]], right={3})
+        yield from ["", *map(memory_line, self.memory)] if self.memory else []
+        yield from ["", *self.notes()] if self.notes() else []
+
+    def _headline(self) -> str:
+        found = self.summary
+        runs = [_count(found.runs, "plan run")] if found.runs else []
+        runs += [_count(found.small_runs, "small graph")] if found.small_runs else []
+        return f"profile: {human_seconds(found.seconds)}, {', '.join(runs) or 'nothing computed'}"
+
+    def notes(self) -> list[str]:
+        """Return what a reader has to know of the numbers."""
+        found = []
+        if any(one.limit is None and one.kind in ("kernel", "library") for one in self.records):
+            found.append(CALIBRATE)
+        if self.dropped:
+            kept = f"{self._limit:,}"
+            found.append(f"the timeline shows the first {kept} steps; the sums are those of all")
+        if self.summary.unfinished:
+            broken = _count(self.summary.unfinished, "run")
+            found.append(f"{broken} broke off with an error: steps done until then are counted")
+        return found
+
+
+HEADINGS = (
+    "ops",
+    "",
+    "device",
+    "line",
+    "calls",
+    "total",
+    "mean",
+    "min",
+    "GB/s",
+    "GFLOP/s",
+    "limit",
+)
+NUMBERS = frozenset(range(4, 11))
+
+
+def cells(one: Record) -> tuple[str, ...]:
+    """Return the cells of a record under `HEADINGS`."""
+    rate, flops, share = one.bytes_per_second, one.flops_per_second, one.share_of_limit
+    return (
+        shorten(one.name, _WIDEST),
+        one.kind,
+        one.device,
+        one.line,
+        f"{one.calls:,}",
+        *[human_seconds(at) for at in (one.seconds, one.mean, one.fastest)],
+        "" if rate is None else f"{rate / 1e9:.3g}",
+        "" if flops is None else f"{flops / 1e9:.3g}",
+        "" if share is None else f"{share:.0%}",
+    )
+
+
+def time_rows(found: Summary) -> list[tuple[str, str, str, str]]:
+    """Return where the time went: what, seconds, the share of the whole, and what there is to say of it."""
+    names = {
+        "kernel": "kernels",
+        "library": "library calls",
+        "transfer": "transfers",
+        "view": "views",
+        "small": "small graphs",
+    }
+    parts = [(names[kind], seconds, "") for kind, seconds in found.steps.items()]
+    parts[-1] = (*parts[-1][:2], "op by op, without a plan" if found.small_runs else "")
+    parts += [
+        ("planning", found.planning, _plans(found)),
+        ("making kernels", found.making, ""),
+        ("overhead", found.overhead, "capturing, looking plans up, keeping results"),
+        ("outside", found.outside, "Python between, and recording"),
+    ]
+    return [
+        (name, human_seconds(seconds), f"{seconds / found.seconds:.1%}", note)
+        for name, seconds, note in parts
+        if seconds > 0 and found.seconds > 0
+    ]
+
+
+def _plans(found: Summary) -> str:
+    said = [_count(found.plans_made, "plan") + " made"] if found.plans_made else []
+    said += [f"{found.plans_found:,} found in the cache"] if found.plans_found else []
+    said += [f"{found.replays:,} replayed by jit"] if found.replays else []
+    return ", ".join(said)
+
+
+def made_cells(one: MadeKernel) -> tuple[str, str, str, str, str]:
+    """Return the cells of a kernel that was made."""
+    how = "from disk" if one.from_disk else "compiled"
+    step = shorten(one.step, _WIDEST)
+    return how, one.compiler, human_seconds(one.seconds), step or one.name, one.line
+
+
+def memory_line(one: DeviceMemory) -> str:
+    """Return what is known of a device's memory."""
+    if one.is_planned:
+        return (
+            f"memory of {one.device}: {human_bytes(one.peak)} for the largest plan, inputs included"
+        )
+    asked = _count(one.allocations or 0, "block")
+    return f"memory of {one.device}: {human_bytes(one.peak)} in use at most, {asked} allocated"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def profile(*, timeline: int = 100_000) -> Profile:
+    """Return a context manager that times everything that tensorframe computes inside it, in all threads.
+
+    Afterwards it prints as a table: for each kernel, library call and transfer the line that recorded it, how often it
+    ran and how long that took, bytes and operations per second, and how near that is to the limits of the device (see
+    `calibrate`); further planning, compiling, memory, and the time spent outside tensorframe. `records`, `summary`,
+    `kernels_made` and `memory` hold the same as data, and `save` writes a trace for https://ui.perfetto.dev.
+
+    Sums are exact however long the block runs. Single steps, for the timeline and the trace, are kept for the first
+    `timeline` of them; another value than a number raises ArgumentError. Devices that work on their own (OpenCL,
+    WebGPU, CUDA) are waited for after each step, so that its time is that of its work: without a profile, steps of
+    such devices overlap with Python, and the whole takes less. Profiles may be nested; an error in the block leaves
+    what ran until then.
+
+    >>> x = tfr.linspace(0.0, 1.0, 100_000).compute()
+    >>> with tfr.profile() as p:
+    ...     y = (tfr.sin(x) * x + 1).compute()
+    >>> [(one.kind, one.name, one.calls, one.bytes_written) for one in p.records]
+    [('kernel', 'sin multiply add', 1, 400000)]
+    >>> p
+    profile: ...
+    """
+    return Profile(timeline)
