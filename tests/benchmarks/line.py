@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tests.benchmarks.goals import BEST, OWN, Goal
+from tests.benchmarks.goals import BEST, BY_HAND, OWN, Goal
 from tests.benchmarks.workload import Case, Unit, Workload
 
 
@@ -33,8 +33,8 @@ class Line:
 
     @property
     def best_peer(self) -> str | None:
-        """The best of the others."""
-        others = [name for name in self.best if name not in OWN]
+        """The best of the other libraries."""
+        others = [name for name in self.best if name not in OWN and name != BY_HAND]
         return min(others, key=self.best.__getitem__, default=None)
 
     def ratio(self, own: str, peer: str | None) -> float | None:

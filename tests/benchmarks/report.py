@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.goals import REFERENCE
+from tests.benchmarks.goals import BY_HAND, REFERENCE
 from tests.benchmarks.header import Header
 from tests.benchmarks.line import Line
 from tests.benchmarks.quantities import goal_of
@@ -19,7 +20,9 @@ Each workload runs in one process by every contestant in turn, after its result 
 of several runs counts; absolute times differ between machines, so the ratios are what to look at. A first call is that
 of a fresh process, the library imported and its inputs there; with a cold cache nothing was compiled before, with a
 warm one by another process. The page is written by `python -m tests.benchmarks --markdown docs/benchmarks.md` (or
-`nox -s bench`), which is not part of the tests."""
+`nox -s bench`), which is not part of the tests. "Numba" is a kernel written by hand for each workload: no peer, as its
+author knew the shapes, but what there is to learn from."""
+NOTES = Path(__file__).with_name("notes.md")
 
 
 def body(header: Header, lines: Sequence[Line]) -> str:
@@ -36,9 +39,11 @@ def body(header: Header, lines: Sequence[Line]) -> str:
 
 
 def markdown(header: Header, lines: Sequence[Line], workloads: Iterable[Workload]) -> str:
-    """Return the page: how it is made, on what, the tables, and what the workloads are."""
+    """Return the page: how it is made, on what, the tables, what to know about them, and what the workloads are."""
     what = "\n".join(f"- **{one.name}** {one.doc}" for one in workloads)
-    return f"# Benchmarks\n\n{HOW}\n\n{body(header, lines)}\n\n## Workloads\n\n{what}\n"
+    notes = NOTES.read_text(encoding="utf-8").strip()
+    parts = ["# Benchmarks", HOW, body(header, lines), notes, "## Workloads", what]
+    return "\n\n".join(parts) + "\n"
 
 
 def failures(lines: Iterable[Line]) -> str:
@@ -62,6 +67,7 @@ def as_data(line: Line) -> dict[str, Any]:
         name: {
             "ratio_to_numpy": line.ratio(name, REFERENCE),
             "ratio_to_best_peer": line.ratio(name, line.best_peer),
+            "ratio_to_kernel_by_hand": line.ratio(name, BY_HAND),
             "goal": goal_of(line, name),
         }
         for name in line.own

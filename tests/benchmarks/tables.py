@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.benchmarks.first_call import COLD, WARM
-from tests.benchmarks.goals import OURS, REFERENCE
+from tests.benchmarks.goals import BY_HAND, OURS, REFERENCE
 from tests.benchmarks.line import Line
 from tests.benchmarks.quantities import goal_of, quantity, ratio
 from tests.benchmarks.workload import Unit
@@ -43,7 +43,15 @@ class Table:
 
 def verdicts(lines: Sequence[Line]) -> Table:
     """Return a row for each of ours on each line: its value, the ratios, the goal."""
-    head = ["", "workload", OURS, f"to {REFERENCE}", "to the best peer", "goal"]
+    head = [
+        "",
+        "workload",
+        OURS,
+        f"to {REFERENCE}",
+        "to the best peer",
+        "to the kernel by hand",
+        "goal",
+    ]
     rows = [_verdict(line, own) for line in lines for own in line.own]
     return Table("Ratios and goals", head, rows, range(2, 3))
 
@@ -57,6 +65,7 @@ def _verdict(line: Line, own: str) -> list[str]:
         quantity(line.best[own], line.unit),
         ratio(line.ratio(own, REFERENCE), line.unit),
         f"{best} ({line.best_peer})" if best else "",
+        ratio(line.ratio(own, BY_HAND), line.unit),
         goal_of(line, own),
     ]
 

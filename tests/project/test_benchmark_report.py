@@ -8,7 +8,16 @@ import pytest
 from tests.benchmarks import report, tables
 from tests.benchmarks.changes import changes
 from tests.benchmarks.effort import Effort
-from tests.benchmarks.goals import OURS, REFERENCE, UNDER_JIT, at_most, faster, no_slower, within
+from tests.benchmarks.goals import (
+    BY_HAND,
+    OURS,
+    REFERENCE,
+    UNDER_JIT,
+    at_most,
+    faster,
+    no_slower,
+    within,
+)
 from tests.benchmarks.header import Header
 from tests.benchmarks.line import Line
 from tests.benchmarks.peers import PEERS, Peer
@@ -63,6 +72,8 @@ def test_what_is_not_a_peer_is_not_the_best_peer():
     own = line(no_slower(), best=VALUES | {UNDER_JIT: 0.1}, yardsticks={"the loop": 0.1})
     assert own.best_peer == "torch"
     assert own.is_met(own.goals[0]) is False
+    written = line(no_slower(), best=VALUES | {BY_HAND: 0.5})
+    assert written.best_peer == "torch"
     alone = line(no_slower(), best={OURS: 1.0})
     assert alone.is_met(alone.goals[0]) is None
 
@@ -70,7 +81,10 @@ def test_what_is_not_a_peer_is_not_the_best_peer():
 def test_ratios_are_to_numpy_and_to_the_best_peer():
     table = tables.verdicts([line(at_most(1.5))])
     (row,) = table.rows
-    assert row[2:] == ["2.00 s", "2.00x faster", "2.00x slower (torch)", "at most 1.50 s: missed"]
+    ratios = ["2.00x faster", "2.00x slower (torch)", ""]
+    assert row[2:] == ["2.00 s", *ratios, "at most 1.50 s: missed"]
+    (row,) = tables.verdicts([line(best=VALUES | {BY_HAND: 0.5})]).rows
+    assert row[3:] == ["2.00x faster", "2.00x slower (torch)", "4.00x slower", ""]
 
 
 def test_each_of_ours_has_a_row_with_its_own_goal():
@@ -155,6 +169,7 @@ def test_json_holds_values_ratios_and_verdicts():
     assert one["own"][OURS] == {
         "ratio_to_numpy": 0.5,
         "ratio_to_best_peer": 2.0,
+        "ratio_to_kernel_by_hand": None,
         "goal": "at most 1.50 s: missed",
     }
 
