@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 FOLDER = Path(__file__).parent
@@ -38,16 +39,15 @@ def execute(path: Path) -> Any:
     client.extra_arguments = [
         "--IPKernelApp.log_level=ERROR"
     ]  # it warns of its connection to this process
-    client.execute(env=environment())
+    with TemporaryDirectory() as folder:
+        client.execute(env=environment(folder))
     return notebook
 
 
-def environment() -> dict[str, str]:
+def environment(folder: str) -> dict[str, str]:
     """What the kernel finds: this checkout's modules, and nothing that a shell says about plots or colours."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in {"MPLBACKEND", "FORCE_COLOR"}
-    }
+    ignored = {"MPLBACKEND", "FORCE_COLOR"}
+    kept = {name: value for name, value in os.environ.items() if name not in ignored}
     modules = os.pathsep.join(filter(None, [str(CHECKOUT), os.environ.get("PYTHONPATH")]))
-    return {**kept, "PYTHONPATH": modules, "NO_COLOR": "1"}
+    # drivers complain on the error stream without the last one
+    return {"XDG_RUNTIME_DIR": folder, **kept, "PYTHONPATH": modules, "NO_COLOR": "1"}
