@@ -130,7 +130,7 @@ def _statement(one: Statement) -> list[str]:
         where = f"{one.buffer.name}, {expression(one.position)}"
         return [f"store_{_stored(one.buffer.dtype)}({where}, {expression(one.value)})"]
     if isinstance(one, Loop):
-        inner = _block(one.body) or ["pass"]
+        inner = [*["in_turns()"] * one.long, *_block(one.body)] or ["pass"]
         span = f"{expression(one.start)}, {expression(one.stop)}"
         return [f"for {one.index.name} in range({span}):", *_indented(inner)]
     if isinstance(one, If):

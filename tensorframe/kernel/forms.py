@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from tensorframe.dtypes import HALF, DType, float32
 from tensorframe.graph.op import Op
@@ -50,6 +51,9 @@ from tensorframe.ops.reduction import ALL_TRUE, ANY_TRUE, SUM
 _GROUP = 8
 # Operations for an element up to which that pays.
 _LIGHT = 12.0
+# Operations for an element, and iterations, from which a loop is `long`: those of a polynomial, which wait for each
+# other, and not so few iterations that many of them are what remains after several vectors.
+_CHAIN, _LONG = 10.0, 512
 # Elements between two looks whether `any` or `all` is known.
 _LOOK = 4096
 # Elements that are summed in float32: each of 32 or 64 lanes takes in 32 of them at most, which costs two digits of the
@@ -70,6 +74,11 @@ class Form:
     def region(self) -> Region:
         """The region that the kernel computes."""
         return self.body.region
+
+    @property
+    def cost(self) -> float:
+        """Operations for an element."""
+        return sum(one.op.cost for one in self.region.ops)
 
     def store(self, value: int) -> Store:
         """Return the statement that writes an element of an output."""
@@ -106,10 +115,11 @@ def map_loops(form: Form, block: int) -> tuple[Statement, ...]:
     body = form.body
     *outer, inner = body.sizes or (ZERO,)
     along = index("i")
+    long = form.cost >= _CHAIN and prod(body.nest.kept[-1:]) >= _LONG
     if not outer:
         body.indices = [along] if body.sizes else []
         stores = tuple([form.store(value) for value in form.outputs])
-        return (Loop(along, START, STOP, stores, parallel=True),)
+        return (Loop(along, START, STOP, stores, parallel=True, long=long),)
     row = index("row")
     if block:
         step = body.numbers.take(block, "block")
@@ -121,7 +131,8 @@ def map_loops(form: Form, block: int) -> tuple[Statement, ...]:
         first, last = ZERO, inner
     body.indices = [*places, along]
     stores = tuple([form.store(value) for value in form.outputs])
-    return (Loop(row, START, STOP, (Loop(along, first, last, stores),), parallel=True),)
+    inside = Loop(along, first, last, stores, long=long)
+    return (Loop(row, START, STOP, (inside,), parallel=True),)
 
 
 def rows(form: Form) -> tuple[Statement, ...]:
@@ -355,7 +366,7 @@ class _Columns:
     def _take_one(self) -> bool:
         """Whether loading and storing accumulators for each element does not matter, or groups would be cut up."""
         divided = any(one.steps[-1] for one in self.form.body.nest.pieces.values())
-        return divided or sum(one.op.cost for one in self.form.region.ops) > _LIGHT
+        return divided or self.form.cost > _LIGHT
 
     def _in_groups(
         self, totals: Sequence[_Total], stores: list[Statement], first: Expr, last: Expr

@@ -276,7 +276,8 @@ class Over(Enum):
 class Loop:
     """Run `body` for `index` from `start` up to, not including, `stop`.
 
-    The iterations of a `parallel` loop may run in any order, and at once.
+    The iterations of a `parallel` loop may run in any order, and at once. One that is `long` runs often enough for a
+    compiler to compute hundreds of them together.
     """
 
     index: Index
@@ -285,6 +286,7 @@ class Loop:
     body: tuple[Statement, ...]
     parallel: bool = False
     over: Over = Over.NOTHING
+    long: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -383,3 +383,25 @@ def test_an_error_shows_the_line_of_the_kernel():
         kernel_function(name, source)
     assert f"<tensorframe {name}>" in str(caught.value)
     assert "fma(a, a)" in str(caught.value)
+
+
+def test_long_loops_compute_several_vectors_in_turns(monkeypatch):
+    line = "        a = load_float64(x0, i)\n"
+    told = line.replace("a =", "in_turns()\n        a =")
+    name, source = text([("float64", "a / b")], ["float64", "float64"])
+    found = {}
+    for vectors in (1, 4):
+        monkeypatch.setattr("tensorframe.backends.numba.lower._VECTORS", vectors)
+        module = str(optimised(lowered(name, source.replace(line, told))))
+        loop = module[module.index("vector.body:") :]
+        found[vectors] = loop[: loop.index("\n\n")].count("fdiv <")
+    assert found == {1: 1, 4: 4}
+
+
+def test_heavy_loops_over_many_elements_are_long():
+    many, few = (tfr.asarray(np.ones((300, n)), device="numba").T for n in (1000, 10))
+    heavy, light = tfr.exp(many + 1.0), many + 1.0
+    assert "in_turns()" in str(heavy.explain(source=True))
+    assert "in_turns()" not in str(light.explain(source=True))
+    rows = tfr.exp(few[:5] + 1.0)
+    assert "in_turns()" not in str(rows.explain(source=True))

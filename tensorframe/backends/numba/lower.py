@@ -7,6 +7,7 @@ first function is compiled: 0.65 s. Kernels know numbers, `range` and their intr
 from __future__ import annotations
 
 import linecache
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import cache
@@ -32,9 +33,15 @@ from numba.core.typing.context import BaseContext as TypingContext
 from numba.core.untyped_passes import FixupArgs, IRProcessing, ReconstructSSA, TranslateByteCode
 
 from tensorframe.backends.numba.intrinsics import LOWERING, NAMESPACE, TYPING
-from tensorframe.backends.numba.intrinsics.define import LONG
+from tensorframe.backends.numba.intrinsics.define import LONG, WORD
+from tensorframe.backends.numba.intrinsics.loops import IN_TURNS
 from tensorframe.backends.numba.intrinsics.memory import SLOTS
 from tensorframe.backends.numba.target import processor, target_machine
+
+# Vectors that a loop with `in_turns` computes side by side. Polynomials are long chains, of which a processor overlaps
+# what fits into its scheduler: Black-Scholes takes two thirds of the time with 32 registers, and four fifths with 16.
+_VECTORS = 4
+_MARK = "loop"
 
 
 class _Types(TypingContext):  # type: ignore[misc]
@@ -64,6 +71,8 @@ def _contexts() -> _Contexts:
 
 
 class _Lower(Lower):  # type: ignore[misc]
+    _loops = 0
+
     def _find_singly_assigned_variable(self) -> None:
         """Find the variables of one value and one block, which need no memory; Numba's own way is quadratic."""
         assigned: Counter[str] = Counter()
@@ -80,6 +89,18 @@ class _Lower(Lower):  # type: ignore[misc]
             name for name, times in assigned.items() if times == 1 and len(blocks[name]) == 1
         }
         self._blk_local_varmap: dict[str, Any] = {}
+
+    def lower_block(self, block: Any) -> None:
+        super().lower_block(block)
+        used = [one.value for one in block.body if isinstance(one, numba_ir.Assign)]
+        if any(isinstance(one, numba_ir.Global) and one.value is IN_TURNS for one in used):
+            self._interleave(self.builder.block.terminator)
+
+    def _interleave(self, end: Any) -> None:
+        """Have LLVM compute several vectors in turns in the loop that ends here; it would not by itself."""
+        hint = self.module.add_metadata(["llvm.loop.interleave.count", WORD(_VECTORS)])
+        self._loops += 1
+        end.set_metadata("llvm.loop", self.module.add_metadata([f"{_MARK} {self._loops}", hint]))
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -182,4 +203,10 @@ def lowered(name: str, source: str) -> str:
         pipeline_class=_Compiler,
     )
     _with_c_convention(module.written, compiled.fndesc.llvm_func_name, name)
-    return str(module.written)
+    return _with_distinct_loops(str(module.written))
+
+
+def _with_distinct_loops(text: str) -> str:
+    """Return IR in which what is said of a loop refers to itself, as LLVM wants it and llvmlite cannot write it."""
+    marked = rf'^(!\d+) = !{{ !"{_MARK} \d+", '
+    return re.sub(marked, r"\1 = distinct !{ \1, ", text, flags=re.MULTILINE)
