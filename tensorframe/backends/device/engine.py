@@ -16,7 +16,7 @@ from tensorframe.backends.device.apart import ApartProgram, fitting
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.assign import SliceProgram, sets_slice
 from tensorframe.backends.device.calls import CALLS, has_call
-from tensorframe.backends.device.joining import JoiningProgram, joins_many
+from tensorframe.backends.device.joining import PiecesProgram, joins_many, pads_along_many_axes
 from tensorframe.backends.device.make import source_of
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.program import DeviceProgram, Form, made
@@ -31,8 +31,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import strides_of
-from tensorframe.kernel.build import NotFusibleError, analyse
-from tensorframe.kernel.pieces import PIECED
+from tensorframe.kernel.build import NotFusibleError
 from tensorframe.kernel.support import computable
 from tensorframe.ops.indexing import SCATTER
 from tensorframe.ops.movement import PART, RESHAPE
@@ -150,11 +149,9 @@ class KernelBackend(Backend):
             return partial(_taken, region)
         if sets_slice(region):
             return SliceProgram(region, partial(self._kernels, device=device))
-        if joins_many(region):
+        if joins_many(region) or pads_along_many_axes(region):
             new = partial(self._blank, region, device)
-            return JoiningProgram(region, partial(self._kernels, device=device), new)
-        if _has_too_many_parts(region):
-            return partial(self._by_host, region, device)
+            return PiecesProgram(region, partial(self._kernels, device=device), new)
         parts = fitting(region, self.place(device).queue.traits.max_buffers)
         if len(parts) > 1:
             return ApartProgram([self._kernels(one, device=device) for one in parts])
@@ -277,17 +274,6 @@ class _Blank:
 def _taken(region: Region, inputs: Sequence[Any], _buffers: Sequence[Any | None]) -> Sequence[Any]:
     """Return some of the tensors that a library call has given."""
     return [inputs[one.inputs[0]][one.attrs[0]] for one in region.ops]
-
-
-def _has_too_many_parts(region: Region) -> bool:
-    """Whether no kernel puts together what a region consists of: a pad along four axes has 81 boxes."""
-    if len(region.ops) > 1 or region.ops[0].op not in PIECED:
-        return False
-    try:
-        analyse(region)
-    except NotFusibleError:
-        return True
-    return False
 
 
 def _is_call(region: Region) -> bool:

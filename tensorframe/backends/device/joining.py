@@ -1,17 +1,20 @@
-"""Joining many tensors: a copy for each, where one kernel for all of them would have too many parts."""
+"""Joins and pads that one kernel would have too many parts for: a copy into the result for each of the tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.program import DeviceProgram
 from tensorframe.backends.device.views import viewed
 from tensorframe.graph.region import Region, RegionOp
+from tensorframe.kernel.build import NotFusibleError, analyse
 from tensorframe.kernel.pieces import pieces_of
+from tensorframe.ops.creation import FULL
 from tensorframe.ops.elementwise import POSITIVE
-from tensorframe.ops.movement import CONCAT, SLICE
+from tensorframe.ops.movement import CONCAT, EXPAND, PAD, SLICE
 
 # Tensors that one kernel takes: each is a loop of its own in it.
 _TOGETHER = 8
@@ -26,8 +29,19 @@ def joins_many(region: Region) -> bool:
     )
 
 
-class JoiningProgram:
-    """Returns the inputs one behind the other."""
+def pads_along_many_axes(region: Region) -> bool:
+    """Whether a pad that no kernel puts together is all that a region does: one along four axes has 81 boxes."""
+    if len(region.ops) > 1 or region.ops[0].op is not PAD:
+        return False
+    try:
+        analyse(region)
+    except NotFusibleError:
+        return True
+    return False
+
+
+class PiecesProgram:
+    """Returns the inputs side by side in new memory, or one that a value surrounds."""
 
     quiet = True
 
@@ -41,7 +55,7 @@ class JoiningProgram:
         (one,) = region.ops
         shapes = [region.shape_of(at) for at in one.inputs]
         pieces = pieces_of(one.op, one.attrs, shapes)
-        self._new = new
+        self._new = partial(_made, kernels(_surroundings(one))) if one.op is PAD else new
         self._copies = {
             shape: kernels(_same(shape, one))
             for shape in dict.fromkeys(one.sizes for one in pieces)
@@ -58,6 +72,17 @@ class JoiningProgram:
             assert found is not None  # slices are views
             self._copies[selected.ops[0].shape].run((inputs[source],), found[0])
         return (result,)
+
+
+def _surroundings(one: RegionOp) -> Region:
+    value = RegionOp(FULL, one.attrs[-1:], (), (), one.dtype)
+    return Region((), (value, RegionOp(EXPAND, (one.shape,), (0,), one.shape, one.dtype)), (1,))
+
+
+def _made(program: DeviceProgram) -> DeviceArray:
+    (array,) = program((), (None,))
+    assert isinstance(array, DeviceArray)
+    return array
 
 
 def _same(shape: tuple[int, ...], one: RegionOp) -> Region:
