@@ -46,12 +46,12 @@ define internal void @run_chunk(ptr %function, i64 %total, i64 %grain, i64 %at, 
   ret void
 }
 
-; The same chunks one after the other: where no thread helps, the bits are the same.
-define void @run_alone(ptr %function, i64 %total, i64 %grain, i64 %chunks, ptr %varying, ptr %fixed) {
+; The same chunks, from `first` to before `chunks`, one after the other: where no thread helps, the bits are the same.
+define void @run_alone(ptr %function, i64 %total, i64 %grain, i64 %first, i64 %chunks, ptr %varying, ptr %fixed) {
 entry:
   br label %next
 next:
-  %at = phi i64 [0, %entry], [%after, %next]
+  %at = phi i64 [%first, %entry], [%after, %next]
   call void @run_chunk(ptr %function, i64 %total, i64 %grain, i64 %at, ptr %varying, ptr %fixed)
   %after = add i64 %at, 1
   %more = icmp ult i64 %after, %chunks
@@ -157,16 +157,17 @@ done:
   ret void
 }
 
-; A caller: open a job, take part in it, and wait for the others' last chunks. Alone if another job is running.
+; A caller: open a job, the chunks from `first` to before `chunks`, take part in it, and wait for the others' last
+; ones. Alone if another job is running.
 ; Returns how many chunks workers ran.
-define i64 @run_shared(ptr %function, i64 %total, i64 %grain, i64 %chunks, ptr %varying, ptr %fixed,
+define i64 @run_shared(ptr %function, i64 %total, i64 %grain, i64 %first, i64 %chunks, ptr %varying, ptr %fixed,
                         ptr %pool, i64 %threads, i64 %patience) {
   %running_at = getelementptr %pool, ptr %pool, i32 0, i32 5
   %pair = cmpxchg ptr %running_at, i64 0, i64 1 acquire monotonic
   %free = extractvalue {i64, i1} %pair, 1
   br i1 %free, label %describe, label %alone
 alone:
-  call void @run_alone(ptr %function, i64 %total, i64 %grain, i64 %chunks, ptr %varying, ptr %fixed)
+  call void @run_alone(ptr %function, i64 %total, i64 %grain, i64 %first, i64 %chunks, ptr %varying, ptr %fixed)
   ret i64 0
 describe:
   %function_at = getelementptr %pool, ptr %pool, i32 0, i32 8
@@ -190,7 +191,8 @@ describe:
   %high = shl i64 %number, 40
   %middle = shl i64 %threads, 32
   %upper = or i64 %high, %middle
-  %open = or i64 %upper, %chunks
+  %left = sub i64 %chunks, %first
+  %open = or i64 %upper, %left
   %open_at = getelementptr %pool, ptr %pool, i32 0, i32 0
   store atomic i64 %open, ptr %open_at release, align 8
   call void @take_part(ptr %pool, i64 0)
@@ -199,7 +201,7 @@ wait:
   %waited = phi i64 [0, %describe], [%longer, %again]
   %finished = load atomic i64, ptr %finished_at acquire, align 8
   %count = and i64 %finished, 4294967295
-  %all = icmp eq i64 %count, %chunks
+  %all = icmp eq i64 %count, %left
   br i1 %all, label %done, label %more
 more:
   %longer = add i64 %waited, 1

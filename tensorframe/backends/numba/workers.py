@@ -26,9 +26,12 @@ from tensorframe.backends.numpy.threads import core_count, thread_count
 _MOST_THREADS = 255  # there are 8 bits for the number of threads
 _MOST_CHUNKS = 2**32 - 1
 _ALERT = 50  # microseconds for which who waits keeps its core to itself
+_AT_ONCE = 16  # chunks for each thread that are run in one go, however long they take
+_UNHEARD = 30_000_000  # nanoseconds of a part of a job; the next one is longer where it was less
 _LAST_LOOK = 5  # microseconds that a worker still looks out after it has said that it sleeps
 
-_JOB = (ctypes.c_uint64,) * 4 + (ctypes.c_char_p,) * 2  # function, total, grain, chunks, slots
+# function, total, grain, first and last chunk, slots
+_JOB = (ctypes.c_uint64,) * 5 + (ctypes.c_char_p,) * 2
 _ALONE = ctypes.CFUNCTYPE(None, *_JOB)
 _SHARED = ctypes.CFUNCTYPE(
     ctypes.c_uint64, *_JOB, *(ctypes.c_uint64,) * 3
@@ -48,7 +51,17 @@ def run_ranges(
     # threads that have to wait for a core would be waited for
     threads = min(thread_count(), core_count(), chunks)
     pool = _State.pool or _new_pool()
-    pool.run(function.address, total, grain, chunks, varying, fixed, threads)
+    if chunks <= _AT_ONCE * threads:
+        pool.run(function.address, total, grain, chunks, varying, fixed, threads)
+        return
+    # Python hears of Ctrl-C between calls only
+    first, count = 0, _AT_ONCE * threads
+    while first < chunks:
+        began, last = perf_counter_ns(), min(first + count, chunks)
+        pool.run(function.address, total, grain, last, varying, fixed, threads, first)
+        first = last
+        if perf_counter_ns() - began < _UNHEARD:
+            count *= 2
 
 
 class _Worker:
@@ -111,10 +124,11 @@ class _Pool:
         varying: bytes,
         fixed: bytes,
         threads: int,
+        first: int = 0,
     ) -> int:
-        """Run a job; return how many of its chunks workers ran."""
+        """Run the chunks of a job from `first` to before `chunks`; return how many of them workers ran."""
         if threads < 2 or self.closed or chunks > _MOST_CHUNKS:
-            self._run_alone(function, total, grain, chunks, varying, fixed)
+            self._run_alone(function, total, grain, first, chunks, varying, fixed)
             return 0
         threads = min(threads, _MOST_THREADS)
         if len(self._workers) < threads - 1:
@@ -122,7 +136,7 @@ class _Pool:
         for worker in self._workers[: threads - 1]:
             if worker.asleep:
                 worker.wake()
-        job = (function, total, grain, chunks, varying, fixed)
+        job = (function, total, grain, first, chunks, varying, fixed)
         helped: int = self._run_shared(*job, self.address, threads, self.patience())
         return helped
 
