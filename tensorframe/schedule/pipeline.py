@@ -99,16 +99,18 @@ def group_nodes(roots: Sequence[Node]) -> list[Group]:
     return merge_epilogues(merge_readers(groups, roots, capabilities), roots, capabilities)
 
 
-def make_plan(request: Capture) -> Plan:
-    """Return the plan of a request, by all passes."""
+def make_plan(request: Capture, until: str = PASS_NAMES[-1]) -> Plan:
+    """Return the plan of a request, by the passes up to and including `until`, one of `PLAN_PASSES`."""
     fallbacks: dict[Node, Fallback] = {}
     outputs = transform(request.snapshot(), fallbacks=fallbacks)
     groups = group_nodes(outputs)  # what runs together
-    groups = least_live_bytes_first(groups)
+    if until != "fuse":
+        groups = least_live_bytes_first(groups)
     leaves = _leaves_with_new_sources(request.leaves, outputs)
     plan = lower(request, outputs, groups, leaves, fallbacks)
-    share_storage(plan)
-    plan.peak = peak_bytes(plan)
+    if until == PASS_NAMES[-1]:
+        share_storage(plan)
+        plan.peak = peak_bytes(plan)
     return plan
 
 

@@ -156,18 +156,35 @@ class Plan:
         return graph
 
     def __str__(self) -> str:
-        lines = [self._headline()]
-        views = {
+        lines = [self.headline]
+        for at, (step, notes) in enumerate(zip(self.steps, self.notes(), strict=True)):
+            lines.append(f"  {_summary(at, step, self.slots)}")
+            lines += [f"       {note}" for note in notes]
+        return "\n".join(lines)
+
+    def notes(self) -> list[list[str]]:
+        """Return what else is to say of each step: ops recorded for other devices, and why inputs run apart."""
+        # these are never part of a kernel, or cost nothing
+        never = {
             slot
             for step in self.steps
             if step.is_view or step.kind is StepKind.TRANSFER
             for slot in step.outputs
         }
-        for at, step in enumerate(self.steps):
-            lines += _step_lines(at, step, self.slots, views)
-        return "\n".join(lines)
+        found = []
+        for step in self.steps:
+            refusals = {} if step.is_view else step.refusals
+            apart = [
+                f"%{slot} runs apart: {reason}"
+                for slot, reason in refusals.items()
+                if slot not in never
+            ]
+            found.append([*map(str, step.fallbacks), *apart])
+        return found
 
-    def _headline(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The figures of the whole plan in a line."""
         peak = ", ".join(f"{human_bytes(size)} on {device}" for device, size in self.peak.items())
         return (
             f"plan: {_count(self.kernels, 'kernel')}, {_count(self.library_calls, 'library call')}, "
@@ -185,7 +202,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _step_lines(at: int, step: Step, slots: list[Slot], views: set[int]) -> list[str]:
+def _summary(at: int, step: Step, slots: list[Slot]) -> str:
     made = ", ".join(f"%{slot} {slots[slot]}" for slot in step.outputs)
     used = ", ".join(f"%{slot}" for slot in step.inputs)
     moved = f"{human_bytes(step.bytes_read)} -> {human_bytes(step.bytes_written)}"
@@ -199,15 +216,7 @@ def _step_lines(at: int, step: Step, slots: list[Slot], views: set[int]) -> list
     where = f"on {step.device}"
     if step.kind is StepKind.TRANSFER:
         where = f"from {slots[step.inputs[0]].device} to {step.device}"
-    lines = [f"  {at}: {what} {where}: {step.name}({used}) -> {made}   [{moved}]"]
-    lines += [f"       {fallback}" for fallback in step.fallbacks]
-    lines += [
-        f"       %{slot} runs apart: {reason}"
-        for slot, reason in step.refusals.items()
-        if slot not in views
-        and not step.is_view  # these are never part of a kernel, or cost nothing
-    ]
-    return lines
+    return f"{at}: {what} {where}: {step.name}({used}) -> {made}   [{moved}]"
 
 
 def human_bytes(count: float) -> str:
