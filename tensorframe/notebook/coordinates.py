@@ -1,0 +1,181 @@
+"""Coordinates: how far to the right each node and joint of ordered rows stands, so that lines are straight and short.
+
+Row by row, nodes take the places nearest, by weighted least squares, to those of their neighbours that keep their order
+and distance: isotonic regression by pooling adjacent violators, which is exact and linear. Sweeps downwards and upwards
+carry places through the picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+from tensorframe.notebook.layers import Rows, main_links, neighbours
+
+# (the other end, the weight of the link, how far to the right of it this end wants to be)
+Pull = tuple[int, float, float]
+
+_EFFORT = 160_000  # links that sweeps look at in all
+_MOST_SWEEPS = 24
+# Links between joints pull hardest, since a long line that bends is what one notices first.
+_NODES, _MIXED, _JOINTS = 1.0, 3.0, 12.0
+_ASIDE = 0.001
+
+
+def spread(
+    rows: Rows,
+    width: Callable[[int], float],
+    gap: Callable[[int, int], float],
+    shift: Callable[[int, int, int], float],
+) -> dict[int, float]:
+    """Return the centre of every node and joint.
+
+    `gap` is the room between two neighbours of a row, `shift(upper, lower, net)` how far the lower end of a straight
+    link is to the right of the upper one's centre.
+    """
+    apart = [[_apart(one, two, width, gap) for one, two in pairwise(row)] for row in rows.rows]
+    above, below = _pulls(rows, shift)
+    found = _packed(rows.rows, apart)
+    sweeps = min(_MOST_SWEEPS, max(3, _EFFORT // max(1, len(rows.links))))
+    both = {one: above[one] + below[one] for one in above}
+    for sweep in range(sweeps):
+        # what both sides say is balanced last: it moves a long picture only slowly
+        pulls = both if sweep >= sweeps * 2 // 3 else (above, below)[sweep % 2]
+        numbers = range(len(rows.rows))
+        for at in numbers if sweep % 2 == 0 else reversed(numbers):
+            _settle(rows.rows[at], apart[at], pulls, found)
+    _straighten(rows, apart, found, shift)
+    return found
+
+
+def _apart(
+    one: int, two: int, width: Callable[[int], float], gap: Callable[[int, int], float]
+) -> float:
+    return (width(one) + width(two)) / 2 + gap(one, two)
+
+
+def _pulls(
+    rows: Rows, shift: Callable[[int, int, int], float]
+) -> tuple[dict[int, list[Pull]], dict[int, list[Pull]]]:
+    above: dict[int, list[Pull]] = {one: [] for row in rows.rows for one in row}
+    below: dict[int, list[Pull]] = {one: [] for one in above}
+    main = main_links(rows)
+    for link in rows.links:
+        joints = rows.is_joint(link.upper) + rows.is_joint(link.lower)
+        weight = (_NODES, _MIXED, _JOINTS)[joints]
+        to_the_right = shift(link.upper, link.lower, link.net)
+        # what hangs on something follows it, and what stands beside that follows in turn
+        aside = link.lower in main and main[link.lower] is not link
+        weight *= _ASIDE if aside else 1.0
+        above[link.lower].append((link.upper, weight, to_the_right))
+        below[link.upper].append((link.lower, weight, -to_the_right))
+    return above, below
+
+
+def _packed(rows: Sequence[Sequence[int]], apart: Sequence[Sequence[float]]) -> dict[int, float]:
+    """Return places side by side, each row in the middle."""
+    found = {}
+    for row, distances in zip(rows, apart, strict=True):
+        at = -sum(distances) / 2
+        for one, distance in zip(row, [*distances, 0.0], strict=True):
+            found[one] = at
+            at += distance
+    return found
+
+
+def _settle(
+    row: Sequence[int],
+    apart: Sequence[float],
+    pulls: Mapping[int, Sequence[Pull]],
+    found: dict[int, float],
+) -> None:
+    """Move the nodes of a row to where their neighbours want them, as far as order and distances allow."""
+    blocks: list[tuple[float, float, int]] = []  # the mean wish, its weight, how many nodes
+    offset = 0.0
+    offsets = []
+    for one, distance in zip(row, [0.0, *apart], strict=True):
+        offset += distance
+        offsets.append(offset)
+        weight = sum(pull[1] for pull in pulls[one])
+        wish = sum((found[other] + right) * pull for other, pull, right in pulls[one])
+        # who is not pulled stays, unless anybody wants the place
+        mean, weight = (wish / weight, weight) if weight else (found[one], _ASIDE)
+        block = (mean - offset, weight, 1)
+        while blocks and blocks[-1][0] > block[0]:
+            block = _pooled(blocks.pop(), block)
+        blocks.append(block)
+    at = 0
+    for mean, _, size in blocks:
+        for one in row[at : at + size]:
+            found[one] = mean + offsets[at]
+            at += 1
+
+
+def _straighten(
+    rows: Rows,
+    apart: Sequence[Sequence[float]],
+    found: dict[int, float],
+    shift: Callable[[int, int, int], float],
+) -> None:
+    """Put what follows one another, and nothing else, exactly below one another, as far as neighbours leave room.
+
+    Sweeps end with lines that are nearly straight, which looks worse than lines that are not straight at all.
+    """
+    place = {one: (row, at) for row, ones in enumerate(rows.rows) for at, one in enumerate(ones)}
+    for run in _runs(rows, shift):
+        at = 0
+        while at < len(run):
+            low, high, size = _room(run[at:], rows, apart, found, place)
+            part = run[at : at + size]
+            mean = sum(found[one] - right for one, right in part) / size
+            for one, right in part:
+                found[one] = min(max(mean, low), high) + right
+            at += size
+
+
+def _runs(rows: Rows, shift: Callable[[int, int, int], float]) -> list[list[tuple[int, float]]]:
+    """Return trunks of nets and chains of nodes; each member with how far it is to the right of the first."""
+    _, below = neighbours(rows)
+    main = main_links(rows)
+    following: dict[int, tuple[int, float]] = {}
+    for link in rows.links:
+        trunk = rows.is_joint(link.upper) and rows.is_joint(link.lower)
+        if trunk or (len(below[link.upper]) == 1 and main.get(link.lower) is link):
+            following[link.upper] = (link.lower, shift(link.upper, link.lower, link.net))
+    runs = []
+    for first in set(following) - {one for one, _ in following.values()}:
+        run = [(first, 0.0)]
+        while run[-1][0] in following:
+            one, right = following[run[-1][0]]
+            run.append((one, run[-1][1] + right))
+        runs.append(run)
+    # long lines first: they are what one sees
+    return sorted(runs, key=lambda run: (-len(run), run[0][0]))
+
+
+def _room(
+    run: Sequence[tuple[int, float]],
+    rows: Rows,
+    apart: Sequence[Sequence[float]],
+    found: Mapping[int, float],
+    place: Mapping[int, tuple[int, int]],
+) -> tuple[float, float, int]:
+    """Return between which places a run can stand straight, and how much of it."""
+    low, high = float("-inf"), float("inf")
+    for size, (one, right) in enumerate(run):
+        row, at = place[one]
+        ones = rows.rows[row]
+        left = found[ones[at - 1]] + apart[row][at - 1] if at else float("-inf")
+        end = found[ones[at + 1]] - apart[row][at] if at + 1 < len(ones) else float("inf")
+        narrower = max(low, left - right), min(high, end - right)
+        if narrower[0] > narrower[1] and size:
+            return low, high, size
+        low, high = narrower[0], max(narrower)  # rounding may leave less than nothing
+    return low, high, len(run)
+
+
+def _pooled(
+    one: tuple[float, float, int], two: tuple[float, float, int]
+) -> tuple[float, float, int]:
+    weight = one[1] + two[1]
+    return ((one[0] * one[1] + two[0] * two[1]) / weight, weight, one[2] + two[2])

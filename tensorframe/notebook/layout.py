@@ -1,0 +1,285 @@
+"""Layout: where boxes, frames and wires of a diagram stand, top to bottom.
+
+Two levels of the same layered drawing: frames are cells of the outer one, and each has rows of its own. The outer order
+comes first, as it says in which order wires enter a frame; then the insides, which give frames their sizes; then the
+outer coordinates. Own code since Graphviz is no package of Python's, and the one pure layout engine that is (grandalf)
+knows neither frames nor wires with several ends; 500 nodes take a few tenths of a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from tensorframe.notebook.diagram import Diagram, Frame
+from tensorframe.notebook.layers import Net, Rows, ranks, rows_of, split_wide, uncross
+from tensorframe.notebook.measures import HEADER, PADDING, TAG, box_size, code_width, header_width
+from tensorframe.notebook.placing import Cell, Curve, Placed, Point, Turn, place
+
+_ASPECT = 1.5  # the width of a large picture beside its height
+_WIDEST = 1500.0  # of a row, unless the picture is large
+_INNER_GAP = 20.0
+_INNER_ASPECT = 1.2
+_ENTRY = 10.0  # the room of a wire that enters a frame
+_FRAME_FOOT = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A rectangle by its top left corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(slots=True)
+class Scene:
+    """A diagram with coordinates: what there is to draw.
+
+    `lines` are those of each wire of the diagram, `inner` those of them inside frames, `tags` the middles of labels.
+    """
+
+    width: float
+    height: float
+    boxes: dict[str, Area] = field(default_factory=dict)
+    frames: dict[str, Area] = field(default_factory=dict)
+    lines: list[list[Curve | Turn]] = field(default_factory=list)
+    inner: list[list[Curve | Turn]] = field(default_factory=list)
+    tags: list[list[Point]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Inside:
+    """What a frame holds, placed; `entries` and `exits` are the cells at which wires pass its border."""
+
+    frame: Frame
+    members: list[int]  # numbers of boxes, as of cells after the entries
+    entries: list[int]  # numbers of wires
+    exits: list[int]
+    wires: list[int]  # of the nets, in order
+    cells: list[Cell]
+    placed: Placed
+    width: float
+    height: float
+    left: float  # from the frame's border to what is inside
+
+
+def arrange(diagram: Diagram) -> Scene:
+    """Return where everything of a diagram stands."""
+    if not diagram.boxes:
+        return Scene(0.0, 0.0)
+    return _Level(diagram).scene()
+
+
+class _Level:
+    """The outer level: cells are frames, and boxes that are in none."""
+
+    def __init__(self, diagram: Diagram) -> None:
+        self.diagram = diagram
+        self.number = {box.name: at for at, box in enumerate(diagram.boxes)}
+        self.frames = {frame.name: frame for frame in diagram.frames}
+        names = dict.fromkeys(box.frame or box.name for box in diagram.boxes)
+        self.units = list(names)
+        self.unit = {name: at for at, name in enumerate(self.units)}
+        self.unit_of = {box.name: self.unit[box.frame or box.name] for box in diagram.boxes}
+        # wires that leave their unit, each with the units that it goes to
+        self.outer: dict[int, tuple[int, ...]] = {}
+        for at, wire in enumerate(diagram.wires):
+            own = self.unit_of[wire.source]
+            targets = dict.fromkeys(self.unit_of[one] for one in wire.targets)
+            targets.pop(own, None)
+            if targets:
+                self.outer[at] = tuple(targets)
+
+    def scene(self) -> Scene:
+        """Return the whole."""
+        numbers = list(self.outer)
+        nets = [Net(self.unit_of[self.diagram.wires[at].source], self.outer[at]) for at in numbers]
+        rank = ranks(len(self.units), nets)
+        sizes = [self._estimated(name) for name in self.units]
+        area = sum(width * height for width, height in sizes)
+        widest = max(_WIDEST, (_ASPECT * area) ** 0.5)
+        rank = split_wide(rank, [width for width, _ in sizes], widest)
+        rows = rows_of(rank, nets)
+        uncross(rows)
+        insides = {
+            self.unit[frame.name]: self._inside(frame, self._entering(frame, rows, numbers))
+            for frame in self.diagram.frames
+        }
+        net_of = {wire: net for net, wire in enumerate(numbers)}
+        cells = [self._cell(at, insides.get(at), net_of) for at in range(len(self.units))]
+        placed = place(rows, cells, aspect=_ASPECT)
+        return self._composed(placed, insides, cells, numbers)
+
+    def _estimated(self, name: str) -> tuple[float, float]:
+        """Return about how large a unit is, before anything is known of its inside."""
+        if name not in self.frames:
+            return box_size(self.diagram.boxes[self.number[name]])
+        members = self.diagram.within(name)
+        width = 130.0 * len(members) ** 0.4
+        return max(width, header_width(self.frames[name])), 50.0 * len(members) ** 0.6
+
+    def _entering(self, frame: Frame, rows: Rows, numbers: Sequence[int]) -> list[int]:
+        """Return the wires that enter a frame, in the order of where they come from."""
+        unit = self.unit[frame.name]
+        place_of = {one: at for row in rows.rows for at, one in enumerate(row)}
+        links = [link for link in rows.links if link.lower == unit]
+        links.sort(key=lambda link: place_of[link.upper])
+        return [numbers[link.net] for link in links]
+
+    def _inside(self, frame: Frame, entries: list[int]) -> _Inside:
+        """Return a frame with everything in it: wires that enter first, then boxes, then wires that leave."""
+        wires = self.diagram.wires
+        members = [at for at, box in enumerate(self.diagram.boxes) if box.frame == frame.name]
+        own = {self.diagram.boxes[at].name for at in members}
+        exits = [at for at in self.outer if wires[at].source in own]
+        first = len(entries)
+        cell_of = {self.diagram.boxes[at].name: first + i for i, at in enumerate(members)}
+        exit_of = {wire: first + len(members) + i for i, wire in enumerate(exits)}
+        used = [at for at, wire in enumerate(wires) if wire.source in own or own & {*wire.targets}]
+        nets = []
+        for at in used:
+            inner = [cell_of[one] for one in wires[at].targets if one in own]
+            if at in exit_of:
+                inner.append(exit_of[at])
+            source = wires[at].source
+            nets.append(Net(cell_of[source] if source in own else entries.index(at), tuple(inner)))
+        rows = _inner_rows(first + len(members) + len(exits), first, len(exits), nets)
+        uncross(rows, keep_first=bool(entries))
+        cells = [Cell(_ENTRY, 0.0, pointed=False) for _ in entries]
+        cells += [self._box_cell(at, used, unlabelled=exits) for at in members]
+        for at in exits:
+            cells.append(Cell(code_width(wires[at].label) + 8, 0.0, pointed=False))
+        placed = place(rows, cells, gap=_INNER_GAP, aspect=_INNER_ASPECT)
+        width = max(placed.width + 2 * PADDING, header_width(frame))
+        height = HEADER + placed.height + (0.0 if exits else _FRAME_FOOT)
+        left = (width - placed.width) / 2
+        return _Inside(frame, members, entries, exits, used, cells, placed, width, height, left)
+
+    def _box_cell(
+        self, number: int, wires: Sequence[int], *, unlabelled: Collection[int] = ()
+    ) -> Cell:
+        """Return the cell of a box, with a start for each wire that it makes: `wires` are the nets, in order.
+
+        Wires that leave a frame have their label there, so they are `unlabelled` in it.
+        """
+        box = self.diagram.boxes[number]
+        width, height = box_size(box)
+        cell = Cell(width, height)
+        made = {
+            net: "" if at in unlabelled else self.diagram.wires[at].label
+            for net, at in enumerate(wires)
+            if self.diagram.wires[at].source == box.name
+        }
+        _add_starts(cell, made)
+        return cell
+
+    def _cell(self, unit: int, inside: _Inside | None, net_of: dict[int, int]) -> Cell:
+        name = self.units[unit]
+        if inside is None:
+            cell = self._box_cell(self.number[name], list(self.outer))
+        else:
+            cell = Cell(inside.width, inside.height)
+            for at, wire in enumerate(inside.entries):
+                cell.ends[net_of[wire]] = _middle(inside, at) - inside.width / 2
+            first = len(inside.entries) + len(inside.members)
+            for at, wire in enumerate(inside.exits):
+                cell.starts[net_of[wire]] = _middle(inside, first + at) - inside.width / 2
+                if self.diagram.wires[wire].label:
+                    cell.tag = TAG
+            if len(inside.exits) == 1:
+                # a label may stand out of a narrow frame, on both sides of its line
+                (right,) = cell.starts.values()
+                label = code_width(self.diagram.wires[inside.exits[0]].label)
+                cell.room = label + 2 * abs(right)
+        reached = any(unit in targets for targets in self.outer.values())
+        cell.free = not reached
+        return cell
+
+    def _composed(
+        self,
+        placed: Placed,
+        insides: dict[int, _Inside],
+        cells: Sequence[Cell],
+        numbers: Sequence[int],
+    ) -> Scene:
+        """Return the scene: the outer level, and the insides of frames where these stand."""
+        scene = Scene(placed.width, placed.height)
+        scene.lines = [[] for _ in self.diagram.wires]
+        scene.inner = [[] for _ in self.diagram.wires]
+        scene.tags = [[] for _ in self.diagram.wires]
+        for net, wire in enumerate(numbers):
+            scene.lines[wire] += placed.lines.get(net, [])
+        for unit, (x, y) in enumerate(placed.corners):
+            cell = cells[unit]
+            area = Area(x, y, cell.width, cell.height)
+            if unit in insides:
+                scene.frames[self.units[unit]] = area
+                self._add_inside(scene, insides[unit], x, y)
+            else:
+                scene.boxes[self.units[unit]] = area
+            self._add_tags(scene, cell, area, numbers)
+        return scene
+
+    def _add_inside(self, scene: Scene, inside: _Inside, x: float, y: float) -> None:
+        right, down = x + inside.left, y + HEADER
+        first = len(inside.entries)
+        for at, number in enumerate(inside.members):
+            cell = inside.cells[first + at]
+            left, top = inside.placed.corners[first + at]
+            area = Area(left + right, top + down, cell.width, cell.height)
+            scene.boxes[self.diagram.boxes[number].name] = area
+            own = [-1 if wire in inside.exits else wire for wire in inside.wires]
+            self._add_tags(scene, cell, area, own)
+        for net, wire in enumerate(inside.wires):
+            lines = inside.placed.lines.get(net, [])
+            scene.inner[wire] += [_moved(line, right, down) for line in lines]
+
+    def _add_tags(self, scene: Scene, cell: Cell, area: Area, wires: Sequence[int]) -> None:
+        for net, right in cell.starts.items():
+            if wires[net] >= 0 and self.diagram.wires[wires[net]].label:
+                centre = area.x + area.width / 2 + right
+                scene.tags[wires[net]].append((centre, area.y + area.height + TAG / 2))
+
+
+def _inner_rows(count: int, entries: int, exits: int, nets: Sequence[Net]) -> Rows:
+    """Return the rows of a frame: entries all at the top, exits all at the foot."""
+    rank = ranks(count, nets)
+    if entries:
+        # what nothing enters, such as an arange, is as near to its users as before
+        lowest = min(rank[entries : count - exits])
+        rank = [one + (1 if lowest == 0 else 0) for one in rank]
+    last = max(rank[entries : count - exits]) + 1
+    rank = [0 if at < entries else one for at, one in enumerate(rank)]
+    rank = [last if at >= count - exits else one for at, one in enumerate(rank)]
+    return rows_of(rank, nets)
+
+
+def _add_starts(cell: Cell, made: dict[int, str]) -> None:
+    """Give each wire that a cell makes its place under the cell: side by side, as wide as their labels."""
+    widths = [max(code_width(label), 6.0) + 8.0 for label in made.values()]
+    total = sum(widths)
+    # lines have to begin under the cell, labels of one line only need room
+    cell.width = max(cell.width, total) if widths[1:] else cell.width
+    cell.room = total
+    at = -total / 2
+    for net, width in zip(made, widths, strict=True):
+        cell.starts[net] = at + width / 2
+        at += width
+    if any(made.values()):
+        cell.tag = TAG
+
+
+def _middle(inside: _Inside, cell: int) -> float:
+    """Return where a cell of a frame has its centre, from the frame's border."""
+    return inside.left + inside.placed.corners[cell][0] + inside.cells[cell].width / 2
+
+
+def _moved(line: Curve | Turn, right: float, down: float) -> Curve | Turn:
+    if isinstance(line, Turn):
+        return Turn(tuple([(x + right, y + down) for x, y in line.points]), line.arrow)
+    (x0, y0), (top, foot), (x1, y1) = line.start, line.bends, line.end
+    start, end = (x0 + right, y0 + down), (x1 + right, y1 + down)
+    return Curve(start, (top + down, foot + down), end, line.arrow)
