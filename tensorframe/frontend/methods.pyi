@@ -9,6 +9,7 @@ from tensorframe.frontend.protocols.host import Array
 from tensorframe.frontend.protocols.numpy_functions import Function
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.notebook.picture import Picture
 from tensorframe.schedule.plan import Plan
 from typing import Any
 from typing import Any, TypeAlias
@@ -107,6 +108,8 @@ class TensorMethods:
     def __sub__(self, other: Operand, /) -> Tensor: ...
     def __truediv__(self, other: Operand, /) -> Tensor: ...
     def __xor__(self, other: Operand, /) -> Tensor: ...
+    def _repr_html_(self) -> str:
+        """Return the card that a notebook shows."""
     def _repr_inline_(self, max_width: int) -> str:
         """Return what xarray shows of the data on one line; computes nothing."""
     def all(self, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -224,3 +227,5 @@ class TensorMethods:
         """Variance along `axis`: squared deviations from the mean, summed and divided by n - `correction`."""
     def view(self, /, dtype: Any = None) -> Tensor:
         """Return the bits of the elements read as another dtype of the same width. Computes them."""
+    def visualize(*self, stage: str | None = None, collapse: bool | None = None) -> Picture:
+        """Return a picture of what was recorded for `tensors`, or of any `stage` on the way to what runs."""

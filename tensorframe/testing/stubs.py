@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import tensorframe
-from tensorframe.frontend import namespace
 from tensorframe.frontend.tensor import Tensor
 
 PACKAGE = Path(tensorframe.__file__).parent
@@ -88,7 +87,7 @@ def namespace_stub() -> str:
 
 def public_names() -> list[str]:
     """Return the names that users may rely on, in order."""
-    return sorted({*namespace.__all__, "__version__"})
+    return sorted({*tensorframe.__all__, "__version__"})
 
 
 def methods_stub() -> str:

@@ -1,0 +1,241 @@
+"""Plans as diagrams: kernels and library calls around the ops that they fuse, transfers, and the values between them.
+
+Values carry the numbers of the printed plan. Where there are many ops, kernels are closed: a box each, which counts its
+ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.notebook.diagram import Box, Diagram, Frame, Look, Wire, wires_of
+from tensorframe.notebook.wording import WIRE, call_text, names_of, number_text, size_text
+from tensorframe.schedule.plan import Plan, Step, StepKind, human_bytes, is_library
+
+MOST_OPEN = 64  # ops: kernels of larger plans are closed unless one asks for all of them
+
+_MOST_LISTED = 40  # ops, in what pointing at a kernel says
+
+# A value: a slot of the plan, or a step and the number of a value inside its region.
+Value = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class _Drawing:
+    """A diagram while it is made: where values come from, and who uses them."""
+
+    plan: Plan
+    closed: bool
+    numbers: dict[int, str]  # slots that are numbers: they stand in the ops that they go to
+    boxes: list[Box] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
+    makers: dict[Value, str] = field(default_factory=dict)
+    users: dict[Value, dict[str, None]] = field(default_factory=dict)
+    labels: dict[Value, str] = field(default_factory=dict)
+    sizes: dict[Value, int] = field(default_factory=dict)
+
+    def make(self, value: Value, box: str, label: str, nbytes: int) -> None:
+        """Note that a box makes a value."""
+        self.makers[value] = box
+        self.users.setdefault(value, {})
+        self.labels[value] = label
+        self.sizes[value] = nbytes
+
+    def make_slot(self, slot: int, box: str) -> None:
+        """Note that a box makes what is in a slot."""
+        one = self.plan.slots[slot]
+        self.make((slot,), box, f"%{slot} {one}", one.nbytes)
+
+    def use(self, value: Value, box: str) -> None:
+        """Note that a box uses a value."""
+        self.users.setdefault(value, {})[box] = None
+
+
+def diagram_of_plan(
+    plan: Plan,
+    *,
+    title: str = "plan",
+    numbers: Mapping[int, object] | None = None,
+    wanted: int | None = None,
+    ordered: bool = True,
+    collapse: bool | None = None,
+) -> Diagram:
+    """Return the steps of a plan as boxes and frames.
+
+    `numbers` are the values of number slots where these are known, `wanted` says how many of the outputs somebody asked
+    for (the others are kept since somebody holds them), `ordered` whether steps run in the order in which they stand.
+    `collapse` closes kernels; None does so where there are many ops.
+    """
+    ops = sum(len(step.region.ops) for step in plan.steps)
+    closed = ops > MOST_OPEN if collapse is None else collapse
+    drawing = _Drawing(plan, closed, _number_texts(plan, numbers or {}))
+    used = dict.fromkeys([slot for step in plan.steps for slot in step.inputs] + [*plan.outputs])
+    for slot in used:
+        if slot < plan.leaves and slot not in drawing.numbers:
+            name = f"input {slot}"
+            device = str(plan.slots[slot].device)
+            hint = f"%{slot} {plan.slots[slot]} on {device}"
+            drawing.boxes.append(Box(name, Look.INPUT, "input", device, hint=hint))
+            drawing.make_slot(slot, name)
+    notes = plan.notes()
+    for at, step in enumerate(plan.steps):
+        _add_step(drawing, at, step, notes[at], ordered=ordered)
+    _add_results(drawing, wanted)
+    return Diagram(_headline(plan, title), drawing.boxes, drawing.frames, _wires(drawing))
+
+
+def _headline(plan: Plan, title: str) -> str:
+    return f"{title}: {plan.headline.removeprefix('plan: ')}"
+
+
+def _number_texts(plan: Plan, known: Mapping[int, object]) -> dict[int, str]:
+    """Return what stands for each number: its value, or its slot where only the call will tell."""
+    found = {slot: number_text(value) for slot, value in plan.literals.items()}
+    for slot in range(plan.leaves):
+        if slot in known:
+            found[slot] = number_text(known[slot])
+        elif not plan.slots[slot].shape and slot not in plan.outputs:
+            found[slot] = f"%{slot}"
+    return found
+
+
+def _add_step(
+    drawing: _Drawing, at: int, step: Step, notes: Sequence[str], *, ordered: bool
+) -> None:
+    name = f"step {at}"
+    device = str(step.device)
+    hint = "\n".join([*_facts(at, step), *notes])
+    ops = step.region.ops
+    if step.kind is StepKind.TRANSFER:
+        line = human_bytes(step.bytes_written) if step.bytes_written else "the same memory"
+        box = Box(name, Look.TRANSFER, f"to {device}", device, (line,), hint=hint, ops=1)
+        _add_whole(drawing, step, box)
+    elif step.is_view:
+        text = _operation(drawing, step, ops[0]) if len(ops) == 1 else ""
+        title = " ".join(one.op.name for one in ops)
+        lines = (text,) if text else ()
+        _add_whole(
+            drawing, step, Box(name, Look.VIEW, title, device, lines, "", None, hint, len(ops))
+        )
+    else:
+        look = Look.KERNEL if step.kind is StepKind.REGION else Look.LIBRARY
+        title = "kernel" if look is Look.KERNEL else "library call"
+        title = f"{at} · {title}" if ordered else title
+        if drawing.closed or len(ops) == 1:
+            _add_whole(drawing, step, _closed(drawing, step, name, look, title, hint))
+        else:
+            note = f"{len(ops)} ops"
+            drawing.frames.append(Frame(name, look, title, device, note, hint))
+            _add_inside(drawing, at, step, name)
+
+
+def _facts(at: int, step: Step) -> list[str]:
+    facts = [f"step {at} on {step.device}: {step.name}"]
+    moved = f"reads {human_bytes(step.bytes_read)}, writes {human_bytes(step.bytes_written)}"
+    facts.append(f"{moved}, {step.flops:.3g} flops")
+    if step.seconds is not None:
+        facts.append(f"took {step.seconds * 1e3:.3g} ms")
+    donated = [f"%{slot}" for slot in step.donors if slot is not None]
+    if donated:
+        facts.append(f"writes into the memory of {', '.join(donated)}")
+    return facts
+
+
+def _closed(drawing: _Drawing, step: Step, name: str, look: Look, title: str, hint: str) -> Box:
+    """Return a step as one box: its ops by name, each with how often it occurs."""
+    ops = step.region.ops
+    lines = names_of(one.op.name for one in ops)
+    note = f"{len(ops)} ops"
+    if len(ops) == 1:
+        text = _operation(drawing, step, ops[0])
+        lines, note = (ops[0].op.name, text) if text else lines, ""
+    if len(ops) <= _MOST_LISTED:
+        hint = f"{hint}\n\n{step.region}"
+    return Box(name, look, title, str(step.device), lines, note, None, hint, len(ops))
+
+
+def _add_whole(drawing: _Drawing, step: Step, box: Box) -> None:
+    """Add a step that is one box, between the values that it takes and gives."""
+    drawing.boxes.append(box)
+    for slot in step.inputs:
+        if slot not in drawing.numbers:
+            drawing.use((slot,), box.name)
+    for slot in step.outputs:
+        drawing.make_slot(slot, box.name)
+
+
+def _add_inside(drawing: _Drawing, at: int, step: Step, frame: str) -> None:
+    """Add the ops of a step, in its frame."""
+    region = step.region
+    first = len(region.inputs)
+    slot_of = dict(zip(region.outputs, step.outputs, strict=True))
+    for number, one in enumerate(region.ops):
+        name = f"{frame} op {number}"
+        look = Look.LIBRARY if is_library(one.op.kind) else Look.OP
+        look = Look.VIEW if one.op.alias else look
+        text = _operation(drawing, step, one)
+        hint = f"{one.op.name} {text}\n{size_text(one.shape, one.dtype)}"
+        lines = (text,) if text else ()
+        device = str(step.device)
+        drawing.boxes.append(Box(name, look, one.op.name, device, lines, "", frame, hint, 1))
+        for value in one.inputs:
+            if value >= first:
+                drawing.use(_value(at, value, slot_of), name)
+            elif step.inputs[value] not in drawing.numbers:
+                drawing.use((step.inputs[value],), name)
+        made = first + number
+        if made in slot_of:
+            drawing.make_slot(slot_of[made], name)
+        else:
+            label = size_text(one.shape, one.dtype) if _changes(one, region) else ""
+            nbytes = one.dtype.itemsize
+            for size in one.shape:
+                nbytes *= size
+            drawing.make((at, made), name, label, nbytes)
+
+
+def _value(at: int, value: int, slot_of: Mapping[int, int]) -> Value:
+    return (slot_of[value],) if value in slot_of else (at, value)
+
+
+def _changes(one: RegionOp, region: Region) -> bool:
+    """Whether a value inside a kernel has another size than what it is made from, which is worth a label."""
+    made = (one.shape, one.dtype)
+    return all((region.shape_of(at), region.dtype_of(at)) != made for at in one.inputs)
+
+
+def _operation(drawing: _Drawing, step: Step, one: RegionOp) -> str:
+    """Return the numbers and attributes of an op."""
+    first = len(step.region.inputs)
+    operands = [
+        drawing.numbers.get(step.inputs[value], WIRE) if value < first else WIRE
+        for value in one.inputs
+    ]
+    return call_text(one.op, one.attrs, operands)
+
+
+def _add_results(drawing: _Drawing, wanted: int | None) -> None:
+    outputs = drawing.plan.outputs
+    asked = len(outputs) if wanted is None else wanted
+    for at, slot in enumerate(outputs):
+        name = "result" if at < asked else "kept"
+        title = f"{name} {at}" if asked > 1 and at < asked else name
+        device = str(drawing.plan.slots[slot].device)
+        hint = "" if at < asked else "somebody still holds this costly intermediate"
+        if (slot,) not in drawing.makers:  # a number, asked for by itself
+            drawing.boxes.append(Box(f"input {slot}", Look.INPUT, drawing.numbers[slot], device))
+            drawing.make_slot(slot, f"input {slot}")
+        drawing.boxes.append(Box(f"output {at}", Look.RESULT, title, device, hint=hint))
+        drawing.use((slot,), f"output {at}")
+
+
+def _wires(drawing: _Drawing) -> list[Wire]:
+    moving = {box.name for box in drawing.boxes if box.look is Look.TRANSFER}
+    wires = []
+    for value, targets in drawing.users.items():
+        maker = drawing.makers[value]
+        label = drawing.labels[value]
+        wires += wires_of(maker, targets, moving, label, drawing.sizes[value])
+    return wires
