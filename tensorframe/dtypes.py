@@ -256,5 +256,5 @@ def as_scalar(value: complex, dtype: DType) -> np.generic:
 
 def category_name(accepted: frozenset[DType]) -> str:
     """Return the name of a set of dtypes for messages."""
-    names = ", ".join(sorted(dtype.name for dtype in accepted))
-    return CATEGORY_NAMES.get(accepted, names)
+    known = CATEGORY_NAMES.get(accepted)
+    return known or ", ".join(sorted(dtype.name for dtype in accepted))

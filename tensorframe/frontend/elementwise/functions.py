@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import Parameter, Signature
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from tensorframe import dtypes
@@ -62,7 +61,8 @@ def documentation(op: Op) -> str:
         sentences.append("Complex operands give their real dtype")
     if op.operator in SYMBOLS:
         sentences.append(f"The operator is `{SYMBOLS[op.operator]}`")
-    return f"{op.doc}\n\n{fill('. '.join(sentences) + '.', 100)}\n\n{example(op)}\n"
+    text = "".join([f"{sentence}.\n" for sentence in sentences])
+    return f"{op.doc}\n\n{text}\n{example(op)}\n"
 
 
 def example(op: Op) -> str:
