@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from threading import get_ident
+from threading import Lock, get_ident
 from time import perf_counter_ns
-from typing import Any, Protocol
+from typing import Any
 
 
 class Work(Enum):
@@ -39,25 +39,17 @@ class Span:
     nbytes: int = 0
 
 
-class Collector(Protocol):
-    """What collects; both methods are called in the thread that did the work, and may be called from several."""
-
-    def span(self, span: Span, /) -> None:
-        """Take a span that has just ended."""
-
-    def run(self, run: tuple[Any, ...], /) -> None:
-        """Take a run of a plan, or of a small graph, that has just ended."""
-
-
-# whoever times something asks first whether this is empty
-collectors: list[Collector] = []
+# Those who collect (see `runtime/events.py`); whoever times something asks first whether there are any. Never changed
+# but replaced, since any thread may be telling them something.
+collectors: tuple[Any, ...] = ()
+_changing = Lock()
 
 
 def tell_span(work: Work, name: str, where: str, began: int, nbytes: int = 0) -> None:
     """Tell of work that began at `began`, in nanoseconds, and ends now; one test where nobody collects."""
     if collectors:
         span = Span(work, name, where, began, perf_counter_ns(), get_ident(), nbytes)
-        for collector in tuple(collectors):
+        for collector in collectors:
             collector.span(span)
 
 
@@ -72,12 +64,13 @@ def spanned(work: Work, name: str, where: str) -> Iterator[None]:
 
 
 @contextmanager
-def collect(collector: Collector) -> Iterator[None]:
+def collect(collector: Any) -> Iterator[None]:
     """Have `collector` told of the work of every thread while the `with` block runs."""
-    collectors.append(collector)
+    global collectors  # noqa: PLW0603 - this module's one piece of state
+    with _changing:
+        collectors = (*collectors, collector)
     try:
         yield
     finally:
-        # by identity: equal collectors are not the same
-        at = next(at for at, one in enumerate(collectors) if one is collector)
-        del collectors[at]
+        with _changing:
+            collectors = tuple([one for one in collectors if one is not collector])

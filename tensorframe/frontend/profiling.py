@@ -63,8 +63,8 @@ class Profile:
         if self._collection is None:
             hint = "with tfr.profile() as p: ..."
             raise ArgumentError("profile: nothing has run inside it yet", suggestions=(hint,))
-        if not self._collection.ended:
-            self._collection.add_up()
+        self._collection.add_up()
+        self._collection.look_at_memory()
         return self._collection
 
     @property

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from tensorframe import config
+from tensorframe.backends import spans
 from tensorframe.backends.registry import backend_of
-from tensorframe.backends.spans import Work, collectors, tell_span
+from tensorframe.backends.spans import Work, tell_span
 from tensorframe.backends.storage import Storage
 from tensorframe.graph.node import Node
 from tensorframe.runtime import collector
@@ -30,7 +31,7 @@ def evaluate(roots: Sequence[Node]) -> None:
         pending = [root for root in roots if root.storage is None]
     if not pending:
         return
-    stamps = [perf_counter_ns()] if collectors else None
+    stamps = [perf_counter_ns()] if spans.collectors else None
     count = run_small(pending, config.get())
     if count:
         if stamps is not None:
@@ -63,7 +64,7 @@ def host_array(node: Node) -> np.ndarray[Any, Any]:
     handle = storage.handle
     if type(handle) is np.ndarray:
         return handle
-    began = perf_counter_ns() if collectors else 0
+    began = perf_counter_ns() if spans.collectors else 0
     array = backend_of(node.device).download(storage)
     tell_span(Work.TRANSFER, "download", f"{node.device} -> host", began, array.nbytes)
     return array

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from enum import Enum
 from threading import get_ident
 from time import perf_counter_ns
+from typing import Protocol
 
-from tensorframe.backends.spans import collectors
-from tensorframe.graph.device import Device
+from tensorframe.backends import spans
+from tensorframe.backends.spans import Span
 from tensorframe.graph.node import Node
-from tensorframe.graph.op import Op
 from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site
 
@@ -45,34 +45,46 @@ class Source(Enum):
 
     EVALUATED = "evaluated"  # a graph was captured, and its plan looked up or made
     REPLAYED = "replayed"  # a jitted function was called
-    SMALL = "small"  # no plan: ops of small arrays, one by one
 
 
-# What collectors get when a run is over, plain tuples as they are made between steps: the source, the plan, the lines
-# that recorded its steps, the times, the thread. Times are that of the beginning, that before the first step, those
-# after each step that was done, and that of the end; all but the beginning and the end are missing if preparing the
-# plan failed.
-Run = tuple[Source, Plan, Sequence[Site | None], Sequence[int], int]
+class Collector(Protocol):
+    """What collects; all methods are called in the thread that did the work.
 
-# Of a small graph: the source, its last op, its device, the line that recorded it, how many ops there were, the
-# beginning and the end, the thread.
-SmallRun = tuple[Source, Op, Device, Site | None, int, Sequence[int], int]
+    `stamps` are nanoseconds. Of plans: the beginning, before the first step, after each step that was done, the end;
+    all but the beginning and the end are missing if preparing the plan failed. Of small graphs: beginning and end.
+    `sites` are the lines that recorded the steps; `last` is the node that a small graph of `count` ops computed.
+    """
+
+    def span(self, span: Span, /) -> None:
+        """Take work that was told by itself."""
+
+    def run(
+        self,
+        source: Source,
+        plan: Plan,
+        sites: Sequence[Site | None],
+        stamps: Sequence[int],
+        thread: int,
+        /,
+    ) -> None:
+        """Take a run of a plan."""
+
+    def small_run(self, last: Node, count: int, stamps: Sequence[int], thread: int, /) -> None:
+        """Take a run of a small graph."""
 
 
 def tell_run(source: Source, plan: Plan, sites: Sequence[Site | None], stamps: list[int]) -> None:
     """Tell collectors of a run that is over now."""
     stamps.append(perf_counter_ns())
-    run = (source, plan, sites, stamps, get_ident())
-    for collector in tuple(collectors):
-        collector.run(run)
+    for collector in spans.collectors:
+        collector.run(source, plan, sites, stamps, get_ident())
 
 
 def tell_small(last: Node, count: int, stamps: list[int]) -> None:
     """Tell collectors of a small graph that is computed now."""
     stamps.append(perf_counter_ns())
-    run = (Source.SMALL, last.op, last.device, last.site, count, stamps, get_ident())
-    for collector in tuple(collectors):
-        collector.run(run)
+    for collector in spans.collectors:
+        collector.small_run(last, count, stamps, get_ident())
 
 
 Listener = Callable[[Event], None]

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends import spans
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.registry import backend_of, capabilities
-from tensorframe.backends.spans import Work, collectors, tell_span
+from tensorframe.backends.spans import Work, tell_span
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
@@ -54,7 +55,7 @@ def placed(array: np.ndarray[Any, Any], device: Device) -> Storage:
     backend = backend_of(device)
     if capabilities(device).host_memory:
         return backend.wrap(device, array)
-    began = perf_counter_ns() if collectors else 0
+    began = perf_counter_ns() if spans.collectors else 0
     storage = backend.upload(device, array)
     tell_span(Work.TRANSFER, "upload", f"host -> {device}", began, array.nbytes)
     return storage

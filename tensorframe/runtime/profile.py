@@ -1,98 +1,46 @@
 """Collecting: what plans, small graphs and all around them took, added up exactly and kept for a timeline.
 
-Runs come as plain tuples, from any thread, and wait in a list: adding them up in the middle of a loop would cost what
-the loop is timed for. Every few thousand of them are added up at once.
+Runs come from any thread, often every few microseconds. Their times wait in a log of their kind, which is added up
+when it is long: in the middle of a loop, that would cost what the loop is timed for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from threading import Lock, current_thread, get_ident
+from threading import RLock, current_thread, get_ident
 from time import perf_counter_ns
-from typing import Any
+
+import numpy as np
 
 from tensorframe.backends.device.memory import Statistics
 from tensorframe.backends.device.watching import Watch
 from tensorframe.backends.spans import Span, Work, collect
-from tensorframe.graph.device import Device
-from tensorframe.graph.op import Op
-from tensorframe.runtime.events import Run, SmallRun, Source
-from tensorframe.runtime.tallies import PlanTally, Tally
+from tensorframe.graph.node import Node
+from tensorframe.runtime.events import Source
+from tensorframe.runtime.tallies import Loose, Made, PlanTally, SmallTally, Tally, ThreadTime, Times
 from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site
 
-# runs and spans that wait to be added up: a few megabytes
-_WAITING = 16384
+# times in one log that wait to be added up: half a megabyte
+_WAITING = 1 << 14
 
 # spans in one thread without a run that may still turn out to be parts of a longer one
 _LOOSE = 1024
 
-Item = Run | SmallRun | Span
-
-# what tells small graphs apart: op, device, number of ops, and the place in the code that recorded the last one
-SmallKey = tuple[Op, Device, int, int, int]
-
-
-@dataclass(slots=True)
-class Made:
-    """A kernel that was made, and the line of the step that needed it, if a step did."""
-
-    span: Span
-    name: str = ""
-    site: Site | None = None
-
-
-@dataclass(slots=True)
-class _Loose:
-    """Work that no run contains so far, and the kernels made in it."""
-
-    began: int
-    ended: int
-    made: list[Made]
-    planned: bool
-
-
-@dataclass(slots=True)
-class ThreadTime:
-    """What a thread has spent inside tensorframe, in nanoseconds."""
-
-    name: str
-    busy: int = 0
-    loose: list[_Loose] = field(default_factory=list)
-
-    def swallow(self, began: int) -> list[_Loose]:
-        """Take out the work that began since, and so is part of what began then and ends now."""
-        found = []
-        while self.loose and self.loose[-1].began >= began:
-            found.append(self.loose.pop())
-        return found
-
-    def settle(self) -> None:
-        """Count work that nothing contains."""
-        self.busy += self._uncounted
-        self.loose.clear()
-
-    @property
-    def total(self) -> int:
-        """Nanoseconds until now."""
-        return self.busy + self._uncounted
-
-    @property
-    def _uncounted(self) -> int:
-        return sum(one.ended - one.began for one in self.loose)
+# what a timeline is made of: runs of one kind, or a span
+Kept = tuple[PlanTally | SmallTally, Times] | Span
 
 
 class Collection:
-    """A collector that adds up what it is told; `limit` is how many steps and spans it keeps for a timeline."""
+    """A collector that adds up what it is told; `limit` is how many times it keeps for a timeline."""
 
     def __init__(self, limit: int) -> None:
         self.began = self.ended = 0
         self.owner = 0  # the thread that collects
         self.threads: dict[int, ThreadTime] = {}
         self.plans: list[PlanTally] = []
-        self.small: dict[SmallKey, Tally] = {}
+        self.small: list[SmallTally] = []
         self.copies: dict[
             tuple[str, str], Tally
         ] = {}  # by name and where: those that no plan knows of
@@ -100,12 +48,13 @@ class Collection:
         self.spent = dict.fromkeys(Work, 0)  # nanoseconds, without other work inside
         self.counts = dict.fromkeys(Work, 0)
         self.memory: dict[str, Statistics] = {}
-        self.kept: list[Item] = []
-        self.dropped = 0  # steps and spans beyond the limit
+        self.kept: list[Kept] = []
+        self.dropped = 0  # runs and spans beyond the limit
+        self.cut: int | None = None  # the beginning of the first of these
         self._room = limit
-        self._waiting: list[Item] = []
-        self._lock = Lock()
-        self._found: dict[tuple[int, Source], list[PlanTally]] = {}
+        self._lock = RLock()
+        self._latest: dict[tuple[int, int], PlanTally] = {}
+        self._small: dict[tuple[int, int, int, int, int], SmallTally] = {}
         self._watch: Watch | None = None
         self._stack = ExitStack()
 
@@ -120,111 +69,145 @@ class Collection:
     def end(self) -> None:
         """Collect no longer."""
         self.ended = perf_counter_ns()
-        self.add_up()
+        self.look_at_memory()
         self._stack.close()
         self._watch = None
 
-    def run(self, run: tuple[Any, ...], /) -> None:
-        """Take a run of a plan or of a small graph."""
-        if run[-1] not in self.threads:
-            self._meet(run[-1])
-        self._waiting.append(run)
-        if len(self._waiting) >= _WAITING:
-            self.add_up()
+    def look_at_memory(self) -> None:
+        """Note what the devices' memory is like now."""
+        if self._watch is not None:
+            self.memory = self._watch.found()
+
+    def run(
+        self,
+        source: Source,
+        plan: Plan,
+        sites: Sequence[Site | None],
+        stamps: Sequence[int],
+        thread: int,
+        /,
+    ) -> None:
+        """Take a run of a plan."""
+        tally = self._latest.get((id(plan), thread))
+        if tally is None or (tally.sites is not sites and tally.sites != sites):
+            tally = self._tally(source, plan, sites, thread)
+        if len(stamps) != tally.length or tally.thread.loose:
+            self._add_closely(tally, stamps)
+            return
+        tally.waiting.extend(stamps)
+        if len(tally.waiting) >= _WAITING:
+            self._add_up(tally)
+
+    def small_run(self, last: Node, count: int, stamps: Sequence[int], thread: int, /) -> None:
+        """Take a run of a small graph."""
+        code, offset = last.site or (None, 0)
+        # by identity: hashing code takes longer than all else here
+        key = (id(last.op), count, id(code), offset, thread)
+        tally = self._small.get(key)
+        if tally is None:
+            tally = self._small_tally(key, last)
+        tally.waiting.extend(stamps)
+        if len(tally.waiting) >= _WAITING:
+            self._add_up(tally)
 
     def span(self, span: Span, /) -> None:
         """Take work that was told by itself."""
-        if span.thread not in self.threads:
-            self._meet(span.thread)
-        self._waiting.append(span)
-
-    def _meet(self, thread: int) -> None:
-        # asked in that thread: later it may be gone
-        self.threads.setdefault(thread, ThreadTime(current_thread().name))
+        with self._lock:
+            time = self._met(span.thread)
+            inside = time.swallow(span.began)
+            made = [one for loose in inside for one in loose.made]
+            if span.work in (Work.COMPILE, Work.LOAD):
+                made.append(Made(span))
+                self.made.append(made[-1])
+            if span.work is Work.TRANSFER:
+                copies = self.copies.setdefault((span.name, span.where), Tally())
+                copies.add(span.ended - span.began)
+                copies.nbytes += span.nbytes
+            length = span.ended - span.began - sum(one.ended - one.began for one in inside)
+            self.spent[span.work] += length
+            self.counts[span.work] += 1
+            if len(time.loose) >= _LOOSE:
+                time.settle()
+            time.loose.append(Loose(span.began, span.ended, made, span.work is Work.PLAN))
+            if self._fits(1, span.began):
+                self.kept.append(span)
 
     def add_up(self) -> None:
         """Add up what has come until now."""
-        with self._lock:
-            count = len(self._waiting)  # other threads append meanwhile
-            batch = self._waiting[:count]
-            del self._waiting[:count]
-            for item in batch:
-                if type(item) is Span:
-                    self._add_span(item)
-                elif item[0] is Source.SMALL:  # type: ignore[index]
-                    self._add_small(item)  # type: ignore[arg-type]
-                else:
-                    self._add_run(item)  # type: ignore[arg-type]
-            for tally in self.plans:
-                tally.add_up()
-            if self._watch is not None:
-                self.memory = self._watch.found()
+        for plan in list(self.plans):
+            self._add_up(plan)
+        for small in list(self.small):
+            self._add_up(small)
 
-    def _add_run(self, run: Run) -> None:
-        source, plan, sites, stamps, thread = run
-        tally = self._tally(source, plan, sites)
-        time = self.threads[thread]
-        time.busy += stamps[-1] - stamps[0]
-        self._keep(run, len(stamps))
-        inside: list[_Loose] = []
-        if time.loose:
+    def _met(self, thread: int) -> ThreadTime:
+        # asked in that thread: later it may be gone
+        number = len(self.threads) + 1
+        return self.threads.setdefault(thread, ThreadTime(number, current_thread().name))
+
+    def _tally(
+        self, source: Source, plan: Plan, sites: Sequence[Site | None], thread: int
+    ) -> PlanTally:
+        with self._lock:
+            time = self._met(thread)
+            for tally in self.plans:
+                known = tally.plan is plan and tally.thread is time and tally.source is source
+                if known and tally.sites == sites:
+                    break
+            else:
+                tally = PlanTally(source, plan, sites, time)
+                self.plans.append(tally)
+            self._latest[id(plan), thread] = tally
+            return tally
+
+    def _small_tally(self, key: tuple[int, int, int, int, int], last: Node) -> SmallTally:
+        with self._lock:
+            _, count, *_, thread = key
+            tally = self._small[key] = SmallTally(last, count, self._met(thread))
+            self.small.append(tally)
+            return tally
+
+    def _add_up(self, tally: PlanTally | SmallTally) -> None:
+        with self._lock:
+            times = tally.taken()
+            if times is None:
+                return
+            tally.add_up(times)
+            tally.thread.busy += int((times[:, -1] - times[:, 0]).sum())
+            self._keep(tally, times)
+
+    def _add_closely(self, tally: PlanTally, stamps: Sequence[int]) -> None:
+        """Add a run that needs a closer look: it broke off, or something in it was told by itself."""
+        with self._lock:
+            time = tally.thread
             inside = time.swallow(stamps[0])
             time.settle()
-        if not inside and len(stamps) == len(plan.steps) + 3:
-            tally.add(stamps)
-            return
-        tally.planned += any(one.planned for one in inside)
-        steps = tally.add_closely(stamps, [(one.began, one.ended) for one in inside])
-        for one, at in zip(inside, steps, strict=True):
-            for made in one.made if at >= 0 else ():
-                made.name, made.site = plan.steps[at].name, sites[at]
+            time.busy += stamps[-1] - stamps[0]
+            tally.planned += any(one.planned for one in inside)
+            steps = tally.add_closely(stamps, [(one.began, one.ended) for one in inside])
+            for one, at in zip(inside, steps, strict=True):
+                for made in one.made if at >= 0 else ():
+                    made.name, made.site = tally.plan.steps[at].name, tally.sites[at]
+            self._keep(tally, np.array([stamps]))
 
-    def _tally(self, source: Source, plan: Plan, sites: Sequence[Site | None]) -> PlanTally:
-        found = self._found.setdefault((id(plan), source), [])
-        for tally in found:
-            if tally.sites is sites or tally.sites == sites:
-                return tally
-        tally = PlanTally(plan, source, sites)
-        found.append(tally)
-        self.plans.append(tally)
-        return tally
+    def _keep(self, tally: PlanTally | SmallTally, times: Times) -> None:
+        """Keep what a timeline shows, the first runs; the sums are those of all."""
+        count, length = times.shape
+        fitting = min(self._room // length, count)
+        if fitting:
+            self.kept.append((tally, times[:fitting]))
+            self._room -= fitting * length
+        if fitting < count:
+            self._leave_out(count - fitting, int(times[fitting, 0]))
 
-    def _add_small(self, run: SmallRun) -> None:
-        _, op, device, site, count, (began, ended), thread = run
-        # by identity: hashing code takes longer than what is counted here
-        place = (0, 0) if site is None else (id(site[0]), site[1])
-        key = (op, device, count, *place)
-        tally = self.small.get(key)
-        if tally is None:
-            tally = self.small[key] = Tally(site)
-        tally.add(ended - began)
-        self.threads[thread].busy += ended - began
-        self._keep(run, 1)
+    def _fits(self, length: int, began: int) -> bool:
+        if self._room >= length:
+            self._room -= length
+            return True
+        self._leave_out(1, began)
+        return False
 
-    def _add_span(self, span: Span) -> None:
-        time = self.threads[span.thread]
-        inside = time.swallow(span.began)
-        made = [one for loose in inside for one in loose.made]
-        if span.work in (Work.COMPILE, Work.LOAD):
-            made.append(Made(span))
-            self.made.append(made[-1])
-        if span.work is Work.TRANSFER:
-            copies = self.copies.setdefault((span.name, span.where), Tally())
-            copies.add(span.ended - span.began)
-            copies.nbytes += span.nbytes
-        length = span.ended - span.began - sum(one.ended - one.began for one in inside)
-        self.spent[span.work] += length
-        self.counts[span.work] += 1
-        if len(time.loose) >= _LOOSE:
-            time.settle()
-        time.loose.append(_Loose(span.began, span.ended, made, span.work is Work.PLAN))
-        self._keep(span, 1)
-
-    def _keep(self, item: Item, count: int) -> None:
-        """Keep what a timeline shows, the first ones; the sums are those of all."""
-        if self._room >= count:
-            self._room -= count
-            self.kept.append(item)
-        else:
-            self._room = 0  # or later short ones would leave holes that look like nothing happened
-            self.dropped += count
+    def _leave_out(self, count: int, began: int) -> None:
+        """Note what is not kept; a timeline ends before the first of it, or it would have holes."""
+        self._room = 0
+        self.dropped += count
+        self.cut = began if self.cut is None else min(self.cut, began)

@@ -9,8 +9,8 @@ from tensorframe.backends.spans import Work
 from tensorframe.graph.device import Device
 from tensorframe.runtime.events import Source
 from tensorframe.runtime.limits import Limits, limits_of
-from tensorframe.runtime.profile import Collection, Made
-from tensorframe.runtime.tallies import PlanTally, Tally
+from tensorframe.runtime.profile import Collection
+from tensorframe.runtime.tallies import Made, PlanTally, SmallTally, Tally
 from tensorframe.schedule.plan import Plan, Step, StepKind
 from tensorframe.site import Site, describe
 
@@ -152,13 +152,19 @@ def _every(collection: Collection) -> Iterator[Record]:
         for step, tally in zip(plan.plan.steps, plan.steps, strict=True):
             if tally.calls:
                 yield _of_step(plan.plan, step, tally)
-    for (op, device, count, *_), tally in collection.small.items():
-        name = op.name if count == 1 else f"{op.name} and {count - 1} before"
-        yield _record("small", name, str(device), tally)
+    for small in collection.small:
+        if small.tally.calls:
+            yield _record("small", small_name(small), str(small.device), small.tally)
     for (name, where), tally in collection.copies.items():
         yield replace(
             _record("transfer", name, where, tally), bytes_written=tally.nbytes / tally.calls
         )
+
+
+def small_name(small: SmallTally) -> str:
+    """Return what to call a small graph."""
+    name = small.op.name
+    return name if small.count == 1 else f"{name} and {small.count - 1} before"
 
 
 def _record(kind: str, name: str, device: str, tally: Tally) -> Record:
@@ -253,7 +259,7 @@ def summary_of(collection: Collection, now: int) -> Summary:
         making=making * 1e-9,
         overhead=sum(tally.around for tally in plans) * 1e-9,
         runs=sum(tally.runs for tally in plans),
-        small_runs=sum(tally.calls for tally in collection.small.values()),
+        small_runs=sum(small.tally.calls for small in collection.small),
         unfinished=sum(tally.unfinished for tally in plans),
         plans_made=collection.counts[Work.PLAN],
         plans_found=_runs(plans, Source.EVALUATED) - sum(tally.planned for tally in plans),
@@ -268,7 +274,7 @@ def _by_kind(collection: Collection) -> dict[str, int]:
     for plan in collection.plans:
         for step, tally in zip(plan.plan.steps, plan.steps, strict=True):
             found[kind_of(step)] += tally.total
-    found["small"] = sum(tally.total for tally in collection.small.values())
+    found["small"] = sum(small.tally.total for small in collection.small)
     found["transfer"] += collection.spent[Work.TRANSFER]
     return found
 

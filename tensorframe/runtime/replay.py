@@ -7,7 +7,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from tensorframe import config
-from tensorframe.backends.spans import collectors
+from tensorframe.backends import spans
 from tensorframe.dtypes import DType, as_scalar
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import Argument, Trace, TracedNumber
@@ -71,7 +71,7 @@ class Replay:
 
     def run(self, values: Sequence[Any]) -> list[Node]:
         """Return a computed node for each root; `values` are handles of the arguments that are tensors, and numbers."""
-        stamps = [perf_counter_ns()] if collectors else None
+        stamps = [perf_counter_ns()] if spans.collectors else None
         slots = self._slots.copy()
         for slot, place in self._tensors:
             slots[slot] = values[place]

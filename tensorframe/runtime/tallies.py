@@ -4,13 +4,72 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import chain, pairwise
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.spans import Span
+from tensorframe.graph.node import Node
 from tensorframe.runtime.events import Source
 from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site
+
+# runs in a row each: their times in nanoseconds
+Times = np.ndarray[Any, np.dtype[np.int64]]
+
+
+@dataclass(slots=True)
+class Made:
+    """A kernel that was made, and the step that needed it, if one did: its ops, and the line that recorded it."""
+
+    span: Span
+    name: str = ""
+    site: Site | None = None
+
+
+@dataclass(slots=True)
+class Loose:
+    """Work that no run contains so far, and the kernels made in it."""
+
+    began: int
+    ended: int
+    made: list[Made]
+    planned: bool
+
+
+@dataclass(slots=True)
+class ThreadTime:
+    """What a thread has spent inside tensorframe, in nanoseconds."""
+
+    number: int
+    """The position among the threads of a profile, from 1."""
+    name: str
+    busy: int = 0
+    loose: list[Loose] = field(default_factory=list)
+
+    def swallow(self, began: int) -> list[Loose]:
+        """Take out the work that began since, and so is part of what began then and ends now."""
+        found = []
+        while self.loose and self.loose[-1].began >= began:
+            found.append(self.loose.pop())
+        return found
+
+    def settle(self) -> None:
+        """Count work that nothing contains."""
+        self.busy += self._uncounted
+        self.loose.clear()
+
+    @property
+    def total(self) -> int:
+        """Nanoseconds until now."""
+        return self.busy + self._uncounted
+
+    @property
+    def _uncounted(self) -> int:
+        return sum(one.ended - one.began for one in self.loose)
 
 
 class Tally:
@@ -35,10 +94,51 @@ class Tally:
         self.total += total
 
 
-class PlanTally:
+class Log:
+    """Times of runs of one kind in one thread, `length` of them each, that wait to be added up.
+
+    Only that thread writes. What waits are numbers in one list: with a list for each run, the garbage collector would
+    look through all of them, which took longer than everything else about them.
+    """
+
+    def __init__(self, thread: ThreadTime, length: int) -> None:
+        self.thread = thread
+        self.length = length
+        self.waiting: list[int] = []
+
+    def taken(self) -> Times | None:
+        """Take what waits out of the log; None if there is nothing."""
+        count = len(self.waiting)  # the thread may add to it meanwhile
+        if not count:
+            return None
+        found = np.fromiter(self.waiting, np.int64, count)
+        del self.waiting[:count]
+        return found.reshape(-1, self.length)
+
+
+class SmallTally(Log):
+    """Runs of small graphs with the same number of ops whose last one was recorded by one line."""
+
+    def __init__(self, last: Node, count: int, thread: ThreadTime) -> None:
+        super().__init__(thread, 2)
+        self.op = last.op
+        self.device = last.device
+        self.count = count
+        self.tally = Tally(last.site)
+
+    def add_up(self, times: Times) -> None:
+        """Add runs."""
+        spent = times[:, 1] - times[:, 0]
+        self.tally.add(int(spent.sum()), len(spent), int(spent.min()), int(spent.max()))
+
+
+class PlanTally(Log):
     """Runs of one plan whose steps were recorded by the same lines."""
 
-    def __init__(self, plan: Plan, source: Source, sites: Sequence[Site | None]) -> None:
+    def __init__(
+        self, source: Source, plan: Plan, sites: Sequence[Site | None], thread: ThreadTime
+    ) -> None:
+        super().__init__(thread, len(plan.steps) + 3)
         self.plan = plan
         self.source = source
         self.sites = sites
@@ -46,27 +146,21 @@ class PlanTally:
         self.unfinished = 0
         self.planned = 0  # runs for which the plan was made
         self.around = 0  # nanoseconds in runs that are neither steps nor told as spans
-        self.steps = [Tally(site) for site in sites]
-        self._waiting: list[Sequence[int]] = []
 
-    def add(self, stamps: Sequence[int]) -> None:
-        """Add a run that has done every step, and nothing besides that was told by itself."""
-        self.runs += 1
-        self._waiting.append(stamps)
+    @cached_property
+    def steps(self) -> list[Tally]:
+        """A tally for each step: made when there is something to add, which is later than the first run."""
+        return [Tally(site) for site in self.sites]
 
-    def add_up(self) -> None:
-        """Add what waits to the tallies: all runs in a few calls of NumPy."""
-        if not self._waiting:
-            return
-        count, length = len(self._waiting), len(self.steps) + 3
-        times = np.fromiter(chain.from_iterable(self._waiting), np.int64, count * length)
-        self._waiting.clear()
-        gaps = np.diff(times.reshape(count, length), axis=1)
+    def add_up(self, times: Times) -> None:
+        """Add runs that have done every step, and nothing besides that was told by itself."""
+        gaps = np.diff(times, axis=1)
         before, *totals, after = gaps.sum(axis=0).tolist()
+        self.runs += len(times)
         self.around += before + after
         low, high = gaps.min(axis=0).tolist()[1:-1], gaps.max(axis=0).tolist()[1:-1]
         for tally, total, fastest, slowest in zip(self.steps, totals, low, high, strict=True):
-            tally.add(total, count, fastest, slowest)
+            tally.add(total, len(times), fastest, slowest)
         self._remember(gaps[-1, 1:-1].tolist())
 
     def add_closely(self, stamps: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[int]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from tensorframe.backends.spans import Span, Work
-from tensorframe.runtime.events import Run, SmallRun, Source
 from tensorframe.runtime.profile import Collection
-from tensorframe.runtime.records import kind_of, line_of, where
+from tensorframe.runtime.records import kind_of, line_of, small_name, where
+from tensorframe.runtime.tallies import PlanTally, SmallTally, ThreadTime
 from tensorframe.schedule.plan import Step
 
 PLANNING, MAKING, TRANSFERS, HOST = "planning", "kernels made", "transfers", "runs"
@@ -49,50 +50,60 @@ class Slice:
 
 
 def slices_of(collection: Collection) -> Iterator[Slice]:
-    """Yield what was kept, run by run: first the run, then its steps."""
-    for item in collection.kept:
-        if type(item) is Span:
-            yield _of_span(collection, item)
-        elif item[0] is Source.SMALL:  # type: ignore[index]
-            yield _of_small(collection, item)  # type: ignore[arg-type]
+    """Yield what was kept in order of time, of each run first the run, then its steps."""
+    cut = collection.cut
+    rows: list[tuple[int, PlanTally | SmallTally | None, Sequence[int] | Span]] = []
+    for one in collection.kept:
+        if isinstance(one, Span):
+            rows.append((one.began, None, one))
         else:
-            yield from _of_run(collection, item)  # type: ignore[arg-type]
+            runs, times = one
+            rows += [(row[0], runs, row) for row in times.tolist()]
+    for began, tally, row in sorted(rows, key=itemgetter(0)):
+        if cut is not None and began >= cut:
+            return
+        if isinstance(row, Span):
+            yield _of_span(collection, row)
+        elif isinstance(tally, SmallTally):
+            yield _of_small(collection, tally, row)
+        elif tally is not None:
+            yield from _of_run(collection, tally, row)
 
 
-def _lane(collection: Collection, group: str, thread: int) -> Lane:
-    number = 1 + list(collection.threads).index(thread)
-    return Lane(group, number, collection.threads[thread].name)
+def _lane(group: str, thread: ThreadTime) -> Lane:
+    return Lane(group, thread.number, thread.name)
 
 
 def _of_span(collection: Collection, span: Span) -> Slice:
-    lane = _lane(collection, _GROUPS[span.work], span.thread)
+    lane = _lane(_GROUPS[span.work], collection.threads[span.thread])
     facts = {"where": span.where, "bytes": span.nbytes}
     facts = {name: fact for name, fact in facts.items() if fact}
     start = collection.began
     return Slice(lane, span.work.value, span.name, span.began - start, span.ended - start, facts)
 
 
-def _of_small(collection: Collection, run: SmallRun) -> Slice:
-    _, op, device, site, count, (began, ended), thread = run
-    lane = _lane(collection, str(device), thread)
-    facts: dict[str, Any] = {"line": ": ".join(line_of(site)), "ops": count}
-    start = collection.began
-    return Slice(lane, "small", op.name, began - start, ended - start, facts)
+def _of_small(collection: Collection, small: SmallTally, times: Sequence[int]) -> Slice:
+    lane = _lane(str(small.device), small.thread)
+    facts: dict[str, Any] = {"line": ": ".join(line_of(small.tally.site)), "ops": small.count}
+    began, ended = [stamp - collection.began for stamp in times]
+    return Slice(lane, "small", small_name(small), began, ended, facts)
 
 
-def _of_run(collection: Collection, run: Run) -> Iterator[Slice]:
-    source, plan, sites, stamps, thread = run
+def _of_run(collection: Collection, tally: PlanTally, stamps: Sequence[int]) -> Iterator[Slice]:
     times = [stamp - collection.began for stamp in stamps]
-    facts: dict[str, Any] = {"steps": len(plan.steps), "source": source.value}
-    name = plan.steps[-1].name if plan.steps else "nothing to do"
-    yield Slice(_lane(collection, HOST, thread), "run", name, times[0], times[-1], facts)
-    done = zip(plan.steps, sites, times[1:], times[2:-1], strict=False)
+    steps = tally.plan.steps
+    facts: dict[str, Any] = {"steps": len(steps), "source": tally.source.value}
+    name = steps[-1].name if steps else "nothing to do"
+    lane = _lane(HOST, tally.thread)
+    yield Slice(lane, "run", name, times[0], times[-1], facts)
+    done = zip(steps, tally.sites, times[1:], times[2:-1], strict=False)
     for at, (step, site, began, ended) in enumerate(done):
         kind = kind_of(step)
         group = TRANSFERS if kind == "transfer" else str(step.device)
         facts = {"step": at, "line": ": ".join(line_of(site)), **_costs(step)}
-        facts |= {"where": where(plan, step)} if kind == "transfer" else {}
-        yield Slice(_lane(collection, group, thread), kind, step.name, began, ended, facts)
+        facts |= {"where": where(tally.plan, step)} if kind == "transfer" else {}
+        lane = _lane(group, tally.thread)
+        yield Slice(lane, kind, step.name, began, ended, facts)
 
 
 def _costs(step: Step) -> dict[str, float]:
