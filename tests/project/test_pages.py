@@ -1,4 +1,4 @@
-"""The Python code on the pages, README.md and docs/*.md, runs and gives what the page says.
+"""The Python code on the pages, README.md and all of docs/, runs and gives what the page says.
 
 Blocks marked ```python run in order and share their names, as a reader would type them. A block
 with prompts (>>>) also has to print what stands below each prompt.
@@ -15,7 +15,12 @@ import pytest
 import tensorframe as tfr
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# what a build of the site leaves: its examples are those of docstrings and notebooks
+MADE = {ROOT / "docs" / name for name in ("_build", "api", "notebooks")}
+PAGES = [
+    ROOT / "README.md",
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if not MADE & set(page.parents)),
+]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
