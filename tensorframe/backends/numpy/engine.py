@@ -11,6 +11,7 @@ from tensorframe.backends import host_memory
 from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program
 from tensorframe.backends.numpy.call import single_call
 from tensorframe.backends.numpy.epilogue import ProductProgram, has_epilogue
+from tensorframe.backends.numpy.interruptible import interruptible
 from tensorframe.backends.numpy.region import elementwise_program
 from tensorframe.backends.numpy.sequence import sequence_program
 from tensorframe.backends.storage import Storage
@@ -74,4 +75,9 @@ class NumpyBackend(Backend):
             return ProductProgram(region, partial(self.compile, device=device))
         if all(one.op.kind is Kind.MAP for one in region.ops):
             return elementwise_program(region)
-        return single_call(region) if len(region.ops) == 1 else sequence_program(region)
+        if len(region.ops) > 1:
+            return sequence_program(region)
+        (one,) = region.ops
+        # a view is nothing to wait for, and a product is made in blocks
+        brief = one.op.alias or one.op.kind is Kind.CONTRACT
+        return single_call(region) if brief else interruptible(single_call(region), region)

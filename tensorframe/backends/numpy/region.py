@@ -17,6 +17,7 @@ from tensorframe import config
 from tensorframe.backends.base import Program
 from tensorframe.backends.numpy.blocks import Index, Operands, arrange
 from tensorframe.backends.numpy.functions import WRITING, Function, implementation
+from tensorframe.backends.numpy.interruptible import interruptible
 from tensorframe.backends.numpy.threads import share_out
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
@@ -24,6 +25,8 @@ from tensorframe.graph.shape import Shape
 
 Array = Any
 
+# Elements from which one call of a ufunc may take long.
+_LONG_CALL = 1 << 22
 # Ops times blocks below which another thread wakes too late, and leaves its part in the cache of another core.
 # Measured on two cores: 0.84 of the speed of one thread for 28, 1.15 for 64, 1.55 for 500.
 _WORTH_SHARING = 64
@@ -64,7 +67,7 @@ def elementwise_program(region: Region) -> Program:
         _run_blocks(calls, scratch, arranged, region.outputs)
         return arranged.results
 
-    return run
+    return interruptible(run, region) if alone and size > _LONG_CALL else run
 
 
 def _schedule(region: Region) -> tuple[list[_Call], list[DType]]:
