@@ -3,11 +3,44 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from tensorframe import config
 from tensorframe.errors import TensorFrameError
+from tensorframe.frontend.tensor import Tensor, method
+from tensorframe.schedule.plan import Plan
+
+if TYPE_CHECKING:
+    from tensorframe.notebook.picture import Picture
 
 __all__: list[str] = []
+
+
+@method
+def _repr_html_(self: Tensor) -> str:
+    """Return the card that a notebook shows."""
+    from tensorframe.notebook.card import card
+
+    return card(self)
+
+
+def _explained(plan: Plan) -> str:
+    from tensorframe.notebook.explanation import explanation
+
+    return explanation(plan)
+
+
+def _as_rich_table(plan: Plan) -> object:
+    from tensorframe.notebook.terminal import table_of
+
+    return table_of(plan)
+
+
+def _visualize(plan: Plan, *, collapse: bool | None = None) -> Picture:
+    """Return the picture of a plan, as `t.visualize(stage="plan")` does of a tensor's."""
+    from tensorframe.notebook.stages import picture_of_plan
+
+    return picture_of_plan(plan, collapse)
 
 
 def _render_traceback(error: TensorFrameError) -> list[str]:
@@ -23,6 +56,14 @@ def _show_in_scripts(options: config.Options) -> None:
 
         show_short_in_scripts(options)
 
+
+# notebooks and rich ask for these names; a plan is data of a layer that draws nothing
+for _name, _function in {
+    "_repr_html_": _explained,
+    "__rich__": _as_rich_table,
+    "visualize": _visualize,
+}.items():
+    setattr(Plan, _name, _function)
 
 # IPython asks every exception for a method of this name
 setattr(TensorFrameError, "_render_traceback_", _render_traceback)  # noqa: B010 - not part of the class for readers

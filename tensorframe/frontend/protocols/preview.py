@@ -16,6 +16,7 @@ from tensorframe.backends.registry import capabilities
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind
+from tensorframe.graph.shape import Shape
 from tensorframe.ops.movement import SLICE
 from tensorframe.rewrite.views import Window
 from tensorframe.runtime.evaluate import evaluate, plan_of
@@ -86,25 +87,25 @@ def _slices(window: Window) -> tuple[slice, ...]:
     )
 
 
-def corners(tensor: Tensor) -> list[Window]:
+def corners(shape: Shape) -> list[Window]:
     """Return the windows on what NumPy prints of a large array: the ends of its long axes."""
     return [
         Window.of_axes([(start, size, 1) for start, size in corner])
-        for corner in product(*_spans(tensor))
+        for corner in product(*_spans(shape))
     ]
 
 
-def put_together(tensor: Tensor, parts: Sequence[Array]) -> Array:
-    """Return the tensor without the middle of its long axes, from what the windows of `corners` show."""
-    spans = _spans(tensor)
-    result = np.empty([sum(size for _, size in axis) for axis in spans], tensor.dtype)
+def put_together(parts: Sequence[Array], shape: Shape) -> Array:
+    """Return an array of `shape` without the middle of its long axes, from what the windows of `corners` show."""
+    spans = _spans(shape)
+    result = np.empty([sum(size for _, size in axis) for axis in spans], parts[0].dtype)
     for part, place in zip(parts, product(*map(_places, spans)), strict=True):
         result[place] = part
     return result
 
 
-def _spans(tensor: Tensor) -> list[list[Span]]:
-    return [_shown(size) for size in tensor.shape]
+def _spans(shape: Shape) -> list[list[Span]]:
+    return [_shown(size) for size in shape]
 
 
 def _shown(size: int) -> list[Span]:

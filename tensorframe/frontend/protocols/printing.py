@@ -81,7 +81,7 @@ def _at_once(tensor: Tensor, prefix: str) -> str:
 
 def too_slow(tensor: Tensor) -> bool:
     """Whether some elements of a large tensor would take longer than anybody would wait for them unasked."""
-    return _summarised(tensor) and seconds_for(tensor, corners(tensor)) > PATIENCE
+    return _summarised(tensor) and seconds_for(tensor, corners(tensor.shape)) > PATIENCE
 
 
 def _elements(tensor: Tensor, *, separator: str, prefix: str) -> str:
@@ -89,9 +89,9 @@ def _elements(tensor: Tensor, *, separator: str, prefix: str) -> str:
     try:
         if not _summarised(tensor):
             return text_of(tensor._array(), separator, prefix)
-        windows = corners(tensor)
+        windows = corners(tensor.shape)
         # one element more than is shown stands for all that NumPy replaces by "..."
-        shown = put_together(tensor, seen(tensor, windows))
+        shown = put_together(seen(tensor, windows), tensor.shape)
         return text_of(shown, separator, prefix, threshold=0)
     except TracingError as error:  # printing is how people look into a function
         return f"<{tensor.dtype}{list(tensor.shape)}: {error.message}>"

@@ -1,0 +1,66 @@
+"""The numbers of a card: the least, the greatest, and what is not finite, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from tensorframe.dtypes import COMPLEX
+
+Array = np.ndarray[Any, Any]
+
+CHEAP = 2**21  # elements in memory that are read through to be described: a few milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What some elements are like; `low`, `high` and `mean` are of finite ones, None where there are none."""
+
+    low: float | None
+    high: float | None
+    mean: float | None
+    unknown: int  # NaN
+    infinite: int
+
+    @classmethod
+    def of(cls, values: Array) -> Numbers:
+        """Return those of real values."""
+        finite = np.isfinite(values)
+        if finite.all():
+            unknown = infinite = 0
+        else:
+            unknown = int(np.isnan(values).sum())
+            infinite = int(values.size - finite.sum()) - unknown
+            values = values[finite]
+        if not values.size:
+            return cls(None, None, None, unknown, infinite)
+        low, high, mean = values.min(), values.max(), values.mean(dtype=np.float64)
+        return cls(float(low), float(high), float(mean), unknown, infinite)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all elements are the same finite number."""
+        return self.low == self.high and not self.oddities
+
+    @property
+    def oddities(self) -> list[str]:
+        """What is not finite, in words."""
+        found = [(self.unknown, "NaN"), (self.infinite, "infinite")]
+        return [f"{count:,} {word}" for count, word in found if count]
+
+
+def real(values: Array) -> Array:
+    """Return values as real numbers that NumPy computes with: of complex ones, their magnitude."""
+    if values.dtype in COMPLEX:
+        return np.abs(values)
+    return values.astype(np.float64) if values.dtype.kind not in "fiu" else values
+
+
+def number_text(value: float) -> str:
+    """Return a number in four digits, whole ones up to a million in full."""
+    if isfinite(value) and value == int(value) and abs(value) < 1e6:
+        return str(int(value))
+    return f"{value:.4g}"
