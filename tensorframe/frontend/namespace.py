@@ -9,6 +9,7 @@ from tensorframe.dtypes import get_default_dtype, set_default_dtype
 from tensorframe.frontend import array_methods, cache, fft, linalg, random
 from tensorframe.frontend.aliases import *
 from tensorframe.frontend.array_methods import diagonal, trace
+from tensorframe.frontend.calibration import *
 from tensorframe.frontend.computing import *
 from tensorframe.frontend.constants import *
 from tensorframe.frontend.creation.filled import *

@@ -57,7 +57,8 @@ class Profile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._collected().end()
+        if self._collection is not None:
+            self._collection.end()
 
     def _collected(self) -> Collection:
         if self._collection is None:

@@ -1,0 +1,198 @@
+"""Calibration: how fast each device copies and computes at best, measured once and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from tensorframe import config
+from tensorframe.backends.registry import backend_of, info_of, known_devices, resolve_device
+from tensorframe.dtypes import float32
+from tensorframe.errors import DeviceError, KernelError
+from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.frontend.trials.tables import reason, table
+from tensorframe.graph.device import Device
+from tensorframe.runtime.evaluate import plan_of
+from tensorframe.runtime.leaves import leaf_handle
+from tensorframe.runtime.limits import Limits, keep, limits_of
+from tensorframe.schedule.capture import capture
+
+__all__ = ["Calibration", "calibrate"]
+
+# seconds that runs of one size take, those of a run that is long beside launching it, and how many there are at least
+_ENOUGH, _LONG, _FEWEST = 0.3, 2e-3, 3
+
+# elements of a copy: beyond the caches of processors from the first on, beyond those of GPUs at the end
+_ELEMENTS = (1 << 24, 1 << 26, 1 << 28)
+# the part of the free memory that operands and results may take
+_PART = 0.25
+# rows of a square matrix
+_ROWS = (512, 1024, 2048, 4096, 8192)
+# multiplications, each with an addition, of a kernel that does little but compute
+_ROUNDS = 28
+
+
+@dataclass(frozen=True, slots=True)
+class CalibratedDevice:
+    """What came of one device."""
+
+    device: Device
+    name: str
+    """The maker's name for it."""
+    limits: Limits | None
+    measured: bool
+    """Whether it was measured now, rather than before."""
+    problem: str = ""
+    """Why it was not measured."""
+
+
+@dataclass(frozen=True, repr=False)
+class Calibration:
+    """The devices of a calibration; it prints as a table, and is indexed by device."""
+
+    devices: tuple[CalibratedDevice, ...]
+
+    def __iter__(self) -> Iterator[CalibratedDevice]:
+        return iter(self.devices)
+
+    def __getitem__(self, device: str | Device) -> CalibratedDevice:
+        return next(one for one in self.devices if one.device == device)
+
+    def __repr__(self) -> str:
+        rows = [("device", "found", "copy", "float32", "")]
+        return table(rows + [_row(one) for one in self.devices], right={2, 3})
+
+
+def _row(one: CalibratedDevice) -> tuple[str, ...]:
+    if one.limits is None:
+        return str(one.device), one.name, "-", "-", one.problem
+    bandwidth = f"{one.limits.copy_bandwidth / 1e9:.3g} GB/s"
+    flops = f"{one.limits.flops / 1e9:.3g} GFLOP/s"
+    return str(one.device), one.name, bandwidth, flops, "" if one.measured else "measured before"
+
+
+def calibrate(device: str | Device | None = None, *, force: bool = False) -> Calibration:
+    """Measure how fast devices copy and compute at best, keep that on disk, and return it as a table.
+
+    Profiles and plans say by it how near to a device's limits a kernel comes. `copy_bandwidth` is that of a large
+    float32 array, bytes read and written; `flops` is what a product of large float32 matrices reaches, or a kernel of
+    multiplications and additions, whichever is more. `device` is one device, None for all that are here; each takes
+    about two seconds. What was measured before, of the same device with the same driver, is taken from disk unless
+    `force` says to measure again. The cpu works with all of its threads. DeviceError if `device` is not here; a
+    device that fails has its reason in the table, and raises KernelError if it was named.
+
+    >>> with tfr.config.override(cache_dir=str(folder)):
+    ...     found = tfr.calibrate("numpy")
+    >>> found["numpy"].limits.copy_bandwidth > 0
+    True
+    >>> found
+    device  found ... float32
+    numpy   ... GFLOP/s
+    """
+    if device is not None:
+        named = _calibrated(resolve_device(device), force=force)
+        if named.limits is None:
+            raise KernelError(f"calibrate: {device} was not measured: {named.problem}")
+        return Calibration((named,))
+    return Calibration(tuple([_calibrated(one, force=force) for one in known_devices()]))
+
+
+def _calibrated(device: Device, *, force: bool) -> CalibratedDevice:
+    name = info_of(device).name
+    known = None if force else limits_of(device)
+    if known is not None:
+        return CalibratedDevice(device, name, known, measured=False)
+    try:
+        with config.override(threads=0, validate=False):
+            limits = _measured(device)
+    except Exception as error:  # whatever a driver does is its own row's matter
+        return CalibratedDevice(device, name, None, measured=False, problem=reason(error))
+    keep(device, limits)
+    return CalibratedDevice(device, name, limits, measured=True)
+
+
+def _measured(device: Device) -> Limits:
+    if float32 not in info_of(device).capabilities.dtypes:
+        raise DeviceError(f"{device} has no float32")
+    flops = _product(device)
+    if not info_of(device).capabilities.host_memory:
+        # of the host's engines none is faster than its library; on devices kernels may be
+        flops = max(flops, _arithmetic(device))
+    return Limits(copy_bandwidth=_copy(device), flops=flops)
+
+
+def _copy(device: Device) -> float:
+    """Return the bytes per second, read and written, of a kernel that changes nothing but signs."""
+    best = 0.0
+    for size in _fitting(device, _ELEMENTS, lambda size: 8 * size):
+        one = _operand(device, (size,))
+        seconds = _fastest(device, -one)
+        best = max(best, 8 * size / seconds)
+        if seconds > _LONG:
+            break
+    return best
+
+
+def _product(device: Device) -> float:
+    """Return the operations per second of a product of matrices."""
+    best = 0.0
+    for rows in _fitting(device, _ROWS, lambda rows: 12 * rows * rows):
+        left, right = _operand(device, (rows, rows)), _operand(device, (rows, rows))
+        seconds = _fastest(device, left @ right)
+        best = max(best, 2 * rows**3 / seconds)
+        if seconds > 10 * _LONG:
+            break
+    return best
+
+
+def _arithmetic(device: Device) -> float:
+    """Return the operations per second of a kernel that does much with what it reads."""
+    size = _ELEMENTS[0]
+    one = _operand(device, (size,))
+    value = one
+    for _ in range(_ROUNDS):
+        value = value * one + one
+    return 2 * _ROUNDS * size / _fastest(device, value)
+
+
+def _fitting(device: Device, sizes: Sequence[int], nbytes: Callable[[int], int]) -> Iterator[int]:
+    """Yield the sizes that the device has room for, the first one in any case."""
+    free = info_of(device).free_memory
+    for at, size in enumerate(sizes):
+        if at and (free is None or nbytes(size) > _PART * free):
+            return
+        yield size
+
+
+def _operand(device: Device, shape: tuple[int, ...]) -> Tensor:
+    """Return numbers that neither grow nor vanish when multiplied."""
+    values = np.random.default_rng(0).random(shape, np.float32)
+    return asarray(values, device=device).compute()
+
+
+def _fastest(device: Device, result: Tensor) -> float:
+    """Return the seconds of the fastest of several runs, whose result goes into the same memory where it can."""
+    request = capture([result.node])
+    plan = plan_of(request)
+    (step,) = plan.steps
+    backend = backend_of(device)
+    run = backend.compile(step.region, device)
+    inputs = [leaf_handle(leaf) for leaf in request.leaves]
+    inputs = [inputs[slot] for slot in step.inputs]
+    buffers: Sequence[Any | None] = (None,)
+    best, spent, runs = float("inf"), 0.0, 0
+    while runs < _FEWEST or spent < _ENOUGH:
+        began = perf_counter()
+        results = run(inputs, buffers)
+        backend.synchronize(device)
+        seconds = perf_counter() - began
+        best, spent, runs = min(best, seconds), spent + seconds, runs + 1
+        if info_of(device).capabilities.host_memory:
+            buffers = results
+        del results
+    return best
