@@ -6,15 +6,17 @@ The same elements serve a page, whose own colours the ink takes on, and a file, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from tensorframe.notebook.diagram import Box, Diagram, Frame, Look, Wire
 from tensorframe.notebook.layout import Area, Scene, arrange
 from tensorframe.notebook.measures import HEADER, LINE, code_width, has_header, title_width
 from tensorframe.notebook.placing import ARROW, Curve, Turn
-from tensorframe.notebook.style import TRANSFER_HUE, hue, text
+from tensorframe.notebook.style import TRANSFER_HUE, hue, is_bright, text
 
 _MARGIN = 16.0
-_TOP = 54.0  # the title and the legend
+_TOP = 54.0  # a title of one line, and the legend
+_TITLE_LINE = 17.0
 _CORNER = 6.0  # of lines that turn
 _ROUND = 7.0  # of frames
 _LEAST_WIDTH = 320.0
@@ -39,48 +41,61 @@ _DARK = {"ink": "#e6edf3", "soft": "#9198a1", "line": "#6e7681", "paper": "#0d11
 _PAGE = {"ink": "currentColor", "soft": "var(--soft)", "line": "var(--wire)", "paper": "none"}
 
 
-def svg_of(diagram: Diagram, *, dark: bool | None = None, on_page: bool = False) -> str:
-    """Return a diagram as the text of an SVG.
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """The elements of an SVG, and how large it is."""
 
-    `on_page` takes the colours of the page that it stands in; a file has paper of its own, light or `dark`, and by
-    default as whoever shows it prefers.
-    """
+    title: str
+    width: float
+    height: float
+    body: str
+
+    def on_page(self) -> str:
+        """Return the SVG for a page, whose own colours it takes."""
+        rules = _SHEET % (_PAGE | {"move": TRANSFER_HUE})
+        return self._svg("".join(f".tensorframe svg {rule}" for rule in _single(rules)), "")
+
+    def on_paper(self, *, dark: bool | None = None) -> str:
+        """Return the SVG for a file, on light or `dark` paper; None leaves that to who shows it."""
+        sheet = _SHEET % ((_DARK if dark else _LIGHT) | {"move": TRANSFER_HUE})
+        if dark is None:
+            night = _SHEET % (_DARK | {"move": TRANSFER_HUE})
+            sheet += f"@media (prefers-color-scheme:dark){{{night}}}"
+        size = f'width="{self.width:.0f}" height="{self.height:.0f}"'
+        return self._svg(sheet, f'<rect class="paper" {size}/>')
+
+    def _svg(self, sheet: str, paper: str) -> str:
+        size = f'width="{self.width:.0f}" height="{self.height:.0f}"'
+        box = f'viewBox="0 0 {self.width:.0f} {self.height:.0f}"'
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box} role="img" '
+            f'aria-label="{text(self.title)}"><style>{sheet}</style>\n{paper}{self.body}</svg>'
+        )
+
+
+def draw(diagram: Diagram) -> Drawing:
+    """Return the drawing of a diagram: its title, a legend of devices, and everything in it."""
     scene = arrange(diagram)
     legend = list(_legend(diagram))
     headline = _headline_lines(diagram.title, max(scene.width, _LEAST_WIDTH * 1.8))
-    top = _TOP + 17.0 * (len(headline) - 1)
+    top = _TOP + _TITLE_LINE * (len(headline) - 1)
     least = max([title_width(line) * 1.02 for line in headline] + [_LEAST_WIDTH])
     width = max(scene.width, least, _legend_width(legend)) + 2 * _MARGIN
-    height = top + scene.height + _MARGIN
     left = (width - scene.width) / 2
-    size = f'xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"'
     parts = [
-        f'<svg {size} viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{text(diagram.title)}">',
-        f"<style>{_sheet(dark, on_page=on_page)}</style>",
+        *[
+            _text(_MARGIN, 22.0 + _TITLE_LINE * at, line, "headline")
+            for at, line in enumerate(headline)
+        ],
+        *_legend_parts(legend, top - 14.0),
+        f'<g transform="translate({left:.1f} {top:.1f})">',
+        *_parts(diagram, scene),
+        "</g>",
     ]
-    if not on_page:
-        parts.append(f'<rect class="paper" width="{width:.0f}" height="{height:.0f}"/>')
-    for at, line in enumerate(headline):
-        parts.append(_text(_MARGIN, 22.0 + 17 * at, line, "headline"))
-    parts += _legend_parts(legend, top - 14.0)
-    parts.append(f'<g transform="translate({left:.1f} {top:.1f})">')
-    parts += _parts(diagram, scene)
-    parts += ["</g>", "</svg>"]
-    return "\n".join(parts)
+    return Drawing(diagram.title, width, top + scene.height + _MARGIN, "\n".join(parts))
 
 
-def _sheet(dark: bool | None, *, on_page: bool) -> str:
-    if on_page:
-        rules = _SHEET % (_PAGE | {"move": TRANSFER_HUE})
-        return "".join(f".tensorframe svg {line}" for line in _selectors(rules))
-    rules = _SHEET % ((_DARK if dark else _LIGHT) | {"move": TRANSFER_HUE})
-    if dark is None:
-        night = _SHEET % (_DARK | {"move": TRANSFER_HUE})
-        rules += f"@media (prefers-color-scheme:dark){{{night}}}"
-    return rules
-
-
-def _selectors(rules: str) -> Iterator[str]:
+def _single(rules: str) -> Iterator[str]:
     """Yield each rule once for each of its selectors, so that all can be told to hold inside the picture alone."""
     for rule in rules.strip().splitlines():
         selectors, _, body = rule.partition("{")
@@ -180,13 +195,13 @@ def _box(box: Box, area: Area) -> Iterator[str]:
     yield f'<g class="{box.look.value} box">{_hint(box.hint)}'
     colour = hue(box.device)
     middle = area.x + area.width / 2
-    y = area.y + 16.5
+    y = area.y + (16.5 if box.lines else area.height / 2 + 4.3)
     if has_header(box):
         yield _rect(area, _ROUND, f'fill="{colour}" fill-opacity="0.09" stroke="{colour}"')
         yield _header(area, colour, box.title, box.note)
         if box.look is Look.LIBRARY:
             yield _bars(area, colour, HEADER)
-        y += HEADER - 2.0
+        y = area.y + HEADER + 14.5
     else:
         yield _shape(box, area, colour)
         yield _text(middle, y, box.title, "middle")
@@ -235,7 +250,7 @@ def _header(area: Area, colour: str, title: str, note: str) -> str:
         f'<path d="M{area.x:.1f} {foot:.1f}V{area.y + corner:.1f}q0 {-corner} {corner} {-corner}'
         f'H{right - corner:.1f}q{corner} 0 {corner} {corner}V{foot:.1f}z" fill="{colour}"/>'
     )
-    ink = "header dark" if _is_bright(colour) else "header"
+    ink = "header dark" if is_bright(colour) else "header"
     name = _text(area.x + 9.0, area.y + 15.5, title, ink)
     if not note:
         return bar + name
@@ -250,16 +265,6 @@ def _bars(area: Area, colour: str, top: float) -> str:
         f'<path d="M{left:.1f} {head:.1f}V{foot:.1f}M{right:.1f} {head:.1f}V{foot:.1f}" '
         f'stroke="{colour}" stroke-width="1.2" fill="none"/>'
     )
-
-
-def _is_bright(colour: str) -> bool:
-    """Whether black is easier to read on a colour than white, by its relative luminance."""
-    red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
-    linear = [
-        one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4
-        for one in (red, green, blue)
-    ]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.26
 
 
 def _legend(diagram: Diagram) -> Iterator[tuple[str, str]]:

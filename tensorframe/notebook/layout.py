@@ -259,17 +259,19 @@ def _inner_rows(count: int, entries: int, exits: int, nets: Sequence[Net]) -> Ro
 
 def _add_starts(cell: Cell, made: dict[int, str]) -> None:
     """Give each wire that a cell makes its place under the cell: side by side, as wide as their labels."""
-    widths = [max(code_width(label), 6.0) + 8.0 for label in made.values()]
-    total = sum(widths)
+    labels = [label for label in made.values() if label]
+    total = sum(code_width(label) + 8.0 for label in labels)
     # lines have to begin under the cell, labels of one line only need room
-    cell.width = max(cell.width, total) if widths[1:] else cell.width
+    cell.width = max(cell.width, total) if labels[1:] else cell.width
     cell.room = total
+    cell.tag = TAG if labels else 0.0
     at = -total / 2
-    for net, width in zip(made, widths, strict=True):
-        cell.starts[net] = at + width / 2
-        at += width
-    if any(made.values()):
-        cell.tag = TAG
+    middle = 0.0
+    for net, label in made.items():
+        if label:
+            middle = at + (code_width(label) + 8.0) / 2
+            at += code_width(label) + 8.0
+        cell.starts[net] = middle  # without a label, the same value as before takes another way
 
 
 def _middle(inside: _Inside, cell: int) -> float:

@@ -10,24 +10,37 @@ from typing import TYPE_CHECKING
 from tensorframe.backends.remedies import extra
 from tensorframe.errors import ArgumentError
 from tensorframe.notebook.diagram import Diagram
-from tensorframe.notebook.drawing import svg_of
+from tensorframe.notebook.drawing import draw
 from tensorframe.notebook.exports import dot_of, graphml_of, networkx_of
 from tensorframe.notebook.style import page, text
 
 if TYPE_CHECKING:
     import networkx
 
+_SMALL = 1000.0, 1000.0  # a picture that is seen well enough without zooming
+_SIZES = "".join(
+    f'<label><input type="radio" name="size" class="{name}"{checked}>{said}</label>'
+    for name, said, checked in (
+        ("full", "100 %", " checked"),
+        ("half", "50 %", ""),
+        ("fit", "fit", ""),
+    )
+)
 _SUFFIXES = (".svg", ".png", ".dot", ".graphml")
 
 # The picture scrolls in its frame, which can be made higher; the choice of a size needs no script. Where scripts run,
 # the wheel with Ctrl zooms, and dragging moves the picture.
-_SHEET = """
+SHEET = """
 .tensorframe .picture{overflow:auto;max-height:640px;resize:vertical;border:1px solid var(--line);border-radius:8px;
---wire:color-mix(in srgb,currentColor 45%,transparent)}
-.tensorframe .picture svg{display:block;margin:0 auto;max-width:none}
-.tensorframe .sizes{display:flex;gap:4px;align-items:center;margin:0 0 4px;font-size:12px;color:var(--soft)}
-.tensorframe .sizes label{padding:1px 8px;border-radius:10px;cursor:pointer}
-.tensorframe .view>input{position:absolute;opacity:0;pointer-events:none}
+--wire:color-mix(in srgb,currentColor 45%,transparent);cursor:grab;clear:both}
+.tensorframe .picture svg{display:block;margin:0 auto;max-width:none;height:auto}
+.tensorframe .zoom{margin:0;display:flow-root;font-size:12px;color:var(--soft)}
+.tensorframe .zoom input{position:absolute;opacity:0;pointer-events:none}
+.tensorframe .zoom label{float:left;padding:1px 9px;margin:0 2px 4px 0;border-radius:10px;cursor:pointer}
+.tensorframe .zoom label:has(input:checked){background:var(--faint)}
+.tensorframe .zoom label:has(input:focus-visible){outline:1px solid currentColor}
+.tensorframe .zoom:has(.fit:checked) svg{width:100%}
+.tensorframe .zoom:has(.half:checked) svg{width:calc(var(--width)*.5)}
 """
 _DRAG = (
     "if(event.button||event.target.closest('text'))return;var p=this,x=event.clientX+p.scrollLeft,"
@@ -61,7 +74,7 @@ class Picture:
 
     def svg(self, *, dark: bool | None = None) -> str:
         """Return the picture as the text of an SVG, on light or `dark` paper; None leaves that to who shows it."""
-        return svg_of(self.diagram, dark=dark)
+        return draw(self.diagram).on_paper(dark=dark)
 
     def png(self, *, dark: bool = False, scale: float = 2.0) -> bytes:
         """Return the picture as the bytes of a PNG of `scale` pixels per unit.
@@ -113,10 +126,17 @@ class Picture:
         return view_of(self.diagram)
 
     def _repr_html_(self) -> str:
-        return page(self._shown, _SHEET)
+        return page(self._shown, SHEET)
 
 
 def view_of(diagram: Diagram) -> str:
-    """Return the HTML of a picture that scrolls and zooms, for a page that has `_SHEET`."""
-    svg = svg_of(diagram, on_page=True)
-    return f'<div class="picture" onpointerdown="{text(_DRAG)}" onwheel="{text(_ZOOM)}">{svg}</div>'
+    """Return the HTML of a picture that scrolls and zooms, for a page that has `SHEET`."""
+    drawn = draw(diagram)
+    picture = (
+        f'<div class="picture" style="--width:{drawn.width:.0f}px" onpointerdown="{text(_DRAG)}" '
+        f'onwheel="{text(_ZOOM)}">{drawn.on_page()}</div>'
+    )
+    if drawn.width <= _SMALL[0] and drawn.height <= _SMALL[1]:
+        return picture
+    # a form keeps the choice of this picture apart from those of others
+    return f'<form class="zoom">{_SIZES}{picture}</form>'

@@ -44,6 +44,13 @@ def hue(device: Device | str) -> str:
     return HUES.get(str(device).partition(":")[0], OTHER_HUE)
 
 
+def is_bright(colour: str) -> bool:
+    """Whether black is easier to read on a colour than white, by its relative luminance (WCAG 2)."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.26
+
+
 def page(body: str, sheet: str = "") -> str:
     """Return `body` as a piece of HTML that brings its own style: `sheet` holds the rules of this piece alone."""
     return f'<div class="tensorframe"><style>{_SHEET}{sheet}</style>{body}</div>'

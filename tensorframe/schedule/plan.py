@@ -173,7 +173,8 @@ class Plan:
         }
         found = []
         for step in self.steps:
-            refusals = {} if step.is_view else step.refusals
+            runs = not step.is_view and step.kind is not StepKind.TRANSFER
+            refusals = step.refusals if runs else {}
             apart = [
                 f"%{slot} runs apart: {reason}"
                 for slot, reason in refusals.items()

@@ -1,0 +1,152 @@
+"""Explanation: a plan as HTML, with what each step computes and moves, how long that takes, and why it runs apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from tensorframe.backends.registry import backend_of
+from tensorframe.errors import TensorFrameError
+from tensorframe.notebook.figures import share_text, time_text
+from tensorframe.notebook.picture import SHEET as PICTURE_SHEET
+from tensorframe.notebook.picture import view_of
+from tensorframe.notebook.planned import diagram_of_plan
+from tensorframe.notebook.steps import Row, headline_figures, hints_of, rows_of
+from tensorframe.notebook.style import TRANSFER_HUE, hue, is_bright, page, text
+from tensorframe.notebook.wording import counted
+from tensorframe.schedule.plan import Plan, Step, StepKind
+
+_MOST_SOURCES = 24  # kernels whose text is made: of many, one by one is too long to wait for
+_MOST_DRAWN = 150  # steps of a plan that is drawn below its rows
+_MOST_FORMULAS = 8  # lines of a step that stand there at once
+
+_SHEET = f"""
+.tensorframe .figures{{display:flex;flex-wrap:wrap;gap:4px 22px;margin:0 0 10px}}
+.tensorframe .figures b{{font-size:17px;font-weight:600;font-variant-numeric:tabular-nums;margin-right:5px}}
+.tensorframe .steps{{overflow:auto;max-height:620px;border:1px solid var(--line);border-radius:8px}}
+.tensorframe .steps table{{width:100%}}
+.tensorframe .steps th{{font-size:12px;white-space:nowrap;padding:5px 10px}}
+.tensorframe .steps td{{padding:5px 10px 1px;white-space:nowrap}}
+.tensorframe .steps tr.step td{{border-top:1px solid var(--line)}}
+.tensorframe .steps tr.what td{{padding:0 10px 6px;white-space:normal;text-align:left}}
+.tensorframe .steps pre{{margin:0;padding:0;white-space:pre-wrap;word-break:break-word;background:none}}
+.tensorframe .steps details pre{{padding:6px 10px;margin-top:3px;background:var(--faint);border-radius:6px;
+white-space:pre;overflow:auto;max-height:340px}}
+.tensorframe .steps .note{{font-size:12px;color:var(--soft)}}
+.tensorframe .steps .fallback{{color:{TRANSFER_HUE}}}
+.tensorframe .steps summary{{font-size:12px;color:var(--soft)}}
+.tensorframe .kind{{display:inline-block;font-size:12px;font-weight:600;padding:0 8px;border-radius:9px;
+margin-left:7px}}
+.tensorframe .device::before{{content:"";display:inline-block;width:9px;height:9px;border-radius:3px;margin-right:6px;
+background:var(--hue)}}
+.tensorframe .share{{display:inline-block;vertical-align:middle;width:56px;height:6px;border-radius:3px;margin-left:7px;
+background:var(--faint);overflow:hidden}}
+.tensorframe .share i{{display:block;height:100%;background:var(--hue)}}
+.tensorframe .hints{{margin:6px 0 0;font-size:12px;color:var(--soft)}}
+.tensorframe .drawn{{margin-top:8px}}
+.tensorframe .drawn summary{{margin-bottom:4px}}
+"""
+
+
+def explanation(plan: Plan) -> str:
+    """Return a plan as HTML that needs nothing but itself."""
+    rows = rows_of(plan)
+    parts = [_figures(plan), *_table(rows)]
+    hints = hints_of(rows)
+    if hints:
+        said = "<br>".join(text(hint) for hint in hints)
+        parts.append(f'<div class="hints">{said}</div>')
+    if len(plan.steps) <= _MOST_DRAWN:
+        view = view_of(diagram_of_plan(plan))
+        parts.append(f'<details class="drawn"><summary>picture</summary>{view}</details>')
+    return page("".join(parts), _SHEET + PICTURE_SHEET)
+
+
+def _figures(plan: Plan) -> str:
+    figures = headline_figures(plan)
+    seconds = [step.seconds for step in plan.steps if step.seconds is not None]
+    if seconds:
+        figures.append((time_text(sum(seconds)), "measured"))
+    cells = "".join(f"<span><b>{text(one)}</b>{text(name)}</span>" for one, name in figures)
+    return f'<div class="figures">{cells}</div>'
+
+
+def _table(rows: Sequence[Row]) -> Iterator[str]:
+    predicted = any(row.prediction for row in rows)
+    measured = any(row.step.seconds is not None for row in rows)
+    heads = ["step", "device", "gives"]
+    numbers = ["moves", "flops"]
+    numbers += ["predicted"] if predicted else []
+    numbers += ["measured"] if measured else []
+    numbers += ["of limit"] if predicted and measured else []
+    yield '<div class="steps"><table><thead><tr>'
+    yield "".join(f"<th>{head}</th>" for head in heads)
+    yield "".join(f'<th class="number">{head}</th>' for head in numbers)
+    yield "</tr></thead><tbody>"
+    sources = 0
+    for row in rows:
+        yield _figures_of(row, predicted=predicted, measured=measured)
+        source = _source(row.step) if sources < _MOST_SOURCES else ""
+        sources += bool(source)
+        yield f'<tr class="what"><td colspan="{len(heads) + len(numbers)}">'
+        yield from _what(row, source)
+        yield "</td></tr>"
+    yield "</tbody></table></div>"
+
+
+def _figures_of(row: Row, *, predicted: bool, measured: bool) -> str:
+    colour = TRANSFER_HUE if row.step.kind is StepKind.TRANSFER else hue(row.step.device)
+    numbers = [text(row.moved), text(row.flops)]
+    if predicted:
+        numbers.append(_predicted(row))
+    if measured:
+        numbers.append(text(time_text(row.step.seconds)))
+    if predicted and measured:
+        numbers.append(_share(row, colour))
+    cells = "".join(f'<td class="number">{one}</td>' for one in numbers)
+    ink = "#111" if is_bright(colour) else "#fff"
+    look = f"color:{ink};background:{colour}" if row.kind != "view" else "background:var(--faint)"
+    return (
+        f'<tr class="step"><td>{row.number}<span class="kind" style="{look}">{row.kind}</span></td>'
+        f'<td><span class="device" style="--hue:{colour}">{text(row.device)}</span></td>'
+        f"<td><code>{text(row.gives)}</code></td>{cells}</tr>"
+    )
+
+
+def _predicted(row: Row) -> str:
+    if row.prediction is None:
+        return ""
+    bound = "memory" if row.prediction.memory_bound else "arithmetic"
+    return f'<span title="bound by {bound}">{text(time_text(row.prediction.seconds))}</span>'
+
+
+def _share(row: Row, colour: str) -> str:
+    if row.share is None:
+        return ""
+    filled = min(100.0, 100 * row.share)
+    bar = f'<span class="share" style="--hue:{colour}"><i style="width:{filled:.0f}%"></i></span>'
+    return text(share_text(row.share)) + bar
+
+
+def _what(row: Row, source: str) -> Iterator[str]:
+    """Yield what a step computes, what is to say of it, and the kernel that it becomes."""
+    shown = "\n".join(row.formulas)
+    if len(row.formulas) <= _MOST_FORMULAS:
+        yield f"<pre>{text(shown)}</pre>"
+    else:
+        ops = counted(len(row.step.region.ops), "op")
+        summary = f"{ops}: {text(row.step.name)}"
+        yield f"<details><summary>{summary}</summary><pre>{text(shown)}</pre></details>"
+    fallbacks = len(row.step.fallbacks)
+    for at, note in enumerate(row.notes):
+        kind = "note fallback" if at < fallbacks else "note"
+        yield f'<div class="{kind}">{text(note)}</div>'
+    if source:
+        yield f"<details><summary>source</summary><pre>{text(source)}</pre></details>"
+
+
+def _source(step: Step) -> str:
+    """Return the text of the kernel that a step is compiled to; empty where there is none, or no such device here."""
+    with suppress(TensorFrameError):
+        return backend_of(step.device).source(step.region, step.device)
+    return ""
