@@ -8,7 +8,7 @@ from mpmath import mpf
 from remez import Piece, show
 
 # where the polynomials in x^2 end, and where erf rounds to 1
-ERF_NEAR, ERFC_NEAR = 1.0, 0.75
+ERF_NEAR_32, ERF_NEAR_64, ERFC_NEAR = 1.0, 1.125, 0.75
 ONE_32, ONE_64 = 4.0, 6.0
 # from ERFC_NEAR until it rounds to 0, erfc is a polynomial in 8 / (x + 3) - 1
 ZERO_32, ZERO_64 = 10.1, 27.3
@@ -41,9 +41,14 @@ def log_complement_weight(x: mpf) -> mpf:
     return mp.log(2) * mp.erfc(x) / mp.erf(x)
 
 
-def exp2_weight(x: mpf) -> mpf:
-    """Weight of an error of 2^x relative to erf, where 2^x is erfc but for a power of two: at most erfc(1)."""
-    return mp.erfc(1) / mp.erf(1) * mpf(2) ** -x
+def exp2(name: str, near: float, degree: int, dtype: type[np.floating]) -> Piece:
+    """Return 2^x, which is erfc but for a power of two, as accurate as erf needs it: erfc is at most that of `near`."""
+    largest = mp.erfc(near) / mp.erf(near)
+
+    def weight(x: mpf) -> mpf:
+        return largest * mpf(2) ** -x
+
+    return Piece(name, lambda x: mpf(2) ** x, -0.5, 0.5, range(degree + 1), dtype, weight, (1.0,))
 
 
 def tail(name: str, zero: float, degree: int, dtype: type[np.floating]) -> Piece:
@@ -62,22 +67,28 @@ def tail(name: str, zero: float, degree: int, dtype: type[np.floating]) -> Piece
 
 
 PIECES = [
-    Piece("ERF_32", excess, 0.0, ERF_NEAR**2, range(7), np.float32, excess_weight),
-    Piece("ERF_64", excess, 0.0, ERF_NEAR**2, range(12), np.float64, excess_weight),
+    Piece("ERF_32", excess, 0.0, ERF_NEAR_32**2, range(7), np.float32, excess_weight),
+    Piece("ERF_64", excess, 0.0, ERF_NEAR_64**2, range(13), np.float64, excess_weight),
     Piece(
-        "LOG_ERFC_32", log_complement, ERF_NEAR, ONE_32, range(7), np.float32, log_complement_weight
+        "LOG_ERFC_32",
+        log_complement,
+        ERF_NEAR_32,
+        ONE_32,
+        range(7),
+        np.float32,
+        log_complement_weight,
     ),
     Piece(
         "LOG_ERFC_64",
         log_complement,
-        ERF_NEAR,
+        ERF_NEAR_64,
         ONE_64,
-        range(18),
+        range(15),
         np.float64,
         log_complement_weight,
     ),
-    Piece("EXP2_32", lambda x: mpf(2) ** x, -0.5, 0.5, range(7), np.float32, exp2_weight),
-    Piece("EXP2_64", lambda x: mpf(2) ** x, -0.5, 0.5, range(12), np.float64, exp2_weight),
+    exp2("EXP2_32", ERF_NEAR_32, 6, np.float32),
+    exp2("EXP2_64", ERF_NEAR_64, 10, np.float64),
     Piece("NEAR_32", excess, 0.0, ERFC_NEAR**2, range(6), np.float32, complement_excess_weight),
     Piece("NEAR_64", excess, 0.0, ERFC_NEAR**2, range(11), np.float64, complement_excess_weight),
     tail("TAIL_32", ZERO_32, 8, np.float32),

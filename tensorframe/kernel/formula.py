@@ -16,7 +16,7 @@ def fma(a: Expr, b: Expr | complex, c: Expr | complex) -> Expr:
     return apply("fma", *alike(a, b, c))
 
 
-def horner(x: Expr, coefficients: Sequence[float]) -> Expr:
+def horner(x: Expr, coefficients: Sequence[Expr | float]) -> Expr:
     """Return the polynomial with these coefficients, that of the highest power first."""
     first, *rest = alike(x, *coefficients)[1:]
     total = first

@@ -9,7 +9,7 @@ from tensorframe.kernel.math.error_function import erf, erfc
 from tests.kernel.vector_math import error, precisely, run, spread
 
 # where each way to compute them ends
-NEAR = [0.25, 0.75, 1.0]
+NEAR = [0.25, 0.75, 1.0, 1.125]
 FAR = {np.float32: [4.0, 9.1, 10.1], np.float64: [6.0, 26.5, 27.3]}
 
 
@@ -28,7 +28,7 @@ def test_float32(formula, bound):
     assert error(run(formula, x), exact) < bound
 
 
-@pytest.mark.parametrize(("formula", "bound"), [(erf, 1.15), (erfc, 2.05)])
+@pytest.mark.parametrize(("formula", "bound"), [(erf, 1.4), (erfc, 2.05)])
 def test_float64(formula, bound):
     x = np.random.default_rng(1).permutation(points(np.float64))[:15_000]
     x = x[(abs(x) < 40) & (x != 0)]

@@ -152,7 +152,7 @@ def float_bits(value: float, dtype: DType) -> int:
     return int(dtype.type(value).view(LAYOUTS[dtype].bits))
 
 
-def polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
+def polynomial(x: Expr, coefficients: Sequence[Expr | float]) -> Expr:
     """Return what `horner` does, in less time: even and odd powers are two short chains of fma instead of a long one.
 
     The lowest powers, which decide about the rounding, are added as `horner` does.
@@ -163,3 +163,14 @@ def polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
     for coefficient in low:
         total = fma(total, x, coefficient)
     return total
+
+
+def one_of(condition: Expr, x: Expr, held: Sequence[float], otherwise: Sequence[float]) -> Expr:
+    """Return the first polynomial in x where the condition holds, and the second one elsewhere.
+
+    Choosing coefficients is cheaper than computing both.
+    """
+    count = max(len(held), len(otherwise))
+    padded = [(0.0,) * (count - len(one)) + tuple(one) for one in (held, otherwise)]
+    pairs = zip(*padded, strict=True)
+    return polynomial(x, [where(condition, literal(a, x.dtype), b) for a, b in pairs])
