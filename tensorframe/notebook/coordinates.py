@@ -8,7 +8,7 @@ carry places through the picture.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from tensorframe.notebook.layers import Rows, main_links, neighbours
 
@@ -90,25 +90,26 @@ def _settle(
     found: dict[int, float],
 ) -> None:
     """Move the nodes of a row to where their neighbours want them, as far as order and distances allow."""
-    blocks: list[tuple[float, float, int]] = []  # the mean wish, its weight, how many nodes
-    offset = 0.0
-    offsets = []
-    for one, distance in zip(row, [0.0, *apart], strict=True):
-        offset += distance
-        offsets.append(offset)
+    wishes = []
+    for one in row:
         weight = sum(pull[1] for pull in pulls[one])
         wish = sum((found[other] + right) * pull for other, pull, right in pulls[one])
         # who is not pulled stays, unless anybody wants the place
-        mean, weight = (wish / weight, weight) if weight else (found[one], _ASIDE)
-        block = (mean - offset, weight, 1)
+        wishes.append((wish / weight, weight) if weight else (found[one], _ASIDE))
+    found.update(zip(row, nearest(wishes, apart), strict=True))
+
+
+def nearest(wishes: Sequence[tuple[float, float]], apart: Sequence[float]) -> list[float]:
+    """Return the places nearest to the wishes, each with its weight, that are in order and at least so far apart."""
+    blocks: list[tuple[float, float, int]] = []  # the mean wish, its weight, how many there are
+    offsets = list(accumulate(apart, initial=0.0))
+    for (wish, weight), offset in zip(wishes, offsets, strict=True):
+        block = (wish - offset, weight, 1)
         while blocks and blocks[-1][0] > block[0]:
             block = _pooled(blocks.pop(), block)
         blocks.append(block)
-    at = 0
-    for mean, _, size in blocks:
-        for one in row[at : at + size]:
-            found[one] = mean + offsets[at]
-            at += 1
+    means = [mean for mean, _, size in blocks for _ in range(size)]
+    return [mean + offset for mean, offset in zip(means, offsets, strict=True)]
 
 
 def _straighten(

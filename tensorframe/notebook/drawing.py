@@ -152,7 +152,7 @@ def _path(line: Curve | Turn) -> str:
     if isinstance(line, Turn):
         return _turning(line)
     (x0, y0), (foot, head), (x1, y1) = line.start, line.bends, line.end
-    tip = y1 - ARROW if line.arrow else y1
+    tip = y1 - 1.5 * ARROW if line.arrow else y1
     if abs(x0 - x1) < 0.5:
         return f"M{x0:.1f} {y0:.1f}L{x1:.1f} {tip:.1f}"
     middle = (foot + head) / 2
@@ -171,7 +171,7 @@ def _turning(line: Turn) -> str:
         ax, ay = x1 - before * _sign(x1 - x0), y1 - before * _sign(y1 - y0)
         bx, by = x1 + behind * _sign(x2 - x1), y1 + behind * _sign(y2 - y1)
         found += f"L{ax:.1f} {ay:.1f}Q{x1:.1f} {y1:.1f} {bx:.1f} {by:.1f}"
-    tip = points[-1][1] - (ARROW if line.arrow else 0.0)
+    tip = points[-1][1] - (1.5 * ARROW if line.arrow else 0.0)
     return found + f"L{points[-1][0]:.1f} {tip:.1f}"
 
 

@@ -34,9 +34,10 @@ SHEET = """
 .tensorframe .picture{overflow:auto;max-height:640px;resize:vertical;border:1px solid var(--line);border-radius:8px;
 --wire:color-mix(in srgb,currentColor 45%,transparent);cursor:grab;clear:both}
 .tensorframe .picture svg{display:block;margin:0 auto;max-width:none;height:auto}
-.tensorframe .zoom{margin:0;display:flow-root;font-size:12px;color:var(--soft)}
+.tensorframe .zoom{margin:0;display:flow-root}
 .tensorframe .zoom input{position:absolute;opacity:0;pointer-events:none}
-.tensorframe .zoom label{float:left;padding:1px 9px;margin:0 2px 4px 0;border-radius:10px;cursor:pointer}
+.tensorframe .zoom label{float:left;padding:1px 9px;margin:0 2px 4px 0;border-radius:10px;cursor:pointer;
+font-size:12px;color:var(--soft)}
 .tensorframe .zoom label:has(input:checked){background:var(--faint)}
 .tensorframe .zoom label:has(input:focus-visible){outline:1px solid currentColor}
 .tensorframe .zoom:has(.fit:checked) svg{width:100%}

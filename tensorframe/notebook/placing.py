@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tensorframe.notebook.columns import Column, fold, foot_of, turn
-from tensorframe.notebook.coordinates import spread
+from tensorframe.notebook.coordinates import nearest, spread
 from tensorframe.notebook.layers import Link, Rows, main_links
 
 Point = tuple[float, float]
@@ -21,7 +21,8 @@ _STEEPNESS = 0.09  # how much higher a gap is for each pixel that a link goes si
 _BESIDE = 22.0  # between neighbours: nodes, a node and a joint, joints
 _BESIDE_JOINT = 13.0
 _BETWEEN_JOINTS = 9.0
-_ARROWS = 15.0  # between the arrows that meet at one box
+_ARROWS = 13.0  # between the arrows that meet at one box
+_HANGING = 100.0  # how much more straight lines matter where a cell hangs on one
 ARROW = 5.0
 
 
@@ -167,7 +168,7 @@ class _Drawn:
         return Placed(corners, lines, width, foot_of(self.columns), self.columns)
 
     def _arrivals(self) -> dict[tuple[int, int], float]:
-        """Return where links arrive, to the right of the centre: side by side, as they come from above."""
+        """Return where links arrive, to the right of the centre: below where they come from, side by side."""
         arriving: dict[int, list[Link]] = {}
         for link in self.rows.links:
             if not self.rows.is_joint(link.lower):
@@ -177,10 +178,20 @@ class _Drawn:
         for one, links in arriving.items():
             cell = self.cells[one]
             links.sort(key=self._from)
-            step = min(_ARROWS, 0.7 * cell.width / len(links))
-            middle = links.index(main[one]) if one in main else (len(links) - 1) / 2
-            for at, link in enumerate(links):
-                found[one, link.net] = cell.ends.get(link.net, (at - middle) * step)
+            reach = 0.38 * cell.width
+            step = min(_ARROWS, 2 * reach / max(1, len(links) - 1))
+            # straight down where there is room; what the cell hangs on comes first
+            wishes = [
+                (
+                    min(max(self._from(link) - self.centres[one], -reach), reach),
+                    _HANGING if main.get(one) is link else 1.0,
+                )
+                for link in links
+            ]
+            places = nearest(wishes, [step] * (len(links) - 1))
+            beyond = max(0.0, places[-1] - reach) + min(0.0, places[0] + reach)
+            for link, at in zip(links, places, strict=True):
+                found[one, link.net] = cell.ends.get(link.net, at - beyond)
         return found
 
     def _from(self, link: Link) -> float:
