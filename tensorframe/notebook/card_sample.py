@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from math import prod
 
 from tensorframe.dtypes import FLOAT, bool_, uint8
 from tensorframe.frontend.tensor import Tensor
@@ -47,22 +49,24 @@ def sample_of(tensor: Tensor) -> Sample | None:
     """Return what to draw of a tensor; None where numbers say it all."""
     shape = tensor.shape
     if is_photograph(tensor):
-        first = len(shape) - 3
-        axes: tuple[int, ...] = (first, first + 1, first + 2)
-        return _sample(Drawing.PHOTOGRAPH, shape, axes, (_PIXELS, _PIXELS, 4))
+        axes = tuple(range(tensor.ndim - 3, tensor.ndim))
+        step = _step(max(shape[-3:-1]), _PIXELS)  # the same on both axes
+        return _sample(Drawing.PHOTOGRAPH, shape, axes, (step, step, 1))
     long = tuple([axis for axis, size in enumerate(shape) if size > 1])
     if 0 in shape or not long:
         return None
     if len(long) == 1:
         if tensor.size < _LEAST_POINTS:
             return None
-        if tensor.dtype == bool_:
-            return _sample(Drawing.STRIP, shape, long, (_STRIPES,))
-        return _sample(Drawing.LINE, shape, long, (_POINTS,))
+        drawing, most = (
+            (Drawing.STRIP, _STRIPES) if tensor.dtype == bool_ else (Drawing.LINE, _POINTS)
+        )
+        return _sample(drawing, shape, long, (_step(tensor.size, most),))
     axes = long[-2:]
-    if shape[axes[0]] * shape[axes[1]] < _LEAST_CELLS:
+    sizes = [shape[axis] for axis in axes]
+    if prod(sizes) < _LEAST_CELLS:
         return None
-    return _sample(Drawing.PLANE, shape, axes, (_CELLS, _CELLS))
+    return _sample(Drawing.PLANE, shape, axes, [_step(size, _CELLS) for size in sizes])
 
 
 def is_photograph(tensor: Tensor) -> bool:
@@ -73,17 +77,21 @@ def is_photograph(tensor: Tensor) -> bool:
     return channels in (3, 4) and min(height, width) >= _LEAST_PIXELS
 
 
-def _sample(drawing: Drawing, shape: Shape, axes: tuple[int, ...], most: tuple[int, ...]) -> Sample:
+def _sample(drawing: Drawing, shape: Shape, axes: tuple[int, ...], steps: Sequence[int]) -> Sample:
     window = [(0, 1, 1)] * len(shape)
-    for axis, limit in zip(axes, most, strict=True):
-        window[axis] = _spread(shape[axis], limit)
+    for axis, step in zip(axes, steps, strict=True):
+        window[axis] = _spread(shape[axis], step)
     index = ", ".join([":" if axis in axes else "0" for axis in range(len(shape))])
     others = any(size > 1 for axis, size in enumerate(shape) if axis not in axes)
     return Sample(drawing, Window.of_axes(window), axes, f"[{index}]" if others else "")
 
 
-def _spread(size: int, most: int) -> tuple[int, int, int]:
-    """Return (start, count, step) of at most `most` elements of an axis, as far from one end as from the other."""
-    step = -(-size // most)
+def _step(size: int, most: int) -> int:
+    """Return how far apart at most `most` of so many elements are."""
+    return -(-size // most)
+
+
+def _spread(size: int, step: int) -> tuple[int, int, int]:
+    """Return (start, count, step) of every step-th element, as far from one end as from the other."""
     count = -(-size // step)
     return (size - 1 - step * (count - 1)) // 2, count, step

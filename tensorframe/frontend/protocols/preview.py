@@ -30,8 +30,8 @@ Span = tuple[int, int]  # start, size
 
 # What a modest processor does in a second. Only orders of magnitude matter: a corner takes microseconds, and what
 # nobody wants to wait for takes seconds.
-_FLOPS = 1e9
-_PRODUCT_FLOPS = 2e10
+_FLOPS = 4e9
+_PRODUCT_FLOPS = 4e10
 _LIBRARY_FLOPS = 3e8
 _BYTES = 5e9
 
