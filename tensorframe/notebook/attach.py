@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 from tensorframe import config
 from tensorframe.errors import TensorFrameError
+from tensorframe.frontend.profiling import Profile
 from tensorframe.frontend.tensor import Tensor, method
+from tensorframe.runtime import progress
+from tensorframe.runtime.progress import Display
 from tensorframe.schedule.plan import Plan
 
 if TYPE_CHECKING:
@@ -28,6 +31,12 @@ def _explained(plan: Plan) -> str:
     from tensorframe.notebook.explanation import explanation
 
     return explanation(plan)
+
+
+def _profiled(profile: Profile) -> str:
+    from tensorframe.notebook.profile_page import profile_page
+
+    return profile_page(profile)
 
 
 def _as_rich_table(plan: Plan) -> object:
@@ -65,6 +74,16 @@ for _name, _function in {
 }.items():
     setattr(Plan, _name, _function)
 
+
+def _progress_in_a_notebook() -> Display | None:
+    from tensorframe.notebook.progress import in_a_notebook
+
+    return in_a_notebook()
+
+
+setattr(Profile, "_repr_html_", _profiled)  # noqa: B010 - drawn by a layer that the frontend does not know
+
 # IPython asks every exception for a method of this name
 setattr(TensorFrameError, "_render_traceback_", _render_traceback)  # noqa: B010 - not part of the class for readers
 config.when_configured(_show_in_scripts)
+progress.displays.append(_progress_in_a_notebook)

@@ -21,6 +21,8 @@ from tensorframe.graph.references import IN_ONE_LIST, references
 from tensorframe.runtime import events
 from tensorframe.runtime.events import Moment, tell
 from tensorframe.runtime.failures import Recorded, explain
+from tensorframe.runtime.pace import paced
+from tensorframe.runtime.progress import can_take_long, under_way
 from tensorframe.runtime.validate import validate
 from tensorframe.schedule.plan import Plan, Step, StepKind
 
@@ -46,13 +48,14 @@ class Runner:
     """What runs a plan: its steps with their programs, and whether none of these makes NumPy warn.
 
     `rest` are the values of the slots behind the leaves before the first step: literals, and None. `waits`
-    says that a step may be over before its device has done the work.
+    says that a step may be over before its device has done the work. `perform` runs the steps when nobody listens.
     """
 
     actions: tuple[Action, ...]
     quiet: bool
     rest: tuple[Any, ...]
     waits: bool
+    perform: Callable[[Iterable[Action], list[Any], Plan, Recorded], None]
 
 
 def run(plan: Plan, slots: list[Any], recorded: Recorded, stamps: list[int] | None = None) -> None:
@@ -75,7 +78,7 @@ def execute(
 
     `stamps`, if it is given, gets the time before the first step and after each one.
     """
-    perform = _watched if checked or events.listeners else _perform
+    perform = _watched if checked or events.listeners else runner.perform
     actions: Iterable[Action] = runner.actions
     if stamps is not None:
         actions = _waited(runner, plan, stamps) if runner.waits else _stamped(runner, stamps)
@@ -121,7 +124,8 @@ def _prepared(plan: Plan, recorded: Recorded) -> Runner:
     rest = tuple([plan.literals.get(slot) for slot in range(plan.leaves, len(plan.slots))])
     silent = [step.is_view or is_quiet(one) for step, one in zip(plan.steps, programs, strict=True)]
     waits = not all(capabilities(step.device).host_memory for step in plan.steps)
-    runner = plan.runner = Runner(tuple(actions), all(silent), rest, waits)
+    perform = _shown if can_take_long(plan) else _perform
+    runner = plan.runner = Runner(tuple(actions), all(silent), rest, waits, perform)
     tell_span(Work.PREPARE, f"{len(actions)} steps", "", began)
     return runner
 
@@ -194,6 +198,13 @@ def _perform(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: 
                 slots[slot] = None
     except BaseException as error:  # told apart in explain, which always raises
         explain(error, plan, at, recorded)
+
+
+def _shown(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: Recorded) -> None:
+    """Do what `_perform` does where it can take long: others see how far it is, and no device is far behind."""
+    with under_way(plan) as compute:
+        steps = compute.counted(actions)
+        _perform(paced(steps, plan) if plan.runner.waits else steps, slots, plan, recorded)
 
 
 def _reusing_memory(

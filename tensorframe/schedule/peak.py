@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tensorframe.backends.registry import capabilities
 from tensorframe.backends.transfer import is_shared
 from tensorframe.graph.device import Device
@@ -15,10 +17,22 @@ def peak_bytes(plan: Plan) -> dict[Device, int]:
     Memory is freed with the last value that is in it: views look into that of their operand, some results take over
     an operand's, and a copy between devices that share memory is none. What a step takes for itself is not counted.
     """
+    peak: dict[Device, int] = {}
+    for live in live_bytes(plan):
+        for device, size in live.items():
+            peak[device] = max(peak.get(device, 0), size)
+    return peak
+
+
+def live_bytes(plan: Plan) -> Iterator[dict[Device, int]]:
+    """Yield the bytes that live on each device before the first step, and then while each step runs.
+
+    It is one dict, which changes between two of them.
+    """
     memory = _Memory(plan)
     for slot in range(plan.leaves):
         memory.take(slot, plan.slots[slot].nbytes)
-    memory.note()
+    yield memory.live
     for step in plan.steps:
         for slot, donor in zip(step.outputs, step.donors, strict=True):
             if step.is_view or _stays(plan, step):
@@ -27,10 +41,9 @@ def peak_bytes(plan: Plan) -> dict[Device, int]:
                 memory.share(slot, donor)
             else:
                 memory.take(slot, _size(plan, step, slot))
-        memory.note()
+        yield memory.live
         for slot in step.frees:
             memory.drop(slot)
-    return memory.peak
 
 
 def _stays(plan: Plan, step: Step) -> bool:
@@ -66,13 +79,12 @@ class _Memory:
         self._block: dict[int, int] = {}  # slot -> the slot that the block was taken for
         self._users: dict[int, int] = {}
         self._bytes: dict[int, int] = {}
-        self._live: dict[Device, int] = {}
-        self.peak: dict[Device, int] = {}
+        self.live: dict[Device, int] = {}
 
     def take(self, slot: int, nbytes: int) -> None:
         device = self._slots[slot].device
         self._block[slot], self._users[slot], self._bytes[slot] = slot, 1, nbytes
-        self._live[device] = self._live.get(device, 0) + nbytes
+        self.live[device] = self.live.get(device, 0) + nbytes
 
     def share(self, slot: int, other: int) -> None:
         block = self._block.get(other)
@@ -88,11 +100,7 @@ class _Memory:
             return
         self._users[block] -= 1
         if not self._users[block]:
-            self._live[self._slots[block].device] -= self._bytes[block]
+            self.live[self._slots[block].device] -= self._bytes[block]
 
     def is_alone(self, slot: int) -> bool:
         return self._users.get(self._block.get(slot, -1)) == 1
-
-    def note(self) -> None:
-        for device, size in self._live.items():
-            self.peak[device] = max(self.peak.get(device, 0), size)

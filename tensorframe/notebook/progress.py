@@ -1,0 +1,71 @@
+"""Progress in a notebook: a bar under the cell, drawn again as the compute goes on, and gone when it is over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorframe.cells import shell
+from tensorframe.notebook.style import hue, page, text
+from tensorframe.runtime.progress import Display
+from tensorframe.runtime.under_way import State
+from tensorframe.runtime.wording import amounts, step_words, time_words
+
+_SHEET = """
+.tensorframe .progress{max-width:44em;padding:2px 0}
+.tensorframe .progress .row{display:flex;justify-content:space-between;gap:1.5em;flex-wrap:wrap}
+.tensorframe .progress .row span{white-space:nowrap;font-variant-numeric:tabular-nums}
+.tensorframe .track{height:6px;margin:4px 0;border-radius:3px;background:var(--faint);overflow:hidden}
+.tensorframe .track i{display:block;height:100%;border-radius:3px;background:var(--hue)}
+.tensorframe .track i.unknown{width:30%;animation:tensorframe-moves 1.6s ease-in-out infinite alternate}
+@keyframes tensorframe-moves{from{margin-left:0}to{margin-left:70%}}
+"""
+
+
+def in_a_notebook() -> Display | None:
+    """Return a bar under the cell that runs, if a notebook runs it."""
+    running = shell()
+    # IPython in a terminal shows no HTML, and has no kernel
+    return _Bar() if getattr(running, "kernel", None) is not None else None
+
+
+class _Bar:
+    """One output of a cell, shown once and then changed."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    def show(self, state: State) -> None:
+        """Draw a state."""
+        self._put({"text/html": bar(state), "text/plain": _plain(state)})
+
+    def close(self) -> None:
+        """Leave nothing: the result is what comes next, and how long things took a profile tells."""
+        if self._handle is not None:
+            self._put({"text/html": "", "text/plain": ""})
+
+    def _put(self, shown: dict[str, str]) -> None:
+        from IPython import display
+
+        if self._handle is None:
+            self._handle = display.DisplayHandle()  # type: ignore[no-untyped-call]
+            self._handle.display(shown, raw=True)
+        else:
+            self._handle.update(shown, raw=True)
+
+
+def bar(state: State) -> str:
+    """Return the HTML of a state: what runs, how far it is, and what it has moved and holds."""
+    color = hue(state.device)
+    share = 'class="unknown"' if state.share is None else f'style="width:{100 * state.share:.1f}%"'
+    body = (
+        f'<div class="progress" style="--hue:{color}">'
+        f'<div class="row"><span>{text(step_words(state))}</span><span>{text(time_words(state))}</span></div>'
+        f'<div class="track"><i {share}></i></div>'
+        f'<div class="row soft">{"".join(f"<span>{text(one)}</span>" for one in amounts(state))}</div>'
+        f"</div>"
+    )
+    return page(body, _SHEET)
+
+
+def _plain(state: State) -> str:
+    return " · ".join([step_words(state), *amounts(state), time_words(state)])

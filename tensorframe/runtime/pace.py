@@ -1,0 +1,67 @@
+"""Pace: a device that works on its own is waited for now and then, so that it is never far behind.
+
+Otherwise a plan of minutes is handed over in a moment, and then everything waits for the device: progress would say
+that all is done, and an interrupt would come back when it is. How much work is handed over at once follows from how
+long it took before: about a tenth of a second's, beside which a wait costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from time import perf_counter
+from typing import TypeVar
+
+from tensorframe.backends.registry import backend_of, capabilities, when_changed
+from tensorframe.graph.device import Device
+from tensorframe.runtime.under_way import effort
+from tensorframe.schedule.plan import Plan
+
+Item = TypeVar("Item")
+
+_FIRST = float(1 << 26)  # bytes handed over before the first wait
+_SHORTEST, _LONGEST = 0.05, 0.2  # seconds between two waits
+
+
+class _Pace:
+    """What a device was given since it was last waited for, and how much that may be."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._given = 0.0
+        self._most = _FIRST
+        self._since = perf_counter()
+
+    def give(self, work: float) -> None:
+        """Note what the device was given; wait for it if that is enough."""
+        if not self._given:
+            self._since = perf_counter()
+        self._given += work
+        if self._given < self._most:
+            return
+        self._given = 0.0
+        backend_of(self._device).synchronize(self._device)
+        took = perf_counter() - self._since
+        if took < _SHORTEST:
+            self._most *= 2
+        elif took > _LONGEST:
+            self._most /= 2
+
+
+_paces: dict[Device, _Pace | None] = {}
+when_changed(_paces.clear)
+
+
+def paced(steps: Iterable[Item], plan: Plan) -> Iterator[Item]:
+    """Yield what is given for each step of a plan, waiting for its device after it where there is much to do."""
+    for item, step in zip(steps, plan.steps, strict=True):
+        yield item
+        pace = _pace_of(step.device)
+        if pace is not None:
+            pace.give(effort(step))
+
+
+def _pace_of(device: Device) -> _Pace | None:
+    """Return the pace of a device; those of host memory work while they are called."""
+    if device not in _paces:
+        _paces[device] = None if capabilities(device).host_memory else _Pace(device)
+    return _paces[device]
