@@ -43,13 +43,15 @@ Partials = tuple[tuple[DType, int, complex], ...]
 
 # Elements that one thread takes at a time: enough to hide handing them out, few enough to share out evenly.
 _SHARE = 1 << 15
-# Elements of a chunk that gives one partial result.
+# Elements of a chunk that gives one partial result, or one for each of its columns.
 _CHUNK = 1 << 16
+_COLUMN_CHUNK = 1 << 18
 # Results from which every thread has enough rows, so that rows need not be cut.
 _ENOUGH_ROWS = 32
-# Columns that advance together: 1 KiB of each row. Fewer fill no cache either, since rows that are a power of two apart
-# displace each other, and waste what the processor fetches ahead.
-_COLUMNS = 256
+# Columns that advance together: the more of each row is read on, the more the processor fetches ahead, as long as their
+# accumulators stay in the nearest cache; but several passes, and threads, need blocks.
+_COLUMNS = 1024
+_FEWER_COLUMNS = 256
 _PARTS = 2  # of a complex number: elements next to each other
 
 
@@ -331,11 +333,13 @@ class _Builder:
             return (self._map(),), ()
         inside = nest.reduced_inside
         stages = stages_of(self.region, self.space, scratch=inside)
-        width = _COLUMNS
-        units = nest.rows if inside else _blocks(nest, width)
         elements = nest.rows * nest.row_length
         late = any(stages.stores[1:])
         apart = stages.passes == 1 and not late and not any(stages.scans)
+        width = _COLUMNS
+        if not (inside or apart or _blocks(nest, width) >= _ENOUGH_ROWS):
+            width = _FEWER_COLUMNS
+        units = nest.rows if inside else _blocks(nest, width)
         if apart and units < _ENOUGH_ROWS and elements > 2 * _CHUNK:
             return self._in_parts(stages, inside=inside, width=width)
         form = self._form(stages)
@@ -372,7 +376,7 @@ class _Builder:
         """Return two kernels: partial results of chunks, and the chunks joined."""
         nest = self.nest
         across = nest.row_length // nest.reduced[0] * (1 if inside else min(width, nest.kept[-1]))
-        chunk = max(1, _CHUNK // across)
+        chunk = max(1, (_CHUNK if inside else _COLUMN_CHUNK) // across)
         chunks = -(-nest.reduced[0] // chunk)
         form = self._form(stages)
         partials = []

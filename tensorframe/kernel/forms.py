@@ -100,6 +100,10 @@ class Form:
         """Return the dtype of what a reduction takes in."""
         return self.region.dtype_of(self.region.ops[value - len(self.region.inputs)].inputs[0])
 
+    def is_short_sum(self, value: int) -> bool:
+        """Whether a reduction adds up so few digits that float32 holds the sum of several elements."""
+        return self.operation(value) is SUM and self.operand_dtype(value) in (*HALF, float32)
+
     def finished(self, value: int, accumulator: Expr) -> Expr:
         """Return the result of a reduction from its accumulator."""
         return converted(accumulator, self.region.dtype_of(value))
@@ -201,7 +205,7 @@ def _pass(form: Form, number: int) -> _Pass:
         form.body.meet(value, form.finished(value, total))
     reductions = reductions_in(form, number)
     for value in reductions:
-        if form.operation(value) is SUM and form.operand_dtype(value) in (*HALF, float32):
+        if form.is_short_sum(value):
             _accumulate_in_pieces(form, value, found)
         else:
             _accumulate(form, value, found)
@@ -310,7 +314,8 @@ class _Total:
 
     memory: Buffer
     how: Accumulation
-    element: Expr  # of the operand, ready to be joined
+    element: Expr  # of the operand
+    short: bool  # whether a few elements are summed in float32
 
 
 @dataclass(slots=True)
@@ -341,8 +346,9 @@ class _Columns:
     def total(self, value: int) -> _Total:
         """Return the accumulators of a reduction."""
         how = self.form.accumulation(value)
-        element = how.take(self.form.body.operand(value, 0))
-        return _Total(self.scratch(f"r{value}", how.dtype), how, element)
+        memory = self.scratch(f"r{value}", how.dtype)
+        element = self.form.body.operand(value, 0)
+        return _Total(memory, how, element, self.form.is_short_sum(value))
 
     def begin(self, totals: Sequence[_Total]) -> tuple[Statement, ...]:
         """Return the loop that empties accumulators."""
@@ -372,27 +378,50 @@ class _Columns:
         self, totals: Sequence[_Total], stores: list[Statement], first: Expr, last: Expr
     ) -> tuple[Statement, ...]:
         """Take in several elements of each column while its accumulator is in a register."""
-        single = [
-            Store(one.memory, self.slot, one.how.join(load(one.memory, self.slot), one.element))
-            for one in totals
-        ]
+        single = [self._added(one, one.element) for one in totals]
         if not totals or self._take_one() or any(self.form.stages.scans):
             return (Loop(self.along[-1], first, last, (self.across([*single, *stores]),)),)
         group, along = index("group"), self.along[-1]
         groups = apply("floor_divide", last - first, literal(_GROUP, INDEX))
-        sums = [variable(one.memory.name.replace("r", "a"), one.how.dtype) for one in totals]
-        pairs = list(zip(sums, totals, strict=True))
-        take = [Set(name, one.how.join(name, one.element)) for name, one in pairs]
+        few = [self._few(one) for one in totals]
         start = first + group * _GROUP
         several: tuple[Statement, ...] = (
-            *[Set(name, load(one.memory, self.slot)) for name, one in pairs],
-            Loop(along, start, start + _GROUP, (*take, *stores)),
-            *[Store(one.memory, self.slot, name) for name, one in pairs],
+            *[one.begin for one in few],
+            Loop(along, start, start + _GROUP, (*[one.take for one in few], *stores)),
+            *[one.end for one in few],
         )
         return (
             Loop(group, ZERO, groups, (self.across(several),)),
             Loop(along, first + groups * _GROUP, last, (self.across([*single, *stores]),)),
         )
+
+    def _added(self, one: _Total, element: Expr) -> Store:
+        """Return the statement that takes one element into its column's accumulator."""
+        total = load(one.memory, self.slot)
+        return Store(one.memory, self.slot, one.how.join(total, one.how.take(element)))
+
+    def _few(self, one: _Total) -> _Few:
+        """Return the statements around and in a loop over a few elements of a column."""
+        name = one.memory.name.replace("r", "a")
+        if one.short:
+            few = variable(name, float32)
+            take = Set(few, one.how.join(few, converted(one.element, float32)))
+            return _Few(Set(few, literal(0, float32)), take, self._added(one, few))
+        few = variable(name, one.how.dtype)
+        return _Few(
+            Set(few, load(one.memory, self.slot)),
+            Set(few, one.how.join(few, one.how.take(one.element))),
+            Store(one.memory, self.slot, few),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Few:
+    """What is done with a few elements of a column: before, with each, and afterwards."""
+
+    begin: Set
+    take: Set
+    end: Store
 
 
 def columns(form: Form, width: int) -> tuple[Statement, ...]:

@@ -8,7 +8,14 @@ from tensorframe.runtime.cache import PLANS
 from tensorframe.schedule import fuse, merge
 
 SMALL = {
-    build: {"_SHARE": 4, "_CHUNK": 6, "_COLUMNS": 3, "_ENOUGH_ROWS": 5},
+    build: {
+        "_SHARE": 4,
+        "_CHUNK": 6,
+        "_COLUMN_CHUNK": 6,
+        "_COLUMNS": 3,
+        "_FEWER_COLUMNS": 3,
+        "_ENOUGH_ROWS": 5,
+    },
     forms: {"_GROUP": 2, "_LOOK": 4, "_SHORT": 3},
     tiling: {"_SIDE": 4, "_AREA": 8, "_NARROW": 3},
     merge: {"_WORTH_SHARING": 0},

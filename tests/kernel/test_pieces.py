@@ -152,8 +152,10 @@ def test_a_reduction_stays_outside_a_piece_that_is_not_all_of_its_loops():
 def test_parts_of_every_form_of_loops(monkeypatch):
     monkeypatch.setattr(building, "_SHARE", 4)
     monkeypatch.setattr(building, "_CHUNK", 3)
+    monkeypatch.setattr(building, "_COLUMN_CHUNK", 3)
     monkeypatch.setattr(building, "_ENOUGH_ROWS", 7)
     monkeypatch.setattr(building, "_COLUMNS", 2)
+    monkeypatch.setattr(building, "_FEWER_COLUMNS", 2)
     monkeypatch.setattr(tiling, "_SIDE", 4)
     monkeypatch.setattr(tiling, "_NARROW", 3)
     monkeypatch.setattr(tiling, "_LINES", 2)

@@ -24,7 +24,14 @@ def test_kernels_of_random_programs(start):
 
 @pytest.mark.parametrize("start", range(21_000, 21_100, CHUNK))
 def test_kernels_of_random_programs_in_small_blocks(start, monkeypatch):
-    for name, value in {"_SHARE": 4, "_CHUNK": 3, "_ENOUGH_ROWS": 7, "_COLUMNS": 2}.items():
+    for name, value in {
+        "_SHARE": 4,
+        "_CHUNK": 3,
+        "_COLUMN_CHUNK": 3,
+        "_ENOUGH_ROWS": 7,
+        "_COLUMNS": 2,
+        "_FEWER_COLUMNS": 2,
+    }.items():
         monkeypatch.setattr(build, name, value)
     for name, value in {"_SIDE": 4, "_NARROW": 3, "_AREA": 8}.items():
         monkeypatch.setattr(tiling, name, value)
