@@ -105,8 +105,14 @@ class Profile:
 
     @property
     def dropped(self) -> int:
-        """How many steps `slices` and the trace leave out, since there were more than `timeline`."""
+        """How many runs `slices` and the trace leave out, since there were more steps than `timeline`."""
         return self._collected().dropped
+
+    @property
+    def kept_until(self) -> float | None:
+        """Seconds from the beginning after which `slices` ends; None where it has everything."""
+        cut = self._collected().cut
+        return None if cut is None else (cut - self._collected().began) * 1e-9
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a trace in Chrome's format to a file: https://ui.perfetto.dev opens it, in the browser alone."""

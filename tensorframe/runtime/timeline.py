@@ -52,6 +52,7 @@ class Slice:
 def slices_of(collection: Collection) -> Iterator[Slice]:
     """Yield what was kept in order of time, of each run first the run, then its steps."""
     cut = collection.cut
+    needed = {id(one.span): one.name for one in collection.made}
     rows: list[tuple[int, PlanTally | SmallTally | None, Sequence[int] | Span]] = []
     for one in collection.kept:
         if isinstance(one, Span):
@@ -63,7 +64,7 @@ def slices_of(collection: Collection) -> Iterator[Slice]:
         if cut is not None and began >= cut:
             return
         if isinstance(row, Span):
-            yield _of_span(collection, row)
+            yield _of_span(collection, row, needed.get(id(row), ""))
         elif isinstance(tally, SmallTally):
             yield _of_small(collection, tally, row)
         elif tally is not None:
@@ -74,9 +75,9 @@ def _lane(group: str, thread: ThreadTime) -> Lane:
     return Lane(group, thread.number, thread.name)
 
 
-def _of_span(collection: Collection, span: Span) -> Slice:
+def _of_span(collection: Collection, span: Span, step: str) -> Slice:
     lane = _lane(_GROUPS[span.work], collection.threads[span.thread])
-    facts = {"where": span.where, "bytes": span.nbytes}
+    facts = {"where": span.where, "bytes": span.nbytes, "for": step}
     facts = {name: fact for name, fact in facts.items() if fact}
     start = collection.began
     return Slice(lane, span.work.value, span.name, span.began - start, span.ended - start, facts)

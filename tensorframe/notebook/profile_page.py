@@ -1,0 +1,202 @@
+"""The page of a profile: where the time went, a timeline, and a row for each kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from tensorframe.frontend.profiling import Profile
+from tensorframe.frontend.trials.tables import shorten
+from tensorframe.notebook.figures import share_text, time_text
+from tensorframe.notebook.style import TRANSFER_HUE, hue, page, text
+from tensorframe.notebook.timeline import MAKING_HUE, PLANNING_HUE, sheet, timeline
+from tensorframe.runtime.records import DeviceMemory, MadeKernel, Record, Summary
+from tensorframe.schedule.plan import human_bytes
+
+_ROWS = 15  # that are seen at once; the others open with a click
+_NAME, _SOURCE = 60, 90  # characters
+
+_STYLE = """
+.tensorframe .profile{max-width:960px}
+.tensorframe .headline{display:flex;align-items:baseline;gap:14px;margin:2px 0 8px}
+.tensorframe .headline b{font-size:20px;font-weight:600;font-variant-numeric:tabular-nums}
+.tensorframe .share{display:flex;height:10px;border-radius:3px;overflow:hidden;background:var(--faint)}
+.tensorframe .share i{display:block;min-width:1px}
+.tensorframe .legend{display:flex;flex-wrap:wrap;gap:2px 18px;margin:6px 0 12px;font-variant-numeric:tabular-nums}
+.tensorframe .legend i,.tensorframe .dot{display:inline-block;width:9px;height:9px;border-radius:2px;margin-right:6px}
+.tensorframe .legend .empty{box-shadow:inset 0 0 0 1px var(--line)}
+.tensorframe .profile table{width:100%;font-size:12.5px}
+.tensorframe .profile th{border-bottom:1px solid var(--line);padding-bottom:4px;white-space:nowrap}
+.tensorframe .profile td{padding-top:6px;padding-bottom:0;white-space:nowrap}
+.tensorframe .profile td:first-child{width:100%;max-width:0;overflow:hidden;text-overflow:ellipsis}
+.tensorframe .profile td b{font-weight:600}
+.tensorframe .profile .line td{border-bottom:1px solid var(--faint);padding-top:1px;padding-bottom:6px;
+color:var(--soft);font-size:11.5px}
+.tensorframe .profile tr:last-child td{border-bottom:0}
+.tensorframe .profile td:last-child,.tensorframe .profile th:last-child{padding-right:0}
+.tensorframe .line code{font-size:11px;margin-left:10px}
+.tensorframe .percent{display:inline-block;min-width:38px;text-align:right;font-variant-numeric:tabular-nums}
+.tensorframe .gauge{display:inline-block;width:44px;height:6px;border-radius:3px;background:var(--faint);
+margin-left:7px;overflow:hidden;vertical-align:1px}
+.tensorframe .gauge i{display:block;height:100%;background:currentColor;opacity:.55}
+.tensorframe .profile details{margin-top:8px}
+.tensorframe .notes{margin:10px 0 0;color:var(--soft)}
+"""
+
+
+def profile_page(profile: Profile) -> str:
+    """Return a profile as a piece of HTML."""
+    found = profile.summary
+    parts = [_headline(found), _shares(profile.records, found)]
+    slices = profile.slices
+    if slices:
+        parts.append(timeline(slices, found.seconds, profile.kept_until))
+    parts += [_table(profile.records, found.seconds), _made(profile.kernels_made)]
+    parts.append(_notes([*map(_memory, profile.memory), *map(text, profile.notes())]))
+    return page(f'<div class="profile">{"".join(parts)}</div>', _STYLE + sheet())
+
+
+def _headline(found: Summary) -> str:
+    runs = [
+        _count(found.runs, "plan run"),
+        _count(found.small_runs, "small graph"),
+        _count(found.plans_made, "plan") + " made" if found.plans_made else "",
+        f"{found.plans_found:,} from the cache" if found.plans_found else "",
+        f"{found.replays:,} replayed by jit" if found.replays else "",
+    ]
+    said = " · ".join(filter(None, runs)) or "nothing was computed"
+    return f'<div class="headline"><b>{time_text(found.seconds)}</b><span class="soft">{said}</span></div>'
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}" if number else ""
+
+
+def _shares(records: Sequence[Record], found: Summary) -> str:
+    """Return a bar of where the time went, and what its colours mean."""
+    parts = [(name, seconds, colour) for name, seconds, colour in _parts(records, found) if seconds]
+    whole = max(sum(seconds for _, seconds, _ in parts), found.seconds, 1e-9)
+    bar, legend = [], []
+    for name, seconds, colour in parts:
+        share = seconds / whole
+        mark = f'<i style="background:{colour}"></i>' if colour else '<i class="empty"></i>'
+        said = f"{text(name)} {time_text(seconds)}"
+        legend.append(f'<span>{mark}{said} <span class="soft">{share_text(share)}</span></span>')
+        fill = f"background:{colour}" if colour else ""
+        bar.append(f'<i style="width:{100 * share:.2f}%;{fill}" title="{said}"></i>')
+    return f'<div class="share">{"".join(bar)}</div><div class="legend">{"".join(legend)}</div>'
+
+
+def _parts(records: Sequence[Record], found: Summary) -> Iterator[tuple[str, float, str]]:
+    devices: dict[str, float] = {}
+    for one in records:
+        if one.kind != "transfer":
+            devices[one.device] = devices.get(one.device, 0.0) + one.seconds
+    for device, seconds in devices.items():
+        yield f"on {device}", seconds, hue(device)
+    yield "transfers", found.steps["transfer"], TRANSFER_HUE
+    yield "making kernels", found.making, MAKING_HUE
+    yield "planning", found.planning, PLANNING_HUE
+    yield "overhead", found.overhead, f"{PLANNING_HUE}99"
+    yield "outside tensorframe", found.outside, ""
+
+
+def _table(records: Sequence[Record], seconds: float) -> str:
+    if not records:
+        return ""
+    shown = [one for one in records if one.kind != "view"] or list(records)
+    with_limits = any(one.share_of_limit is not None for one in shown)
+    head = _head(with_limits=with_limits)
+    rows = [_row(one, seconds, with_limits=with_limits) for one in shown]
+    table = f"<table>{head}{''.join(rows[:_ROWS])}</table>"
+    if len(rows) <= _ROWS:
+        return table
+    rest = f"<table>{head}{''.join(rows[_ROWS:])}</table>"
+    return f"{table}<details><summary>{len(rows) - _ROWS:,} more</summary>{rest}</details>"
+
+
+def _head(*, with_limits: bool) -> str:
+    names = ("calls", "total", "", "mean", "fastest", "GB/s", "GFLOP/s")
+    numbers = "".join(f'<th class="number">{name}</th>' for name in names)
+    limit = "<th>of limit</th>" if with_limits else ""
+    return f"<tr><th>ops</th><th>device</th>{numbers}{limit}</tr>"
+
+
+def _row(one: Record, seconds: float, *, with_limits: bool) -> str:
+    name = f"<b>{text(shorten(one.name, _NAME))}</b>"
+    colour = TRANSFER_HUE if one.kind == "transfer" else hue(one.device)
+    place = text(one.device.replace("->", "\N{RIGHTWARDS ARROW}"))
+    device = f'<i class="dot" style="background:{colour}"></i>{place}'
+    share = one.seconds / seconds if seconds else 0.0
+    numbers = [
+        f"{one.calls:,}",
+        time_text(one.seconds),
+        f'<span class="soft">{share_text(share)}</span>',
+        time_text(one.mean),
+        time_text(one.fastest),
+        _billions(one.bytes_per_second),
+        _billions(one.flops_per_second),
+    ]
+    cells = "".join(f'<td class="number">{cell}</td>' for cell in numbers)
+    limit = f"<td>{_gauge(one.share_of_limit)}</td>" if with_limits else ""
+    first = f"<tr><td>{name}</td><td>{device}</td>{cells}{limit}</tr>"
+    return (
+        f'{first}<tr class="line"><td colspan="{10 if with_limits else 9}">{_line(one)}</td></tr>'
+    )
+
+
+def _line(one: Record) -> str:
+    """Return what a row is, and where the user wrote it."""
+    kind = {"library": "library call", "small": "small graph"}.get(one.kind, one.kind)
+    source = f"<code>{text(shorten(one.source, _SOURCE))}</code>" if one.source else ""
+    return f"{', '.join(filter(None, [kind, text(one.line)]))}{source}"
+
+
+def _billions(rate: float | None) -> str:
+    return "" if rate is None else f"{rate / 1e9:.3g}"
+
+
+def _gauge(share: float | None) -> str:
+    if share is None:
+        return ""
+    gauge = f'<span class="gauge"><i style="width:{min(100 * share, 100):.0f}%"></i></span>'
+    return f'<span class="percent">{share_text(share)}</span>{gauge}'
+
+
+def _made(made: Sequence[MadeKernel]) -> str:
+    """Return the kernels that were made, closed: they are of interest the first time."""
+    if not made:
+        return ""
+    disk = [one for one in made if one.from_disk]
+    compiled = [one for one in made if not one.from_disk]
+    said = " and ".join(filter(None, [_sum(compiled, "compiled"), _sum(disk, "loaded from disk")]))
+    rows = "".join(_made_row(one) for one in made)
+    head = '<tr><th>kernel</th><th>for</th><th></th><th class="number">time</th></tr>'
+    return f"<details><summary>{said}</summary><table>{head}{rows}</table></details>"
+
+
+def _sum(made: Sequence[MadeKernel], how: str) -> str:
+    return (
+        f"{_count(len(made), 'kernel')} {how} in {time_text(sum(one.seconds for one in made))}"
+        if made
+        else ""
+    )
+
+
+def _made_row(one: MadeKernel) -> str:
+    how = f"{one.compiler}, from disk" if one.from_disk else f"{one.compiler}, compiled"
+    step = f"{text(shorten(one.step, _NAME))} <span class='soft'>{text(one.line)}</span>"
+    cells = f"<td><code>{text(one.name)}</code></td><td>{step}</td><td class='soft'>{how}</td>"
+    return f"<tr>{cells}<td class='number'>{time_text(one.seconds)}</td></tr>"
+
+
+def _memory(one: DeviceMemory) -> str:
+    colour = f'<i class="dot" style="background:{hue(one.device)}"></i>'
+    if one.is_planned:
+        said = f"{human_bytes(one.peak)} for the largest plan, its inputs included"
+    else:
+        said = f"{human_bytes(one.peak)} in use at most, {one.allocations:,} blocks allocated"
+    return f"{colour}memory of {text(one.device)}: {said}"
+
+
+def _notes(notes: Iterable[str]) -> str:
+    return f'<p class="notes">{"<br>".join(notes)}</p>'
