@@ -11,9 +11,9 @@ from tensorframe.runtime.under_way import State
 from tensorframe.runtime.wording import amounts, step_words, time_words
 
 _SHEET = """
-.tensorframe .progress{max-width:44em;padding:2px 0}
-.tensorframe .progress .row{display:flex;justify-content:space-between;gap:1.5em;flex-wrap:wrap}
-.tensorframe .progress .row span{white-space:nowrap;font-variant-numeric:tabular-nums}
+.tensorframe .way{max-width:44em;padding:2px 0}
+.tensorframe .way .row{display:flex;justify-content:space-between;gap:1.5em;flex-wrap:wrap}
+.tensorframe .way .row span{white-space:nowrap;font-variant-numeric:tabular-nums}
 .tensorframe .track{height:6px;margin:4px 0;border-radius:3px;background:var(--faint);overflow:hidden}
 .tensorframe .track i{display:block;height:100%;border-radius:3px;background:var(--hue)}
 .tensorframe .track i.unknown{width:30%;animation:tensorframe-moves 1.6s ease-in-out infinite alternate}
@@ -58,7 +58,7 @@ def bar(state: State) -> str:
     color = hue(state.device)
     share = 'class="unknown"' if state.share is None else f'style="width:{100 * state.share:.1f}%"'
     body = (
-        f'<div class="progress" style="--hue:{color}">'
+        f'<div class="way" style="--hue:{color}">'
         f'<div class="row"><span>{text(step_words(state))}</span><span>{text(time_words(state))}</span></div>'
         f'<div class="track"><i {share}></i></div>'
         f'<div class="row soft">{"".join(f"<span>{text(one)}</span>" for one in amounts(state))}</div>'

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NoReturn, Protocol
 
-from tensorframe.backends.registry import capabilities
+from tensorframe.backends.registry import capabilities, info_of
 from tensorframe.errors import CancelledError, KernelError, OutOfMemoryError, TensorFrameError
+from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.schedule.plan import Plan, Step, human_bytes
 from tensorframe.site import Site, describe
@@ -38,7 +39,7 @@ def explain(error: BaseException, plan: Plan, at: int, recorded: Recorded) -> No
         raise error
     if isinstance(error, MemoryError):
         need = sum(plan.slots[slot].nbytes for slot in step.outputs)
-        raise _out_of_memory(error, what, need, location) from error
+        raise _out_of_memory(error, what, need, step.device, location) from error
     if isinstance(error, Exception):
         message = f"{step.name} failed on {step.device}: {type(error).__name__}: {error}"
         failed = KernelError(message, suggestions=_instead_of(step), location=location)
@@ -50,7 +51,7 @@ def explain(error: BaseException, plan: Plan, at: int, recorded: Recorded) -> No
 def explain_leaf(error: MemoryError, leaf: Node) -> NoReturn:
     """Raise what the user should see where the values that a plan begins with find no memory."""
     what = f"{leaf.op.name} -> {leaf.dtype}{list(leaf.shape)} on {leaf.device}"
-    raise _out_of_memory(error, what, leaf.nbytes, describe(leaf.site)) from error
+    raise _out_of_memory(error, what, leaf.nbytes, leaf.device, describe(leaf.site)) from error
 
 
 def _what(plan: Plan, step: Step) -> str:
@@ -60,16 +61,21 @@ def _what(plan: Plan, step: Step) -> str:
 
 
 def _out_of_memory(
-    error: MemoryError, what: str, need: int, location: str | None
+    error: MemoryError, what: str, need: int, device: Device, location: str | None
 ) -> OutOfMemoryError:
-    said = str(error).strip().partition("\n")[0]
     message = f"out of memory: the result takes {human_bytes(need)}"
+    there = info_of(device).total_memory
+    if there is not None:
+        message += f", {device} has {human_bytes(there)}"
+    said = str(error).strip().partition("\n")[0]
+    # NumPy says no more than the shape; pools of devices tell of their limits
+    if said and not type(error).__module__.startswith("numpy"):
+        message += f" ({said})"
     hints = (
         "work on parts of the data: slice the inputs and compute part by part",
         "a smaller dtype such as float32 or float16",
         "tfr.estimate(t).peak, which says what a compute takes before it runs",
     )
-    message = f"{message} ({said})" if said else message
     found = OutOfMemoryError(message, suggestions=hints, location=location)
     found.step = what
     return found

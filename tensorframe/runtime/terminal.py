@@ -34,7 +34,8 @@ class _Line:
         """Draw a state."""
         self._bar.bar_format = _WITHOUT if state.share is None else _WITH_SHARE
         self._bar.n = round(1000 * (state.share or 0.0))
-        words = [step_words(state), *amounts(state), time_words(state)]
+        # a narrow terminal cuts the end off
+        words = [time_words(state), step_words(state), *amounts(state)]
         self._bar.set_description_str(" · ".join(words))
 
     def close(self) -> None:
