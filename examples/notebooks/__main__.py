@@ -6,6 +6,7 @@ Names (`heat`, `heat.ipynb`) choose some of them. The exit status is 1 if an out
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -14,6 +15,8 @@ from pathlib import Path
 from examples.notebooks.comparison import differences
 from examples.notebooks.execution import execute, paths, read
 from examples.notebooks.tidy import tidied, write
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,8 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(path: Path, *, keep: bool) -> bool:
     """Run one notebook and say how it went: whether it shows what it should."""
+    from nbclient.exceptions import CellExecutionError
+
     start = time.perf_counter()
-    fresh = tidied(execute(path))
+    try:
+        fresh = tidied(execute(path))
+    except CellExecutionError as error:
+        print(f"{path.stem:16} fails\n{COLOUR.sub('', str(error))}", flush=True)
+        return False
     if keep:
         write(fresh, path)
     found = list(differences(read(path), fresh))

@@ -25,7 +25,7 @@ def read(path: Path) -> Any:
 
 
 def execute(path: Path) -> Any:
-    """The notebook in a file with the outputs of a fresh run; the first cell that raises ends it, and raises here."""
+    """The notebook in a file with the outputs of a fresh run, up to the first cell that raises: CellExecutionError."""
     import nbclient
 
     notebook = read(path)
@@ -45,9 +45,10 @@ def execute(path: Path) -> Any:
 
 
 def environment(folder: str) -> dict[str, str]:
-    """What the kernel finds: this checkout's modules, and nothing that a shell says about plots or colours."""
+    """What the kernel finds: this checkout's modules, and nothing that depends on the shell or on waiting."""
     ignored = {"MPLBACKEND", "FORCE_COLOR"}
     kept = {name: value for name, value in os.environ.items() if name not in ignored}
     modules = os.pathsep.join(filter(None, [str(CHECKOUT), os.environ.get("PYTHONPATH")]))
-    # drivers complain on the error stream without the last one
-    return {"XDG_RUNTIME_DIR": folder, **kept, "PYTHONPATH": modules, "NO_COLOR": "1"}
+    quiet = {"NO_COLOR": "1", "TENSORFRAME_PROGRESS": "off"}  # who waits depends on the machine
+    # drivers complain on the error stream without a folder for their sockets
+    return {"XDG_RUNTIME_DIR": folder, **kept, "PYTHONPATH": modules, **quiet}
