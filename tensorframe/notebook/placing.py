@@ -189,9 +189,10 @@ class _Drawn:
                 for link in links
             ]
             places = nearest(wishes, [step] * (len(links) - 1))
-            beyond = max(0.0, places[-1] - reach) + min(0.0, places[0] + reach)
-            for link, at in zip(links, places, strict=True):
-                found[one, link.net] = cell.ends.get(link.net, at - beyond)
+            for at, (link, right) in enumerate(zip(links, places, strict=True)):
+                # none beyond the cell, and room left for those on either side
+                right = min(max(right, at * step - reach), reach - (len(links) - 1 - at) * step)
+                found[one, link.net] = cell.ends.get(link.net, right)
         return found
 
     def _from(self, link: Link) -> float:
