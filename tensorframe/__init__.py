@@ -3,6 +3,7 @@
 from tensorframe.frontend import namespace as _namespace
 from tensorframe.frontend.namespace import *  # noqa: F403 - the namespace is the package
 from tensorframe.notebook import attach as _attach  # noqa: F401 - gives Tensor its pictures
+from tensorframe.notebook.extension import load_ipython_extension as load_ipython_extension
 from tensorframe.notebook.visualize import visualize
 
 # what the namespace exports, and what stands above it

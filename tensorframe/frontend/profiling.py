@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tensorframe.runtime.profile import Collection
     from tensorframe.runtime.records import DeviceMemory, MadeKernel, Record, Summary
     from tensorframe.runtime.timeline import Slice
+    from tensorframe.schedule.plan import Plan
 
 __all__ = ["Profile", "profile"]
 
@@ -95,6 +96,15 @@ class Profile:
         from tensorframe.runtime.records import memory_of
 
         return memory_of(self._collected())
+
+    @property
+    def plans(self) -> tuple[tuple[Plan, int], ...]:
+        """The plans that ran, each with how often it did."""
+        found: dict[int, tuple[Plan, int]] = {}
+        for tally in self._collected().plans:
+            _, runs = found.get(id(tally.plan), (tally.plan, 0))
+            found[id(tally.plan)] = (tally.plan, runs + tally.runs)
+        return tuple(found.values())
 
     @property
     def slices(self) -> tuple[Slice, ...]:
