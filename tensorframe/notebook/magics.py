@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
-from IPython.core.error import UsageError
-from IPython.display import display
-
 from tensorframe.frontend.plans import explain
 from tensorframe.frontend.profiling import profile
 from tensorframe.frontend.tensor import Tensor
@@ -21,8 +18,6 @@ from tensorframe.notebook.style import page, text
 from tensorframe.schedule.plan import Plan
 
 _PLANS = 12  # that are shown
-
-_show: Callable[[object], object] = display
 
 Shell = Any  # IPython's own annotations stop halfway
 
@@ -35,6 +30,8 @@ class _Options(ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of ending the process."""
+        from IPython.core.error import UsageError
+
         raise UsageError(f"{message}\n{self.format_usage()}")
 
     def of(self, line: str) -> Any:
@@ -102,6 +99,14 @@ def tfr_explain(shell: Shell, line: str, cell: str) -> None:
     else:
         shell.displayhook(value)
     _show(ShownPlans(plans, ran.summary.small_runs))
+
+
+def _show(shown: object) -> None:
+    from IPython import display
+
+    # its annotations are missing
+    show: Callable[[object], object] = display.display
+    show(shown)
 
 
 def _times(count: int) -> str:
