@@ -16,19 +16,19 @@ _SHEET = """
 border:1px solid var(--line);border-radius:8px;overflow:hidden;margin:2px 0}
 .tensorframe .facts{display:flex;flex-wrap:wrap;align-items:center;gap:2px 14px;padding:6px 12px;
 background:var(--faint)}
-.tensorframe .facts code{font-size:13px;font-weight:600}
+.tensorframe.tensorframe .facts code{font-size:13px;font-weight:600}
 .tensorframe .facts i{display:inline-block;width:9px;height:9px;border-radius:50%;margin-right:6px}
 .tensorframe .state{margin-left:auto;padding:0 9px;border-radius:9px;border:1px solid var(--soft);font-size:11px}
 .tensorframe .state.recorded{border-style:dashed}
-.tensorframe .view{display:flex;flex-wrap:wrap;gap:10px 18px;padding:11px 12px;align-items:flex-start}
+.tensorframe .view{display:flex;gap:10px 18px;padding:11px 12px;align-items:flex-start}
 .tensorframe .view>div{min-width:0}
-.tensorframe .view pre{margin:0;padding:0;max-height:20em;overflow:auto}
+.tensorframe .view pre{margin:0;white-space:pre;max-height:20em;overflow:auto}
 .tensorframe .view pre.scalar{font-size:20px}
 .tensorframe .view pre.failure{white-space:pre-wrap;border-left:3px solid #d55e00;padding-left:10px}
 .tensorframe .view .index{font-size:11px}
 .tensorframe .view s{color:var(--soft);text-decoration:none}
 .tensorframe .view em{color:#d55e00;font-style:normal;font-weight:600}
-.tensorframe figure{margin:0;font-size:11px;line-height:1.45;color:var(--soft);font-variant-numeric:tabular-nums}
+.tensorframe figure{flex:none;margin:0;font-size:11px;line-height:1.45;color:var(--soft);font-variant-numeric:tabular-nums}
 .tensorframe figure.image{width:148px}
 .tensorframe .stack{flex-direction:column}
 .tensorframe figure.long{width:480px;max-width:100%}

@@ -101,6 +101,8 @@ def _image(pixels: Pixels, size: tuple[int, ...], kind: str, label: str) -> str:
 def _tag(pixels: Pixels, size: tuple[int, int], kind: str, label: str) -> str:
     height, width = size
     return (
+        # as style too: notebooks have rules of their own for the height of images
         f'<img class="{kind}" alt="{label}" width="{width}" height="{height}" '
+        f'style="width:{width}px;height:{height}px" '
         f'src="{address(pixels)}"/>'
     )

@@ -1,7 +1,8 @@
 """Style: what every picture and table of a notebook shares, on light and on dark pages.
 
 No theme is asked for, as every front end tells its own way: text and lines are mixed from the page's own text colour,
-and the hues of devices are bright enough for black and dark enough for white.
+and the hues of devices are bright enough for black and dark enough for white. A class that is named several times
+weighs more than JupyterLab's own rules do.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ _SHEET = """
 .tensorframe{font:13px/1.45 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;color:inherit;
 --faint:color-mix(in srgb,currentColor 8%,transparent);--line:color-mix(in srgb,currentColor 22%,transparent);
 --soft:color-mix(in srgb,currentColor 65%,transparent)}
-.tensorframe code,.tensorframe pre{color:inherit;background:none;
+.tensorframe.tensorframe.tensorframe code,.tensorframe.tensorframe pre{color:inherit;background:none;padding:0}
+.tensorframe.tensorframe code,.tensorframe.tensorframe pre{
 font:12px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 .tensorframe table{border-collapse:collapse;margin:0}
 .tensorframe th,.tensorframe td{padding:2px 10px 2px 0;text-align:left;vertical-align:top;background:none;border:0}
