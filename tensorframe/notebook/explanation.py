@@ -54,7 +54,7 @@ def explanation(plan: Plan) -> str:
     parts = [_figures(plan), *_table(rows)]
     hints = hints_of(rows)
     if hints:
-        said = "<br>".join(text(hint) for hint in hints)
+        said = "<br/>".join(text(hint) for hint in hints)
         parts.append(f'<div class="hints">{said}</div>')
     if len(plan.steps) <= _MOST_DRAWN:
         view = view_of(diagram_of_plan(plan))

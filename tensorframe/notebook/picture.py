@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 _SMALL = 1000.0, 1000.0  # a picture that is seen well enough without zooming
 _SIZES = "".join(
-    f'<label><input type="radio" name="size" class="{name}"{checked}>{said}</label>'
+    f'<label><input type="radio" name="size" class="{name}"{checked}/>{said}</label>'
     for name, said, checked in (
-        ("full", "100 %", " checked"),
+        ("full", "100 %", ' checked="checked"'),
         ("half", "50 %", ""),
         ("fit", "fit", ""),
     )
