@@ -28,7 +28,8 @@ background:var(--faint)}
 .tensorframe .view .index{font-size:11px}
 .tensorframe .view s{color:var(--soft);text-decoration:none}
 .tensorframe .view em{color:#d55e00;font-style:normal;font-weight:600}
-.tensorframe figure{flex:none;margin:0;font-size:11px;line-height:1.45;color:var(--soft);font-variant-numeric:tabular-nums}
+.tensorframe figure{flex:none;margin:0;font-size:11px;line-height:1.45;color:var(--soft);
+font-variant-numeric:tabular-nums}
 .tensorframe figure.image{width:148px}
 .tensorframe .stack{flex-direction:column}
 .tensorframe figure.long{width:480px;max-width:100%}
@@ -59,12 +60,15 @@ def card(tensor: Tensor) -> str:
 
 def _facts(tensor: Tensor) -> str:
     state = state_of(tensor)
-    return (
-        f'<div class="facts"><code>{text(tensor.shape)}</code><span>{text(tensor.dtype)}</span>'
-        f'<span><i style="background:{hue(tensor.device)}"></i>{text(tensor.device)}</span>'
-        f'<span class="soft">{human_bytes(tensor.node.nbytes)}</span>'
-        f'<span class="state {state.word}" title="{text(state.explained)}">{state.word}</span></div>'
+    facts = (
+        f"<code>{text(tensor.shape)}</code>",
+        f"<span>{text(tensor.dtype)}</span>",
+        f'<span><i style="background:{hue(tensor.device)}"></i>{text(tensor.device)}</span>',
+        f'<span class="soft">{human_bytes(tensor.node.nbytes)}</span>',
+        f'<span class="state {state.word}" title="{text(state.explained)}">{state.word}</span>',
     )
+    # spaces for pages that leave out styles, and for who listens
+    return f'<div class="facts">{" ".join(facts)}</div>'
 
 
 def _view(tensor: Tensor) -> str:

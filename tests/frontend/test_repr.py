@@ -57,6 +57,13 @@ def test_a_large_tensor_shows_what_numpy_shows(shape):
     assert str(tensor) == str(array + 1)
 
 
+def test_many_axes_show_fewer_elements_each():
+    text = repr(tfr.ones((9, 9, 9, 9, 9)) * 2)
+    assert text.count("2.") == 4**5
+    assert text.endswith("shape=(9, 9, 9, 9, 9), dtype=float32, device=cpu)")
+    assert repr(tfr.ones((9,) * 7) * 2).count("2.") == 2**7
+
+
 def test_print_options_of_numpy_are_followed():
     tensor = tfr.asarray(np.arange(20.0)) / 3
     with np.printoptions(precision=2, threshold=10, edgeitems=2):

@@ -6,6 +6,7 @@ was told to.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,10 @@ from tensorframe.frontend.tensor import Tensor, method
 
 Array = np.ndarray[Any, Any]
 
-PATIENCE = (
-    1.0  # seconds that `repr` may spend on a few elements of a large tensor, as they are estimated
+PATIENCE = 1.0  # estimated seconds that `repr` may spend on a few elements of a large tensor
+_SLOW = "<not computed: to show some elements would take long, .compute() keeps them all>"
+_MOST_PRINTED = (
+    2000  # elements of more than four axes: NumPy's three at either end would be thousands
 )
 
 
@@ -68,10 +71,8 @@ def _summarised(tensor: Tensor) -> bool:
 def _at_once(tensor: Tensor, prefix: str) -> str:
     """Return the elements, or in angle brackets why they are not shown."""
     try:
-        if too_slow(tensor):
-            return (
-                "<not computed: to show some elements would take long, .compute() keeps them all>"
-            )
+        if _summarised(tensor) and _is_slow(tensor):
+            return _SLOW
         return _elements(tensor, separator=", ", prefix=prefix)
     except CancelledError:
         raise
@@ -79,26 +80,34 @@ def _at_once(tensor: Tensor, prefix: str) -> str:
         return f"<{type(error).__name__}: {error.message}>"
 
 
-def too_slow(tensor: Tensor) -> bool:
-    """Whether some elements of a large tensor would take longer than anybody would wait for them unasked."""
-    return _summarised(tensor) and seconds_for(tensor, corners(tensor.shape)) > PATIENCE
+def _is_slow(tensor: Tensor) -> bool:
+    """Whether some elements would take longer than anybody would wait for them unasked."""
+    with _ends(tensor.ndim):
+        return seconds_for(tensor, corners(tensor.shape)) > PATIENCE
+
+
+def _ends(ndim: int) -> AbstractContextManager[Any]:
+    """Have NumPy print fewer elements at either end where so many axes would multiply them."""
+    edge = int(np.get_printoptions()["edgeitems"])
+    while ndim > 4 and edge > 1 and (2 * edge) ** ndim > _MOST_PRINTED:
+        edge -= 1
+    return np.printoptions(edgeitems=edge)
 
 
 def _elements(tensor: Tensor, *, separator: str, prefix: str) -> str:
     """Return the elements in NumPy's layout."""
     try:
         if not _summarised(tensor):
-            return text_of(tensor._array(), separator, prefix)
-        windows = corners(tensor.shape)
-        # one element more than is shown stands for all that NumPy replaces by "..."
-        shown = put_together(seen(tensor, windows), tensor.shape)
-        return text_of(shown, separator, prefix, threshold=0)
+            return _text(tensor._array(), separator, prefix)
+        with _ends(tensor.ndim):
+            # one element more than is shown stands for all that NumPy replaces by "..."
+            shown = put_together(seen(tensor, corners(tensor.shape)), tensor.shape)
+            return _text(shown, separator, prefix, threshold=0)
     except TracingError as error:  # printing is how people look into a function
         return f"<{tensor.dtype}{list(tensor.shape)}: {error.message}>"
 
 
-def text_of(array: Array, separator: str, prefix: str, **options: Any) -> str:
-    """Return elements in NumPy's layout, beginning behind `prefix`."""
+def _text(array: Array, separator: str, prefix: str, **options: Any) -> str:
     if array.dtype == bfloat16:
         array = array.astype(float32)
     suffix = "," if prefix else ""
