@@ -54,15 +54,20 @@ def summary_of(tensor: Tensor) -> str:
 
 
 def _plan_ahead(node: Node) -> str:
-    nodes = discover((node,))
-    ops = counted(sum(not is_leaf(one) and bool(one.inputs) for one in nodes), "op")
-    if len(nodes) > _MOST_PLANNED:
+    size, ops = _recorded(node)
+    if size > _MOST_PLANNED:
         return f"{ops} recorded"
     try:
         plan = plan_of(capture((node,)))
     except TensorFrameError:  # computing will say it better
         return f"{ops} recorded"
     return f"{ops} recorded \N{RIGHTWARDS ARROW} {_figures(plan)}"
+
+
+def _recorded(node: Node) -> tuple[int, str]:
+    """Return the number of nodes, and of ops in words; no node is held on, as capture would keep its value then."""
+    nodes = discover((node,))
+    return len(nodes), counted(sum(not is_leaf(one) and bool(one.inputs) for one in nodes), "op")
 
 
 def _figures(plan: Plan) -> str:

@@ -235,6 +235,14 @@ def test_a_card_says_what_computing_takes():
     )
 
 
+def test_a_card_plans_what_computing_would_run():
+    x = tfr.asarray(np.ones((300, 400), np.float32))
+    y = tfr.clip(tfr.mean(x, axis=1, keepdims=True) + 2 * x, 0, 1) ** 0.5
+    plan = y.explain()
+    # nodes that the card itself looks at are not held: their values would be results, and in kernels of their own
+    assert f"{plan.kernels} kernel · reads" in words(parsed(y))
+
+
 def test_a_long_graph_is_not_planned_to_be_shown(monkeypatch):
     x = tfr.asarray(np.ones((300, 400), np.float32))
     for _ in range(300):
