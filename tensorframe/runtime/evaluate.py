@@ -19,6 +19,7 @@ from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, Source, tell, tell_run, tell_small
 from tensorframe.runtime.executor import run
 from tensorframe.runtime.leaves import leaf_handle, stored
+from tensorframe.runtime.pace import catch_up
 from tensorframe.runtime.small import run_small
 from tensorframe.schedule.capture import Capture, capture
 from tensorframe.schedule.plan import Plan
@@ -32,10 +33,9 @@ def evaluate(roots: Sequence[Node]) -> None:
     if not pending:
         return
     stamps = [perf_counter_ns()] if spans.collectors else None
-    count = run_small(pending, config.get())
-    if count:
+    if run_small(pending, config.get()):
         if stamps is not None:
-            tell_small(pending[0], count, stamps)
+            tell_small(pending[0], stamps)
         return
     request = capture(pending)
     # before a plan is made: what has no value fails here
@@ -64,6 +64,7 @@ def host_array(node: Node) -> np.ndarray[Any, Any]:
     handle = storage.handle
     if type(handle) is np.ndarray:
         return handle
+    catch_up(node.device)
     began = perf_counter_ns() if spans.collectors else 0
     array = backend_of(node.device).download(storage)
     tell_span(Work.TRANSFER, "download", f"{node.device} -> host", began, array.nbytes)

@@ -52,7 +52,7 @@ class Collector(Protocol):
 
     `stamps` are nanoseconds. Of plans: the beginning, before the first step, after each step that was done, the end;
     all but the beginning and the end are missing if preparing the plan failed. Of small graphs: beginning and end.
-    `sites` are the lines that recorded the steps; `last` is the node that a small graph of `count` ops computed.
+    `sites` are the lines that recorded the steps; `last` is what a small graph computed.
     """
 
     def span(self, span: Span, /) -> None:
@@ -69,7 +69,7 @@ class Collector(Protocol):
     ) -> None:
         """Take a run of a plan."""
 
-    def small_run(self, last: Node, count: int, stamps: Sequence[int], thread: int, /) -> None:
+    def small_run(self, last: Node, stamps: Sequence[int], thread: int, /) -> None:
         """Take a run of a small graph."""
 
 
@@ -80,11 +80,11 @@ def tell_run(source: Source, plan: Plan, sites: Sequence[Site | None], stamps: l
         collector.run(source, plan, sites, stamps, get_ident())
 
 
-def tell_small(last: Node, count: int, stamps: list[int]) -> None:
+def tell_small(last: Node, stamps: list[int]) -> None:
     """Tell collectors of a small graph that is computed now."""
     stamps.append(perf_counter_ns())
     for collector in spans.collectors:
-        collector.small_run(last, count, stamps, get_ident())
+        collector.small_run(last, stamps, get_ident())
 
 
 Listener = Callable[[Event], None]

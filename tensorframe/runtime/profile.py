@@ -98,11 +98,11 @@ class Collection:
         if len(tally.waiting) >= _WAITING:
             self._add_up(tally)
 
-    def small_run(self, last: Node, count: int, stamps: Sequence[int], thread: int, /) -> None:
+    def small_run(self, last: Node, stamps: Sequence[int], thread: int, /) -> None:
         """Take a run of a small graph."""
         code, offset = last.site or (None, 0)
         # by identity: hashing code takes longer than all else here
-        key = (id(last.op), count, id(code), offset, thread)
+        key = (id(last.op), id(last.device), id(code), offset, thread)
         tally = self._small.get(key)
         if tally is None:
             tally = self._small_tally(key, last)
@@ -161,8 +161,7 @@ class Collection:
 
     def _small_tally(self, key: tuple[int, int, int, int, int], last: Node) -> SmallTally:
         with self._lock:
-            _, count, *_, thread = key
-            tally = self._small[key] = SmallTally(last, count, self._met(thread))
+            tally = self._small[key] = SmallTally(last, self._met(key[-1]))
             self.small.append(tally)
             return tally
 

@@ -10,7 +10,7 @@ from tensorframe.graph.device import Device
 from tensorframe.runtime.events import Source
 from tensorframe.runtime.limits import Limits, limits_of
 from tensorframe.runtime.profile import Collection
-from tensorframe.runtime.tallies import Made, PlanTally, SmallTally, Tally
+from tensorframe.runtime.tallies import Made, PlanTally, Tally
 from tensorframe.schedule.plan import Plan, Step, StepKind
 from tensorframe.site import Site, describe
 
@@ -26,7 +26,7 @@ class Record:
     kind: str
     """"kernel", "library", "transfer", "view" or "small": a graph that ran op by op, without a plan."""
     name: str
-    """The ops."""
+    """The ops; of a small graph, the last one."""
     device: str
     """Where it ran; of transfers, `from -> to`."""
     line: str
@@ -154,17 +154,11 @@ def _every(collection: Collection) -> Iterator[Record]:
                 yield _of_step(plan.plan, step, tally)
     for small in collection.small:
         if small.tally.calls:
-            yield _record("small", small_name(small), str(small.device), small.tally)
+            yield _record("small", small.op.name, str(small.device), small.tally)
     for (name, where), tally in collection.copies.items():
         yield replace(
             _record("transfer", name, where, tally), bytes_written=tally.nbytes / tally.calls
         )
-
-
-def small_name(small: SmallTally) -> str:
-    """Return what to call a small graph."""
-    name = small.op.name
-    return name if small.count == 1 else f"{name} and {small.count - 1} before"
 
 
 def _record(kind: str, name: str, device: str, tally: Tally) -> Record:

@@ -29,16 +29,13 @@ def _runs_small(device: Device) -> bool:
     return known
 
 
-def run_small(roots: Sequence[Node], options: Options) -> int:
-    """Compute `roots` if everything they need is small and on the host, and return how many ops that took.
-
-    Else do nothing, and return 0.
-    """
+def run_small(roots: Sequence[Node], options: Options) -> bool:
+    """Compute `roots` if everything they need is small and on the host; else do nothing and return False."""
     values: dict[Node, Any] = dict.fromkeys(roots)
     kept = list(values)
     order = _small_graph(kept, values, options)
     if order is None:
-        return 0
+        return False
     order.sort(key=by_serial)
     try:
         with np.errstate(all="ignore"):
@@ -59,11 +56,11 @@ def run_small(roots: Sequence[Node], options: Options) -> int:
     except KeyboardInterrupt:
         raise CancelledError("interrupted while computing; no tensor is changed") from None
     except Exception:
-        return 0  # the planned path meets the same error, and explains it
+        return False  # the planned path meets the same error, and explains it
     for node in kept:
         if node.storage is None:
             node.settle(stored(node.device, node.shape, node.dtype, values[node]))
-    return len(order)
+    return True
 
 
 def _small_graph(kept: list[Node], values: dict[Node, Any], options: Options) -> list[Node] | None:

@@ -117,13 +117,12 @@ class Log:
 
 
 class SmallTally(Log):
-    """Runs of small graphs with the same number of ops whose last one was recorded by one line."""
+    """Runs of small graphs whose last op was recorded by one line."""
 
-    def __init__(self, last: Node, count: int, thread: ThreadTime) -> None:
+    def __init__(self, last: Node, thread: ThreadTime) -> None:
         super().__init__(thread, 2)
         self.op = last.op
         self.device = last.device
-        self.count = count
         self.tally = Tally(last.site)
 
     def add_up(self, times: Times) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tensorframe.backends.spans import Span, Work
 from tensorframe.runtime.profile import Collection
-from tensorframe.runtime.records import kind_of, line_of, small_name, where
+from tensorframe.runtime.records import kind_of, line_of, where
 from tensorframe.runtime.tallies import PlanTally, SmallTally, ThreadTime
 from tensorframe.schedule.plan import Step
 
@@ -85,9 +85,9 @@ def _of_span(collection: Collection, span: Span, step: str) -> Slice:
 
 def _of_small(collection: Collection, small: SmallTally, times: Sequence[int]) -> Slice:
     lane = _lane(str(small.device), small.thread)
-    facts: dict[str, Any] = {"line": ": ".join(line_of(small.tally.site)), "ops": small.count}
+    facts = {"line": ": ".join(line_of(small.tally.site))}
     began, ended = [stamp - collection.began for stamp in times]
-    return Slice(lane, "small", small_name(small), began, ended, facts)
+    return Slice(lane, "small", small.op.name, began, ended, facts)
 
 
 def _of_run(collection: Collection, tally: PlanTally, stamps: Sequence[int]) -> Iterator[Slice]:
