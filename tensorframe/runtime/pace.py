@@ -3,18 +3,23 @@
 Otherwise a plan of minutes is handed over in a moment, and then everything waits for the device: progress would say
 that all is done, and an interrupt would come back when it is. How much work is handed over at once follows from how
 long it took before: about a tenth of a second's, beside which a wait costs nothing.
+
+Drivers wait without hearing of an interrupt, so where the main thread waits for much work, another thread asks them. If
+that is interrupted, the device is not to be had until it has done what it was given, and then works as ever.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from time import perf_counter
 from typing import TypeVar
 
+from tensorframe.backends.apart import apart, is_interrupted_here
 from tensorframe.backends.registry import backend_of, capabilities, when_changed
 from tensorframe.graph.device import Device
 from tensorframe.runtime.under_way import effort
-from tensorframe.schedule.plan import Plan
+from tensorframe.schedule.plan import Plan, StepKind
 
 Item = TypeVar("Item")
 
@@ -38,22 +43,41 @@ class _Pace:
         self._given += work
         if self._given < self._most:
             return
-        self._given = 0.0
-        backend_of(self._device).synchronize(self._device)
+        self.catch_up()
         took = perf_counter() - self._since
         if took < _SHORTEST:
             self._most *= 2
         elif took > _LONGEST:
             self._most /= 2
 
+    def catch_up(self) -> None:
+        """Wait until the device has done what it was given; at once if that is little."""
+        if not self._given:
+            return
+        self._given = 0.0
+        wait = partial(backend_of(self._device).synchronize, self._device)
+        if is_interrupted_here():
+            apart(wait)
+        else:
+            wait()
+
 
 _paces: dict[Device, _Pace | None] = {}
 when_changed(_paces.clear)
 
 
+def catch_up(device: Device) -> None:
+    """Wait for a device that was given much, before something waits for it that no interrupt can end."""
+    pace = _paces.get(device)
+    if pace is not None:
+        pace.catch_up()
+
+
 def paced(steps: Iterable[Item], plan: Plan) -> Iterator[Item]:
     """Yield what is given for each step of a plan, waiting for its device after it where there is much to do."""
     for item, step in zip(steps, plan.steps, strict=True):
+        if step.kind is StepKind.TRANSFER:
+            catch_up(plan.slots[step.inputs[0]].device)
         yield item
         pace = _pace_of(step.device)
         if pace is not None:

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 from tensorframe.backends.registry import info_of
 from tensorframe.graph.device import Device
-from tensorframe.schedule.peak import live_bytes
 from tensorframe.schedule.plan import Plan, Step
 
 Item = TypeVar("Item")
@@ -112,4 +111,6 @@ class Compute:
     @cached_property
     def _live(self) -> list[dict[Device, int]]:
         """The bytes on each device while each step runs."""
+        from tensorframe.schedule.peak import live_bytes  # planning is loaded by the first plan
+
         return [dict(live) for live in live_bytes(self.plan)][1:]

@@ -1,0 +1,49 @@
+"""Work done apart: in a thread of its own, while the caller waits, so that Ctrl-C gets through to the caller.
+
+Python hears of an interrupt between two of its instructions only, and one call of a library or a driver may take
+minutes. An interrupt ends the wait; what was called goes on until it is done, for nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import copy_context
+from threading import Lock, Thread, current_thread, main_thread
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+# Seconds after which a wait is begun anew: Windows tells of an interrupt only then.
+_LOOK = 0.1
+
+
+def is_interrupted_here() -> bool:
+    """Whether this is the thread that is told of Ctrl-C; all others never are."""
+    return current_thread() is main_thread()
+
+
+def apart(call: Callable[[], Result]) -> Result:
+    """Return what `call` returns, or raise what it raises; it keeps no reference to anything when it is done."""
+    waiting = [call]
+    results: list[Result] = []
+    failures: list[BaseException] = []
+    running = Lock()
+    running.acquire()
+
+    def work() -> None:
+        try:
+            # off the list: memory that this thread still referred to could not be taken over by the next step
+            results.append(waiting.pop()())
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            running.release()
+
+    del call
+    # options and NumPy's own settings are those of the caller
+    Thread(target=copy_context().run, args=(work,), name="tensorframe call", daemon=True).start()
+    while not running.acquire(timeout=_LOOK):
+        pass
+    if failures:
+        raise failures.pop()
+    return results.pop()
