@@ -22,7 +22,7 @@ __all__: list[str] = []
 @method
 def _repr_html_(self: Tensor) -> str:
     """Return the card that a notebook shows."""
-    from tensorframe.notebook.card import card
+    from tensorframe.notebook.card.html import card
 
     return card(self)
 

@@ -7,13 +7,14 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from IPython.core.formatters import DisplayFormatter
 
 import tensorframe as tfr
 from tensorframe.backends import registry
 from tensorframe.dtypes import ANY
 from tensorframe.errors import CancelledError, KernelError
-from tensorframe.notebook import card_look
-from tensorframe.notebook.card_image import LEAST, MOST, UNKNOWN
+from tensorframe.notebook.card import look
+from tensorframe.notebook.card.image import LEAST, MOST, UNKNOWN
 from tensorframe.testing.boxed import BoxedBackend
 from tests.backends.devices import FOUND, holds, some
 from tests.notebook.counting import counted
@@ -62,6 +63,13 @@ def pixels_of(tree):
 
 def rgb(colour):
     return list(bytes.fromhex(colour[1:]))
+
+
+def test_notebooks_get_the_card_and_plain_text():
+    tensor = tfr.arange(30) + 0.5
+    data, _ = DisplayFormatter().format(tensor)
+    assert data["text/html"] == tensor._repr_html_()
+    assert data["text/plain"] == repr(tensor)
 
 
 @pytest.mark.parametrize("name", HUGE)
@@ -211,7 +219,7 @@ def test_a_device_that_fails_breaks_no_card():
 
 
 def test_memory_that_is_not_there_breaks_no_card(monkeypatch):
-    monkeypatch.setattr(card_look, "PATIENCE", np.inf)
+    monkeypatch.setattr(look, "PATIENCE", np.inf)
     column = tfr.asarray(np.ones((4_000_000, 1)))
     card = words(parsed(tfr.cumulative_sum(column * column.T, axis=0)))
     assert "OutOfMemoryError: out of memory: the result takes 116 TiB" in card
@@ -221,7 +229,7 @@ def test_an_interrupt_is_not_shown_but_raised(monkeypatch):
     def interrupted(*_):
         raise CancelledError("interrupted")
 
-    monkeypatch.setattr(card_look, "seen", interrupted)
+    monkeypatch.setattr(look, "seen", interrupted)
     with pytest.raises(CancelledError):
         tfr.ones(3)._repr_html_()
 
@@ -335,7 +343,7 @@ def test_an_error_of_any_kind_is_told(monkeypatch):
     def wrong(*_):
         raise KernelError("a <kernel> failed", location="cell 3, line 1:   x < y")
 
-    monkeypatch.setattr(card_look, "seen", wrong)
+    monkeypatch.setattr(look, "seen", wrong)
     card = words(parsed(tfr.ones(3)))
     assert "KernelError: a <kernel> failed" in card
     assert "recorded at cell 3, line 1: x < y" in card

@@ -12,8 +12,8 @@ from tensorframe.frontend.protocols.preview import corners, put_together, second
 from tensorframe.frontend.protocols.printing import PATIENCE
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import Shape
-from tensorframe.notebook.card_sample import Drawing, Sample, sample_of
-from tensorframe.notebook.card_text import printed
+from tensorframe.notebook.card.sample import Drawing, Sample, sample_of
+from tensorframe.notebook.card.text import printed
 from tensorframe.rewrite.views import Window
 
 Array = np.ndarray[Any, Any]

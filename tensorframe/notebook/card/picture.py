@@ -10,11 +10,11 @@ import numpy as np
 from tensorframe.dtypes import COMPLEX, bool_
 from tensorframe.frontend.protocols.preview import in_host_memory
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.notebook.card_image import LEAST, MOST, photograph, plane, ramp, strip
-from tensorframe.notebook.card_line import line
-from tensorframe.notebook.card_look import Look
-from tensorframe.notebook.card_numbers import CHEAP, Numbers, number_text, real
-from tensorframe.notebook.card_sample import Drawing, Sample
+from tensorframe.notebook.card.image import LEAST, MOST, photograph, plane, ramp, strip
+from tensorframe.notebook.card.line import line
+from tensorframe.notebook.card.look import Look
+from tensorframe.notebook.card.numbers import CHEAP, Numbers, number_text, real
+from tensorframe.notebook.card.sample import Drawing, Sample
 from tensorframe.notebook.style import hue, text
 
 Array = np.ndarray[Any, Any]

@@ -11,7 +11,7 @@ from tensorframe.errors import TensorFrameError
 from tensorframe.frontend.protocols.preview import in_host_memory
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.node import Node, discover
-from tensorframe.notebook.card_numbers import CHEAP, Numbers, number_text, real
+from tensorframe.notebook.card.numbers import CHEAP, Numbers, number_text, real
 from tensorframe.notebook.wording import counted
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.schedule.capture import capture, is_leaf

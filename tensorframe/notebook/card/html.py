@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tensorframe.errors import CancelledError, TracingError
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.notebook.card_look import Look, look_at
-from tensorframe.notebook.card_picture import picture_of
-from tensorframe.notebook.card_state import state_of, summary_of
-from tensorframe.notebook.card_text import toned
+from tensorframe.notebook.card.look import Look, look_at
+from tensorframe.notebook.card.picture import picture_of
+from tensorframe.notebook.card.state import state_of, summary_of
+from tensorframe.notebook.card.text import toned
 from tensorframe.notebook.style import hue, page, text
 from tensorframe.schedule.plan import human_bytes
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.notebook.png import Pixels, address
+from tensorframe.notebook.card.png import Pixels, address
 
 Array = np.ndarray[Any, Any]
 
