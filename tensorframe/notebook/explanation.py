@@ -24,14 +24,16 @@ _SHEET = f"""
 .tensorframe .figures{{display:flex;flex-wrap:wrap;gap:4px 22px;margin:0 0 10px}}
 .tensorframe .figures b{{font-size:17px;font-weight:600;font-variant-numeric:tabular-nums;margin-right:5px}}
 .tensorframe .steps{{overflow:auto;max-height:620px;border:1px solid var(--line);border-radius:8px}}
-.tensorframe .steps table{{width:100%}}
-.tensorframe .steps th{{font-size:12px;white-space:nowrap;padding:5px 10px}}
-.tensorframe .steps td{{padding:5px 10px 1px;white-space:nowrap}}
-.tensorframe .steps tr.step td{{border-top:1px solid var(--line)}}
-.tensorframe .steps tr.what td{{padding:0 10px 6px;white-space:normal;text-align:left}}
-.tensorframe .steps pre{{margin:0;padding:0;white-space:pre-wrap;word-break:break-word;background:none}}
-.tensorframe .steps details pre{{padding:6px 10px;margin-top:3px;background:var(--faint);border-radius:6px;
-white-space:pre;overflow:auto;max-height:340px}}
+.tensorframe.tensorframe .steps table{{width:100%;table-layout:auto;font-size:13px}}
+.tensorframe.tensorframe .steps tr{{background:none}}
+.tensorframe.tensorframe .steps th{{font-size:12px;white-space:nowrap;padding:5px 10px;text-align:left}}
+.tensorframe.tensorframe .steps td{{padding:5px 10px 1px;white-space:nowrap;text-align:left;max-width:none}}
+.tensorframe.tensorframe .steps .number{{text-align:right}}
+.tensorframe.tensorframe .steps .step td{{border-top:1px solid var(--line)}}
+.tensorframe.tensorframe .steps .what td{{padding:0 10px 6px;white-space:normal}}
+.tensorframe.tensorframe .steps pre{{margin:0;white-space:pre-wrap;word-break:break-word}}
+.tensorframe.tensorframe.tensorframe .steps details pre{{padding:6px 10px;margin-top:3px;background:var(--faint);
+border-radius:6px;white-space:pre;overflow:auto;max-height:340px}}
 .tensorframe .steps .note{{font-size:12px;color:var(--soft)}}
 .tensorframe .steps .fallback{{color:{TRANSFER_HUE}}}
 .tensorframe .steps summary{{font-size:12px;color:var(--soft)}}

@@ -17,7 +17,7 @@ from tensorframe.notebook.style import page, text
 if TYPE_CHECKING:
     import networkx
 
-_SMALL = 1000.0, 1000.0  # a picture that is seen well enough without zooming
+_SMALL = 1000.0, 640.0  # a picture that is seen as a whole, usually
 _SIZES = "".join(
     f'<label><input type="radio" name="size" class="{name}"{checked}/>{said}</label>'
     for name, said, checked in (
@@ -40,8 +40,8 @@ SHEET = """
 font-size:12px;color:var(--soft)}
 .tensorframe .zoom label:has(input:checked){background:var(--faint)}
 .tensorframe .zoom label:has(input:focus-visible){outline:1px solid currentColor}
-.tensorframe .zoom:has(.fit:checked) svg{width:100%}
-.tensorframe .zoom:has(.half:checked) svg{width:calc(var(--width)*.5)}
+.tensorframe .zoom:has(.fit:checked) svg{width:100%;max-height:624px}
+.tensorframe .zoom:has(.half:checked) svg{width:calc(var(--width)/2)}
 """
 _DRAG = (
     "if(event.button||event.target.closest('text'))return;var p=this,x=event.clientX+p.scrollLeft,"

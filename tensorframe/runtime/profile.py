@@ -72,6 +72,7 @@ class Collection:
         self.look_at_memory()
         self._stack.close()
         self._watch = None
+        self.add_up()  # steps have their times from now on, for those who explain a plan
 
     def look_at_memory(self) -> None:
         """Note what the devices' memory is like now."""
