@@ -71,6 +71,7 @@ def site(session: nox.Session) -> None:
     arguments = [
         "--builder",
         "html",
+        "--fresh-env",  # a page that did not change may warn too
         "--fail-on-warning",
         "--keep-going",
         "--quiet",
