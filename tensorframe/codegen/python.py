@@ -29,6 +29,7 @@ from tensorframe.kernel.ir import (
     Set,
     Statement,
     Store,
+    Stream,
     Variable,
 )
 from tensorframe.kernel.walk import expressions
@@ -78,6 +79,8 @@ def print_kernel(kernel: Kernel) -> Text:
     lines = [f"# {note}" for note in kernel.notes]
     lines += _arguments(kernel)
     lines += _block(kernel.body)
+    if any(isinstance(one, Stream) for one in expressions(kernel.body)[1]):
+        lines.append("fence()")
     lines += [f"release({one.buffer.name})" for one in kernel.body if isinstance(one, Allocate)]
     body = "".join(f"    {line}\n" for line in lines)
     name = "k_" + sha256(body.encode()).hexdigest()[:16]
@@ -129,6 +132,9 @@ def _statement(one: Statement) -> list[str]:
     if isinstance(one, Store):
         where = f"{one.buffer.name}, {expression(one.position)}"
         return [f"store_{_stored(one.buffer.dtype)}({where}, {expression(one.value)})"]
+    if isinstance(one, Stream):
+        what = f"{one.buffer.name}, {expression(one.position)}, {one.source.name}, {expression(one.count)}"
+        return [f"stream_{_stored(one.buffer.dtype)}({what})"]
     if isinstance(one, Loop):
         inner = [*["in_turns()"] * one.long, *_block(one.body)] or ["pass"]
         span = f"{expression(one.start)}, {expression(one.stop)}"

@@ -52,6 +52,12 @@ _ENOUGH_ROWS = 32
 # accumulators stay in the nearest cache; but several passes, and threads, need blocks.
 _COLUMNS = 1024
 _FEWER_COLUMNS = 256
+# Bytes of an output that is streamed. Smaller ones would stay in the third-level cache for the next kernel, which gains
+# less from that than streaming saves from 8 MiB on, and is as fast at 16. Memory for larger ones comes from the system,
+# which has just cleared it: that is in the cache.
+_STREAMED = range(12 << 20, 32 << 20)
+# Bytes of an output that are made before they are streamed.
+_STREAM = 4096
 _PARTS = 2  # of a complex number: elements next to each other
 
 
@@ -357,6 +363,11 @@ class _Builder:
     def _map(self) -> Launch:
         form = self._form(stages_of(self.region, self.space, scratch=False))
         sizes = self.nest.kept
+        streamed = self._streamed()
+        if streamed:
+            width = _evenly(sizes[-1], _STREAM // max(map(self._itemsize, streamed)))
+            total = prod(sizes[:-1]) * -(-sizes[-1] // width)
+            return self._launch(form, map_loops(form, width, streamed), total, width)
         if len(sizes) < 2:
             total = prod(sizes)
             return self._launch(form, map_loops(form, 0), total, 1)
@@ -369,6 +380,24 @@ class _Builder:
             return self._launch(form, map_loops(form, 0), outer, inner)
         total = outer * -(-inner // _SHARE)
         return self._launch(form, map_loops(form, _SHARE), total, _SHARE)
+
+    def _streamed(self) -> list[int]:
+        """Return the outputs that are so large that what of them is in a cache afterwards is of little use.
+
+        A store of a line would read it first; past the caches it is only written.
+        """
+        nest = self.nest
+        if nest.pieces or not nest.kept or nest.kept[-1] < _STREAM // 16 or tile_of(nest):
+            return []
+        return [
+            value
+            for value in self.region.outputs
+            if prod(nest.kept) * self._itemsize(value) in _STREAMED
+            and nest.accesses["out", value].steps[-1] == 1
+        ]
+
+    def _itemsize(self, value: int) -> int:
+        return self.region.dtype_of(value).itemsize
 
     def _in_parts(
         self, stages: Stages, *, inside: bool, width: int
@@ -417,6 +446,11 @@ def output_buffers(region: Region, layout: Layout) -> dict[int, Buffer]:
         value: Buffer(f"y{array}", region.dtype_of(value), Role.OUTPUT)
         for value, array in layout.arrays.items()
     }
+
+
+def _evenly(size: int, most: int) -> int:
+    """Return a length, in whole lines of a cache, for equal pieces of a loop."""
+    return -(-size // (-(-size // most) * 64)) * 64
 
 
 def _blocks(nest: Nest, width: int) -> int:

@@ -35,6 +35,7 @@ from tensorframe.kernel.ir import (
     Set,
     Statement,
     Store,
+    Stream,
     Variable,
     apply,
     index,
@@ -45,6 +46,7 @@ from tensorframe.kernel.ir import (
 from tensorframe.kernel.loops import ZERO, digits, flat, named, nested, smaller
 from tensorframe.kernel.scalars import converted
 from tensorframe.kernel.stages import Stages
+from tensorframe.kernel.walk import substituted
 from tensorframe.ops.reduction import ALL_TRUE, ANY_TRUE, SUM
 
 # Elements of a column that are taken in while its accumulator is in a register; the compiler writes them out.
@@ -114,19 +116,22 @@ class Form:
         return [self.store(value) for value in self.outputs if not full[value]]
 
 
-def map_loops(form: Form, block: int) -> tuple[Statement, ...]:
-    """Loops without reductions; along the innermost one, `block` elements at a time if it is not 0."""
+def map_loops(form: Form, block: int, streamed: Sequence[int] = ()) -> tuple[Statement, ...]:
+    """Loops without reductions; along the innermost one, `block` elements at a time if it is not 0.
+
+    Outputs that are `streamed` are made in scratch memory, a block at a time, and go to memory from there.
+    """
     body = form.body
     *outer, inner = body.sizes or (ZERO,)
     along = index("i")
     long = form.cost >= _CHAIN and prod(body.nest.kept[-1:]) >= _LONG
-    if not outer:
+    if not outer and not block:
         body.indices = [along] if body.sizes else []
-        stores = tuple([form.store(value) for value in form.outputs])
-        return (Loop(along, START, STOP, stores, parallel=True, long=long),)
+        every = tuple([form.store(value) for value in form.outputs])
+        return (Loop(along, START, STOP, every, parallel=True, long=long),)
     row = index("row")
+    step: Expr = body.numbers.take(block, "block") if block else ZERO
     if block:
-        step = body.numbers.take(block, "block")
         blocks = body.numbers.take(-(-body.nest.kept[-1] // block), "blocks")
         *places, at = digits(row, [*outer, blocks])
         first, last = at * step, smaller(at * step + step, inner)
@@ -134,9 +139,18 @@ def map_loops(form: Form, block: int) -> tuple[Statement, ...]:
         places = digits(row, outer)
         first, last = ZERO, inner
     body.indices = [*places, along]
-    stores = tuple([form.store(value) for value in form.outputs])
-    inside = Loop(along, first, last, stores, long=long)
-    return (Loop(row, START, STOP, (inside,), parallel=True),)
+    stores = [form.store(value) for value in form.outputs if value not in streamed]
+    memory: list[Statement] = []
+    streams: list[Statement] = []
+    for number, value in enumerate(streamed):
+        one = form.store(value)
+        scratch = Buffer(f"w{number}", one.buffer.dtype, Role.SCRATCH)
+        memory.append(Allocate(scratch, step))
+        stores.append(Store(scratch, along - first, one.value))
+        at_first = substituted(one.position, {along: first})
+        streams.append(Stream(one.buffer, at_first, scratch, last - first))
+    inside = Loop(along, first, last, tuple(stores), long=long)
+    return (*memory, Loop(row, START, STOP, (inside, *streams), parallel=True))
 
 
 def rows(form: Form) -> tuple[Statement, ...]:

@@ -30,6 +30,7 @@ from tensorframe.kernel.ir import (
     Set,
     Statement,
     Store,
+    Stream,
     argument,
 )
 from tensorframe.kernel.multiply_add import multiply_add
@@ -236,6 +237,8 @@ class _Thread:
                     yield from self.run(one.body)
             elif isinstance(one, Allocate):
                 self._allocate(one)
+            elif isinstance(one, Stream):
+                self._stream(one)
             else:
                 yield one
 
@@ -253,6 +256,11 @@ class _Thread:
         if one.over is Over.LANES:
             return range(first + lane, last, lanes)
         return range(first, last)
+
+    def _stream(self, one: Stream) -> None:
+        first = int(self._evaluated(one.position))
+        for at in range(int(self._evaluated(one.count))):
+            self.memory[one.buffer][first + at] = self.memory[one.source][at]
 
     def _allocate(self, one: Allocate) -> None:
         count = int(self._evaluated(one.count))

@@ -309,6 +309,19 @@ class Allocate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Stream:
+    """Write the first `count` elements of a scratch buffer to `buffer`, from `position` on.
+
+    They go past the caches: nobody reads them before these have been filled with other things.
+    """
+
+    buffer: Buffer
+    position: Expr
+    source: Buffer
+    count: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Combine:
     """Join the values that `variable` has in the threads of a group: afterwards all of them have the result.
 
@@ -325,7 +338,7 @@ class Barrier:
     """Wait for all threads of the group; what they stored in shared memory before can be loaded afterwards."""
 
 
-Statement = Let | Set | Store | Loop | If | Allocate | Combine | Barrier
+Statement = Let | Set | Store | Loop | If | Allocate | Stream | Combine | Barrier
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,18 +18,19 @@ from tensorframe.kernel.ir import (
     Loop,
     Statement,
     Store,
+    Stream,
     apply,
     load,
 )
 
 
-def expressions(statements: Iterable[Statement]) -> tuple[list[Expr], list[Store]]:
+def expressions(statements: Iterable[Statement]) -> tuple[list[Expr], list[Store | Stream]]:
     """Return the expressions that statements use, those of loops inside included, and all stores."""
     roots: list[Expr] = []
-    stores: list[Store] = []
+    stores: list[Store | Stream] = []
     for one in statements:
         roots += own_expressions(one)
-        if isinstance(one, Store):
+        if isinstance(one, Store | Stream):
             stores.append(one)
         if isinstance(one, Loop | If):
             inner, more = expressions(one.body)
@@ -48,6 +49,8 @@ def own_expressions(one: Statement) -> tuple[Expr, ...]:
         return (one.condition,)
     if isinstance(one, Allocate):
         return (one.count,)
+    if isinstance(one, Stream):
+        return (one.position, one.count)
     if isinstance(one, Combine):
         return (one.joined,)
     return () if isinstance(one, Barrier) else (one.value,)
@@ -63,6 +66,8 @@ def with_own_expressions(one: Statement, change: Callable[[Expr], Expr]) -> Stat
         return replace(one, condition=change(one.condition))
     if isinstance(one, Allocate):
         return replace(one, count=change(one.count))
+    if isinstance(one, Stream):
+        return replace(one, position=change(one.position), count=change(one.count))
     if isinstance(one, Combine):
         return replace(one, joined=change(one.joined))
     return one if isinstance(one, Barrier) else replace(one, value=change(one.value))

@@ -1,0 +1,106 @@
+"""Large outputs: made in scratch memory, a block at a time, and written past the caches."""
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.kernel import build
+from tensorframe.kernel.ir import Loop, Stream
+from tests.kernel.interpreted import interpreted, kernels_of
+
+
+@pytest.fixture
+def everything_is_large(monkeypatch):
+    """Blocks are of 128 float32, and rows of 32 elements long enough."""
+    monkeypatch.setattr(build, "_STREAMED", range(1, 1 << 40))
+    monkeypatch.setattr(build, "_STREAM", 512)
+
+
+def on_numba(values):
+    return tfr.asarray(values, device="numba")
+
+
+def numbers(*shape, dtype="float32"):
+    return (np.random.default_rng(0).standard_normal(shape) * 50).astype(dtype)
+
+
+def streams(kernel):
+    loops = [one for one in kernel.body if isinstance(one, Loop)]
+    return [one for loop in loops for one in loop.body if isinstance(one, Stream)]
+
+
+def check(tensors, expected, count=1):
+    (kernel,) = kernels_of(*tensors)
+    assert len(streams(kernel)) == count
+    for found, one, wanted in zip(interpreted(*tensors), tensors, expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(one.numpy(), wanted)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "uint64"])
+@pytest.mark.parametrize("size", [32, 127, 128, 129, 1000])
+def test_vectors(everything_is_large, dtype, size):
+    x = numbers(size, dtype="float32").astype(dtype)
+    check([on_numba(x) + on_numba(x)], [x + x])
+
+
+def test_answers(everything_is_large):
+    x = numbers(300)
+    check([on_numba(x) > 1], [x > 1])
+
+
+@pytest.mark.parametrize("columns", [40, 150, 300])
+def test_rows_that_begin_anywhere_in_a_line(everything_is_large, columns):
+    x, y = numbers(7, columns + 9), numbers(columns)
+    check([on_numba(x)[:, 3 : columns + 3] * on_numba(y)], [x[:, 3 : columns + 3] * y])
+
+
+def test_a_transposed_result_is_written_along_its_memory(everything_is_large):
+    x, y = numbers(60, 70), numbers(70)
+    tensor = on_numba(x).T * 2 + on_numba(y)[:, None]
+    check([tensor], [x.T * np.float32(2) + y[:, None]])
+    assert tensor.numpy().flags.f_contiguous
+
+
+def test_two_results_of_different_dtypes(everything_is_large):
+    x = numbers(500)
+    y = on_numba(x) * 3
+    check([y, y > 0], [x * np.float32(3), x > 0], count=2)
+
+
+def test_rare_sides(everything_is_large):
+    x = np.linspace(0, 1e6, 400, dtype=np.float32)
+    tensor = tfr.sin(on_numba(x))
+    np.testing.assert_allclose(tensor.numpy(), np.sin(x.astype(np.float64)), atol=2e-7)
+    (kernel,) = kernels_of(tfr.sin(on_numba(x)))
+    assert len(streams(kernel)) == 1
+
+
+OTHERS = {
+    "short rows": lambda x: x[:, :8] * 2.0 + x[:, :1],
+    "tiles": lambda x: x + x.T,
+    "complex numbers": lambda x: tfr.astype(x * 2.0, tfr.complex64) * 1j,
+    "pieces": lambda x: tfr.concat([x, x * 2.0]),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_others_are_stored_as_they_are_made(everything_is_large, name):
+    (kernel,) = kernels_of(OTHERS[name](on_numba(numbers(64, 64))))
+    assert not streams(kernel)
+
+
+def test_only_large_outputs_are_streamed():
+    bytes_of = {False: 1 << 20, True: 16 << 20}
+    for large, size in bytes_of.items():
+        source = str((on_numba(np.ones(size // 4, np.float32)) + 1).explain(source=True))
+        assert ("stream_float32" in source, "fence()" in source) == (large, large)
+
+
+def test_threads_do_not_matter(everything_is_large):
+    x = numbers(100_003)
+    found = []
+    for threads in (1, 2, 5):
+        with tfr.config.override(threads=threads):
+            found.append((tfr.exp(on_numba(x) / 50) + 1).numpy())
+    assert all(np.array_equal(found[0], one) for one in found[1:])
