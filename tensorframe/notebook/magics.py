@@ -70,7 +70,7 @@ def tfr_profile(shell: Shell, line: str, cell: str) -> None:
     try:
         with found:
             value = _run(shell, cell)
-        shell.displayhook(value)
+        _show_result(shell, cell, value)
     finally:
         if wanted.into:
             shell.push({wanted.into: found})
@@ -97,8 +97,14 @@ def tfr_explain(shell: Shell, line: str, cell: str) -> None:
         plans.append((plan, "of the result, which is not computed"))
         shell.displayhook.update_user_ns(value)
     else:
-        shell.displayhook(value)
+        _show_result(shell, cell, value)
     _show(ShownPlans(plans, ran.summary.small_runs))
+
+
+def _show_result(shell: Shell, cell: str, value: object) -> None:
+    """Show the value of a cell as IPython does; it sees the magic's own line, and no semicolon at its end."""
+    if not shell.displayhook.semicolon_at_end_of_expression(cell):
+        shell.displayhook(value)
 
 
 def _show(shown: object) -> None:
@@ -144,9 +150,10 @@ class ShownPlans:
 def _run(shell: Shell, cell: str) -> Any:
     """Run a cell in the user's namespace, and return the value of its last line if that is an expression.
 
-    Lines keep their numbers: the magic stands in the first one.
+    Lines keep their numbers: the magic stands in the first one, and IPython leaves out empty ones that follow.
     """
-    code = "\n" + shell.transform_cell(cell)
+    empty = cell[: len(cell) - len(cell.lstrip())].count("\n")
+    code = "\n" * (1 + empty) + shell.transform_cell(cell)
     name = shell.compile.cache(code, shell.displayhook.prompt_count, raw_code="\n" + cell)
     body = shell.transform_ast(shell.compile.ast_parse(code, filename=name)).body
     value = body.pop().value if body and isinstance(body[-1], ast.Expr) else None
