@@ -222,11 +222,12 @@ def _summary(at: int, step: Step, slots: list[Slot]) -> str:
 
 def human_bytes(count: float) -> str:
     """Return a byte count for people: 1536 -> `1.5 KiB`."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024:
-            return f"{count:.3g} {unit}"
+    units = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+    at = 0
+    while count >= 1024 and at < len(units) - 1:
         count /= 1024
-    return f"{count:.3g} TiB"
+        at += 1
+    return f"{count:.3g} {units[at]}" if count < 999.5 else f"{count:.0f} {units[at]}"
 
 
 def is_library(kind: Kind) -> bool:

@@ -320,6 +320,14 @@ def test_a_long_line_keeps_every_peak():
     assert sum(height < 32 for height in heights) == 1
 
 
+@pytest.mark.parametrize("shape", [(40,), (8, 9), (20, 16, 3)])
+def test_a_range_that_no_float_holds_is_drawn(shape):
+    values = np.zeros(shape)
+    most = np.finfo(np.float64).max
+    values.flat[:5] = -most, most, most, most, np.nan
+    assert len(list(parsed(tfr.asarray(values)).iter("figure"))) == 1
+
+
 def test_constants_have_no_picture():
     assert not list(parsed(tfr.full((40, 40), 3.0) * 1).iter("figure"))
     assert not list(parsed(tfr.full(40, 3.0) * 1).iter("figure"))

@@ -12,7 +12,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Event, Moment, listen
-from tensorframe.schedule.plan import Plan
+from tensorframe.schedule.plan import Plan, human_bytes
 
 
 def big(*shape: int, seed: int = 0) -> tfr.Tensor:
@@ -239,3 +239,11 @@ def test_a_tensor_moves_once_for_all_its_consumers() -> None:
     plan = plan_of(y)
     assert plan.transfers == 2
     assert plan.bytes_transferred == x.nbytes + small.nbytes
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (1000, "1000 B"), (1536, "1.5 KiB"), (1023 * 1024, "1023 KiB"), (2**55, "32 PiB")],
+)
+def test_bytes_are_told_in_three_digits_and_a_unit(count: int, text: str) -> None:
+    assert human_bytes(count) == text

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.notebook.card.numbers import shares
 from tensorframe.notebook.card.png import Pixels, address
 
 Array = np.ndarray[Any, Any]
@@ -47,17 +48,14 @@ def strip(values: Array, low: float, high: float) -> str:
 
 
 def photograph(values: Array, size: tuple[int, ...]) -> str:
-    """Return the picture of an image: bytes as they are, fractions from 0 to 1, else from the least to the most."""
+    """Return the picture of an image: bytes as they are, fractions from 0 to 1 or 255, else from the least on."""
     return _image(_pixels(values), size, "photograph", "the elements as an image")
 
 
 def coloured(values: Array, low: float, high: float) -> Pixels:
     """Return the colours of numbers, in one of 256 steps."""
-    span = high / 2 - low / 2  # halves, since the whole range may be more than a float holds
-    with np.errstate(invalid="ignore", over="ignore"):
-        share = (values / 2 - low / 2) / span if span else np.full(values.shape, 0.5)
-        steps = np.clip(np.nan_to_num(share * 255), 0, 255).astype(np.uint8)
-    pixels = _palette()[steps]
+    steps = np.clip(np.nan_to_num(shares(values, low, high)) * 255, 0, 255)
+    pixels: Pixels = _palette()[steps.astype(np.uint8)]
     for where, colour in (
         (np.isnan(values), UNKNOWN),
         (values == np.inf, HIGHEST),
@@ -83,11 +81,10 @@ def _pixels(values: Array) -> Pixels:
     if values.dtype == np.uint8:
         return values
     finite = np.where(np.isfinite(values), values, 0).astype(np.float64)
-    low, high = finite.min(), finite.max()
-    if low < 0 or high > 1:
-        low, high = (0.0, 255.0) if low >= 0 and 1 < high <= 255 else (low, high)
-        finite = (finite - low) / (high - low)
-    pixels: Pixels = (finite * 255).round().astype(np.uint8)
+    low, high = float(finite.min()), float(finite.max())
+    if low >= 0:
+        low, high = 0.0, 1.0 if high <= 1 else 255.0 if high <= 255 else high
+    pixels: Pixels = (shares(finite, low, high) * 255).round().astype(np.uint8)
     pixels[np.isnan(values).any(axis=2), :3] = _channels(UNKNOWN[1:])
     return pixels
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.notebook.style import TRANSFER_HUE
+from tensorframe.notebook.card.image import UNKNOWN
+from tensorframe.notebook.card.numbers import shares
 
 Array = np.ndarray[Any, Any]
 
 WIDTH, HEIGHT = 480.0, 64.0
 _MARGIN = 4.0
-_ODD_HUE = TRANSFER_HUE
 
 
 def line(low: Array, high: Array, colour: str) -> str:
@@ -20,12 +20,12 @@ def line(low: Array, high: Array, colour: str) -> str:
     both = np.concatenate([low, high]).astype(np.float64)
     finite = both[np.isfinite(both)]
     bottom, top = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
-    lower, upper = (_heights(one.astype(np.float64), bottom, top) for one in (low, high))
+    lower, upper = (_heights(one, bottom, top) for one in (low, high))
     across = (np.arange(low.size) + 0.5) * (WIDTH / low.size)
     shapes = [_zero(bottom, top), *_odd(across, low, high)]
     (base,) = _heights(np.clip(np.zeros(1), bottom, top), bottom, top)
     shapes += [
-        _curve(across[run], lower[run], upper[run], base, colour)
+        _run(across[run], lower[run], upper[run], base, colour)
         for run in _runs(np.isfinite(lower) & np.isfinite(upper))
     ]
     return (
@@ -37,13 +37,7 @@ def line(low: Array, high: Array, colour: str) -> str:
 
 def _heights(values: Array, bottom: float, top: float) -> Array:
     """Return where values are in the picture, which counts downwards."""
-    # halves, since the whole range may be more than a float holds
-    span = top / 2 - bottom / 2
-    with np.errstate(invalid="ignore"):
-        share = (
-            (values / 2 - bottom / 2) / span if span else np.where(np.isfinite(values), 0.5, np.nan)
-        )
-    return HEIGHT - _MARGIN - share * (HEIGHT - 2 * _MARGIN)
+    return HEIGHT - _MARGIN - shares(values, bottom, top) * (HEIGHT - 2 * _MARGIN)
 
 
 def _zero(bottom: float, top: float) -> str:
@@ -64,7 +58,7 @@ def _odd(across: Array, low: Array, high: Array) -> list[str]:
     ]
     return [
         f'<path d="{"".join([f"M{at:.1f} {top:g}V{bottom:g}" for at in across[where]])}" '
-        f'stroke="{_ODD_HUE}" stroke-width="{max(WIDTH / across.size, 1):.1f}" opacity=".45"/>'
+        f'stroke="{UNKNOWN}" stroke-width="{max(WIDTH / across.size, 1):.1f}" opacity=".45"/>'
         for where, top, bottom in marks
         if where.any()
     ]
@@ -79,26 +73,22 @@ def _runs(present: Array) -> list[slice]:
     ]
 
 
-def _curve(across: Array, lower: Array, upper: Array, base: float, colour: str) -> str:
-    """Return a curve, with the area between it and zero, or the band of values between two curves."""
+def _run(across: Array, lower: Array, upper: Array, base: float, colour: str) -> str:
+    """Return a curve with the area between it and zero, or the band between two curves."""
+    stroke = (
+        f'stroke="{colour}" stroke-linejoin="round" stroke-linecap="round" '
+        'vector-effect="non-scaling-stroke"'
+    )
     forth = _points(across, upper)
-    back = _points(across[::-1], lower[::-1])
-    if forth == back[::-1]:
-        wide, area = (
-            1.5,
-            f"M{across[0]:.1f} {base:.1f}L{'L'.join(forth)}L{across[-1]:.1f} {base:.1f}Z",
-        )
-        # a path of one point is not drawn, one from there to there is
-        curve = f"M{'L'.join(forth * 2 if len(forth) == 1 else forth)}"
-    else:
-        wide, area = 1.0, ""
-        curve = f"M{'L'.join([*forth, *back])}Z"
-    filling = "none" if area else colour
+    if not np.array_equal(lower, upper):
+        band = "L".join([*forth, *_points(across[::-1], lower[::-1])])
+        return f'<path class="band" d="M{band}Z" fill="{colour}" {stroke}/>'
+    area = "L".join([f"{across[0]:.1f} {base:.1f}", *forth, f"{across[-1]:.1f} {base:.1f}"])
+    # a path of one point is not drawn, one from there to there is
+    curve = "L".join(forth * 2 if len(forth) == 1 else forth)
     return (
-        (f'<path class="area" d="{area}" fill="{colour}" opacity=".16"/>' if area else "")
-        + f'<path class="{"curve" if area else "band"}" d="{curve}" fill="{filling}" '
-        f'stroke="{colour}" stroke-width="{wide:g}" stroke-linejoin="round" '
-        'stroke-linecap="round" vector-effect="non-scaling-stroke"/>'
+        f'<path class="area" d="M{area}Z" fill="{colour}" opacity=".16"/>'
+        f'<path class="curve" d="M{curve}" fill="none" {stroke} stroke-width="1.5"/>'
     )
 
 

@@ -18,9 +18,7 @@ from tensorframe.rewrite.views import Window
 
 Array = np.ndarray[Any, Any]
 
-PICTURE_PATIENCE = (
-    0.05  # seconds, as they are estimated, that a picture may take besides the numbers
-)
+PICTURE_PATIENCE = 0.1  # estimated seconds that a picture may take besides the numbers
 _SMALL = 1000  # elements of a tensor that is computed as a whole, as NumPy prints it as a whole
 _PRINTED = 100  # elements of which none is left out
 _EDGES = (0, 3, 3, 1)  # elements at either end of an axis, by the number of axes

@@ -37,7 +37,9 @@ class Numbers:
             values = values[finite]
         if not values.size:
             return cls(None, None, None, unknown, infinite)
-        low, high, mean = values.min(), values.max(), values.mean(dtype=np.float64)
+        low, high = values.min(), values.max()
+        with np.errstate(over="ignore"):
+            mean = values.mean(dtype=np.float64)
         return cls(float(low), float(high), float(mean), unknown, infinite)
 
     @property
@@ -55,8 +57,17 @@ class Numbers:
 def real(values: Array) -> Array:
     """Return values as real numbers that NumPy computes with: of complex ones, their magnitude."""
     if values.dtype in COMPLEX:
-        return np.abs(values)
+        with np.errstate(over="ignore"):
+            return np.abs(values)
     return values.astype(np.float64) if values.dtype.kind not in "fiu" else values
+
+
+def shares(values: Array, low: float, high: float) -> Array:
+    """Return where values are from `low`, which is 0, to `high`, which is 1; of a single number, in the middle."""
+    values = values.astype(np.float64)
+    span = high / 2 - low / 2  # halves, since the whole range may be more than a float holds
+    with np.errstate(invalid="ignore"):
+        return (values / 2 - low / 2) / span if span else values * 0 + 0.5
 
 
 def number_text(value: float) -> str:
