@@ -199,4 +199,4 @@ def _memory(one: DeviceMemory) -> str:
 
 
 def _notes(notes: Iterable[str]) -> str:
-    return f'<p class="notes">{"<br>".join(notes)}</p>'
+    return f'<div class="notes">{"".join(f"<div>{note}</div>" for note in notes)}</div>'
