@@ -14,7 +14,7 @@ from tensorframe.backends import registry
 from tensorframe.dtypes import ANY
 from tensorframe.errors import CancelledError, KernelError
 from tensorframe.notebook.card import look
-from tensorframe.notebook.card.image import LEAST, MOST, UNKNOWN
+from tensorframe.notebook.card.image import HIGHEST, LEAST, LOWEST, MOST, UNKNOWN
 from tensorframe.testing.boxed import BoxedBackend
 from tests.backends.devices import FOUND, holds, some
 from tests.notebook.counting import counted
@@ -265,19 +265,20 @@ def test_a_computed_tensor_says_what_its_elements_are_like():
     card = words(parsed(tfr.asarray(values)))
     assert "min -1 · mean 1" in card
     assert "max 3 · 1 NaN · 2 infinite" in card
+    assert "magnitude: min 5 · mean 5 · max 5" in words(parsed(tfr.asarray([3 + 4j] * 20)))
     assert "7 of 20 are True" in words(parsed(tfr.arange(20) < 7))
 
 
 def test_the_colours_of_a_plane_are_those_of_its_numbers():
     values = np.arange(48.0).reshape(6, 8)
-    values[2, 3] = np.nan
+    values[2, 3:6] = np.nan, np.inf, -np.inf
     pixels = pixels_of(parsed(tfr.asarray(values)))
     assert pixels.shape == (6, 8, 3)
     assert pixels[0, 0].tolist() == rgb(LEAST)
     assert pixels[5, 7].tolist() == rgb(MOST)
-    assert pixels[2, 3].tolist() == rgb(UNKNOWN)
+    assert pixels[2, 3:6].tolist() == [rgb(UNKNOWN), rgb(HIGHEST), rgb(LOWEST)]
     brightness = pixels.astype(int) @ [2, 7, 1]
-    assert (np.diff(np.delete(brightness.ravel(), 19)) >= 0).all()
+    assert (np.diff(np.delete(brightness.ravel(), slice(19, 22))) >= 0).all()
 
 
 def test_a_photograph_is_drawn_as_it_is():

@@ -54,7 +54,7 @@ def photograph(values: Array, size: tuple[int, ...]) -> str:
 
 def coloured(values: Array, low: float, high: float) -> Pixels:
     """Return the colours of numbers, in one of 256 steps."""
-    steps = np.clip(np.nan_to_num(shares(values, low, high)) * 255, 0, 255)
+    steps = np.nan_to_num(shares(values, low, high), nan=0, posinf=1, neginf=0) * 255
     pixels: Pixels = _palette()[steps.astype(np.uint8)]
     for where, colour in (
         (np.isnan(values), UNKNOWN),

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tensorframe.dtypes import bool_
+from tensorframe.dtypes import COMPLEX, bool_
 from tensorframe.errors import TensorFrameError
 from tensorframe.frontend.protocols.preview import in_host_memory
 from tensorframe.frontend.tensor import Tensor
@@ -50,7 +50,8 @@ def summary_of(tensor: Tensor) -> str:
     numbers = Numbers.of(real(array))
     named = (("min", numbers.low), ("mean", numbers.mean), ("max", numbers.high))
     words = [f"{name} {number_text(value)}" for name, value in named if value is not None]
-    return " · ".join([*words, *numbers.oddities])
+    found = " · ".join([*words, *numbers.oddities])
+    return f"magnitude: {found}" if tensor.dtype in COMPLEX else found
 
 
 def _plan_ahead(node: Node) -> str:
