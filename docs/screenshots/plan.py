@@ -5,7 +5,7 @@ The two devices are the processor, as itself and through OpenCL: PoCL is enough.
 
 from __future__ import annotations
 
-from jupyter import IMAGES, Theme, lab, screenshot
+from jupyter import IMAGES, Theme, cell, lab, screenshot
 
 CELLS = [
     """\
@@ -15,8 +15,10 @@ import tensorframe as tfr
 def normal(*shape, device="cpu"):
     return tfr.asarray(np.random.default_rng(0).normal(size=shape).astype("float32"), device=device)""",
     """\
-a, b = normal(300, 100, device="opencl"), normal(300, 100)
-tfr.sum((tfr.exp(-a) * tfr.sin(b)).to_device("cpu") + b, axis=1).visualize(stage="plan")""",
+def likelihood(x, mean):
+    return tfr.sum(tfr.exp(-((x - mean) ** 2)), axis=1)
+
+likelihood(normal(300, 100, device="opencl"), normal(100)).to_device("cpu").visualize(stage="plan")""",
     """\
 x = normal(256, 64)
 for layer in range(100):
@@ -35,8 +37,8 @@ with tfr.profile():
     model(x).compute()
 model(x).explain()""",
 ]
-# the cells that each picture shows
-PICTURES = {"small": (1, 1), "large": (2, 2), "explain": (4, 4)}
+# the cell that each picture shows
+PICTURES = {"small": 1, "large": 2, "explain": 4}
 THEMES: tuple[Theme, ...] = ("light", "dark")
 
 
@@ -44,8 +46,12 @@ def main() -> None:
     """Write all pictures."""
     for theme in THEMES:
         with lab(CELLS, theme=theme, width=1000, height=4000) as page:
-            for name, (first, last) in PICTURES.items():
-                screenshot(page, IMAGES / f"plan-{name}-{theme}.png", first, last)
+            for name, at in PICTURES.items():
+                screenshot(page, IMAGES / f"plan-{name}-{theme}.png", at, at)
+            cell(page, PICTURES["large"]).get_by_text("fit").click()
+            screenshot(
+                page, IMAGES / f"plan-overview-{theme}.png", PICTURES["large"], PICTURES["large"]
+            )
 
 
 if __name__ == "__main__":

@@ -22,15 +22,16 @@ _MOST_FORMULAS = 8  # lines of a step that stand there at once
 
 _SHEET = f"""
 .tensorframe .figures{{display:flex;flex-wrap:wrap;gap:4px 22px;margin:0 0 10px}}
-.tensorframe .figures b{{font-size:17px;font-weight:600;font-variant-numeric:tabular-nums;margin-right:5px}}
+.tensorframe .figures b{{font-size:17px;font-weight:600;font-variant-numeric:tabular-nums}}
 .tensorframe .steps{{overflow:auto;max-height:620px;border:1px solid var(--line);border-radius:8px}}
 .tensorframe.tensorframe .steps table{{width:100%;table-layout:auto;font-size:13px}}
 .tensorframe.tensorframe .steps tr{{background:none}}
-.tensorframe.tensorframe .steps th{{font-size:12px;white-space:nowrap;padding:5px 10px;text-align:left}}
-.tensorframe.tensorframe .steps td{{padding:5px 10px 1px;white-space:nowrap;text-align:left;max-width:none}}
+.tensorframe.tensorframe .steps th{{font-size:12px;white-space:nowrap;padding:5px 8px;text-align:left}}
+.tensorframe.tensorframe .steps td{{padding:5px 8px 1px;white-space:nowrap;text-align:left;max-width:none}}
+.tensorframe.tensorframe .steps td code{{white-space:nowrap}}
 .tensorframe.tensorframe .steps .number{{text-align:right}}
 .tensorframe.tensorframe .steps .step td{{border-top:1px solid var(--line)}}
-.tensorframe.tensorframe .steps .what td{{padding:0 10px 6px;white-space:normal}}
+.tensorframe.tensorframe .steps .what td{{padding:0 8px 6px;white-space:normal}}
 .tensorframe.tensorframe .steps pre{{margin:0;white-space:pre-wrap;word-break:break-word}}
 .tensorframe.tensorframe.tensorframe .steps details pre{{padding:6px 10px;margin-top:3px;background:var(--faint);
 border-radius:6px;white-space:pre;overflow:auto;max-height:340px}}
@@ -41,7 +42,7 @@ border-radius:6px;white-space:pre;overflow:auto;max-height:340px}}
 margin-left:7px}}
 .tensorframe .device::before{{content:"";display:inline-block;width:9px;height:9px;border-radius:3px;margin-right:6px;
 background:var(--hue)}}
-.tensorframe .share{{display:inline-block;vertical-align:middle;width:56px;height:6px;border-radius:3px;margin-left:7px;
+.tensorframe .share{{display:inline-block;vertical-align:middle;width:40px;height:6px;border-radius:3px;margin-left:7px;
 background:var(--faint);overflow:hidden}}
 .tensorframe .share i{{display:block;height:100%;background:var(--hue)}}
 .tensorframe .hints{{margin:6px 0 0;font-size:12px;color:var(--soft)}}
@@ -69,7 +70,7 @@ def _figures(plan: Plan) -> str:
     seconds = [step.seconds for step in plan.steps if step.seconds is not None]
     if seconds:
         figures.append((time_text(sum(seconds)), "measured"))
-    cells = "".join(f"<span><b>{text(one)}</b>{text(name)}</span>" for one, name in figures)
+    cells = " ".join(f"<span><b>{text(one)}</b> {text(name)}</span>" for one, name in figures)
     return f'<div class="figures">{cells}</div>'
 
 
@@ -109,7 +110,7 @@ def _figures_of(row: Row, *, predicted: bool, measured: bool) -> str:
     ink = "#111" if is_bright(colour) else "#fff"
     look = f"color:{ink};background:{colour}" if row.kind != "view" else "background:var(--faint)"
     return (
-        f'<tr class="step"><td>{row.number}<span class="kind" style="{look}">{row.kind}</span></td>'
+        f'<tr class="step"><td>{row.number} <span class="kind" style="{look}">{row.kind}</span></td>'
         f'<td><span class="device" style="--hue:{colour}">{text(row.device)}</span></td>'
         f"<td><code>{text(row.gives)}</code></td>{cells}</tr>"
     )

@@ -22,7 +22,8 @@ def box_size(box: Box) -> tuple[float, float]:
         return max(inner + 2 * PADDING + _BARS, _with_note(box)), HEADER + height + 9.0
     if box.look in (Look.INPUT, Look.RESULT, Look.TRANSFER):
         return inner + 2 * PADDING + 8, 22.0 + height
-    return max(inner + 2 * PADDING, 64.0), 26.0 + height - (2 if box.lines else 0)
+    bars = _BARS + 4.0 if box.look is Look.LIBRARY else 0.0
+    return max(inner + bars + 2 * PADDING, 64.0), 26.0 + height - (2 if box.lines else 0)
 
 
 def has_header(box: Box) -> bool:

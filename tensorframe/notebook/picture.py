@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,14 +11,14 @@ from typing import TYPE_CHECKING
 from tensorframe.backends.remedies import extra
 from tensorframe.errors import ArgumentError
 from tensorframe.notebook.diagram import Diagram
-from tensorframe.notebook.drawing import draw
+from tensorframe.notebook.drawing import Drawing, draw
 from tensorframe.notebook.exports import dot_of, graphml_of, networkx_of
 from tensorframe.notebook.style import page, text
 
 if TYPE_CHECKING:
     import networkx
 
-_SMALL = 1000.0, 640.0  # a picture that is seen as a whole, usually
+_SMALL = 1000.0, 680.0  # a picture that is seen as a whole, usually
 _SIZES = "".join(
     f'<label><input type="radio" name="size" class="{name}"{checked}/>{said}</label>'
     for name, said, checked in (
@@ -26,12 +27,17 @@ _SIZES = "".join(
         ("fit", "fit", ""),
     )
 )
+# Pages that are not trusted drop sheets, and SVG but for its words: these stay hidden then, and an image shows.
+_HIDDEN = 'style="display:none"'
+_MOST_PLAIN = 300_000  # characters of an SVG that is given as an image besides
 _SUFFIXES = (".svg", ".png", ".dot", ".graphml")
 
 # The picture scrolls in its frame, which can be made higher; the choice of a size needs no script. Where scripts run,
 # the wheel with Ctrl zooms, and dragging moves the picture.
 SHEET = """
-.tensorframe .picture{overflow:auto;max-height:640px;resize:vertical;border:1px solid var(--line);border-radius:8px;
+.tensorframe .picture,.tensorframe .sizes{display:block!important}
+.tensorframe .plain{display:none}
+.tensorframe .picture{overflow:auto;max-height:680px;resize:vertical;border:1px solid var(--line);border-radius:8px;
 --wire:color-mix(in srgb,currentColor 45%,transparent);cursor:grab;clear:both}
 .tensorframe .picture svg{display:block;margin:0 auto;max-width:none;height:auto}
 .tensorframe .zoom{margin:0;display:flow-root}
@@ -40,7 +46,7 @@ SHEET = """
 font-size:12px;color:var(--soft)}
 .tensorframe .zoom label:has(input:checked){background:var(--faint)}
 .tensorframe .zoom label:has(input:focus-visible){outline:1px solid currentColor}
-.tensorframe .zoom:has(.fit:checked) svg{width:100%;max-height:624px}
+.tensorframe .zoom:has(.fit:checked) svg{width:100%;max-height:664px}
 .tensorframe .zoom:has(.half:checked) svg{width:calc(var(--width)/2)}
 """
 _DRAG = (
@@ -134,10 +140,22 @@ def view_of(diagram: Diagram) -> str:
     """Return the HTML of a picture that scrolls and zooms, for a page that has `SHEET`."""
     drawn = draw(diagram)
     picture = (
-        f'<div class="picture" style="--width:{drawn.width:.0f}px" onpointerdown="{text(_DRAG)}" '
-        f'onwheel="{text(_ZOOM)}">{drawn.on_page()}</div>'
+        f'<div class="picture" {_HIDDEN} onpointerdown="{text(_DRAG)}" onwheel="{text(_ZOOM)}">'
+        f"{drawn.on_page()}</div>{_plain(drawn)}"
     )
     if drawn.width <= _SMALL[0] and drawn.height <= _SMALL[1]:
         return picture
     # a form keeps the choice of this picture apart from those of others
-    return f'<form class="zoom">{_SIZES}{picture}</form>'
+    width = f"--width:{drawn.width:.0f}px"
+    sizes = f'<div class="sizes" {_HIDDEN}>{_SIZES}</div>'
+    return f'<form class="zoom" style="{width}">{sizes}{picture}</form>'
+
+
+def _plain(drawn: Drawing) -> str:
+    """Return a drawing as an image, for pages that show nothing else."""
+    svg = drawn.on_paper()
+    if len(svg) > _MOST_PLAIN:
+        return f'<div class="plain">{text(drawn.title)}: run the cell to see the picture</div>'
+    encoded = b64encode(svg.encode()).decode()
+    image = f"data:image/svg+xml;base64,{encoded}"
+    return f'<img class="plain" alt="{text(drawn.title)}" src="{image}"/>'

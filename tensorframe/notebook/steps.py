@@ -58,7 +58,7 @@ def _row(plan: Plan, at: int, step: Step, notes: list[str]) -> Row:
         "view" if step.is_view else kind,
         device,
         formulas_of(step, plan.literals),
-        ", ".join(f"%{slot} {plan.slots[slot]}" for slot in step.outputs),
+        ", ".join(str(plan.slots[slot]) for slot in step.outputs),
         notes,
         predict(step),
         share_of_limit(step),

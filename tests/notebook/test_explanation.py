@@ -185,9 +185,9 @@ class TestPage:
     def test_the_headline_has_the_figures_of_the_plan(self, unmeasured):
         plan = plan_of(small())
         html = plan._repr_html_()
-        assert f"<b>{plan.kernels}</b>kernels" in html
-        assert f"<b>{plan.library_calls}</b>library call<" in html
-        assert f"<b>{count_text(plan.flops)}</b>flops" in html
+        assert f"<b>{plan.kernels}</b> kernels" in html
+        assert f"<b>{plan.library_calls}</b> library call<" in html
+        assert f"<b>{count_text(plan.flops)}</b> flops" in html
 
     def test_reasons_stand_with_their_steps(self, unmeasured):
         plan = plan_of(small())
@@ -202,7 +202,7 @@ class TestPage:
         html = plan._repr_html_()
         assert plan.fallbacks == 1
         assert '<div class="note fallback">sort of float32 runs on cpu instead of simple' in html
-        assert "<b>1</b>fallback<" in html
+        assert "<b>1</b> fallback<" in html
 
     def test_without_limits_there_is_no_prediction_but_a_hint(self, unmeasured):
         html = plan_of(small())._repr_html_()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import sys
 from collections.abc import Iterator
@@ -256,6 +257,18 @@ def test_a_notebook_needs_no_script_and_fetches_nothing(name):
     assert "<script" not in html
     assert set(re.findall(r"https?://[^\s\"'<]+", html)) <= {"http://www.w3.org/2000/svg"}
     assert ElementTree.fromstring(html).tag == "div"
+
+
+def test_a_page_that_drops_svg_and_sheets_shows_an_image_and_no_stray_words():
+    picture = small().visualize(stage="plan")
+    root = ElementTree.fromstring(picture._repr_html_())
+    (image,) = root.iter("img")
+    kind, _, content = image.get("src", "").partition(",")
+    assert kind == "data:image/svg+xml;base64"
+    assert base64.b64decode(content).decode() == picture.svg()
+    hidden = [one for one in root.iter() if one.get("style") == "display:none"]
+    words = {id(text) for one in hidden for text in one.iter(f"{SVG}text")}
+    assert words == {id(text) for text in root.iter(f"{SVG}text")}
 
 
 def test_large_pictures_zoom_without_a_script_and_small_ones_need_not():
