@@ -113,9 +113,14 @@ class Space:
 
     def is_inside(self, one: Affine, size: int) -> bool:
         """Whether a position is on an axis of this size wherever the loops are."""
-        ends = [step * (self.sizes[axis] - 1) for axis, step in one.terms]
-        low = one.start + sum(min(end, 0) for end in ends)
-        return low >= 0 and one.start + sum(max(end, 0) for end in ends) < size
+        low = high = one.start
+        for axis, step in one.terms:
+            end = step * (self.sizes[axis] - 1)
+            if end < 0:
+                low += end
+            else:
+                high += end
+        return low >= 0 and high < size
 
     def axes_of(self, value: Hashable) -> set[int]:
         """Return the loop axes on which a value differs."""

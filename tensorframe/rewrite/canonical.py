@@ -7,14 +7,13 @@ from tensorframe.graph.op import Kind
 from tensorframe.ops.creation import CONSTANT, FULL
 from tensorframe.ops.expand import expand
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
-from tensorframe.rewrite.engine import Builder
+from tensorframe.rewrite.engine import Builder, rule
 from tensorframe.rewrite.views import Window
 
 
+@rule(lambda op: op.expand is not None)
 def write_out(node: Node, build: Builder) -> Node | None:
     """A row with an expansion becomes its core rows."""
-    if node.op.expand is None:
-        return None
     return rebuild(expand(node), frozenset(node.inputs), build)
 
 
@@ -25,28 +24,25 @@ def rebuild(root: Node, leaves: frozenset[Node], build: Builder) -> Node:
     return build.remake(root, tuple([rebuild(one, leaves, build) for one in root.inputs]))
 
 
+@rule(lambda op: op is FULL)
 def broadcast_fill(node: Node, build: Builder) -> Node | None:
     """A filled tensor is a broadcast number."""
-    if node.op is not FULL:
-        return None
     number = build.make(CONSTANT, (), node.attrs, (), node.dtype, node.device, node)
     return build.make(EXPAND, (number,), (node.shape,), node.shape, node.dtype, node.device, node)
 
 
+@rule(lambda op: op.commutative and op.arity == 2)
 def sort_commutative(node: Node, build: Builder) -> Node | None:
     """`b + a` is written `a + b`, the older operand first."""
-    if not node.op.commutative or len(node.inputs) != 2:
-        return None
     left, right = node.inputs
     if left.serial <= right.serial:
         return None
     return build.remake(node, (right, left))
 
 
+@rule(lambda op: op.kind is Kind.VIEW and op.arity == 1)
 def merge_views(node: Node, build: Builder) -> Node | None:
     """Two views of one kind in a row are one view; a view that changes nothing is none."""
-    if node.op.kind is not Kind.VIEW or len(node.inputs) != 1:
-        return None
     source = node.inputs[0]
     if node.op in (RESHAPE, EXPAND) and source.shape == node.shape:
         return source
@@ -69,13 +65,14 @@ def merge_views(node: Node, build: Builder) -> Node | None:
     return None
 
 
+@rule(lambda op: op.kind is Kind.MAP)
 def drop_implied_broadcast(node: Node, build: Builder) -> Node | None:
     """Elementwise ops broadcast by themselves: an `expand` of an operand is dropped where another gives the shape.
 
     Where every operand is a broadcast of something smaller, the op runs on the smaller shapes and its result is
     broadcast.
     """
-    if node.op.kind is not Kind.MAP or not any(_is_expand(one) for one in node.inputs):
+    if not any(_is_expand(one) for one in node.inputs):
         return None
     bare = tuple([one.inputs[0] if _is_expand(one) else one for one in node.inputs])
     ndim = len(node.shape)

@@ -6,13 +6,12 @@ from tensorframe.graph.node import Node
 from tensorframe.ops.contraction import EINSUM
 from tensorframe.ops.einsum import Layout, recipe
 from tensorframe.ops.movement import PERMUTE
-from tensorframe.rewrite.engine import Builder
+from tensorframe.rewrite.engine import Builder, rule
 
 
+@rule(lambda op: op is EINSUM)
 def write_pairwise(node: Node, build: Builder) -> Node | None:
     """An einsum becomes matrix products, multiplications, sums and views, which are scheduled one by one."""
-    if node.op is not EINSUM:
-        return None
     values = list(node.inputs)
     shapes = tuple([source.shape for source in values])
     layouts = tuple([_layout(source) for source in values])

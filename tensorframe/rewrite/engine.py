@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tensorframe.dtypes import DType
@@ -12,7 +13,20 @@ from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
 
 # (node, builder) -> the node that replaces it, or None
-Rule = Callable[[Node, "Builder"], Node | None]
+Change = Callable[[Node, "Builder"], Node | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What nodes of some rows become: those that `concerns` tells by their properties, once for each row."""
+
+    concerns: Callable[[Op], bool]
+    change: Change
+
+
+def rule(concerns: Callable[[Op], bool]) -> Callable[[Change], Rule]:
+    """Make a function the rule for nodes of the rows that it concerns."""
+    return lambda change: Rule(concerns, change)
 
 
 class Builder:
@@ -24,6 +38,7 @@ class Builder:
     def __init__(self, rules: Sequence[Rule] = ()) -> None:
         self.rules = tuple(rules)
         self.made: dict[tuple[Any, ...], Node] = {}
+        self._changes: dict[Op, tuple[Change, ...]] = {}
 
     def make(
         self,
@@ -46,8 +61,12 @@ class Builder:
 
     def simplest(self, node: Node) -> Node:
         """Return what the first rule that applies makes of `node`, or `node`; what rules make is simple already."""
-        for rule in self.rules:
-            replacement = rule(node, self)
+        changes = self._changes.get(node.op)
+        if changes is None:
+            found = [one.change for one in self.rules if one.concerns(node.op)]
+            changes = self._changes[node.op] = tuple(found)
+        for change in changes:
+            replacement = change(node, self)
             if replacement is not None:
                 return replacement
         return node

@@ -9,11 +9,10 @@ import numpy as np
 
 from tensorframe.dtypes import BITWISE, BOOL, FLOAT
 from tensorframe.graph.node import Node
-from tensorframe.graph.op import Kind
 from tensorframe.graph.record import is_constant
 from tensorframe.graph.tracing import TracedNumber
 from tensorframe.ops.elementwise import ADD, CAST, NEGATIVE, POW, SQUARE, SUBTRACT
-from tensorframe.rewrite.engine import Builder
+from tensorframe.rewrite.engine import Builder, rule
 
 
 def visible(value: Any) -> Any:
@@ -30,10 +29,9 @@ def visible(value: Any) -> Any:
     return str(value)
 
 
+@rule(lambda op: op.arity == 2 and (op.identity, op.right_identity) != (None, None))
 def drop_identity(node: Node, _build: Builder) -> Node | None:
     """`x * 1`, `x + -0.0`, `x - 0`, `x / 1` are x."""
-    if node.op.kind is not Kind.MAP or len(node.inputs) != 2:
-        return None
     left, right = node.inputs
     for operand, number, neutral in (
         (left, right, node.op.identity),
@@ -61,19 +59,19 @@ def _same_number(number: Node, neutral: float) -> bool:
     return math.copysign(1, value) == math.copysign(1, neutral)
 
 
+@rule(lambda op: op.involution)
 def cancel_involution(node: Node, _build: Builder) -> Node | None:
     """`-(-x)`, `~~x` and `conj(conj(x))` are x."""
-    if not node.op.involution:
-        return None
     source = node.inputs[0]
     if source.op is node.op and source.storage is None:
         return source.inputs[0]
     return None
 
 
+@rule(lambda op: op.odd)
 def pull_out_negation(node: Node, build: Builder) -> Node | None:
     """`erf(-x)` is `-erf(x)` and `-x * y` is `-(x * y)`: what differs in sign alone is computed once."""
-    if not node.op.odd or node.dtype not in FLOAT:
+    if node.dtype not in FLOAT:
         return None
     bare = [one.inputs[0] if _is_negation(one) else one for one in node.inputs]
     negations = sum(one is not other for one, other in zip(bare, node.inputs, strict=True))
@@ -86,9 +84,10 @@ def pull_out_negation(node: Node, build: Builder) -> Node | None:
     return build.make(NEGATIVE, (positive,), (), *like, node)
 
 
+@rule(lambda op: op in (ADD, SUBTRACT))
 def add_negation(node: Node, build: Builder) -> Node | None:
     """`x + -y` is `x - y`, and `x - -y` is `x + y`."""
-    if node.op not in (ADD, SUBTRACT) or node.dtype not in FLOAT:
+    if node.dtype not in FLOAT:
         return None
     left, right = node.inputs
     if node.op is ADD and _is_negation(left) and not _is_negation(right):
@@ -104,10 +103,9 @@ def _is_negation(node: Node) -> bool:
     return node.op is NEGATIVE and node.storage is None
 
 
+@rule(lambda op: op is CAST)
 def merge_casts(node: Node, build: Builder) -> Node | None:
     """A cast to the dtype at hand is none; a cast of a lossless cast is one cast."""
-    if node.op is not CAST:
-        return None
     source = node.inputs[0]
     if source.dtype == node.dtype:
         return source
@@ -118,10 +116,9 @@ def merge_casts(node: Node, build: Builder) -> Node | None:
     return None
 
 
+@rule(lambda op: op is POW)
 def square_power(node: Node, build: Builder) -> Node | None:
     """`x ** 2` is `square(x)`, as in NumPy."""
-    if node.op is not POW:
-        return None
     base, exponent = node.inputs
     if not is_constant(exponent) or visible(exponent.attrs[0]) not in ("2", "2.0"):
         return None
