@@ -15,6 +15,7 @@ from tensorframe.schedule.plan import human_bytes
 _ROWS = 15  # that are seen at once; the others open with a click
 _NAME, _SOURCE = 60, 90  # characters
 
+# JupyterLab has rules of its own for tables, which these have to outweigh
 _STYLE = """
 .tensorframe .profile{max-width:960px}
 .tensorframe .headline{display:flex;align-items:baseline;gap:14px;margin:2px 0 8px}
@@ -24,7 +25,10 @@ _STYLE = """
 .tensorframe .legend{display:flex;flex-wrap:wrap;gap:2px 18px;margin:6px 0 12px;font-variant-numeric:tabular-nums}
 .tensorframe .legend i,.tensorframe .dot{display:inline-block;width:9px;height:9px;border-radius:2px;margin-right:6px}
 .tensorframe .legend .empty{box-shadow:inset 0 0 0 1px var(--line)}
-.tensorframe .profile table{width:100%;font-size:12.5px}
+.tensorframe .profile table{width:100%;font-size:12.5px;table-layout:auto}
+.tensorframe .profile tr.row,.tensorframe .profile tr.line{background:none}
+.tensorframe .profile td,.tensorframe .profile th{text-align:left;vertical-align:top}
+.tensorframe .profile .number{text-align:right;font-variant-numeric:tabular-nums}
 .tensorframe .profile th{border-bottom:1px solid var(--line);padding-bottom:4px;white-space:nowrap}
 .tensorframe .profile td{padding-top:6px;padding-bottom:0;white-space:nowrap}
 .tensorframe .profile td:first-child{width:100%;max-width:0;overflow:hidden;text-overflow:ellipsis}
@@ -118,7 +122,7 @@ def _head(*, with_limits: bool) -> str:
     names = ("calls", "total", "", "mean", "fastest", "GB/s", "GFLOP/s")
     numbers = "".join(f'<th class="number">{name}</th>' for name in names)
     limit = "<th>of limit</th>" if with_limits else ""
-    return f"<tr><th>ops</th><th>device</th>{numbers}{limit}</tr>"
+    return f"<tr class='row'><th>ops</th><th>device</th>{numbers}{limit}</tr>"
 
 
 def _row(one: Record, seconds: float, *, with_limits: bool) -> str:
@@ -138,7 +142,7 @@ def _row(one: Record, seconds: float, *, with_limits: bool) -> str:
     ]
     cells = "".join(f'<td class="number">{cell}</td>' for cell in numbers)
     limit = f"<td>{_gauge(one.share_of_limit)}</td>" if with_limits else ""
-    first = f"<tr><td>{name}</td><td>{device}</td>{cells}{limit}</tr>"
+    first = f"<tr class='row'><td>{name}</td><td>{device}</td>{cells}{limit}</tr>"
     return (
         f'{first}<tr class="line"><td colspan="{10 if with_limits else 9}">{_line(one)}</td></tr>'
     )
@@ -152,7 +156,9 @@ def _line(one: Record) -> str:
 
 
 def _billions(rate: float | None) -> str:
-    return "" if rate is None else f"{rate / 1e9:.3g}"
+    if rate is None:
+        return ""
+    return f"{rate / 1e9:.3g}" if rate >= 1e7 else "&lt; 0.01"
 
 
 def _gauge(share: float | None) -> str:
@@ -170,7 +176,7 @@ def _made(made: Sequence[MadeKernel]) -> str:
     compiled = [one for one in made if not one.from_disk]
     said = " and ".join(filter(None, [_sum(compiled, "compiled"), _sum(disk, "loaded from disk")]))
     rows = "".join(_made_row(one) for one in made)
-    head = '<tr><th>kernel</th><th>for</th><th></th><th class="number">time</th></tr>'
+    head = '<tr class="row"><th>kernel</th><th>for</th><th></th><th class="number">time</th></tr>'
     return f"<details><summary>{said}</summary><table>{head}{rows}</table></details>"
 
 
@@ -186,7 +192,7 @@ def _made_row(one: MadeKernel) -> str:
     how = f"{one.compiler}, from disk" if one.from_disk else f"{one.compiler}, compiled"
     step = f"{text(shorten(one.step, _NAME))} <span class='soft'>{text(one.line)}</span>"
     cells = f"<td><code>{text(one.name)}</code></td><td>{step}</td><td class='soft'>{how}</td>"
-    return f"<tr>{cells}<td class='number'>{time_text(one.seconds)}</td></tr>"
+    return f"<tr class='row'>{cells}<td class='number'>{time_text(one.seconds)}</td></tr>"
 
 
 def _memory(one: DeviceMemory) -> str:

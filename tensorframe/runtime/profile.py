@@ -69,6 +69,8 @@ class Collection:
     def end(self) -> None:
         """Collect no longer."""
         self.ended = perf_counter_ns()
+        for tally in self.plans:
+            tally.remember()
         self.look_at_memory()
         self._stack.close()
         self._watch = None
@@ -92,7 +94,8 @@ class Collection:
         tally = self._latest.get((id(plan), thread))
         if tally is None or (tally.sites is not sites and tally.sites != sites):
             tally = self._tally(source, plan, sites, thread)
-        if len(stamps) != tally.length or tally.thread.loose:
+        loose = tally.thread.loose
+        if len(stamps) != tally.length or (loose and loose[-1].began >= stamps[0]):
             self._add_closely(tally, stamps)
             return
         tally.waiting.extend(stamps)

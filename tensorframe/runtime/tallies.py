@@ -145,6 +145,7 @@ class PlanTally(Log):
         self.unfinished = 0
         self.planned = 0  # runs for which the plan was made
         self.around = 0  # nanoseconds in runs that are neither steps nor told as spans
+        self._latest: Sequence[int] = ()  # the steps of the last run that was added
 
     @cached_property
     def steps(self) -> list[Tally]:
@@ -154,13 +155,13 @@ class PlanTally(Log):
     def add_up(self, times: Times) -> None:
         """Add runs that have done every step, and nothing besides that was told by itself."""
         gaps = np.diff(times, axis=1)
+        self._latest = gaps[-1, 1:-1].tolist()
         before, *totals, after = gaps.sum(axis=0).tolist()
         self.runs += len(times)
         self.around += before + after
         low, high = gaps.min(axis=0).tolist()[1:-1], gaps.max(axis=0).tolist()[1:-1]
         for tally, total, fastest, slowest in zip(self.steps, totals, low, high, strict=True):
             tally.add(total, len(times), fastest, slowest)
-        self._remember(gaps[-1, 1:-1].tolist())
 
     def add_closely(self, stamps: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[int]:
         """Add a run that broke off, or in which something was told by itself: spans that begin and end so.
@@ -177,10 +178,12 @@ class PlanTally(Log):
         for tally, gap in zip(self.steps, gaps[1 : 1 + done], strict=False):
             tally.add(gap)
         self.around += gaps[0] + sum(gaps[1 + done :])
-        self._remember(gaps[1 : 1 + done])
+        self._latest = gaps[1 : 1 + done]
         return [at - 1 if at <= min(done + 1, len(self.steps)) else -1 for at in places]
 
-    def _remember(self, gaps: Sequence[int]) -> None:
+    def remember(self) -> None:
         """Keep the times of the last run in the plan, where `explain` shows them."""
+        latest = self.waiting[-self.length :]
+        gaps = [after - before for before, after in pairwise(latest[1:-1])] or self._latest
         for step, gap in zip(self.plan.steps, gaps, strict=False):
             step.seconds = gap * 1e-9

@@ -113,6 +113,18 @@ def test_calls_are_added_up_however_often_logs_are_emptied(monkeypatch):
     assert taken == pytest.approx(record.seconds * 1e9, rel=1e-6)
 
 
+def test_the_plan_keeps_the_times_of_its_last_run():
+    PLANS.clear()
+    x = numbers(N)
+    (x + 1).compute()
+    y = x + 1
+    plan = y.explain()
+    assert plan.steps[0].seconds is None
+    with tfr.profile() as p:
+        y.compute()
+    assert plan.steps[0].seconds == pytest.approx(p.records[0].seconds)
+
+
 def test_runs_replays_and_plans_are_counted():
     PLANS.clear()
     x = numbers(N)
