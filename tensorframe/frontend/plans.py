@@ -24,9 +24,13 @@ def explain(*tensors: Tensor, until: str | None = None, source: bool = False) ->
 
     The plan prints as text and carries its statistics: `kernels`, `library_calls`, `transfers`, `bytes_read`,
     `bytes_written`, `flops`, and the `peak` bytes per device, the inputs included. Each step says why what it reads
-    was not computed inside it. `until` names the pass to stop after (core, canonical, simplify, narrow, place, fuse,
-    order, memory) and gives the text of that stage instead; another name raises ArgumentError. `source` gives the
-    plan as text with the kernels that its steps are compiled to, for operands in C order.
+    was not computed inside it. In a notebook it is a table, with the time that each step took when it was last
+    profiled, and the one that its device's limits allow where `calibrate` has measured these; `rich` prints it as
+    one, and `plan.visualize()` draws it.
+
+    `until` names the pass to stop after (core, canonical, simplify, narrow, place, fuse, order, memory) and gives the
+    text of that stage instead; another name raises ArgumentError. `source` gives the plan as text with the kernels
+    that its steps are compiled to, for operands in C order.
 
     >>> x = tfr.asarray([1.0, 2.0, 3.0])
     >>> plan = tfr.explain(tfr.sum(tfr.exp(x) * 2))

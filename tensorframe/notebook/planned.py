@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.notebook.diagram import Box, Diagram, Frame, Look, Wire, wires_of
+from tensorframe.notebook.steps import headline_figures
 from tensorframe.notebook.wording import WIRE, call_text, names_of, number_text, size_text
 from tensorframe.schedule.plan import Plan, Step, StepKind, human_bytes, is_library
 
@@ -87,7 +88,8 @@ def diagram_of_plan(
 
 
 def _headline(plan: Plan, title: str) -> str:
-    return f"{title}: {plan.headline.removeprefix('plan: ')}"
+    figures = [f"{figure} {name}" for figure, name in headline_figures(plan) if figure != "0"]
+    return f"{title}: {', '.join(figures)}"
 
 
 def _number_texts(plan: Plan, known: Mapping[int, object]) -> dict[int, str]:
