@@ -27,6 +27,11 @@ CALIBRATE = (
     "tfr.calibrate() measures each device once: then this shows how near to its limits kernels are"
 )
 
+WAITED = (
+    "devices that work on their own were waited for after each step: without a profile they do not"
+    " keep Python waiting"
+)
+
 
 class Profile:
     """What `tfr.profile()` returns: a context manager, and afterwards what ran inside it.
@@ -164,15 +169,19 @@ class Profile:
 
     def notes(self) -> list[str]:
         """Return what a reader has to know of the numbers."""
-        found = []
+        found, summary = [], self.summary
         if any(one.limit is None and one.kind in ("kernel", "library") for one in self.records):
             found.append(CALIBRATE)
         if self.dropped:
             kept = f"{self._limit:,}"
             found.append(f"the timeline shows the first {kept} steps; the sums are those of all")
-        if self.summary.unfinished:
-            broken = _count(self.summary.unfinished, "run")
+        if summary.unfinished:
+            broken = _count(summary.unfinished, "run")
             found.append(f"{broken} broke off with an error: steps done until then are counted")
+        if summary.threads > 1:
+            found.append(f"the work of {summary.threads} threads is added up")
+        if summary.waited:
+            found.append(WAITED)
         return found
 
 
@@ -226,9 +235,9 @@ def time_rows(found: Summary) -> list[tuple[str, str, str, str]]:
         ("outside", found.outside, "Python between, and recording"),
     ]
     return [
-        (name, human_seconds(seconds), f"{seconds / found.seconds:.1%}", note)
+        (name, human_seconds(seconds), f"{seconds / found.accounted:.1%}", note)
         for name, seconds, note in parts
-        if seconds > 0 and found.seconds > 0
+        if seconds > 0
     ]
 
 

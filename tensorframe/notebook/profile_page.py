@@ -78,7 +78,7 @@ def _count(number: int, noun: str) -> str:
 def _shares(records: Sequence[Record], found: Summary) -> str:
     """Return a bar of where the time went, and what its colours mean."""
     parts = [(name, seconds, colour) for name, seconds, colour in _parts(records, found) if seconds]
-    whole = max(sum(seconds for _, seconds, _ in parts), found.seconds, 1e-9)
+    whole = found.accounted or 1.0
     bar, legend = [], []
     for name, seconds, colour in parts:
         share = seconds / whole

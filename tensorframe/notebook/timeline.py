@@ -54,10 +54,12 @@ def timeline(slices: Sequence[Slice], seconds: float, kept: float | None = None)
     threads = {lane.thread for lane in lanes}
     length = max(seconds * 1e9, 1.0)
     scale = (WIDTH - LABELS) / length
-    top, parts = _AXIS, []
+    parts: list[str] = []
+    top = _AXIS
     for lane, found in lanes.items():
         is_strip = lane.group == HOST
         height = _STRIP if is_strip else _LANE
+        top += _GAP if is_strip and parts else 0.0  # between threads
         parts.append(_label(lane, top, height, several=len(threads) > 1))
         parts.append(_rectangle("track", LABELS, top, WIDTH - LABELS, height))
         bars = _bars(found, _APART / scale)

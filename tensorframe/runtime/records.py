@@ -133,6 +133,16 @@ class Summary:
     """Runs of jitted functions, which need not look."""
     results: int
     """Bytes of all results."""
+    threads: int
+    """That computed something."""
+    waited: bool
+    """Whether a device that works on its own was waited for after each step."""
+
+    @property
+    def accounted(self) -> float:
+        """The seconds of all parts: `seconds`, and what other threads have done meanwhile."""
+        parts = (self.planning, self.making, self.overhead, self.outside)
+        return sum(self.steps.values()) + sum(parts)
 
 
 def records_of(collection: Collection) -> tuple[Record, ...]:
@@ -259,6 +269,8 @@ def summary_of(collection: Collection, now: int) -> Summary:
         plans_found=_runs(plans, Source.EVALUATED) - sum(tally.planned for tally in plans),
         replays=_runs(plans, Source.REPLAYED),
         results=sum(_results(tally) for tally in plans),
+        threads=len(collection.threads),
+        waited=any(tally.plan.runner is not None and tally.plan.runner.waits for tally in plans),
     )
 
 
