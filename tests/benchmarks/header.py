@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tests.benchmarks.effort import Effort
-from tests.benchmarks.machine import Others, cores, cpu, load_average
+from tests.benchmarks.machine import Others, blas, cores, cpu, load_average
 from tests.benchmarks.peers import Peer
 
 # running processes before, and cores that others used meanwhile, above which figures are not to be trusted
@@ -28,6 +28,7 @@ class Header:
     versions: dict[str, str]
     alone: dict[str, str]
     missing: tuple[str, ...]
+    blas: str = ""
     effort: str = ""
     keeps_memory: bool = False
     load_before: float | None = None
@@ -46,6 +47,7 @@ class Header:
             versions={peer.distribution: peer.version for peer in peers},
             alone={peer.name: peer.alone for peer in peers if peer.alone},
             missing=tuple(peer.missing for peer in known if peer.missing),
+            blas=blas(),
             effort=str(effort),
             load_before=load_average(),
         )
@@ -64,6 +66,8 @@ class Header:
         """Return the header, a fact per line."""
         versions = ", ".join(f"{name} {version}" for name, version in self.versions.items())
         facts = [self.date, f"{self.cpu}, {self.cores} cores", self.system, versions]
+        if self.blas:
+            facts.append(f"BLAS of NumPy and tensorframe: {self.blas}")
         if self.missing:
             facts.append(f"not installed, and left out: {', '.join(self.missing)}")
         exceptions = "; ".join(f"one for {name} in {what}" for name, what in self.alone.items())

@@ -24,6 +24,18 @@ def cpu() -> str:
     return ", ".join(filter(None, [facts.get("model name"), family, vectors]))
 
 
+def blas() -> str:
+    """Return NumPy's BLAS and the processor that its kernels are for, which the environment may have chosen."""
+    import numpy as np
+    from threadpoolctl import threadpool_info
+
+    np.zeros((1, 1)) @ np.zeros((1, 1))  # some load it when it is needed
+    found = [one for one in threadpool_info() if one["user_api"] == "blas"]
+    kinds = [f"{one['internal_api']} for {one.get('architecture', 'any')}" for one in found]
+    chosen = [f"{name}={value}" for name, value in os.environ.items() if "CORETYPE" in name]
+    return ", ".join([*dict.fromkeys(kinds), *chosen])
+
+
 def cores() -> int:
     """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
