@@ -25,6 +25,9 @@ class Capabilities:
     # kinds that run in the step of a product, on blocks that are in the cache
     epilogues: frozenset[Kind] = frozenset()
     compiles: bool = False  # regions become kernels: ops of several shapes share loops
+    deviates: bool = (
+        False  # squared distances from a mean are summed in the pass that sums the mean's elements
+    )
     max_inputs: int = 64  # distinct operands of one region
     max_ops: int = 64
     host_memory: bool = False  # handles are NumPy arrays

@@ -12,6 +12,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import strides_of
 from tensorframe.kernel.body import Body, Numbers
+from tensorframe.kernel.deviations import Deviation, deviations, followed_by
 from tensorframe.kernel.follow import follow
 from tensorframe.kernel.forms import (
     Form,
@@ -342,18 +343,29 @@ class _Builder:
         elements = nest.rows * nest.row_length
         late = any(stages.stores[1:])
         apart = stages.passes == 1 and not late and not any(stages.scans)
+        once = None if apart or elements <= 2 * _CHUNK else self._in_one_pass(stages)
+        if once is not None and (not inside or nest.row_length > _CHUNK):
+            return self._in_parts(*once, inside=inside, width=_COLUMNS // 2)
         width = _COLUMNS
         if not (inside or apart or _blocks(nest, width) >= _ENOUGH_ROWS):
             width = _FEWER_COLUMNS
         units = nest.rows if inside else _blocks(nest, width)
         if apart and units < _ENOUGH_ROWS and elements > 2 * _CHUNK:
-            return self._in_parts(stages, inside=inside, width=width)
+            return self._in_parts(stages, {}, inside=inside, width=width)
         form = self._form(stages)
         if inside:
             body = rows(form)
             return (self._launch(form, body, nest.rows, nest.row_length),), ()
         body = columns(form, width)
         return (self._launch(form, body, units, width * nest.row_length),), ()
+
+    def _in_one_pass(self, stages: Stages) -> tuple[Stages, dict[int, int]] | None:
+        """Return stages of a single pass, and the sums of squared distances that are all that needed a second one."""
+        found = deviations(self.region, stages.full)
+        if not found or any(stages.stores[1:]) or any(stages.scans):
+            return None
+        once = stages_of(self.region, self.space, scratch=False, deviations=found)
+        return (once, found) if once.passes == 1 else None
 
     def _form(self, stages: Stages) -> Form:
         layout = self.layout
@@ -400,7 +412,7 @@ class _Builder:
         return self.region.dtype_of(value).itemsize
 
     def _in_parts(
-        self, stages: Stages, *, inside: bool, width: int
+        self, stages: Stages, centred: dict[int, int], *, inside: bool, width: int
     ) -> tuple[tuple[Launch, ...], Partials]:
         """Return two kernels: partial results of chunks, and the chunks joined."""
         nest = self.nest
@@ -408,11 +420,22 @@ class _Builder:
         chunk = max(1, (_CHUNK if inside else _COLUMN_CHUNK) // across)
         chunks = -(-nest.reduced[0] // chunk)
         form = self._form(stages)
-        partials = []
-        for at, value in enumerate(stages.reductions[0]):
+        partials: list[tuple[DType, int, complex]] = []
+
+        def made(dtype: DType, first: complex = 0) -> Buffer:
+            partials.append((dtype, chunks * nest.rows, first))
+            return Buffer(f"p{len(partials) - 1}", dtype, Role.OUTPUT)
+
+        for value in stages.reductions[0]:
             how = form.accumulation(value)
-            form.partials[value] = Buffer(f"p{at}", how.dtype, Role.OUTPUT)
-            partials.append((how.dtype, chunks * nest.rows, how.first))
+            source = followed_by(self.region, value, centred)
+            if source is not None:
+                form.followed[value] = source
+            elif value in centred:
+                buffers = [made(dtype) for dtype in (form.operand_dtype(value), *[how.dtype] * 2)]
+                form.deviations[value] = Deviation(centred[value], *buffers)
+            else:
+                form.partials[value] = made(how.dtype, how.first)
         if inside:
             units = nest.rows
             body = row_parts(form, chunk)
@@ -421,11 +444,13 @@ class _Builder:
             body = column_parts(form, width, chunk)
         one = self._launch(form, body, units * chunks, chunk * across)
         second = self._form(stages)
-        second.partials = {
-            value: Buffer(buffer.name, buffer.dtype, Role.INPUT)
-            for value, buffer in form.partials.items()
+        second.partials = {value: _as_input(one) for value, one in form.partials.items()}
+        second.deviations = {
+            value: Deviation(one.centred, *map(_as_input, one.buffers))
+            for value, one in form.deviations.items()
         }
-        other = self._launch(second, joined(second, chunks), nest.rows, chunks)
+        second.followed = form.followed
+        other = self._launch(second, joined(second, chunks, chunk), nest.rows, chunks)
         return (one, other), tuple(partials)
 
     def _launch(self, form: Form, body: tuple[Statement, ...], total: int, elements: int) -> Launch:
@@ -438,6 +463,10 @@ class _Builder:
         full = finish(form.body, complete(statements), FLAG)
         quick = replace(full, body=name_values(hopeful(statements)))
         return Launch(quick, numbers, total, grain, full)
+
+
+def _as_input(buffer: Buffer) -> Buffer:
+    return Buffer(buffer.name, buffer.dtype, Role.INPUT)
 
 
 def output_buffers(region: Region, layout: Layout) -> dict[int, Buffer]:

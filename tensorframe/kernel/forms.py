@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import prod
+from math import isqrt, prod
 
-from tensorframe.dtypes import HALF, DType, float32
+from tensorframe.dtypes import HALF, DType, float32, float64
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
 from tensorframe.kernel.accumulate import Accumulation, accumulation
 from tensorframe.kernel.body import Body
+from tensorframe.kernel.deviations import Deviation, Left
 from tensorframe.kernel.formula import negation
 from tensorframe.kernel.ir import (
     INDEX,
@@ -61,6 +62,8 @@ _LOOK = 4096
 # Elements that are summed in float32: each of 32 or 64 lanes takes in 32 of them at most, which costs two digits of the
 # last place at worst, as NumPy's blocks of 128 with 8 accumulators do.
 _SHORT = 1024
+# Elements whose mean is the pivot of a chunk, of a row and of each column: see kernel/deviations.py.
+_SAMPLE, _COLUMN_SAMPLE = 1024, 8
 
 
 @dataclass(slots=True)
@@ -71,6 +74,9 @@ class Form:
     stages: Stages
     outputs: dict[int, Buffer]  # value -> where it goes
     partials: dict[int, Buffer] = field(default_factory=dict)  # reduction -> its partial results
+    deviations: dict[int, Deviation] = field(default_factory=dict)
+    # sum of the elements whose distances a sum of squares takes -> this one
+    followed: dict[int, int] = field(default_factory=dict)
 
     @property
     def region(self) -> Region:
@@ -105,6 +111,10 @@ class Form:
     def is_short_sum(self, value: int) -> bool:
         """Whether a reduction adds up so few digits that float32 holds the sum of several elements."""
         return self.operation(value) is SUM and self.operand_dtype(value) in (*HALF, float32)
+
+    def distance(self, value: int, pivot: Expr) -> Expr:
+        """Return the distance of an element from a pivot, for a sum of squared distances."""
+        return self.body.operand(self.deviations[value].centred, 0) - pivot
 
     def finished(self, value: int, accumulator: Expr) -> Expr:
         """Return the result of a reduction from its accumulator."""
@@ -219,10 +229,12 @@ def _pass(form: Form, number: int) -> _Pass:
         form.body.meet(value, form.finished(value, total))
     reductions = reductions_in(form, number)
     for value in reductions:
-        if form.is_short_sum(value):
-            _accumulate_in_pieces(form, value, found)
+        if value in form.followed:
+            continue
+        if value in form.deviations:
+            _deviate(form, value, found)
         else:
-            _accumulate(form, value, found)
+            _accumulate(form, value, found, pieces=form.is_short_sum(value))
     if len(reductions) == len(found.work) == 1:
         total = accumulator(form, reductions[0])
         closed = {ANY_TRUE: total, ALL_TRUE: negation(total)}.get(form.operation(reductions[0]))
@@ -233,22 +245,38 @@ def _pass(form: Form, number: int) -> _Pass:
     return found
 
 
-def _accumulate(form: Form, value: int, one: _Pass) -> Variable:
+def _accumulate(form: Form, value: int, one: _Pass, *, pieces: bool = False) -> Variable:
+    element = form.body.operand(value, 0)
+    return _take_in(form, value, str(value), element, one, pieces=pieces)
+
+
+def _take_in(
+    form: Form, value: int, name: str, element: Expr, one: _Pass, *, pieces: bool
+) -> Variable:
+    """Take elements into the accumulator of this name, as a reduction does; in `pieces`, those of float32."""
     how = form.accumulation(value)
-    total = accumulator(form, value)
+    total = variable(f"r{name}", how.dtype)
     one.before.append(Set(total, how.start()))
-    one.work.append(Set(total, how.join(total, how.take(form.body.operand(value, 0)))))
+    if pieces:
+        short = variable(f"a{name}", float32)
+        one.begin.append(Set(short, literal(0, float32)))
+        one.work.append(Set(short, how.join(short, converted(element, float32))))
+        one.end.append(Set(total, how.join(total, how.take(short))))
+    else:
+        one.work.append(Set(total, how.join(total, how.take(element))))
     return total
 
 
-def _accumulate_in_pieces(form: Form, value: int, one: _Pass) -> None:
-    how = form.accumulation(value)
-    total, short = accumulator(form, value), variable(f"a{value}", float32)
-    element = converted(form.body.operand(value, 0), float32)
-    one.before.append(Set(total, how.start()))
-    one.begin.append(Set(short, literal(0, float32)))
-    one.work.append(Set(short, how.join(short, element)))
-    one.end.append(Set(total, how.join(total, how.take(short))))
+def _deviate(form: Form, value: int, one: _Pass) -> None:
+    """Take in distances from the pivot, and their squares."""
+    away, pieces = form.distance(value, pivot_of(form, value)), form.is_short_sum(value)
+    _take_in(form, value, f"{value}d", away, one, pieces=pieces)
+    _take_in(form, value, f"{value}q", away * away, one, pieces=pieces)
+
+
+def pivot_of(form: Form, value: int) -> Variable:
+    """Return the variable that holds the pivot of a chunk."""
+    return variable(f"pivot{value}", form.operand_dtype(value))
 
 
 def finish_pass(form: Form, number: int) -> None:
@@ -291,7 +319,51 @@ def row_parts(form: Form, chunk: int) -> tuple[Statement, ...]:
     after = [
         Store(buffer, part, accumulator(form, value)) for value, buffer in form.partials.items()
     ]
-    return (Loop(part, START, STOP, (*one.before, *loops, *after), parallel=True),)
+    pivots: list[Statement] = []
+    for value, deviation in form.deviations.items():
+        pivots += _row_pivot(form, value, along, first, last)
+        after += [
+            Store(deviation.pivots, part, pivot_of(form, value)),
+            Store(deviation.distances, part, variable(f"r{value}d", deviation.distances.dtype)),
+            Store(deviation.squares, part, variable(f"r{value}q", deviation.squares.dtype)),
+        ]
+    return (Loop(part, START, STOP, (*pivots, *one.before, *loops, *after), parallel=True),)
+
+
+def _row_pivot(
+    form: Form, value: int, along: list[Index], first: Expr, last: Expr
+) -> tuple[Statement, ...]:
+    """Return the statements that give a chunk its pivot: the mean of some elements, which float64 adds up."""
+    body = form.body
+    total = variable(f"sample{value}", float64)
+    element = converted(body.operand(form.deviations[value].centred, 0), float64)
+    take = (Set(total, apply("add_any", total, element)),)
+    loops, count = _sample(body, along, first, last, take, _SAMPLE)
+    mean = converted(total / count, form.operand_dtype(value))
+    return (Set(total, literal(0, float64)), *loops, Set(pivot_of(form, value), mean))
+
+
+def _sample(
+    body: Body,
+    along: list[Index],
+    first: Expr,
+    last: Expr,
+    work: tuple[Statement, ...],
+    most: int,
+) -> tuple[tuple[Statement, ...], Expr]:
+    """Return loops over the first elements of a chunk, along the outermost axis and the innermost, and their number."""
+    sizes = body.sizes[len(body.nest.kept) :]
+    each = most if len(along) == 1 else isqrt(most)
+    stop = smaller(first + each, last)
+    count = stop - first
+    inner = work
+    if len(along) > 1:
+        across = smaller(literal(each, INDEX), sizes[-1])
+        middle = along[1:-1]
+        inner = (Loop(along[-1], ZERO, across, work),)
+        inner = nested(middle, [literal(1, INDEX) for _ in middle], inner)
+        count = count * across
+    return (Loop(along[0], first, stop, inner),), apply("from_index", count, dtype=float64)
 
 
 def _heard(form: Form, at: Expr, height: Expr, place: Expr) -> Statement:
@@ -302,8 +374,8 @@ def _heard(form: Form, at: Expr, height: Expr, place: Expr) -> Statement:
     return Loop(before, ZERO, at, (Set(total, form.accumulation(value).join(total, known)),))
 
 
-def joined(form: Form, chunks: int) -> tuple[Statement, ...]:
-    """Partial results joined, chunk after chunk, and what is computed from the results."""
+def joined(form: Form, chunks: int, length: int) -> tuple[Statement, ...]:
+    """Partial results of chunks of this length joined, one after the other, and what is computed from the results."""
     body = form.body
     count = len(body.nest.kept)
     row, chunk = index("row"), index("chunk")
@@ -317,9 +389,37 @@ def joined(form: Form, chunks: int) -> tuple[Statement, ...]:
         total = accumulator(form, value)
         before.append(Set(total, how.start()))
         work.append(Set(total, how.join(total, load(buffer, chunk * height + row))))
+    again: list[Statement] = []
+    if form.deviations:
+        step = body.numbers.take(length, "chunk")
+        left = {
+            value: _left_there(form, value, chunk, chunk * height + row, step)
+            for value in form.deviations
+        }
+        for value, source in form.followed.items():
+            total = accumulator(form, value)
+            before.append(Set(total, literal(0, float64)))
+            work.append(Set(total, total + left[source].sum()))
+        finish_pass(form, 0)
+        for value, deviation in form.deviations.items():
+            total = accumulator(form, value)
+            before.append(Set(total, literal(0, float64)))
+            added = left[value].squares_from(body.operand(deviation.centred, 1))
+            again.append(Set(total, total + added))
     finish_pass(form, 0)
-    statements = (*before, Loop(chunk, ZERO, number, tuple(work)), *form.row_stores())
-    return (Loop(row, START, STOP, statements, parallel=True),)
+    loops = [Loop(chunk, ZERO, number, tuple(some)) for some in (work, again) if some]
+    return (Loop(row, START, STOP, (*before, *loops, *form.row_stores()), parallel=True),)
+
+
+def _left_there(form: Form, value: int, chunk: Index, place: Expr, step: Expr) -> Left:
+    """Return what a chunk has left of distances from its pivot."""
+    body = form.body
+    outer, *inner = body.sizes[len(body.nest.kept) :]
+    elements = smaller(chunk * step + step, outer) - chunk * step
+    for size in inner:
+        elements = elements * size
+    count = apply("from_index", elements, dtype=float64)
+    return Left(count, *[load(buffer, place) for buffer in form.deviations[value].buffers])
 
 
 @dataclass(slots=True)
@@ -363,6 +463,28 @@ class _Columns:
         memory = self.scratch(f"r{value}", how.dtype)
         element = self.form.body.operand(value, 0)
         return _Total(memory, how, element, self.form.is_short_sum(value))
+
+    def distances(self, value: int) -> tuple[_Total, _Total]:
+        """Return the accumulators of distances from a pivot, and of their squares."""
+        how, short = self.form.accumulation(value), self.form.is_short_sum(value)
+        away = self.form.distance(value, load(self.pivot(value), self.slot))
+        distances, squares = [self.scratch(f"r{value}{mark}", how.dtype) for mark in "dq"]
+        return _Total(distances, how, away, short), _Total(squares, how, away * away, short)
+
+    def pivot(self, value: int) -> Buffer:
+        """Return the memory of the columns' pivots."""
+        return self.scratch(f"pivot{value}", self.form.operand_dtype(value))
+
+    def pivots(self, value: int, first: Expr, last: Expr) -> tuple[Statement, ...]:
+        """Return the loops that give each column its pivot: the mean of some elements, which float64 adds up."""
+        total = self.scratch(f"r{value}d", float64)
+        body = self.form.body
+        element = converted(body.operand(self.form.deviations[value].centred, 0), float64)
+        take = self.across([Store(total, self.slot, load(total, self.slot) + element)])
+        loops, count = _sample(body, self.along, first, last, (take,), _COLUMN_SAMPLE)
+        mean = converted(load(total, self.slot) / count, self.form.operand_dtype(value))
+        empty = self.across([Store(total, self.slot, literal(0, float64))])
+        return (empty, *loops, self.across([Store(self.pivot(value), self.slot, mean)]))
 
     def begin(self, totals: Sequence[_Total]) -> tuple[Statement, ...]:
         """Return the loop that empties accumulators."""
@@ -527,18 +649,25 @@ def column_parts(form: Form, width: int, chunk: int) -> tuple[Statement, ...]:
     base = block * step
     body.indices = [*places, lane, *along]
     parts = _Columns(form, lane, base, smaller(base + step, kept[-1]), step, along)
-    totals = {value: parts.total(value) for value in form.partials}
+    totals = [parts.total(value) for value in form.partials]
     stores: list[Statement] = [form.store(value) for value in form.stages.stores[0]]
     top = at * rise
+    bottom = smaller(top + rise, body.sizes[count])
     place = at * height + flat([*places, lane], kept)
-    last = [
-        Store(buffer, place, load(totals[value].memory, parts.slot))
-        for value, buffer in form.partials.items()
-    ]
+    left = list(zip(form.partials.values(), [one.memory for one in totals], strict=True))
+    pivots: list[Statement] = []
+    for value, deviation in form.deviations.items():
+        pivots += parts.pivots(value, top, bottom)
+        distances, squares = parts.distances(value)
+        totals += [distances, squares]
+        kept_there = (parts.pivot(value), distances.memory, squares.memory)
+        left += zip(deviation.buffers, kept_there, strict=True)
+    last = [Store(buffer, place, load(memory, parts.slot)) for buffer, memory in left]
     statements = (
-        *parts.begin([*totals.values()]),
-        *parts.down([*totals.values()], stores, top, smaller(top + rise, body.sizes[count])),
+        *pivots,
+        *parts.begin(totals),
+        *parts.down(totals, stores, top, bottom),
         parts.across(last),
     )
-    memory = [Allocate(buffer, step) for buffer in parts.memory]
-    return (*memory, Loop(part, START, STOP, statements, parallel=True))
+    allocated = [Allocate(buffer, step) for buffer in parts.memory]
+    return (*allocated, Loop(part, START, STOP, statements, parallel=True))

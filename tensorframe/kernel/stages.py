@@ -7,7 +7,7 @@ scratch memory if computing it again would cost more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tensorframe.graph.op import Kind
@@ -42,8 +42,14 @@ class Stages:
         return len(self.reductions)
 
 
-def stages_of(region: Region, space: Space, *, scratch: bool) -> Stages:
-    """Return the stages of a region; `scratch` says whether values may be kept between passes."""
+def stages_of(
+    region: Region, space: Space, *, scratch: bool, deviations: Mapping[int, int] | None = None
+) -> Stages:
+    """Return the stages of a region; `scratch` says whether values may be kept between passes.
+
+    The sums of squares in `deviations` run with the first elements that they need: what is subtracted may come later.
+    """
+    centred = {} if deviations is None else deviations
     first = len(region.inputs)
     count = first + len(region.ops)
     level = [0] * count
@@ -57,10 +63,14 @@ def stages_of(region: Region, space: Space, *, scratch: bool) -> Stages:
         inside[value] = space.stays_inside(value, one.shape)
         # one over axes of a single element has no loops to run over: it is computed like an elementwise op
         if one.op.kind is Kind.REDUCE and space.axes_of((value, 0)) - space.axes_of(value):
-            while len(reductions) <= level[value]:
+            at_once = centred.get(value)
+            begins = level[value]
+            if at_once is not None:
+                begins = level[region.ops[at_once - first].inputs[0]]
+            while len(reductions) <= begins:
                 reductions.append([])
-            reductions[level[value]].append(value)
-            level[value] += 1
+            reductions[begins].append(value)
+            level[value] = max(begins + 1, level[value])
     stores: list[list[int]] = [[] for _ in range(len(reductions) + 1)]
     for value in dict.fromkeys(region.outputs):
         if full[value] or not space.reduced:

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields
 from math import prod
+from operator import attrgetter
 
 from tensorframe.backends.base import Capabilities
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, by_serial, reachable
 from tensorframe.graph.op import Kind
+from tensorframe.kernel.deviations import chain_of
 from tensorframe.kernel.follow import follow
 from tensorframe.kernel.space import Map, Space
 from tensorframe.kernel.support import computable
@@ -59,6 +61,8 @@ class Group:
     copies: dict[Edge, Node] = field(default_factory=dict)
     # node -> its copies, each with the operands that it stands for
     repeats: dict[Node, dict[Node, list[Edge]]] = field(default_factory=dict)
+    # nodes whose values are needed besides
+    outputs: set[Node] = field(default_factory=set)
     # what may be admitted next: the space with it, and which of its operands are blocked there
     candidate: tuple[Node, Space, dict[Edge, str]] | None = None
 
@@ -75,6 +79,7 @@ class Group:
             dict(self.blocked),
             dict(self.copies),
             dict(self.repeats),
+            set(self.outputs),
         )
 
     def become(self, other: Group) -> None:
@@ -159,6 +164,8 @@ class _Growing:
             self._recomputed[node] = self._depth(users, node) if len(users) > 1 else 0
             for group in users:
                 group.admit(node)
+                if node in self._wanted:
+                    group.outputs.add(node)
         else:
             for group in users:
                 group.refusals[node] = reason or ""
@@ -251,14 +258,14 @@ def can_fuse(
             return _again(node, sink)
     elif not computable(node.op, [source.dtype for source in node.inputs], node.dtype):
         return f"no kernel computes {node.op.name} of {node.inputs[0].dtype}"
-    return _place_in_loops(node, group, kept=kept)
+    return _place_in_loops(node, group, kept=kept, deviates=capabilities.deviates)
 
 
 def _again(node: Node, sink: Node) -> str:
     return f"a loop over {sink.shape} would compute its shape {node.shape} again and again"
 
 
-def _place_in_loops(node: Node, group: Group, *, kept: bool) -> str | None:
+def _place_in_loops(node: Node, group: Group, *, kept: bool, deviates: bool) -> str | None:
     space = group.space
     assert space is not None
     edges = group.edges[node]
@@ -277,7 +284,8 @@ def _place_in_loops(node: Node, group: Group, *, kept: bool) -> str | None:
     if reason is None:
         blocked = _followed(trial, ones)
         if node.op.kind in (Kind.REDUCE, Kind.SCAN):
-            reason = blocked.get((node, 0)) or _too_long(node, trial, group)
+            once = deviates and _in_one_pass(node, trial, group)
+            reason = blocked.get((node, 0)) or (None if once else _too_long(node, trial, group))
         else:
             reason = _unread(blocked, trial)
     if reason is None:
@@ -331,6 +339,29 @@ def _follows_reduction(node: Node, size: int) -> bool:
             if source.op.kind in (Kind.MAP, Kind.VIEW) and source.size == node.size:
                 seen.append(source)
     return False
+
+
+def _in_one_pass(node: Node, space: Space, group: Group) -> bool:
+    """Whether a reduction runs in the same pass as the group's: only sums of squared distances need it."""
+    reductions = [one for one in group.nodes if one.op.kind is Kind.REDUCE]
+    chains = [
+        chain_of(one, attrgetter("op"), attrgetter("inputs"), attrgetter("dtype"))
+        for one in reductions
+    ]
+    between = {one for chain in chains if chain is not None for one in chain}
+    if None in chains or between & group.outputs:
+        return False
+    after, seen = [node], {node}
+    for one in after:  # grows while it is walked
+        along = bool(space.axes_of(one) & set(space.reduced))
+        if one in between and len({consumer for consumer, _ in group.edges[one]}) > 1:
+            return False
+        if one is not node and along and one not in between:
+            return False
+        consumers = {consumer for consumer, _ in group.edges.get(one, ())} - seen
+        seen |= consumers
+        after += consumers
+    return bool(between)
 
 
 def _too_long(node: Node, space: Space, group: Group) -> str | None:

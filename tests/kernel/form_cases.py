@@ -92,6 +92,21 @@ CASES = {
         lambda xp, x: xp.sum(x + x[:, :1], axis=0), "part", "lane", "chunk", shape=LONG
     ),
     "parts of a product": case(lambda xp, x: xp.prod(xp.sign(x) + 2), "part", dtype="int64"),
+    "deviations of everything": case(lambda xp, x: xp.var(x), "part", "pivot", ulp=4),
+    "deviations of columns": case(lambda xp, x: xp.var(x, axis=0), "part", "lane", "pivot", ulp=4),
+    "deviations of two axes": case(
+        lambda xp, x: xp.var(xp.reshape(x, (2, 6, -1)), axis=(0, 2)),
+        "part",
+        "pivot",
+        "k1",
+        shape=(12, 14),
+        dtype="float64",
+        ulp=4,
+        longer=(12, 21),
+    ),
+    "deviations and sums": case(
+        lambda xp, x: [xp.var(x * 2), xp.mean(x), xp.max(x)], "part", "pivot", ulp=4
+    ),
     "an answer found early": case(lambda xp, x: xp.any(x == 3, axis=1), "row", "piece"),
     "scans of rows": case(lambda xp, x: xp.cumulative_sum(x * x, axis=1), "row", "k0"),
     "scans of columns": case(lambda xp, x: xp.cumulative_sum(x * x, axis=0), "lane"),

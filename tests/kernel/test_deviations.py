@@ -1,0 +1,92 @@
+"""Squared distances from a mean, summed in the pass that reads the mean's elements: as accurate as in two passes."""
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+
+pytest.importorskip("numba", reason="compiled kernels need the extra numba")
+
+SHAPE = (1100, 260)  # several chunks along either axis, and a part of one
+
+
+def variances(x, axis):
+    """The variance by one kernel, and what it is."""
+    found = tfr.var(tfr.asarray(x, device="numba"), axis)
+    assert len(list(found.explain().steps)) == 1
+    with np.errstate(invalid="ignore"):
+        return found.numpy(), x.astype(np.longdouble).var(axis)
+
+
+def drawn(dtype="float32"):
+    return np.random.default_rng(2).standard_normal(SHAPE).astype(dtype)
+
+
+@pytest.mark.parametrize("axis", [None, 0])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("offset", [0.0, 1e3, -1e6])
+def test_a_mean_far_from_zero_costs_no_digits(axis, dtype, offset):
+    x = drawn(dtype) + np.dtype(dtype).type(offset)
+    found, expected = variances(x, axis)
+    # the mean is rounded to the dtype before anything is subtracted from it
+    lost = (abs(offset) * np.finfo(dtype).eps) ** 2
+    np.testing.assert_allclose(found, expected.astype(dtype), rtol=32 * np.finfo(dtype).eps + lost)
+
+
+@pytest.mark.parametrize("axis", [None, 0])
+def test_sorted_elements(axis):
+    """The first elements of a chunk tell little of the others."""
+    x = np.sort(np.exp(3 * drawn().ravel())).reshape(SHAPE)
+    found, expected = variances(x, axis)
+    np.testing.assert_allclose(found, expected.astype(np.float32), rtol=2e-6)
+
+
+def test_a_chunk_that_begins_with_outliers():
+    """The worst case: all that cancels does."""
+    x = drawn()
+    x[:8] += 1e6
+    found, expected = variances(x, 0)
+    np.testing.assert_allclose(found, expected.astype(np.float32), rtol=1e-5)
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_stays_in_its_column(odd):
+    x = drawn()
+    x[700, 7] = odd
+    found, _ = variances(x, 0)
+    assert np.isnan(found).tolist() == [at == 7 for at in range(SHAPE[1])]
+    assert np.isnan(variances(x, None)[0])
+
+
+def test_equal_elements_have_none():
+    assert variances(np.full(SHAPE, 1 / 3, np.float32), 0)[0].max() < 1e-14
+    assert variances(np.full(SHAPE, 3e38), None)[0] == 0
+
+
+def test_distances_that_are_needed_besides_take_a_pass_of_their_own():
+    x = tfr.asarray(drawn(), device="numba")
+    away = x - tfr.mean(x)
+    apart, variance = tfr.compute(away, tfr.mean(away * away))
+    expected = drawn() - drawn().mean()
+    np.testing.assert_allclose(apart.numpy(), expected, atol=1e-6)
+    np.testing.assert_allclose(variance.numpy(), (expected**2).mean(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [None, 0])
+def test_the_bits_are_those_of_one_thread(axis):
+    x = tfr.asarray(drawn(), device="numba")
+    found = []
+    for threads in (1, 2, 16):
+        with tfr.config.override(threads=threads):
+            found.append(tfr.var(x, axis).numpy().tobytes())
+    assert len({*found}) == 1
+
+
+def test_distances_from_something_else():
+    """Any value of the row will do, here the largest element of it."""
+    x = drawn()
+    t = tfr.asarray(x, device="numba")
+    below = t - tfr.max(t, axis=0)
+    found = tfr.sum(below * below, axis=0).numpy()
+    expected = ((x.astype(np.longdouble) - x.max(0)) ** 2).sum(0)
+    np.testing.assert_allclose(found, expected.astype(np.float32), rtol=1e-6)
