@@ -7,10 +7,10 @@ from contextlib import suppress
 
 from tensorframe.backends.registry import backend_of
 from tensorframe.errors import TensorFrameError
+from tensorframe.notebook.diagrams.planned import diagram_of_plan
 from tensorframe.notebook.figures import share_text, time_text
 from tensorframe.notebook.picture import SHEET as PICTURE_SHEET
 from tensorframe.notebook.picture import view_of
-from tensorframe.notebook.planned import diagram_of_plan
 from tensorframe.notebook.steps import Row, headline_figures, hints_of, rows_of
 from tensorframe.notebook.style import TRANSFER_HUE, hue, is_bright, page, text
 from tensorframe.notebook.wording import counted

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from tensorframe.backends.remedies import extra
 from tensorframe.errors import ArgumentError
-from tensorframe.notebook.diagram import Diagram
-from tensorframe.notebook.drawing import Drawing, draw
-from tensorframe.notebook.exports import dot_of, graphml_of, networkx_of
+from tensorframe.notebook.diagrams.diagram import Diagram
+from tensorframe.notebook.diagrams.drawing import Drawing, draw
+from tensorframe.notebook.diagrams.exports import dot_of, graphml_of, networkx_of
 from tensorframe.notebook.style import page, text
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _SIZES = "".join(
 )
 # Pages that are not trusted drop sheets, and SVG but for its words: these stay hidden then, and an image shows.
 _HIDDEN = 'style="display:none"'
-_MOST_PLAIN = 300_000  # characters of an SVG that is given as an image besides
+_MOST_PLAIN = 200_000  # characters of an SVG that is given as an image besides
 _SUFFIXES = (".svg", ".png", ".dot", ".graphml")
 
 # The picture scrolls in its frame, which can be made higher; the choice of a size needs no script. Where scripts run,
@@ -54,11 +54,12 @@ _DRAG = (
     "y=event.clientY+p.scrollTop;p.onpointermove=function(e){p.scrollLeft=x-e.clientX;p.scrollTop=y-e.clientY};"
     "p.onpointerup=p.onpointerleave=function(){p.onpointermove=null}"
 )
+_UNZOOM = "this.parentNode.querySelector('svg').removeAttribute('style')"
 _ZOOM = (
     "if(!event.ctrlKey)return;event.preventDefault();var p=this,s=p.querySelector('svg'),"
     "b=p.getBoundingClientRect(),w=s.getBoundingClientRect().width,f=event.deltaY<0?1.15:1/1.15,"
     "x=event.clientX-b.left,y=event.clientY-b.top,l=p.scrollLeft,t=p.scrollTop;"
-    "s.style.width=w*f+'px';s.style.height='auto';p.scrollLeft=(l+x)*f-x;p.scrollTop=(t+y)*f-y"
+    "s.style.maxHeight='none';s.style.width=w*f+'px';p.scrollLeft=(l+x)*f-x;p.scrollTop=(t+y)*f-y"
 )
 
 
@@ -147,7 +148,7 @@ def view_of(diagram: Diagram) -> str:
         return picture
     # a form keeps the choice of this picture apart from those of others
     width = f"--width:{drawn.width:.0f}px"
-    sizes = f'<div class="sizes" {_HIDDEN}>{_SIZES}</div>'
+    sizes = f'<div class="sizes" {_HIDDEN} onclick="{text(_UNZOOM)}">{_SIZES}</div>'
     return f'<form class="zoom" style="{width}">{sizes}{picture}</form>'
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from tensorframe.errors import ArgumentError
 from tensorframe.graph.record import is_constant
+from tensorframe.notebook.diagrams.planned import diagram_of_plan
+from tensorframe.notebook.diagrams.recorded import diagram_of_nodes
 from tensorframe.notebook.picture import Picture
-from tensorframe.notebook.planned import diagram_of_plan
-from tensorframe.notebook.recorded import diagram_of_nodes
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.schedule.capture import Capture, capture
 from tensorframe.schedule.pipeline import PASS_NAMES, PLAN_PASSES, make_plan, transform

@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
-from tensorframe.notebook.diagram import shortened
+from tensorframe.notebook.diagrams.diagram import shortened
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 WIRE = "·"  # an operand that a line leads to

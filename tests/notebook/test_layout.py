@@ -8,13 +8,13 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from tensorframe.notebook.columns import fold
-from tensorframe.notebook.coordinates import nearest
-from tensorframe.notebook.diagram import Box, Diagram, Frame, Look, Wire
-from tensorframe.notebook.layers import Net, ranks, rows_of, split_wide, uncross
-from tensorframe.notebook.layout import Area, Scene, arrange
-from tensorframe.notebook.measures import code_width
-from tensorframe.notebook.placing import Curve, Turn
+from tensorframe.notebook.diagrams.columns import fold
+from tensorframe.notebook.diagrams.coordinates import nearest
+from tensorframe.notebook.diagrams.diagram import Box, Diagram, Frame, Look, Wire
+from tensorframe.notebook.diagrams.layers import Net, ranks, rows_of, split_wide, uncross
+from tensorframe.notebook.diagrams.layout import Area, Scene, arrange
+from tensorframe.notebook.diagrams.measures import code_width
+from tensorframe.notebook.diagrams.placing import Curve, Turn
 from tensorframe.notebook.stages import picture_of
 from tests.notebook.graphs import ALL, tangle
 

@@ -16,8 +16,8 @@ import pytest
 import tensorframe as tfr
 from tensorframe.backends.registry import unregister
 from tensorframe.errors import ArgumentError
-from tensorframe.notebook.diagram import Box, Diagram, Look
-from tensorframe.notebook.drawing import draw
+from tensorframe.notebook.diagrams.diagram import Box, Diagram, Look
+from tensorframe.notebook.diagrams.drawing import draw
 from tensorframe.notebook.picture import Picture
 from tensorframe.notebook.stages import STAGES
 from tensorframe.notebook.style import TRANSFER_HUE, hue

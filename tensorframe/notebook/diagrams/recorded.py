@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
 from tensorframe.graph.record import is_constant
-from tensorframe.notebook.diagram import Box, Diagram, Look, wires_of
+from tensorframe.notebook.diagrams.diagram import Box, Diagram, Look, wires_of
 from tensorframe.notebook.wording import (
     WIRE,
     call_text,

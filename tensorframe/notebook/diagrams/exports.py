@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tensorframe.notebook.diagram import Box, Diagram, Look
+from tensorframe.notebook.diagrams.diagram import Box, Diagram, Look
 from tensorframe.notebook.style import TRANSFER_HUE, hue
 
 if TYPE_CHECKING:

@@ -11,10 +11,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from tensorframe.notebook.diagram import Diagram, Frame
-from tensorframe.notebook.layers import Net, Rows, ranks, rows_of, split_wide, uncross
-from tensorframe.notebook.measures import HEADER, PADDING, TAG, box_size, code_width, header_width
-from tensorframe.notebook.placing import Cell, Curve, Placed, Point, Turn, place
+from tensorframe.notebook.diagrams.diagram import Diagram, Frame
+from tensorframe.notebook.diagrams.layers import Net, Rows, ranks, rows_of, split_wide, uncross
+from tensorframe.notebook.diagrams.measures import (
+    HEADER,
+    PADDING,
+    TAG,
+    box_size,
+    code_width,
+    header_width,
+)
+from tensorframe.notebook.diagrams.placing import Cell, Curve, Placed, Point, Turn, place
 
 _ASPECT = 1.5  # the width of a large picture beside its height
 _WIDEST = 1500.0  # of a row, unless the picture is large

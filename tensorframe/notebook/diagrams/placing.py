@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tensorframe.notebook.columns import Column, fold, foot_of, turn
-from tensorframe.notebook.coordinates import nearest, spread
-from tensorframe.notebook.layers import Link, Rows, main_links
+from tensorframe.notebook.diagrams.columns import Column, fold, foot_of, turn
+from tensorframe.notebook.diagrams.coordinates import nearest, spread
+from tensorframe.notebook.diagrams.layers import Link, Rows, main_links
 
 Point = tuple[float, float]
 

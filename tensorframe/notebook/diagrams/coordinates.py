@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, pairwise
 
-from tensorframe.notebook.layers import Rows, main_links, neighbours
+from tensorframe.notebook.diagrams.layers import Rows, main_links, neighbours
 
 # (the other end, the weight of the link, how far to the right of it this end wants to be)
 Pull = tuple[int, float, float]

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.notebook.diagram import Box, Diagram, Frame, Look, Wire, wires_of
+from tensorframe.notebook.diagrams.diagram import Box, Diagram, Frame, Look, Wire, wires_of
 from tensorframe.notebook.steps import headline_figures
 from tensorframe.notebook.wording import WIRE, call_text, names_of, number_text, size_text
 from tensorframe.schedule.plan import Plan, Step, StepKind, human_bytes, is_library

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorframe.notebook.diagram import Box, Frame, Look
+from tensorframe.notebook.diagrams.diagram import Box, Frame, Look
 
 TITLE = 7.6  # the mean width of a character of a title, at 12 px and weight 600
 CODE = 6.35  # that of every character of code, at 10.5 px

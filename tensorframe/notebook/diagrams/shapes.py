@@ -1,0 +1,116 @@
+"""Shapes: boxes and frames as elements of SVG. What a box is shows in its outline, where it runs in its colour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tensorframe.notebook.diagrams.diagram import Box, Frame, Look
+from tensorframe.notebook.diagrams.layout import Area
+from tensorframe.notebook.diagrams.measures import HEADER, LINE, code_width, has_header
+from tensorframe.notebook.style import OTHER_HUE, TRANSFER_HUE, hue, is_bright, text
+
+_ROUND = 7.0  # the corners of frames, and of what could be one
+_PILL = 13.0  # the most of those of inputs, results and transfers
+
+
+def frame_parts(frame: Frame, area: Area) -> Iterator[str]:
+    colour = hue(frame.device)
+    yield f'<g class="{frame.look.value} frame">{_hint(frame.hint)}'
+    yield _rect(
+        area, _ROUND, f'fill="{colour}" fill-opacity="0.07" stroke="{colour}" stroke-width="1.4"'
+    )
+    yield _header(area, colour, frame.title, frame.note)
+    if frame.look is Look.LIBRARY:
+        yield _bars(area, colour, HEADER)
+    yield "</g>"
+
+
+def box_parts(box: Box, area: Area) -> Iterator[str]:
+    yield f'<g class="{box.look.value} box">{_hint(box.hint)}'
+    colour = hue(box.device)
+    middle = area.x + area.width / 2
+    y = area.y + (16.5 if box.lines else area.height / 2 + 4.3)
+    if has_header(box):
+        yield _rect(area, _ROUND, f'fill="{colour}" fill-opacity="0.09" stroke="{colour}"')
+        yield _header(area, colour, box.title, box.note)
+        if box.look is Look.LIBRARY:
+            yield _bars(area, colour, HEADER)
+        y = area.y + HEADER + 14.5
+    else:
+        yield _shape(box.look, area, colour)
+        yield words(middle, y, box.title, "middle")
+        y += LINE
+    for at, line in enumerate(box.lines):
+        # what a closed step is made of is its content; below any other title stand details
+        content = has_header(box) and (box.ops > 1 or at == 0)
+        yield words(middle, y + LINE * at, line, "name middle" if content else "code middle")
+    yield "</g>"
+
+
+def swatch(look: Look | None, device: str, x: float, y: float) -> str:
+    """Return what a legend shows of a device, or of a look, with its foot at `y`."""
+    if look is None:
+        return _rect(Area(x, y - 9, 10, 10), 2.5, f'fill="{hue(device)}"')
+    return _shape(look, Area(x, y - 9.5, 17, 11), OTHER_HUE)
+
+
+def _hint(hint: str) -> str:
+    return f"<title>{text(hint)}</title>" if hint else ""
+
+
+def _shape(look: Look, area: Area, colour: str) -> str:
+    round_end = min(area.height / 2, 13.0)
+    if look is Look.INPUT:
+        return _rect(area, round_end, f'fill="{colour}" fill-opacity="0.22" stroke="{colour}"')
+    if look is Look.RESULT:
+        return _rect(
+            area,
+            round_end,
+            f'fill="{colour}" fill-opacity="0.22" stroke="{colour}" stroke-width="2.6"',
+        )
+    if look is Look.TRANSFER:
+        return _rect(
+            area,
+            round_end,
+            f'fill="{TRANSFER_HUE}" fill-opacity="0.14" stroke="{TRANSFER_HUE}" stroke-width="1.6"',
+        )
+    if look is Look.VIEW:
+        return _rect(area, 5.0, f'fill="none" stroke="{colour}" stroke-dasharray="4 3"')
+    shape = _rect(area, 5.0, f'fill="{colour}" fill-opacity="0.13" stroke="{colour}"')
+    return shape + _bars(area, colour, 0.0) if look is Look.LIBRARY else shape
+
+
+def _rect(area: Area, corner: float, look: str) -> str:
+    return (
+        f'<rect x="{area.x:.1f}" y="{area.y:.1f}" width="{area.width:.1f}" height="{area.height:.1f}" '
+        f'rx="{corner:.1f}" {look}/>'
+    )
+
+
+def _header(area: Area, colour: str, title: str, note: str) -> str:
+    """Return the bar over a kernel: wires that enter end at it, and go on below."""
+    right, foot = area.x + area.width, area.y + HEADER
+    corner = _ROUND
+    bar = (
+        f'<path d="M{area.x:.1f} {foot:.1f}V{area.y + corner:.1f}q0 {-corner} {corner} {-corner}'
+        f'H{right - corner:.1f}q{corner} 0 {corner} {corner}V{foot:.1f}z" fill="{colour}"/>'
+    )
+    ink = "header dark" if is_bright(colour) else "header"
+    name = words(area.x + 9.0, area.y + 15.5, title, ink)
+    if not note:
+        return bar + name
+    return bar + name + words(right - code_width(note) - 9.0, area.y + 15.0, note, f"code {ink}")
+
+
+def _bars(area: Area, colour: str, top: float) -> str:
+    """Return the bars at both sides of a call, as flow charts mark subroutines."""
+    left, right = area.x + 4.5, area.x + area.width - 4.5
+    head, foot = area.y + top, area.y + area.height
+    return (
+        f'<path d="M{left:.1f} {head:.1f}V{foot:.1f}M{right:.1f} {head:.1f}V{foot:.1f}" '
+        f'stroke="{colour}" stroke-width="1.2" fill="none"/>'
+    )
+
+
+def words(x: float, y: float, content: str, name: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{name}">{text(content)}</text>'
