@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import copy_context
-from threading import Lock, Thread, current_thread, main_thread
+from threading import Lock, Thread, current_thread, get_ident, main_thread
 from typing import TypeVar
 
 Result = TypeVar("Result")
 
 # Seconds after which a wait is begun anew: Windows tells of an interrupt only then.
 _LOOK = 0.1
+
+
+# the threads that wait, by the threads that work for them
+_callers: dict[int, int] = {}
+
+
+def caller() -> int:
+    """Return the thread that this one works for: itself, unless something is done apart."""
+    own = get_ident()
+    return _callers.get(own, own)
 
 
 def is_interrupted_here() -> bool:
@@ -29,14 +39,17 @@ def apart(call: Callable[[], Result]) -> Result:
     failures: list[BaseException] = []
     running = Lock()
     running.acquire()
+    own = caller()
 
     def work() -> None:
+        _callers[get_ident()] = own
         try:
             # off the list: memory that this thread still referred to could not be taken over by the next step
             results.append(waiting.pop()())
         except BaseException as error:
             failures.append(error)
         finally:
+            del _callers[get_ident()]
             running.release()
 
     del call

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from threading import Lock, get_ident
+from threading import Lock
 from time import perf_counter_ns
 from typing import Any
+
+from tensorframe.backends.apart import caller
 
 
 class Work(Enum):
@@ -48,7 +50,7 @@ _changing = Lock()
 def tell_span(work: Work, name: str, where: str, began: int, nbytes: int = 0) -> None:
     """Tell of work that began at `began`, in nanoseconds, and ends now; one test where nobody collects."""
     if collectors:
-        span = Span(work, name, where, began, perf_counter_ns(), get_ident(), nbytes)
+        span = Span(work, name, where, began, perf_counter_ns(), caller(), nbytes)
         for collector in collectors:
             collector.span(span)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from threading import RLock
 from time import perf_counter_ns
 from typing import TypeVar
 
 from tensorframe.backends import objects
+from tensorframe.backends.apart import apart, is_interrupted_here
 from tensorframe.backends.numba.compile import compile_kernel
 from tensorframe.backends.numba.key import object_key
 from tensorframe.backends.numba.load import KernelFunction
@@ -30,16 +32,23 @@ def kernel_function(name: str, source: str) -> KernelFunction:
     """Return the function of a kernel. The name belongs to the text: it contains a hash of it."""
     found = _functions.get(name)
     if found is None:
-        with _lock:
-            found = _functions.get(name)
-            if found is None:
-                found = _functions[name] = from_object_code(
-                    name,
-                    source,
-                    lambda: compile_kernel(name, source).code,
-                    lambda code: KernelFunction(name, code),
-                )
+        # an interrupt in the middle of importing Numba, or of its compiler, would leave it broken for good
+        made = partial(_made, name, source)
+        found = apart(made) if is_interrupted_here() else made()
     return found
+
+
+def _made(name: str, source: str) -> KernelFunction:
+    with _lock:
+        found = _functions.get(name)
+        if found is None:
+            found = _functions[name] = from_object_code(
+                name,
+                source,
+                lambda: compile_kernel(name, source).code,
+                lambda code: KernelFunction(name, code),
+            )
+        return found
 
 
 def is_kept(name: str, source: str) -> bool:
