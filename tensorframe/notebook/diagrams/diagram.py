@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
 
 
@@ -23,8 +23,9 @@ class Look(Enum):
 class Box:
     """A box: `title` over `lines`, in the colour of `device`.
 
-    `note` stands beside the title of a kernel, `hint` is what pointing at the box says. `ops` counts the recorded or
-    planned ops that it stands for, `frame` names the frame that it is part of.
+    One that is `closed` is a step with all that it fuses: its title is in a bar, beside a `note`. `hint` is what
+    pointing at the box says, `ops` counts the recorded or planned ops that it stands for, `frame` names the frame that
+    it is part of.
     """
 
     name: str
@@ -32,10 +33,12 @@ class Box:
     title: str
     device: str
     lines: tuple[str, ...] = ()
+    _: KW_ONLY
     note: str = ""
     frame: str | None = None
     hint: str = ""
     ops: int = 0
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,17 +18,12 @@ def box_size(box: Box) -> tuple[float, float]:
     """Return the width and height of a box."""
     inner = max([title_width(box.title), *[code_width(line) for line in box.lines]])
     height = LINE * len(box.lines)
-    if has_header(box):
+    if box.closed:
         return max(inner + 2 * PADDING + _BARS, _with_note(box)), HEADER + height + 9.0
     if box.look in (Look.INPUT, Look.RESULT, Look.TRANSFER):
         return inner + 2 * PADDING + 8, 22.0 + height
     bars = _BARS + 4.0 if box.look is Look.LIBRARY else 0.0
     return max(inner + bars + 2 * PADDING, 64.0), 26.0 + height - (2 if box.lines else 0)
-
-
-def has_header(box: Box) -> bool:
-    """Whether a box is a step that is closed: its title is in a bar, as those of frames are."""
-    return box.look in (Look.KERNEL, Look.LIBRARY) and box.frame is None and bool(box.lines)
 
 
 def header_width(frame: Frame) -> float:

@@ -118,9 +118,8 @@ def _add_step(
         text = _operation(drawing, step, ops[0]) if len(ops) == 1 else ""
         title = " ".join(one.op.name for one in ops)
         lines = (text,) if text else ()
-        _add_whole(
-            drawing, step, Box(name, Look.VIEW, title, device, lines, "", None, hint, len(ops))
-        )
+        box = Box(name, Look.VIEW, title, device, lines, hint=hint, ops=len(ops))
+        _add_whole(drawing, step, box)
     else:
         look = Look.KERNEL if step.kind is StepKind.REGION else Look.LIBRARY
         title = "kernel" if look is Look.KERNEL else "library call"
@@ -155,7 +154,17 @@ def _closed(drawing: _Drawing, step: Step, name: str, look: Look, title: str, hi
         lines, note = (ops[0].op.name, text) if text else lines, ""
     if len(ops) <= _MOST_LISTED:
         hint = f"{hint}\n\n{step.region}"
-    return Box(name, look, title, str(step.device), lines, note, None, hint, len(ops))
+    return Box(
+        name,
+        look,
+        title,
+        str(step.device),
+        lines,
+        note=note,
+        hint=hint,
+        ops=len(ops),
+        closed=True,
+    )
 
 
 def _add_whole(drawing: _Drawing, step: Step, box: Box) -> None:
@@ -181,7 +190,8 @@ def _add_inside(drawing: _Drawing, at: int, step: Step, frame: str) -> None:
         hint = f"{one.op.name} {text}\n{size_text(one.shape, one.dtype)}"
         lines = (text,) if text else ()
         device = str(step.device)
-        drawing.boxes.append(Box(name, look, one.op.name, device, lines, "", frame, hint, 1))
+        box = Box(name, look, one.op.name, device, lines, frame=frame, hint=hint, ops=1)
+        drawing.boxes.append(box)
         for value in one.inputs:
             if value >= first:
                 drawing.use(_value(at, value, slot_of), name)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tensorframe.notebook.diagrams.diagram import Box, Frame, Look
 from tensorframe.notebook.diagrams.layout import Area
-from tensorframe.notebook.diagrams.measures import HEADER, LINE, code_width, has_header
+from tensorframe.notebook.diagrams.measures import HEADER, LINE, code_width
 from tensorframe.notebook.style import OTHER_HUE, TRANSFER_HUE, hue, is_bright, text
 
 _ROUND = 7.0  # the corners of frames, and of what could be one
@@ -30,7 +30,7 @@ def box_parts(box: Box, area: Area) -> Iterator[str]:
     colour = hue(box.device)
     middle = area.x + area.width / 2
     y = area.y + (16.5 if box.lines else area.height / 2 + 4.3)
-    if has_header(box):
+    if box.closed:
         yield _rect(area, _ROUND, f'fill="{colour}" fill-opacity="0.09" stroke="{colour}"')
         yield _header(area, colour, box.title, box.note)
         if box.look is Look.LIBRARY:
@@ -42,7 +42,7 @@ def box_parts(box: Box, area: Area) -> Iterator[str]:
         y += LINE
     for at, line in enumerate(box.lines):
         # what a closed step is made of is its content; below any other title stand details
-        content = has_header(box) and (box.ops > 1 or at == 0)
+        content = box.closed and (box.ops > 1 or at == 0)
         yield words(middle, y + LINE * at, line, "name middle" if content else "code middle")
     yield "</g>"
 
