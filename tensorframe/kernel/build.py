@@ -42,8 +42,9 @@ from tensorframe.ops.creation import ARANGE
 Strides = tuple[int, ...]  # in elements
 Partials = tuple[tuple[DType, int, complex], ...]
 
-# Elements that one thread takes at a time: enough to hide handing them out, few enough to share out evenly.
-_SHARE = 1 << 15
+# Elements that one thread takes at a time: enough to hide handing them out, few enough to share out evenly. Where there
+# are plenty they are more, since where a share begins nothing has been fetched ahead.
+_SHARE, _MOST_SHARED, _SHARES = 1 << 15, 1 << 17, 64
 # Elements of a chunk that gives one partial result, or one for each of its columns.
 _CHUNK = 1 << 16
 _COLUMN_CHUNK = 1 << 18
@@ -455,7 +456,7 @@ class _Builder:
 
     def _launch(self, form: Form, body: tuple[Statement, ...], total: int, elements: int) -> Launch:
         """Return the launch of a kernel whose outermost loop runs `total` times over so many elements each."""
-        grain = max(1, _SHARE // max(elements, 1))
+        grain = max(1, _share(total * elements) // max(elements, 1))
         numbers = tuple(form.body.numbers.values)
         statements = noted(split(body, form.body.cuts))
         if not has_rare(statements):
@@ -463,6 +464,11 @@ class _Builder:
         full = finish(form.body, complete(statements), FLAG)
         quick = replace(full, body=name_values(hopeful(statements)))
         return Launch(quick, numbers, total, grain, full)
+
+
+def _share(elements: int) -> int:
+    """Return how many of so many elements one thread takes at a time."""
+    return min(max(_SHARE, elements // _SHARES), _MOST_SHARED)
 
 
 def _as_input(buffer: Buffer) -> Buffer:
