@@ -42,9 +42,9 @@ border-radius:6px;white-space:pre;overflow:auto;max-height:340px}}
 margin-left:7px}}
 .tensorframe .device::before{{content:"";display:inline-block;width:9px;height:9px;border-radius:3px;margin-right:6px;
 background:var(--hue)}}
-.tensorframe .share{{display:inline-block;vertical-align:middle;width:40px;height:6px;border-radius:3px;margin-left:7px;
-background:var(--faint);overflow:hidden}}
-.tensorframe .share i{{display:block;height:100%;background:var(--hue)}}
+.tensorframe .reached{{display:inline-block;vertical-align:middle;width:40px;height:6px;border-radius:3px;
+margin-left:7px;background:var(--faint);overflow:hidden}}
+.tensorframe .reached i{{display:block;height:100%;background:var(--hue)}}
 .tensorframe .hints{{margin:6px 0 0;font-size:12px;color:var(--soft)}}
 .tensorframe .drawn{{margin-top:8px}}
 .tensorframe .drawn summary{{margin-bottom:4px}}
@@ -127,7 +127,7 @@ def _share(row: Row, colour: str) -> str:
     if row.share is None:
         return ""
     filled = min(100.0, 100 * row.share)
-    bar = f'<span class="share" style="--hue:{colour}"><i style="width:{filled:.0f}%"></i></span>'
+    bar = f'<span class="reached" style="--hue:{colour}"><i style="width:{filled:.0f}%"></i></span>'
     return text(share_text(row.share)) + bar
 
 
