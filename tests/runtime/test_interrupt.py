@@ -136,3 +136,105 @@ def test_a_real_interrupt_ends_the_compute_and_nothing_else():
         printed, problems = process.communicate(timeout=60)
     # between two steps it is ours, elsewhere Python's
     assert printed in ("CancelledError\ndone\n", "KeyboardInterrupt\ndone\n"), problems
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import numpy as np
+import tensorframe as tfr
+from tensorframe.runtime import progress
+
+device, work = sys.argv[1:]
+rows = tfr.asarray(np.linspace(0.5, 1.5, 400 * 400).reshape(400, 400).astype(np.float32), device=device)
+
+
+def steps(x, times):
+    for _ in range(100 * times):
+        x = tfr.cumulative_sum(tfr.sin(x @ x), axis=0) / 400
+    return x
+
+
+def kernel(x, times):
+    x = tfr.reshape(x, (-1, 1)) + tfr.arange(100.0 * times, device=device) / 1000
+    for _ in range(12):
+        x = tfr.sin(tfr.exp(-x * x) + tfr.tanh(x)) + 1
+    return x
+
+
+def product(x, times):
+    wide = tfr.concat([x] * (6 * times), axis=0)
+    return wide @ wide.T
+
+
+def library(x, times):
+    wide = tfr.concat([x] * (2 * times), axis=0)
+    return tfr.linalg.eigvalsh(wide @ wide.T)
+
+
+before = rows.numpy(copy=True)
+kept = tfr.sum(rows, axis=0).compute()
+aside = rows * 2
+pressed = []
+
+
+def press():
+    while True:
+        seen = tuple(progress._Watch.computes)
+        time.sleep(0.1)
+        # one that has run for a tenth of a second at least
+        if seen and set(seen) & set(progress._Watch.computes):
+            pressed.append(time.perf_counter())
+            os.kill(os.getpid(), signal.SIGINT)
+            return
+
+
+make, times = globals()[work], 1
+threading.Thread(target=press, daemon=True).start()
+try:
+    while times < 1 << 10:
+        tensor = make(rows, times)
+        tensor.compute()
+        times *= 2
+except KeyboardInterrupt as error:
+    print(type(error).__name__, f"{time.perf_counter() - pressed[0]:.3f}", flush=True)
+assert not tensor.is_computed
+assert not progress._Watch.computes
+assert np.array_equal(rows.numpy(), before)
+assert np.array_equal(aside.numpy(), before * 2)
+np.testing.assert_allclose(kept.numpy(), before.sum(axis=0), rtol=1e-4)
+small = make(rows[:20, :20], 1)
+print(np.isfinite(small.numpy()).all(), small.is_computed, flush=True)
+"""
+# none of these tests is about speed: what never comes back is found
+PATIENCE = 5.0
+
+
+@pytest.mark.parametrize("work", ["steps", "kernel", "product", "library"])
+@pytest.mark.parametrize("device", ["numpy", "numba", "cpu"])
+def test_control_comes_back_in_the_middle_of_anything(device, work):
+    interrupt(device, work)
+
+
+@pytest.mark.parametrize("work", ["steps", "product"])
+@pytest.mark.parametrize("device", ["opencl", "wgpu"])
+def test_control_comes_back_from_devices(device, work):
+    if device not in tfr.backends.available():
+        pytest.skip(f"there is no {device} here")
+    interrupt(device, work)
+
+
+def interrupt(device, work):
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, device, work],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    told, after = done.stdout.splitlines()
+    name, seconds = told.split()
+    assert name == "CancelledError"
+    assert float(seconds) < PATIENCE
+    assert after == "True True"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
+from tensorframe.backends.apart import apart, is_interrupted_here
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.codegen.c import print_kernel
@@ -94,8 +96,10 @@ class OpenClQueue(Queue):
         return self._kernels[text.name]
 
     def _compiled(self, text: Text) -> Any:
+        # drivers compile for seconds, and hear of no interrupt
+        build = partial(cl.Program(self._context, text.source).build, self._options)
         try:
-            return cl.Program(self._context, text.source).build(self._options)
+            return apart(build) if is_interrupted_here() else build()
         except cl.Error as error:
             raise KernelError(f"OpenCL does not compile {text.name}: {error}") from error
 
