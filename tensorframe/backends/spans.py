@@ -65,14 +65,15 @@ def spanned(work: Work, name: str, where: str) -> Iterator[None]:
         tell_span(work, name, where, began)
 
 
-@contextmanager
-def collect(collector: Any) -> Iterator[None]:
-    """Have `collector` told of the work of every thread while the `with` block runs."""
+def join(collector: Any) -> None:
+    """Have `collector` told of the work of every thread from now on."""
     global collectors  # noqa: PLW0603 - this module's one piece of state
     with _changing:
         collectors = (*collectors, collector)
-    try:
-        yield
-    finally:
-        with _changing:
-            collectors = tuple([one for one in collectors if one is not collector])
+
+
+def leave(collector: Any) -> None:
+    """Tell `collector` nothing any more."""
+    global collectors  # noqa: PLW0603 - as above
+    with _changing:
+        collectors = tuple([one for one in collectors if one is not collector])

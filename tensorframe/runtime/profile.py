@@ -7,7 +7,6 @@ when it is long: in the middle of a loop, that would cost what the loop is timed
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from threading import RLock, current_thread, get_ident
 from time import perf_counter_ns
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from tensorframe.backends.device.memory import Statistics
 from tensorframe.backends.device.watching import Watch
-from tensorframe.backends.spans import Span, Work, collect
+from tensorframe.backends.spans import Span, Work, join, leave
 from tensorframe.graph.node import Node
 from tensorframe.runtime.events import Source
 from tensorframe.runtime.tallies import Loose, Made, PlanTally, SmallTally, Tally, ThreadTime, Times
@@ -56,25 +55,24 @@ class Collection:
         self._latest: dict[tuple[int, int], PlanTally] = {}
         self._small: dict[tuple[int, int, int, int, int], SmallTally] = {}
         self._watch: Watch | None = None
-        self._stack = ExitStack()
 
     def begin(self) -> None:
         """Collect from now on."""
         self.owner = get_ident()
         self._watch = Watch()
-        self._stack.callback(self._watch.end)
-        self._stack.enter_context(collect(self))
+        join(self)
         self.began = perf_counter_ns()
 
     def end(self) -> None:
         """Collect no longer."""
         self.ended = perf_counter_ns()
         for tally in self.plans:
-            tally.remember()
+            tally.remember()  # for those who explain a plan; all else is added up when somebody looks
+        leave(self)
         self.look_at_memory()
-        self._stack.close()
-        self._watch = None
-        self.add_up()  # steps have their times from now on, for those who explain a plan
+        if self._watch is not None:
+            self._watch.end()
+            self._watch = None
 
     def look_at_memory(self) -> None:
         """Note what the devices' memory is like now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from tensorframe.backends.numba import functions
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
 from tensorframe.errors import ArgumentError, KernelError
 from tensorframe.graph.device import Device
-from tensorframe.runtime import executor, profile
+from tensorframe.runtime import evaluate, events, executor, profile, replay
 from tensorframe.runtime.cache import PLANS
 from tensorframe.testing.boxed import BoxedBackend
 from tests.backends.test_device_memory import Counting
@@ -265,18 +266,36 @@ def test_devices_that_work_on_their_own_are_waited_for_after_each_step_while_som
     assert boxed.waits == 2
 
 
-def test_without_a_profile_no_time_is_taken(monkeypatch):
+def test_without_a_profile_no_time_is_taken_and_nothing_stands_between_steps(monkeypatch):
+    asked = []
+
+    def clock():
+        asked.append(1)
+        return time.perf_counter_ns()
+
     def refuse(*_):
         raise AssertionError("nobody asked for times")
 
-    monkeypatch.setattr(executor, "_stamped", refuse)
-    monkeypatch.setattr(executor, "_waited", refuse)
-    monkeypatch.setattr(executor, "_watched", refuse)
-    x = numbers(N)
-    assert (x + 1).compute().is_computed
-    assert tfr.jit(lambda u: u * 2)(x).is_computed
-    with pytest.raises(AssertionError), tfr.profile():
-        (x + 1).compute()
+    x, step = numbers(N), tfr.jit(lambda u: u * 2)
+    step(x), (x + 1).compute(), _two_steps(x)  # plans are made
+    for module in (evaluate, executor, events, replay):
+        monkeypatch.setattr(module, "perf_counter_ns", clock)
+    with monkeypatch.context() as patched:
+        for name in ("_stamped", "_waited", "_watched"):
+            patched.setattr(executor, name, refuse)
+        step(x), (x + 1).compute(), _two_steps(x)
+        assert (tfr.asarray([1.0]) + 1).item() == 2
+    assert not asked
+    with tfr.profile():
+        step(x), (x + 1).compute()
+        assert len(asked) == 8  # of each run the beginning, before and after the step, the end
+        _two_steps(x)
+        assert len(asked) == 13
+
+
+def _two_steps(x):
+    with tfr.config.override(fuse=False):
+        return tfr.sin(x + 3).compute()
 
 
 def test_profiling_does_not_change_what_is_reused_or_freed():
