@@ -21,6 +21,7 @@ from tensorframe.notebook.diagrams.drawing import draw
 from tensorframe.notebook.picture import Picture
 from tensorframe.notebook.stages import STAGES
 from tensorframe.notebook.style import TRANSFER_HUE, hue
+from tensorframe.notebook.wording import TIMES
 from tensorframe.schedule.plan import Plan, StepKind, human_bytes
 from tensorframe.testing.boxed import BoxedBackend
 from tests.notebook.graphs import LARGE, small, values
@@ -198,6 +199,28 @@ def test_many_ops_are_closed_and_few_are_not():
         len(LARGE["chain"]().visualize().diagram.boxes) == 3
     )  # the input, 500 ops in a row, the result
     assert len(LARGE["chain"]().visualize(collapse=False).diagram.boxes) == 502
+
+
+def test_many_equal_boxes_are_a_stack():
+    y = LARGE["diamond"]()
+    plan = plan_of(y)
+    diagram = y.visualize(stage="plan").diagram
+    (kernels, joined) = [box for box in diagram.boxes if box.look is Look.KERNEL]
+    assert (kernels.copies, joined.copies) == (plan.kernels - 1, 1)
+    assert kernels.title == f"{plan.kernels - 1} {TIMES} kernel"
+    (wire,) = [wire for wire in diagram.wires if wire.source == kernels.name]
+    assert wire.label == f"{plan.kernels - 1} {TIMES} float32[300, 100]"
+    assert wire.nbytes == (plan.kernels - 1) * 300 * 100 * 4
+    every = y.visualize(stage="plan", collapse=False)
+    assert len(groups(every, Look.KERNEL)) == plan.kernels
+
+
+def test_what_differs_is_no_stack():
+    x = values(300, 100)
+    parts = [tfr.sort(x * (at + 1.5), axis=at % 2) for at in range(12)]
+    diagram = tfr.visualize(tfr.concat(parts), stage="plan", collapse=True).diagram
+    # products are equal but for the sort that takes each
+    assert [box.copies for box in diagram.boxes] == [1] * len(diagram.boxes)
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -25,7 +25,7 @@ class Box:
 
     One that is `closed` is a step with all that it fuses: its title is in a bar, beside a `note`. `hint` is what
     pointing at the box says, `ops` counts the recorded or planned ops that it stands for, `frame` names the frame that
-    it is part of.
+    it is part of, `copies` counts the boxes that it is a stack of.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Box:
     hint: str = ""
     ops: int = 0
     closed: bool = False
+    copies: int = 1
 
 
 @dataclass(frozen=True, slots=True)

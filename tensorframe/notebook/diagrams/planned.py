@@ -1,7 +1,7 @@
 """Plans as diagrams: kernels and library calls around the ops that they fuse, transfers, and the values between them.
 
 Values carry the numbers of the printed plan. Where there are many ops, kernels are closed: a box each, which counts its
-ops.
+ops, and many equal ones are a stack.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.notebook.diagrams.diagram import Box, Diagram, Frame, Look, Wire, wires_of
+from tensorframe.notebook.diagrams.stacks import stack
 from tensorframe.notebook.steps import headline_figures
 from tensorframe.notebook.wording import WIRE, call_text, names_of, number_text, size_text
 from tensorframe.schedule.plan import Plan, Step, StepKind, human_bytes, is_library
@@ -84,7 +85,8 @@ def diagram_of_plan(
     for at, step in enumerate(plan.steps):
         _add_step(drawing, at, step, notes[at], ordered=ordered)
     _add_results(drawing, wanted)
-    return Diagram(_headline(plan, title), drawing.boxes, drawing.frames, _wires(drawing))
+    whole = Diagram(_headline(plan, title), drawing.boxes, drawing.frames, _wires(drawing))
+    return stack(whole) if closed else whole
 
 
 def _headline(plan: Plan, title: str) -> str:

@@ -1,6 +1,7 @@
 """Recorded graphs as diagrams: a box for each op, a pill for each input and result; numbers stand in their ops.
 
-Large graphs are closed: ops that follow one another without any other tensor joining are one box.
+Large graphs are closed: ops that follow one another without any other tensor joining are one box, and many
+equal boxes are a stack.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
 from tensorframe.graph.record import is_constant
 from tensorframe.notebook.diagrams.diagram import Box, Diagram, Look, wires_of
+from tensorframe.notebook.diagrams.stacks import stack
 from tensorframe.notebook.wording import (
     WIRE,
     call_text,
@@ -57,7 +59,7 @@ def diagram_of_nodes(roots: Sequence[Node], stage: str, collapse: bool | None) -
     given = sum(box.look is Look.INPUT for box in diagram.boxes)
     title = "recorded graph" if stage == "recorded" else f"graph after {stage}"
     diagram.title = f"{title}: {counted(ops, 'op')}, {counted(given, 'input')}"
-    return diagram
+    return stack(diagram) if closed else diagram
 
 
 def _tensors(node: Node) -> list[Node]:

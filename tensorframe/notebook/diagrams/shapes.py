@@ -29,6 +29,8 @@ def box_parts(box: Box, area: Area) -> Iterator[str]:
     yield f'<g class="{box.look.value} box">{_hint(box.hint)}'
     colour = hue(box.device)
     middle = area.x + area.width / 2
+    if box.copies > 1:
+        yield _behind(area, colour)
     y = area.y + (16.5 if box.lines else area.height / 2 + 4.3)
     if box.closed:
         yield _rect(area, _ROUND, f'fill="{colour}" fill-opacity="0.09" stroke="{colour}"')
@@ -45,6 +47,19 @@ def box_parts(box: Box, area: Area) -> Iterator[str]:
         content = box.closed and (box.ops > 1 or at == 0)
         yield words(middle, y + LINE * at, line, "name middle" if content else "code middle")
     yield "</g>"
+
+
+def _behind(area: Area, colour: str) -> str:
+    """Return the edges of further boxes behind one that is a stack."""
+    edges = ""
+    for shift in (4.0, 8.0):
+        x, y = area.x + shift, area.y - shift
+        right, foot = x + area.width, y + area.height
+        edges += (
+            f"M{x:.1f} {y + 4:.1f}V{y:.1f}H{right - _ROUND:.1f}q{_ROUND} 0 {_ROUND} {_ROUND}"
+            f"V{foot:.1f}h-4"
+        )
+    return f'<path d="{edges}" fill="none" stroke="{colour}" stroke-opacity="0.7"/>'
 
 
 def swatch(look: Look | None, device: str, x: float, y: float) -> str:
