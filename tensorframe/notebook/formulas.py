@@ -49,8 +49,8 @@ def formulas_of(step: Step, literals: Mapping[int, object]) -> list[str]:
     first = len(region.inputs)
     texts: dict[int, _Text] = {}
     for value, slot in enumerate(step.inputs):
-        text = number_text(literals[slot]) if slot in literals else f"%{slot}"
-        texts[value] = (text, _ATOM)
+        operand = number_text(literals[slot]) if slot in literals else f"%{slot}"
+        texts[value] = (operand, _ATOM)
     slots = dict(zip(region.outputs, step.outputs, strict=True))
     uses = Counter(value for one in region.ops for value in one.inputs)
     lines = []
