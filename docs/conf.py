@@ -38,6 +38,7 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
+highlight_language = "none"  # blocks without a language are plans, messages and drawings
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
 
