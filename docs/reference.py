@@ -148,9 +148,9 @@ def contents() -> str:
         f"The {len(public_names())} names of the namespace `tfr` and those of its modules, as they are in the package.",
         "Each example runs with the tests.",
         "",
-        "In signatures, an `Operand` is a tensor, an array of NumPy or a number; `Axis` and `Axes` are an axis, several in a",
-        "tuple, or None for all; `OnDevice` is a device, its name, or None for the default; `Backends` are one of these or",
-        "several; a `Source` of random numbers is a key, or None for the stream that `tfr.random.seed` restarts.",
+        "In signatures, an `Operand` is a tensor, a NumPy array or a number; `Axis` and `Axes` are an axis, several",
+        "in a tuple, or None for all; `OnDevice` is a device, its name, or None for the default; `Backends` are one of",
+        "these or several; a `Source` of random numbers is a key, or None for what `tfr.random.seed` restarts.",
         "",
     ]
     for group in GROUPS:
