@@ -82,6 +82,7 @@ def insert_transfers(
     homes = Homes(order, roots)
     shift(order, roots, homes)
     demand = Demand(order, roots, homes)
+    reasons = _reasons(order)
     build = Builder()
     placed: dict[tuple[Node, Device], Node] = {}
     for node in order:
@@ -93,7 +94,8 @@ def insert_transfers(
         if is_leaf(node):
             placed[node, homes.of[node]] = node
         for device, source in demand.moves[node].items():
-            placed[node, device] = _moved(placed[node, source], device, build)
+            like = reasons.get((node, device), node)
+            placed[node, device] = _moved(placed[node, source], device, build, like)
     return [_at(root, root.device, placed) for root in roots]
 
 
@@ -115,5 +117,20 @@ def _at(node: Node, device: Device, placed: dict[tuple[Node, Device], Node]) -> 
     return placed[node, device]
 
 
-def _moved(node: Node, device: Device, build: Builder) -> Node:
-    return build.make(COPY, (node,), (), node.shape, node.dtype, device, node)
+def _moved(node: Node, device: Device, build: Builder, like: Node) -> Node:
+    return build.make(COPY, (node,), (), node.shape, node.dtype, device, like)
+
+
+def _reasons(order: Sequence[Node]) -> dict[tuple[Node, Device], Node]:
+    """Return, for values and devices that they may move to, the node whose line says why.
+
+    That is the user's own transfer; what no line has recorded, since it was given, moves for its first reader.
+    """
+    found: dict[tuple[Node, Device], Node] = {}
+    for node in order:
+        for source in node.inputs:
+            if node.op is COPY:
+                found[source, node.device] = node
+            elif source.site is None:
+                found.setdefault((source, node.device), node)
+    return found

@@ -256,6 +256,21 @@ def test_transfers_have_their_bytes_whether_a_plan_knows_of_them_or_not(boxed):
     assert p.summary.steps["transfer"] == pytest.approx(sum(one.seconds for one in moved.values()))
 
 
+def test_transfers_have_the_line_that_asked_for_them_or_needed_them(boxed):
+    x = tfr.asarray(np.ones(1000, np.float32))
+    with tfr.profile() as p:
+        there = x.to_device("boxed")
+        back = (there + 1).to_device("cpu")
+        back.compute()
+        tfr.asarray(np.ones(2000, np.float32), device="boxed").compute()
+    lines = [(one.device, one.source) for one in p.records if one.kind == "transfer"]
+    assert sorted(lines) == [
+        ("boxed -> cpu", 'back = (there + 1).to_device("cpu")'),
+        ("cpu -> boxed", 'tfr.asarray(np.ones(2000, np.float32), device="boxed").compute()'),
+        ("cpu -> boxed", 'there = x.to_device("boxed")'),
+    ]
+
+
 def test_devices_that_work_on_their_own_are_waited_for_after_each_step_while_somebody_looks(boxed):
     x = tfr.asarray(np.ones(10, np.float32), device="boxed").compute()
     with tfr.config.override(fuse=False):
