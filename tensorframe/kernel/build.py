@@ -355,7 +355,7 @@ class _Builder:
             return self._in_parts(stages, {}, inside=inside, width=width)
         form = self._form(stages)
         if inside:
-            body = rows(form)
+            body = rows(form, self._streamed())
             return (self._launch(form, body, nest.rows, nest.row_length),), ()
         body = columns(form, width)
         return (self._launch(form, body, units, width * nest.row_length),), ()
@@ -400,12 +400,14 @@ class _Builder:
         A store of a line would read it first; past the caches it is only written.
         """
         nest = self.nest
-        if nest.pieces or not nest.kept or nest.kept[-1] < _STREAM // 16 or tile_of(nest):
+        if nest.pieces or len(nest.reduced) > 1 or not nest.sizes:
+            return []
+        if nest.sizes[-1] < _STREAM // 16 or (not nest.reduced and tile_of(nest)):
             return []
         return [
             value
             for value in self.region.outputs
-            if prod(nest.kept) * self._itemsize(value) in _STREAMED
+            if prod(nest.sizes) * self._itemsize(value) in _STREAMED
             and nest.accesses["out", value].steps[-1] == 1
         ]
 

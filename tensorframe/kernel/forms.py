@@ -163,8 +163,11 @@ def map_loops(form: Form, block: int, streamed: Sequence[int] = ()) -> tuple[Sta
     return (*memory, Loop(row, START, STOP, (inside, *streams), parallel=True))
 
 
-def rows(form: Form) -> tuple[Statement, ...]:
-    """One row after the other, in as many passes as the reductions need."""
+def rows(form: Form, streamed: Sequence[int] = ()) -> tuple[Statement, ...]:
+    """One row after the other, in as many passes as the reductions need.
+
+    Rows of outputs that are `streamed` are made in scratch memory, and go to memory from there.
+    """
     body, stages = form.body, form.stages
     count = len(body.nest.kept)
     row, along = index("row"), named("k", len(body.nest.reduced))
@@ -174,28 +177,39 @@ def rows(form: Form) -> tuple[Statement, ...]:
         value: Buffer(f"v{value}", form.region.dtype_of(value), Role.SCRATCH)
         for value in stages.kept
     }
-    length = body.numbers.take(body.nest.row_length, "length") if scratch else ZERO
+    made = {
+        value: Buffer(f"w{number}", form.region.dtype_of(value), Role.SCRATCH)
+        for number, value in enumerate(streamed)
+    }
+    memory = [*scratch.values(), *made.values()]
+    length = body.numbers.take(body.nest.row_length, "length") if memory else ZERO
     in_row = flat(along, lengths)
     statements: list[Statement] = []
     for number in range(stages.passes + 1):
         body.forget()
-        one = _pass(form, number)
+        one = _pass(form, number, streamed)
+        for value in [value for value in streamed if value in stages.stores[number]]:
+            one.work.append(Store(made[value], in_row, body.element(value)))
+            at_first = body.position(("out", value))
+            place = substituted(at_first, dict.fromkeys(along, ZERO))
+            one.after.append(Stream(form.outputs[value], place, made[value], length))
         now = [value for value, begins in stages.kept.items() if begins == number]
         one.work += [Store(scratch[value], in_row, body.element(value)) for value in now]
         if one.work:
             inner = one.over(along[-1], ZERO, lengths[-1])
-            statements += [*one.before, *nested(along[:-1], lengths[:-1], inner)]
+            loops = nested(along[:-1], lengths[:-1], inner)
+            statements += [*one.before, *loops, *one.after]
         finish_pass(form, number)
         body.known.update((value, load(scratch[value], in_row)) for value in now)
     body.forget()
     statements += form.row_stores()
-    memory = [Allocate(buffer, length) for buffer in scratch.values()]
-    return (*memory, Loop(row, START, STOP, tuple(statements), parallel=True))
+    allocated = [Allocate(buffer, length) for buffer in memory]
+    return (*allocated, Loop(row, START, STOP, tuple(statements), parallel=True))
 
 
 @dataclass(slots=True)
 class _Pass:
-    """One pass over a row: what comes before it, and what it does with each element.
+    """One pass over a row: what comes before it, what it does with each element, and what comes after it.
 
     `begin` and `end` are for pieces of a row: sums of float32 run in float32, on twice as many lanes, for as many
     elements as do not lose digits, and are added up in float64. `open` is the condition that a pass for `any` or `all`
@@ -204,6 +218,7 @@ class _Pass:
 
     before: list[Statement] = field(default_factory=list)
     work: list[Statement] = field(default_factory=list)
+    after: list[Statement] = field(default_factory=list)
     begin: list[Statement] = field(default_factory=list)
     end: list[Statement] = field(default_factory=list)
     open: Expr | None = None
@@ -221,8 +236,8 @@ class _Pass:
         return (Loop(piece, ZERO, pieces, body if self.open is None else (If(self.open, body),)),)
 
 
-def _pass(form: Form, number: int) -> _Pass:
-    """Return one pass over a row, with the scans, reductions and stores that run in it."""
+def _pass(form: Form, number: int, elsewhere: Sequence[int] = ()) -> _Pass:
+    """Return one pass over a row, with the scans, reductions and stores that run in it; stores `elsewhere` do not."""
     found = _Pass()
     for value in form.stages.scans[number]:
         total = _accumulate(form, value, found)
@@ -239,7 +254,8 @@ def _pass(form: Form, number: int) -> _Pass:
         total = accumulator(form, reductions[0])
         closed = {ANY_TRUE: total, ALL_TRUE: negation(total)}.get(form.operation(reductions[0]))
         found.open = None if closed is None else negation(closed)
-    found.work += [form.store(value) for value in form.stages.stores[number]]
+    stored = [value for value in form.stages.stores[number] if value not in elsewhere]
+    found.work += [form.store(value) for value in stored]
     if form.stages.stores[number]:
         found.open = None
     return found

@@ -104,3 +104,30 @@ def test_threads_do_not_matter(everything_is_large):
         with tfr.config.override(threads=threads):
             found.append((tfr.exp(on_numba(x) / 50) + 1).numpy())
     assert all(np.array_equal(found[0], one) for one in found[1:])
+
+
+@pytest.mark.parametrize("columns", [32, 77, 300])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_rows_that_need_several_passes(everything_is_large, columns, dtype):
+    x = np.random.default_rng(0).integers(-4, 5, (9, columns)).astype(dtype)
+    t = on_numba(x)
+    largest = x.max(axis=1, keepdims=True)
+    check([t - tfr.max(t, axis=1, keepdims=True)], [x - largest])
+    check([(t - tfr.max(t, axis=1, keepdims=True)) * 2 + t[:1]], [(x - largest) * 2 + x[:1]])
+
+
+def test_rows_of_several_results(everything_is_large):
+    """One with an element for each row, one of each pass."""
+    x = np.random.default_rng(0).integers(-4, 5, (9, 50)).astype("float32")
+    t = on_numba(x)
+    largest = tfr.max(t, axis=1)
+    values = [t * 2, largest, t - tfr.expand_dims(largest, 1)]
+    tfr.compute(*values)
+    for found, wanted in zip(values, [x * 2, x.max(1), x - x.max(1)[:, None]], strict=True):
+        np.testing.assert_array_equal(found.numpy(), wanted)
+
+
+def test_columns_are_stored_as_ever(everything_is_large):
+    x = np.random.default_rng(0).integers(-4, 5, (50, 60)).astype("float32")
+    t = on_numba(x)
+    check([t - tfr.max(t, axis=0)], [x - x.max(0)], count=0)
