@@ -30,7 +30,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = sorted(set(names) - set(known))
     if unknown:
         parser.error(f"no notebook is called {', '.join(unknown)}: there are {', '.join(known)}")
-    ends = [run(known[name], keep=options.write) for name in names]
+    try:
+        ends = [run(known[name], keep=options.write) for name in names]
+    except ModuleNotFoundError as error:
+        print(f"notebooks: {error}\n  try: pip install --editable '.[examples]'", file=sys.stderr)
+        return 1
     return 0 if all(ends) else 1
 
 

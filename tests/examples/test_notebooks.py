@@ -56,6 +56,13 @@ def test_an_unknown_name_says_which_there_are(capsys):
     assert NOTEBOOKS[0].stem in capsys.readouterr().err
 
 
+def test_what_is_not_installed_is_said_with_the_command(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "nbclient", None)
+    monkeypatch.delitem(sys.modules, "nbclient.exceptions", raising=False)
+    assert main([NOTEBOOKS[0].stem]) == 1
+    assert "pip install --editable '.[examples]'" in capsys.readouterr().err
+
+
 def printed(text, tags=()):
     """A notebook of one cell that prints `text`."""
     cell = v4.new_code_cell("show()", outputs=[v4.new_output("stream", name="stdout", text=text)])
