@@ -8,7 +8,7 @@ knows neither frames nor wires with several ends; 500 nodes take a few tenths of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tensorframe.notebook.diagrams.diagram import Diagram, Frame
@@ -61,7 +61,6 @@ class Scene:
 class _Inside:
     """What a frame holds, placed; `entries` and `exits` are the cells at which wires pass its border."""
 
-    frame: Frame
     members: list[int]  # numbers of boxes, as of cells after the entries
     entries: list[int]  # numbers of wires
     exits: list[int]
@@ -93,12 +92,18 @@ class _Level:
         self.unit_of = {box.name: self.unit[box.frame or box.name] for box in diagram.boxes}
         # wires that leave their unit, each with the units that it goes to
         self.outer: dict[int, tuple[int, ...]] = {}
+        # the wires that each box makes, and those that each unit has an end of
+        self.made: dict[str, list[int]] = {box.name: [] for box in diagram.boxes}
+        self.touching: list[list[int]] = [[] for _ in self.units]
         for at, wire in enumerate(diagram.wires):
             own = self.unit_of[wire.source]
-            targets = dict.fromkeys(self.unit_of[one] for one in wire.targets)
-            targets.pop(own, None)
-            if targets:
-                self.outer[at] = tuple(targets)
+            ends = dict.fromkeys([own, *[self.unit_of[one] for one in wire.targets]])
+            self.made[wire.source].append(at)
+            for unit in ends:
+                self.touching[unit].append(at)
+            if len(ends) > 1:
+                self.outer[at] = tuple(list(ends)[1:])
+        self.reached = {unit for targets in self.outer.values() for unit in targets}
 
     def scene(self) -> Scene:
         """Return the whole."""
@@ -111,8 +116,9 @@ class _Level:
         rank = split_wide(rank, [width for width, _ in sizes], widest)
         rows = rows_of(rank, nets)
         uncross(rows)
+        entering = self._entering(rows, numbers)
         insides = {
-            self.unit[frame.name]: self._inside(frame, self._entering(frame, rows, numbers))
+            self.unit[frame.name]: self._inside(frame, entering.get(self.unit[frame.name], []))
             for frame in self.diagram.frames
         }
         net_of = {wire: net for net, wire in enumerate(numbers)}
@@ -128,24 +134,25 @@ class _Level:
         width = 130.0 * len(members) ** 0.4
         return max(width, header_width(self.frames[name])), 50.0 * len(members) ** 0.6
 
-    def _entering(self, frame: Frame, rows: Rows, numbers: Sequence[int]) -> list[int]:
-        """Return the wires that enter a frame, in the order of where they come from."""
-        unit = self.unit[frame.name]
+    def _entering(self, rows: Rows, numbers: Sequence[int]) -> dict[int, list[int]]:
+        """Return the wires that enter each unit, in the order of where they come from."""
         place_of = {one: at for row in rows.rows for at, one in enumerate(row)}
-        links = [link for link in rows.links if link.lower == unit]
-        links.sort(key=lambda link: place_of[link.upper])
-        return [numbers[link.net] for link in links]
+        entering: dict[int, list[int]] = {}
+        for link in sorted(rows.links, key=lambda link: place_of[link.upper]):
+            if not rows.is_joint(link.lower):
+                entering.setdefault(link.lower, []).append(numbers[link.net])
+        return entering
 
     def _inside(self, frame: Frame, entries: list[int]) -> _Inside:
         """Return a frame with everything in it: wires that enter first, then boxes, then wires that leave."""
         wires = self.diagram.wires
-        members = [at for at, box in enumerate(self.diagram.boxes) if box.frame == frame.name]
-        own = {self.diagram.boxes[at].name for at in members}
-        exits = [at for at in self.outer if wires[at].source in own]
+        own = {box.name: None for box in self.diagram.within(frame.name)}
+        members = [self.number[name] for name in own]
+        exits = [at for name in own for at in self.made[name] if at in self.outer]
         first = len(entries)
-        cell_of = {self.diagram.boxes[at].name: first + i for i, at in enumerate(members)}
-        exit_of = {wire: first + len(members) + i for i, wire in enumerate(exits)}
-        used = [at for at, wire in enumerate(wires) if wire.source in own or own & {*wire.targets}]
+        cell_of = {name: first + at for at, name in enumerate(own)}
+        exit_of = {wire: first + len(own) + at for at, wire in enumerate(exits)}
+        used = self.touching[self.unit[frame.name]]
         nets = []
         for at in used:
             inner = [cell_of[one] for one in wires[at].targets if one in own]
@@ -156,19 +163,20 @@ class _Level:
         rows = _inner_rows(first + len(members) + len(exits), first, len(exits), nets)
         uncross(rows, keep_first=bool(entries))
         cells = [Cell(_ENTRY, 0.0, pointed=False) for _ in entries]
-        cells += [self._box_cell(at, used, unlabelled=exits) for at in members]
-        for at in exits:
-            cells.append(Cell(code_width(wires[at].label) + 8, 0.0, pointed=False))
+        net_of = {wire: net for net, wire in enumerate(used)}
+        cells += [self._box_cell(at, net_of, unlabelled=exits) for at in members]
+        labels = [code_width(wires[at].label) + 8 for at in exits]
+        cells += [Cell(width, 0.0, pointed=False) for width in labels]
         placed = place(rows, cells, gap=_INNER_GAP, aspect=_INNER_ASPECT)
         width = max(placed.width + 2 * PADDING, header_width(frame))
         height = HEADER + placed.height + (0.0 if exits else _FRAME_FOOT)
         left = (width - placed.width) / 2
-        return _Inside(frame, members, entries, exits, used, cells, placed, width, height, left)
+        return _Inside(members, entries, exits, used, cells, placed, width, height, left)
 
     def _box_cell(
-        self, number: int, wires: Sequence[int], *, unlabelled: Collection[int] = ()
+        self, number: int, net_of: Mapping[int, int], *, unlabelled: Collection[int] = ()
     ) -> Cell:
-        """Return the cell of a box, with a start for each wire that it makes: `wires` are the nets, in order.
+        """Return the cell of a box, with a start for each wire that it makes and that is a net.
 
         Wires that leave a frame have their label there, so they are `unlabelled` in it.
         """
@@ -176,9 +184,9 @@ class _Level:
         width, height = box_size(box)
         cell = Cell(width, height)
         made = {
-            net: "" if at in unlabelled else self.diagram.wires[at].label
-            for net, at in enumerate(wires)
-            if self.diagram.wires[at].source == box.name
+            net_of[at]: "" if at in unlabelled else self.diagram.wires[at].label
+            for at in self.made[box.name]
+            if at in net_of
         }
         _add_starts(cell, made)
         return cell
@@ -186,7 +194,7 @@ class _Level:
     def _cell(self, unit: int, inside: _Inside | None, net_of: dict[int, int]) -> Cell:
         name = self.units[unit]
         if inside is None:
-            cell = self._box_cell(self.number[name], list(self.outer))
+            cell = self._box_cell(self.number[name], net_of)
         else:
             cell = Cell(inside.width, inside.height)
             for at, wire in enumerate(inside.entries):
@@ -201,8 +209,7 @@ class _Level:
                 (right,) = cell.starts.values()
                 label = code_width(self.diagram.wires[inside.exits[0]].label)
                 cell.room = label + 2 * abs(right)
-        reached = any(unit in targets for targets in self.outer.values())
-        cell.free = not reached
+        cell.free = unit not in self.reached
         return cell
 
     def _composed(

@@ -74,7 +74,6 @@ class Placed:
     lines: dict[int, list[Curve | Turn]]
     width: float
     height: float
-    columns: list[Column]
 
 
 def place(rows: Rows, cells: Sequence[Cell], *, gap: float = _GAP, aspect: float = 0.0) -> Placed:
@@ -165,7 +164,7 @@ class _Drawn:
         for at, links in turning.items():
             self._turns(self.columns[at], self.columns[at + 1], links, corners, arrivals, lines)
         width = max(column.end for column in self.columns)
-        return Placed(corners, lines, width, foot_of(self.columns), self.columns)
+        return Placed(corners, lines, width, foot_of(self.columns))
 
     def _arrivals(self) -> dict[tuple[int, int], float]:
         """Return where links arrive, to the right of the centre: below where they come from, side by side."""
