@@ -55,6 +55,13 @@ def test_sessions_of_the_test_command_exist():
     assert set(asked) <= set(defined)
 
 
+def test_examples_run_from_a_fresh_clone_as_tests_do():
+    alone, everything = command("Look at more"), command("Test it")
+    assert alone.partition(" -s ")[0] == everything.partition(" -s ")[0]
+    assert alone.endswith(" -s examples")
+    assert "def examples(" in (ROOT / "noxfile.py").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("heading", ["Run it", "Test it"])
 def test_model_of_the_command_is_the_one_of_the_nox_sessions(heading):
     (model,) = re.findall(r"--no-deps (\S+)", command(heading))
