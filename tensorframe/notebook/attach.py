@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tensorframe import config
 from tensorframe.errors import TensorFrameError
+from tensorframe.frontend.calibration import Calibration
 from tensorframe.frontend.profiling import Profile
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.runtime import progress
@@ -31,6 +32,12 @@ def _explained(plan: Plan) -> str:
     from tensorframe.notebook.explanation import explanation
 
     return explanation(plan)
+
+
+def _calibrated(found: Calibration) -> str:
+    from tensorframe.notebook.calibration_page import calibration_page
+
+    return calibration_page(found)
 
 
 def _profiled(profile: Profile) -> str:
@@ -81,6 +88,7 @@ def _progress_in_a_notebook() -> Display | None:
     return in_a_notebook()
 
 
+setattr(Calibration, "_repr_html_", _calibrated)  # noqa: B010 - as below
 setattr(Profile, "_repr_html_", _profiled)  # noqa: B010 - drawn by a layer that the frontend does not know
 
 # IPython asks every exception for a method of this name

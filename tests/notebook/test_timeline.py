@@ -11,9 +11,12 @@ from IPython.core.formatters import DisplayFormatter
 
 import tensorframe as tfr
 from tensorframe.backends import registry
+from tensorframe.frontend.calibration import CalibratedDevice
+from tensorframe.graph.device import Device
 from tensorframe.notebook.style import TRANSFER_HUE, hue
 from tensorframe.notebook.timeline import LABELS, MAKING_HUE, WIDTH, timeline
 from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.limits import Limits
 from tensorframe.runtime.timeline import HOST, MAKING, TRANSFERS, Lane, Slice
 from tensorframe.testing.boxed import BoxedBackend
 
@@ -178,3 +181,21 @@ def test_an_empty_profile_is_a_page_too():
         pass
     assert "nothing was computed" in words(parsed(p))
     assert not list(parsed(p).iter("svg"))
+
+
+def test_a_calibration_is_a_table_with_the_fastest_as_the_measure():
+    found = tfr.Calibration(
+        (
+            CalibratedDevice(Device("cpu"), "2 cores", Limits(5e10, 1e11), measured=True),
+            CalibratedDevice(Device("opencl"), "a <GPU>", Limits(2e11, 1e10), measured=False),
+            CalibratedDevice(Device("wgpu"), "lost", None, measured=False, problem="a & b"),
+        )
+    )
+    tree = ElementTree.fromstring(found._repr_html_())
+    widths = [
+        one.get("style").partition(";")[0] for one in tree.iter("i") if "width" in one.get("style")
+    ]
+    assert widths == ["width:25.0%", "width:100.0%", "width:100.0%", "width:10.0%"]
+    said = words(tree)
+    for expected in ("50 GB/s", "100 GFLOP/s", "a <GPU>", "measured before", "a & b"):
+        assert expected in said
