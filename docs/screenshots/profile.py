@@ -9,20 +9,18 @@ CELLS = [
 import numpy as np
 import tensorframe as tfr
 from sklearn.datasets import load_sample_image
-for device in ("cpu", "opencl"):
-    tfr.calibrate(device)""",
-    """\
-%load_ext tensorframe
+
+photograph = tfr.asarray(load_sample_image("china.jpg").astype(np.float32) / 255)
+pixels = tfr.reshape(photograph, (-1, 3))
+grey = tfr.mean(photograph, axis=-1).compute()
 
 @tfr.jit
 def warmer(u):
     around = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
     u[1:-1, 1:-1] += 0.2 * (around - 4 * u[1:-1, 1:-1])
-    return u
-
-photograph = tfr.asarray(load_sample_image("china.jpg").astype(np.float32) / 255)
-pixels = tfr.reshape(photograph, (-1, 3))
-grey = tfr.mean(photograph, axis=-1).compute()""",
+    return u""",
+    "tfr.calibrate()",
+    "%load_ext tensorframe",
     """\
 %%tfr_profile --trace trace.json
 colours = tfr.softmax(pixels @ tfr.random.normal((3, 64)), axis=1)
