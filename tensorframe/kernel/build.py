@@ -58,8 +58,9 @@ _FEWER_COLUMNS = 256
 # less from that than streaming saves from 8 MiB on, and is as fast at 16. Memory for larger ones comes from the system,
 # which has just cleared it: that is in the cache.
 _STREAMED = range(12 << 20, 32 << 20)
-# Bytes of an output that are made before they are streamed.
-_STREAM = 4096
+# Bytes of an output that are made before they are streamed: with more, the processor does nothing else meanwhile.
+_STREAM = 2048
+_LINE = 64  # bytes of a line of a cache
 _PARTS = 2  # of a complex number: elements next to each other
 
 
@@ -404,12 +405,14 @@ class _Builder:
             return []
         if nest.sizes[-1] < _STREAM // 16 or (not nest.reduced and tile_of(nest)):
             return []
-        return [
-            value
-            for value in self.region.outputs
-            if prod(nest.sizes) * self._itemsize(value) in _STREAMED
-            and nest.accesses["out", value].steps[-1] == 1
-        ]
+        return [value for value in self.region.outputs if self._is_streamed(value)]
+
+    def _is_streamed(self, value: int) -> bool:
+        nest, itemsize = self.nest, self._itemsize(value)
+        # in a map, the ends of a row that is not whole lines would take longer than the rest saves
+        whole = bool(nest.reduced) or len(nest.kept) == 1 or nest.kept[-1] * itemsize % _LINE == 0
+        along_memory = nest.accesses["out", value].steps[-1] == 1
+        return whole and along_memory and prod(nest.sizes) * itemsize in _STREAMED
 
     def _itemsize(self, value: int) -> int:
         return self.region.dtype_of(value).itemsize

@@ -405,3 +405,26 @@ def test_heavy_loops_over_many_elements_are_long():
     assert "in_turns()" not in str(light.explain(source=True))
     rows = tfr.exp(few[:5] + 1.0)
     assert "in_turns()" not in str(rows.explain(source=True))
+
+
+STREAMED = """\
+    y0, x0 = array_at(varying, 0), array_at(varying, 1)
+    count = unsigned_at(fixed, 0)
+    w0 = allocate(count * np.uint64(4))
+    for i in range(np.uint64(0), count):
+        store_float32(w0, i, load_float32(x0, i))
+    stream_float32(y0, start, w0, count)
+    fence()
+    release(w0)"""
+
+
+def test_streams_of_any_place_and_length():
+    function = kernel_function(*named(STREAMED))
+    x = np.arange(1, 200, dtype=np.float32)
+    for start in range(40):
+        for count in (0, 1, 3, 15, 16, 17, 31, 32, 33, 100):
+            y = np.zeros(200, np.float32)
+            function.call(start, start, slots(y, x), np.uint64(count).tobytes())
+            expected = np.zeros(200, np.float32)
+            expected[start : start + count] = x[:count]
+            assert np.array_equal(y, expected)

@@ -49,14 +49,14 @@ def test_answers(everything_is_large):
     check([on_numba(x) > 1], [x > 1])
 
 
-@pytest.mark.parametrize("columns", [40, 150, 300])
-def test_rows_that_begin_anywhere_in_a_line(everything_is_large, columns):
+@pytest.mark.parametrize("columns", [48, 160, 304])
+def test_rows_of_whole_lines(everything_is_large, columns):
     x, y = numbers(7, columns + 9), numbers(columns)
     check([on_numba(x)[:, 3 : columns + 3] * on_numba(y)], [x[:, 3 : columns + 3] * y])
 
 
 def test_a_transposed_result_is_written_along_its_memory(everything_is_large):
-    x, y = numbers(60, 70), numbers(70)
+    x, y = numbers(60, 80), numbers(80)
     tensor = on_numba(x).T * 2 + on_numba(y)[:, None]
     check([tensor], [x.T * np.float32(2) + y[:, None]])
     assert tensor.numpy().flags.f_contiguous
@@ -77,6 +77,7 @@ def test_rare_sides(everything_is_large):
 
 
 OTHERS = {
+    "rows that begin anywhere in a line": lambda x: x[:, :50] * 2.0 + x[:, :1],
     "short rows": lambda x: x[:, :8] * 2.0 + x[:, :1],
     "tiles": lambda x: x + x.T,
     "complex numbers": lambda x: tfr.astype(x * 2.0, tfr.complex64) * 1j,
@@ -95,6 +96,13 @@ def test_only_large_outputs_are_streamed():
     for large, size in bytes_of.items():
         source = str((on_numba(np.ones(size // 4, np.float32)) + 1).explain(source=True))
         assert ("stream_float32" in source, "fence()" in source) == (large, large)
+
+
+def test_large_results_begin_with_a_line_of_the_cache():
+    x = on_numba(np.ones((1000, 999), np.float32))
+    for result in ((x + 1).numpy(), (x.T * 2).numpy()):
+        assert result.ctypes.data % 64 == 0
+    assert (x.T * 2).numpy().strides == (4, 4 * 999)
 
 
 def test_threads_do_not_matter(everything_is_large):

@@ -67,8 +67,9 @@ def _copy(builder: Value, to: Value, source: Value, at: Value, size: Value) -> N
     """Copy less than a line."""
     kinds = [POINTER, POINTER, LONG]
     copy = builder.module.declare_intrinsic("llvm.memcpy", kinds)
-    places = [builder.gep(one, [at], inbounds=True) for one in (to, source)]
-    builder.call(copy, [*places, size, BIT(0)])
+    with builder.if_then(builder.icmp_unsigned("!=", size, LONG(0))):
+        places = [builder.gep(one, [at], inbounds=True) for one in (to, source)]
+        builder.call(copy, [*places, size, BIT(0)])
 
 
 def _rule(to: Value, at: Value, source: Value, count: Value) -> Value:
