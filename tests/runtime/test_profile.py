@@ -22,6 +22,7 @@ from tensorframe.graph.device import Device
 from tensorframe.runtime import evaluate, events, executor, profile, replay
 from tensorframe.runtime.cache import PLANS
 from tensorframe.testing.boxed import BoxedBackend
+from tests.backends.devices import on_every_device
 from tests.backends.test_device_memory import Counting
 
 N = 100_000
@@ -279,6 +280,26 @@ def test_devices_that_work_on_their_own_are_waited_for_after_each_step_while_som
         with tfr.profile():
             tfr.cos(x + 1).compute()
     assert boxed.waits == 2
+
+
+@on_every_device
+def test_devices_with_kernels_count_their_memory_and_say_what_they_compile(device):
+    PLANS.clear()
+    x = numbers(N, device=device)
+    with tfr.profile() as p:
+        line = here() + 1
+        y = (x * 4321 - tfr.exp(x)).compute()
+        y.numpy()
+    (record,) = [one for one in p.records if one.kind == "kernel"]
+    assert (record.device, record.calls, record.bytes_written) == (device, 1, 4 * N)
+    assert {(one.step, one.line) for one in p.kernels_made} <= {
+        (record.name, f"test_profile.py, line {line}")
+    }
+    (memory,) = [one for one in p.memory if one.device == device]
+    assert not memory.is_planned
+    assert memory.peak >= 8 * N
+    (copy,) = [one for one in p.records if one.kind == "transfer"]
+    assert (copy.device, copy.bytes_written) == (f"{device} -> host", 4 * N)
 
 
 def test_without_a_profile_no_time_is_taken_and_nothing_stands_between_steps(monkeypatch):
