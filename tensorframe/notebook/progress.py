@@ -56,11 +56,14 @@ class _Bar:
 def bar(state: State) -> str:
     """Return the HTML of a state: what runs, how far it is, and what it has moved and holds."""
     color = hue(state.device)
-    share = 'class="unknown"' if state.share is None else f'style="width:{100 * state.share:.1f}%"'
+    if state.share is not None:
+        filled = f'<i style="width:{100 * state.share:.1f}%"></i>'
+    else:  # each drawing begins the movement anew, so it begins where the last one was
+        filled = f'<i class="unknown" style="animation-delay:-{state.elapsed:.2f}s"></i>'
     body = (
         f'<div class="way" style="--hue:{color}">'
         f'<div class="row"><span>{text(step_words(state))}</span><span>{text(time_words(state))}</span></div>'
-        f'<div class="track"><i {share}></i></div>'
+        f'<div class="track">{filled}</div>'
         f'<div class="row soft">{"".join(f"<span>{text(one)}</span>" for one in amounts(state))}</div>'
         f"</div>"
     )

@@ -16,7 +16,10 @@ def step_words(state: State) -> str:
 
 def amounts(state: State) -> list[str]:
     """Return what was moved of all, and memory against the device's."""
-    moved = f"{human_bytes(state.moved)} of {human_bytes(state.bytes)} moved"
+    every = human_bytes(state.bytes)
+    moved = (
+        f"{human_bytes(state.moved)} of {every} moved" if state.steps > 1 else f"{every} to move"
+    )
     memory = f"memory {human_bytes(state.memory)}"
     if state.limit:
         memory += f" of {human_bytes(state.limit)}"

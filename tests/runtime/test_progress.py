@@ -260,6 +260,7 @@ def test_words(state):
     assert step_words(told) == "step 3 of 80: cumulative_sum on cpu"
     assert amounts(told) == ["3 GiB of 10 GiB moved", "memory 1 GiB of 8 GiB"]
     assert amounts(replace(told, limit=None))[1] == "memory 1 GiB"
+    assert amounts(replace(told, done=0, steps=1))[0] == "10 GiB to move"
     assert time_words(replace(told, elapsed=12.3, left=None)) == "0:12"
     assert time_words(replace(told, elapsed=61, left=3700)) == "1:01, about 1:01:40 left"
 
