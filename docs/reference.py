@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import enum
 import inspect
+import pkgutil
 import re
 import textwrap
 import types
@@ -35,6 +36,9 @@ class Group:
     text: str
     homes: tuple[str, ...] = ()
     module: str = ""  # of a namespace, whose names are all on the page
+    results: tuple[
+        str, ...
+    ] = ()  # classes that functions of the page return, and that have no public name
 
 
 GROUPS = (
@@ -122,6 +126,7 @@ GROUPS = (
         "computing",
         "Computing, looking, measuring",
         "When things run, what will run, what it will cost, what it did cost.",
+        results=("schedule.plan.Plan", "notebook.picture.Picture"),
     ),
 )
 
@@ -183,7 +188,9 @@ def entries(group: Group) -> list[tuple[str, Any]]:
         ]
     skipped = {*MODULES, "dtypes", "__version__"}
     mine = [name for name in public_names() if name not in skipped and group_of(name) is group]
-    return [(f"tensorframe.{name}", getattr(tensorframe, name)) for name in mine]
+    named = [(f"tensorframe.{name}", getattr(tensorframe, name)) for name in mine]
+    paths = [f"tensorframe.{path}" for path in group.results]
+    return named + [(path, pkgutil.resolve_name(path)) for path in paths]
 
 
 def exported(module: types.ModuleType) -> list[str]:
@@ -270,7 +277,7 @@ def field_documentation(value: type) -> dict[str, str]:
                 if is_text
                 else option_documentation(value, one.target.id)
             )
-            found[one.target.id] = f"`{ast.unparse(one.annotation)}`. {text}"
+            found[one.target.id] = f"`{ast.unparse(one.annotation)}`. {text}".rstrip()
     return found
 
 
