@@ -18,6 +18,7 @@ from tensorframe.kernel.ir import (
     Apply,
     Argument,
     Expr,
+    Fetch,
     If,
     Index,
     Kernel,
@@ -135,6 +136,9 @@ def _statement(one: Statement) -> list[str]:
     if isinstance(one, Stream):
         what = f"{one.buffer.name}, {expression(one.position)}, {one.source.name}, {expression(one.count)}"
         return [f"stream_{_stored(one.buffer.dtype)}({what})"]
+    if isinstance(one, Fetch):
+        what = f"{one.buffer.name}, {expression(one.position)}, {expression(one.count)}"
+        return [f"fetch_{_stored(one.buffer.dtype)}({what})"]
     if isinstance(one, Loop):
         inner = [*["in_turns()"] * one.long, *_block(one.body)] or ["pass"]
         span = f"{expression(one.start)}, {expression(one.stop)}"

@@ -112,6 +112,15 @@ class Body:
             total = term if total is None else total + term
         return _ZERO if total is None else total
 
+    def contiguous(self) -> dict[Expr, Buffer]:
+        """Return where inputs are read element after element along the innermost loop, and elsewhere in other rows."""
+        found = {}
+        for key in self._reads.values():
+            steps = self.nest.accesses[key].steps
+            if key[0] < len(self.inputs) and steps[-1] == 1 and any(steps[:-1]):
+                found[self.position(key)] = self.inputs[key[0]]
+        return found
+
     def _name_steps(self, key: Any, access: Access) -> None:
         self._starts[key] = self._start(access.start)
         # one argument for the views of one operand: each of them is a register in the loops

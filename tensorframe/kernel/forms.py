@@ -29,6 +29,7 @@ from tensorframe.kernel.ir import (
     Allocate,
     Buffer,
     Expr,
+    Fetch,
     If,
     Index,
     Loop,
@@ -64,6 +65,9 @@ _LOOK = 4096
 _SHORT = 1024
 # Elements whose mean is the pivot of a chunk, of a row and of each column: see kernel/deviations.py.
 _SAMPLE, _COLUMN_SAMPLE = 1024, 8
+# Elements of a row that is asked for before its turn: worth it, and beside the one before in the nearest cache; and
+# operands of which that is done.
+_SOON, _MOST_FETCHED = (128, 4096), 2
 
 
 @dataclass(slots=True)
@@ -196,6 +200,8 @@ def rows(form: Form, streamed: Sequence[int] = ()) -> tuple[Statement, ...]:
         now = [value for value, begins in stages.kept.items() if begins == number]
         one.work += [Store(scratch[value], in_row, body.element(value)) for value in now]
         if one.work:
+            if number == 1:
+                statements += _next_row(form, row, along)
             inner = one.over(along[-1], ZERO, lengths[-1])
             loops = nested(along[:-1], lengths[:-1], inner)
             statements += [*one.before, *loops, *one.after]
@@ -205,6 +211,21 @@ def rows(form: Form, streamed: Sequence[int] = ()) -> tuple[Statement, ...]:
     statements += form.row_stores()
     allocated = [Allocate(buffer, length) for buffer in memory]
     return (*allocated, Loop(row, START, STOP, tuple(statements), parallel=True))
+
+
+def _next_row(form: Form, row: Index, along: Sequence[Index]) -> list[Statement]:
+    """Return what asks for the elements of the next row while this one is gone over again in the nearest cache.
+
+    The first pass over a row would wait for memory, and the others leave memory idle.
+    """
+    body = form.body
+    if len(along) != 1 or not _SOON[0] <= body.nest.row_length <= _SOON[1]:
+        return []
+    there: dict[Expr, Expr] = {row: row + 1, along[0]: ZERO}
+    found = body.contiguous()
+    if len(found) > _MOST_FETCHED:
+        return []
+    return [Fetch(buffer, substituted(at, there), body.sizes[-1]) for at, buffer in found.items()]
 
 
 @dataclass(slots=True)

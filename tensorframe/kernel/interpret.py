@@ -19,6 +19,7 @@ from tensorframe.kernel.ir import (
     Buffer,
     Combine,
     Expr,
+    Fetch,
     If,
     Kernel,
     Let,
@@ -239,7 +240,7 @@ class _Thread:
                 self._allocate(one)
             elif isinstance(one, Stream):
                 self._stream(one)
-            else:
+            elif not isinstance(one, Fetch):
                 yield one
 
     def _evaluated(self, root: Expr) -> Array:

@@ -322,6 +322,15 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Fetch:
+    """Say that `count` elements of an input are read soon, from `position` on; there may be none at the end of it."""
+
+    buffer: Buffer
+    position: Expr
+    count: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Combine:
     """Join the values that `variable` has in the threads of a group: afterwards all of them have the result.
 
@@ -338,7 +347,7 @@ class Barrier:
     """Wait for all threads of the group; what they stored in shared memory before can be loaded afterwards."""
 
 
-Statement = Let | Set | Store | Loop | If | Allocate | Stream | Combine | Barrier
+Statement = Let | Set | Store | Loop | If | Allocate | Stream | Fetch | Combine | Barrier
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,6 +12,7 @@ from tensorframe.kernel.ir import (
     Barrier,
     Combine,
     Expr,
+    Fetch,
     If,
     Literal,
     Load,
@@ -49,7 +50,7 @@ def own_expressions(one: Statement) -> tuple[Expr, ...]:
         return (one.condition,)
     if isinstance(one, Allocate):
         return (one.count,)
-    if isinstance(one, Stream):
+    if isinstance(one, Stream | Fetch):
         return (one.position, one.count)
     if isinstance(one, Combine):
         return (one.joined,)
@@ -66,7 +67,7 @@ def with_own_expressions(one: Statement, change: Callable[[Expr], Expr]) -> Stat
         return replace(one, condition=change(one.condition))
     if isinstance(one, Allocate):
         return replace(one, count=change(one.count))
-    if isinstance(one, Stream):
+    if isinstance(one, Stream | Fetch):
         return replace(one, position=change(one.position), count=change(one.count))
     if isinstance(one, Combine):
         return replace(one, joined=change(one.joined))

@@ -16,7 +16,7 @@ SMALL = {
         "_FEWER_COLUMNS": 3,
         "_ENOUGH_ROWS": 5,
     },
-    forms: {"_GROUP": 2, "_LOOK": 4, "_SHORT": 3},
+    forms: {"_GROUP": 2, "_LOOK": 4, "_SHORT": 3, "_SOON": (1, 4096)},
     tiling: {"_SIDE": 4, "_AREA": 8, "_NARROW": 3},
     merge: {"_WORTH_SHARING": 0},
     fuse: {"_SMALL_PART": 1 << 40},
