@@ -42,19 +42,24 @@ def apart(call: Callable[[], Result]) -> Result:
     own = caller()
 
     def work() -> None:
-        _callers[get_ident()] = own
+        here = get_ident()
+        _callers[here] = own
         try:
             # off the list: memory that this thread still referred to could not be taken over by the next step
             results.append(waiting.pop()())
         except BaseException as error:
             failures.append(error)
         finally:
-            del _callers[get_ident()]
+            del _callers[here]
             running.release()
 
     del call
     # options and NumPy's own settings are those of the caller
-    Thread(target=copy_context().run, args=(work,), name="tensorframe call", daemon=True).start()
+    thread = Thread(target=copy_context().run, args=(work,), name="tensorframe call", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:  # the system gives no more threads
+        work()
     while not running.acquire(timeout=_LOOK):
         pass
     if failures:

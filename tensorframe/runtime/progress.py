@@ -88,8 +88,10 @@ def under_way(plan: Plan) -> Iterator[Compute]:
 def _start() -> None:
     with _Watch.lock:
         if _Watch.thread is None:
-            _Watch.thread = Thread(target=_look, name="tensorframe progress", daemon=True)
-            _Watch.thread.start()
+            thread = Thread(target=_look, name="tensorframe progress", daemon=True)
+            with suppress(RuntimeError):  # the system gives no more threads
+                thread.start()
+                _Watch.thread = thread
 
 
 def _look() -> None:

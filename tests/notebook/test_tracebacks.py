@@ -10,6 +10,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe import errors
+from tensorframe.cells import cell_of
 from tensorframe.notebook.tracebacks import shortened
 from tests.notebook.shells import a_shell, run_in_kernel, traceback_of
 
@@ -119,6 +120,18 @@ def test_the_notebook_s_name_stands_in_front():
     )
     line = "recorded at analysis.ipynb, cell 2, line 1:   tfr.ones(3) + tfr.ones(4)"
     assert line in traceback_of(broken)
+
+
+def test_vs_code_tells_the_name_in_its_own_way(shell, capsys, monkeypatch):
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    shell.user_ns["__vsc_ipynb_file__"] = "/home/somebody/study.ipynb"
+    shell.run_cell("tfr.ones(3) + tfr.ones(4)", store_history=True)
+    assert "recorded at study.ipynb, cell 2, line 1:" in capsys.readouterr().out
+
+
+def test_files_are_no_cells(shell):
+    assert cell_of(__file__) is None
+    assert cell_of("<ipython-input-12-0a1b2c3d>") == "cell 12"
 
 
 def test_a_cell_that_was_edited_and_run_again_keeps_the_lines_of_both(shell, capsys):
