@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from time import monotonic, sleep
 
 import numpy as np
 import pytest
@@ -82,3 +83,39 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
     child.start()
     assert queue.get(timeout=60) == 1_500_000
     child.join(60)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_interrupt_does_not_wait_for_long_jobs(
+    monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    goes_on = threading.Event()
+    begun: list[int] = []
+
+    def work(mine: Iterator[int]) -> None:
+        for at in mine:
+            begun.append(at)
+            goes_on.wait(60)
+
+    def interrupted(call: Callable[[], None]) -> None:
+        """The caller's part has begun elsewhere, and Ctrl-C is pressed."""
+        threading.Thread(target=call, daemon=True).start()
+        until = monotonic() + 60
+        while not begun and monotonic() < until:
+            sleep(0.001)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tensorframe.backends.numpy.threads.apart", interrupted)
+    with tfr.config.override(threads=threads), pytest.raises(KeyboardInterrupt):
+        share_out(range(100), work, long=True)
+    assert not goes_on.is_set()
+    goes_on.set()
+    assert len(begun) <= threads  # those at hand were the last
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_long_jobs_are_all_done_once(threads: int) -> None:
+    done: list[int] = []
+    with tfr.config.override(threads=threads):
+        share_out(range(20), done.extend, long=True)
+    assert sorted(done) == list(range(20))

@@ -26,6 +26,8 @@ Store = Callable[[Index, Array], None]
 IN_BLAS = frozenset((FLOAT | COMPLEX) - HALF)
 # A matrix of fewer rows than this is copied, if then all rows of a stack are one matrix.
 _FEW_ROWS = 64
+# Multiplications of a block that takes some 50 ms.
+_LONG = 1 << 30
 
 
 class Product:
@@ -97,8 +99,9 @@ class Product:
 
     def _share_out(self, jobs: Any, work: Callable[[Iterator[Any]], None]) -> None:
         multiplications = prod(self.shape) * self._x.shape[-1]
+        long = multiplications > _LONG * len(jobs)
         if multiplications <= blas.ONE_THREAD_ANYWAY or self.dtype not in IN_BLAS:
-            share_out(jobs, work)
+            share_out(jobs, work, long=long)
             return
 
         def alone(mine: Iterator[Any]) -> None:
@@ -106,7 +109,7 @@ class Product:
                 work(mine)
 
         with blas.one_thread():
-            share_out(jobs, alone)
+            share_out(jobs, alone, long=long)
 
     def _block(self, index: Index, target: Array) -> None:
         """Write a block of the product to `target`."""

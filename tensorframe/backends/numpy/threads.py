@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from tensorframe import config
+from tensorframe.backends.apart import apart, is_interrupted_here
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -37,15 +38,18 @@ class _Counter:
             yield at
 
 
-def share_out(jobs: Sequence[Job], work: Callable[[Iterator[Job]], None]) -> None:
+def share_out(
+    jobs: Sequence[Job], work: Callable[[Iterator[Job]], None], *, long: bool = False
+) -> None:
     """Call `work` in several threads, each with an iterator over the jobs that it is to do.
 
     The caller works too, so there is progress even where all workers are busy. If it is interrupted or fails, the
     others stop after the job at hand; what a worker raises is raised here. Options that hold for the caller hold in
-    all threads.
+    all threads. Where jobs are `long`, an interrupt does not wait for those at hand.
     """
     threads = min(thread_count(), len(jobs))
-    if threads < 2:
+    waits = long and is_interrupted_here()
+    if threads < 2 and not waits:
         work(iter(jobs))
         return
     counter = _Counter(len(jobs))
@@ -54,10 +58,19 @@ def share_out(jobs: Sequence[Job], work: Callable[[Iterator[Job]], None]) -> Non
         with np.errstate(all="ignore"):  # each thread has its own
             work(jobs[at] for at in counter.positions())
 
-    workers = _workers(os.getpid())
-    helpers = [workers.submit(copy_context().run, run) for _ in range(threads - 1)]
+    helpers: list[Future[None]] = []
+    if threads > 1:
+        workers = _workers(os.getpid())
+        helpers = [workers.submit(copy_context().run, run) for _ in range(threads - 1)]
     try:
-        run()
+        if waits:
+            apart(run)
+        else:
+            run()
+    except KeyboardInterrupt:
+        if waits:
+            helpers = []
+        raise
     finally:
         counter.stopped = True
         failures = [_outcome(helper) for helper in helpers]
