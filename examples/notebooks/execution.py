@@ -45,10 +45,19 @@ def execute(path: Path) -> Any:
 
 
 def environment(folder: str) -> dict[str, str]:
-    """What the kernel finds: this checkout's modules, and nothing that depends on the shell or on waiting."""
-    ignored = {"MPLBACKEND", "FORCE_COLOR"}
-    kept = {name: value for name, value in os.environ.items() if name not in ignored}
+    """What the kernel finds: this checkout's modules, and nothing that depends on the user, the shell or on waiting."""
     modules = os.pathsep.join(filter(None, [str(CHECKOUT), os.environ.get("PYTHONPATH")]))
-    quiet = {"NO_COLOR": "1", "TENSORFRAME_PROGRESS": "off"}  # who waits depends on the machine
-    # drivers complain on the error stream without a folder for their sockets
-    return {"XDG_RUNTIME_DIR": folder, **kept, "PYTHONPATH": modules, **quiet}
+    return {
+        "XDG_RUNTIME_DIR": folder,  # drivers complain on the error stream without one
+        **{name: value for name, value in os.environ.items() if is_kept(name)},
+        "PYTHONPATH": modules,
+        "IPYTHONDIR": folder,  # a profile may run what it likes at the start
+        "NO_COLOR": "1",
+        "TENSORFRAME_PROGRESS": "off",  # who waits depends on the machine
+    }
+
+
+def is_kept(name: str) -> bool:
+    """Whether an environment variable says nothing about what a notebook shows."""
+    is_option = name.startswith("TENSORFRAME_") and name != "TENSORFRAME_CACHE_DIR"
+    return not is_option and name not in {"MPLBACKEND", "FORCE_COLOR"}
