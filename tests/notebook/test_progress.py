@@ -130,5 +130,7 @@ def test_the_stop_button_stops_a_compute_that_is_shown(kernel):
     assert re.findall(r"^-+>\s*\d+\s(.*)$", told, re.MULTILINE) == [LONG]
     updates = [one for one in before if one["msg_type"] == "update_display_data"]
     assert updates[-1]["content"]["data"]["text/html"] == ""
-    client.get_shell_msg(timeout=120)  # kernels drop what they are asked before they have replied to what failed
+    client.get_shell_msg(
+        timeout=120
+    )  # kernels drop what they are asked before they have replied to what failed
     assert run(client, SHORT) == "(700, 700)\n"
