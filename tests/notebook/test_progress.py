@@ -124,13 +124,12 @@ def test_the_stop_button_stops_a_compute_that_is_shown(kernel):
     manager.interrupt_kernel()
     *before, error = messages(client, request, "error")
     seconds = time.perf_counter() - began
-    assert seconds < 5.0  # far less, but this is no test of speed
+    assert seconds < 20.0  # a tenth of one, but this is no test of speed: all steps take minutes
     assert error["content"]["ename"] == "CancelledError"
     told = COLOURS.sub("", "\n".join(error["content"]["traceback"]))
     assert re.findall(r"^-+>\s*\d+\s(.*)$", told, re.MULTILINE) == [LONG]
     updates = [one for one in before if one["msg_type"] == "update_display_data"]
     assert updates[-1]["content"]["data"]["text/html"] == ""
-    client.get_shell_msg(
-        timeout=120
-    )  # kernels drop what they are asked before they have replied to what failed
+    # kernels drop what they are asked before they have replied to what failed
+    client.get_shell_msg(timeout=120)
     assert run(client, SHORT) == "(700, 700)\n"
