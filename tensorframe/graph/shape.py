@@ -24,19 +24,24 @@ def strides_of(shape: Shape, layout: Sequence[int] | None = None) -> tuple[int, 
 def broadcast(op: str, *shapes: Shape) -> Shape:
     """Return the shape that `shapes` broadcast to; ShapeError names the first axis that does not fit."""
     ndim = max(map(len, shapes))
-    padded = [(1,) * (ndim - len(shape)) + shape for shape in shapes]
-    result = []
-    for axis, sizes in enumerate(zip(*padded, strict=True)):
-        wanted = {size for size in sizes if size != 1}
-        if len(wanted) > 1:
-            raise _broadcast_error(op, shapes, axis - ndim, sizes)
-        result.append(wanted.pop() if wanted else 1)
+    result = [1] * ndim
+    for shape in shapes:
+        for axis, size in enumerate(shape, ndim - len(shape)):
+            if size not in (1, result[axis]):
+                if result[axis] != 1:
+                    raise _broadcast_error(op, shapes)
+                result[axis] = size
     return tuple(result)
 
 
-def _broadcast_error(
-    op: str, shapes: Sequence[Shape], axis: int, sizes: Sequence[int]
-) -> ShapeError:
+def _broadcast_error(op: str, shapes: Sequence[Shape]) -> ShapeError:
+    ndim = max(map(len, shapes))
+    padded = [(1,) * (ndim - len(shape)) + shape for shape in shapes]
+    axis, sizes = next(
+        (at - ndim, sizes)
+        for at, sizes in enumerate(zip(*padded, strict=True))
+        if len(set(sizes) - {1}) > 1
+    )
     listed = " and ".join(map(str, shapes))
     clash = " and ".join(map(str, sizes))
     message = f"{op}: shapes {listed} do not broadcast: axis {axis} has {clash}."

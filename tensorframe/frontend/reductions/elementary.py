@@ -23,7 +23,11 @@ Axis = int | Iterable[int] | None
 
 def reduced_by(op: Op, x: Tensor, axis: Axis, keepdims: Any) -> Tensor:
     """Return the reduction `op` of `x` along `axis`: an integer, several, or None for all."""
-    axes = normalize_axes(op.name, axis, x.ndim)
+    return along(op, x, normalize_axes(op.name, axis, x.ndim), keepdims)
+
+
+def along(op: Op, x: Tensor, axes: tuple[int, ...], keepdims: Any) -> Tensor:
+    """Return the reduction `op` of `x` along axes that are counted from the front, in ascending order."""
     return call(op, x, attrs=(axes, bool(keepdims)))
 
 

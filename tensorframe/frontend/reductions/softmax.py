@@ -8,9 +8,9 @@ from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError
 from tensorframe.frontend.creation.convert import asarray
-from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.dispatch import apply, unary
 from tensorframe.frontend.operands import converted, reshaped
-from tensorframe.frontend.reductions.elementary import Axis, reduced_by
+from tensorframe.frontend.reductions.elementary import Axis, along
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axes, reduced
 from tensorframe.ops.elementwise import EXP, ISFINITE, LOG, WHERE
@@ -35,8 +35,8 @@ def _wide(name: str, x: Any) -> tuple[Tensor, DType]:
 def _largest(x: Tensor, axes: Axes) -> Tensor:
     """Return the maximum along `axes` with these kept; of no elements, whatever broadcasts."""
     if 0 in [x.shape[at] for at in axes]:
-        return reduced_by(SUM, x, axes, keepdims=True)
-    return reduced_by(MAX, x, axes, keepdims=True)
+        return along(SUM, x, axes, keepdims=True)
+    return along(MAX, x, axes, keepdims=True)
 
 
 def softmax(x: Any, /, axis: Axis = -1) -> Tensor:
@@ -50,8 +50,8 @@ def softmax(x: Any, /, axis: Axis = -1) -> Tensor:
     """
     wide, dtype = _wide("softmax", x)
     axes = normalize_axes("softmax", axis, wide.ndim)
-    exponentials = apply(EXP, wide - _largest(wide, axes))
-    return converted(exponentials / reduced_by(SUM, exponentials, axes, keepdims=True), dtype)
+    exponentials = unary(EXP, wide - _largest(wide, axes))
+    return converted(exponentials / along(SUM, exponentials, axes, keepdims=True), dtype)
 
 
 def log_softmax(x: Any, /, axis: Axis = -1) -> Tensor:
@@ -63,8 +63,8 @@ def log_softmax(x: Any, /, axis: Axis = -1) -> Tensor:
     wide, dtype = _wide("log_softmax", x)
     axes = normalize_axes("log_softmax", axis, wide.ndim)
     shifted = wide - _largest(wide, axes)
-    total = reduced_by(SUM, apply(EXP, shifted), axes, keepdims=True)
-    return converted(shifted - apply(LOG, total), dtype)
+    total = along(SUM, unary(EXP, shifted), axes, keepdims=True)
+    return converted(shifted - unary(LOG, total), dtype)
 
 
 def logsumexp(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -80,6 +80,6 @@ def logsumexp(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     largest = _largest(wide, axes)
     # inf - inf is NaN: an infinite maximum is not subtracted, exp gives the right 0 or inf by itself
     shift = apply(WHERE, apply(ISFINITE, largest), largest, 0.0)
-    total = reduced_by(SUM, apply(EXP, wide - shift), axes, keepdims=True)
-    result = converted(apply(LOG, total) + shift, dtype)
+    total = along(SUM, unary(EXP, wide - shift), axes, keepdims=True)
+    result = converted(unary(LOG, total) + shift, dtype)
     return reshaped(result, reduced(wide.shape, axes, keepdims=keepdims))

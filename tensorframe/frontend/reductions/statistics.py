@@ -11,9 +11,9 @@ from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.creation.convert import asarray
-from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.dispatch import unary
 from tensorframe.frontend.operands import converted, expanded, floating, reshaped
-from tensorframe.frontend.reductions.elementary import Axis, reduced_by
+from tensorframe.frontend.reductions.elementary import Axis, along
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axes
 from tensorframe.ops.elementwise import CONJ, REAL_PART, SQRT
@@ -33,18 +33,22 @@ def working_dtype(dtype: DType) -> DType:
         return dtypes.float32
     if dtype in dtypes.INTEGER and dtype.itemsize >= 4:
         return dtypes.float64
-    return dtypes.promote(dtypes.float_of(dtype), dtypes.float32)
+    return (
+        dtype
+        if dtype in dtypes.FLOATING
+        else dtypes.promote(dtypes.float_of(dtype), dtypes.float32)
+    )
 
 
 def _count(x: Tensor, axes: Axes) -> float:
     """Return how many elements the axes hold."""
     # a float: an integer could exceed what the dtype of the sum holds exactly, and 0 / 0 must be NaN
-    return float(math.prod(x.shape[at] for at in axes))
+    return float(math.prod([x.shape[at] for at in axes]))
 
 
 def _centre(x: Tensor, axes: Axes, keepdims: bool) -> Tensor:
     """Return the mean of a tensor that already has its working dtype."""
-    return reduced_by(SUM, x, axes, keepdims) / _count(x, axes)
+    return along(SUM, x, axes, keepdims) / _count(x, axes)
 
 
 def mean(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
@@ -66,7 +70,7 @@ def mean(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False
 def _squared_deviations(x: Tensor, axes: Axes) -> Tensor:
     deviations = x - _centre(x, axes, keepdims=True)
     if x.dtype in dtypes.COMPLEX:
-        return apply(REAL_PART, deviations * apply(CONJ, deviations))
+        return unary(REAL_PART, deviations * unary(CONJ, deviations))
     return deviations * deviations
 
 
@@ -78,7 +82,7 @@ def _variance(
     axes = normalize_axes(name, axis, tensor.ndim)
     wide = converted(tensor, working_dtype(tensor.dtype))
     count = max(_count(tensor, axes) - correction, 0.0)
-    variance = reduced_by(SUM, _squared_deviations(wide, axes), axes, keepdims) / count
+    variance = along(SUM, _squared_deviations(wide, axes), axes, keepdims) / count
     return variance, dtypes.real_of(dtypes.float_of(tensor.dtype))
 
 
@@ -119,7 +123,7 @@ def std(
     """
     correction = correction if ddof is None else ddof
     variance, dtype = _variance("std", x, axis, correction, keepdims)
-    return converted(apply(SQRT, variance), dtype)
+    return converted(unary(SQRT, variance), dtype)
 
 
 def average(
@@ -144,8 +148,8 @@ def average(
     shares = _along(shares, values, axis)
     if not returned and weights is None:
         return mean(x, axis, keepdims=keepdims)
-    total = reduced_by(SUM, expanded(shares, values.shape), axes, keepdims)
-    result = reduced_by(SUM, values * shares, axes, keepdims) / total
+    total = along(SUM, expanded(shares, values.shape), axes, keepdims)
+    result = along(SUM, values * shares, axes, keepdims) / total
     return (result, total) if returned else result
 
 
