@@ -12,26 +12,21 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import strides_of
 from tensorframe.kernel.body import Body, Numbers
+from tensorframe.kernel.columns import column_parts, columns
 from tensorframe.kernel.deviations import Deviation, deviations, followed_by
 from tensorframe.kernel.follow import follow
-from tensorframe.kernel.forms import (
-    Form,
-    column_parts,
-    columns,
-    joined,
-    map_loops,
-    row_parts,
-    rows,
-)
+from tensorframe.kernel.forms import Form, map_loops
 from tensorframe.kernel.gather import GATHERS, MARK, noted, selected_axes
 from tensorframe.kernel.hoist import name_values
 from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import INDEX, Argument, Buffer, Kernel, Load, Role, Statement, argument
 from tensorframe.kernel.join import joined as join_spaces
 from tensorframe.kernel.nest import Access, Nest, arrange, linear, memory_order
+from tensorframe.kernel.parts import joined
 from tensorframe.kernel.pieces import PIECED, cut_axes
 from tensorframe.kernel.positions import with_positions
 from tensorframe.kernel.rare import FLAG, complete, has_rare, hopeful
+from tensorframe.kernel.rows import row_parts, rows
 from tensorframe.kernel.space import Affine, Map, Space
 from tensorframe.kernel.split import split
 from tensorframe.kernel.stages import Stages, stages_of

@@ -3,7 +3,7 @@
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
-from tensorframe.kernel import build, forms, tiling
+from tensorframe.kernel import build, columns, rows, tiling
 from tensorframe.runtime.cache import PLANS
 from tensorframe.schedule import fuse, merge
 
@@ -16,7 +16,8 @@ SMALL = {
         "_FEWER_COLUMNS": 3,
         "_ENOUGH_ROWS": 5,
     },
-    forms: {"_GROUP": 2, "_LOOK": 4, "_SHORT": 3, "_SOON": (1, 4096)},
+    columns: {"_GROUP": 2},
+    rows: {"_LOOK": 4, "_SHORT": 3, "_SOON": (1, 4096)},
     tiling: {"_SIDE": 4, "_AREA": 8, "_NARROW": 3},
     merge: {"_WORTH_SHARING": 0},
     fuse: {"_SMALL_PART": 1 << 40},

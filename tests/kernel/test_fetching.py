@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.kernel import forms
+from tensorframe.kernel import rows
 from tensorframe.kernel.ir import Fetch, Loop
 from tests.kernel.interpreted import interpreted, kernels_of
 
@@ -57,7 +57,7 @@ def test_what_would_not_gain(shape, program):
 
 def test_the_last_row_has_none_after_it(monkeypatch):
     """A row of its own pages, and rows in the opposite order: what is asked for is no memory of ours."""
-    monkeypatch.setattr(forms, "_SOON", (1, 1 << 20))
+    monkeypatch.setattr(rows, "_SOON", (1, 1 << 20))
     x = np.random.default_rng(3).standard_normal((40, 1 << 16)).astype("float32")
     for one in (x, x[::-1], x[:1]):
         t = tfr.asarray(one, device="numba")

@@ -1,0 +1,96 @@
+"""Parts: what chunks of rows and of columns have in common, from the sample that gives a pivot to joining results."""
+
+from __future__ import annotations
+
+from math import isqrt
+
+from tensorframe.dtypes import float64
+from tensorframe.kernel.body import Body
+from tensorframe.kernel.deviations import Left
+from tensorframe.kernel.forms import Form, accumulator, finish_pass
+from tensorframe.kernel.ir import (
+    INDEX,
+    START,
+    STOP,
+    Expr,
+    Index,
+    Loop,
+    Set,
+    Statement,
+    apply,
+    index,
+    literal,
+    load,
+)
+from tensorframe.kernel.loops import ZERO, digits, nested, smaller
+
+
+def sample(
+    body: Body,
+    along: list[Index],
+    first: Expr,
+    last: Expr,
+    work: tuple[Statement, ...],
+    most: int,
+) -> tuple[tuple[Statement, ...], Expr]:
+    """Return loops over the first elements of a chunk, along the outermost axis and the innermost, and their number."""
+    sizes = body.sizes[len(body.nest.kept) :]
+    each = most if len(along) == 1 else isqrt(most)
+    stop = smaller(first + each, last)
+    count = stop - first
+    inner = work
+    if len(along) > 1:
+        across = smaller(literal(each, INDEX), sizes[-1])
+        middle = along[1:-1]
+        inner = (Loop(along[-1], ZERO, across, work),)
+        inner = nested(middle, [literal(1, INDEX) for _ in middle], inner)
+        count = count * across
+    return (Loop(along[0], first, stop, inner),), apply("from_index", count, dtype=float64)
+
+
+def joined(form: Form, chunks: int, length: int) -> tuple[Statement, ...]:
+    """Partial results of chunks of this length joined, one after the other, and what is computed from the results."""
+    body = form.body
+    count = len(body.nest.kept)
+    row, chunk = index("row"), index("chunk")
+    height = body.numbers.take(body.nest.rows, "rows")
+    number = body.numbers.take(chunks, "chunks")
+    body.indices = [*digits(row, body.sizes[:count]), *[ZERO] * len(body.nest.reduced)]
+    before: list[Statement] = []
+    work: list[Statement] = []
+    for value, buffer in form.partials.items():
+        how = form.accumulation(value)
+        total = accumulator(form, value)
+        before.append(Set(total, how.start()))
+        work.append(Set(total, how.join(total, load(buffer, chunk * height + row))))
+    again: list[Statement] = []
+    if form.deviations:
+        step = body.numbers.take(length, "chunk")
+        left = {
+            value: _left_there(form, value, chunk, chunk * height + row, step)
+            for value in form.deviations
+        }
+        for value, source in form.followed.items():
+            total = accumulator(form, value)
+            before.append(Set(total, literal(0, float64)))
+            work.append(Set(total, total + left[source].sum()))
+        finish_pass(form, 0)
+        for value, deviation in form.deviations.items():
+            total = accumulator(form, value)
+            before.append(Set(total, literal(0, float64)))
+            added = left[value].squares_from(body.operand(deviation.centred, 1))
+            again.append(Set(total, total + added))
+    finish_pass(form, 0)
+    loops = [Loop(chunk, ZERO, number, tuple(some)) for some in (work, again) if some]
+    return (Loop(row, START, STOP, (*before, *loops, *form.row_stores()), parallel=True),)
+
+
+def _left_there(form: Form, value: int, chunk: Index, place: Expr, step: Expr) -> Left:
+    """Return what a chunk has left of distances from its pivot."""
+    body = form.body
+    outer, *inner = body.sizes[len(body.nest.kept) :]
+    elements = smaller(chunk * step + step, outer) - chunk * step
+    for size in inner:
+        elements = elements * size
+    count = apply("from_index", elements, dtype=float64)
+    return Left(count, *[load(buffer, place) for buffer in form.deviations[value].buffers])
