@@ -7,6 +7,7 @@ minutes. An interrupt ends the wait; what was called goes on until it is done, f
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import copy_context
 from threading import Lock, Thread, current_thread, get_ident, main_thread
 from typing import TypeVar
@@ -32,9 +33,15 @@ def is_interrupted_here() -> bool:
     return current_thread() is main_thread()
 
 
-def apart(call: Callable[[], Result]) -> Result:
-    """Return what `call` returns, or raise what it raises; it keeps no reference to anything when it is done."""
+def apart(
+    call: Callable[[], Result], when_left: Callable[[], Callable[[], None]] | None = None
+) -> Result:
+    """Return what `call` returns, or raise what it raises; it keeps no reference to anything when it is done.
+
+    `when_left` is called once the wait has been interrupted, and what it returns when the call has ended at last.
+    """
     waiting = [call]
+    endings: list[Callable[[], None]] = []
     results: list[Result] = []
     failures: list[BaseException] = []
     running = Lock()
@@ -52,6 +59,7 @@ def apart(call: Callable[[], Result]) -> Result:
         finally:
             del _callers[here]
             running.release()
+            _end(endings)
 
     del call
     # options and NumPy's own settings are those of the caller
@@ -60,8 +68,24 @@ def apart(call: Callable[[], Result]) -> Result:
         thread.start()
     except RuntimeError:  # the system gives no more threads
         work()
-    while not running.acquire(timeout=_LOOK):
-        pass
+    try:
+        while not running.acquire(timeout=_LOOK):
+            pass
+    except BaseException:
+        if when_left is not None:
+            endings.append(when_left())
+            if running.acquire(
+                blocking=False
+            ):  # it has ended meanwhile, and may not have seen this ending
+                _end(endings)
+        raise
     if failures:
         raise failures.pop()
     return results.pop()
+
+
+def _end(endings: list[Callable[[], None]]) -> None:
+    # each once, whichever thread comes first
+    with suppress(IndexError):
+        while True:
+            endings.pop()()

@@ -10,8 +10,22 @@ import pytest
 import tensorframe as tfr
 from tensorframe.backends import apart as module
 from tensorframe.backends.apart import apart, caller, is_interrupted_here
+from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.interruptible import interruptible
 from tensorframe.graph.region import Region
+
+
+class Pressed:
+    """A lock whose wait is interrupted, as by Ctrl-C."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self.release = self._lock.release
+
+    def acquire(self, blocking=True, timeout=-1):
+        if timeout != -1:
+            raise KeyboardInterrupt
+        return self._lock.acquire(blocking)
 
 
 def test_results_come_back_and_so_do_failures():
@@ -60,18 +74,6 @@ def test_an_interrupt_ends_the_wait_and_not_the_work(monkeypatch):
         goes_on.wait(60)
         finished.set()
 
-    class Pressed:
-        """A lock whose wait is interrupted, as by Ctrl-C."""
-
-        def __init__(self):
-            self._lock = threading.Lock()
-            self.release = self._lock.release
-
-        def acquire(self, timeout=-1):
-            if timeout != -1:
-                raise KeyboardInterrupt
-            return self._lock.acquire()
-
     with monkeypatch.context() as patch:
         patch.setattr(module, "Lock", Pressed)
         with pytest.raises(KeyboardInterrupt):
@@ -79,6 +81,35 @@ def test_an_interrupt_ends_the_wait_and_not_the_work(monkeypatch):
     assert not finished.is_set()
     goes_on.set()
     assert finished.wait(60)
+
+
+@pytest.mark.parametrize("ends", ["later", "before the interrupt is seen"])
+def test_what_was_left_alone_is_followed_to_its_end(monkeypatch, ends):
+    goes_on, over, told = threading.Event(), threading.Event(), []
+
+    def when_left():
+        told.append("left")
+        if ends != "later":
+            goes_on.set()
+        return lambda: (told.append("over"), over.set())
+
+    monkeypatch.setattr(module, "Lock", Pressed)
+    with pytest.raises(KeyboardInterrupt):
+        apart(lambda: goes_on.wait(60), when_left)
+    if ends == "later":
+        assert told == ["left"]
+    goes_on.set()
+    assert over.wait(60)
+    assert told == ["left", "over"]
+
+
+def test_blas_has_one_thread_while_it_works_for_nobody():
+    libraries = blas._libraries(per_thread=False)
+    before = [one.threads() for one in libraries]
+    ending = blas.left_with_one_thread()
+    assert [one.threads() for one in libraries] == [1] * len(libraries)
+    ending()
+    assert [one.threads() for one in libraries] == before
 
 
 def test_without_another_thread_it_is_done_here(monkeypatch):
