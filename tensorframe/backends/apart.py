@@ -1,13 +1,16 @@
 """Work done apart: in a thread of its own, while the caller waits, so that Ctrl-C gets through to the caller.
 
 Python hears of an interrupt between two of its instructions only, and one call of a library or a driver may take
-minutes. An interrupt ends the wait; what was called goes on until it is done, for nobody.
+minutes. An interrupt ends the wait; what was called goes on until it is done, for nobody. Only the end of the process
+waits for it, until the next Ctrl-C: libraries crash, or wait for ever, when they are taken down at work.
 """
 
 from __future__ import annotations
 
+import atexit
+import os
+import sys
 from collections.abc import Callable
-from contextlib import suppress
 from contextvars import copy_context
 from threading import Lock, Thread, current_thread, get_ident, main_thread
 from typing import TypeVar
@@ -16,6 +19,8 @@ Result = TypeVar("Result")
 
 # Seconds after which a wait is begun anew: Windows tells of an interrupt only then.
 _LOOK = 0.1
+# What a shell takes the end by Ctrl-C for: 128 and the number of the signal.
+_INTERRUPTED = 130
 
 
 # the threads that wait, by the threads that work for them
@@ -33,15 +38,9 @@ def is_interrupted_here() -> bool:
     return current_thread() is main_thread()
 
 
-def apart(
-    call: Callable[[], Result], when_left: Callable[[], Callable[[], None]] | None = None
-) -> Result:
-    """Return what `call` returns, or raise what it raises; it keeps no reference to anything when it is done.
-
-    `when_left` is called once the wait has been interrupted, and what it returns when the call has ended at last.
-    """
+def apart(call: Callable[[], Result]) -> Result:
+    """Return what `call` returns, or raise what it raises; it keeps no reference to anything when it is done."""
     waiting = [call]
-    endings: list[Callable[[], None]] = []
     results: list[Result] = []
     failures: list[BaseException] = []
     running = Lock()
@@ -59,7 +58,6 @@ def apart(
         finally:
             del _callers[here]
             running.release()
-            _end(endings)
 
     del call
     # options and NumPy's own settings are those of the caller
@@ -72,20 +70,29 @@ def apart(
         while not running.acquire(timeout=_LOOK):
             pass
     except BaseException:
-        if when_left is not None:
-            endings.append(when_left())
-            if running.acquire(
-                blocking=False
-            ):  # it has ended meanwhile, and may not have seen this ending
-                _end(endings)
+        _leave(thread)
         raise
     if failures:
         raise failures.pop()
     return results.pop()
 
 
-def _end(endings: list[Callable[[], None]]) -> None:
-    # each once, whichever thread comes first
-    with suppress(IndexError):
-        while True:
-            endings.pop()()
+# threads at work that nobody waits for any more
+_left: set[Thread] = set()
+
+
+def _leave(thread: Thread) -> None:
+    _left.difference_update([one for one in _left if not one.is_alive()])
+    _left.add(thread)
+
+
+@atexit.register
+def _wait_for_what_was_left() -> None:
+    try:
+        for thread in _left:
+            while thread.is_alive():
+                thread.join(_LOOK)
+    except KeyboardInterrupt:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(_INTERRUPTED)  # nothing is taken down then

@@ -1,6 +1,10 @@
 """What is done apart gives what it would have given, and an interrupt ends the wait for it, not the work."""
 
+import contextlib
 import gc
+import signal
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -10,22 +14,8 @@ import pytest
 import tensorframe as tfr
 from tensorframe.backends import apart as module
 from tensorframe.backends.apart import apart, caller, is_interrupted_here
-from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.interruptible import interruptible
 from tensorframe.graph.region import Region
-
-
-class Pressed:
-    """A lock whose wait is interrupted, as by Ctrl-C."""
-
-    def __init__(self):
-        self._lock = threading.Lock()
-        self.release = self._lock.release
-
-    def acquire(self, blocking=True, timeout=-1):
-        if timeout != -1:
-            raise KeyboardInterrupt
-        return self._lock.acquire(blocking)
 
 
 def test_results_come_back_and_so_do_failures():
@@ -74,6 +64,18 @@ def test_an_interrupt_ends_the_wait_and_not_the_work(monkeypatch):
         goes_on.wait(60)
         finished.set()
 
+    class Pressed:
+        """A lock whose wait is interrupted, as by Ctrl-C."""
+
+        def __init__(self):
+            self._lock = threading.Lock()
+            self.release = self._lock.release
+
+        def acquire(self, timeout=-1):
+            if timeout != -1:
+                raise KeyboardInterrupt
+            return self._lock.acquire()
+
     with monkeypatch.context() as patch:
         patch.setattr(module, "Lock", Pressed)
         with pytest.raises(KeyboardInterrupt):
@@ -83,33 +85,52 @@ def test_an_interrupt_ends_the_wait_and_not_the_work(monkeypatch):
     assert finished.wait(60)
 
 
-@pytest.mark.parametrize("ends", ["later", "before the interrupt is seen"])
-def test_what_was_left_alone_is_followed_to_its_end(monkeypatch, ends):
-    goes_on, over, told = threading.Event(), threading.Event(), []
+LEFT = """
+import atexit, sys, threading, time
+from tensorframe.backends import apart
 
-    def when_left():
-        told.append("left")
-        if ends != "later":
-            goes_on.set()
-        return lambda: (told.append("over"), over.set())
+class Pressed:
+    def __init__(self):
+        self._lock = threading.Lock()
+        self.release = self._lock.release
 
-    monkeypatch.setattr(module, "Lock", Pressed)
-    with pytest.raises(KeyboardInterrupt):
-        apart(lambda: goes_on.wait(60), when_left)
-    if ends == "later":
-        assert told == ["left"]
-    goes_on.set()
-    assert over.wait(60)
-    assert told == ["left", "over"]
+    def acquire(self, timeout=-1):
+        if timeout != -1:
+            raise KeyboardInterrupt
+        return self._lock.acquire()
+
+def work():
+    time.sleep(float(sys.argv[1]))
+    print("done", flush=True)
+
+apart.Lock = Pressed
+atexit.register(print, "ending", flush=True)
+try:
+    apart.apart(work)
+except KeyboardInterrupt:
+    print("left", flush=True)
+"""
 
 
-def test_blas_has_one_thread_while_it_works_for_nobody():
-    libraries = blas._libraries(per_thread=False)
-    before = [one.threads() for one in libraries]
-    ending = blas.left_with_one_thread()
-    assert [one.threads() for one in libraries] == [1] * len(libraries)
-    ending()
-    assert [one.threads() for one in libraries] == before
+def test_the_end_of_the_process_waits_for_what_was_left():
+    done = subprocess.run(
+        [sys.executable, "-c", LEFT, "1"], capture_output=True, text=True, check=False, timeout=100
+    )
+    assert (done.returncode, done.stdout) == (0, "left\nending\ndone\n"), done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals reach a process otherwise there")
+def test_another_interrupt_ends_the_process_at_once():
+    command = [sys.executable, "-c", LEFT, "3000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert [process.stdout.readline() for _ in range(2)] == ["left\n", "ending\n"]
+        for _ in range(200):
+            process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=0.3)
+                break
+        assert process.returncode == 130
+        assert process.stdout.read() == ""
 
 
 def test_without_another_thread_it_is_done_here(monkeypatch):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -49,17 +49,6 @@ def one_thread() -> Iterator[None]:
             _Limit.callers -= 1
             if _Limit.callers == 0:
                 _set_threads(shared, _Limit.before)
-
-
-def left_with_one_thread() -> Callable[[], None]:
-    """Keep BLAS to one thread until what is returned is called: for a call that goes on though nobody waits for it.
-
-    It gives the other cores back. And it may go on until the process ends, where OpenBLAS stops its threads and waits
-    for ever if one of them is handed work at that moment.
-    """
-    kept = ExitStack()
-    kept.enter_context(one_thread())
-    return kept.close
 
 
 @contextmanager

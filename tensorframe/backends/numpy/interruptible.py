@@ -14,7 +14,6 @@ from typing import Any
 
 from tensorframe.backends.apart import apart, is_interrupted_here
 from tensorframe.backends.base import Program
-from tensorframe.backends.numpy.blas import left_with_one_thread
 from tensorframe.graph.region import Region
 
 # Elements of all operands below which a call is short, whatever it does; a matrix of 256 x 256 has as many.
@@ -39,8 +38,7 @@ class _Apart:
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         began = perf_counter()
         if self._seconds > _LONG and is_interrupted_here():
-            call = partial(self._program, inputs, buffers)
-            results = apart(call, when_left=left_with_one_thread)
+            results = apart(partial(self._program, inputs, buffers))
         else:
             results = self._program(inputs, buffers)
         self._seconds = perf_counter() - began
