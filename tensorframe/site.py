@@ -14,13 +14,15 @@ from tensorframe.cells import cell_of
 Site = tuple[CodeType, int]
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# looked up once: this is asked for every node
+_frame = sys._getframe
 # what stands between a user's `with` and a function of ours
 _CONTEXTLIB = contextmanager.__code__.co_filename
 
 
 def recording_site(depth: int = 2) -> Site | None:
     """Return the innermost frame outside tensorframe, looking from `depth` callers up."""
-    frame = sys._getframe(depth)  # inspect.currentframe cannot skip frames, and costs more
+    frame = _frame(depth)  # inspect.currentframe cannot skip frames, and costs more
     code = frame.f_code
     while code.co_filename.startswith(_PACKAGE):  # is_internal, without the call
         if frame.f_back is None:
