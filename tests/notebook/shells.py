@@ -18,7 +18,8 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 def a_shell():
     """Have IPython's shell run in this process, without its history of earlier sessions."""
     HistoryManager.enabled = False
-    shell = InteractiveShell.instance(colors="nocolor")
+    # whoever runs the tests may have another virtual environment active, which IPython would warn of
+    shell = InteractiveShell.instance(colors="nocolor", warn_venv=False)
     try:
         yield shell
     finally:
