@@ -60,6 +60,7 @@ from tensorframe.kernel.ir import (
 )
 from tensorframe.kernel.loops import ZERO, digits, named, nested, smaller
 from tensorframe.kernel.nest import Access
+from tensorframe.kernel.parts import begin_joining
 from tensorframe.kernel.space import Space
 from tensorframe.kernel.stages import Stages, stages_of
 
@@ -294,12 +295,7 @@ def _parts(form: Form, chunk: int, *, in_rows: bool) -> tuple[Statement, ...]:
 
 def _joined(form: Form, chunks: int, *, in_groups: bool) -> tuple[Statement, ...]:
     """Partial results joined, and what is computed from the results."""
-    body = form.body
-    count = len(body.nest.kept)
-    row, chunk = index("row"), index("chunk")
-    height = body.numbers.take(body.nest.rows, "rows")
-    number = body.numbers.take(chunks, "chunks")
-    body.indices = [*digits(row, body.sizes[:count]), *[ZERO] * len(body.nest.reduced)]
+    row, chunk, height, number = begin_joining(form, chunks)
     before: list[Statement] = []
     work: list[Statement] = []
     after: list[Statement] = []

@@ -48,14 +48,21 @@ def sample(
     return (Loop(along[0], first, stop, inner),), apply("from_index", count, dtype=float64)
 
 
-def joined(form: Form, chunks: int, length: int) -> tuple[Statement, ...]:
-    """Partial results of chunks of this length joined, one after the other, and what is computed from the results."""
+def begin_joining(form: Form, chunks: int) -> tuple[Index, Index, Expr, Expr]:
+    """Put the form at a row of the result; return the row, the chunk, and how many there are of both."""
     body = form.body
-    count = len(body.nest.kept)
     row, chunk = index("row"), index("chunk")
     height = body.numbers.take(body.nest.rows, "rows")
     number = body.numbers.take(chunks, "chunks")
-    body.indices = [*digits(row, body.sizes[:count]), *[ZERO] * len(body.nest.reduced)]
+    kept = body.sizes[: len(body.nest.kept)]
+    body.indices = [*digits(row, kept), *[ZERO] * len(body.nest.reduced)]
+    return row, chunk, height, number
+
+
+def joined(form: Form, chunks: int, length: int) -> tuple[Statement, ...]:
+    """Partial results of chunks of this length joined, one after the other, and what is computed from the results."""
+    body = form.body
+    row, chunk, height, number = begin_joining(form, chunks)
     before: list[Statement] = []
     work: list[Statement] = []
     for value, buffer in form.partials.items():

@@ -93,8 +93,8 @@ def execute(
     else:
         with np.errstate(all="ignore"):
             perform(actions, slots, plan, recorded)
-    if is_single:
-        stamps.append(perf_counter_ns())  # type: ignore[union-attr]
+    if is_single and stamps is not None:
+        stamps.append(perf_counter_ns())
 
 
 def _stamped(runner: Runner, stamps: list[int]) -> Iterator[Action]:
