@@ -8,16 +8,21 @@ waits for it, until the next Ctrl-C: libraries crash, or wait for ever, when the
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import sys
+import time
 from collections.abc import Callable
 from contextvars import copy_context
 from threading import Lock, Thread, current_thread, get_ident, main_thread
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from _thread import LockType
 
 Result = TypeVar("Result")
 
-# Seconds after which a wait is begun anew: Windows tells of an interrupt only then.
+# Seconds between two looks while waiting: Windows tells of an interrupt only then.
 _LOOK = 0.1
 # What a shell takes the end by Ctrl-C for: 128 and the number of the signal.
 _INTERRUPTED = 130
@@ -70,29 +75,35 @@ def apart(call: Callable[[], Result]) -> Result:
         while not running.acquire(timeout=_LOOK):
             pass
     except BaseException:
-        _leave(thread)
+        _leave(running)
         raise
     if failures:
         raise failures.pop()
     return results.pop()
 
 
-# threads at work that nobody waits for any more
-_left: set[Thread] = set()
+# held while something works that nobody waits for any more; not the threads: Python up to 3.12 takes a thread for ended
+# whose `join` was interrupted
+_left: set[LockType] = set()
 
 
-def _leave(thread: Thread) -> None:
-    _left.difference_update([one for one in _left if not one.is_alive()])
-    _left.add(thread)
+def _leave(running: LockType) -> None:
+    _left.difference_update([one for one in _left if not one.locked()])
+    _left.add(running)
+
+
+# What is registered last is called first: this one finds whether the wait below was cut short. No `try` around that
+# wait would do, for an interrupt that came before is raised as a function is entered, before its first line.
+@atexit.register
+def _end_at_once_if_interrupted() -> None:
+    if any(running.locked() for running in _left):
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(_INTERRUPTED)  # nothing is taken down then
 
 
 @atexit.register
 def _wait_for_what_was_left() -> None:
-    try:
-        for thread in _left:
-            while thread.is_alive():
-                thread.join(_LOOK)
-    except KeyboardInterrupt:
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        os._exit(_INTERRUPTED)  # nothing is taken down then
+    with contextlib.suppress(KeyboardInterrupt):
+        while any(running.locked() for running in _left):
+            time.sleep(_LOOK)

@@ -69,7 +69,7 @@ def test_an_interrupt_ends_the_wait_and_not_the_work(monkeypatch):
 
         def __init__(self):
             self._lock = threading.Lock()
-            self.release = self._lock.release
+            self.release, self.locked = self._lock.release, self._lock.locked
 
         def acquire(self, timeout=-1):
             if timeout != -1:
@@ -86,13 +86,15 @@ def test_an_interrupt_ends_the_wait_and_not_the_work(monkeypatch):
 
 
 LEFT = """
-import atexit, sys, threading, time
+import atexit, signal, sys, threading, time
 from tensorframe.backends import apart
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell runs in the background ignores it
 
 class Pressed:
     def __init__(self):
         self._lock = threading.Lock()
-        self.release = self._lock.release
+        self.release, self.locked = self._lock.release, self._lock.locked
 
     def acquire(self, timeout=-1):
         if timeout != -1:
