@@ -7,8 +7,8 @@ from math import prod
 
 from tensorframe.dtypes import DType, uint32
 from tensorframe.graph.shape import Shape
+from tensorframe.kernel.assemble import Built, Launch, assembled
 from tensorframe.kernel.body import Numbers
-from tensorframe.kernel.build import Built, Launch, Strides, assembled
 from tensorframe.kernel.formula import where
 from tensorframe.kernel.gather import noted, place_of
 from tensorframe.kernel.groups import Target
@@ -30,6 +30,7 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
+from tensorframe.kernel.layout import Strides
 from tensorframe.kernel.lines import Lines
 from tensorframe.kernel.loops import ZERO, smaller
 from tensorframe.kernel.order import key_dtype, key_of

@@ -20,17 +20,8 @@ from math import prod
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
+from tensorframe.kernel.assemble import Built, Launch, Partials, finish
 from tensorframe.kernel.body import Body
-from tensorframe.kernel.build import (
-    Built,
-    Launch,
-    Layout,
-    Partials,
-    Strides,
-    finish,
-    lay_out,
-    output_buffers,
-)
 from tensorframe.kernel.choices import branched
 from tensorframe.kernel.forms import Form, accumulator, finish_pass, reductions_in
 from tensorframe.kernel.gather import noted
@@ -58,6 +49,7 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
+from tensorframe.kernel.layout import Layout, Strides, lay_out, output_buffers
 from tensorframe.kernel.loops import ZERO, digits, named, nested, smaller
 from tensorframe.kernel.nest import Access
 from tensorframe.kernel.parts import begin_joining

@@ -13,8 +13,8 @@ from math import prod
 
 from tensorframe.dtypes import DType, uint32, uint64
 from tensorframe.graph.shape import Shape
+from tensorframe.kernel.assemble import Built, Launch, assembled
 from tensorframe.kernel.body import Numbers
-from tensorframe.kernel.build import Built, Launch, Strides, assembled
 from tensorframe.kernel.formula import both, cast, either, equal, where
 from tensorframe.kernel.groups import Target
 from tensorframe.kernel.ir import (
@@ -39,6 +39,7 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
+from tensorframe.kernel.layout import Strides
 from tensorframe.kernel.lines import Lines
 from tensorframe.kernel.loops import ZERO, digits, smaller
 from tensorframe.kernel.order import element_of, key_dtype, key_of, last_key

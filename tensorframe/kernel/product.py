@@ -13,15 +13,9 @@ from math import prod
 
 from tensorframe.dtypes import BOOL
 from tensorframe.graph.region import Region
+from tensorframe.kernel.assemble import Built, Launch, finish
 from tensorframe.kernel.blocking import Blocking, blocking_of
 from tensorframe.kernel.body import Body
-from tensorframe.kernel.build import (
-    Built,
-    Launch,
-    Strides,
-    finish,
-    output_buffers,
-)
 from tensorframe.kernel.choices import branched
 from tensorframe.kernel.formula import equal, where
 from tensorframe.kernel.groups import Target
@@ -51,6 +45,7 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
+from tensorframe.kernel.layout import Strides, output_buffers
 from tensorframe.kernel.loops import ZERO, digits, smaller
 from tensorframe.kernel.product_loops import LEFT, RIGHT, Factor, Product, lay_out_product, loops_of
 from tensorframe.kernel.scalars import converted

@@ -13,7 +13,7 @@ from math import prod
 from tensorframe.dtypes import BOOL, COMPLEX, HALF, DType, float32, int32, real_of, uint32
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
-from tensorframe.kernel.build import Layout, Strides, reads_of, written_in
+from tensorframe.kernel.layout import Layout, Strides, reads_of, written_in
 from tensorframe.kernel.nest import Nest, arrange, linear
 from tensorframe.kernel.space import Map, Space
 

@@ -12,8 +12,8 @@ from math import prod
 
 from tensorframe.dtypes import DType, uint32, uint64
 from tensorframe.graph.shape import Shape
+from tensorframe.kernel.assemble import Built, Launch, assembled
 from tensorframe.kernel.body import Numbers
-from tensorframe.kernel.build import Built, Launch, Strides, assembled
 from tensorframe.kernel.formula import either, equal, not_equal
 from tensorframe.kernel.gather import noted, place_on_axis
 from tensorframe.kernel.groups import Target
@@ -33,6 +33,7 @@ from tensorframe.kernel.ir import (
     index,
     load,
 )
+from tensorframe.kernel.layout import Strides
 from tensorframe.kernel.lines import Lines
 from tensorframe.kernel.loops import ZERO, digits, smaller
 

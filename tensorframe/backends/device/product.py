@@ -16,8 +16,9 @@ from tensorframe.dtypes import BOOL, HALF, DType, float32
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
+from tensorframe.kernel.analyse import analyse
+from tensorframe.kernel.assemble import Built
 from tensorframe.kernel.blocking import chunk_of
-from tensorframe.kernel.build import Built, analyse
 from tensorframe.kernel.complex import in_parts
 from tensorframe.kernel.dot import is_dot, summed
 from tensorframe.kernel.product import build_product

@@ -18,7 +18,8 @@ from tensorframe.dtypes import COMPLEX, DType, uint32, uint64
 from tensorframe.errors import IndexingError
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, strides_of
-from tensorframe.kernel.build import Built, Launch, analyse
+from tensorframe.kernel.analyse import analyse
+from tensorframe.kernel.assemble import Built, Launch
 from tensorframe.kernel.complex import Parts, in_parts
 from tensorframe.kernel.expand import expanded
 from tensorframe.kernel.gather import MARK

@@ -16,7 +16,7 @@ from tensorframe.backends.device.sort import sorted_with_places
 from tensorframe.dtypes import COMPLEX, real_of
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, broadcast
-from tensorframe.kernel.build import Built
+from tensorframe.kernel.assemble import Built
 from tensorframe.kernel.complex import Parts
 from tensorframe.kernel.scatter import (
     Pointing,

@@ -11,8 +11,8 @@ from tensorframe.backends.device.program import Form
 from tensorframe.backends.device.queue import Queue
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
+from tensorframe.kernel.assemble import Built
 from tensorframe.kernel.binary_search import Searching, build_search
-from tensorframe.kernel.build import Built
 from tensorframe.kernel.complex import in_parts
 from tensorframe.ops.reduction import index_dtype
 

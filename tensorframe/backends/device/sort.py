@@ -13,7 +13,7 @@ from tensorframe.backends.device.program import Form
 from tensorframe.backends.device.queue import Queue
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.kernel.build import Built
+from tensorframe.kernel.assemble import Built
 from tensorframe.kernel.complex import in_parts
 from tensorframe.kernel.merge_sort import Sorting, build_sort
 from tensorframe.ops.reduction import index_dtype

@@ -23,7 +23,7 @@ from tensorframe.codegen.text import Text
 from tensorframe.dtypes import FLOAT, UNSIGNED, DType, bool_, float64
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
-from tensorframe.kernel.build import Built, Launch
+from tensorframe.kernel.assemble import Built, Launch
 from tensorframe.kernel.complex import Parts
 
 # Calls in which the hopeful kernel has been wrong before it is not tried any more.
