@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from tensorframe.backends.cuda.compiler import compiled
-from tensorframe.backends.device.program import Form, lifted
+from tensorframe.backends.device.lowering import Lowering
+from tensorframe.backends.device.program import lifted
 from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.cuda import DIALECT, PRELUDE
 from tensorframe.dtypes import ANY
@@ -53,9 +54,9 @@ def _along(op, dtype):
 
 def kernels(region: Region, target: Target) -> list[Kernel]:
     """The kernels of a region whose operands are in C order."""
-    form = Form(lifted(region, [shape != () for shape, _ in region.inputs]))
-    strides = [strides_of(shape) for shape, _ in form.region.inputs]
-    built = build_groups(form.region, form.space, strides, form.parts.places, target)
+    lowering = Lowering(lifted(region, [shape != () for shape, _ in region.inputs]))
+    strides = [strides_of(shape) for shape, _ in lowering.region.inputs]
+    built = build_groups(lowering.region, lowering.space, strides, lowering.parts.places, target)
     return [one.kernel for one in built.launches]
 
 

@@ -14,7 +14,7 @@ from tests.kernel.form_cases import CASES, operand
 pytest.importorskip("cupy", reason="NVRTC is called through CuPy")
 
 from tensorframe.backends.cuda.compiler import compiled, options
-from tensorframe.backends.device import program
+from tensorframe.backends.device import lowering
 from tests.backends.cuda_kernels import compile_all, printed, regions_of_rows
 from tests.backends.host_gpu import recorded
 
@@ -49,7 +49,7 @@ def test_every_row_compiles_on_every_dtype(texts_of_rows, kind, least, architect
 @pytest.fixture(params=["positions of 32 bits", "positions of 64 bits"])
 def bits(request, monkeypatch):
     if "64" in request.param:
-        monkeypatch.setattr(program, "_SHORT", 0)
+        monkeypatch.setattr(lowering, "_SHORT", 0)
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_positions_have_32_bits_where_these_are_enough(texts, monkeypatch):
     tfr.compute(x.T + 1)
     assert "unsigned int i = " in "".join(texts.values())
     texts.clear()
-    monkeypatch.setattr(program, "_SHORT", 0)
+    monkeypatch.setattr(lowering, "_SHORT", 0)
     tfr.compute(x.T + 2 * x.T)
     assert "unsigned long long i = " in "".join(texts.values())
 

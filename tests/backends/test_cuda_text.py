@@ -10,7 +10,7 @@ from tensorframe.codegen.cuda import DIALECT, PRELUDE
 
 pytest.importorskip("cupy", reason="the backend speaks to GPUs through CuPy")
 
-from tensorframe.backends.device import program
+from tensorframe.backends.device import lowering
 from tests.backends.host_gpu import recorded
 
 
@@ -101,7 +101,7 @@ def test_amd_has_its_own_way_to_half_precision():
 
 def test_large_operands_have_positions_of_64_bits(monkeypatch):
     short = text_of(lambda x: x.T + 1, matrix("float32", 3, 4))
-    monkeypatch.setattr(program, "_SHORT", 10)
+    monkeypatch.setattr(lowering, "_SHORT", 10)
     long = text_of(lambda x: x.T + 1, matrix("float32", 3, 4))
     assert "unsigned int i = " in short
     assert "unsigned long long i = " in long

@@ -17,9 +17,10 @@ from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.assign import SliceProgram, sets_slice
 from tensorframe.backends.device.calls import CALLS, has_call
 from tensorframe.backends.device.joining import PiecesProgram, joins_many, pads_along_many_axes
+from tensorframe.backends.device.lowering import Lowering
 from tensorframe.backends.device.make import source_of
 from tensorframe.backends.device.memory import Block, Pool
-from tensorframe.backends.device.program import DeviceProgram, Form, made
+from tensorframe.backends.device.program import DeviceProgram, made
 from tensorframe.backends.device.queue import Queue
 from tensorframe.backends.device.scatter import ScatterProgram, scatters
 from tensorframe.backends.device.sort import Pair, top_region
@@ -165,11 +166,11 @@ class KernelBackend(Backend):
         return CALLS[region.ops[0].op](region, partial(self._kernels, device=device))
 
     def _kernels(
-        self, region: Region, form: Callable[[Region], Form] = Form, *, device: Device
+        self, region: Region, lower: Callable[[Region], Lowering] = Lowering, *, device: Device
     ) -> DeviceProgram:
         place = self.place(device)
         careful = partial(self._refuse, region, device)
-        return DeviceProgram(region, place.queue, place.pool, careful, form)
+        return DeviceProgram(region, place.queue, place.pool, careful, lower)
 
     def _blank(self, region: Region, device: Device) -> DeviceArray:
         """Return an array for the only output of a region."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorframe.backends.device.program import DeviceProgram, Form
+from tensorframe.backends.device.lowering import Lowering
+from tensorframe.backends.device.program import DeviceProgram
 from tensorframe.graph.region import Region
 
-# makes the program of a region, whose kernels are those of a form
-Make = Callable[[Region, Callable[[Region], Form]], DeviceProgram]
+# makes the program of a region, whose kernels are those of its lowering
+Make = Callable[[Region, Callable[[Region], Lowering]], DeviceProgram]
 
 
 def source_of(program: Any) -> str:

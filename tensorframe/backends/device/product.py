@@ -9,8 +9,9 @@ from math import prod
 from typing import Any
 
 from tensorframe.backends.device.array import DeviceArray
+from tensorframe.backends.device.lowering import Lowering
 from tensorframe.backends.device.make import Make
-from tensorframe.backends.device.program import DeviceProgram, Form
+from tensorframe.backends.device.program import DeviceProgram
 from tensorframe.backends.device.queue import Queue
 from tensorframe.dtypes import BOOL, HALF, DType, float32
 from tensorframe.graph.op import Kind
@@ -33,13 +34,13 @@ Strides = tuple[int, ...]
 def product_program(region: Region, make: Make) -> DeviceProgram | InParts:
     """Return the program of a region whose first op is a product, and of what is done to it."""
     if is_dot(region, 0):
-        return make(summed(region, 0), Form)
+        return make(summed(region, 0), Lowering)
     one = region.ops[0]
     length = region.shape_of(one.inputs[0])[-1]
     chunk = chunk_of(prod(one.shape), length)
     if chunk < length:
         return InParts(region, -(-length // chunk), chunk, make)
-    return make(region, TiledForm)
+    return make(region, TiledProduct)
 
 
 class InParts:
@@ -54,8 +55,8 @@ class InParts:
         shape = (parts, *one.shape)
         dtype = float32 if one.dtype in HALF else one.dtype
         product = RegionOp(one.op, one.attrs, (0, 1), shape, dtype)
-        self._products = make(Region(factors, (product,), (2,)), partial(TiledForm, chunk=chunk))
-        self._sum = make(_added_up(region, shape, dtype), Form)
+        self._products = make(Region(factors, (product,), (2,)), partial(TiledProduct, chunk=chunk))
+        self._sum = make(_added_up(region, shape, dtype), Lowering)
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the outputs for these inputs."""
@@ -84,7 +85,7 @@ def _added_up(region: Region, shape: Shape, dtype: DType) -> Region:
     return Region(inputs, tuple(ops), tuple([now(at) for at in rest.outputs]))
 
 
-class TiledForm(Form):
+class TiledProduct(Lowering):
     """A product of stacks of matrices and what is done to it, in tiles.
 
     Views of numbers may come before it. With `chunk` its first axis counts parts of the inner one.

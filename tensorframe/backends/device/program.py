@@ -10,28 +10,19 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.device.array import DeviceArray
+from tensorframe.backends.device.lowering import Lowering, begins_far
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.queue import Queue
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.codegen.words import Parameter, packed, parameters
-from tensorframe.dtypes import COMPLEX, DType, uint32, uint64
+from tensorframe.dtypes import COMPLEX, DType
 from tensorframe.errors import IndexingError
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, strides_of
-from tensorframe.kernel.analyse import analyse
-from tensorframe.kernel.assemble import Built, Launch
-from tensorframe.kernel.complex import Parts, in_parts
-from tensorframe.kernel.expand import expanded
+from tensorframe.kernel.assemble import Launch
 from tensorframe.kernel.gather import MARK
-from tensorframe.kernel.groups import Target, build_groups
 from tensorframe.kernel.ir import Loop, Over
-from tensorframe.kernel.nest import Access
-from tensorframe.kernel.space import Space
-from tensorframe.ops.creation import ARANGE
 from tensorframe.ops.movement import RESHAPE
-
-# Positions up to which 32 bits do, with room for the steps beyond the end that a loop over the grid takes.
-_SHORT = 1 << 31
 
 Careful = Callable[[Sequence[Any]], Any]
 
@@ -47,15 +38,15 @@ class DeviceProgram:
         queue: Queue,
         pool: Pool,
         careful: Careful,
-        form: Callable[[Region], Form] | None = None,
+        lower: Callable[[Region], Lowering] = Lowering,
     ) -> None:
         """`careful` is called where an index is out of bounds: it knows how to say that."""
         self._region = region
-        self._form_of = form or Form
+        self._lower = lower
         self._queue = queue
         self._pool = pool
         self._careful = careful
-        self._forms: dict[tuple[tuple[bool, ...], bool], Form] = {}
+        self._lowerings: dict[tuple[tuple[bool, ...], bool], Lowering] = {}
         self._bound: dict[tuple[Any, ...], _Bound] = {}
 
     def __call__(self, inputs: Sequence[Any], _buffers: Sequence[Any | None]) -> Sequence[Any]:
@@ -67,8 +58,8 @@ class DeviceProgram:
         key: tuple[Any, ...] = tuple(
             [one.strides if type(one) is DeviceArray else None for one in inputs]
         )
-        far = any(type(one) is DeviceArray and 2 * one.offset >= _SHORT for one in inputs)
-        form = self._form(tuple([one is not None for one in key]), far=far)
+        far = any(type(one) is DeviceArray and begins_far(one) for one in inputs)
+        lowering = self._lowering(tuple([one is not None for one in key]), far=far)
         if far:
             key = (*key, "far")
         if into is not None:
@@ -76,26 +67,26 @@ class DeviceProgram:
         bound = self._bound.get(key)
         if bound is None:
             with spanned(Work.LAYOUT, "loops of a new layout", "device"):
-                bound = self._bound[key] = _Bound(self._region, form, self._queue, inputs, into)
+                bound = self._bound[key] = _Bound(self._region, lowering, self._queue, inputs, into)
         outputs, missed = bound.run(self._pool, inputs, into)
         if missed:
             self._careful(inputs)
             raise IndexingError("an index is out of bounds")
         return outputs
 
-    def _form(self, arrays: tuple[bool, ...], *, far: bool = False) -> Form:
-        known = self._forms.get((arrays, far))
+    def _lowering(self, arrays: tuple[bool, ...], *, far: bool = False) -> Lowering:
+        known = self._lowerings.get((arrays, far))
         if known is None:
-            known = self._forms[arrays, far] = self._form_of(lifted(self._region, arrays))
+            known = self._lowerings[arrays, far] = self._lower(lifted(self._region, arrays))
             known.far = far
         return known
 
     def source(self) -> str:
         """Return the text of the kernels for operands in C order."""
         arrays = tuple([shape != () for shape, _ in self._region.inputs])
-        form = self._form(arrays)
-        strides = [strides_of(shape) for shape, _ in form.region.inputs]
-        built = form.built(self._queue, strides)
+        lowering = self._lowering(arrays)
+        strides = [strides_of(shape) for shape, _ in lowering.region.inputs]
+        built = lowering.built(self._queue, strides)
         return "\n".join([self._queue.source(one.kernel) for one in built.launches])
 
 
@@ -117,62 +108,6 @@ def lifted(region: Region, arrays: Sequence[bool]) -> Region:
         replace(one, inputs=tuple([now[source] for source in one.inputs])) for one in region.ops
     ]
     return Region(tuple(inputs), tuple(ops), tuple([now[value] for value in region.outputs]))
-
-
-class Form:
-    """A region over real numbers, the space of its loops, and the kernels for operands of a layout."""
-
-    far = False  # whether operands begin where 32 bits do not reach
-
-    def __init__(self, original: Region) -> None:
-        self.original = original
-        self.parts: Parts = in_parts(expanded(original))
-        self.region: Region = self.parts.region
-        self.space: Space = analyse(self.region)
-
-    def strides(self, at: int, strides: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the strides, in real elements, of an input."""
-        if at < len(self.original.inputs) and self.original.inputs[at][1] in COMPLEX and strides:
-            return (*[2 * step for step in strides], 1)
-        return strides
-
-    def built(
-        self, queue: Queue, strides: Sequence[tuple[int, ...]], into: DeviceArray | None = None
-    ) -> Built:
-        """Return the kernels for operands with these strides, in real elements; `into` is where the output goes."""
-        target = self.target(queue, strides, into)
-        parts = [] if into is None else self._elements_of(into)
-        return build_groups(self.region, self.space, strides, self.parts.places, target, parts)
-
-    def target(
-        self, queue: Queue, strides: Sequence[tuple[int, ...]], into: DeviceArray | None = None
-    ) -> Target:
-        """Return what kernels for such operands are built for: positions have 32 bits where that is enough."""
-        shapes = [shape for shape, _ in self.region.inputs]
-        shapes += [one.shape for one in self.region.ops]
-        reach = [
-            sum(abs(step) * (size - 1) for step, size in zip(steps, shape, strict=False))
-            for steps, (shape, _) in zip(strides, self.region.inputs, strict=False)
-        ]
-        reach += [_last_counted(one) for one in self.region.ops if one.op is ARANGE]
-        if into is not None and into.block is not None:
-            reach.append(into.block.nbytes)
-        most = max([*reach, *[prod(shape) for shape in shapes], 1])
-        short = (most < _SHORT and not self.far) or not queue.traits.wide_index
-        return Target(queue.traits.lanes, queue.traits.widest, uint32 if short else uint64)
-
-    def _elements_of(self, array: DeviceArray) -> list[Access]:
-        """Return where the elements of an array, or both parts of them, are in its block."""
-        if array.dtype not in COMPLEX:
-            return [Access(array.offset, array.strides)]
-        steps = tuple([2 * step for step in array.strides])
-        return [Access(2 * array.offset + part, steps) for part in (0, 1)]
-
-
-def _last_counted(one: RegionOp) -> int:
-    """Return the largest position that a range counts, which may be a part of a longer one."""
-    first, stride = map(int, one.attrs[2:])
-    return max(first, first + stride * (prod(one.shape) - 1))
 
 
 class _Step:
@@ -227,18 +162,18 @@ class _Bound:
     def __init__(
         self,
         region: Region,
-        form: Form,
+        lowering: Lowering,
         queue: Queue,
         inputs: Sequence[Any],
         into: DeviceArray | None,
     ) -> None:
         self._queue = queue
-        self._parts = form.parts
-        strides: list[tuple[int, ...]] = [()] * len(form.region.inputs)
+        self._parts = lowering.parts
+        strides: list[tuple[int, ...]] = [()] * len(lowering.region.inputs)
         for at, one in enumerate(inputs):
             if type(one) is DeviceArray:
-                strides[at] = form.strides(at, one.strides if one.shape else (1,))
-        built = form.built(queue, strides, into)
+                strides[at] = lowering.strides(at, one.strides if one.shape else (1,))
+        built = lowering.built(queue, strides, into)
         self._outputs = [
             (region.shape_of(value), region.dtype_of(value), layout)
             for value, layout in zip(region.outputs, built.layouts, strict=True)

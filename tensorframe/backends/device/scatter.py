@@ -9,8 +9,8 @@ from math import prod
 from typing import Any
 
 from tensorframe.backends.device.array import DeviceArray
+from tensorframe.backends.device.lowering import Lowering
 from tensorframe.backends.device.make import Make
-from tensorframe.backends.device.program import Form
 from tensorframe.backends.device.queue import Queue
 from tensorframe.backends.device.sort import sorted_with_places
 from tensorframe.dtypes import COMPLEX, real_of
@@ -48,7 +48,7 @@ class ScatterProgram:
         self._operands = one.inputs
         (shape, dtype), *others = [region.inputs[source] for source in one.inputs]
         self._with_axis = [
-            make(_copy_to((1,), *known), Form) if known[0] == () else None for known in others
+            make(_copy_to((1,), *known), Lowering) if known[0] == () else None for known in others
         ]
         (wanted, _), *indices = [(known[0] or (1,), known[1]) for known in others]
         self._empty = 0 in wanted
@@ -61,7 +61,7 @@ class ScatterProgram:
         found = selected_shape(self._line, tuple([known for known, _ in indices]), axes, at)
         gather = RegionOp(GATHER, one.attrs, tuple(range(len(others))), found, targets)
         pointed = ((self._line, dtype), *indices)
-        self._copy = make(_copy_to(shape, shape, dtype), Form)
+        self._copy = make(_copy_to(shape, shape, dtype), Lowering)
         self._targets = make(
             Region(pointed, (gather,), (len(pointed),)), partial(_Targets, chosen=chosen)
         )
@@ -103,8 +103,8 @@ def _copy_to(shape: Shape, source: Shape, dtype: Any) -> Region:
     return Region(((source, dtype),), (op,), (1,))
 
 
-class _Custom(Form):
-    """A form of one op whose operands all have axes."""
+class _OneOp(Lowering):
+    """A region of one op whose operands all have axes."""
 
     def __init__(self, original: Region, chosen: Shape) -> None:
         self.original = self.region = original
@@ -112,7 +112,7 @@ class _Custom(Form):
         self._chosen = chosen
 
 
-class _Targets(_Custom):
+class _Targets(_OneOp):
     """The numbers of the elements pointed to: those that a gather would take from a tensor of such numbers."""
 
     def built(
@@ -136,7 +136,7 @@ class _Targets(_Custom):
         return replace(built, layouts=(tuple(range(len(one.shape))),))
 
 
-class _Stores(_Custom):
+class _Stores(_OneOp):
     """Sorted targets, the numbers of their values, and the values: written to elements of a tensor."""
 
     def built(

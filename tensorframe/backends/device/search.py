@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tensorframe.backends.base import Program
 from tensorframe.backends.device.array import DeviceArray
+from tensorframe.backends.device.lowering import Lowering
 from tensorframe.backends.device.make import Make
-from tensorframe.backends.device.program import Form
 from tensorframe.backends.device.queue import Queue
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
@@ -26,10 +26,10 @@ def can_search(operands: Sequence[DType]) -> bool:
 
 def search_program(region: Region, make: Make) -> Program:
     """Return the program of `searchsorted`."""
-    return make(region, _SearchForm)
+    return make(region, _SearchLowering)
 
 
-class _SearchForm(Form):
+class _SearchLowering(Lowering):
     """A sorted vector and values, or a vector, values, and the positions that sort it."""
 
     def __init__(self, original: Region) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 from tensorframe.backends.base import Program
 from tensorframe.backends.device.array import DeviceArray
+from tensorframe.backends.device.lowering import Lowering
 from tensorframe.backends.device.make import Make, source_of
-from tensorframe.backends.device.program import Form
 from tensorframe.backends.device.queue import Queue
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region, RegionOp
@@ -25,7 +25,7 @@ Strides = tuple[int, ...]
 def sort_program(region: Region, make: Make) -> Program:
     """Return the program of `sort` or `argsort`."""
     axis, descending, *_ = region.ops[0].attrs
-    return make(region, _form(axis, descending))
+    return make(region, _lowering(axis, descending))
 
 
 def partition_program(region: Region, make: Make) -> Program:
@@ -35,13 +35,13 @@ def partition_program(region: Region, make: Make) -> Program:
     op, attrs = (
         (SORT, (axis, False)) if one.op is not ARGPARTITION else (ARGSORT, (axis, False, True))
     )
-    return make(replace(region, ops=(replace(one, op=op, attrs=attrs),)), _form(axis, False))
+    return make(replace(region, ops=(replace(one, op=op, attrs=attrs),)), _lowering(axis, False))
 
 
 def top_program(region: Region, make: Make) -> Program:
     """Return the program of `topk`, whose result is a pair."""
     _, axis, largest = region.ops[0].attrs
-    return Pair(make(top_region(region), _form(axis, largest)))
+    return Pair(make(top_region(region), _lowering(axis, largest)))
 
 
 def top_region(region: Region) -> Region:
@@ -54,10 +54,10 @@ def top_region(region: Region) -> Region:
 
 
 def sorted_with_places(count: int, dtype: DType, places: DType) -> tuple[Region, Any]:
-    """Return the region and the form of a sorted vector and the places of its elements, equal ones in their order."""
+    """Return region and lowering of a sorted vector and the places of its elements, equal ones in their order."""
     elements = RegionOp(SORT, (0, False), (0,), (count,), dtype)
     order = RegionOp(ARGSORT, (0, False, True), (0,), (count,), places)
-    return Region((((count,), dtype),), (elements, order), (1, 2)), _form(0, False)
+    return Region((((count,), dtype),), (elements, order), (1, 2)), _lowering(0, False)
 
 
 class Pair:
@@ -77,11 +77,11 @@ class Pair:
         return source_of(self._program)
 
 
-def _form(axis: int, descending: bool) -> Any:
-    return lambda region: _SortForm(region, axis, descending)
+def _lowering(axis: int, descending: bool) -> Any:
+    return lambda region: _SortLowering(region, axis, descending)
 
 
-class _SortForm(Form):
+class _SortLowering(Lowering):
     """An array that is sorted; each op of the region is an output."""
 
     def __init__(self, original: Region, axis: int, descending: bool) -> None:
