@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tensorframe.backends.device.product import InParts, TiledForm
+from tensorframe.backends.device.product import InParts, TiledProduct
 from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.opencl import dialect
 from tensorframe.graph.region import Region, RegionOp
@@ -46,7 +46,7 @@ def product(*arrays, chunk=0):
     if chunk:
         shape = (-(-x.shape[-1] // chunk), *shape)
     inputs = tuple((one.shape, one.dtype) for one in arrays)
-    return TiledForm(Region(inputs, (RegionOp(MATMUL, (), (0, 1), shape, dtype),), (2,)), chunk)
+    return TiledProduct(Region(inputs, (RegionOp(MATMUL, (), (0, 1), shape, dtype),), (2,)), chunk)
 
 
 def some(*shape, dtype=np.float64, seed=0):
@@ -115,7 +115,7 @@ def test_what_follows_is_in_the_same_kernel():
         RegionOp(ADD, (), (4, 2), (2, 4, 3), x.dtype),
         RegionOp(MAXIMUM, (), (5, 4), (2, 4, 3), x.dtype),
     )
-    found, kernels = run(TiledForm(Region(inputs, ops, (6,))), [x, y, z])
+    found, kernels = run(TiledProduct(Region(inputs, ops, (6,))), [x, y, z])
     turned = np.matmul(x, y).swapaxes(1, 2)
     np.testing.assert_array_equal(found, np.maximum(turned + z, turned))
     assert len(kernels) == 1
