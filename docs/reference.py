@@ -94,6 +94,7 @@ GROUPS = (
         "Where dtypes mix, and what numbers become.",
         (
             "data_types",
+            "machine_limits",
             "scalar_types",
             "constants",
             "protocols.inspection",

@@ -51,8 +51,6 @@ from tensorframe.frontend.creation.triangles import triu as triu
 from tensorframe.frontend.creation.triangles import triu_indices as triu_indices
 from tensorframe.frontend.data_types import astype as astype
 from tensorframe.frontend.data_types import can_cast as can_cast
-from tensorframe.frontend.data_types import finfo as finfo
-from tensorframe.frontend.data_types import iinfo as iinfo
 from tensorframe.frontend.data_types import isdtype as isdtype
 from tensorframe.frontend.data_types import promote_types as promote_types
 from tensorframe.frontend.data_types import result_type as result_type
@@ -87,6 +85,8 @@ from tensorframe.frontend.linalg.contractions import tensordot as tensordot
 from tensorframe.frontend.linalg.contractions import vdot as vdot
 from tensorframe.frontend.linalg.contractions import vecdot as vecdot
 from tensorframe.frontend.linalg.einstein_summation import einsum as einsum
+from tensorframe.frontend.machine_limits import finfo as finfo
+from tensorframe.frontend.machine_limits import iinfo as iinfo
 from tensorframe.frontend.manipulation.editing import append as append
 from tensorframe.frontend.manipulation.editing import delete as delete
 from tensorframe.frontend.manipulation.editing import insert as insert

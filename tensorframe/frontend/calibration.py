@@ -14,6 +14,7 @@ from tensorframe.backends.registry import backend_of, info_of, known_devices, re
 from tensorframe.dtypes import float32
 from tensorframe.errors import DeviceError, KernelError
 from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.pages import Page
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trials.tables import reason, table
 from tensorframe.graph.device import Device
@@ -52,7 +53,7 @@ class CalibratedDevice:
 
 
 @dataclass(frozen=True, repr=False)
-class Calibration:
+class Calibration(Page):
     """The devices of a calibration; it prints as a table, and is indexed by device."""
 
     devices: tuple[CalibratedDevice, ...]

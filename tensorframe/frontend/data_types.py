@@ -1,11 +1,9 @@
-"""Data types: conversion, promotion, categories and machine limits."""
+"""Data types: conversion, promotion and categories."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
-import ml_dtypes
 import numpy as np
 
 from tensorframe import dtypes
@@ -13,7 +11,6 @@ from tensorframe.dtypes import (
     BOOL,
     COMPLEX,
     FLOAT,
-    FLOATING,
     INTEGER,
     NUMERIC,
     SIGNED,
@@ -21,7 +18,7 @@ from tensorframe.dtypes import (
     DType,
     as_dtype,
 )
-from tensorframe.errors import ArgumentError, DTypeError
+from tensorframe.errors import ArgumentError
 from tensorframe.frontend.creation.convert import (
     NUMBERS_BY_KIND,
     OnDevice,
@@ -33,7 +30,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.record import cast
 from tensorframe.graph.tracing import example
 
-__all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "promote_types", "result_type"]
+__all__ = ["astype", "can_cast", "isdtype", "promote_types", "result_type"]
 
 # the standard's categories. Source: isdtype in the Array API standard
 KINDS: Final[dict[str, frozenset[DType]]] = {
@@ -66,7 +63,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: OnDevice = None)
     return result if device is None else asarray(result, device=device)
 
 
-def _dtype_of(value: Any) -> DType:
+def dtype_of(value: Any) -> DType:
     """Return the dtype of a tensor or array, or the dtype that `value` names."""
     if isinstance(value, Tensor | np.ndarray | np.generic):
         return as_dtype(value.dtype)
@@ -86,7 +83,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     if not arrays_and_dtypes:
         raise ArgumentError("result_type: takes at least one tensor, dtype or number")
     numbers = [example(one) for one in arrays_and_dtypes if type(one) in PYTHON_NUMBERS]
-    strong = [_dtype_of(one) for one in arrays_and_dtypes if type(one) not in PYTHON_NUMBERS]
+    strong = [dtype_of(one) for one in arrays_and_dtypes if type(one) not in PYTHON_NUMBERS]
     if not strong:
         return dtypes.promote(*map(dtypes.of_scalar, numbers))
     result = dtypes.promote(*strong)
@@ -111,7 +108,7 @@ def can_cast(from_: Any, to: Any, /) -> bool:
     (True, False)
     """
     target = as_dtype(to)
-    return dtypes.promote(_dtype_of(from_), target) == target
+    return dtypes.promote(dtype_of(from_), target) == target
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
@@ -137,66 +134,3 @@ def _members(kind: Any) -> frozenset[DType]:
             suggestions=("one of " + ", ".join(map(repr, KINDS)),),
         )
     return KINDS[kind]
-
-
-@dataclass(frozen=True)
-class FloatLimits:
-    """What `finfo` tells: limits of a real floating dtype, as Python numbers."""
-
-    bits: int
-    eps: float  # from 1.0 to the next number
-    max: float
-    min: float
-    smallest_normal: float
-    smallest_subnormal: float
-    dtype: DType
-
-    @property
-    def tiny(self) -> float:
-        """NumPy's other name of `smallest_normal`."""
-        return self.smallest_normal
-
-
-@dataclass(frozen=True)
-class IntegerLimits:
-    """What `iinfo` tells: limits of an integer dtype, as Python integers."""
-
-    bits: int
-    max: int
-    min: int
-    dtype: DType
-
-
-def finfo(type: Any, /) -> FloatLimits:
-    """Return the limits of a floating dtype or of a tensor's; of complex dtypes those of one part.
-
-    >>> tfr.finfo(tfr.bfloat16).eps
-    0.0078125
-    """
-    found = _dtype_of(type)
-    if found not in FLOATING:
-        raise DTypeError(f"finfo: {found} is not floating", suggestions=("iinfo, for integers",))
-    real = dtypes.real_of(found)
-    limits = ml_dtypes.finfo(real)  # its stub has no annotations
-    return FloatLimits(
-        bits=int(limits.bits),
-        eps=float(limits.eps),
-        max=float(limits.max),
-        min=float(limits.min),
-        smallest_normal=float(limits.smallest_normal),
-        smallest_subnormal=float(limits.smallest_subnormal),
-        dtype=real,
-    )
-
-
-def iinfo(type: Any, /) -> IntegerLimits:
-    """Return the limits of an integer dtype or of a tensor's.
-
-    >>> tfr.iinfo(tfr.int8).max
-    127
-    """
-    found = _dtype_of(type)
-    if found not in INTEGER:
-        raise DTypeError(f"iinfo: {found} is not an integer dtype", suggestions=("finfo",))
-    limits = np.iinfo(found)
-    return IntegerLimits(int(limits.bits), int(limits.max), int(limits.min), found)

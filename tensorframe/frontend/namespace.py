@@ -1,4 +1,7 @@
-"""The public namespace: every name of the Array API standard, and what NumPy users reach for beside it."""
+"""The public namespace: every name of the Array API standard, and what NumPy users reach for beside it.
+
+What few programs need stands in `on_demand`.
+"""
 
 from __future__ import annotations
 
@@ -6,38 +9,29 @@ from tensorframe import backends, config, dtypes, errors
 from tensorframe.backends.registry import use_backend
 from tensorframe.backends.selection import set_backend_priority
 from tensorframe.dtypes import get_default_dtype, set_default_dtype
-from tensorframe.frontend import array_methods, cache, fft, linalg, random
+from tensorframe.frontend import array_methods, linalg
 from tensorframe.frontend.aliases import *
 from tensorframe.frontend.array_methods import diagonal, trace
-from tensorframe.frontend.calibration import *
 from tensorframe.frontend.computing import *
 from tensorframe.frontend.constants import *
 from tensorframe.frontend.creation.filled import *
 from tensorframe.frontend.creation.ranges import *
 from tensorframe.frontend.creation.triangles import *
 from tensorframe.frontend.data_types import *
-from tensorframe.frontend.doctor import *
 from tensorframe.frontend.elementwise import operators
 from tensorframe.frontend.elementwise.closeness import *
 from tensorframe.frontend.elementwise.functions import *
 from tensorframe.frontend.elementwise.limits import *
-from tensorframe.frontend.files.load_and_save import *
 from tensorframe.frontend.indexing import items
 from tensorframe.frontend.indexing.searching import *
-from tensorframe.frontend.jit import *
 from tensorframe.frontend.linalg.contractions import *
 from tensorframe.frontend.linalg.einstein_summation import *
 from tensorframe.frontend.manipulation.editing import *
 from tensorframe.frontend.manipulation.joining import *
 from tensorframe.frontend.manipulation.padding import *
 from tensorframe.frontend.manipulation.views import *
-from tensorframe.frontend.ordering.histograms import *
-from tensorframe.frontend.ordering.interpolation import *
-from tensorframe.frontend.ordering.order_statistics import *
-from tensorframe.frontend.ordering.sets import *
 from tensorframe.frontend.ordering.sorting import *
 from tensorframe.frontend.plans import *
-from tensorframe.frontend.profiling import *
 from tensorframe.frontend.protocols import (
     dlpack_export,
     host,
@@ -48,20 +42,12 @@ from tensorframe.frontend.protocols import (
 )
 from tensorframe.frontend.protocols.inspection import __array_namespace_info__
 from tensorframe.frontend.protocols.native import *
-from tensorframe.frontend.reductions.calculus import *
-from tensorframe.frontend.reductions.covariance import *
-from tensorframe.frontend.reductions.differences import *
 from tensorframe.frontend.reductions.elementary import *
-from tensorframe.frontend.reductions.nan_reductions import *
 from tensorframe.frontend.reductions.scans import *
 from tensorframe.frontend.reductions.softmax import *
 from tensorframe.frontend.reductions.statistics import *
 from tensorframe.frontend.scalar_types import *
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.frontend.trees import *
-from tensorframe.frontend.trials.estimates import *
-from tensorframe.frontend.trials.timing import *
-from tensorframe.frontend.trials.verification import *
 from tensorframe.graph.device import Device
 
 __array_api_version__ = "2025.12"

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from tensorframe.errors import ArgumentError
+from tensorframe.frontend.pages import Page
 from tensorframe.frontend.trials.tables import human_seconds, shorten, table
 from tensorframe.schedule.plan import human_bytes
 
@@ -33,7 +34,7 @@ WAITED = (
 )
 
 
-class Profile:
+class Profile(Page):
     """What `tfr.profile()` returns: a context manager, and afterwards what ran inside it.
 
     It prints as a table, and is one with a timeline in notebooks; `records` holds a row for each kernel, library call,

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from tensorframe import config
 from tensorframe.errors import TensorFrameError
-from tensorframe.frontend.calibration import Calibration
-from tensorframe.frontend.profiling import Profile
+from tensorframe.frontend import pages
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.runtime import progress
 from tensorframe.runtime.progress import Display
 from tensorframe.schedule.plan import Plan
 
 if TYPE_CHECKING:
+    from tensorframe.frontend.calibration import Calibration
+    from tensorframe.frontend.profiling import Profile
     from tensorframe.notebook.picture import Picture
 
 __all__: list[str] = []
@@ -34,16 +35,12 @@ def _explained(plan: Plan) -> str:
     return explanation(plan)
 
 
-def _calibrated(found: Calibration) -> str:
+def _page(result: Calibration | Profile) -> str:
+    from tensorframe.frontend.profiling import Profile
     from tensorframe.notebook.calibration_page import calibration_page
-
-    return calibration_page(found)
-
-
-def _profiled(profile: Profile) -> str:
     from tensorframe.notebook.profile_page import profile_page
 
-    return profile_page(profile)
+    return profile_page(result) if isinstance(result, Profile) else calibration_page(result)
 
 
 def _as_rich_table(plan: Plan) -> object:
@@ -88,8 +85,7 @@ def _progress_in_a_notebook() -> Display | None:
     return in_a_notebook()
 
 
-setattr(Calibration, "_repr_html_", _calibrated)  # noqa: B010 - as below
-setattr(Profile, "_repr_html_", _profiled)  # noqa: B010 - drawn by a layer that the frontend does not know
+pages.drawn_by(_page)
 
 # IPython asks every exception for a method of this name
 setattr(TensorFrameError, "_render_traceback_", _render_traceback)  # noqa: B010 - not part of the class for readers

@@ -71,8 +71,9 @@ def stubs() -> dict[Path, str]:
 def namespace_stub() -> str:
     """Return the public names: imported from where they are written, spelled out where they are generated."""
     imports, generated = [], []
-    for name in public_names():
-        value = getattr(tensorframe, name)
+    # all of them first: some load the module that they are written in
+    values = {name: getattr(tensorframe, name) for name in public_names()}
+    for name, value in values.items():
         home = written_in(name, value)
         if home is not None:
             module, original = home

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import types
+from importlib import import_module
 
 import numpy as np
 import pytest
 
 import tensorframe as tfr
 from tensorframe.errors import ArgumentError, DeviceError
+from tensorframe.frontend import on_demand
 
 # Array API standard 2025.12: every name of the main namespace, by chapter.
 STANDARD = {
@@ -71,6 +75,41 @@ def test_every_exported_name_is_ours():
             assert value.__name__ == f"tensorframe.{name}" or value.__name__.endswith(f".{name}")
         elif callable(value) and not is_scalar_type(value):
             assert value.__module__.startswith("tensorframe"), name
+
+
+@pytest.mark.parametrize("module", on_demand.EXPORTS)
+def test_names_on_demand_are_all_that_their_module_exports(module):
+    exported = import_module(f"tensorframe.frontend.{module}").__all__
+    assert sorted(on_demand.EXPORTS[module].split()) == sorted(exported)
+
+
+ON_DEMAND = """
+import sys
+import tensorframe as tfr
+
+assert not [name for name in loaded if f"tensorframe.frontend.{name}" in sys.modules]
+assert "median" in dir(tfr) and "random" in dir(tfr) and "Tensor" in dir(tfr)
+assert tfr.median([3, 1, 2]).item() == 2
+assert "median" in vars(tfr), "looked up once"
+from tensorframe import random, quantile
+from tensorframe import *
+assert random is tfr.random and quantile is tfr.quantile and bench is tfr.bench
+assert set(tfr.__all__) <= set(dir(tfr)) | set(globals())
+"""
+
+
+def test_names_on_demand_are_loaded_when_they_are_named():
+    loaded = f"loaded = {[*on_demand.EXPORTS, *on_demand.NAMESPACES]!r}"
+    subprocess.run([sys.executable, "-c", loaded + ON_DEMAND], check=True)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error_that_knows_better():
+    with pytest.raises(
+        AttributeError, match="module 'tensorframe' has no attribute 'mediam'"
+    ) as told:
+        _ = tfr.mediam
+    assert told.value.name == "mediam"
+    assert told.value.obj is tfr
 
 
 def test_no_name_of_the_implementation_is_exported():

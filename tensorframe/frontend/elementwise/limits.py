@@ -7,7 +7,6 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.frontend.creation.convert import asarray
-from tensorframe.frontend.data_types import finfo, iinfo
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply
 from tensorframe.frontend.operands import converted
 from tensorframe.frontend.tensor import Tensor
@@ -40,6 +39,8 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
 def _bound(bound: Any, dtype: DType) -> Any:
     """Return a bound as an operand; Python integers outside the dtype's range become its limits."""
     if type(bound) is int and dtype in dtypes.INTEGER:
+        from tensorframe.frontend.machine_limits import iinfo  # for few bounds
+
         info = iinfo(dtype)
         return sorted((info.min, bound, info.max))[1]
     return bound if type(bound) in PYTHON_NUMBERS else asarray(bound)
@@ -69,6 +70,8 @@ def nan_to_num(
         return real + imag * 1j
     if tensor.dtype not in dtypes.FLOAT:
         return tensor
+    from tensorframe.frontend.machine_limits import finfo  # as above
+
     info = finfo(tensor.dtype)
     top = info.max if posinf is None else posinf
     bottom = info.min if neginf is None else neginf

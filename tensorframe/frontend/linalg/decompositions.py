@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from tensorframe.dtypes import DType, complex_of, int64, real_of
 from tensorframe.errors import ArgumentError
-from tensorframe.frontend.data_types import finfo
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import floating
 from tensorframe.frontend.tensor import Tensor
@@ -264,4 +263,6 @@ def svdvals(x: Any, /) -> Tensor:
 
 def default_rtol(x: Tensor) -> float:
     """Return the spacing of floating-point numbers at 1, times the larger size of the matrices."""
+    from tensorframe.frontend.machine_limits import finfo  # for few calls
+
     return max(x.shape[-2:]) * finfo(x.dtype).eps

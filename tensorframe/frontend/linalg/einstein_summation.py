@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
@@ -17,6 +16,9 @@ __all__ = ["einsum"]
 # letters are the user's own; the axes under an ellipsis are numbered from the end, so that they line up
 Index = Hashable
 Indices = tuple[Index, ...]
+
+# in the order in which they are given out; importing `string` would compile patterns for these alone
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def einsum(subscripts: str, /, *operands: Any) -> Tensor:
@@ -64,8 +66,8 @@ def _indices(subscripts: str, term: str, rank: int) -> Indices:
     """Return the indices of one operand that has `rank` axes."""
     before, dots, after = term.partition("...")
     letters = before + after
-    if not all(letter in string.ascii_letters for letter in letters):
-        wrong = next(letter for letter in letters if letter not in string.ascii_letters)
+    if not all(letter in _LETTERS for letter in letters):
+        wrong = next(letter for letter in letters if letter not in _LETTERS)
         raise ShapeError(
             f"einsum: {wrong!r} in {subscripts!r} is neither a letter nor part of '...'"
         )
@@ -108,8 +110,8 @@ def contract(tensors: Sequence[Tensor], inputs: Sequence[Indices], output: Indic
 
 
 def _letters() -> Iterator[str]:
-    yield from string.ascii_letters
-    raise ShapeError(f"einsum: more than {len(string.ascii_letters)} different indices")
+    yield from _LETTERS
+    raise ShapeError(f"einsum: more than {len(_LETTERS)} different indices")
 
 
 def _sizes(tensors: Sequence[Tensor], inputs: Sequence[Indices]) -> dict[Index, int]:

@@ -1,0 +1,79 @@
+"""Machine limits: the range and the precision of a dtype."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tensorframe import dtypes
+from tensorframe.dtypes import FLOATING, INTEGER, DType
+from tensorframe.errors import DTypeError
+from tensorframe.frontend.data_types import dtype_of
+
+__all__ = ["finfo", "iinfo"]
+
+
+@dataclass(frozen=True)
+class FloatLimits:
+    """What `finfo` tells: limits of a real floating dtype, as Python numbers."""
+
+    bits: int
+    eps: float  # from 1.0 to the next number
+    max: float
+    min: float
+    smallest_normal: float
+    smallest_subnormal: float
+    dtype: DType
+
+    @property
+    def tiny(self) -> float:
+        """NumPy's other name of `smallest_normal`."""
+        return self.smallest_normal
+
+
+@dataclass(frozen=True)
+class IntegerLimits:
+    """What `iinfo` tells: limits of an integer dtype, as Python integers."""
+
+    bits: int
+    max: int
+    min: int
+    dtype: DType
+
+
+def finfo(type: Any, /) -> FloatLimits:
+    """Return the limits of a floating dtype or of a tensor's; of complex dtypes those of one part.
+
+    >>> tfr.finfo(tfr.bfloat16).eps
+    0.0078125
+    """
+    found = dtype_of(type)
+    if found not in FLOATING:
+        raise DTypeError(f"finfo: {found} is not floating", suggestions=("iinfo, for integers",))
+    real = dtypes.real_of(found)
+    limits = ml_dtypes.finfo(real)  # its stub has no annotations
+    return FloatLimits(
+        bits=int(limits.bits),
+        eps=float(limits.eps),
+        max=float(limits.max),
+        min=float(limits.min),
+        smallest_normal=float(limits.smallest_normal),
+        smallest_subnormal=float(limits.smallest_subnormal),
+        dtype=real,
+    )
+
+
+def iinfo(type: Any, /) -> IntegerLimits:
+    """Return the limits of an integer dtype or of a tensor's.
+
+    >>> tfr.iinfo(tfr.int8).max
+    127
+    """
+    found = dtype_of(type)
+    if found not in INTEGER:
+        raise DTypeError(f"iinfo: {found} is not an integer dtype", suggestions=("finfo",))
+    limits = np.iinfo(found)
+    return IntegerLimits(int(limits.bits), int(limits.max), int(limits.min), found)
