@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -69,6 +68,8 @@ class NumbaBackend(NumpyBackend):
         reason = missing()
         if reason is not None:
             return reason
+        from importlib.metadata import version  # loads 45 modules, which the cpu does without
+
         capabilities = replace(KERNELS, runs_small=False)
         return [host_device(self.name, f"Numba {version('numba')}", capabilities)]
 
