@@ -28,6 +28,7 @@ class Kind(Enum):
     GATHER = auto()  # elements selected by an index tensor
     SCATTER = auto()  # elements replaced at selected positions
     LIBRARY = auto()  # an opaque call: sort, fft, decompositions
+    FORMULA = auto()  # rows of several kinds together, in which it is written out before all else
     TRANSFER = auto()  # the same values on another device
 
 
@@ -52,8 +53,8 @@ class Op:
 
     `accepts` are the dtypes of the operands after promotion; integers given to an op that takes floating operands
     only are cast to the default real dtype. `attributes` names the values in `Node.attrs`, in order. `expand`
-    gives the meaning of an elementwise row in terms of other rows; a row without it is a core op that each
-    dialect spells. `numpy` is the name of NumPy's function where it differs.
+    gives the meaning of a row in terms of other rows, from operands and attributes; a row without it is a core op
+    that each dialect spells. `numpy` is the name of NumPy's function where it differs.
     """
 
     name: str

@@ -17,10 +17,16 @@ from tensorframe.graph.tracing import TracedNumber
 from tensorframe.site import Site, recording_site
 
 
-def record(op: Op, inputs: tuple[Node, ...], *attrs: Any, device: Device | None = None) -> Node:
+def record(
+    op: Op,
+    inputs: tuple[Node, ...],
+    *attrs: Any,
+    device: Device | None = None,
+    site: Site | None = None,
+) -> Node:
     """Return the node of `op` applied to inputs that already have the dtype the row computes in.
 
-    Errors of the row's rules raise here, at the user's line.
+    Errors of the row's rules raise here, at the user's line, which is `site` where that is known already.
     """
     first = inputs[0]
     if first.dtype not in op.accepts:
@@ -32,7 +38,7 @@ def record(op: Op, inputs: tuple[Node, ...], *attrs: Any, device: Device | None 
         device = first.device
     if dtype is not first.dtype or device is not first.device:
         device = holder(device, dtype, op.name)
-    return Node(op, inputs, attrs, shape, dtype, device, recording_site())
+    return Node(op, inputs, attrs, shape, dtype, device, site or recording_site())
 
 
 def source(op: Op, shape: Shape, dtype: DType, device: Device, *attrs: Any) -> Node:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.op import find
+from tensorframe.graph.shape import Shape
 
 Apply = Callable[..., Any]
 
@@ -47,6 +49,31 @@ class Term:
         found: DType = self.node.dtype
         return found
 
+    @property
+    def shape(self) -> Shape:
+        """The sizes of the axes."""
+        found: Shape = self.node.shape
+        return found
+
+    def count(self, axes: tuple[int, ...]) -> int:
+        """Return how many elements the axes hold."""
+        return prod([self.shape[axis] for axis in axes])
+
+    def sum(self, axes: tuple[int, ...], keepdims: bool) -> Term:
+        """Return the sum along axes."""
+        return self._with("sum", axes, keepdims)
+
+    def max(self, axes: tuple[int, ...], keepdims: bool) -> Term:
+        """Return the largest elements along axes."""
+        return self._with("max", axes, keepdims)
+
+    def reshaped(self, shape: Shape) -> Term:
+        """Return the elements under another shape of as many elements."""
+        return self._with("reshape", shape)
+
+    def _with(self, name: str, *attrs: Any) -> Term:
+        return Term(self.apply(find(name), self.node, attrs=attrs), self.apply)
+
     __add__ = _function("add")
     __radd__ = _reflected("add")
     __sub__ = _function("subtract")
@@ -85,6 +112,9 @@ copysign = _function("copysign")
 where = _function("where")
 equal = _function("equal")
 isinf = _function("isinf")
+isfinite = _function("isfinite")
+real = _function("real")
+conj = _function("conj")
 logical_and = _function("logical_and")
 logical_or = _function("logical_or")
 logical_not = _function("logical_not")

@@ -19,8 +19,10 @@ def write_out(node: Node, build: Builder) -> Node | None:
 
 def rebuild(root: Node, leaves: frozenset[Node], build: Builder) -> Node:
     """Pass the nodes between `root` and `leaves` through the builder (expansions are shallow: recursion is safe)."""
-    if root in leaves or not root.inputs:
+    if root in leaves:
         return root
+    if not root.inputs:  # a number: of several expansions it may be the same
+        return build.make(root.op, (), root.attrs, root.shape, root.dtype, root.device, root)
     return build.remake(root, tuple([rebuild(one, leaves, build) for one in root.inputs]))
 
 

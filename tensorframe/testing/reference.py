@@ -95,7 +95,7 @@ def _function(name: str) -> Any:
     if hasattr(np, spelling):
         function = getattr(np, spelling)
         return _weak(function) if row is not None and row.kind is Kind.MAP else function
-    if row is None or row.expand is None:
+    if row is None or row.kind is not Kind.MAP or row.expand is None:
         raise AttributeError(f"the reference has no function {name!r}")
     return _expanded(row)
 

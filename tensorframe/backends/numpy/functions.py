@@ -42,14 +42,14 @@ def _composed(op: Op) -> Function:
     formula = op.expand
     assert formula is not None
 
-    def apply(inner: Op, *operands: Any) -> Any:
+    def apply(inner: Op, *operands: Any, attrs: tuple[Any, ...] = ()) -> Any:
         like = next(one.dtype for one in operands if isinstance(one, ARRAYS) and one.dtype != bool_)
-        return implementation[inner](
-            *[one if isinstance(one, ARRAYS) else like.type(one) for one in operands]
-        )
+        arrays = [one if isinstance(one, ARRAYS) else like.type(one) for one in operands]
+        return implementation[inner](*arrays, *attrs)
 
-    def run(*arrays: Any) -> Any:
-        return formula(*[Term(array, apply) for array in arrays]).node
+    def run(*values: Any) -> Any:
+        arrays, attrs = values[: op.arity], values[op.arity :]
+        return formula(*[Term(array, apply) for array in arrays], *attrs).node
 
     return run
 

@@ -11,17 +11,16 @@ from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.creation.convert import asarray
-from tensorframe.frontend.dispatch import unary
+from tensorframe.frontend.dispatch import call, unary
 from tensorframe.frontend.operands import converted, expanded, floating, reshaped
 from tensorframe.frontend.reductions.elementary import Axis, along
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axes
-from tensorframe.ops.elementwise import CONJ, REAL_PART, SQRT
+from tensorframe.ops.elementwise import SQRT
+from tensorframe.ops.formulas import MEAN, VAR
 from tensorframe.ops.reduction import SUM
 
 __all__ = ["average", "mean", "std", "var"]
-
-Axes = tuple[int, ...]
 
 
 def working_dtype(dtype: DType) -> DType:
@@ -40,17 +39,6 @@ def working_dtype(dtype: DType) -> DType:
     )
 
 
-def _count(x: Tensor, axes: Axes) -> float:
-    """Return how many elements the axes hold."""
-    # a float: an integer could exceed what the dtype of the sum holds exactly, and 0 / 0 must be NaN
-    return float(math.prod([x.shape[at] for at in axes]))
-
-
-def _centre(x: Tensor, axes: Axes, keepdims: bool) -> Tensor:
-    """Return the mean of a tensor that already has its working dtype."""
-    return along(SUM, x, axes, keepdims) / _count(x, axes)
-
-
 def mean(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """Arithmetic mean along `axis`: an axis, a tuple of axes, or None for all; NaN where there are no elements.
 
@@ -64,14 +52,7 @@ def mean(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False
     result = dtypes.float_of(tensor.dtype if dtype is None else dtypes.as_dtype(dtype))
     work = working_dtype(tensor.dtype if dtype is None else result)
     axes = normalize_axes("mean", axis, tensor.ndim)
-    return converted(_centre(converted(tensor, work), axes, keepdims), result)
-
-
-def _squared_deviations(x: Tensor, axes: Axes) -> Tensor:
-    deviations = x - _centre(x, axes, keepdims=True)
-    if x.dtype in dtypes.COMPLEX:
-        return unary(REAL_PART, deviations * unary(CONJ, deviations))
-    return deviations * deviations
+    return converted(along(MEAN, converted(tensor, work), axes, keepdims), result)
 
 
 def _variance(
@@ -81,8 +62,8 @@ def _variance(
     tensor = asarray(x)
     axes = normalize_axes(name, axis, tensor.ndim)
     wide = converted(tensor, working_dtype(tensor.dtype))
-    count = max(_count(tensor, axes) - correction, 0.0)
-    variance = along(SUM, _squared_deviations(wide, axes), axes, keepdims) / count
+    divisor = float(max(math.prod([tensor.shape[at] for at in axes]) - correction, 0))
+    variance = call(VAR, wide, attrs=(axes, bool(keepdims), divisor))
     return variance, dtypes.real_of(dtypes.float_of(tensor.dtype))
 
 

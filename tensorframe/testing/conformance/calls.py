@@ -60,6 +60,11 @@ CALLS: dict[str, Call] = {
     "all": lambda x, _: (tfr.all(x), tfr.all(x == x[0, 0], axis=0)),
     "argmax": lambda x, _: (tfr.argmax(x), tfr.argmax(x, axis=1)),
     "argmin": lambda x, _: (tfr.argmin(x), tfr.argmin(x, axis=0)),
+    "mean": lambda x, _: (tfr.mean(x), tfr.mean(x, axis=1, keepdims=True)),
+    "var": lambda x, _: (tfr.var(x), tfr.var(x, axis=0, correction=1)),
+    "softmax": lambda x, _: (tfr.softmax(x), tfr.softmax(x, axis=0)),
+    "log_softmax": lambda x, _: (tfr.log_softmax(x), tfr.log_softmax(x, axis=0)),
+    "logsumexp": lambda x, _: (tfr.logsumexp(x), tfr.logsumexp(x, axis=1, keepdims=True)),
     "cumulative_sum": lambda x, _: (
         tfr.cumulative_sum(x, axis=1),
         tfr.cumulative_sum(x, axis=0),
