@@ -12,7 +12,8 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.notebook.picture import Picture
 from tensorframe.schedule.plan import Plan
 from typing import Any
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
+from typing import Literal
 import networkx
 import numpy as np
 
@@ -145,6 +146,16 @@ class TensorMethods:
         """Return the diagonals of the matrices that `axis1` and `axis2` span, along a new last axis."""
     def dot(self, b: Any, /) -> Tensor:
         """NumPy's product: the last axis of `a` with the second-to-last of `b` (the only one of a vector)."""
+    @overload
+    def explain(*self, until: None = None, source: Literal[False] = False) -> Plan:
+        """Return the plan that computing `tensors` together would run: nothing is computed."""
+    @overload
+    def explain(*self, until: str, source: bool = False) -> str:
+        """Return the plan that computing `tensors` together would run: nothing is computed."""
+    @overload
+    def explain(*self, until: str | None = None, source: Literal[True]) -> str:
+        """Return the plan that computing `tensors` together would run: nothing is computed."""
+    @overload
     def explain(*self, until: str | None = None, source: bool = False) -> Plan | str:
         """Return the plan that computing `tensors` together would run: nothing is computed."""
     def fill(self, /, value: Any) -> None:

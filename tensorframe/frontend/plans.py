@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, overload
 
 from tensorframe.backends.registry import backend_of
 from tensorframe.frontend.tensor import Tensor, method
@@ -17,6 +17,22 @@ if TYPE_CHECKING:
     import networkx
 
 __all__ = ["explain", "transfer_policy"]
+
+
+@overload
+def explain(*tensors: Tensor, until: None = None, source: Literal[False] = False) -> Plan: ...
+
+
+@overload
+def explain(*tensors: Tensor, until: str, source: bool = False) -> str: ...
+
+
+@overload
+def explain(*tensors: Tensor, until: str | None = None, source: Literal[True]) -> str: ...
+
+
+@overload
+def explain(*tensors: Tensor, until: str | None = None, source: bool = False) -> Plan | str: ...
 
 
 def explain(*tensors: Tensor, until: str | None = None, source: bool = False) -> Plan | str:

@@ -30,6 +30,7 @@ def _repr_html_(self: Tensor) -> str:
 
 
 def _explained(plan: Plan) -> str:
+    """Return the table that a notebook shows."""
     from tensorframe.notebook.explanation import explanation
 
     return explanation(plan)
@@ -44,6 +45,7 @@ def _page(result: Calibration | Profile) -> str:
 
 
 def _as_rich_table(plan: Plan) -> object:
+    """Return the table that `rich.print` shows."""
     from tensorframe.notebook.terminal import table_of
 
     return table_of(plan)

@@ -13,6 +13,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.schedule.fallback import Fallback
+from tensorframe.schedule.plan_methods import PlanMethods
 
 if TYPE_CHECKING:
     import networkx
@@ -87,7 +88,7 @@ class Step:
 
 
 @dataclass(slots=True)
-class Plan:
+class Plan(PlanMethods):
     """Steps in order; slots 0 to `leaves - 1` are given, `literals` are numbers that passes made."""
 
     slots: list[Slot]

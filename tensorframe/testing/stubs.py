@@ -1,7 +1,8 @@
 """Stubs: type information for the names that op rows and decorators add at import, where checkers cannot see them.
 
-Two modules exist for their stubs alone, so that no real code hides behind one: `tensorframe/__init__.py` (the public
-names) and `tensorframe/frontend/methods.py` (the base class of Tensor, empty at run time). After a public function, an
+Three modules exist for their stubs alone, so that no real code hides behind one: `tensorframe/__init__.py` (the public
+names), `tensorframe/frontend/methods.py` and `tensorframe/schedule/plan_methods.py` (the base classes of Tensor and
+Plan, empty at run time). After a public function, an
 operator or a method is added or changed, run
 
     python -m tensorframe.testing.stubs
@@ -16,15 +17,17 @@ import types
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_overloads
 
 import tensorframe
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.schedule.plan import Plan
 
 PACKAGE = Path(tensorframe.__file__).parent
 NAMESPACE_STUB = PACKAGE / "__init__.pyi"
 METHODS_STUB = PACKAGE / "frontend" / "methods.pyi"
 METHODS_MODULE = "tensorframe.frontend.methods"
+PLAN_METHODS_STUB = PACKAGE / "schedule" / "plan_methods.pyi"
 
 HEADER = '"""Written by `python -m tensorframe.testing.stubs`; do not edit."""\n'
 
@@ -65,7 +68,11 @@ IGNORED = {f"__{name}__": "  # type: ignore[override]" for name in EQUALITY}
 
 def stubs() -> dict[Path, str]:
     """Return the text of every stub file of the package."""
-    return {NAMESPACE_STUB: namespace_stub(), METHODS_STUB: methods_stub()}
+    return {
+        NAMESPACE_STUB: namespace_stub(),
+        METHODS_STUB: methods_stub(),
+        PLAN_METHODS_STUB: plan_methods_stub(),
+    }
 
 
 def namespace_stub() -> str:
@@ -93,10 +100,10 @@ def public_names() -> list[str]:
 
 def methods_stub() -> str:
     """Return the base class of Tensor with every method that is attached to Tensor after its class statement."""
-    attached = dict(attached_members())
+    attached = dict(attached_members(Tensor))
     imports = {
         "import numpy as np",
-        "from typing import Any, TypeAlias",
+        "from typing import Any, TypeAlias, overload",
         f"from {Tensor.__module__} import Tensor",
     }
     for value in attached.values():
@@ -116,12 +123,27 @@ def methods_stub() -> str:
     )
 
 
-def attached_members() -> Iterator[tuple[str, Any]]:
-    """Yield the functions and properties of Tensor that its class statement does not show."""
-    source = sys.modules[Tensor.__module__]
-    statements = class_statement(source, Tensor.__name__).body
+def plan_methods_stub() -> str:
+    """Return the base class of Plan with what is attached to Plan after its class statement."""
+    # what `dataclass` wrote is of the plan's own module
+    attached = {
+        name: value
+        for name, value in attached_members(Plan)
+        if function_of(value).__module__ != Plan.__module__
+    }
+    imports: set[str] = set()
+    for value in attached.values():
+        imports |= imports_of_annotations(function_of(value))
+    members = [member(name, value) for name, value in attached.items()]
+    return "\n".join([HEADER, *sorted(imports), "", "class PlanMethods:", *members, ""])
+
+
+def attached_members(kind: type) -> Iterator[tuple[str, Any]]:
+    """Yield the functions and properties of a class that its class statement does not show."""
+    source = sys.modules[kind.__module__]
+    statements = class_statement(source, kind.__name__).body
     shown = {name for statement in statements for name in bound_names(statement)}
-    for name, value in sorted(vars(Tensor).items()):
+    for name, value in sorted(vars(kind).items()):
         if name not in shown and isinstance(value, (types.FunctionType, property)):
             yield name, value
 
@@ -140,6 +162,12 @@ def member(name: str, value: Any) -> str:
         signature = inspect.signature(function_of(value))
         result = annotation_text(signature.return_annotation, "Tensor")
         return f"    @property\n    def {name}(self) -> {result}:{body(value, ' ' * 8)}"
+    overloads = get_overloads(value)
+    if overloads:
+        texts = [signature_text(one, method=True) for one in overloads]
+        return "\n".join(
+            f"    @overload\n    def {name}{text}:{body(value, ' ' * 8)}" for text in texts
+        )
     text = OPERATORS.get(name) or signature_text(value, method=True)
     return f"    def {name}{text}:{body(value, ' ' * 8, IGNORED.get(name, ''))}"
 
@@ -199,10 +227,13 @@ def body(value: Any, indent: str, comment: str = "") -> str:
 
 
 def imports_of_annotations(function: Callable[..., Any]) -> set[str]:
-    """Return the import statements for the names in the annotations of `function`."""
-    signature = inspect.signature(function)
-    annotations = [parameter.annotation for parameter in signature.parameters.values()]
-    texts = [text for text in (*annotations, signature.return_annotation) if isinstance(text, str)]
+    """Return the import statements for the names in the annotations of `function`, and of its overloads."""
+    annotations: list[Any] = []
+    for one in (function, *get_overloads(function)):
+        signature = inspect.signature(one)
+        annotations += [parameter.annotation for parameter in signature.parameters.values()]
+        annotations.append(signature.return_annotation)
+    texts = [text for text in annotations if isinstance(text, str)]
     names = {
         node.id
         for text in texts

@@ -88,6 +88,23 @@ def jitted(a: tfr.Tensor) -> None:
     assert_type(step.cache_info().recorded, int)
 
 
+def looking(a: tfr.Tensor) -> None:
+    """What is attached for notebooks, to tensors, plans and what measures."""
+    assert_type(tfr.explain(a).kernels, int)
+    assert_type(a.explain().bytes_read, int)
+    assert_type(a.explain(until="fuse"), str)
+    assert_type(tfr.explain(a, source=True), str)
+    assert_type(tfr.explain(a).visualize().svg(), str)
+    assert_type(a.explain().visualize(collapse=True).dot(), str)
+    assert_type(a.visualize(stage="plan").svg(), str)
+    assert_type(tfr.visualize(a, a).svg(), str)
+    assert_type(a._repr_html_(), str)
+    assert_type(a.explain()._repr_html_(), str)
+    with tfr.profile() as profile:
+        a.compute()
+    assert_type(profile._repr_html_(), str)
+
+
 def mistakes(a: tfr.Tensor) -> None:
     """What only the type checker is to see: nobody calls this."""
     a + "text"  # type: ignore[operator]
@@ -100,6 +117,9 @@ def mistakes(a: tfr.Tensor) -> None:
     step(a, speed=1.0)  # type: ignore[call-arg]
     powers(a)  # type: ignore[call-arg]
     Scaled().shifted(a, 1.0)  # type: ignore[call-arg]
+    a.explain().visualise()  # type: ignore[attr-defined]
+    a.explain().visualize(collapsed=True)  # type: ignore[call-arg]
+    a.explain(until="fuse").visualize()  # type: ignore[attr-defined]
 
 
 def main() -> None:
@@ -110,6 +130,7 @@ def main() -> None:
     functions(a, b)
     methods(a)
     jitted(a)
+    looking(a)
 
 
 if __name__ == "__main__":
