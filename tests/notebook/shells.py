@@ -1,5 +1,6 @@
 """IPython in this process, and cells run in a kernel of their own, as tests see them."""
 
+import builtins
 import os
 import re
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 def a_shell():
     """Have IPython's shell run in this process, without its history of earlier sessions."""
     HistoryManager.enabled = False
+    # left by whatever example of a docstring ran before in this process; IPython would not set its own
+    vars(builtins).pop("_", None)
     # whoever runs the tests may have another virtual environment active, which IPython would warn of
     shell = InteractiveShell.instance(colors="nocolor", warn_venv=False)
     try:
