@@ -114,22 +114,19 @@ def run(client, code):
 def test_the_stop_button_stops_a_compute_that_is_shown(kernel):
     manager, client = kernel
     run(client, SETUP)
-    request = client.execute(LONG)
+    # otherwise the kernel drops, for a while, what it is asked after a failure
+    request = client.execute(LONG, stop_on_error=False)
     *_, shown = messages(client, request, "display_data")
     assert "step " in shown["content"]["data"]["text/html"]
     # it is drawn again, over itself
     *_, again = messages(client, request, "update_display_data")
     assert again["content"]["transient"] == shown["content"]["transient"]
-    began = time.perf_counter()
     manager.interrupt_kernel()
     *before, error = messages(client, request, "error")
-    seconds = time.perf_counter() - began
-    assert seconds < 20.0  # a tenth of one, but this is no test of speed: all steps take minutes
     assert error["content"]["ename"] == "CancelledError"
     told = COLOURS.sub("", "\n".join(error["content"]["traceback"]))
     assert re.findall(r"^-+>\s*\d+\s(.*)$", told, re.MULTILINE) == [LONG]
     updates = [one for one in before if one["msg_type"] == "update_display_data"]
     assert updates[-1]["content"]["data"]["text/html"] == ""
-    # kernels drop what they are asked before they have replied to what failed
     client.get_shell_msg(timeout=120)
     assert run(client, SHORT) == "(700, 700)\n"
