@@ -43,9 +43,9 @@ def share_out(
 ) -> None:
     """Call `work` in several threads, each with an iterator over the jobs that it is to do.
 
-    The caller works too, so there is progress even where all workers are busy. If it is interrupted or fails, the
-    others stop after the job at hand; what a worker raises is raised here. Options that hold for the caller hold in
-    all threads. Where jobs are `long`, an interrupt does not wait for those at hand.
+    The caller works too, so there is progress even where all workers are busy. If it is interrupted, or one of them
+    fails, the others stop after the job at hand; what a worker raises is raised here. Options that hold for the caller
+    hold in all threads. Where jobs are `long`, an interrupt does not wait for those at hand.
     """
     threads = min(thread_count(), len(jobs))
     waits = long and is_interrupted_here()
@@ -55,8 +55,12 @@ def share_out(
     counter = _Counter(len(jobs))
 
     def run() -> None:
-        with np.errstate(all="ignore"):  # each thread has its own
-            work(jobs[at] for at in counter.positions())
+        try:
+            with np.errstate(all="ignore"):  # each thread has its own
+                work(jobs[at] for at in counter.positions())
+        except BaseException:
+            counter.stopped = True
+            raise
 
     helpers: list[Future[None]] = []
     if threads > 1:
