@@ -11,7 +11,6 @@ from math import isfinite
 
 from tensorframe.codegen.text import Text
 from tensorframe.dtypes import FLOAT, HALF, DType, bool_, float64, uint64
-from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import (
     INDEX,
     Allocate,
@@ -33,7 +32,7 @@ from tensorframe.kernel.ir import (
     Stream,
     Variable,
 )
-from tensorframe.kernel.walk import expressions
+from tensorframe.kernel.walk import expressions, in_order
 
 _INFIX = {
     "add": "+",

@@ -10,10 +10,9 @@ from tensorframe.graph.region import Region
 from tensorframe.kernel.body import Body, Numbers
 from tensorframe.kernel.gather import MARK
 from tensorframe.kernel.hoist import name_values
-from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import INDEX, Argument, Buffer, Kernel, Load, Role, Statement, argument
 from tensorframe.kernel.positions import with_positions
-from tensorframe.kernel.walk import expressions
+from tensorframe.kernel.walk import expressions, in_order
 
 Partials = tuple[tuple[DType, int, complex], ...]
 

@@ -14,7 +14,6 @@ from typing import Any
 from tensorframe.dtypes import UNSIGNED, bool_
 from tensorframe.graph.op import Op
 from tensorframe.kernel.formula import either, equal, where
-from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import (
     INDEX,
     Apply,
@@ -36,6 +35,7 @@ from tensorframe.kernel.ir import (
 from tensorframe.kernel.loops import ZERO
 from tensorframe.kernel.walk import (
     expressions,
+    in_order,
     own_expressions,
     substituted,
     with_own_expressions,

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tensorframe.kernel.forms import Form
-from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -34,7 +33,7 @@ from tensorframe.kernel.ir import (
 from tensorframe.kernel.loops import ZERO, digits, smaller
 from tensorframe.kernel.nest import Nest
 from tensorframe.kernel.tiling import crossed_axis
-from tensorframe.kernel.walk import expressions, substituted_in
+from tensorframe.kernel.walk import expressions, in_order, substituted_in
 
 _SIDE = 32  # elements of a side: what threads that run together read at once
 _PITCH = _SIDE + 1  # from row to row in shared memory: a column's elements are in different banks

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import count
 
-from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import (
     Apply,
     Combine,
@@ -29,6 +28,7 @@ from tensorframe.kernel.ir import (
 )
 from tensorframe.kernel.walk import (
     expressions,
+    in_order,
     own_expressions,
     substituted,
     with_own_expressions,

@@ -35,6 +35,7 @@ from tensorframe.kernel.ir import (
     argument,
 )
 from tensorframe.kernel.multiply_add import multiply_add
+from tensorframe.kernel.walk import in_order
 
 Array = Any  # arrays and NumPy scalars: an expression has a value for each element of its bindings
 
@@ -53,22 +54,6 @@ def evaluate(
         for one in in_order((root,), known):
             known[one] = _value(one, known, memory or {})
     return known[root]
-
-
-def in_order(roots: Iterable[Expr], known: Mapping[Expr, Any]) -> list[Expr]:
-    """Return the expressions that `roots` are made of, operands first, without what is known and its operands."""
-    order: dict[Expr, None] = {}
-    stack = [(root, False) for root in roots]
-    while stack:
-        one, entered = stack.pop()
-        if one in order or one in known:
-            continue
-        if entered:
-            order[one] = None
-        else:
-            stack.append((one, True))
-            stack.extend((operand, False) for operand in reversed(one.operands))
-    return list(order)
 
 
 def _value(one: Expr, known: Mapping[Expr, Array], memory: Mapping[Buffer, Array]) -> Array:

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tensorframe.dtypes import DType
-from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -34,7 +33,7 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
-from tensorframe.kernel.walk import with_own_expressions
+from tensorframe.kernel.walk import in_order, with_own_expressions
 
 
 def with_positions(

@@ -19,7 +19,6 @@ from tensorframe.kernel.body import Body
 from tensorframe.kernel.choices import branched
 from tensorframe.kernel.formula import equal, where
 from tensorframe.kernel.groups import Target
-from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -50,7 +49,7 @@ from tensorframe.kernel.loops import ZERO, digits, smaller
 from tensorframe.kernel.product_loops import LEFT, RIGHT, Factor, Product, lay_out_product, loops_of
 from tensorframe.kernel.scalars import converted
 from tensorframe.kernel.space import Space
-from tensorframe.kernel.walk import expressions, substituted_in
+from tensorframe.kernel.walk import expressions, in_order, substituted_in
 
 # Elements of the inner axis that are in shared memory at a time, where an element has so many bytes at most.
 _DEPTHS = ((4, 16), (8, 8), (16, 4))

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from tensorframe.dtypes import bool_
 from tensorframe.kernel.formula import either
-from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import (
     INDEX,
     Apply,
@@ -30,7 +29,7 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
-from tensorframe.kernel.walk import expressions, with_own_expressions
+from tensorframe.kernel.walk import expressions, in_order, with_own_expressions
 
 RARE = "where_rare"  # condition, costly side, cheap side
 FLAG = Buffer("f0", bool_, Role.OUTPUT)

@@ -14,7 +14,7 @@ from tensorframe.graph.op import Op
 from tensorframe.kernel.formula import cast, not_equal
 from tensorframe.kernel.ir import Expr, apply
 from tensorframe.kernel.machine import MACHINE
-from tensorframe.kernel.math.registry import adapts, formulas, takes_half
+from tensorframe.kernel.math.registry import adapts, formula_of, has_formula, takes_half
 
 # ops on booleans that are logic under another name
 _LOGIC = {
@@ -37,7 +37,7 @@ def supports(op: Op, operands: Sequence[DType], result: DType) -> bool:
     kinds = {*operands, result}
     if not kinds <= BOOL | INTEGER | FLOAT:
         return False
-    return op.name in MACHINE or op.name in formulas()
+    return op.name in MACHINE or has_formula(op.name)
 
 
 def element(
@@ -68,7 +68,7 @@ def _element(
         operands = [truth(one) for one in operands]
     if all(one.dtype == bool_ for one in operands):
         name = _LOGIC.get(name, name)
-    written = formulas().get(name)
+    written = formula_of(name)
     if written is None:
         return apply(name, *operands, dtype=result)
     if not double and adapts(name):

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tensorframe.kernel.forms import Form
-from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -30,7 +29,7 @@ from tensorframe.kernel.ir import (
 )
 from tensorframe.kernel.loops import digits, smaller
 from tensorframe.kernel.nest import Access, Nest
-from tensorframe.kernel.walk import expressions, substituted_in
+from tensorframe.kernel.walk import expressions, in_order, substituted_in
 
 _SIDE = 64  # elements of a side of a tile: whole cache lines of either operand
 _AREA = 4096  # elements of a tile that an axis makes narrow

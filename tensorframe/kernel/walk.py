@@ -1,11 +1,11 @@
-"""Walking over statements."""
+"""Walking over statements, and over the expressions in them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
-from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import (
     Allocate,
     Apply,
@@ -23,6 +23,22 @@ from tensorframe.kernel.ir import (
     apply,
     load,
 )
+
+
+def in_order(roots: Iterable[Expr], known: Mapping[Expr, Any]) -> list[Expr]:
+    """Return the expressions that `roots` are made of, operands first, without what is known and its operands."""
+    order: dict[Expr, None] = {}
+    stack = [(root, False) for root in roots]
+    while stack:
+        one, entered = stack.pop()
+        if one in order or one in known:
+            continue
+        if entered:
+            order[one] = None
+        else:
+            stack.append((one, True))
+            stack.extend((operand, False) for operand in reversed(one.operands))
+    return list(order)
 
 
 def expressions(statements: Iterable[Statement]) -> tuple[list[Expr], list[Store | Stream]]:

@@ -9,10 +9,11 @@ from tensorframe.backends.numpy import engine  # noqa: F401 - the spellings
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.codegen import python
 from tensorframe.graph.op import Kind, rows
-from tensorframe.kernel.interpret import FUNCTIONS, evaluate, in_order
+from tensorframe.kernel.interpret import FUNCTIONS, evaluate
 from tensorframe.kernel.ir import Apply, argument
 from tensorframe.kernel.machine import MACHINE
 from tensorframe.kernel.scalars import element, supports
+from tensorframe.kernel.walk import in_order
 from tensorframe.ops.elementwise import CAST
 from tensorframe.ops.random import RANDOM_WORD
 from tensorframe.testing.compare import assert_close

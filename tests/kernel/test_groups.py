@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import Combine, If, Loop, Over
-from tensorframe.kernel.walk import expressions
+from tensorframe.kernel.walk import expressions, in_order
 from tensorframe.testing.compare import assert_close
 from tensorframe.testing.random_graph import check, program_of
 from tests.kernel.form_cases import CASES, by_numpy, operand, tensors

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from tensorframe.dtypes import float64
-from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import argument
-from tensorframe.kernel.math.registry import ADAPTING_FORMULAS, formulas
+from tensorframe.kernel.math.registry import HOMES, adapts, formula_of
+from tensorframe.kernel.walk import in_order
 from tests.kernel.vector_math import error, run, special, spread
 
-FLOATS = sorted(ADAPTING_FORMULAS)
+FLOATS = sorted(filter(adapts, HOMES))
 
 
 def alone(name):
-    return partial(formulas()[name], double=False)
+    return partial(formula_of(name), double=False)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint32", "int64"])

@@ -8,9 +8,9 @@ from tensorframe.dtypes import DType
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.complex import in_parts
-from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import argument
 from tensorframe.kernel.scalars import element
+from tensorframe.kernel.walk import in_order
 from tensorframe.ops.elementwise import CAST
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from tensorframe.codegen.words import parameters
-from tensorframe.kernel.interpret import in_order
 from tensorframe.kernel.ir import (
     Apply,
     Argument,
@@ -27,7 +26,7 @@ from tensorframe.kernel.ir import (
     Statement,
     Store,
 )
-from tensorframe.kernel.walk import own_expressions
+from tensorframe.kernel.walk import in_order, own_expressions
 
 Interval = tuple[int, int] | None  # the least and the most
 

@@ -8,7 +8,6 @@ precision next to zero. Larger ones are multiplied by those bits of 1 / pi that 
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import pi
 
 from tensorframe.dtypes import float32, float64, int32
@@ -34,11 +33,13 @@ BITS = 53 * 23  # of 1 / pi
 
 def _fraction_bits(skipped: int, count: int) -> tuple[float, ...]:
     """Return 1 / pi without its first bits, as a sum of `count` float64."""
-    rest = Fraction(RECIPROCAL_OF_PI % (1 << BITS - skipped), 1 << BITS)
+    whole = 1 << BITS
+    rest = RECIPROCAL_OF_PI % (1 << BITS - skipped)
     found = []
     for _ in range(count):
-        found.append(float(rest))
-        rest -= Fraction(found[-1])
+        found.append(rest / whole)  # Python rounds a quotient of integers once, whatever their size
+        numerator, denominator = found[-1].as_integer_ratio()
+        rest -= numerator * (whole // denominator)
     return tuple(found)
 
 

@@ -1,25 +1,41 @@
-"""Which formula stands for an op that is no machine op, or not for all dtypes."""
+"""Which formula stands for an op that is no machine op, or not for all dtypes.
+
+Plans only ask whether there is one. A module is imported when a kernel needs the first of its formulas.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable
 from importlib import import_module
-from pkgutil import iter_modules
 
-import tensorframe.kernel.math
 from tensorframe.kernel.ir import Expr
 
 Formula = Callable[..., Expr]
 
+# a module of this folder, and the ops whose formulas it registers
+MODULES = {
+    "classification": "isnan isinf isfinite signbit sign fmax fmin",
+    "division": "floor_divide remainder fmod",
+    "error_function": "erf erfc",
+    "exponential": "exp exp2 expm1",
+    "hyperbolic": "sinh cosh tanh asinh acosh atanh",
+    "identities": "positive real imag conj floor ceil trunc round",
+    "inverse_trigonometric": "asin acos atan atan2",
+    "logarithm": "log log2 log10 log1p logaddexp",
+    "logic": "logical_xor less less_equal greater greater_equal",
+    "neighbours": "nextafter",
+    "powers": "square reciprocal pow",
+    "random": "random_word",
+    "roots": "cbrt hypot",
+    "trigonometric": "sin cos tan",
+}
+
+HOMES = {name: module for module, names in MODULES.items() for name in names.split()}
+
+# those whose modules were imported
 FORMULAS: dict[str, Formula] = {}
-
-# the names of those that take half precision as it is
-HALF_FORMULAS: set[str] = set()
-
-
-# the names of those that can do without float64
-ADAPTING_FORMULAS: set[str] = set()
+_take_half: set[str] = set()
+_adapting: set[str] = set()
 
 
 def formula(name: str, *, half: bool = False, adapts: bool = False) -> Callable[[Formula], Formula]:
@@ -32,28 +48,31 @@ def formula(name: str, *, half: bool = False, adapts: bool = False) -> Callable[
     def register(function: Formula) -> Formula:
         FORMULAS[name] = function
         if half:
-            HALF_FORMULAS.add(name)
+            _take_half.add(name)
         if adapts:
-            ADAPTING_FORMULAS.add(name)
+            _adapting.add(name)
         return function
 
     return register
 
 
-@cache
-def formulas() -> Mapping[str, Formula]:
-    """Return the formulas of all modules of this folder, which are imported when the first kernel is planned."""
-    package = tensorframe.kernel.math
-    for module in iter_modules(package.__path__, f"{package.__name__}."):
-        import_module(module.name)
-    return FORMULAS
+def has_formula(name: str) -> bool:
+    """Return whether there is a formula for an op; nothing is imported."""
+    return name in HOMES
+
+
+def formula_of(name: str) -> Formula | None:
+    """Return the formula of an op, if there is one."""
+    if name not in FORMULAS and name in HOMES:
+        import_module(f"{__package__}.{HOMES[name]}")
+    return FORMULAS.get(name)
 
 
 def adapts(name: str) -> bool:
     """Return whether the formula of an op can do without float64."""
-    return name in formulas() and name in ADAPTING_FORMULAS
+    return formula_of(name) is not None and name in _adapting
 
 
 def takes_half(name: str) -> bool:
     """Return whether the formula of an op takes half precision as it is."""
-    return name in formulas() and name in HALF_FORMULAS
+    return formula_of(name) is not None and name in _take_half
