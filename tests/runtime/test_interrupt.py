@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from time import sleep
 
 import numpy as np
 import pytest
@@ -92,18 +93,20 @@ def test_an_interrupt_does_not_spoil_what_was_computed(path, interrupted):
 
 
 PROGRAM = """
-import sys
+import signal
 import numpy as np
 import tensorframe as tfr
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell runs in the background ignores it
 x = tfr.asarray(np.ones((700, 700)))
-y = x
-for _ in range(400):
-    y = (y @ x) / 700.0
 total = tfr.sum(x)
-print("started", flush=True)
 try:
-    y.compute()
+    print("started", flush=True)
+    for _ in range(1000):  # one of them is interrupted, on a fast machine not the first
+        y = x
+        for _ in range(400):
+            y = (y @ x) / 700.0
+        y.compute()
 except KeyboardInterrupt as error:
     print(type(error).__name__, flush=True)
 else:
@@ -129,11 +132,12 @@ def test_a_real_interrupt_ends_the_compute_and_nothing_else():
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "started\n"
+        sleep(1.0)  # now it is in the middle of 400 matrix products, or of those that come after
+        process.send_signal(signal.SIGINT)
         try:
-            process.wait(timeout=1.0)  # in the middle of 400 matrix products
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGINT)
-        printed, problems = process.communicate(timeout=60)
+            printed, problems = process.communicate(timeout=300)
+        finally:
+            process.kill()
     # between two steps it is ours, elsewhere Python's
     assert printed in ("CancelledError\ndone\n", "KeyboardInterrupt\ndone\n"), problems
 
@@ -144,6 +148,7 @@ import numpy as np
 import tensorframe as tfr
 from tensorframe.runtime import progress
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell runs in the background ignores it
 device, work = sys.argv[1:]
 rows = tfr.asarray(np.linspace(0.5, 1.5, 400 * 400).reshape(400, 400).astype(np.float32), device=device)
 
@@ -188,15 +193,20 @@ def press():
             return
 
 
-make, times = globals()[work], 1
-threading.Thread(target=press, daemon=True).start()
-try:
-    while times < 1 << 10:
-        tensor = make(rows, times)
-        tensor.compute()
-        times *= 2
-except KeyboardInterrupt as error:
-    print(type(error).__name__, f"{time.perf_counter() - pressed[0]:.3f}", flush=True)
+make = globals()[work]
+for attempt in range(10):
+    times = 1 << attempt
+    threading.Thread(target=press, daemon=True).start()
+    try:
+        while times < 1 << 10:
+            tensor = make(rows, times)
+            tensor.compute()
+            times *= 2
+    except tfr.errors.CancelledError as error:
+        print(type(error).__name__, f"{time.perf_counter() - pressed[-1]:.3f}", flush=True)
+        break
+    except KeyboardInterrupt:
+        pass  # between two computes: the one that was seen had just ended
 assert not tensor.is_computed
 assert not progress._Watch.computes
 assert np.array_equal(rows.numpy(), before)
@@ -206,7 +216,7 @@ small = make(rows[:20, :20], 1)
 print(np.isfinite(small.numpy()).all(), small.is_computed, flush=True)
 """
 # none of these tests is about speed: what never comes back is found
-PATIENCE = 5.0
+PATIENCE = 60.0
 
 
 @pytest.mark.parametrize("work", ["steps", "kernel", "product", "library"])
