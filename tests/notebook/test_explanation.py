@@ -23,6 +23,7 @@ from tensorframe.schedule import fallback
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.plan import Plan
 from tensorframe.testing.boxed import BoxedBackend
+from tensorframe.testing.compare import assert_close
 from tests.notebook.graphs import LARGE, small, values
 
 LIMITS = Limits(copy_bandwidth=1e9, flops=1e10)
@@ -104,7 +105,8 @@ class TestFormulas:
         for line in formulas_of(step, plan.literals):
             exec(re.sub(r"%(\d+)", r"s\1", line), names)
         (output,) = plan.outputs
-        np.testing.assert_array_equal(np.asarray(names[f"s{output}"]), np.asarray(want))
+        # the engine is NumPy's or a kernel, as what it has done so far took long or not
+        assert_close(names[f"s{output}"], np.asarray(want), rtol=1e-5)
 
     def test_brackets_stand_nowhere_else(self):
         a, b = values(300, 100), values(300, 100, seed=1)
