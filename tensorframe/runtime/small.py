@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from math import prod
 from typing import Any
 
@@ -38,21 +39,7 @@ def run_small(roots: Sequence[Node], options: Options) -> bool:
         return False
     order.sort(key=by_serial)
     try:
-        with np.errstate(all="ignore"):
-            for node in order:
-                inputs = node.inputs
-                if len(inputs) == 2 and not node.attrs:  # the two most common forms, spelled out
-                    left, right = inputs
-                    values[node] = implementation[node.op](values[left], values[right])
-                elif len(inputs) == 1 and not node.attrs:
-                    values[node] = implementation[node.op](values[inputs[0]])
-                elif inputs:
-                    arguments = [values[source] for source in inputs]
-                    values[node] = implementation[node.op](*arguments, *node.attrs)
-                elif node.op is CONSTANT:
-                    values[node] = as_scalar(node.attrs[0], node.dtype)
-                else:  # another source, or computed by another thread by now
-                    values[node] = leaf_handle(node)
+        _run(order, values)
     except KeyboardInterrupt:
         raise CancelledError("interrupted while computing; no tensor is changed") from None
     except Exception:
@@ -63,6 +50,25 @@ def run_small(roots: Sequence[Node], options: Options) -> bool:
     return True
 
 
+@np.errstate(all="ignore")  # as a decorator it takes half as long as in a `with`
+def _run(order: list[Node], values: dict[Node, Any]) -> None:
+    """Put the value of every node in `values`, where those that are computed already are."""
+    for node in order:
+        inputs = node.inputs
+        if len(inputs) == 2 and not node.attrs:  # the two most common forms, spelled out
+            left, right = inputs
+            values[node] = implementation[node.op](values[left], values[right])
+        elif len(inputs) == 1 and not node.attrs:
+            values[node] = implementation[node.op](values[inputs[0]])
+        elif inputs:
+            arguments = [values[source] for source in inputs]
+            values[node] = implementation[node.op](*arguments, *node.attrs)
+        elif node.op is CONSTANT:
+            values[node] = as_scalar(node.attrs[0], node.dtype)
+        else:  # another source, or computed by another thread by now
+            values[node] = leaf_handle(node)
+
+
 def _small_graph(kept: list[Node], values: dict[Node, Any], options: Options) -> list[Node] | None:
     """Return the nodes that have to be computed for `kept`; None as soon as these are too many, too large or elsewhere.
 
@@ -70,7 +76,7 @@ def _small_graph(kept: list[Node], values: dict[Node, Any], options: Options) ->
     """
     shape, device, limit, most = None, None, options.small_size, options.small_nodes
     found = list(kept)
-    for node in found:  # grows while it is walked
+    for node in islice(found, most + 1):  # grows while it is walked
         if node.shape is not shape:  # mostly one tuple, passed on from node to node
             shape = node.shape
             if prod(shape) > limit:
@@ -94,6 +100,4 @@ def _small_graph(kept: list[Node], values: dict[Node, Any], options: Options) ->
                     return None
                 else:
                     values[source] = storage.handle
-        if len(found) > most:
-            return None
-    return found
+    return found if len(found) <= most else None

@@ -39,14 +39,18 @@ def _unary(op: Op) -> Method:
 
 def _binary(op: Op) -> Method:
     def method(self: Tensor, other: Any, /) -> Any:
-        return binary(op, self, other) if is_operand(other) else NotImplemented
+        if type(other) in _EXACTLY or is_operand(other):  # the usual case without a call
+            return binary(op, self, other)
+        return NotImplemented
 
     return method
 
 
 def _reflected(op: Op) -> Method:
     def method(self: Tensor, other: Any, /) -> Any:
-        return binary(op, other, self) if is_operand(other) else NotImplemented
+        if type(other) in _EXACTLY or is_operand(other):
+            return binary(op, other, self)
+        return NotImplemented
 
     return method
 
