@@ -71,11 +71,12 @@ class Options:
     )
     progress: Progress = _option(
         "auto",
-        "What shows that a compute of over half a second goes on: auto in notebooks and terminals, on, off.",
+        "What shows how far is what takes over half a second: auto in notebooks and terminals, on, off.",
     )
     tracebacks: Tracebacks = _option(
         "auto",
-        "Whether frames inside tensorframe are left out of tracebacks: auto in notebooks, short, full.",
+        "Whether frames inside tensorframe are left out of tracebacks: auto where Python, IPython or Jupyter show them, "
+        "short wherever, full nowhere.",
     )
 
 

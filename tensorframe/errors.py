@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tensorframe.site import describe, raising_site
 
@@ -35,6 +35,10 @@ __all__ = [
 DOCUMENTATION = "https://tensorframe-lazy.readthedocs.io/en/latest"
 
 
+# Called whenever an error is made, and so before anybody sees one.
+when_made: list[Callable[[], None]] = []
+
+
 def page_of(kind: type) -> str:
     """Return the address of the page about a class of this module, or about the nearest one above `kind`."""
     named = next((one.__name__ for one in kind.__mro__ if one.__module__ == __name__), "index")
@@ -64,6 +68,8 @@ class TensorFrameError(Exception):
         self.suggestions = tuple(suggestions)
         self.location = location or describe(raising_site())
         super().__init__(message)
+        for prepare in when_made:
+            prepare()
 
     def __str__(self) -> str:
         lines = [self.message]

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tensorframe import config
-from tensorframe.errors import TensorFrameError
+from tensorframe.errors import TensorFrameError, when_made
 from tensorframe.frontend import pages
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.runtime import progress
@@ -65,11 +65,17 @@ def _render_traceback(error: TensorFrameError) -> list[str]:
 
 
 def _show_in_scripts(options: config.Options) -> None:
-    name = "tensorframe.notebook.tracebacks"
+    name = "tensorframe.notebook.script_tracebacks"
     if options.tracebacks == "short" or name in sys.modules:
-        from tensorframe.notebook.tracebacks import show_short_in_scripts
+        from tensorframe.notebook.script_tracebacks import show_as_configured
 
-        show_short_in_scripts(options)
+        show_as_configured(options)
+
+
+def _show_short_if_nobody_minds() -> None:
+    from tensorframe.notebook.script_tracebacks import show_short_if_nobody_minds
+
+    show_short_if_nobody_minds(config.get())
 
 
 # notebooks and rich ask for these names; a plan is data of a layer that draws nothing
@@ -92,4 +98,6 @@ pages.drawn_by(_page)
 # IPython asks every exception for a method of this name
 setattr(TensorFrameError, "_render_traceback_", _render_traceback)  # noqa: B010 - not part of the class for readers
 config.when_configured(_show_in_scripts)
+# not before there is something to show: importing tensorframe changes nothing of the program
+when_made.append(_show_short_if_nobody_minds)
 progress.displays.append(_progress_in_a_notebook)

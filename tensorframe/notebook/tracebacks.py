@@ -1,10 +1,9 @@
-"""Tracebacks without tensorframe's own frames: the user's line first and last, as IPython and scripts show it."""
+"""Tracebacks without tensorframe's own frames: the user's line first and last, as IPython shows it."""
 
 from __future__ import annotations
 
 import copy
 import os
-import sys
 import sysconfig
 import traceback
 from types import TracebackType
@@ -37,33 +36,16 @@ def shortened(error: TensorFrameError) -> TensorFrameError:
 
     The error itself keeps both, for debuggers and for who asks.
     """
-    entries = _entries(error.__traceback__)
+    return copy.copy(error).with_traceback(without_ours(error.__traceback__))
+
+
+def without_ours(found: TracebackType | None) -> TracebackType | None:
+    """Return a traceback without our frames, the very one that is given if it has none; that one stays as it is."""
+    entries = _entries(found)
     hidden = _hidden(entries)
-    shown = [entry for at, entry in enumerate(entries) if at not in hidden]
-    return copy.copy(error).with_traceback(_linked(shown))
-
-
-def show_short_in_scripts(options: config.Options) -> None:
-    """Have Python show uncaught errors without our frames if the option asks for it, and as it does if not."""
-    if options.tracebacks == "short" and sys.excepthook is not _show:
-        _State.before = sys.excepthook
-        sys.excepthook = _show
-    elif options.tracebacks != "short" and sys.excepthook is _show:
-        sys.excepthook = _State.before
-
-
-class _State:
-    """What showed uncaught errors before we did."""
-
-    before: Any = None
-
-
-def _show(kind: type[BaseException], error: BaseException, found: TracebackType | None) -> None:
-    """Show an uncaught error, one of ours without our frames."""
-    if isinstance(error, TensorFrameError):
-        error = shortened(error)
-        found = error.__traceback__
-    _State.before(kind, error, found)
+    if not hidden:
+        return found
+    return _linked([entry for at, entry in enumerate(entries) if at not in hidden])
 
 
 def _entries(found: TracebackType | None) -> list[TracebackType]:

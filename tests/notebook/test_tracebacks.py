@@ -1,10 +1,6 @@
 """A broken cell shows the user's own line, first and last, and what went wrong; the rest stays reachable."""
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,8 +9,6 @@ from tensorframe import errors
 from tensorframe.cells import cell_of
 from tensorframe.notebook.tracebacks import shortened
 from tests.notebook.shells import a_shell, run_in_kernel, traceback_of
-
-ROOT = Path(__file__).parents[2]
 
 SETUP = """\
 import numpy as np
@@ -178,43 +172,3 @@ def test_a_with_statement_is_named_by_its_own_line(ask):
     assert "ask():" in caught.value.location
     files = {entry.filename for entry in _frames(shortened(caught.value).__traceback__)}
     assert files == {__file__}
-
-
-SCRIPT = """
-import tensorframe as tfr
-tfr.config.configure({0})
-def analysis():
-    return tfr.ones(3) + tfr.ones(4)
-analysis()
-"""
-
-
-def shown_by_a_script(tmp_path, *options):
-    path = tmp_path / "script.py"
-    path.write_text(SCRIPT.format(", ".join(options)), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, path],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    return done.stderr
-
-
-def test_scripts_show_every_frame_unless_they_ask_not_to(tmp_path):
-    whole = shown_by_a_script(tmp_path)
-    assert "in broadcast" in whole
-    assert "in broadcast" in shown_by_a_script(tmp_path, "tracebacks='full'")
-    short = shown_by_a_script(tmp_path, "tracebacks='short'")
-    assert re.findall(r"line \d+, in (\S+)", short) == ["<module>", "analysis"]
-    assert short.partition("ShapeError")[2] == whole.partition("ShapeError")[2]
-
-
-def test_the_hook_of_scripts_goes_as_it_came():
-    before = sys.excepthook
-    tfr.config.configure(tracebacks="short")
-    assert sys.excepthook is not before
-    tfr.config.configure(tracebacks="auto")
-    assert sys.excepthook is before
