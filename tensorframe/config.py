@@ -75,8 +75,8 @@ class Options:
     )
     tracebacks: Tracebacks = _option(
         "auto",
-        "Whether frames inside tensorframe are left out of tracebacks: auto where Python, IPython or Jupyter show them, "
-        "short wherever, full nowhere.",
+        "Whether frames inside tensorframe are left out of tracebacks: auto where Python, IPython or Jupyter show "
+        "them, short wherever, full nowhere.",
     )
 
 
