@@ -1,33 +1,24 @@
 """Narrowing: compute only what is shown, by moving windows (slices) towards the leaves.
 
-Two sweeps. Backwards, every node learns through which windows its consumers look at it: all of it, or a few small
-windows. Forwards, each node is made once per window. Both are linear, and deep graphs cost no recursion.
+Two sweeps. Backwards, every node learns through which windows its consumers look at it, and settles in which versions
+it is made: as a whole, or through a few windows that hold those. Forwards, it is made once per version, and consumers
+take from these what they see. Both are linear, and deep graphs cost no recursion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import sub
 
 from tensorframe.dtypes import INTEGER
 from tensorframe.graph.node import Node, reachable
-from tensorframe.graph.op import Kind
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.creation import ARANGE
-from tensorframe.ops.movement import CONCAT, EXPAND, PERMUTE, RESHAPE, SLICE
+from tensorframe.ops.movement import CONCAT, EXPAND, RESHAPE, SLICE
 from tensorframe.rewrite.engine import Builder, Rule
-from tensorframe.rewrite.views import (
-    Window,
-    block_around,
-    block_in_source,
-    flat_position,
-    unit_axes_match,
-)
-
-# what a node's consumers want to see of it; None among the windows means all
-Demand = dict[Window | None, None]
-# (node, window wanted of it) -> window wanted of each input, None for all of it; or None where nothing is gained
-Narrowing = Callable[[Node, Window], list[Window | None] | None]
+from tensorframe.rewrite.shown import is_unseen, shown_of_inputs
+from tensorframe.rewrite.versions import Demand, Efforts, Versions, versions_of
+from tensorframe.rewrite.views import Window, block_around, flat_position, unit_axes_match
 
 
 def narrow(roots: Sequence[Node], rules: Sequence[Rule]) -> list[Node]:
@@ -35,86 +26,78 @@ def narrow(roots: Sequence[Node], rules: Sequence[Rule]) -> list[Node]:
     order = reachable(roots)
     if not any(node.op is SLICE and node.storage is None for node in order):
         return list(roots)
-    demands = _demands(order, roots)
-    builder = Builder(rules)
-    made: dict[tuple[Node, Window | None], Node] = {}
+    seen = _Seen(_versions(order, roots), Builder(rules))
     for node in order:
-        for window in demands[node]:
-            made[node, window] = _make(node, window, made, builder)
-    return [made[root, None] for root in roots]
+        for version in dict.fromkeys(seen.versions[node].values()):
+            seen.made[node, version] = _make(node, version, seen)
+    return [seen.of(root, None) for root in roots]
 
 
-def _demands(order: list[Node], roots: Sequence[Node]) -> dict[Node, Demand]:
+def _versions(order: list[Node], roots: Sequence[Node]) -> dict[Node, Versions]:
+    """Return, for each node and each window that somebody wants of it, the window through which it is made."""
+    efforts = Efforts(order)
     demands: dict[Node, Demand] = {node: {} for node in order}
     for root in roots:
         demands[root][None] = None
+    versions: dict[Node, Versions] = {}
     for node in reversed(order):
-        demands[node] = _settle(node, demands[node])
+        versions[node] = found = versions_of(node, demands[node], efforts)
         if node.storage is not None:
             continue
-        for window in demands[node]:
-            wanted = _of_inputs(node, window)
+        for version in dict.fromkeys(found.values()):
+            wanted = shown_of_inputs(node, version) or [None] * len(node.inputs)
             for source, part in zip(node.inputs, wanted, strict=True):
-                if not _is_unseen(node, part):
+                if not is_unseen(node, part):
                     demands[source][part] = None
-    return demands
+    return versions
 
 
-def _settle(node: Node, demand: Demand) -> Demand:
-    """Return windows worth computing one by one: together no more than half of the elements."""
-    if None in demand:
-        return {None: None}
-    if sum(window.size for window in demand if window is not None) * 2 > node.size:
-        return {None: None}
-    return demand
+class _Seen:
+    """The versions of nodes that were made, and nodes as their consumers see them."""
+
+    def __init__(self, versions: dict[Node, Versions], build: Builder) -> None:
+        self.versions = versions
+        self.build = build
+        self.made: dict[tuple[Node, Window | None], Node] = {}
+
+    def of(self, node: Node, window: Window | None) -> Node:
+        """Return `node` seen through `window`, which somebody wanted of it."""
+        version = self.versions[node][window]
+        made = self.made[node, version]
+        if window is version or window is None or window == version:
+            return made
+        return _slice(made, window if version is None else window.inside(version), self.build)
+
+    def whole_inputs(self, node: Node) -> tuple[Node, ...]:
+        """Return the inputs of `node`, each as a whole."""
+        return tuple([self.made[source, None] for source in node.inputs])
 
 
-def _of_inputs(node: Node, window: Window | None) -> list[Window | None]:
-    """Return what `node` seen through `window` needs of each input."""
-    if node.op is SLICE:
-        inner = Window(*node.attrs)
-        return [inner if window is None else inner.through(window)]
-    if window is None:
-        return [None] * len(node.inputs)
-    rule = NARROWING.get(node.op.kind) or NARROWING.get(node.op)
-    wanted = rule(node, window) if rule else None
-    return wanted or [None] * len(node.inputs)
-
-
-def _make(
-    node: Node,
-    window: Window | None,
-    made: dict[tuple[Node, Window | None], Node],
-    build: Builder,
-) -> Node:
+def _make(node: Node, window: Window | None, seen: _Seen) -> Node:
     """Return `node` seen through `window`, from inputs that were made before."""
+    build = seen.build
     if window is None and not node.inputs:
         return node
     if node.storage is not None or (not node.inputs and not _counts(node)):
         return node if window is None else _slice(node, window, build)
-    if node.op is SLICE:
-        inner = _of_inputs(node, window)[0]
-        source = node.inputs[0]
-        if inner is not None and (source, inner) in made:
-            return made[source, inner]
-        whole = made[source, None]
-        return whole if inner is None else _slice(whole, inner, build)
-    if window is None:
-        return build.remake(node, tuple([made[source, None] for source in node.inputs]))
+    if window is None and node.op is not SLICE:
+        return build.remake(node, seen.whole_inputs(node))
     if _counts(node):
+        assert window is not None
         return _arange(node, window, build)
-    rule = NARROWING.get(node.op.kind) or NARROWING.get(node.op)
-    wanted = rule(node, window) if rule else None
+    wanted = shown_of_inputs(node, window)
     if wanted is None:
-        whole = build.remake(node, tuple([made[source, None] for source in node.inputs]))
-        return _slice(whole, window, build)
+        assert window is not None
+        return _slice(build.remake(node, seen.whole_inputs(node)), window, build)
     inputs = tuple(
         [
-            _seen(source, part, made, build)
+            seen.of(source, part)
             for source, part in zip(node.inputs, wanted, strict=True)
-            if not _is_unseen(node, part)
+            if not is_unseen(node, part)
         ]
     )
+    if window is None or node.op is SLICE:
+        return inputs[0]
     if node.op is CONCAT:
         return _joined(node, window, inputs, build)
     (shown, *_) = wanted
@@ -138,24 +121,6 @@ def _out_of_block(node: Node, window: Window, source: Node, shown: Window, build
 
 def _reshaped(node: Node, shape: Shape, build: Builder) -> Node:
     return build.make(RESHAPE, (node,), (shape,), shape, node.dtype, node.device, node)
-
-
-def _seen(
-    source: Node,
-    window: Window | None,
-    made: dict[tuple[Node, Window | None], Node],
-    build: Builder,
-) -> Node:
-    known = made.get((source, window))
-    if known is not None:
-        return known
-    whole = made[source, None]
-    return whole if window is None else _slice(whole, window, build)
-
-
-def _is_unseen(node: Node, part: Window | None) -> bool:
-    """Whether nothing is shown of an operand that `node` joins with others."""
-    return node.op is CONCAT and part is not None and not part.size
 
 
 def _joined(node: Node, window: Window, parts: tuple[Node, ...], build: Builder) -> Node:
@@ -184,71 +149,3 @@ def _arange(node: Node, window: Window, build: Builder) -> Node:
     else:  # another start and step would round differently
         attrs = (start, step, first + stride * at, stride * by)
     return build.make(ARANGE, (), attrs, (size,), node.dtype, node.device, node)
-
-
-def _map(node: Node, window: Window) -> list[Window | None]:
-    return [window.on_operand(source.shape) for source in node.inputs]
-
-
-def _expand(node: Node, window: Window) -> list[Window | None]:
-    return [window.on_operand(node.inputs[0].shape)]
-
-
-def _permute(node: Node, window: Window) -> list[Window | None]:
-    axes = node.attrs[0]
-    back = sorted(range(len(axes)), key=axes.__getitem__)
-    return [Window.of_axes([window.axis(axis) for axis in back])]
-
-
-def _reshape(node: Node, window: Window) -> list[Window | None] | None:
-    source = node.inputs[0].shape
-    if 0 in window.sizes:
-        return None
-    matched = unit_axes_match(source, node.shape)
-    if matched is None:
-        return [block_in_source(block_around(window, node.shape), node.shape, source)]
-    axes = [(0, 1, 1)] * len(source)
-    for target, origin in enumerate(matched):
-        if origin is not None:
-            axes[origin] = window.axis(target)
-    return [Window.of_axes(axes)]
-
-
-def _reduce(node: Node, window: Window) -> list[Window | None] | None:
-    if 0 in window.sizes:
-        return None  # of an axis that is combined and kept, nothing is shown: narrower operands cannot say so
-    axes, keepdims = node.attrs
-    source = node.inputs[0].shape
-    kept = iter([axis for axis in range(len(node.shape)) if not (keepdims and axis in axes)])
-    return [
-        Window.of_axes(
-            [
-                (0, size, 1) if axis in axes else window.axis(next(kept))
-                for axis, size in enumerate(source)
-            ]
-        )
-    ]
-
-
-def _concat(node: Node, window: Window) -> list[Window | None] | None:
-    if 0 in window.sizes:
-        return None
-    (axis,) = node.attrs
-    parts: list[Window | None] = []
-    low = 0
-    for source in node.inputs:
-        high = low + source.shape[axis]
-        parts.append(window.within(axis, low, high))
-        low = high
-    return parts
-
-
-NARROWING: dict[object, Narrowing] = {
-    Kind.MAP: _map,
-    Kind.TRANSFER: _map,
-    Kind.REDUCE: _reduce,
-    EXPAND: _expand,
-    PERMUTE: _permute,
-    RESHAPE: _reshape,
-    CONCAT: _concat,
-}

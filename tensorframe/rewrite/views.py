@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 
 from tensorframe.graph.shape import Shape
 
@@ -17,7 +18,7 @@ class Window:
 
     @classmethod
     def whole(cls, shape: Shape) -> Window:
-        """Return the window that shows everything."""
+        """Return the window that shows everything of a tensor of `shape`."""
         return cls((0,) * len(shape), shape, (1,) * len(shape))
 
     def shows_all(self, shape: Shape) -> bool:
@@ -50,6 +51,34 @@ class Window:
         """Return the window with these (start, size, step) triples."""
         starts, sizes, steps = zip(*axes, strict=True) if axes else ((), (), ())
         return cls(tuple(starts), tuple(sizes), tuple(steps))
+
+    def joined(self, other: Window) -> Window:
+        """Return the smallest window that shows, forwards, what two that are not empty show."""
+        axes = []
+        for axis in range(len(self.sizes)):
+            first, last, step = self._reach(axis)
+            low, high, other_step = other._reach(axis)
+            step = gcd(step, other_step, first - low)
+            start, end = min(first, low), max(last, high)
+            axes.append((start, (end - start) // step + 1, step) if step else (start, 1, 1))
+        return Window.of_axes(axes)
+
+    def _reach(self, axis: int) -> tuple[int, int, int]:
+        """Return the first and last place shown of an axis, and how far it is to the next; 0 if there is one."""
+        start, size, step = self.axis(axis)
+        end = start + step * (size - 1)
+        return min(start, end), max(start, end), abs(step) if size > 1 else 0
+
+    def inside(self, outer: Window) -> Window:
+        """Return this window on what `outer` shows, in which it is: `outer.through(it)` shows what this one does."""
+        if not self.size:
+            return Window.whole(self.sizes)
+        axes = []
+        for axis in range(len(self.sizes)):
+            start, size, step = self.axis(axis)
+            first, _, by = outer.axis(axis)
+            axes.append(((start - first) // by, size, step // by if size > 1 else 1))
+        return Window.of_axes(axes)
 
     def within(self, axis: int, low: int, high: int) -> Window:
         """Return the window on the tensor's part from `low` to `high` of an axis: what this one shows of that."""

@@ -86,3 +86,18 @@ def test_reshapes_that_only_add_or_drop_unit_axes_are_known() -> None:
     assert unit_axes_match((3, 4), (1, 3, 1, 4)) == [None, 0, None, 1]
     assert unit_axes_match((3, 4), (4, 3)) is None
     assert unit_axes_match((6,), (2, 3)) is None
+
+
+@given(data=st.data(), shape=st.lists(st.integers(1, 9), max_size=3).map(tuple))
+def test_two_windows_are_in_the_one_around_them(
+    data: st.DataObject, shape: tuple[int, ...]
+) -> None:
+    array = np.arange(int(np.prod(shape, dtype=int))).reshape(shape)
+    both = [data.draw(windows(shape).filter(lambda one: one.size > 0)) for _ in range(2)]
+    around = both[0].joined(both[1])
+    assert around == both[1].joined(both[0])
+    assert around.joined(both[0]) == around
+    for one in both:
+        np.testing.assert_array_equal(
+            look(look(array, around), one.inside(around)), look(array, one)
+        )

@@ -1,0 +1,151 @@
+"""Versions: through which windows a node is made, so that all that its consumers see is in one of them.
+
+Consumers that look at shifted windows, as a stencil does, want nearly the same elements. Made for each of them, a node
+and all that it is made from would be there nine times under a blur, and 25 times under the blur of a blur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from tensorframe.graph.node import Node
+from tensorframe.graph.op import Kind
+from tensorframe.rewrite.shown import narrows
+from tensorframe.rewrite.views import Window
+
+# what a node's consumers want to see of it; None among the windows means all
+Demand = dict[Window | None, None]
+# window that is wanted -> window through which the node is made, None for the whole
+Versions = dict[Window | None, Window | None]
+
+# Costs are counted in operations on elements. Planning an op and calling it take as long as so many of them, however
+# few elements it has: a node is rather made once, with some elements that nobody sees, than twice.
+_OP = 1 << 10
+# What is seen in several places cannot be part of its consumers' kernel, as a version for each place can: it takes a
+# kernel of its own, and its elements are written to memory and read again. A few cheap ops cost less than that.
+_KERNEL = 4 * _OP
+_STORED = 8
+# Versions of a node, at most. It keeps the sweeps linear in the number of nodes: windows too far apart to be joined,
+# each of which is wanted at two places of an operand, would double from node to node.
+_MOST = 64
+# Where efforts stop adding up: what two consumers have in common counts for both.
+_ENORMOUS = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What every version of a node makes anew: a number of ops, and operations for each element."""
+
+    ops: float = 0.0
+    work: float = 0.0
+
+
+class Efforts:
+    """The efforts of the nodes of a graph, found when the first is asked for: most graphs have no windows to join."""
+
+    def __init__(self, order: Sequence[Node]) -> None:
+        """`order` are the nodes, inputs first."""
+        self._order = order
+        self._known: dict[Node, Effort] = {}
+
+    def of(self, node: Node) -> Effort:
+        """Return the effort of a node of the graph."""
+        if not self._known:
+            for one in self._order:
+                self._known[one] = self._from_inputs(one)
+        return self._known[node]
+
+    def _from_inputs(self, node: Node) -> Effort:
+        if node.storage is not None or not narrows(node):
+            return Effort()
+        before = [self._known[source] for source in dict.fromkeys(node.inputs)]
+        ops = sum([one.ops for one in before])
+        work = sum([one.work for one in before])
+        if not node.op.alias:
+            ops += 1
+            work += node.op.cost
+        if node.op.kind is Kind.REDUCE:
+            work *= node.inputs[0].size / max(node.size, 1)
+        return Effort(min(ops, _ENORMOUS), min(work, _ENORMOUS))
+
+
+def versions_of(node: Node, demand: Demand, efforts: Efforts) -> Versions:
+    """Return the versions of a node through which everything that is wanted of it can be seen.
+
+    It is made as a whole where they would show more than half of its elements.
+    """
+    if None in demand:
+        return dict.fromkeys(demand)
+    windows = [window for window in demand if window is not None]
+    if any(2 * window.size > node.size for window in windows):
+        return dict.fromkeys(demand)
+    # a view of what is there anyway, or a count that starts elsewhere, which any kernel makes for itself
+    if len(windows) == 1 or node.storage is not None or not narrows(node):
+        return {window: window for window in windows}
+    effort = efforts.of(node)
+    clusters = _clusters([window for window in windows if window.size], effort)
+    if sum([min(one.around.size, one.size) for one in clusters]) * 2 > node.size:
+        return dict.fromkeys(demand)
+    # what shows nothing shows the same anywhere
+    versions: Versions = {one: Window.whole(one.sizes) for one in windows if not one.size}
+    many = len(windows) > _MOST
+    for one in clusters:
+        together = many or _saves(node, one, effort)
+        versions |= {window: one.around if together else window for window in one.windows}
+    return versions
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """Windows that overlap, or nearly do, and the smallest window around them."""
+
+    around: Window
+    windows: tuple[Window, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of elements that its windows show, each by itself."""
+        return sum([window.size for window in self.windows])
+
+
+def _clusters(windows: Sequence[Window], effort: Effort) -> list[_Cluster]:
+    """Return windows in clusters: those between which hardly anything lies that nobody sees."""
+    found = [_Cluster(window, (window,)) for window in windows]
+    while len(found) > 1:
+        closer = _closer(found, effort)
+        if len(closer) == len(found):
+            break
+        found = closer
+    return found
+
+
+def _closer(clusters: Sequence[_Cluster], effort: Effort) -> list[_Cluster]:
+    """Return fewer clusters, if two of them are near each other."""
+    # making one node less is worth so many elements that nobody sees
+    gap = effort.ops * _OP / max(effort.work, 1.0)
+    found: list[_Cluster] = []
+    for cluster in clusters:
+        for at, other in enumerate(found):
+            around = cluster.around.joined(other.around)
+            if around.size <= cluster.around.size + other.around.size + gap:
+                found[at] = _Cluster(around, (*other.windows, *cluster.windows))
+                break
+        else:
+            found.append(cluster)
+        if len(found) > _MOST:
+            windows = [window for one in clusters for window in one.windows]
+            return [_Cluster(reduce(Window.joined, windows), tuple(windows))]
+    return found
+
+
+def _saves(node: Node, cluster: _Cluster, effort: Effort) -> bool:
+    """Whether making a node once, through the window around a cluster, costs less than once for each window."""
+    if node.op.alias:
+        return False  # a view makes nothing: what it is a view of will join its windows
+    if node.op.kind is not Kind.MAP:
+        return True  # each version would be a kernel of its own, too
+    apart = len(cluster.windows) * effort.ops * _OP + cluster.size * effort.work
+    once = effort.ops * _OP + cluster.around.size * effort.work
+    return once + _KERNEL + _STORED * cluster.around.size < apart
