@@ -4,49 +4,75 @@ from __future__ import annotations
 
 import itertools
 import threading
+from operator import itemgetter
 from typing import Any
 
 from tensorframe import config
 from tensorframe.backends.registry import when_changed
+from tensorframe.config import Options
 from tensorframe.schedule.plan import Plan
+
+Key = tuple[Any, ...]
+# plans with the time of their latest use: keys are long, and reordering would look each up again
+Entries = dict[Key, list[Any]]
 
 
 class PlanCache:
     """Plans by key; safe for several threads, which may at worst make the same plan twice."""
 
     def __init__(self) -> None:
-        # with the time of the latest use: keys are long, and reordering would look each up again
-        self._plans: dict[tuple[Any, ...], list[Any]] = {}
+        self._plans: dict[Options, Entries] = {}
+        # of the options seen last: to compare all of them takes longer than to find a plan
+        self._latest: tuple[Options | None, Entries] = (None, {})
         self._lock = threading.Lock()
         self._tick = itertools.count().__next__
 
-    def find(self, key: tuple[Any, ...]) -> Plan | None:
+    def find(self, key: Key) -> Plan | None:
         """Return the plan of `key` under the options in force, if there is one."""
-        entry = self._plans.get((config.get(), key))
+        entry = self._under(config.get()).get(key)
         if entry is None:
             return None
         entry[1] = self._tick()
         plan: Plan = entry[0]
         return plan
 
-    def add(self, key: tuple[Any, ...], plan: Plan) -> Plan:
+    def add(self, key: Key, plan: Plan) -> Plan:
         """Keep `plan` for `key` under the options in force, and return it."""
         options = config.get()
+        entries = self._under(options)
         with self._lock:
-            self._plans[options, key] = [plan, self._tick()]
-            surplus = len(self._plans) - options.plan_cache
+            entries[key] = [plan, self._tick()]
+            surplus = len(self) - options.plan_cache
             if surplus > 0:
-                for one in sorted(self._plans, key=lambda one: self._plans[one][1])[:surplus]:
-                    del self._plans[one]
+                self._drop(surplus)
         return plan
+
+    def _under(self, options: Options) -> Entries:
+        """Return the plans made under these options."""
+        latest, entries = self._latest
+        if latest is not options:
+            with self._lock:
+                entries = self._plans.setdefault(options, {})
+                self._latest = (options, entries)
+        return entries
+
+    def _drop(self, surplus: int) -> None:
+        used = [
+            (entry[1], entries, key)
+            for entries in self._plans.values()
+            for key, entry in entries.items()
+        ]
+        for _, entries, key in sorted(used, key=itemgetter(0))[:surplus]:
+            del entries[key]
 
     def clear(self) -> None:
         """Forget every plan."""
         with self._lock:
             self._plans.clear()
+            self._latest = (None, {})
 
     def __len__(self) -> int:
-        return len(self._plans)
+        return sum(map(len, self._plans.values()))
 
 
 PLANS = PlanCache()

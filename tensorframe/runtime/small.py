@@ -85,12 +85,12 @@ def _small_graph(kept: list[Node], values: dict[Node, Any], options: Options) ->
             device = node.device
             if not _runs_small(device):
                 return None
-        inputs = node.inputs
-        if node.op.costly:
-            if any(prod(source.shape) > limit for source in inputs):
-                return None  # a sum of millions has a small result
+        costly = node.op.costly
+        if costly:
             kept.append(node)
-        for source in inputs:
+        for source in node.inputs:
+            if costly and prod(source.shape) > limit:
+                return None  # a sum of millions has a small result
             if source not in values:
                 storage = source.storage
                 if storage is None:

@@ -8,11 +8,11 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.frontend.creation.convert import asarray
-from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import converted
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.holding import default_on
 from tensorframe.graph.op import Op
+from tensorframe.graph.record import record
 from tensorframe.graph.shape import normalize_axes
 from tensorframe.ops import reduction as row
 
@@ -26,9 +26,9 @@ def reduced_by(op: Op, x: Tensor, axis: Axis, keepdims: Any) -> Tensor:
     return along(op, x, normalize_axes(op.name, axis, x.ndim), keepdims)
 
 
-def along(op: Op, x: Tensor, axes: tuple[int, ...], keepdims: Any) -> Tensor:
+def along(op: Op, x: Tensor, axes: tuple[int, ...], keepdims: Any, *attrs: Any) -> Tensor:
     """Return the reduction `op` of `x` along axes that are counted from the front, in ascending order."""
-    return call(op, x, attrs=(axes, bool(keepdims)))
+    return Tensor(record(op, (x.node,), axes, bool(keepdims), *attrs))
 
 
 def accumulator(dtype: DType) -> DType:

@@ -11,7 +11,7 @@ from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.creation.convert import asarray
-from tensorframe.frontend.dispatch import call, unary
+from tensorframe.frontend.dispatch import unary
 from tensorframe.frontend.operands import converted, expanded, floating, reshaped
 from tensorframe.frontend.reductions.elementary import Axis, along
 from tensorframe.frontend.tensor import Tensor
@@ -63,7 +63,7 @@ def _variance(
     axes = normalize_axes(name, axis, tensor.ndim)
     wide = converted(tensor, working_dtype(tensor.dtype))
     divisor = float(max(math.prod([tensor.shape[at] for at in axes]) - correction, 0))
-    variance = call(VAR, wide, attrs=(axes, bool(keepdims), divisor))
+    variance = along(VAR, wide, axes, keepdims, divisor)
     return variance, dtypes.real_of(dtypes.float_of(tensor.dtype))
 
 
