@@ -7,8 +7,8 @@ and all that it is made from would be there nine times under a blur, and 25 time
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
@@ -34,8 +34,7 @@ _MOST = 64
 _ENORMOUS = 1e9
 
 
-@dataclass(frozen=True, slots=True)
-class Effort:
+class Effort(NamedTuple):
     """What every version of a node makes anew: a number of ops, and operations for each element."""
 
     ops: float = 0.0
@@ -97,8 +96,7 @@ def versions_of(node: Node, demand: Demand, efforts: Efforts) -> Versions:
     return versions
 
 
-@dataclass(frozen=True, slots=True)
-class _Cluster:
+class _Cluster(NamedTuple):
     """Windows that overlap, or nearly do, and the smallest window around them."""
 
     around: Window
