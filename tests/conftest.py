@@ -5,6 +5,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from hypothesis import HealthCheck, settings
+
 import tensorframe as tfr
 
 # Kernels are compiled once for all tests, workers and processes that tests start, and kept for the next run; the user's
@@ -14,6 +16,15 @@ os.environ.setdefault("TENSORFRAME_CACHE_DIR", str(KERNELS))
 
 # every node is checked after every pass, in every test
 tfr.config.configure(verify=True, cache_dir=os.environ["TENSORFRAME_CACHE_DIR"])
+
+# The same examples in every run, however long they take: what fails, fails again, and only a change makes it.
+# `pytest --hypothesis-profile=explore` looks for others, with `--hypothesis-seed=N` for those of a run.
+WITHOUT_TIMES = settings(
+    deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("explore", WITHOUT_TIMES)
+settings.register_profile("always the same", WITHOUT_TIMES, derandomize=True)
+settings.load_profile("always the same")
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
