@@ -46,6 +46,11 @@ class Span:
 collectors: tuple[Any, ...] = ()
 _changing = Lock()
 
+# What makes a program wait before anything runs.
+_MAKING = frozenset({Work.LAYOUT, Work.COMPILE, Work.LOAD})
+# The threads, as their callers know them, that make kernels now; how far a compute is depends on it.
+making: set[int] = set()
+
 
 def tell_span(work: Work, name: str, where: str, began: int, nbytes: int = 0) -> None:
     """Tell of work that began at `began`, in nanoseconds, and ends now; one test where nobody collects."""
@@ -58,10 +63,16 @@ def tell_span(work: Work, name: str, where: str, began: int, nbytes: int = 0) ->
 @contextmanager
 def spanned(work: Work, name: str, where: str) -> Iterator[None]:
     """Tell of what the `with` block does, whether or not it succeeds."""
-    began = perf_counter_ns()
+    began, thread = perf_counter_ns(), caller()
+    # kernels are compiled while loops are laid out
+    outermost = work in _MAKING and thread not in making
+    if outermost:
+        making.add(thread)
     try:
         yield
     finally:
+        if outermost:
+            making.discard(thread)
         tell_span(work, name, where, began)
 
 

@@ -20,7 +20,9 @@ from tensorframe.runtime.events import Moment, Source, tell, tell_run, tell_smal
 from tensorframe.runtime.executor import run
 from tensorframe.runtime.leaves import leaf_handle, stored
 from tensorframe.runtime.pace import catch_up
+from tensorframe.runtime.progress import under_way
 from tensorframe.runtime.small import run_small
+from tensorframe.runtime.under_way import Planning
 from tensorframe.schedule.capture import Capture, capture
 from tensorframe.schedule.plan import Plan
 
@@ -40,7 +42,17 @@ def evaluate(roots: Sequence[Node]) -> None:
     request = capture(pending)
     # before a plan is made: what has no value fails here
     slots = [leaf_handle(leaf) for leaf in request.leaves]
-    plan = plan_of(request)
+    plan = PLANS.find(request.key)
+    if plan is not None:
+        _computed(request, plan, slots, stamps)
+    else:
+        # making a plan and running it for the first time are one wait to whoever asked
+        with under_way(Planning(len(request.order))):
+            _computed(request, plan_of(request), slots, stamps)
+
+
+def _computed(request: Capture, plan: Plan, slots: list[Any], stamps: list[int] | None) -> None:
+    """Run a request's plan on its leaves, and keep the results."""
     try:
         run(plan, slots, request, stamps)
         for node, slot in zip(request.wanted, plan.outputs, strict=True):
@@ -81,7 +93,7 @@ def _new_plan(request: Capture) -> Plan:
     # brings all of kernel/, which programs of small arrays never need
     from tensorframe.schedule.pipeline import make_plan
 
-    with collector.paused():
+    with under_way(Planning(len(request.order))), collector.paused():
         plan = make_plan(request)
     tell_span(Work.PLAN, f"{len(plan.steps)} steps", "", began)
     tell(Moment.PLAN_MADE, plan)

@@ -23,6 +23,7 @@ from tensorframe.runtime.events import Moment, tell
 from tensorframe.runtime.failures import Recorded, explain
 from tensorframe.runtime.pace import paced
 from tensorframe.runtime.progress import can_take_long, under_way
+from tensorframe.runtime.under_way import Compute, Preparing
 from tensorframe.runtime.validate import validate
 from tensorframe.schedule.plan import Plan, Step, StepKind
 
@@ -43,12 +44,13 @@ Action = tuple[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Runner:
     """What runs a plan: its steps with their programs, and whether none of these makes NumPy warn.
 
     `rest` are the values of the slots behind the leaves before the first step: literals, and None. `waits`
-    says that a step may be over before its device has done the work. `perform` runs the steps when nobody listens.
+    says that a step may be over before its device has done the work. `perform` runs the steps when nobody listens: the
+    first time in one way, since kernels may be compiled, and then in another.
     """
 
     actions: tuple[Action, ...]
@@ -124,7 +126,11 @@ def runner_of(plan: Plan, recorded: Recorded) -> Runner:
 
 def _prepared(plan: Plan, recorded: Recorded) -> Runner:
     began = perf_counter_ns()
-    programs = [_compiled(plan, at, step, recorded) for at, step in enumerate(plan.steps)]
+    with under_way(Preparing(plan)) as preparing:
+        programs = [
+            _compiled(plan, at, step, recorded)
+            for at, step in enumerate(preparing.counted(plan.steps))
+        ]
     actions = [
         _action(at, step, program, plan)
         for at, (step, program) in enumerate(zip(plan.steps, programs, strict=True))
@@ -132,8 +138,7 @@ def _prepared(plan: Plan, recorded: Recorded) -> Runner:
     rest = tuple([plan.literals.get(slot) for slot in range(plan.leaves, len(plan.slots))])
     silent = [step.is_view or is_quiet(one) for step, one in zip(plan.steps, programs, strict=True)]
     waits = not all(capabilities(step.device).host_memory for step in plan.steps)
-    perform = _shown if can_take_long(plan) else _perform
-    runner = plan.runner = Runner(tuple(actions), all(silent), rest, waits, perform)
+    runner = plan.runner = Runner(tuple(actions), all(silent), rest, waits, _first)
     tell_span(Work.PREPARE, f"{len(actions)} steps", "", began)
     return runner
 
@@ -210,9 +215,15 @@ def _perform(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: 
 
 def _shown(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: Recorded) -> None:
     """Do what `_perform` does where it can take long: others see how far it is, and no device is far behind."""
-    with under_way(plan) as compute:
+    with under_way(Compute(plan)) as compute:
         steps = compute.counted(actions)
         _perform(paced(steps, plan) if plan.runner.waits else steps, slots, plan, recorded)
+
+
+def _first(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: Recorded) -> None:
+    """Do what `_perform` does the first time, when kernels are compiled, and settle how it is done from then on."""
+    _shown(actions, slots, plan, recorded)
+    plan.runner.perform = _shown if can_take_long(plan) else _perform
 
 
 def _reusing_memory(
@@ -235,13 +246,15 @@ def _watched(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: 
     """Do what `_perform` does, step by step, telling listeners and checking results where options ask for it."""
     checked = config.get().validate
     tell(Moment.PLAN_STARTED, plan)
-    for at, action in enumerate(actions):
-        tell(Moment.STEP_STARTED, plan, at)
-        one = _validated(action, plan.steps[at]) if checked else action
-        began = perf_counter()
-        _perform((one,), slots, plan, recorded)
-        plan.steps[at].seconds = perf_counter() - began
-        tell(Moment.STEP_FINISHED, plan, at)
+    with under_way(Compute(plan)) as compute:
+        steps = compute.counted(actions)
+        for at, action in enumerate(paced(steps, plan) if plan.runner.waits else steps):
+            tell(Moment.STEP_STARTED, plan, at)
+            one = _validated(action, plan.steps[at]) if checked else action
+            began = perf_counter()
+            _perform((one,), slots, plan, recorded)
+            plan.steps[at].seconds = perf_counter() - began
+            tell(Moment.STEP_FINISHED, plan, at)
     tell(Moment.PLAN_FINISHED, plan)
 
 

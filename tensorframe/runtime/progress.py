@@ -1,23 +1,27 @@
 """Progress: whatever takes over half a second says how far it is, in a notebook or a terminal.
 
-Plans that can take long are listed while they run. A thread looks at the list ten times a second and draws; it is
-started by the first such plan and ends when there have been none for a while. Short plans do not know of all this.
+What can take long is listed while it is under way: making a plan, having its steps prepared, running it for the first
+time, when kernels are compiled, and running it at all if it is large or somebody listens. A thread looks at the list
+ten times a second and draws; it is started where somebody can see that, and ends when there has been nothing for a
+while. Short plans that ran before do not know of all this.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock, Thread
 from time import perf_counter, sleep
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, TypeVar
 
 from tensorframe import config
-
-if TYPE_CHECKING:  # planning is loaded by the first plan
-    from tensorframe.runtime.under_way import Compute, State
-    from tensorframe.schedule.plan import Plan
+from tensorframe.backends import spans
+from tensorframe.backends.apart import caller
+from tensorframe.cells import shell
+from tensorframe.runtime.under_way import Part, State, Wait, effort
+from tensorframe.schedule.plan import Plan, StepKind
 
 _PATIENCE = 0.5  # seconds of a compute before it is shown
 _LOOK = 0.1  # seconds between two looks
@@ -27,6 +31,9 @@ _MUCH = 1 << 24
 _MANY = 1000
 # Bytes of a library call from which it can: what it does with them nobody knows beforehand.
 _MUCH_OF_A_CALL = 1 << 20
+
+
+Under = TypeVar("Under", bound=Part)
 
 
 class Display(Protocol):
@@ -46,16 +53,13 @@ displays: list[Callable[[], Display | None]] = []
 class _Watch:
     """What is under way, and the thread that looks."""
 
-    computes: list[Compute] = []  # noqa: RUF012 - of the process
+    computes: list[Wait] = []  # noqa: RUF012 - of the process
     thread: Thread | None = None
     lock = Lock()
 
 
 def can_take_long(plan: Plan) -> bool:
     """Whether a plan may run for half a second."""
-    from tensorframe.runtime.under_way import effort
-    from tensorframe.schedule.plan import StepKind
-
     return (
         len(plan.steps) >= _MANY
         or sum(map(effort, plan.steps)) > _MUCH
@@ -67,22 +71,45 @@ def can_take_long(plan: Plan) -> bool:
 
 
 @contextmanager
-def under_way(plan: Plan) -> Iterator[Compute]:
-    """Have a run of a plan shown, if it takes long, while the `with` block runs."""
-    from tensorframe.runtime.under_way import Compute
+def under_way(part: Under) -> Iterator[Under]:
+    """Have what the `with` block does shown, if it takes long: by itself, or as a part of what the thread waits for."""
+    thread = caller()
+    for wait in tuple(_Watch.computes):
+        if wait.thread == thread:
+            wait.parts.append(part)
+            try:
+                yield part
+            finally:
+                wait.parts.remove(part)
+            return
+    with _waiting(part):
+        yield part
 
-    compute = Compute(plan)
-    _Watch.computes.append(compute)
+
+@contextmanager
+def _waiting(part: Part) -> Iterator[None]:
+    wait = Wait()
+    wait.parts.append(part)
     try:
-        if _Watch.thread is None and config.get().progress != "off":
+        _Watch.computes.append(wait)
+        if _Watch.thread is None and _is_seen():
             _start()
-        yield compute
+        yield
     finally:
-        _Watch.computes.remove(compute)
-        with compute.lock, suppress(Exception):
-            compute.over = True
-            if compute.display is not None:
-                compute.context.run(compute.display.close)
+        with suppress(ValueError):  # a process that was forked meanwhile waits for nothing
+            _Watch.computes.remove(wait)
+        with wait.lock, suppress(Exception):
+            wait.over = True
+            if wait.display is not None:
+                wait.context.run(wait.display.close)
+
+
+def _is_seen() -> bool:
+    """Whether there may be somebody to show anything to."""
+    wanted = config.get().progress
+    if wanted == "auto":
+        return shell() is not None or (sys.stderr is not None and sys.stderr.isatty())
+    return wanted == "on"
 
 
 def _start() -> None:
@@ -98,12 +125,11 @@ def _look() -> None:
     idle = 0
     while True:
         sleep(_LOOK)
-        computes = tuple(_Watch.computes)
-        idle = 0 if computes else idle + 1
-        for compute in computes:
-            if perf_counter() - compute.began >= _PATIENCE:
-                with compute.lock:
-                    _draw(compute)
+        waits = tuple(_Watch.computes)
+        idle = 0 if waits else idle + 1
+        for wait in waits:
+            with wait.lock:
+                _see(wait)
         if idle > _IDLE:
             with _Watch.lock:
                 if not _Watch.computes:
@@ -111,15 +137,19 @@ def _look() -> None:
                     return
 
 
-def _draw(compute: Compute) -> None:
-    if compute.over:
+def _see(wait: Wait) -> None:
+    """Note what is done now, and draw it if that has gone on for long."""
+    if wait.over:
         return
     try:
-        if compute.display is None:
-            compute.display = compute.context.run(_display)
-        compute.context.run(compute.display.show, compute.state())
+        wait.parts[-1].look()
+        if perf_counter() - wait.began < _PATIENCE:
+            return
+        if wait.display is None:
+            wait.display = wait.context.run(_display)
+        wait.context.run(wait.display.show, wait.state())
     except Exception:  # a picture that cannot be drawn is no reason for anything
-        compute.display = _Nothing()
+        wait.display = _Nothing()
 
 
 def _display() -> Display:
@@ -149,6 +179,7 @@ class _Nothing:
 def _forget() -> None:
     """A forked process has none of its parent's threads."""
     _Watch.computes, _Watch.thread, _Watch.lock = [], None, Lock()
+    spans.making.clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,24 +1,29 @@
-"""Computes under way: how far a plan is, what it has moved, what memory it takes, and how long it may go on."""
+"""What is under way: how far a plan is made and run, what it has moved, what memory it takes, how long it may go on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cached_property
 from itertools import accumulate
 from threading import Lock
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from tensorframe.backends import spans
+from tensorframe.backends.apart import caller
 from tensorframe.backends.registry import info_of
 from tensorframe.graph.device import Device
-from tensorframe.schedule.plan import Plan, Step
+from tensorframe.schedule.plan import Plan, Step, StepKind
 
 Item = TypeVar("Item")
 
 # Floating-point operations that take about as long as moving a byte.
 _FLOPS_PER_BYTE = 8
+# Where passes run.
+_PLANNER = Device("cpu")
 # Share of the work after which its pace says when the rest is done.
 _TELLING = 0.02
 
@@ -28,30 +33,55 @@ def effort(step: Step) -> float:
     return step.bytes_read + step.bytes_written + step.flops / _FLOPS_PER_BYTE
 
 
+class Phase(Enum):
+    """What somebody waits for."""
+
+    PLANNING = "planning"
+    PREPARING = "preparing"  # backends look at the steps
+    COMPILING = (
+        "compiling"  # steps run for the first time, and most of the time makes their kernels
+    )
+    RUNNING = "running"
+
+
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far a compute is; `left` and `share` are None while nothing can be said about the rest."""
+    """How far a compute is; `left` and `share` are None while nothing can be said about the rest.
+
+    `steps` counts operations while a plan is made, and steps that compute something while these are compiled.
+    """
 
     done: int
     steps: int
     step: str
     device: Device
-    moved: int
-    bytes: int
-    memory: int  # that lives on the device now
-    limit: int | None
     elapsed: float
-    left: float | None
-    share: float | None
+    left: float | None = None
+    share: float | None = None
+    moved: int = 0
+    bytes: int = 0
+    memory: int = 0  # that lives on the device now
+    limit: int | None = None
+    phase: Phase = Phase.RUNNING
 
 
-class Compute:
-    """One run of a plan, seen by the thread that runs it, which counts steps, and by one that shows how far it is."""
+class Part(Protocol):
+    """One thing after the other that a wait consists of."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.began = self._step_began = perf_counter()
-        self._done = 0
+    def look(self) -> None:
+        """Take note of what is done now."""
+
+    def state(self) -> State:
+        """Return how far it is."""
+
+
+class Wait:
+    """What one thread waits for, in parts within each other; another thread shows how far the innermost is."""
+
+    def __init__(self) -> None:
+        self.began = perf_counter()
+        self.thread = caller()
+        self.parts: list[Part] = []
         # what is shown belongs to whoever asked: to a cell of a notebook, and to options that hold there
         self.context = copy_context()
         self.lock = (
@@ -60,6 +90,72 @@ class Compute:
         self.display: Any = None
         self.over = False
 
+    def state(self) -> State:
+        """Return how far the innermost part is, after all the time that was waited for any."""
+        return replace(self.parts[-1].state(), elapsed=perf_counter() - self.began)
+
+
+class Planning:
+    """Passes make a plan: nobody knows how long that takes."""
+
+    def __init__(self, operations: int) -> None:
+        self._operations = operations
+        self._began = perf_counter()
+
+    def look(self) -> None:
+        """Do nothing."""
+
+    def state(self) -> State:
+        """Return how much there is to plan."""
+        elapsed = perf_counter() - self._began
+        return State(0, self._operations, "", _PLANNER, elapsed, phase=Phase.PLANNING)
+
+
+class Preparing:
+    """Backends look at each step of a plan before the first runs."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._began = perf_counter()
+        self._done = 0
+
+    def look(self) -> None:
+        """Do nothing."""
+
+    def counted(self, steps: Iterable[Item]) -> Iterator[Item]:
+        """Yield what is given, counting."""
+        for self._done, step in enumerate(steps):
+            yield step
+
+    def state(self) -> State:
+        """Return how many steps are prepared."""
+        done, step = self._done, self._plan.steps[self._done]
+        return _by_count(
+            done,
+            len(self._plan.steps),
+            step,
+            perf_counter() - self._began,
+            Phase.PREPARING,
+        )
+
+
+def _by_count(done: int, steps: int, step: Step, elapsed: float, phase: Phase) -> State:
+    """Return a state where each step is expected to take as long as any other."""
+    share = done / steps if done else None
+    left = elapsed / share - elapsed if share else None
+    return State(done, steps, step.name, step.device, elapsed, left, share, phase=phase)
+
+
+class Compute:
+    """One run of a plan, seen by the thread that runs it, which counts steps, and by one that shows how far it is."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._began = self._step_began = perf_counter()
+        self._thread = caller()
+        self._done = 0
+        self._looks = self._making = 0
+
     def counted(self, steps: Iterable[Item]) -> Iterator[Item]:
         """Yield what is given, counting."""
         for done, step in enumerate(steps):
@@ -67,11 +163,19 @@ class Compute:
             self._done = done
             yield step
 
+    def look(self) -> None:
+        """Take note of whether a kernel is made now."""
+        self._looks += 1
+        self._making += self._thread in spans.making
+
     def state(self) -> State:
         """Return how far the compute is now."""
         done, now = self._done, perf_counter()
         step = self.plan.steps[done]
-        elapsed = now - self.began
+        elapsed = now - self._began
+        if self._making and 2 * self._making >= self._looks:
+            every = self._computing
+            return _by_count(every[done], every[-1], step, elapsed, Phase.COMPILING)
         left, share = self._rest(done, elapsed, now - self._step_began)
         return State(
             done=done,
@@ -102,6 +206,14 @@ class Compute:
     def _efforts(self) -> list[float]:
         """What the steps before each one take, and at the end all."""
         return list(accumulate(map(effort, self.plan.steps), initial=0.0))
+
+    @cached_property
+    def _computing(self) -> list[int]:
+        """How many steps before each one compute something, and at the end all."""
+        known = [
+            not step.is_view and step.kind is not StepKind.TRANSFER for step in self.plan.steps
+        ]
+        return list(accumulate(known, initial=0))
 
     @cached_property
     def _moved(self) -> list[int]:

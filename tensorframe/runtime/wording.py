@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from tensorframe.runtime.under_way import State
+from tensorframe.runtime.under_way import Phase, State
 from tensorframe.schedule.plan import human_bytes
 
 _LONGEST = 40
 
 
 def step_words(state: State) -> str:
-    """Return `step 3 of 80: matmul on cpu`; long lists of ops are cut."""
+    """Return `step 3 of 80: matmul on cpu`, or `compiling 12/40: exp on cpu`; long lists of ops are cut."""
+    if state.phase is Phase.PLANNING:
+        return f"planning {state.steps:,} operations"
     name = state.step if len(state.step) <= _LONGEST else f"{state.step[:_LONGEST]}..."
-    return f"step {state.done + 1} of {state.steps}: {name} on {state.device}"
+    what = f"{name} on {state.device}"
+    if state.phase is Phase.RUNNING:
+        return f"step {state.done + 1} of {state.steps}: {what}"
+    return f"{state.phase.value} {state.done + 1}/{state.steps}: {what}"
 
 
 def amounts(state: State) -> list[str]:
-    """Return what was moved of all, and memory against the device's."""
+    """Return what was moved of all, and memory against the device's; nothing while nothing moves."""
+    if state.phase is not Phase.RUNNING:
+        return []
     every = human_bytes(state.bytes)
     moved = (
         f"{human_bytes(state.moved)} of {every} moved" if state.steps > 1 else f"{every} to move"

@@ -117,9 +117,10 @@ def test_the_stop_button_stops_a_compute_that_is_shown(kernel):
     # otherwise the kernel drops, for a while, what it is asked after a failure
     request = client.execute(LONG, stop_on_error=False)
     *_, shown = messages(client, request, "display_data")
-    assert "step " in shown["content"]["data"]["text/html"]
-    # it is drawn again, over itself
-    *_, again = messages(client, request, "update_display_data")
+    # planning comes first; it is drawn again, over itself, until steps run
+    again = shown
+    while "step " not in again["content"]["data"]["text/html"]:
+        *_, again = messages(client, request, "update_display_data")
     assert again["content"]["transient"] == shown["content"]["transient"]
     manager.interrupt_kernel()
     *before, error = messages(client, request, "error")

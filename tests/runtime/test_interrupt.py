@@ -147,6 +147,7 @@ import os, signal, sys, threading, time
 import numpy as np
 import tensorframe as tfr
 from tensorframe.runtime import progress
+from tensorframe.runtime.under_way import Compute
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell runs in the background ignores it
 device, work = sys.argv[1:]
@@ -182,12 +183,18 @@ aside = rows * 2
 pressed = []
 
 
+def running():
+    # what is being planned does not run yet
+    parts = [part for wait in tuple(progress._Watch.computes) for part in wait.parts[-1:]]
+    return {part for part in parts if isinstance(part, Compute)}
+
+
 def press():
     while True:
-        seen = tuple(progress._Watch.computes)
+        seen = running()
         time.sleep(0.1)
         # one that has run for a tenth of a second at least
-        if seen and set(seen) & set(progress._Watch.computes):
+        if seen & running():
             pressed.append(time.perf_counter())
             os.kill(os.getpid(), signal.SIGINT)
             return

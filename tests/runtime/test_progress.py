@@ -14,13 +14,17 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.backends import registry
+from tensorframe.backends import registry, spans
+from tensorframe.backends.spans import Work, spanned
 from tensorframe.runtime import pace, progress, terminal
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.evaluate import plan_of
-from tensorframe.runtime.executor import _perform, _shown, runner_of
-from tensorframe.runtime.under_way import Compute
+from tensorframe.runtime.events import listen
+from tensorframe.runtime.executor import _first, _perform, _shown, runner_of
+from tensorframe.runtime.progress import can_take_long
+from tensorframe.runtime.under_way import Compute, Phase
 from tensorframe.runtime.wording import amounts, step_words, time_words
+from tensorframe.schedule import pipeline
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.peak import peak_bytes
 from tensorframe.testing.boxed import BoxedBackend
@@ -57,7 +61,7 @@ def shown(monkeypatch):
     monkeypatch.setattr(progress, "_LOOK", 0.005)
     monkeypatch.setattr(progress, "_MUCH", 0)
     PLANS.clear()
-    with tfr.config.override(fuse=False, small_size=0, small_nodes=0):
+    with tfr.config.override(fuse=False, small_size=0, small_nodes=0, progress="on"):
         yield drawn
     PLANS.clear()
 
@@ -91,6 +95,13 @@ def slow():
     registry.unregister("slow")
 
 
+def wait_for(count):
+    """Wait until a count has grown, or a while."""
+    before, until = count(), monotonic() + 20
+    while count() == before and monotonic() < until:
+        sleep(0.001)
+
+
 def plan_for(tensor):
     request = capture([tensor.node])
     return plan_of(request), request
@@ -108,7 +119,7 @@ def test_every_step_is_shown_with_what_it_moves_and_holds(shown, slow):
     chain(slow.device).compute()
     (display,) = shown
     assert display.closed == 1
-    states = display.states
+    states = [state for state in display.states if state.phase is Phase.RUNNING]
     upload, *steps = sorted({state.done for state in states})
     assert [upload, *steps][-4:] == [1, 2, 3, 4]
     assert {state.steps for state in states} == {5}
@@ -172,15 +183,132 @@ def test_the_option_turns_it_off(shown, monkeypatch):
 
 def test_short_plans_run_as_ever_and_long_ones_are_counted():
     with tfr.config.override(fuse=False, small_size=0, small_nodes=0):
-        short, request = plan_for(chain("cpu"))
-        assert runner_of(short, request).perform is _perform
         x = tfr.asarray(np.ones((3000, 3000), np.float32))
-        long, request = plan_for(tfr.sin(x) @ x)
-        assert runner_of(long, request).perform is _shown
-        ordered, request = plan_for(tfr.linalg.svdvals(x[:700, :700]))
-        assert runner_of(ordered, request).perform is _shown
-        many, request = plan_for(chain("cpu", 1200))
-        assert runner_of(many, request).perform is _shown
+        for long in (
+            tfr.sin(x) @ x,
+            tfr.linalg.svdvals(x[:700, :700]),
+            chain("cpu", 1200),
+        ):
+            plan, _ = plan_for(long)
+            assert can_take_long(plan)
+        plan, request = plan_for(chain("cpu"))
+        assert not can_take_long(plan)
+        # the first run may compile kernels
+        assert runner_of(plan, request).perform is _first
+        chain("cpu").compute()
+        assert runner_of(plan, request).perform is _perform
+
+
+def test_a_long_plan_is_counted_every_time(shown):
+    plan, request = plan_for(chain("cpu"))
+    assert runner_of(plan, request).perform is _first
+    chain("cpu").compute()
+    assert runner_of(plan, request).perform is _shown
+
+
+def test_planning_is_shown_and_what_follows_in_the_same_line(shown, slow, monkeypatch):
+    def drawn():
+        return sum(len(one.states) for one in shown)
+
+    slow.seen = drawn
+    make_plan = pipeline.make_plan
+
+    def slowly(request):
+        wait_for(drawn)
+        return make_plan(request)
+
+    monkeypatch.setattr(pipeline, "make_plan", slowly)
+    chain(slow.device, 2).compute()
+    (display,) = shown
+    first, *_, last = display.states
+    assert step_words(first) == "planning 4 operations"
+    assert not amounts(first)
+    assert first.share is None
+    assert last.phase is Phase.RUNNING
+    elapsed = [state.elapsed for state in display.states]
+    assert elapsed == sorted(elapsed)
+
+
+def test_looking_at_each_step_before_the_first_runs_is_shown(shown, slow, monkeypatch):
+    compiled = slow.compile
+
+    def slowly(region, device):
+        wait_for(lambda: sum(len(one.states) for one in shown))
+        return compiled(region, device)
+
+    monkeypatch.setattr(slow, "compile", slowly)
+    slow.seen = monotonic  # at once
+    chain(slow.device, 3).compute()
+    states = [state for one in shown for state in one.states if state.phase is Phase.PREPARING]
+    assert {state.done for state in states} >= {1, 2, 3}
+    assert step_words(states[-1]) == "preparing 4/4: cumulative_sum on slow"
+    assert states[-1].share == 0.75
+
+
+def test_kernels_that_are_compiled_are_counted(shown, slow, monkeypatch):
+    compiled = slow.compile
+
+    def compiling(region, device):
+        run = compiled(region, device)
+
+        def first(inputs, buffers):
+            with spanned(Work.LAYOUT, "loops", "slow"), spanned(Work.COMPILE, "kernel", "slow"):
+                wait_for(lambda: sum(len(one.states) for one in shown))
+            return run(inputs, buffers)
+
+        return first
+
+    monkeypatch.setattr(slow, "compile", compiling)
+    slow.seen = monotonic
+    chain(slow.device, 4).compute()
+    states = [state for one in shown for state in one.states if state.phase is Phase.COMPILING]
+    # the upload is no kernel
+    assert {(state.done, state.steps) for state in states} >= {(at, 4) for at in range(4)}
+    assert step_words(states[-1]) == "compiling 4/4: cumulative_sum on slow"
+    assert not amounts(states[-1])
+    assert states[-1].share == 0.75
+    assert states[-1].left > 0
+    assert not spans.making
+
+
+def test_kernels_of_another_thread_are_not_counted():
+    with tfr.config.override(fuse=False, small_size=0, small_nodes=0):
+        plan, _ = plan_for(chain("cpu"))
+    compute = Compute(plan)
+    spans.making.add(-1)
+    compute.look()
+    spans.making.discard(-1)
+    assert compute.state().phase is Phase.RUNNING
+
+
+@pytest.mark.parametrize("watch", ["validate", "listener"])
+def test_whoever_checks_or_listens_sees_how_far_it_is_too(shown, slow, watch):
+    tensor = chain(slow.device, 3)
+    heard = []
+    slow.seen = lambda: sum(len(one.states) for one in shown)
+    if watch == "validate":
+        with tfr.config.override(validate=True):
+            tensor.compute()
+    else:
+        with listen(heard.append):
+            tensor.compute()
+        assert heard
+    assert {state.done for one in shown for state in one.states} >= {1, 2, 3}
+    assert not progress._Watch.computes
+
+
+def test_where_nobody_can_see_it_no_thread_looks(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert not progress._is_seen()
+    monkeypatch.setattr(sys, "stderr", None)
+    assert not progress._is_seen()
+    monkeypatch.setattr(sys, "stderr", Screen())
+    assert progress._is_seen()
+    with tfr.config.override(progress="off"):
+        assert not progress._is_seen()
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with tfr.config.override(progress="on"):
+        assert progress._is_seen()
 
 
 def test_memory_under_way_is_that_of_the_estimate():
@@ -266,30 +394,39 @@ def test_words(state):
 
 
 SCRIPT = """
-import threading, numpy as np, tensorframe as tfr
+import sys, threading, time, numpy as np, tensorframe as tfr
 from tensorframe.runtime import progress
-progress._PATIENCE = 0.0
-progress._LOOK = 0.001
+
+progress._PATIENCE, progress._LOOK = 0.0, 0.001
+looked = threading.Event()
+progress.displays.append(looked.set)  # it has no display: the next is asked
 x = tfr.asarray(np.ones((900, 900), np.float32))
-y = x
-for _ in range(20):
-    y = y @ x / 900
-y.compute()
-print(any(one.name == "tensorframe progress" for one in threading.enumerate()))
+until = time.monotonic() + float(sys.argv[1])
+while True:  # a fast or a busy machine is done before somebody has looked
+    y = x
+    for _ in range(20):
+        y = y @ x / 900
+    y.compute()
+    if looked.is_set() or time.monotonic() > until:
+        break
+print(looked.is_set())
 """
 
 
-@pytest.mark.parametrize(("wanted", "drawn"), [("on", True), ("off", False), ("auto", False)])
-def test_a_script_whose_output_goes_elsewhere(wanted, drawn):
+@pytest.mark.parametrize(
+    ("wanted", "drawn", "seconds"), [("on", True, 60), ("off", False, 0), ("auto", False, 0)]
+)
+def test_a_script_whose_output_goes_elsewhere(wanted, drawn, seconds):
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
+        [sys.executable, "-c", SCRIPT, str(seconds)],
         env=os.environ | {"PYTHONPATH": str(ROOT), "TENSORFRAME_PROGRESS": wanted},
         capture_output=True,
         text=True,
         check=True,
     )
     assert ("step" in done.stderr) is drawn
-    assert done.stdout.strip() == str(wanted != "off")
+    # where nobody could see anything, nobody looks
+    assert done.stdout.strip() == str(drawn)
 
 
 def test_the_thread_goes_when_nothing_has_run_for_a_while(shown, monkeypatch):
