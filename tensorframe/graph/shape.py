@@ -21,17 +21,28 @@ def strides_of(shape: Shape, layout: Sequence[int] | None = None) -> tuple[int, 
     return tuple(strides)
 
 
-def broadcast(op: str, *shapes: Shape) -> Shape:
-    """Return the shape that `shapes` broadcast to; ShapeError names the first axis that does not fit."""
-    ndim = max(map(len, shapes))
-    result = [1] * ndim
-    for shape in shapes:
-        for axis, size in enumerate(shape, ndim - len(shape)):
-            if size not in (1, result[axis]):
-                if result[axis] != 1:
-                    raise _broadcast_error(op, shapes)
-                result[axis] = size
-    return tuple(result)
+def broadcast(op: str, first: Shape, *others: Shape) -> Shape:
+    """Return the shape that shapes broadcast to; ShapeError names the first axis that does not fit."""
+    result = first
+    for shape in others:
+        both = _of_both(result, shape)
+        if both is None:
+            raise _broadcast_error(op, (first, *others))
+        result = both
+    return result
+
+
+def _of_both(left: Shape, right: Shape) -> Shape | None:
+    """Return the shape that two broadcast to, the longer one itself where it is that; None if they do not fit."""
+    if len(left) < len(right):
+        left, right = right, left
+    result = left
+    for axis, size in enumerate(right, len(left) - len(right)):
+        if size not in (1, left[axis]):
+            if left[axis] != 1:
+                return None
+            result = (*result[:axis], size, *result[axis + 1 :])
+    return result
 
 
 def _broadcast_error(op: str, shapes: Sequence[Shape]) -> ShapeError:
