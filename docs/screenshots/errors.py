@@ -1,8 +1,8 @@
-"""Pictures of cells that break, in JupyterLab: `python docs/screenshots/errors.py`."""
+"""Makes docs/images/error-*.png: cells that break, in JupyterLab."""
 
 from __future__ import annotations
 
-from jupyter import IMAGES, lab, screenshot
+from jupyter import IMAGES, Theme, lab, screenshot
 
 SETUP = """\
 import numpy as np
@@ -47,13 +47,17 @@ u.numpy()""",
 ]
 
 
-def write(name: str, cells: list[str], first: int) -> None:
-    """Write the picture of the cells from `first` on."""
-    with lab(cells, width=1100) as page:
-        screenshot(page, IMAGES / f"error-{name}.png", first=first)
+PICTURES = {"shape": SHAPE, "memory": MEMORY, "kernel": KERNEL}
+THEMES: tuple[Theme, ...] = ("light", "dark")
+
+
+def main() -> None:
+    """Write all pictures, each without its first cell."""
+    for theme in THEMES:
+        for name, cells in PICTURES.items():
+            with lab(cells, theme=theme, width=900) as page:
+                screenshot(page, IMAGES / f"error-{name}-{theme}.png", first=1)
 
 
 if __name__ == "__main__":
-    write("shape", SHAPE, 1)
-    write("memory", MEMORY, 1)
-    write("kernel", KERNEL, 1)
+    main()

@@ -3,7 +3,8 @@
     with lab(["import tensorframe as tfr", "tfr.arange(1000)"], theme="dark") as page:
         outputs(page, 1).screenshot(path="card.png")
 
-Needs jupyterlab, ipykernel and playwright, and a Chromium: one that is installed, or playwright's own.
+The extra `screenshots` brings what this needs, besides a Chromium: one that is installed, or playwright's own. `nox -s
+screenshots` makes all pictures; a program beside this one makes those that its first line names.
 """
 
 from __future__ import annotations

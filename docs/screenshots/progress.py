@@ -1,4 +1,4 @@
-"""Pictures of a compute under way in JupyterLab, in both themes: `python docs/screenshots/progress.py`."""
+"""Makes docs/images/progress-light.png and progress-dark.png: a compute under way in JupyterLab."""
 
 from __future__ import annotations
 
@@ -19,11 +19,15 @@ y.compute()""",
 ]
 
 
-def write(theme: Theme) -> None:
-    """Write the picture for a theme, when the bar shows about a third."""
-    with lab(CELLS, theme=theme, wait=False) as page:
-        _wait_for_share(page, 30)
-        screenshot(page, IMAGES / f"progress-{theme}.png")
+THEMES: tuple[Theme, ...] = ("light", "dark")
+
+
+def main() -> None:
+    """Write both pictures, when the bar shows about a third."""
+    for theme in THEMES:
+        with lab(CELLS, theme=theme, wait=False) as page:
+            _wait_for_share(page, 30)
+            screenshot(page, IMAGES / f"progress-{theme}.png")
 
 
 def _wait_for_share(page: Page, percent: int) -> None:
@@ -36,5 +40,4 @@ def _wait_for_share(page: Page, percent: int) -> None:
 
 
 if __name__ == "__main__":
-    write("light")
-    write("dark")
+    main()

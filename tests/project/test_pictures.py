@@ -1,0 +1,72 @@
+"""Every picture that is kept stands on a page, every page's pictures are kept, and a program makes each."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+IMAGES = DOCS / "images"
+# what a build of the site leaves
+MADE = {DOCS / name for name in ("_build", "api", "notebooks")}
+PAGES = [
+    ROOT / "README.md",
+    *(page for page in sorted(DOCS.rglob("*.md")) if not MADE & set(page.parents)),
+]
+PICTURE = re.compile(
+    r"!\[[^\]]*\]\(([^)\s]+)\)|```\{(?:image|figure)\} (\S+)|\bsrc(?:set)?=\"([^\"]+)\""
+)
+PROGRAMS = sorted({path.stem for path in (DOCS / "screenshots").glob("*.py")} - {"jupyter"})
+
+
+def pictures_of(page):
+    """The files that a page shows."""
+    found = [next(filter(None, names)) for names in PICTURE.findall(page.read_text("utf-8"))]
+    return {(page.parent / one).resolve() for one in found if not one.startswith("http")}
+
+
+def test_each_way_to_show_a_picture_is_seen(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        '![words](a.png)\n```{image} b.png\n:alt: c.png\n```\n<img alt="d.png"\n src="e.png">\n'
+        '<source srcset="f.png">\n![words](https://example.org/g.png)\n',
+        encoding="utf-8",
+    )
+    assert sorted(one.name for one in pictures_of(page)) == ["a.png", "b.png", "e.png", "f.png"]
+
+
+def test_every_picture_stands_on_a_page_and_every_page_has_its_pictures():
+    shown = set().union(*map(pictures_of, PAGES))
+    assert len(shown) > 10
+    assert sorted(one.name for one in IMAGES.iterdir()) == sorted(
+        one.name for one in shown if one.parent == IMAGES
+    )
+    assert [one for one in shown if not one.is_file()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_picture_for_light_pages_has_one_for_dark_pages(page):
+    names = {one.name for one in pictures_of(page) if one.parent == IMAGES}
+    light = {name.replace("light", "*") for name in names if "light" in name}
+    assert light == {name.replace("dark", "*") for name in names if "dark" in name}
+
+
+def test_a_program_makes_each_picture():
+    kinds = {re.match("[a-z]+", one.name)[0] for one in IMAGES.iterdir()}
+    said = [
+        (DOCS / "screenshots" / f"{name}.py").read_text("utf-8").partition("\n")[0]
+        for name in PROGRAMS
+    ]
+    for kind in kinds:
+        named = [line for line in said if re.search(rf"docs/images/{kind}\b", line)]
+        assert len(named) == 1, kind
+
+
+def test_nox_makes_all_of_them():
+    pytest.importorskip("nox")
+    found = importlib.util.spec_from_file_location("noxfile", ROOT / "noxfile.py")
+    noxfile = importlib.util.module_from_spec(found)
+    found.loader.exec_module(noxfile)
+    assert noxfile.SCREENSHOTS == PROGRAMS
