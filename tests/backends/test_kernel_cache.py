@@ -82,6 +82,21 @@ def test_a_second_process_compiles_nothing_and_imports_no_numba(place):
     assert run(PROGRAM, place) == [expected, 0, 1, 0, False]
 
 
+FIRST = """
+import json, sys
+import numpy as np
+import tensorframe as tfr
+x = tfr.asarray(np.linspace(0.0, 1.0, 10_000), device="numba")
+(tfr.exp(x) * tfr.sin(x) + x / (1 + x * x)).compute()
+unwanted = ["scipy.linalg", "cffi", "numba.np.arraymath", "numba.np.npyimpl"]
+print(json.dumps([tfr.cache.info().compilations > 0, [one for one in unwanted if one in sys.modules]]))
+"""
+
+
+def test_the_first_kernel_loads_nothing_that_numba_alone_needs(place):
+    assert run(FIRST, place) == [True, []]
+
+
 EIGHT = """
 import json, os
 import numpy as np

@@ -9,7 +9,7 @@ from __future__ import annotations
 import linecache
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -30,6 +30,11 @@ from numba.core.typed_passes import (
     PreLowerStripPhis,
 )
 from numba.core.typing.context import BaseContext as TypingContext
+from numba.core.typing.templates import (
+    RegistryLoader,
+    _OverloadAttributeTemplate,
+    builtin_registry,
+)
 from numba.core.untyped_passes import FixupArgs, IRProcessing, ReconstructSSA, TranslateByteCode
 
 from tensorframe.backends.numba.intrinsics import LOWERING, NAMESPACE, TYPING
@@ -44,9 +49,29 @@ _VECTORS = 4
 _MARK = "loop"
 
 
+class _Builtins(RegistryLoader):  # type: ignore[misc]
+    """Numba's builtins without attributes that are written in Python, such as `range.start`.
+
+    Numba compiles these for its own contexts, and loads those as soon as it knows of one.
+    """
+
+    def new_registrations(self, name: str) -> Iterator[Any]:
+        found = super().new_registrations(name)
+        if name != "attributes":
+            return found
+        return (one for one in found if not issubclass(one, _OverloadAttributeTemplate))
+
+
 class _Types(TypingContext):  # type: ignore[misc]
+    def init(self) -> None:
+        self._registries[builtin_registry] = _Builtins(builtin_registry)
+
     def load_additional_registries(self) -> None:
         self.install_registry(TYPING)
+
+    def resolve_value_type(self, val: Any) -> Any:
+        """Return the type of a global: first of those that are known here, since Numba loads CFFI to know them."""
+        return self._get_global_type(val) or super().resolve_value_type(val)
 
 
 class _Code(CPUContext):  # type: ignore[misc]
