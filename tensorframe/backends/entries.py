@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tensorframe.backends.base import Backend
 from tensorframe.errors import ArgumentError, BackendWarning
@@ -180,8 +180,7 @@ def is_installed(module: str) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """That something raised, and what."""
 
     reason: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tensorframe.backends import host_memory
 from tensorframe.backends.base import DeviceInfo
@@ -79,8 +79,7 @@ def family(name: str, *, again: bool = False) -> Found:
     return Found(name, own, "" if own else f"no adapter here has the interface {name}")
 
 
-@dataclass(frozen=True, slots=True)
-class Passed:
+class Passed(NamedTuple):
     """A device or backend that is not chosen, and why."""
 
     name: str

@@ -7,8 +7,8 @@ the order is what lets the loop run on whole vectors.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,7 @@ from tensorframe.ops.reduction import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Accumulation:
+class Accumulation(NamedTuple):
     """`first` is the accumulator before any element; `take` makes an element what is combined; `join` combines."""
 
     dtype: DType  # of the accumulator

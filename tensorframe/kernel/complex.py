@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tensorframe.dtypes import COMPLEX, DType, bool_, real_of
 from tensorframe.graph.op import Op
@@ -39,8 +39,7 @@ _PARTWISE = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """A region over parts. `imaginary` are the inputs that hold the imaginary part of a number passed by value.
 
     `places` are, for each output of the region, the array that it goes to and which part of its elements it is; None

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from tensorframe.dtypes import DType, float32, float64
 from tensorframe.graph.op import Op
@@ -27,8 +27,7 @@ One = TypeVar("One")
 DTYPES = frozenset({float32, float64})
 
 
-@dataclass(frozen=True, slots=True)
-class Deviation:
+class Deviation(NamedTuple):
     """The difference whose squares are summed, and where each chunk leaves its pivot, distances and squares."""
 
     centred: int

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
@@ -14,8 +13,7 @@ from tensorframe.ops.movement import CONCAT, PAD
 PIECED = frozenset({CONCAT, PAD, SET_SLICE})
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """Operand number `operand` fills the box of `sizes` from `lows` on, backwards along the axes in `flipped`."""
 
     operand: int

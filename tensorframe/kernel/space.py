@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tensorframe.graph.shape import Shape
 
 
-@dataclass(frozen=True, slots=True)
-class Affine:
+class Affine(NamedTuple):
     """`start` plus the sum of step * index over (loop axis, step) terms; no axis occurs twice."""
 
     start: int = 0

@@ -7,10 +7,9 @@ free depends on how operands lie in memory, so it is told.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from tensorframe.dtypes import HALF, DType, float32
 from tensorframe.graph.op import Kind, Op
@@ -25,8 +24,7 @@ from tensorframe.ops.reduction import ANY_TRUE, SUM
 Layout = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(NamedTuple):
     """One op; `inputs` count the operands of the contraction first, then the results of the instructions before."""
 
     op: Op
@@ -54,8 +52,7 @@ def _rounds(one: Instruction) -> bool:
     return one.op.kind is not Kind.VIEW
 
 
-@dataclass(frozen=True, slots=True)
-class _Term:
+class _Term(NamedTuple):
     """A value with the names of its axes, and these in the order of memory."""
 
     value: int

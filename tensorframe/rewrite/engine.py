@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
@@ -16,8 +15,7 @@ from tensorframe.graph.shape import Shape
 Change = Callable[[Node, "Builder"], Node | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """What nodes of some rows become: those that `concerns` tells by their properties, once for each row."""
 
     concerns: Callable[[Op], bool]

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import Enum
 from threading import get_ident
 from time import perf_counter_ns
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tensorframe.backends import spans
 from tensorframe.backends.spans import Span
@@ -31,8 +30,7 @@ class Moment(Enum):
     PLAN_MADE = "plan made"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One moment of one plan; `step` is an index into `plan.steps`, or None for the whole plan."""
 
     moment: Moment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tensorframe import config
 from tensorframe.backends.base import Backend
@@ -24,8 +24,7 @@ _HINTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Fallback:
+class Fallback(NamedTuple):
     """An op that runs on another device than the one it was recorded for, and why."""
 
     op: str

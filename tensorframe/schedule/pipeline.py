@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from tensorframe import config
 from tensorframe.backends.registry import capabilities
@@ -17,7 +17,8 @@ from tensorframe.rewrite.narrow import narrow
 from tensorframe.schedule.capture import Capture, capture, is_leaf
 from tensorframe.schedule.epilogue import merge_epilogues
 from tensorframe.schedule.fallback import Fallback
-from tensorframe.schedule.fuse import Group, grow_regions
+from tensorframe.schedule.fuse import grow_regions
+from tensorframe.schedule.group import Group
 from tensorframe.schedule.lower import lower
 from tensorframe.schedule.memory import share_storage
 from tensorframe.schedule.merge import merge_readers
@@ -43,8 +44,7 @@ SIMPLIFY: tuple[Rule, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Pass:
+class Pass(NamedTuple):
     """A named step from roots to roots; `optional` ones only make things faster."""
 
     name: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
@@ -27,8 +27,7 @@ class StepKind(Enum):
     TRANSFER = "transfer"
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """A value of the plan: what it is, not where."""
 
     shape: Shape

@@ -13,10 +13,9 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,8 +69,7 @@ def _set_threads(libraries: Sequence[_Library], threads: Sequence[int]) -> tuple
     return before
 
 
-@dataclass(frozen=True, slots=True)
-class _Library:
+class _Library(NamedTuple):
     """A BLAS library of this process: how many threads it uses, for every thread of ours or for the one that asks."""
 
     threads: Callable[[], int]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +22,7 @@ Index = tuple[slice, ...]
 _TILE = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Operands:
+class Operands(NamedTuple):
     """Inputs that broadcast to one shape, outputs of it, and the shape of a block.
 
     Axes are in the order of memory. `results` are the outputs with their axes as they were.

@@ -11,12 +11,13 @@ from tensorframe.backends.numpy.functions import Function, spells
 Array = Any
 
 
-def _transform(function: Function) -> Function:
+def _transform(name: str) -> Function:
     def run(x: Array, sizes: tuple[int, ...], axes: tuple[int, ...], norm: str) -> Array:
-        return function(x, s=sizes, axes=axes, norm=norm)
+        # not looked up before: NumPy loads this part of it when it is asked for
+        return getattr(np.fft, name)(x, s=sizes, axes=axes, norm=norm)
 
     return run
 
 
 for _name in ("fftn", "ifftn", "rfftn", "irfftn"):
-    spells(_name)(_transform(getattr(np.fft, _name)))
+    spells(_name)(_transform(_name))

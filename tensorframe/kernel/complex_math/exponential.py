@@ -6,7 +6,7 @@ a smaller number, and the sine multiplied by the constants that make up for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tensorframe.dtypes import float32, float64
 from tensorframe.ops import term as real
@@ -24,8 +24,7 @@ from tensorframe.ops.term import (
 Pair = tuple[Term, Term]
 
 
-@dataclass(frozen=True)
-class Steps:
+class Steps(NamedTuple):
     """Above `first`, an exponent is lowered by `step`, above `second` by twice that; `factor` is exp(step).
 
     `flat` is where tanh is one.

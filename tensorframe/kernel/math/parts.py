@@ -7,16 +7,15 @@ meaning, never undefined behaviour, and processors without such a conversion for
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import sqrt
+from typing import NamedTuple
 
 from tensorframe.dtypes import DType, float32, float64, int32, int64
 from tensorframe.kernel.formula import bitcast, fma, horner, where
 from tensorframe.kernel.ir import Expr, literal
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """How a floating dtype keeps its numbers in bits."""
 
     bits: DType  # the integer dtype of its size
