@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
 from tensorframe.ops.movement import PERMUTE
-from tensorframe.schedule.fuse import CapabilitiesOf, Group
+from tensorframe.schedule.group import CapabilitiesOf, Group
 
 # Ops of one step, where each op is a call of its own.
 _MOST_OPS = 64

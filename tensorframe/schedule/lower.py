@@ -13,7 +13,7 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.schedule.capture import Capture
 from tensorframe.schedule.cost import charge
 from tensorframe.schedule.fallback import Fallback
-from tensorframe.schedule.fuse import Group
+from tensorframe.schedule.group import Group
 from tensorframe.schedule.plan import Plan, Slot, Step, StepKind, is_library
 
 

@@ -12,7 +12,8 @@ from tensorframe.backends.base import Capabilities
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.kernel.join import joined
 from tensorframe.kernel.space import Map, Space
-from tensorframe.schedule.fuse import CapabilitiesOf, Group, can_fuse
+from tensorframe.schedule.admission import can_fuse
+from tensorframe.schedule.group import CapabilitiesOf, Group
 
 # Bytes of common data below which reading it twice is nothing.
 _WORTH_SHARING = 1 << 14

@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 from tensorframe.kernel import build, columns, rows, tiling
 from tensorframe.runtime.cache import PLANS
-from tensorframe.schedule import fuse, merge
+from tensorframe.schedule import admission, merge
 
 SMALL = {
     build: {
@@ -20,7 +20,7 @@ SMALL = {
     rows: {"_LOOK": 4, "_SHORT": 3, "_SOON": (1, 4096)},
     tiling: {"_SIDE": 4, "_AREA": 8, "_NARROW": 3},
     merge: {"_WORTH_SHARING": 0},
-    fuse: {"_SMALL_PART": 1 << 40},
+    admission: {"_SMALL_PART": 1 << 40},
 }
 
 

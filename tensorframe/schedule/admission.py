@@ -1,0 +1,192 @@
+"""Admission: whether a node may run in the loops of a group, or why it may not.
+
+The sink's shape gives the loops, and every node that joins has its elements somewhere in them (`kernel/space.py`); a
+reduction adds loops of its own, or runs along loops that its result broadcasts back to.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from math import prod
+from operator import attrgetter
+
+from tensorframe.backends.base import Capabilities
+from tensorframe.graph.node import Node
+from tensorframe.graph.op import Kind
+from tensorframe.kernel.deviations import chain_of
+from tensorframe.kernel.space import Map, Space
+from tensorframe.kernel.support import computable
+from tensorframe.schedule.capture import is_leaf
+from tensorframe.schedule.group import Edge, Group, follow_operands
+
+# Elements of a row that passes may go over several times: it has to stay in the cache.
+_LONGEST_ROW = 1 << 16
+# Cost per element up to which an op may be done again in loops that meet its elements several times.
+_CHEAP = 1.0
+# The part of a tensor that is replaced in place rather than in a loop over the whole: one in so many elements.
+_SMALL_PART = 2
+# Places of the loops at which what computes nothing is repeated.
+_MOST_PLACES = 8
+# Nodes to look at for a reduction that a value of a row comes from.
+_LOOKAHEAD = 16
+
+
+def can_fuse(
+    node: Node, group: Group, capabilities: Capabilities, *, enabled: bool, kept: bool
+) -> str | None:
+    """Return why `node` cannot run inside the group that uses it, or None if it can: its place is in the space then.
+
+    `kept` says that its value is needed besides.
+    """
+    sink = group.sink
+    if not enabled:
+        return "fusion is off"
+    if node.op.kind not in capabilities.fuses:
+        return f"{node.op.name} runs alone on {node.device}"
+    if group.space is None:
+        return group.alone
+    if node.device is not sink.device:
+        return f"it lives on {node.device}"
+    if len(group.nodes) >= capabilities.max_ops:
+        return f"the region has {capabilities.max_ops} ops already"
+    if len(group.inputs) + len(node.inputs) > capabilities.max_inputs:
+        return f"the region would have more than {capabilities.max_inputs} operands"
+    if not capabilities.compiles:
+        if node.shape != sink.shape:
+            return _again(node, sink)
+    elif not computable(node.op, [source.dtype for source in node.inputs], node.dtype):
+        return f"no kernel computes {node.op.name} of {node.inputs[0].dtype}"
+    return _place_in_loops(node, group, kept=kept, deviates=capabilities.deviates)
+
+
+def _again(node: Node, sink: Node) -> str:
+    return f"a loop over {sink.shape} would compute its shape {node.shape} again and again"
+
+
+def _place_in_loops(node: Node, group: Group, *, kept: bool, deviates: bool) -> str | None:
+    """Return why the loops of a group are no place for `node`; where they are, it is the group's candidate."""
+    space = group.space
+    assert space is not None
+    edges = group.edges[node]
+    for edge in edges:
+        if edge in group.blocked:
+            return group.blocked[edge]
+    places: dict[Map, list[Edge]] = {}
+    for edge in edges:
+        places.setdefault(space.maps[edge], []).append(edge)
+    if len(places) > 1 and (kept or not _is_repeated(node, places)):
+        return "its elements are read at several places of the loops"
+    # a value has one map, so at every place but the first it is a copy
+    ones = [node, *[copy(node) for _ in range(len(places) - 1)]]
+    trial = space.copy()
+    trial.maps.update(zip(ones, places, strict=True))
+    for one in ones:
+        reason = _misplaced(one, trial, kept=kept)
+        if reason is not None:
+            return reason
+    blocked = follow_operands(trial, ones)
+    if node.op.kind in (Kind.REDUCE, Kind.SCAN):
+        reason = blocked.get((node, 0)) or _too_long(node, trial, group, deviates=deviates)
+    else:
+        reason = _unread(blocked, trial)
+    if reason is None:
+        group.candidate = (node, trial, blocked)
+        group.repeats[node] = dict(list(zip(ones, places.values(), strict=True))[1:])
+    return reason
+
+
+def _is_repeated(node: Node, places: dict[Map, list[Edge]]) -> bool:
+    """Whether `node` may be at several places of the loops: it computes nothing, or nothing twice."""
+    if len(places) > _MOST_PLACES:
+        return False
+    if node.op.kind in (Kind.VIEW, Kind.SOURCE):
+        return True
+    seen = sum(consumer.size for edges in places.values() for consumer, _ in edges)
+    return node.op.kind is Kind.MAP and seen <= node.size
+
+
+def _misplaced(node: Node, space: Space, *, kept: bool) -> str | None:
+    """Return why the loops are not the right ones for `node`: they would meet elements often, or not all."""
+    axes = space.axes_of(node)
+    everywhere = axes in (set(range(len(space.sizes))), set(space.kept))
+    if kept and not (everywhere and space.covers(node, node.shape)):
+        return "it is needed besides, and the loops do not meet each of its elements once"
+    if node.op.kind is Kind.SCAN and len(axes) < len(space.sizes):
+        return f"loops over {tuple(space.sizes)} would scan its shape {node.shape} again and again"
+    if everywhere or node.op.kind is not Kind.MAP or node.op.cost <= _CHEAP:
+        return None
+    # what outer loops alone determine is computed outside the inner ones; so is what depends on reductions
+    outermost = axes == set(range(len(axes)))
+    if outermost or _follows_reduction(node, prod(space.sizes)):
+        return None
+    sizes = tuple(space.sizes)
+    return f"loops over {sizes} would compute its shape {node.shape} again and again"
+
+
+def _follows_reduction(node: Node, size: int) -> bool:
+    """Whether `node` is computed, element by element, from a reduction of as many elements as the loops have."""
+    seen = [node]
+    for one in seen:  # grows while it is walked
+        for source in one.inputs:
+            if is_leaf(source) or len(seen) > _LOOKAHEAD:
+                continue
+            if source.op.kind is Kind.REDUCE and source.inputs[0].size == size:
+                return True
+            if source.op.kind in (Kind.MAP, Kind.VIEW) and source.size == node.size:
+                seen.append(source)
+    return False
+
+
+def _too_long(node: Node, space: Space, group: Group, *, deviates: bool) -> str | None:
+    """Return why a reduction, whose axes are in `space`, does not run in the loops of a group."""
+    if deviates and _in_one_pass(node, space, group):
+        return None
+    again = any(space.axes_of(one) & set(space.reduced) for one, _ in group.edges[node])
+    several = again or any(one.op.kind is Kind.REDUCE for one in group.nodes)
+    length = prod([space.sizes[axis] for axis in space.reduced])
+    if several and length > _LONGEST_ROW:
+        return f"rows of {length} elements do not stay in the cache between passes"
+    return None
+
+
+def _in_one_pass(node: Node, space: Space, group: Group) -> bool:
+    """Whether a reduction runs in the same pass as the group's: only sums of squared distances need it."""
+    reductions = [one for one in group.nodes if one.op.kind is Kind.REDUCE]
+    chains = [
+        chain_of(one, attrgetter("op"), attrgetter("inputs"), attrgetter("dtype"))
+        for one in reductions
+    ]
+    between = {one for chain in chains if chain is not None for one in chain}
+    if None in chains or between & group.outputs:
+        return False
+    after, seen = [node], {node}
+    for one in after:  # grows while it is walked
+        along = bool(space.axes_of(one) & set(space.reduced))
+        if one in between and len({consumer for consumer, _ in group.edges[one]}) > 1:
+            return False
+        if one is not node and along and one not in between:
+            return False
+        consumers = {consumer for consumer, _ in group.edges.get(one, ())} - seen
+        seen |= consumers
+        after += consumers
+    return bool(between)
+
+
+def _unread(blocked: dict[Edge, str], space: Space) -> str | None:
+    """Return why an operand cannot be read in the loops at all; what cannot be computed in them may be."""
+    return next((blocked[edge] for edge in blocked if edge not in space.maps), None)
+
+
+def runs_alone(node: Node, capabilities: Capabilities) -> str | None:
+    """Return why nothing joins a node that its consumers run apart from, or None if producers may."""
+    kind = node.op.kind
+    if kind not in capabilities.fuses or kind is Kind.SOURCE or node.op.alias:
+        return f"{node.op.name} runs alone on {node.device}"
+    if not capabilities.compiles:
+        return None
+    if not computable(node.op, [source.dtype for source in node.inputs], node.dtype):
+        return f"no kernel computes {node.op.name} of {node.inputs[0].dtype}"
+    if kind is Kind.SCATTER and _SMALL_PART * node.inputs[1].size < node.size:
+        return "it replaces a small part, which takes no loop over all elements"
+    space = Space.of_result(node, node.shape)
+    return _unread(follow_operands(space, (node,)), space)
