@@ -78,24 +78,17 @@ class _Builder:
             return (self._map(),), ()
         inside = nest.reduced_inside
         stages = stages_of(self.region, self.space, scratch=inside)
-        elements = nest.rows * nest.row_length
-        late = any(stages.stores[1:])
-        apart = stages.passes == 1 and not late and not any(stages.scans)
-        once = None if apart or elements <= 2 * _CHUNK else self._in_one_pass(stages)
-        if once is not None and (not inside or nest.row_length > _CHUNK):
-            return self._in_parts(*once, inside=inside, width=_COLUMNS // 2)
-        width = _COLUMNS
-        if not (inside or apart or _blocks(nest, width) >= _ENOUGH_ROWS):
-            width = _FEWER_COLUMNS
-        units = nest.rows if inside else _blocks(nest, width)
-        if apart and units < _ENOUGH_ROWS and elements > 2 * _CHUNK:
-            return self._in_parts(stages, {}, inside=inside, width=width)
-        form = self._form(stages)
-        if inside:
-            body = rows(form, self._streamed())
-            return (self._launch(form, body, nest.rows, nest.row_length),), ()
-        body = columns(form, width)
-        return (self._launch(form, body, units, width * nest.row_length),), ()
+        width = 0 if inside else _width(nest, stages)
+        if nest.rows * nest.row_length > 2 * _CHUNK:
+            if _is_joinable(stages):
+                units = nest.rows if inside else _blocks(nest, width)
+                if units < _ENOUGH_ROWS:
+                    return self._in_parts(stages, {}, inside=inside, width=width)
+            elif not inside or nest.row_length > _CHUNK:
+                once = self._in_one_pass(stages)
+                if once is not None:
+                    return self._in_parts(*once, inside=inside, width=_COLUMNS // 2)
+        return (self._rows(stages) if inside else self._columns(stages, width),), ()
 
     def _map(self) -> Launch:
         form = self._form(stages_of(self.region, self.space, scratch=False))
@@ -117,6 +110,17 @@ class _Builder:
             return self._launch(form, map_loops(form, 0), outer, inner)
         total = outer * -(-inner // _SHARE)
         return self._launch(form, map_loops(form, _SHARE), total, _SHARE)
+
+    def _rows(self, stages: Stages) -> Launch:
+        form = self._form(stages)
+        return self._launch(
+            form, rows(form, self._streamed()), self.nest.rows, self.nest.row_length
+        )
+
+    def _columns(self, stages: Stages, width: int) -> Launch:
+        nest, form = self.nest, self._form(stages)
+        body = columns(form, width)
+        return self._launch(form, body, _blocks(nest, width), width * nest.row_length)
 
     def _streamed(self) -> list[int]:
         """Return the outputs that are so large that what of them is in a cache afterwards is of little use.
@@ -205,6 +209,18 @@ class _Builder:
         full = finish(form.body, complete(statements), FLAG)
         quick = replace(full, body=name_values(hopeful(statements)))
         return Launch(quick, numbers, total, grain, full)
+
+
+def _is_joinable(stages: Stages) -> bool:
+    """Whether chunks give partial results that need only be joined: no element waits for a result of its row."""
+    return stages.passes == 1 and not any(stages.stores[1:]) and not any(stages.scans)
+
+
+def _width(nest: Nest, stages: Stages) -> int:
+    """Return how many columns advance together."""
+    if _is_joinable(stages) or _blocks(nest, _COLUMNS) >= _ENOUGH_ROWS:
+        return _COLUMNS
+    return _FEWER_COLUMNS
 
 
 def _evenly(size: int, most: int) -> int:
