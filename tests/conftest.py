@@ -14,8 +14,15 @@ import tensorframe as tfr
 KERNELS = Path(tempfile.gettempdir(), f"tensorframe-tests-{getpass.getuser()}")
 os.environ.setdefault("TENSORFRAME_CACHE_DIR", str(KERNELS))
 
+# What breaks in a process that a test starts shows all its frames.
+os.environ.setdefault("TENSORFRAME_TRACEBACKS", "full")
+
 # every node is checked after every pass, in every test
-tfr.config.configure(verify=True, cache_dir=os.environ["TENSORFRAME_CACHE_DIR"])
+tfr.config.configure(
+    verify=True,
+    cache_dir=os.environ["TENSORFRAME_CACHE_DIR"],
+    tracebacks=os.environ["TENSORFRAME_TRACEBACKS"],
+)
 
 # The same examples in every run, however long they take: what fails, fails again, and only a change makes it.
 # `pytest --hypothesis-profile=explore` looks for others, with `--hypothesis-seed=N` for those of a run.

@@ -15,6 +15,11 @@ ROOT = Path(__file__).parents[2]
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
+def environment_of_users():
+    """What a kernel finds in its environment: the package, and no option that tests have set."""
+    return os.environ | {"PYTHONPATH": str(ROOT), "TENSORFRAME_TRACEBACKS": "auto"}
+
+
 @contextmanager
 def a_shell():
     """Have IPython's shell run in this process, without its history of earlier sessions."""
@@ -34,7 +39,7 @@ def run_in_kernel(*cells, **environment):
     """Return the outputs of each cell, run one after the other by ipykernel; errors are outputs too."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(one) for one in cells])
     client = NotebookClient(notebook, timeout=120, allow_errors=True, kernel_name="python3")
-    with client.setup_kernel(env=os.environ | {"PYTHONPATH": str(ROOT)} | environment):
+    with client.setup_kernel(env=environment_of_users() | environment):
         for at, cell in enumerate(notebook.cells):
             client.execute_cell(cell, at)
     return [cell.outputs for cell in notebook.cells]

@@ -1,6 +1,5 @@
 """A notebook shows how far a compute is, under the cell that asked, and nothing of it when it is over or stopped."""
 
-import os
 import re
 import time
 
@@ -10,7 +9,7 @@ from jupyter_client.manager import start_new_kernel
 from tensorframe.graph.device import Device
 from tensorframe.notebook.progress import bar
 from tensorframe.runtime.under_way import State
-from tests.notebook.shells import COLOURS, ROOT, run_in_kernel
+from tests.notebook.shells import COLOURS, environment_of_users, run_in_kernel
 
 SETUP = """\
 import numpy as np
@@ -80,9 +79,7 @@ def test_the_option_turns_it_off():
 
 @pytest.fixture
 def kernel():
-    manager, client = start_new_kernel(
-        kernel_name="python3", env=os.environ | {"PYTHONPATH": str(ROOT)}
-    )
+    manager, client = start_new_kernel(kernel_name="python3", env=environment_of_users())
     yield manager, client
     client.stop_channels()
     manager.shutdown_kernel(now=True)

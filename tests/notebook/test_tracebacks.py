@@ -59,6 +59,15 @@ BROKEN = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _as_users_have_it():
+    """The option as it is by default."""
+    before = tfr.config.get().tracebacks
+    tfr.config.configure(tracebacks="auto")
+    yield
+    tfr.config.configure(tracebacks=before)
+
+
 def check(text, broken):
     """The only code that is shown is the cell's, and the message has everything."""
     _, own, recorded, facts = broken
