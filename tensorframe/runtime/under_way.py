@@ -142,7 +142,8 @@ class Preparing:
 def _by_count(done: int, steps: int, step: Step, elapsed: float, phase: Phase) -> State:
     """Return a state where each step is expected to take as long as any other."""
     share = done / steps if done else None
-    left = elapsed / share - elapsed if share else None
+    # the first step of all loads compilers, and says little of the others
+    left = elapsed / share - elapsed if share and done > 1 else None
     return State(done, steps, step.name, step.device, elapsed, left, share, phase=phase)
 
 
