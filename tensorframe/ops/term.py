@@ -14,8 +14,10 @@ Apply = Callable[..., Any]
 
 
 def _call(name: str, *operands: Any) -> Term:
-    apply = next(operand.apply for operand in operands if isinstance(operand, Term))
-    nodes = (operand.node if isinstance(operand, Term) else operand for operand in operands)
+    nodes = list(operands)
+    for at, operand in enumerate(operands):
+        if isinstance(operand, Term):
+            nodes[at], apply = operand.node, operand.apply
     return Term(apply(find(name), *nodes), apply)
 
 
