@@ -1,7 +1,7 @@
 """Columns: operands are contiguous along a kept axis, and a block of neighbouring columns advances together.
 
-The reduce loop outside and the rows inside is 91 times faster than the other way round (4.2 in the facts). Where there
-are few columns, they are cut into chunks that give partial results.
+The reduce loop is outside, so that rows are read as they are in memory: on 2048 rows of 1024, that is 91 times faster
+than one column after the other. Where there are few columns, they are cut into chunks that give partial results.
 """
 
 from __future__ import annotations

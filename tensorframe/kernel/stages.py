@@ -49,46 +49,59 @@ def stages_of(
 
     The sums of squares in `deviations` run with the first elements that they need: what is subtracted may come later.
     """
-    centred = {} if deviations is None else deviations
-    first = len(region.inputs)
-    count = first + len(region.ops)
-    level = [0] * count
-    full = [False] * count
-    inside = [True] * count
-    reductions: list[list[int]] = []
-    for at, one in enumerate(region.ops):
-        value = first + at
-        level[value] = max((level[source] for source in one.inputs), default=0)
-        full[value] = bool(space.axes_of(value) & set(space.reduced))
-        inside[value] = space.stays_inside(value, one.shape)
-        # one over axes of a single element has no loops to run over: it is computed like an elementwise op
-        if one.op.kind is Kind.REDUCE and space.axes_of((value, 0)) - space.axes_of(value):
-            at_once = centred.get(value)
-            begins = level[value]
-            if at_once is not None:
-                begins = level[region.ops[at_once - first].inputs[0]]
-            while len(reductions) <= begins:
-                reductions.append([])
-            reductions[begins].append(value)
-            level[value] = max(begins + 1, level[value])
-    stores: list[list[int]] = [[] for _ in range(len(reductions) + 1)]
-    for value in dict.fromkeys(region.outputs):
-        if full[value] or not space.reduced:
-            stores[level[value]].append(value)
-    found = Stages(level, full, inside, reductions, stores)
-    if scratch and reductions:
+    found = _in_passes(region, space, deviations or {})
+    if scratch and found.reductions:
         _choose_scratch(region, found)
-    scans = [value for value, one in enumerate(region.ops, start=first) if _runs_along(one)]
-    scanning = _needed(region, found) if scans else {}
-    found.scans = [
-        [value for value in scans if number in scanning.get(value, ())]
-        for number in range(found.passes + 1)
-    ]
+    found.scans = _scans_of(region, found)
     return found
 
 
+def _in_passes(region: Region, space: Space, centred: Mapping[int, int]) -> Stages:
+    """Return the pass in which each reduction runs, and each output of full rows is written."""
+    first = len(region.inputs)
+    count = first + len(region.ops)
+    found = Stages([0] * count, [False] * count, [True] * count, [], [])
+    level, reductions = found.level, found.reductions
+    for value, one in enumerate(region.ops, start=first):
+        level[value] = max((level[source] for source in one.inputs), default=0)
+        found.full[value] = bool(space.axes_of(value) & set(space.reduced))
+        found.inside[value] = space.stays_inside(value, one.shape)
+        if one.op.kind is not Kind.REDUCE or not _runs_over(space, value):
+            continue
+        # it runs when all that its operand needs is known; squared distances from a pivot need the elements alone
+        number = level[value]
+        if value in centred:
+            number = level[region.ops[centred[value] - first].inputs[0]]
+        while len(reductions) <= number:
+            reductions.append([])
+        reductions[number].append(value)
+        level[value] = max(number + 1, level[value])
+    found.stores.extend([] for _ in range(found.passes + 1))
+    for value in dict.fromkeys(region.outputs):
+        if found.full[value] or not space.reduced:
+            found.stores[level[value]].append(value)
+    return found
+
+
+def _runs_over(space: Space, value: int) -> bool:
+    """Whether a reduction has loops to run over; one over axes of a single element is computed like any op."""
+    return bool(space.axes_of((value, 0)) - space.axes_of(value))
+
+
+def _scans_of(region: Region, stages: Stages) -> list[list[int]]:
+    """Return, for each pass, the scans that run in it: in every pass that needs what they give."""
+    scans = [
+        value for value, one in enumerate(region.ops, start=len(region.inputs)) if _runs_along(one)
+    ]
+    needed = _needed(region, stages) if scans else {}
+    return [
+        [value for value in scans if number in needed.get(value, ())]
+        for number in range(stages.passes + 1)
+    ]
+
+
 def _runs_along(one: RegionOp) -> bool:
-    """Whether an op is a scan that has a loop to run along; of a single element it is computed like any op."""
+    """Whether a scan has a loop to run along; along an axis of a single element it is computed like any op."""
     return one.op.kind is Kind.SCAN and one.shape[one.attrs[0]] != 1
 
 
