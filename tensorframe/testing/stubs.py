@@ -301,6 +301,8 @@ def written_in(name: str, value: Any) -> tuple[str, str] | None:
 @cache
 def modules() -> tuple[types.ModuleType, ...]:
     """Return the loaded modules that public names may come from, those of the frontend first."""
+    for name in public_names():
+        getattr(tensorframe, name)  # some are loaded when they are named
     names = [name for name in sys.modules if name.startswith("tensorframe.")]
     names.sort(key=lambda name: (not name.startswith("tensorframe.frontend."), name))
     return tuple(sys.modules[name] for name in names if not name.startswith("tensorframe.testing"))
