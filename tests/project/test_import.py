@@ -16,17 +16,30 @@ import sys
 import numpy, ml_dtypes
 before = set(sys.modules)
 import tensorframe
+{then}
 print(*sorted(set(sys.modules) - before), sep="\\n")
 """
+FIRST_RESULT = """
+x = tensorframe.asarray(numpy.linspace(0.0, 1.0, 10_000), device="cpu")
+tensorframe.sin(x * 2).compute()
+"""
+
+# of the standard library, what takes milliseconds
+SLOW = {"decimal", "email", "hashlib", "importlib.metadata", "pathlib"}
+
+
+def modules_new_to_a_process(then=""):
+    program = NEW_MODULES.format(then=then)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
 
 
 @pytest.fixture(scope="module")
 def new_modules():
     """What a fresh process loads for tensorframe once NumPy and ml_dtypes are there."""
-    done = subprocess.run(
-        [sys.executable, "-c", NEW_MODULES], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    return done.stdout.split()
+    return modules_new_to_a_process()
 
 
 def test_import_loads_no_package_but_numpy_and_ml_dtypes(new_modules):
@@ -37,6 +50,13 @@ def test_import_loads_no_package_but_numpy_and_ml_dtypes(new_modules):
 def test_import_loads_only_few_modules_of_the_standard_library(new_modules):
     others = {name.partition(".")[0] for name in new_modules if not name.startswith("_")}
     assert len(others - {"tensorframe", "numpy"}) <= 28, others
+    assert SLOW.isdisjoint(new_modules)
+
+
+def test_the_first_result_of_the_cpu_loads_no_slow_module_and_no_formula():
+    found = modules_new_to_a_process(FIRST_RESULT)
+    unwanted = {"decimal", "importlib.metadata", "tensorframe.kernel.math.trigonometric"}
+    assert unwanted.isdisjoint(found)
 
 
 def test_version_is_a_release_number():
