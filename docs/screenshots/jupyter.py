@@ -72,7 +72,7 @@ def lab(
     What is not there after `seconds` raises playwright's TimeoutError.
     """
     with TemporaryDirectory() as folder:
-        Path(folder, NOTEBOOK).write_text(json.dumps(_notebook(cells)), encoding="utf-8")
+        Path(folder, NOTEBOOK).write_text(json.dumps(notebook(cells)), encoding="utf-8")
         with _server(Path(folder), theme, seconds) as address, sync_playwright() as playwright:
             browser = playwright.chromium.launch(
                 executable_path=shutil.which("chromium"), args=["--no-sandbox"]
@@ -114,7 +114,8 @@ def screenshot(page: Page, path: Path, first: int = 0, last: int | None = None) 
     page.screenshot(path=path, clip=clip)  # type: ignore[arg-type]
 
 
-def _notebook(cells: Sequence[str]) -> dict[str, object]:
+def notebook(cells: Sequence[str]) -> dict[str, object]:
+    """Return a notebook of code cells that did not run yet, as its file holds it."""
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return {
         "nbformat": 4,
@@ -137,7 +138,7 @@ def _notebook(cells: Sequence[str]) -> dict[str, object]:
 @contextmanager
 def _server(folder: Path, theme: Theme, seconds: float) -> Iterator[str]:
     """Start JupyterLab on a folder, with settings of its own, and stop it afterwards."""
-    port = _free_port()
+    port = free_port()
     address = f"http://127.0.0.1:{port}"
     environment = {
         **os.environ,
@@ -161,7 +162,7 @@ def _server(folder: Path, theme: Theme, seconds: float) -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        _wait_for(f"{address}/api", server, seconds)
+        wait_for(f"{address}/api", server, seconds)
         yield address
     finally:
         server.terminate()  # and with it the kernels
@@ -177,14 +178,16 @@ def _settings(folder: Path, theme: Theme) -> Path:
     return folder
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return the number of a port that nobody listens on."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port: int = one.getsockname()[1]
         return port
 
 
-def _wait_for(address: str, server: subprocess.Popen[bytes], seconds: float) -> None:
+def wait_for(address: str, server: subprocess.Popen[bytes], seconds: float) -> None:
+    """Return when a server that was started answers; raise TimeoutError if it ends, or does not for so long."""
     until = time.monotonic() + seconds
     while time.monotonic() < until and server.poll() is None:
         try:
@@ -192,7 +195,7 @@ def _wait_for(address: str, server: subprocess.Popen[bytes], seconds: float) -> 
                 return
         except URLError:
             time.sleep(0.2)
-    raise TimeoutError(f"JupyterLab does not answer at {address}")
+    raise TimeoutError(f"nothing answers at {address}")
 
 
 def _run_all(page: Page, cells: int, *, wait: bool) -> None:
