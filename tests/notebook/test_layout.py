@@ -8,12 +8,13 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
+import tensorframe as tfr
 from tensorframe.notebook.diagrams.columns import fold
 from tensorframe.notebook.diagrams.coordinates import nearest
 from tensorframe.notebook.diagrams.diagram import Box, Diagram, Frame, Look, Wire
 from tensorframe.notebook.diagrams.layers import Net, ranks, rows_of, split_wide, uncross
 from tensorframe.notebook.diagrams.layout import Area, Scene, arrange
-from tensorframe.notebook.diagrams.measures import code_width
+from tensorframe.notebook.diagrams.measures import HEADER, code_width
 from tensorframe.notebook.diagrams.placing import Curve, Turn
 from tensorframe.notebook.stages import picture_of
 from tests.notebook.graphs import ALL, tangle
@@ -173,6 +174,16 @@ def test_layers_hang_straight_below_one_another_with_their_weights_beside():
     assert tops == sorted(tops)
     assert all(weight < top for weight, top in zip(weights, tops, strict=True))
     assert all(weight > top for weight, top in zip(weights[2:], tops, strict=False))  # and near it
+
+
+def test_boxes_stand_off_the_bar_of_a_kernel_that_reads_nothing():
+    numbers = tfr.linspace(0, 1, 600)
+    diagram = picture_of([tfr.sin(numbers).node], "plan", collapse=False).diagram
+    scene = arrange(diagram)
+    framed = [box for box in diagram.boxes if box.frame is not None]
+    assert framed
+    for box in framed:
+        assert scene.boxes[box.name].y >= scene.frames[box.frame].y + HEADER + 8
 
 
 def test_a_wire_that_leaves_a_frame_has_one_label_below_it():

@@ -28,7 +28,7 @@ _WIDEST = 1500.0  # of a row, unless the picture is large
 _INNER_GAP = 20.0
 _INNER_ASPECT = 1.2
 _ENTRY = 10.0  # the room of a wire that enters a frame
-_FRAME_FOOT = 12.0
+_MARGIN = 12.0  # above and below boxes where no wire enters or leaves a frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,7 @@ class _Inside:
     width: float
     height: float
     left: float  # from the frame's border to what is inside
+    top: float
 
 
 def arrange(diagram: Diagram) -> Scene:
@@ -169,9 +170,10 @@ class _Level:
         cells += [Cell(width, 0.0, pointed=False) for width in labels]
         placed = place(rows, cells, gap=_INNER_GAP, aspect=_INNER_ASPECT)
         width = max(placed.width + 2 * PADDING, header_width(frame))
-        height = HEADER + placed.height + (0.0 if exits else _FRAME_FOOT)
+        top = HEADER + (0.0 if entries else _MARGIN)
+        height = top + placed.height + (0.0 if exits else _MARGIN)
         left = (width - placed.width) / 2
-        return _Inside(members, entries, exits, used, cells, placed, width, height, left)
+        return _Inside(members, entries, exits, used, cells, placed, width, height, left, top)
 
     def _box_cell(
         self, number: int, net_of: Mapping[int, int], *, unlabelled: Collection[int] = ()
@@ -238,7 +240,7 @@ class _Level:
         return scene
 
     def _add_inside(self, scene: Scene, inside: _Inside, x: float, y: float) -> None:
-        right, down = x + inside.left, y + HEADER
+        right, down = x + inside.left, y + inside.top
         first = len(inside.entries)
         for at, number in enumerate(inside.members):
             cell = inside.cells[first + at]
