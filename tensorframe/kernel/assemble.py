@@ -9,9 +9,9 @@ from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
 from tensorframe.kernel.body import Body, Numbers
 from tensorframe.kernel.gather import MARK
-from tensorframe.kernel.hoist import name_values
 from tensorframe.kernel.ir import INDEX, Argument, Buffer, Kernel, Load, Role, Statement, argument
-from tensorframe.kernel.positions import with_positions
+from tensorframe.kernel.passes.hoist import name_values
+from tensorframe.kernel.passes.positions import with_positions
 from tensorframe.kernel.walk import expressions, in_order
 
 Partials = tuple[tuple[DType, int, complex], ...]
@@ -21,7 +21,7 @@ Partials = tuple[tuple[DType, int, complex], ...]
 class Launch:
     """One kernel, the numbers of its `sizes`, and how often and in which shares its outermost loop runs.
 
-    `complete` runs instead where `kernel` sets its flag, see `kernel/rare.py`.
+    `complete` runs instead where `kernel` sets its flag, see `kernel/passes/rare.py`.
     """
 
     kernel: Kernel

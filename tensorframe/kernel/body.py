@@ -8,7 +8,7 @@ from typing import Any
 from tensorframe.dtypes import FLOAT, DType, float64
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.kernel.accumulate import accumulation
+from tensorframe.kernel.forms.accumulate import accumulation
 from tensorframe.kernel.formula import where
 from tensorframe.kernel.gather import GATHERS, place_on_axis
 from tensorframe.kernel.ir import (
@@ -23,9 +23,9 @@ from tensorframe.kernel.ir import (
     load,
 )
 from tensorframe.kernel.nest import Access, Nest
+from tensorframe.kernel.passes.split import Cuts
 from tensorframe.kernel.pieces import PIECED, Piece, cut_axes, pieces_of, span
 from tensorframe.kernel.scalars import converted, element
-from tensorframe.kernel.split import Cuts
 from tensorframe.ops.creation import ARANGE, FULL
 from tensorframe.ops.elementwise import CAST
 from tensorframe.ops.movement import PAD

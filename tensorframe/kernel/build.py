@@ -10,21 +10,21 @@ from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
 from tensorframe.kernel.assemble import Built, Launch, Partials, finish
 from tensorframe.kernel.body import Body
-from tensorframe.kernel.columns import column_parts, columns
-from tensorframe.kernel.deviations import Deviation, deviations, followed_by
-from tensorframe.kernel.forms import Form, map_loops
+from tensorframe.kernel.forms.columns import column_parts, columns
+from tensorframe.kernel.forms.deviations import Deviation, deviations, followed_by
+from tensorframe.kernel.forms.form import Form, map_loops
+from tensorframe.kernel.forms.parts import joined
+from tensorframe.kernel.forms.rows import row_parts, rows
+from tensorframe.kernel.forms.tiles import tile_of, tiles
 from tensorframe.kernel.gather import noted
-from tensorframe.kernel.hoist import name_values
 from tensorframe.kernel.ir import Buffer, Role, Statement
 from tensorframe.kernel.layout import Layout, Strides, lay_out, output_buffers
 from tensorframe.kernel.nest import Nest
-from tensorframe.kernel.parts import joined
-from tensorframe.kernel.rare import FLAG, complete, has_rare, hopeful
-from tensorframe.kernel.rows import row_parts, rows
-from tensorframe.kernel.space import Space
-from tensorframe.kernel.split import split
+from tensorframe.kernel.passes.hoist import name_values
+from tensorframe.kernel.passes.rare import FLAG, complete, has_rare, hopeful
+from tensorframe.kernel.passes.split import split
+from tensorframe.kernel.spaces.space import Space
 from tensorframe.kernel.stages import Stages, stages_of
-from tensorframe.kernel.tiling import tile_of, tiles
 
 # Elements that one thread takes at a time: enough to hide handing them out, few enough to share out evenly. Where there
 # are plenty they are more, since where a share begins nothing has been fetched ahead.

@@ -54,7 +54,7 @@ def where(condition: Expr, x: Expr | complex, y: Expr | complex) -> Expr:
 def where_rare(condition: Expr, costly: Expr | complex, cheap: Expr | complex) -> Expr:
     """Return `costly` where the condition holds, which hardly any element is expected to do, else `cheap`.
 
-    Kernels compute the cheap side first, and the costly one only where they have to: see `kernel/rare.py`.
+    Kernels compute the cheap side first, and the costly one only where they have to: see `kernel/passes/rare.py`.
     """
     costly, cheap = alike(costly, cheap)
     return apply("where_rare", condition, costly, cheap)

@@ -12,7 +12,7 @@ from tensorframe.kernel.gather import GATHERS, selected_axes
 from tensorframe.kernel.ir import Buffer, Role
 from tensorframe.kernel.nest import Access, Nest, arrange, linear, memory_order
 from tensorframe.kernel.pieces import PIECED, cut_axes
-from tensorframe.kernel.space import Map, Space
+from tensorframe.kernel.spaces.space import Map, Space
 from tensorframe.ops.creation import ARANGE
 
 Strides = tuple[int, ...]  # in elements

@@ -64,7 +64,7 @@ MACHINE: Mapping[str, frozenset[DType]] = {
     "where_rare": BOOL | NUMBERS,
     # to any dtype, half precision too; a float beyond the range of an integer gives some number
     "cast": BOOL | NUMBERS,
-    # casts from elements to positions and back, which a dialect may hold in fewer bits: see kernel/positions.py
+    # casts from elements to positions and back, which a dialect may hold in fewer bits: see kernel/passes/positions.py
     "to_index": INTEGER,
     "from_index": INTEGER,
     # between integers and floats of one size

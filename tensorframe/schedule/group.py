@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, fields
 from tensorframe.backends.base import Capabilities
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
-from tensorframe.kernel.follow import follow
-from tensorframe.kernel.space import Space
+from tensorframe.kernel.spaces.follow import follow
+from tensorframe.kernel.spaces.space import Space
 
 CapabilitiesOf = Callable[[Device], Capabilities]
 Edge = tuple[Node, int]  # a consumer, and the number of one of its operands

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
-from tensorframe.kernel.analyse import NotFusibleError, analyse
 from tensorframe.kernel.expand import expanded
+from tensorframe.kernel.spaces.analyse import NotFusibleError, analyse
 from tensorframe.kernel.stages import stages_of
 from tensorframe.schedule.plan import Plan, Step
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from tensorframe.backends.base import Capabilities
 from tensorframe.graph.node import Node, by_serial
-from tensorframe.kernel.join import joined
-from tensorframe.kernel.space import Map, Space
+from tensorframe.kernel.spaces.join import joined
+from tensorframe.kernel.spaces.space import Map, Space
 from tensorframe.schedule.admission import can_fuse
 from tensorframe.schedule.group import CapabilitiesOf, Group
 

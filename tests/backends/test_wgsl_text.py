@@ -39,7 +39,7 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
-from tensorframe.kernel.positions import with_positions
+from tensorframe.kernel.passes.positions import with_positions
 
 LANES = 64
 BASIC = Wgsl(half=False, double=False, immediates=128)

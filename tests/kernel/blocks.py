@@ -3,7 +3,9 @@
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
-from tensorframe.kernel import build, columns, rows, tiling
+from tensorframe.kernel import build
+from tensorframe.kernel.forms import columns, rows
+from tensorframe.kernel.forms import tiles as tiling
 from tensorframe.runtime.cache import PLANS
 from tensorframe.schedule import admission, merge
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from tensorframe.backends.numba import program
-from tensorframe.kernel import group_tiles, groups
+from tensorframe.kernel.groups import forms as groups
+from tensorframe.kernel.groups import tiles as group_tiles
 from tensorframe.kernel.interpret import run, run_groups
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.executor import run as execute

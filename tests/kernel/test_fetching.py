@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.kernel import rows
+from tensorframe.kernel.forms import rows
 from tensorframe.kernel.ir import Fetch, Loop
 from tests.kernel.interpreted import interpreted, kernels_of
 

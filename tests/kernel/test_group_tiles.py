@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.kernel import group_tiles
+from tensorframe.kernel.groups import tiles as group_tiles
 from tensorframe.kernel.ir import Allocate, Loop, Over
 from tests.kernel.interpreted import in_groups, interpreted, interpreting, kernels_of
 

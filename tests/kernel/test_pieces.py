@@ -6,7 +6,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe.codegen.python import print_kernel
 from tensorframe.kernel import build as building
-from tensorframe.kernel import tiling
+from tensorframe.kernel.forms import tiles as tiling
 from tensorframe.kernel.ir import Apply, Loop
 from tensorframe.kernel.pieces import span
 from tensorframe.kernel.walk import expressions

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tensorframe.kernel import build, tiling
+from tensorframe.kernel import build
+from tensorframe.kernel.forms import tiles as tiling
 from tensorframe.testing.random_graph import check, program_of
 from tests.kernel.interpreted import interpreting
 

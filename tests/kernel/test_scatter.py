@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tensorframe.kernel.groups import Target
-from tensorframe.kernel.scatter import Pointing, Replacing, build_stores, build_targets
+from tensorframe.kernel.algorithms.scatter import Pointing, Replacing, build_stores, build_targets
+from tensorframe.kernel.groups.forms import Target
 from tests.kernel.interpreted import run_built
 
 TARGET = Target(4, np.dtype(np.float64), np.dtype(np.uint32))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.kernel import tiling
+from tensorframe.kernel.forms import tiles as tiling
 from tensorframe.kernel.ir import Allocate
 from tests.kernel.interpreted import interpreted, kernels_of
 

@@ -32,7 +32,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import strides_of
-from tensorframe.kernel.analyse import NotFusibleError
+from tensorframe.kernel.spaces.analyse import NotFusibleError
 from tensorframe.kernel.support import computable
 from tensorframe.ops.indexing import SCATTER
 from tensorframe.ops.movement import PART, RESHAPE

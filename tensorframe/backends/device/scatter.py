@@ -16,15 +16,15 @@ from tensorframe.backends.device.sort import sorted_with_places
 from tensorframe.dtypes import COMPLEX, real_of
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, broadcast
-from tensorframe.kernel.assemble import Built
-from tensorframe.kernel.complex import Parts
-from tensorframe.kernel.scatter import (
+from tensorframe.kernel.algorithms.scatter import (
     Pointing,
     Replacing,
     build_stores,
     build_targets,
     number_dtype,
 )
+from tensorframe.kernel.assemble import Built
+from tensorframe.kernel.complex import Parts
 from tensorframe.ops.elementwise import POSITIVE
 from tensorframe.ops.indexing import GATHER, SCATTER, selected_shape
 from tensorframe.ops.movement import EXPAND

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tensorframe.kernel.forms import Form
+from tensorframe.kernel.forms.form import Form
+from tensorframe.kernel.forms.loops import digits, smaller
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -27,7 +28,6 @@ from tensorframe.kernel.ir import (
     literal,
     load,
 )
-from tensorframe.kernel.loops import digits, smaller
 from tensorframe.kernel.nest import Access, Nest
 from tensorframe.kernel.walk import expressions, in_order, substituted_in
 

@@ -1,9 +1,9 @@
 """Forms: how the passes over a region become loops; here what all of them share, and the first.
 
     map       no reduction: the loops, the innermost one along memory
-    rows      operands are contiguous along the reduced axes: kernel/rows.py
-    columns   operands are contiguous along a kept axis: kernel/columns.py
-    parts     few results of many elements: chunks of fixed size give partial results, and kernel/parts.py joins them
+    rows      operands are contiguous along the reduced axes: rows.py
+    columns   operands are contiguous along a kept axis: columns.py
+    parts     few results of many elements: chunks of fixed size give partial results, and parts.py joins them
 
 Chunks and blocks depend on sizes alone, never on the number of threads: the same bits for any of them.
 """
@@ -17,9 +17,10 @@ from math import prod
 from tensorframe.dtypes import HALF, DType, float32
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
-from tensorframe.kernel.accumulate import Accumulation, accumulation
 from tensorframe.kernel.body import Body
-from tensorframe.kernel.deviations import Deviation
+from tensorframe.kernel.forms.accumulate import Accumulation, accumulation
+from tensorframe.kernel.forms.deviations import Deviation
+from tensorframe.kernel.forms.loops import ZERO, digits, smaller
 from tensorframe.kernel.ir import (
     START,
     STOP,
@@ -35,7 +36,6 @@ from tensorframe.kernel.ir import (
     index,
     variable,
 )
-from tensorframe.kernel.loops import ZERO, digits, smaller
 from tensorframe.kernel.scalars import converted
 from tensorframe.kernel.stages import Stages
 from tensorframe.kernel.walk import substituted

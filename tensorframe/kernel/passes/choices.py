@@ -12,8 +12,8 @@ from itertools import count
 
 from tensorframe.kernel.formula import negation
 from tensorframe.kernel.ir import Expr, If, Loop, Set, Statement, Variable, variable
-from tensorframe.kernel.rare import is_rare
-from tensorframe.kernel.split import Cuts
+from tensorframe.kernel.passes.rare import is_rare
+from tensorframe.kernel.passes.split import Cuts
 from tensorframe.kernel.walk import own_expressions, substituted, with_own_expressions
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tensorframe.kernel.forms import Form
+from tensorframe.kernel.forms.form import Form
+from tensorframe.kernel.forms.loops import ZERO, digits, smaller
+from tensorframe.kernel.forms.tiles import crossed_axis
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -30,9 +32,7 @@ from tensorframe.kernel.ir import (
     literal,
     load,
 )
-from tensorframe.kernel.loops import ZERO, digits, smaller
 from tensorframe.kernel.nest import Nest
-from tensorframe.kernel.tiling import crossed_axis
 from tensorframe.kernel.walk import expressions, in_order, substituted_in
 
 _SIDE = 32  # elements of a side: what threads that run together read at once

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tensorframe.dtypes import float32, float64
-from tensorframe.kernel.forms import Form, accumulator, finish_pass, reductions_in
+from tensorframe.kernel.forms.form import Form, accumulator, finish_pass, reductions_in
+from tensorframe.kernel.forms.loops import ZERO, digits, flat, named, nested, smaller
+from tensorframe.kernel.forms.parts import sample
 from tensorframe.kernel.formula import negation
 from tensorframe.kernel.ir import (
     INDEX,
@@ -34,8 +36,6 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
-from tensorframe.kernel.loops import ZERO, digits, flat, named, nested, smaller
-from tensorframe.kernel.parts import sample
 from tensorframe.kernel.scalars import converted
 from tensorframe.kernel.walk import substituted
 from tensorframe.ops.reduction import ALL_TRUE, ANY_TRUE
@@ -45,7 +45,7 @@ _LOOK = 4096
 # Elements that are summed in float32: each of 32 or 64 lanes takes in 32 of them at most, which costs two digits of the
 # last place at worst, as NumPy's blocks of 128 with 8 accumulators do.
 _SHORT = 1024
-# Elements whose mean is the pivot of a chunk of a row: see kernel/deviations.py.
+# Elements whose mean is the pivot of a chunk of a row: see kernel/forms/deviations.py.
 _SAMPLE = 1024
 # Elements of a row that is asked for before its turn: worth it, and beside the one before in the nearest cache; and
 # operands of which that is done.

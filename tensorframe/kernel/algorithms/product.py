@@ -13,12 +13,20 @@ from math import prod
 
 from tensorframe.dtypes import BOOL
 from tensorframe.graph.region import Region
+from tensorframe.kernel.algorithms.blocking import Blocking, blocking_of
+from tensorframe.kernel.algorithms.product_loops import (
+    LEFT,
+    RIGHT,
+    Factor,
+    Product,
+    lay_out_product,
+    loops_of,
+)
 from tensorframe.kernel.assemble import Built, Launch, finish
-from tensorframe.kernel.blocking import Blocking, blocking_of
 from tensorframe.kernel.body import Body
-from tensorframe.kernel.choices import branched
+from tensorframe.kernel.forms.loops import ZERO, digits, smaller
 from tensorframe.kernel.formula import equal, where
-from tensorframe.kernel.groups import Target
+from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -45,10 +53,9 @@ from tensorframe.kernel.ir import (
     variable,
 )
 from tensorframe.kernel.layout import Strides, output_buffers
-from tensorframe.kernel.loops import ZERO, digits, smaller
-from tensorframe.kernel.product_loops import LEFT, RIGHT, Factor, Product, lay_out_product, loops_of
+from tensorframe.kernel.passes.choices import branched
 from tensorframe.kernel.scalars import converted
-from tensorframe.kernel.space import Space
+from tensorframe.kernel.spaces.space import Space
 from tensorframe.kernel.walk import expressions, in_order, substituted_in
 
 # Elements of the inner axis that are in shared memory at a time, where an element has so many bytes at most.

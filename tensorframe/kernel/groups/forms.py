@@ -1,12 +1,12 @@
 """Forms for work-groups: how the passes over a region become kernels of many threads.
 
     map       no reduction: one element for each thread of the grid
-    squares   no reduction, and operands that are contiguous along different axes: see `group_tiles.py`
+    squares   no reduction, and operands that are contiguous along different axes: see `tiles.py`
     rows      operands are contiguous along the reduced axes: a work-group for each row, whose threads read neighbouring
               elements, and join what they have accumulated
     columns   operands are contiguous along a kept axis, or rows are short: a thread for each result
     parts     too few results for all threads: chunks of fixed size give partial results, which a second kernel joins
-    scans     of long rows: a work-group for each row, or for each piece of one, see `group_scans.py`
+    scans     of long rows: a work-group for each row, or for each piece of one, see `scans.py`
 
 What several passes need is computed again in each: a row stays in the cache, and registers cost more than arithmetic.
 Chunks depend on sizes alone, and threads are joined in a fixed order: the same bits in every run.
@@ -22,10 +22,11 @@ from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
 from tensorframe.kernel.assemble import Built, Launch, Partials, finish
 from tensorframe.kernel.body import Body
-from tensorframe.kernel.choices import branched
-from tensorframe.kernel.forms import Form, accumulator, finish_pass, reductions_in
+from tensorframe.kernel.forms.form import Form, accumulator, finish_pass, reductions_in
+from tensorframe.kernel.forms.loops import ZERO, digits, named, nested, smaller
+from tensorframe.kernel.forms.parts import begin_joining
 from tensorframe.kernel.gather import noted
-from tensorframe.kernel.group_scans import (
+from tensorframe.kernel.groups.scans import (
     by_one_lane,
     can_be_cut,
     scanned_pieces,
@@ -33,7 +34,7 @@ from tensorframe.kernel.group_scans import (
     scanned_totals,
     totals_of_pieces,
 )
-from tensorframe.kernel.group_tiles import square_of, squares
+from tensorframe.kernel.groups.tiles import square_of, squares
 from tensorframe.kernel.ir import (
     START,
     STOP,
@@ -50,10 +51,9 @@ from tensorframe.kernel.ir import (
     variable,
 )
 from tensorframe.kernel.layout import Layout, Strides, lay_out, output_buffers
-from tensorframe.kernel.loops import ZERO, digits, named, nested, smaller
 from tensorframe.kernel.nest import Access
-from tensorframe.kernel.parts import begin_joining
-from tensorframe.kernel.space import Space
+from tensorframe.kernel.passes.choices import branched
+from tensorframe.kernel.spaces.space import Space
 from tensorframe.kernel.stages import Stages, stages_of
 
 # Rows from which every group has one, and results from which every thread has.

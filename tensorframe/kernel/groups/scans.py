@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tensorframe.kernel.accumulate import Accumulation
-from tensorframe.kernel.forms import Form, accumulator, finish_pass
+from tensorframe.kernel.forms.accumulate import Accumulation
+from tensorframe.kernel.forms.form import Form, accumulator, finish_pass
+from tensorframe.kernel.forms.loops import ZERO, digits, smaller
 from tensorframe.kernel.formula import where
 from tensorframe.kernel.ir import (
     INDEX,
@@ -36,7 +37,6 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
-from tensorframe.kernel.loops import ZERO, digits, smaller
 
 _ONE = literal(1, INDEX)
 

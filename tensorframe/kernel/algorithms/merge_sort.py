@@ -13,10 +13,13 @@ from math import prod
 
 from tensorframe.dtypes import DType, uint32, uint64
 from tensorframe.graph.shape import Shape
+from tensorframe.kernel.algorithms.lines import Lines
+from tensorframe.kernel.algorithms.order import element_of, key_dtype, key_of, last_key
 from tensorframe.kernel.assemble import Built, Launch, assembled
 from tensorframe.kernel.body import Numbers
+from tensorframe.kernel.forms.loops import ZERO, digits, smaller
 from tensorframe.kernel.formula import both, cast, either, equal, where
-from tensorframe.kernel.groups import Target
+from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -40,9 +43,6 @@ from tensorframe.kernel.ir import (
     variable,
 )
 from tensorframe.kernel.layout import Strides
-from tensorframe.kernel.lines import Lines
-from tensorframe.kernel.loops import ZERO, digits, smaller
-from tensorframe.kernel.order import element_of, key_dtype, key_of, last_key
 from tensorframe.ops.reduction import index_dtype
 
 # Elements that a thread sorts in shared memory.

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tensorframe.dtypes import DType, float32, float64
-from tensorframe.kernel.accumulate import Accumulation
-from tensorframe.kernel.forms import Form, reductions_in
+from tensorframe.kernel.forms.accumulate import Accumulation
+from tensorframe.kernel.forms.form import Form, reductions_in
+from tensorframe.kernel.forms.loops import ZERO, digits, flat, named, nested, smaller
+from tensorframe.kernel.forms.parts import sample
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -31,15 +33,13 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
-from tensorframe.kernel.loops import ZERO, digits, flat, named, nested, smaller
-from tensorframe.kernel.parts import sample
 from tensorframe.kernel.scalars import converted
 
 # Elements of a column that are taken in while its accumulator is in a register; the compiler writes them out.
 _GROUP = 8
 # Operations for an element up to which that pays.
 _LIGHT = 12.0
-# Elements whose mean is the pivot of a chunk of a column: see kernel/deviations.py.
+# Elements whose mean is the pivot of a chunk of a column: see kernel/forms/deviations.py.
 _COLUMN_SAMPLE = 8
 
 

@@ -7,11 +7,14 @@ from math import prod
 
 from tensorframe.dtypes import DType, uint32
 from tensorframe.graph.shape import Shape
+from tensorframe.kernel.algorithms.lines import Lines
+from tensorframe.kernel.algorithms.order import key_dtype, key_of
 from tensorframe.kernel.assemble import Built, Launch, assembled
 from tensorframe.kernel.body import Numbers
+from tensorframe.kernel.forms.loops import ZERO, smaller
 from tensorframe.kernel.formula import where
 from tensorframe.kernel.gather import noted, place_of
-from tensorframe.kernel.groups import Target
+from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -31,9 +34,6 @@ from tensorframe.kernel.ir import (
     variable,
 )
 from tensorframe.kernel.layout import Strides
-from tensorframe.kernel.lines import Lines
-from tensorframe.kernel.loops import ZERO, smaller
-from tensorframe.kernel.order import key_dtype, key_of
 from tensorframe.ops.reduction import index_dtype
 
 

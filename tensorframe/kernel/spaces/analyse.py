@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from tensorframe.graph.region import Region
-from tensorframe.kernel.follow import follow
-from tensorframe.kernel.join import joined
-from tensorframe.kernel.space import Affine, Map, Space
+from tensorframe.kernel.spaces.follow import follow
+from tensorframe.kernel.spaces.join import joined
+from tensorframe.kernel.spaces.space import Affine, Map, Space
 
 
 class NotFusibleError(Exception):

@@ -1,0 +1,1 @@
+"""Forms: how the passes over a region become loops, on processors."""

@@ -1,0 +1,1 @@
+"""Forms for work-groups: how the passes over a region become kernels of many threads."""

@@ -1,0 +1,1 @@
+"""Passes over kernel IR: each takes statements and gives better ones."""

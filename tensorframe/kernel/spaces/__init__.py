@@ -1,0 +1,1 @@
+"""Spaces: the loops that the ops of a region share, and where in them each element is."""
