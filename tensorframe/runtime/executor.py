@@ -49,14 +49,16 @@ class Runner:
     """What runs a plan: its steps with their programs, and whether none of these makes NumPy warn.
 
     `rest` are the values of the slots behind the leaves before the first step: literals, and None. `waits`
-    says that a step may be over before its device has done the work. `perform` runs the steps when nobody listens: the
-    first time in one way, since kernels may be compiled, and then in another.
+    says that a step may be over before its device has done the work, `long` that all of it may take a while.
+    `perform` runs the steps when nobody listens: the first time in one way, since kernels may be compiled, and
+    then in another.
     """
 
     actions: tuple[Action, ...]
     quiet: bool
     rest: tuple[Any, ...]
     waits: bool
+    long: bool
     perform: Callable[[Iterable[Action], list[Any], Plan, Recorded], None]
 
 
@@ -138,7 +140,9 @@ def _prepared(plan: Plan, recorded: Recorded) -> Runner:
     rest = tuple([plan.literals.get(slot) for slot in range(plan.leaves, len(plan.slots))])
     silent = [step.is_view or is_quiet(one) for step, one in zip(plan.steps, programs, strict=True)]
     waits = not all(capabilities(step.device).host_memory for step in plan.steps)
-    runner = plan.runner = Runner(tuple(actions), all(silent), rest, waits, _first)
+    runner = plan.runner = Runner(
+        tuple(actions), all(silent), rest, waits, can_take_long(plan), _first
+    )
     tell_span(Work.PREPARE, f"{len(actions)} steps", "", began)
     return runner
 
@@ -216,14 +220,19 @@ def _perform(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: 
 def _shown(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: Recorded) -> None:
     """Do what `_perform` does where it can take long: others see how far it is, and no device is far behind."""
     with under_way(Compute(plan)) as compute:
-        steps = compute.counted(actions)
-        _perform(paced(steps, plan) if plan.runner.waits else steps, slots, plan, recorded)
+        _perform(_in_step(compute, actions, plan), slots, plan, recorded)
 
 
 def _first(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: Recorded) -> None:
     """Do what `_perform` does the first time, when kernels are compiled, and settle how it is done from then on."""
     _shown(actions, slots, plan, recorded)
-    plan.runner.perform = _shown if can_take_long(plan) else _perform
+    plan.runner.perform = _shown if plan.runner.long else _perform
+
+
+def _in_step(compute: Compute, actions: Iterable[Action], plan: Plan) -> Iterable[Action]:
+    """Return actions that are counted as they are taken, and in a long plan not far ahead of the device."""
+    counted = compute.counted(actions)
+    return paced(counted, plan) if plan.runner.waits and plan.runner.long else counted
 
 
 def _reusing_memory(
@@ -247,8 +256,7 @@ def _watched(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: 
     checked = config.get().validate
     tell(Moment.PLAN_STARTED, plan)
     with under_way(Compute(plan)) as compute:
-        steps = compute.counted(actions)
-        for at, action in enumerate(paced(steps, plan) if plan.runner.waits else steps):
+        for at, action in enumerate(_in_step(compute, actions, plan)):
             tell(Moment.STEP_STARTED, plan, at)
             one = _validated(action, plan.steps[at]) if checked else action
             began = perf_counter()
