@@ -10,11 +10,14 @@ identity. Positions and loop indices are unsigned 64-bit integers that wrap: a n
 
 from __future__ import annotations
 
+from _weakref import _remove_dead_weakref  # type: ignore[attr-defined] # as `weakref` does: in one step
+from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import ref
 
 import numpy as np
 
@@ -167,20 +170,46 @@ class Apply(Expr):
         return self.arguments
 
 
-_known: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
+class _Interned(ref[Expr]):
+    """A reference to an expression that others may share for as long as somebody uses it, and its key."""
+
+    __slots__ = ("key",)
+    key: tuple[Any, ...]
+
+
+# Hash consing. Two threads, or a signal handler and what it interrupts, may make equal expressions at once: the first
+# to enter its own wins, which `setdefault` decides in one step, since keys are compared without running Python code.
+_interned: dict[tuple[Any, ...], _Interned] = {}
+# Of expressions that are gone. They are forgotten when the next one is made: an interrupt that comes inside a callback
+# written in Python would be lost.
+_dead: deque[_Interned] = deque()
 
 
 def _one(kind: type[Expr], dtype: DType, mark: Any, **fields: Any) -> Any:
     """Return the one expression with these fields; `mark` tells it from others of its kind and dtype."""
     key = (kind, dtype, mark)
-    known = _known.get(key)
+    reference = _interned.get(key)
+    known = None if reference is None else reference()
     if known is not None:
         return known
+    if _dead:
+        _forget_dead()
     made = kind.__new__(kind)
     made.dtype = dtype
     for name, value in fields.items():
         setattr(made, name, value)
-    return _known.setdefault(key, made)
+    own = _Interned(made, _dead.append)
+    own.key = key
+    while (known := _interned.setdefault(key, own)()) is None:
+        # the one before is gone, but not from here; one that somebody has entered meanwhile stays
+        _remove_dead_weakref(_interned, key)
+    return known
+
+
+def _forget_dead() -> None:
+    with suppress(IndexError):  # other threads forget too
+        while True:
+            _remove_dead_weakref(_interned, _dead.popleft().key)
 
 
 def literal(value: complex, dtype: DType) -> Literal:
@@ -211,7 +240,9 @@ def variable(name: str, dtype: DType) -> Variable:
 
 def load(buffer: Buffer, position: Expr) -> Load:
     """Return the element of a buffer at a position."""
-    found: Load = _one(Load, buffer.dtype, (buffer, position), buffer=buffer, position=position)
+    found: Load = _one(
+        Load, buffer.dtype, (buffer.name, buffer.role, position), buffer=buffer, position=position
+    )
     return found
 
 
