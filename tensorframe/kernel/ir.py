@@ -4,8 +4,9 @@ Six kinds of expression (`Literal`, `Argument`, `Index`, `Variable`, `Load`, `Ap
 `Set`, `Store`, `Loop`, `If`, `Allocate`, and, among the threads of a work-group, `Combine` and `Barrier`), in a
 `Kernel`. `interpret.py` defines what they mean.
 
-Expressions are immutable, and equal ones are one object: comparing them is `is`, and a shared subexpression is found by
-identity. Positions and loop indices are unsigned 64-bit integers that wrap: a negative stride is its two's complement.
+Expressions and buffers are immutable, and equal ones are one object, in all threads: comparing them is `is`, and a
+shared subexpression is found by identity. Positions and loop indices are unsigned 64-bit integers that wrap: a negative
+stride is its two's complement.
 """
 
 from __future__ import annotations
@@ -35,13 +36,20 @@ class Role(Enum):
     SHARED = "shared"  # memory of one work-group
 
 
-@dataclass(frozen=True, slots=True)
 class Buffer:
-    """Memory that a kernel reads or writes, as elements of one dtype."""
+    """Memory that a kernel reads or writes, as elements of one dtype; equal buffers are one object."""
 
+    __slots__ = ("__weakref__", "dtype", "name", "role")
     name: str
     dtype: DType
     role: Role
+
+    def __new__(cls, name: str, dtype: DType, role: Role) -> Buffer:
+        found: Buffer = _one(cls, dtype, (name, role), name=name, role=role)
+        return found
+
+    def __repr__(self) -> str:
+        return f"Buffer({self.name!r}, {self.dtype}, {self.role})"
 
 
 class Expr:
@@ -170,8 +178,8 @@ class Apply(Expr):
         return self.arguments
 
 
-class _Interned(ref[Expr]):
-    """A reference to an expression that others may share for as long as somebody uses it, and its key."""
+class _Interned(ref[Any]):
+    """A reference to an expression or a buffer, which others share for as long as somebody uses it, and its key."""
 
     __slots__ = ("key",)
     key: tuple[Any, ...]
@@ -185,8 +193,8 @@ _interned: dict[tuple[Any, ...], _Interned] = {}
 _dead: deque[_Interned] = deque()
 
 
-def _one(kind: type[Expr], dtype: DType, mark: Any, **fields: Any) -> Any:
-    """Return the one expression with these fields; `mark` tells it from others of its kind and dtype."""
+def _one(kind: type[Expr | Buffer], dtype: DType, mark: Any, **fields: Any) -> Any:
+    """Return the one object with these fields; `mark` tells it from others of its kind and dtype."""
     key = (kind, dtype, mark)
     reference = _interned.get(key)
     known = None if reference is None else reference()
@@ -194,7 +202,7 @@ def _one(kind: type[Expr], dtype: DType, mark: Any, **fields: Any) -> Any:
         return known
     if _dead:
         _forget_dead()
-    made = kind.__new__(kind)
+    made: Any = object.__new__(kind)
     made.dtype = dtype
     for name, value in fields.items():
         setattr(made, name, value)
@@ -240,9 +248,7 @@ def variable(name: str, dtype: DType) -> Variable:
 
 def load(buffer: Buffer, position: Expr) -> Load:
     """Return the element of a buffer at a position."""
-    found: Load = _one(
-        Load, buffer.dtype, (buffer.name, buffer.role, position), buffer=buffer, position=position
-    )
+    found: Load = _one(Load, buffer.dtype, (buffer, position), buffer=buffer, position=position)
     return found
 
 
