@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array as array_of_numbers
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Final
@@ -38,6 +39,10 @@ __all__ = ["array", "asarray", "from_dlpack"]
 
 Array = np.ndarray[Any, Any]
 OnDevice = str | Device | None
+
+# how an object says that it has elements; before Python 3.12 no attribute says that there is a buffer
+_PROTOCOLS: Final = ("__array__", "__dlpack__", "__array_interface__")
+_BUFFERS: Final = (memoryview, bytearray, array_of_numbers)
 
 # each kind of Python number holds those before it
 NUMBERS_BY_KIND: Final = (bool, int, float, complex)
@@ -313,15 +318,16 @@ def _stacked(obj: Sequence[Any], dtype: DType | None, device: Device) -> Tensor:
         return _placed(np.empty(0, dtype), device)
     shapes = [item.shape for item in items]
     if len(set(shapes)) > 1:
-        raise _ragged(f"shapes {' and '.join(map(str, shapes))}")
+        raise ragged("asarray", f"shapes {' and '.join(map(str, shapes))}")
     rows = [call(RESHAPE, item, attrs=((1, *item.shape),)) for item in items]
     stacked = call(CONCAT, *rows, attrs=(0,))
     return stacked if stacked.device is device else Tensor(placed(stacked.node, device))
 
 
-def _ragged(what: str) -> ShapeError:
+def ragged(name: str, what: str) -> ShapeError:
+    """Return the error for a nested sequence whose parts differ in shape."""
     return ShapeError(
-        f"asarray: the sequence is ragged: {what}",
+        f"{name}: the sequence is ragged: {what}",
         suggestions=("make all parts of equal shape: tfr.pad or a list of tensors help",),
     )
 
@@ -338,7 +344,7 @@ def _gathered(obj: Sequence[Any], dtype: DType | None) -> Array:
         raise DTypeError(f"asarray: {error}", suggestions=_numbers_hint()) from error
     except ValueError as error:
         if "inhomogeneous" in str(error) or "sequence" in str(error):
-            raise _ragged(str(error)) from error
+            raise ragged("asarray", str(error)) from error
         raise DTypeError(f"asarray: {error}", suggestions=_numbers_hint()) from error
     return _numeric(values)
 
@@ -371,6 +377,14 @@ def _from_object(obj: Any, dtype: DType | None, device: Device, copy: bool | Non
     if is_new and copy is not False and dtype is None:
         return _placed(values, device)
     return _from_array(values, dtype, device, copy)
+
+
+def holds_elements(obj: Any) -> bool:
+    """Whether `obj` is another library's array, series or buffer, and not a single number or text of NumPy's."""
+    kind = type(obj)
+    if isinstance(obj, np.generic | str | bytes):
+        return False
+    return any(hasattr(kind, name) for name in _PROTOCOLS) or isinstance(obj, _BUFFERS)
 
 
 def _refuse_mask(obj: Array) -> None:

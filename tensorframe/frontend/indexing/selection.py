@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from tensorframe.dtypes import BOOL, INTEGER, int64, uint64
-from tensorframe.errors import ArgumentError, IndexingError, TracingError
+from tensorframe.errors import ArgumentError, DTypeError, IndexingError, TracingError
+from tensorframe.frontend.creation.convert import asarray, holds_elements, ragged
 from tensorframe.frontend.dispatch import data_node
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
@@ -91,6 +92,8 @@ def parse(node: Node, key: Any) -> Selection:
     axis = 0
     for position, item in enumerate(items):
         before = len(selection.shape) - len(selection.axes)
+        if item is Ellipsis:
+            continue
         if item is None:
             selection.shape.append(1)
         elif isinstance(item, slice):
@@ -124,21 +127,38 @@ def _recognise(item: Any) -> Any:
         return np.asarray(item)
     if isinstance(item, np.ndarray | Sequence) and not isinstance(item, str):
         return _checked(_from_literal(item))
+    if holds_elements(item):
+        return _checked(_from_elements(item))
     try:
         return operator.index(item)
     except TracingError:
         raise
     except TypeError as error:
-        raise IndexingError(
-            f"{type(item).__name__} {item!r} is not an index",
-            suggestions=("integers, slices, None, ..., and integer or bool tensors",),
-        ) from error
+        raise _no_index(item) from error
+
+
+def _no_index(item: Any) -> IndexingError:
+    return IndexingError(
+        f"{type(item).__name__} {item!r} is not an index",
+        suggestions=("integers, slices, None, ..., and integer or bool tensors",),
+    )
+
+
+def _from_elements(item: Any) -> Tensor:
+    """Return another library's array as a Tensor."""
+    try:
+        return asarray(item)
+    except DTypeError as error:
+        raise _no_index(item) from error
 
 
 def _from_literal(item: Any) -> Array:
     if not isinstance(item, np.ndarray) and any(isinstance(one, Tensor) for one in item):
         item = [one._array() if isinstance(one, Tensor) else one for one in item]
-    array = np.asarray(item)
+    try:
+        array = np.asarray(item)
+    except ValueError as error:
+        raise ragged("index", str(error)) from error
     return array.astype(int64) if array.size == 0 and not isinstance(item, np.ndarray) else array
 
 
@@ -161,7 +181,10 @@ def _consumed(item: Any) -> int:
 
 
 def _without_ellipsis(items: list[Any], shape: Shape) -> list[Any]:
-    """Return the items with slices in the place of the ellipsis, or at the end, for the axes not spoken of."""
+    """Return the items with slices in the place of the ellipsis, or at the end, for the axes not spoken of.
+
+    An ellipsis that is for no axes stays: it separates the indices around it, as in NumPy.
+    """
     ellipses = [position for position, item in enumerate(items) if item is Ellipsis]
     if len(ellipses) > 1:
         raise IndexingError("an index has one ellipsis (...) at most")
@@ -171,9 +194,9 @@ def _without_ellipsis(items: list[Any], shape: Shape) -> list[Any]:
             f"too many indices: a tensor of shape {shape} has {len(shape)} axes, the index is for {used}",
             suggestions=("None in the index adds an axis",),
         )
-    fill = [slice(None)] * (len(shape) - used)
+    fill: list[Any] = [slice(None)] * (len(shape) - used)
     place = ellipses[0] if ellipses else len(items)
-    return items[:place] + fill + items[place + 1 :]
+    return items[:place] + (fill or [Ellipsis]) + items[place + 1 :]
 
 
 def _compute_masks(items: list[Any], node: Node) -> None:
