@@ -86,25 +86,25 @@ _COMPLEX_OF: Final = {
 
 
 def as_dtype(dtype: Any) -> DType:
-    """Return the dtype object for `dtype`: one of ours, a NumPy dtype or scalar type, a name, or `bool`/`int`/...
+    """Return the dtype object for `dtype`: one of ours, a NumPy dtype or scalar type, a name, or a class of Python's.
+
+    `bool`, `int`, `float` and `complex` name bool, int64, float64 and complex128, whatever Python's numbers become.
 
     >>> tfr.dtypes.as_dtype("float32") is tfr.dtypes.float32
     True
+    >>> tfr.dtypes.as_dtype(float)
+    dtype('float64')
     """
     if isinstance(dtype, np.dtype) and dtype in _EXACT:
         return _EXACT[dtype]
     # ml_dtypes registers bfloat16 with NumPy, but not under the name users type
     if isinstance(dtype, str) and dtype in BY_NAME:
         return BY_NAME[dtype]
-    if dtype is float:
-        return default_float()
-    if dtype is complex:
-        return default_complex()
     if dtype is None:
         raise DTypeError("a dtype is needed, got None")
     try:
         found = np.dtype(dtype).newbyteorder("=")
-    except TypeError as error:
+    except (TypeError, ValueError, SyntaxError) as error:
         raise DTypeError(f"{dtype!r} is not a dtype", suggestions=_names_hint()) from error
     if found not in ANY:
         raise DTypeError(f"tensorframe has no dtype {found}", suggestions=_names_hint())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+from types import ModuleType
 
 import ml_dtypes
 import numpy as np
@@ -16,6 +18,75 @@ from tensorframe.errors import ArgumentError, DTypeError
 DTYPES = [dtype for _, dtype in sorted(tfr.dtypes.BY_NAME.items())]
 NUMBERS = {bool: True, int: 3, float: 2.5, complex: 1j}
 dtypes = st.sampled_from(DTYPES)
+
+
+DEVICES = [name for name in ("cpu", "opencl", "wgpu", "cuda") if name in tfr.backends.available()]
+NAMED_BY_CLASSES = {
+    bool: tfr.dtypes.bool_,
+    int: tfr.dtypes.int64,
+    float: tfr.dtypes.float64,
+    complex: tfr.dtypes.complex128,
+}
+X = np.asarray([1.0, 2.0], dtype="float32")
+M = np.ones((2, 2), dtype="float32")
+
+# how each function that takes a dtype is called with one
+TAKES_A_DTYPE = {
+    "arange": lambda dtype: tfr.arange(2, dtype=dtype),
+    "array": lambda dtype: tfr.array([1], dtype),
+    "asarray": lambda dtype: tfr.asarray([1, 0], dtype=dtype),
+    "asarray of a number": lambda dtype: tfr.asarray(1, dtype=dtype),
+    "astype": lambda dtype: tfr.asarray(X).astype(dtype),
+    "can_cast": lambda dtype: tfr.can_cast(dtype, "float64") + 2 * tfr.can_cast("float32", dtype),
+    "concat": lambda dtype: tfr.concat([X], dtype=dtype),
+    "cumprod": lambda dtype: tfr.cumprod(X, dtype=dtype),
+    "cumsum": lambda dtype: tfr.cumsum(X, dtype=dtype),
+    "cumulative_prod": lambda dtype: tfr.cumulative_prod(X, dtype=dtype),
+    "cumulative_sum": lambda dtype: tfr.cumulative_sum(X, dtype=dtype),
+    "empty": lambda dtype: tfr.empty(2, dtype=dtype),
+    "empty_like": lambda dtype: tfr.empty_like(X, dtype=dtype),
+    "eye": lambda dtype: tfr.eye(2, dtype=dtype),
+    "finfo": lambda dtype: tfr.finfo(dtype).dtype,
+    "fromfunction": lambda dtype: tfr.fromfunction(lambda i: i, (2,), dtype=dtype),
+    "full": lambda dtype: tfr.full(2, 1, dtype=dtype),
+    "full_like": lambda dtype: tfr.full_like(X, 1, dtype=dtype),
+    "geomspace": lambda dtype: tfr.geomspace(1, 8, 4, dtype=dtype),
+    "hstack": lambda dtype: tfr.hstack([X], dtype=dtype),
+    "identity": lambda dtype: tfr.identity(2, dtype=dtype),
+    "iinfo": lambda dtype: tfr.iinfo(dtype).dtype,
+    "indices": lambda dtype: tfr.indices((2,), dtype=dtype),
+    "isdtype": lambda dtype: (
+        tfr.isdtype(dtype, "real floating") + 2 * tfr.isdtype(tfr.int64, dtype)
+    ),
+    "linspace": lambda dtype: tfr.linspace(0, 2, 3, dtype=dtype),
+    "logspace": lambda dtype: tfr.logspace(0, 2, 3, dtype=dtype),
+    "mean": lambda dtype: tfr.mean(X, dtype=dtype),
+    "nancumsum": lambda dtype: tfr.nancumsum(X, dtype=dtype),
+    "nanmean": lambda dtype: tfr.nanmean(X, dtype=dtype),
+    "nanprod": lambda dtype: tfr.nanprod(X, dtype=dtype),
+    "nanstd": lambda dtype: tfr.nanstd(X, dtype=dtype),
+    "nansum": lambda dtype: tfr.nansum(X, dtype=dtype),
+    "nanvar": lambda dtype: tfr.nanvar(X, dtype=dtype),
+    "ones": lambda dtype: tfr.ones(2, dtype=dtype),
+    "ones_like": lambda dtype: tfr.ones_like(X, dtype=dtype),
+    "prod": lambda dtype: tfr.prod(X, dtype=dtype),
+    "promote_types": lambda dtype: tfr.promote_types(dtype, "float32"),
+    "result_type": lambda dtype: tfr.result_type(dtype, X),
+    "sum": lambda dtype: tfr.sum(X, dtype=dtype),
+    "trace": lambda dtype: tfr.trace(M, dtype=dtype),
+    "tri": lambda dtype: tfr.tri(2, dtype=dtype),
+    "vstack": lambda dtype: tfr.vstack([X], dtype=dtype),
+    "zeros": lambda dtype: tfr.zeros(2, dtype=dtype),
+    "zeros_like": lambda dtype: tfr.zeros_like(X, dtype=dtype),
+    "view": lambda dtype: tfr.asarray(X.astype("float64")).view(dtype),
+    "linalg.trace": lambda dtype: tfr.linalg.trace(M, dtype=dtype),
+    "fft.fftfreq": lambda dtype: tfr.fft.fftfreq(2, dtype=dtype),
+    "fft.rfftfreq": lambda dtype: tfr.fft.rfftfreq(2, dtype=dtype),
+    "random.exponential": lambda dtype: tfr.random.exponential(2, dtype=dtype),
+    "random.integers": lambda dtype: tfr.random.integers(2, shape=2, dtype=dtype),
+    "random.normal": lambda dtype: tfr.random.normal(2, dtype=dtype),
+    "random.uniform": lambda dtype: tfr.random.uniform(2, dtype=dtype),
+}
 
 
 def is_complex(dtype):
@@ -171,3 +242,77 @@ def test_limits_of_the_wrong_kind_are_refused():
     assert "finfo" in caught.value.suggestions
     with pytest.raises(DTypeError, match="finfo"):
         tfr.finfo(tfr.int8)
+
+
+def outcome(call, dtype):
+    """What a call with a dtype gives: a dtype, another value, or the class of its error."""
+    try:
+        found = call(dtype)
+    except tfr.errors.TensorFrameError as error:
+        return type(error)
+    return getattr(found, "dtype", found)
+
+
+def functions_with_dtypes():
+    """The public functions that have a parameter for a dtype, by name."""
+    homes = {"": tfr, "linalg.": tfr.linalg, "fft.": tfr.fft, "random.": tfr.random}
+    for prefix, home in homes.items():
+        for name in home.__all__:
+            function = getattr(home, name)
+            if isinstance(function, ModuleType | type) or not callable(function):
+                continue
+            if "dtype" in inspect.signature(function).parameters:
+                yield prefix + name
+
+
+def test_every_function_that_takes_a_dtype_is_tried_with_pythons_classes():
+    aliases = {"concatenate"}
+    sets_a_state = {"set_default_dtype"}
+    assert set(functions_with_dtypes()) - TAKES_A_DTYPE.keys() == aliases | sets_a_state
+
+
+@pytest.mark.filterwarnings("ignore::tensorframe.errors.FallbackWarning")
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", TAKES_A_DTYPE)
+def test_pythons_classes_name_the_dtypes_that_they_name_in_numpy(name, device):
+    call = TAKES_A_DTYPE[name]
+    with tfr.use_backend(device):
+        for kind, dtype in NAMED_BY_CLASSES.items():
+            assert outcome(call, kind) == outcome(call, dtype), kind
+
+
+def test_no_digit_is_lost_to_float_and_complex():
+    x = tfr.asarray([0.1], dtype="float64")
+    assert x.astype(float).item() == 0.1
+    assert x.astype(complex).item() == 0.1 + 0j
+    assert tfr.asarray(0.1, dtype=float).item() == 0.1
+    assert tfr.zeros(3, dtype=float).dtype == tfr.float64
+    assert tfr.jit(lambda x, dtype: x.astype(dtype), static_argnums=1)(x, float).item() == 0.1
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_device_without_float64_says_so_when_float_is_asked_for(device):
+    if tfr.dtypes.float64 in tfr.__array_namespace_info__().dtypes(device=device).values():
+        assert tfr.zeros(3, dtype=float, device=device).dtype == tfr.float64
+        return
+    with pytest.raises(DTypeError, match="holds no float64") as caught:
+        tfr.zeros(3, dtype=float, device=device)
+    assert "float32" in caught.value.suggestions[0]
+
+
+def test_pythons_numbers_take_the_default_dtype_all_the_same():
+    assert tfr.asarray(0.1).dtype == tfr.asarray([0.1]).dtype == tfr.float32
+    assert tfr.asarray(0.1j).dtype == tfr.complex64
+    assert tfr.result_type(0.5, tfr.int8) == tfr.float32
+    assert tfr.result_type(float, tfr.int8) == tfr.float64
+    tfr.set_default_dtype(float)
+    try:
+        assert tfr.asarray(0.1).dtype == tfr.float64
+    finally:
+        tfr.set_default_dtype("float32")
+
+
+@pytest.mark.parametrize("wrong", [None, "nothing", "(2,", {"names": 1}, (int, -1), object, str])
+def test_what_is_no_dtype_is_refused(wrong):
+    with pytest.raises(DTypeError, match="dtype"):
+        tfr.dtypes.as_dtype(wrong)
