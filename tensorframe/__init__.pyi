@@ -4,6 +4,8 @@ from tensorframe import backends as backends
 from tensorframe import config as config
 from tensorframe import dtypes as dtypes
 from tensorframe import errors as errors
+from tensorframe.backends.registry import get_backend as get_backend
+from tensorframe.backends.registry import set_backend as set_backend
 from tensorframe.backends.registry import use_backend as use_backend
 from tensorframe.backends.selection import set_backend_priority as set_backend_priority
 from tensorframe.dtypes import get_default_dtype as get_default_dtype

@@ -1,7 +1,7 @@
 """Configuration: every option with its type, default and meaning, in one table.
 
-Options are read from the environment once (`TENSORFRAME_FUSE=0`), set for good with `configure`, or for a
-`with` block with `override`; a block sees only its own thread's (and asyncio task's) changes.
+Options are read from the environment once (`TENSORFRAME_FUSE=0`; empty is as if it were not set), set for good with
+`configure`, or for a `with` block with `override`; a block sees only its own thread's (and asyncio task's) changes.
 
 >>> with tfr.config.override(fuse=False):
 ...     tfr.config.get().fuse
@@ -10,14 +10,19 @@ False
 
 from __future__ import annotations
 
+import operator
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import re
+import sys
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
+from threading import Lock
 from typing import Any, ClassVar, Literal, get_args
 
-from tensorframe.errors import ArgumentError
+from tensorframe.errors import ArgumentError, SettingWarning, warn_at
+from tensorframe.scopes import Scope
+from tensorframe.site import raising_site
 
 TransferPolicy = Literal["allow", "warn", "error"]
 Progress = Literal["auto", "on", "off"]
@@ -80,39 +85,98 @@ class Options:
     )
 
 
-_BOOLEANS = {"0": False, "false": False, "off": False, "1": True, "true": True, "on": True}
+PREFIX = "TENSORFRAME_"
+# beside the options, what the environment may say: where new tensors live
+BACKEND = f"{PREFIX}BACKEND"
+
+_BOOLEANS = dict.fromkeys(("0", "false", "off", "no"), False)
+_BOOLEANS |= dict.fromkeys(("1", "true", "on", "yes"), True)
+_DEFAULTS = {option.name: option.default for option in fields(Options)}
 
 
 def _check(name: str, value: Any) -> Any:
-    """Return `value` if it suits the option, else raise with the choices."""
-    known = {one.name: one for one in fields(Options)}
-    if name not in known:
-        listed = ", ".join(sorted(known))
-        raise ArgumentError(f"there is no option {name!r}", suggestions=(f"one of {listed}",))
-    default = known[name].default
+    """Return `value` as the option has it, else raise with the choices."""
+    if name not in _DEFAULTS:
+        hints = (*_near(name, _DEFAULTS), f"one of {', '.join(sorted(_DEFAULTS))}")
+        raise ArgumentError(f"there is no option {name!r}", suggestions=hints)
     if name in _WORDS:
-        if value not in _WORDS[name]:
-            *others, last = map(repr, _WORDS[name])
-            raise ArgumentError(f"{name} is {', '.join(others)} or {last}, got {value!r}")
-    elif type(value) is not type(default) or (isinstance(value, int) and value < 0):
-        kind = type(default).__name__
-        raise ArgumentError(f"option {name} is a non-negative {kind}, got {value!r}")
-    return value
+        *others, last = map(repr, _WORDS[name])
+        wanted = f"{', '.join(others)} or {last}"
+        found = value if isinstance(value, str) and value in _WORDS[name] else None
+    else:
+        kind = type(_DEFAULTS[name])
+        wanted, as_kind = _KINDS[kind]
+        found = as_kind(value)
+    if found is None:
+        raise ArgumentError(f"option {name} is {wanted}, got {value!r:.80}")
+    return found
+
+
+def _as_bool(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _as_integer(value: Any) -> int | None:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        return None
+    number = operator.index(value)
+    return number if 0 <= number <= sys.maxsize else None
+
+
+def _as_path(value: Any) -> str | None:
+    text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    return text if isinstance(text, str) and "\0" not in text else None
+
+
+_KINDS: dict[type, tuple[str, Callable[[Any], Any]]] = {
+    bool: ("True or False", _as_bool),
+    int: (f"an integer from 0 to {sys.maxsize}", _as_integer),
+    str: ("a path", _as_path),
+}
+
+
+def _near(name: str, known: Any) -> tuple[str, ...]:
+    from difflib import get_close_matches
+
+    return tuple(get_close_matches(name, known, 1))
 
 
 def _from_environment() -> Options:
+    """Return what the environment says; ArgumentError names the variable whose value no option has."""
     said = {}
-    for option in fields(Options):
-        text = os.environ.get(f"TENSORFRAME_{option.name.upper()}")
-        if text is None:
+    for name, default in _DEFAULTS.items():
+        text = os.environ.get(variable := f"{PREFIX}{name.upper()}", "").strip()
+        if not text:
             continue
-        value: Any = text
-        if isinstance(option.default, bool):
-            value = _BOOLEANS.get(text.lower(), text)
-        elif isinstance(option.default, int) and text.isdigit():
-            value = int(text)
-        said[option.name] = _check(option.name, value)
+        try:
+            said[name] = _check(name, _parsed(text, type(default)))
+        except ArgumentError as error:
+            hints = [f"unset {variable}"]
+            if type(default) is bool:
+                hints.insert(0, f"{variable}=0 or {variable}=1")
+            message = f"the environment says {variable}={text}: {error.message}"
+            raise ArgumentError(message, suggestions=hints) from None
+    _warn_of_unknown()
     return Options(**said)
+
+
+def _parsed(text: str, kind: type) -> Any:
+    """Return a variable's value as code would give it, or as it stands where it is none of its kind."""
+    if kind is bool:
+        return _BOOLEANS.get(text.lower(), text)
+    if kind is int and re.fullmatch("[0-9]{1,40}", text):
+        return int(text)
+    return text
+
+
+def _warn_of_unknown() -> None:
+    """Warn about variables that look like options and are none: a typing error would pass unseen."""
+    known = [BACKEND, *(f"{PREFIX}{name.upper()}" for name in _DEFAULTS)]
+    for name in sorted(os.environ):
+        if name.startswith(PREFIX) and name not in known:
+            hints = [*_near(name, known), "tfr.config.describe(), which lists the options"]
+            message = f"the environment sets {name}, and there is no such option"
+            warn_at(raising_site(), message, SettingWarning, hints)
 
 
 class _State:
@@ -120,6 +184,7 @@ class _State:
 
     base: Options = _from_environment()
     listeners: ClassVar[list[Callable[[Options], None]]] = []
+    lock: ClassVar[Any] = Lock()
 
 
 _override: ContextVar[Options | None] = ContextVar("tensorframe_options", default=None)
@@ -131,8 +196,16 @@ def get() -> Options:
 
 
 def configure(**changes: Any) -> None:
-    """Set options for the whole process, by name; `ArgumentError` names the option that does not fit."""
-    _State.base = replace(_State.base, **{name: _check(name, changes[name]) for name in changes})
+    """Set options for the whole process, by name; `ArgumentError` names the option that does not fit.
+
+    >>> tfr.config.configure(fuse="maybe")
+    Traceback (most recent call last):
+    tensorframe.errors.ArgumentError: option fuse is True or False, got 'maybe'
+    ...
+    """
+    checked = _checked(changes)
+    with _State.lock:
+        _State.base = replace(_State.base, **checked)
     for tell in _State.listeners:
         tell(_State.base)
 
@@ -143,15 +216,35 @@ def when_configured(tell: Callable[[Options], None]) -> None:
     tell(_State.base)
 
 
-@contextmanager
-def override(**changes: Any) -> Iterator[Options]:
-    """Set options inside a `with` block."""
-    options = replace(get(), **{name: _check(name, changes[name]) for name in changes})
-    token = _override.set(options)
-    try:
-        yield options
-    finally:
-        _override.reset(token)
+def override(**changes: Any) -> Scope[Options]:
+    """Return a context manager that sets options inside a `with` block; `ArgumentError` at once for what does not fit.
+
+    It decorates functions as well. A SettingWarning says if it is dropped without having been either.
+
+    >>> with tfr.config.override(threads=1) as options:
+    ...     options.threads
+    1
+    """
+    return scope(f"tfr.config.override({_written(changes)})", changes)
+
+
+def scope(named: str, changes: dict[str, Any]) -> Scope[Options]:
+    """Return the context manager that sets options for what the user has `named`."""
+    checked = _checked(changes)
+    return Scope(
+        _override,
+        lambda: replace(get(), **checked),
+        named,
+        f"tfr.config.configure({_written(checked)})",
+    )
+
+
+def _written(changes: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in changes.items())
+
+
+def _checked(changes: dict[str, Any]) -> dict[str, Any]:
+    return {name: _check(name, value) for name, value in changes.items()}
 
 
 def describe() -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from tensorframe.site import describe, raising_site
+from tensorframe.site import Site, describe, line_of, raising_site
 
 __all__ = [
     "ArgumentError",
@@ -23,6 +25,7 @@ __all__ = [
     "OutOfMemoryError",
     "OutOfRangeError",
     "ScalarError",
+    "SettingWarning",
     "ShapeError",
     "TensorFrameError",
     "TensorFrameWarning",
@@ -167,3 +170,20 @@ class FallbackWarning(TensorFrameWarning):
 
 class BackendWarning(TensorFrameWarning):
     """A backend of another package was asked for and does not load; everything else works."""
+
+
+class SettingWarning(TensorFrameWarning):
+    """A setting does nothing: a block that is never entered, an environment variable that names no option."""
+
+
+# what warnings were shown already, by file: Python's own register lies in the module that warns
+_shown: dict[str, dict[Any, Any]] = {}
+
+
+def warn_at(
+    site: Site | None, message: str, kind: type[TensorFrameWarning], suggestions: Sequence[str] = ()
+) -> None:
+    """Warn about a line of the user's that need not be running any more; filters apply as to any warning."""
+    file, line = ("<unknown>", 1) if site is None else line_of(site)
+    text = "\n".join([message, *(f"  try: {one}" for one in suggestions)])
+    warnings.warn_explicit(kind(text), kind, file, line, registry=_shown.setdefault(file, {}))

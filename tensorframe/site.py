@@ -16,8 +16,8 @@ Site = tuple[CodeType, int]
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # looked up once: this is asked for every node
 _frame = sys._getframe
-# what stands between a user's `with` and a function of ours
-_CONTEXTLIB = contextmanager.__code__.co_filename
+# what stands between a user's `with` or `import` and a function of ours
+_BETWEEN = (contextmanager.__code__.co_filename, "<frozen importlib")
 
 
 def recording_site(depth: int = 2) -> Site | None:
@@ -33,9 +33,9 @@ def recording_site(depth: int = 2) -> Site | None:
 
 
 def raising_site() -> Site | None:
-    """Return the innermost frame outside tensorframe that asked for what fails: of a `with`, its own line."""
+    """Return the innermost frame outside tensorframe that asked for what fails: of a `with` or import, its own line."""
     frame = sys._getframe(1)
-    while is_internal(frame.f_code) or frame.f_code.co_filename == _CONTEXTLIB:
+    while is_internal(frame.f_code) or frame.f_code.co_filename.startswith(_BETWEEN):
         if frame.f_back is None:
             return None
         frame = frame.f_back
@@ -51,11 +51,16 @@ def describe(site: Site | None) -> str | None:
     """Return `file, line N:   source` for messages, or None where nothing is known; `cell 7` for a notebook's cell."""
     if site is None:
         return None
-    code, offset = site
-    line = _line_number(code, offset)
-    source = linecache.getline(code.co_filename, line).strip()
-    where = f"{cell_of(code.co_filename) or code.co_filename}, line {line}"
+    file, line = line_of(site)
+    source = linecache.getline(file, line).strip()
+    where = f"{cell_of(file) or file}, line {line}"
     return f"{where}:   {source}" if source else where
+
+
+def line_of(site: Site) -> tuple[str, int]:
+    """Return the file and the number of the line."""
+    code, offset = site
+    return code.co_filename, _line_number(code, offset)
 
 
 def _line_number(code: CodeType, offset: int) -> int:

@@ -5,9 +5,10 @@ adds a backend of your own. A backend is a handful of methods, those of `base.Ba
 """
 
 from tensorframe.backends.base import Backend, Capabilities, DeviceInfo
+from tensorframe.backends.choice import best, select
 from tensorframe.backends.discovery import available, devices, discover, summary
 from tensorframe.backends.probing import Found
-from tensorframe.backends.registry import best, register, select, unregister
+from tensorframe.backends.registry import register, unregister
 
 __all__ = [
     "Backend",

@@ -29,14 +29,18 @@ INTERFACES = {
     "dx12": ("dx12", "d3d12"),
     "gl": ("gl", "opengl", "opengles"),
 }
+# the only systems that have some of these, and what to say on another one
+ELSEWHERE = {
+    "metal": ("darwin", "Metal is Apple's interface, which macOS alone has"),
+    "dx12": ("win32", "Direct3D 12 is Microsoft's interface, which Windows alone has"),
+}
 # how people call what a module belongs to
 PACKAGES = {"numba": "Numba", "pyopencl": "PyOpenCL", "cupy": "CuPy"}
 RESERVED = frozenset({"auto", *INTERFACES})
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 
-# Name -> the class, and the module of another package that it needs. ROCm is CuPy as well, built for another
-# driver: one backend, two names.
+# Name -> the class, and the module of another package that it needs. ROCm is CuPy as well, built for another driver.
 _BUILT_IN = {
     "dry": ("tensorframe.backends.dry:DryBackend", ""),
     "numpy": ("tensorframe.backends.numpy.engine:NumpyBackend", ""),
@@ -45,7 +49,7 @@ _BUILT_IN = {
     "opencl": ("tensorframe.backends.opencl.engine:OpenClBackend", "pyopencl"),
     "wgpu": ("tensorframe.backends.wgpu.engine:WgpuBackend", "wgpu"),
     "cuda": ("tensorframe.backends.cuda.engine:CudaBackend", "cupy"),
-    "rocm": ("tensorframe.backends.cuda.engine:CudaBackend", "cupy"),
+    "rocm": ("tensorframe.backends.cuda.engine:RocmBackend", "cupy"),
 }
 
 

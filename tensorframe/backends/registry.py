@@ -1,29 +1,34 @@
-"""The registry: what the name of a device means, and which backend runs it."""
+"""The registry: what the name of a device means, which backend runs it, and which device is the default."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 
+from tensorframe import config
 from tensorframe.backends import selection
 from tensorframe.backends.base import Backend, Capabilities, DeviceInfo
-from tensorframe.backends.entries import INTERFACES, add, entry_of, loaded, remove
+from tensorframe.backends.entries import INTERFACES, add, entries, entry_of, loaded, remove
 from tensorframe.backends.probing import Found, forget, probe_all
 from tensorframe.backends.remedies import remedies
-from tensorframe.backends.selection import Passed, as_bytes, candidates, family, first_fit
+from tensorframe.backends.selection import candidates, family, first_fit, order_in_words
 from tensorframe.errors import DeviceError
 from tensorframe.graph.device import CPU, Device
+from tensorframe.scopes import Scope
 
-VARIABLE = "TENSORFRAME_BACKEND"
+VARIABLE = config.BACKEND
 
 _AUTO = Device("auto")
 
 _chosen: ContextVar[Device | None] = ContextVar("tensorframe_device", default=None)
 
-# the device that `use_backend` made the default here, None outside such a block
-chosen_device = _chosen.get
+
+class _State:
+    """The device that `set_backend` made the default, for every thread."""
+
+    device: Device | None = None
+
 
 # devices that were asked for and are there; a device that is lost later fails where it is used
 _known: dict[Device, DeviceInfo] = {}
@@ -97,12 +102,16 @@ def info_of(device: Device) -> DeviceInfo:
 def _unavailable(device: Device, found: Found) -> DeviceError:
     name = str(device)
     if found.devices:
-        listed = ", ".join(str(info.device) for info in found.devices)
+        names = [str(info.device) for info in found.devices]
+        if device.backend in INTERFACES:
+            names = [str(Device(device.backend, index)) for index in range(len(names))]
+        listed = ", ".join(names)
         return DeviceError(f"there is no device {name!r} here", suggestions=(f"one of {listed}",))
     usable = ", ".join(map(repr, map(str, known_devices())))
+    guesses = () if entry_of(device.backend) or device.backend in INTERFACES else _guesses(name)
     return DeviceError(
         f"there is no device {name!r} here: {found.reason}",
-        suggestions=(*remedies(found), f"one of {usable}"),
+        suggestions=(*guesses, *remedies(found), f"one of {usable}"),
     )
 
 
@@ -126,14 +135,40 @@ def resolve_device(device: str | Device | None) -> Device:
         return default_device()
     if device is CPU:
         return CPU
-    found = Device(device)
+    found = _called(device)
     if found is _AUTO:
-        return first_fit(candidates(selection.backend_priority()), None, _order()).device
+        return first_fit(candidates(selection.backend_priority()), None, order_in_words()).device
     if found.backend in INTERFACES:
         return _adapter(found)
     if found not in _known:
         info_of(found)
     return found
+
+
+def named_device(call: str, device: str | Device) -> Device:
+    """Return the device that must be named in a call of the user's; DeviceError for None, which names none."""
+    if device is None:
+        raise DeviceError(
+            f"{call}: takes the name of a device or backend, got None",
+            suggestions=("a name such as 'cpu', 'cuda:1' or 'auto'", "tfr.get_backend()"),
+        )
+    return resolve_device(device)
+
+
+def _called(name: str | Device) -> Device:
+    """Return the device of a name, whether or not it is here; DeviceError, with what may be meant, if it is no name."""
+    try:
+        return Device(name)
+    except DeviceError as error:
+        raise DeviceError(error.message, suggestions=_guesses(name) or error.suggestions) from None
+
+
+def _guesses(name: object) -> tuple[str, ...]:
+    """Return which devices a wrong name may mean."""
+    from tensorframe.backends.spelling import meant  # only errors need it
+
+    known = [*(entry.name for entry in entries()), *INTERFACES, _AUTO.backend]
+    return meant(name, known)
 
 
 def _adapter(device: Device) -> Device:
@@ -144,66 +179,12 @@ def _adapter(device: Device) -> Device:
     raise _unavailable(device, found)
 
 
-def _order() -> str:
-    return f"the order {', '.join(selection.backend_priority())}"
-
-
-def select(
-    name: str | Device | Sequence[str | Device] = "auto", *, memory: int | str | None = None
-) -> Device:
-    """Return the device to use: the first with room for `memory`, in bytes or as text ("4GiB").
-
-    "auto" goes through the devices in the order of `set_backend_priority`; a list of devices is gone through as it
-    stands. A device that is not there, or too small, is passed over; DeviceError, with the reason for each, if none is
-    left. Room is what is free at the moment. A device that cannot tell how much that is (WebGPU cannot) is taken.
-
-    >>> tfr.backends.select("cpu", memory="1 MiB")
-    Device('cpu')
-    >>> tfr.backends.select("cpu", memory="1000 TiB")
-    Traceback (most recent call last):
-    tensorframe.errors.DeviceError: no device of cpu with 1000 TiB (cpu: ... free)
-    ...
-    """
-    wanted = as_bytes(memory)
-    again = wanted is not None  # what is free changes
-    if isinstance(name, str) and name == "auto":
-        found = candidates(selection.backend_priority(), again=again)
-        return first_fit(found, wanted, _order()).device
-    names = [name] if isinstance(name, str | Device) else list(name)
-    if len(names) == 1:
-        resolve_device(names[0])  # the error of a single device says more
-    listed = ", ".join(map(str, names))
-    return first_fit(_each(names, again=again), wanted, listed).device
-
-
-def _each(names: Sequence[str | Device], *, again: bool) -> Iterator[DeviceInfo | Passed]:
-    for name in names:
-        try:
-            device = resolve_device(name)
-        except DeviceError as error:
-            yield Passed(str(name), error.message)
-            continue
-        found = family(device.backend, again=again)
-        yield next((info for info in found.devices if info.device is device), _known[device])
-
-
-def best() -> Device:
-    """Return the device that "auto" means: the first that is here, in the order of `set_backend_priority`.
-
-    >>> with tfr.use_backend(tfr.backends.best()):
-    ...     total = tfr.sum(tfr.arange(10)).item()
-    >>> total
-    45
-    """
-    return resolve_device("auto")
-
-
 def default_device() -> Device:
-    """Return where new tensors live: `use_backend`, else TENSORFRAME_BACKEND, else the cpu."""
-    chosen = _chosen.get()
+    """Return where new tensors live: `use_backend`, else `set_backend`, else TENSORFRAME_BACKEND, else the cpu."""
+    chosen = _chosen.get() or _State.device
     if chosen is not None:
         return chosen
-    named = os.environ.get(VARIABLE)
+    named = os.environ.get(VARIABLE, "").strip()
     return _of_environment(named) if named else CPU
 
 
@@ -216,19 +197,52 @@ def _of_environment(name: str) -> Device:
         raise DeviceError(message, suggestions=hints) from None
 
 
-@contextmanager
-def use_backend(device: str | Device) -> Iterator[Device]:
-    """Make `device` the default for tensors created in the `with` block.
+def chosen_device() -> Device | None:
+    """Return the device that `use_backend`, or else `set_backend`, made the default; None where neither did."""
+    return _chosen.get() or _State.device
 
-    A name such as "opencl" or "cuda:1", or "auto" for the best device that is here. DeviceError if there is none.
+
+def use_backend(device: str | Device) -> Scope[Device]:
+    """Return a context manager that makes `device` the default for tensors created in its `with` block.
+
+    A name such as "opencl" or "cuda:1", or "auto" for the best device that is here. DeviceError at once if there is
+    none. The block is its own thread's (and asyncio task's), goes before `set_backend`, and may be inside another one.
+    It decorates functions as well. A SettingWarning says if it is dropped without having been either.
 
     >>> with tfr.use_backend("numpy"):
     ...     print(tfr.zeros(2).device)
     numpy
     """
-    found = resolve_device(device)
-    token = _chosen.set(found)
-    try:
-        yield found
-    finally:
-        _chosen.reset(token)
+    found = named_device("use_backend", device)
+    name = str(found)
+    return Scope(_chosen, lambda: found, f"tfr.use_backend({name!r})", f"tfr.set_backend({name!r})")
+
+
+def set_backend(device: str | Device | None) -> None:
+    """Make `device` the default for tensors created from now on, in every thread.
+
+    A name such as "opencl" or "cuda:1", or "auto" for the best device that is here now; DeviceError if there is none,
+    and then nothing changes. None takes it back: the default is what TENSORFRAME_BACKEND says, else the cpu. Inside a
+    `use_backend` block it holds once that block ends. Tensors that there are stay where they are.
+
+    >>> tfr.set_backend("numpy")
+    >>> tfr.zeros(2).device, tfr.get_backend()
+    (Device('numpy'), Device('numpy'))
+    >>> tfr.set_backend(None)
+    >>> tfr.get_backend()
+    Device('cpu')
+    """
+    _State.device = None if device is None else named_device("set_backend", device)
+
+
+def get_backend() -> Device:
+    """Return the device on which new tensors live where none is named.
+
+    It is that of the innermost `use_backend` block, else that of `set_backend`, else what the environment variable
+    TENSORFRAME_BACKEND names, else the cpu. DeviceError if that variable names none that is here.
+
+    >>> with tfr.use_backend("numpy"):
+    ...     tfr.get_backend()
+    Device('numpy')
+    """
+    return default_device()

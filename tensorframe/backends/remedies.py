@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import cache
 
-from tensorframe.backends import nvidia
+from tensorframe.backends import amd, nvidia
+from tensorframe.backends.entries import ELSEWHERE, INTERFACES
 from tensorframe.backends.probing import Found
 
 PROJECT = "tensorframe-lazy"
@@ -46,6 +48,13 @@ def _webgpu(found: Found) -> tuple[str, ...]:
     return ("a driver from the GPU's maker; on Linux, the Vulkan loader and Mesa's Vulkan drivers",)
 
 
+def _interface(found: Found) -> tuple[str, ...]:
+    """Return what helps where an interface of one system is asked for: nothing on another one."""
+    if found.name in ELSEWHERE and sys.platform != ELSEWHERE[found.name][0]:
+        return ()
+    return _webgpu(found)
+
+
 def _cuda(_: Found) -> tuple[str, ...]:
     release, packages = nvidia.driver_release(), nvidia.cupy_packages()
     if release is None:
@@ -57,13 +66,17 @@ def _cuda(_: Found) -> tuple[str, ...]:
 
 
 def _rocm(_: Found) -> tuple[str, ...]:
-    return ("a CuPy for ROCm, as docs.cupy.dev says, if there is an AMD GPU",)
+    package = "a CuPy for ROCm, as docs.cupy.dev says"
+    if amd.has_driver():
+        return (package,)
+    return (f"a driver from amd.com and {package}, if there is an AMD GPU",)
 
 
 _RULES = {
     "numba": _numba,
     "opencl": _opencl,
-    **dict.fromkeys(("wgpu", "vulkan", "metal", "dx12", "gl"), _webgpu),
+    "wgpu": _webgpu,
+    **dict.fromkeys(INTERFACES, _interface),
     "cuda": _cuda,
     "rocm": _rocm,
 }

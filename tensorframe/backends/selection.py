@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tensorframe.backends import host_memory
 from tensorframe.backends.base import DeviceInfo
-from tensorframe.backends.entries import INTERFACES, entry_of, warn_once
+from tensorframe.backends.entries import ELSEWHERE, INTERFACES, entry_of, warn_once
 from tensorframe.backends.probing import Found, probed
 from tensorframe.errors import ArgumentError, DeviceError
 
@@ -32,7 +33,7 @@ def set_backend_priority(names: Sequence[str] | None) -> None:
     "vulkan", "metal", "dx12" and "gl" stand for the wgpu adapters of that interface. None is the built-in order: cuda,
     rocm, metal, opencl, wgpu, cpu. Devices that run on the processor what was written for a GPU (PoCL, llvmpipe) are
     never chosen automatically. ArgumentError for a name that no backend has. The default device stays the cpu, unless
-    `use_backend("auto")` or TENSORFRAME_BACKEND says otherwise.
+    `set_backend("auto")`, `use_backend` or TENSORFRAME_BACKEND says otherwise.
 
     >>> tfr.set_backend_priority(["numpy"])
     >>> tfr.backends.best()
@@ -61,6 +62,11 @@ def backend_priority() -> tuple[str, ...]:
     return _State.order
 
 
+def order_in_words() -> str:
+    """Return the order in which `"auto"` looks, for messages."""
+    return f"the order {', '.join(_State.order)}"
+
+
 def family(name: str, *, again: bool = False) -> Found:
     """Return what is found under a backend's name, or of a graphics interface, with a warning if a plug-in fails.
 
@@ -73,10 +79,18 @@ def family(name: str, *, again: bool = False) -> Found:
     found = probed(entry, again=again)
     if found.failed:
         warn_once(entry, found.reason)
-    if spellings is None or not found.devices:
+    if spellings is None:
         return found
     own = tuple([info for info in found.devices if info.api.lower() in spellings])
-    return Found(name, own, "" if own else f"no adapter here has the interface {name}")
+    return Found(name, own, "" if own else _no_interface(name, found), found.origin, found.failed)
+
+
+def _no_interface(name: str, found: Found) -> str:
+    """Return why no adapter of wgpu has a graphics interface."""
+    system, reason = ELSEWHERE.get(name, (sys.platform, ""))
+    if sys.platform != system:
+        return reason
+    return found.reason or f"no adapter here has the interface {name}"
 
 
 class Passed(NamedTuple):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tensorframe.backends import nvidia
+from tensorframe.backends import amd, nvidia
 from tensorframe.backends.discovery import discover
 from tensorframe.backends.entries import clashes, is_installed
 from tensorframe.backends.probing import Found
@@ -17,9 +17,6 @@ from tensorframe.errors import DeviceError
 from tensorframe.frontend import cache
 
 __all__ = ["doctor"]
-
-# what the Linux driver of AMD's GPUs makes, for programs that compute
-_AMD = "/dev/kfd"
 
 # the releases that the backend is written for: wgpu-py changes its names between minor releases
 WGPU_RELEASES = ((0, 32), (0, 33))
@@ -78,7 +75,7 @@ def _findings(found: tuple[Found, ...]) -> Iterator[Finding]:
     yield from _wgpu()
     yield from _plug_ins()
     for one in found:
-        if one.name == "rocm" and not one.devices and not os.path.exists(_AMD):
+        if one.name == "rocm" and not one.devices and not amd.has_driver():
             continue  # hardly anybody has that GPU, and nobody misses it
         if not one.devices:
             name = f"{one.name} ({one.origin})" if one.origin else one.name

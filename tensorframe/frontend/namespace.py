@@ -6,7 +6,7 @@ What few programs need stands in `on_demand`.
 from __future__ import annotations
 
 from tensorframe import backends, config, dtypes, errors
-from tensorframe.backends.registry import use_backend
+from tensorframe.backends.registry import get_backend, set_backend, use_backend
 from tensorframe.backends.selection import set_backend_priority
 from tensorframe.dtypes import get_default_dtype, set_default_dtype
 from tensorframe.frontend import array_methods, linalg

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tensorframe.errors import DeviceError
 
-_PATTERN = re.compile(r"(?P<backend>[a-z][a-z0-9_]*)(?::(?P<index>\d+))?\Z")
+_PATTERN = re.compile(r"(?P<backend>[a-z][a-z0-9_]*)(?::(?P<index>[0-9]{1,9}))?\Z")
 
 
 class Device:
@@ -39,7 +39,7 @@ class Device:
                     "tfr.backends.available() lists them",
                 ),
             )
-        number = int(match["index"] or 0) if index is None else index
+        number = int(match["index"] or 0) if index is None else _checked(match, index)
         key = (match["backend"], number)
         device = cls._known.get(key)
         if device is None:
@@ -70,6 +70,21 @@ class Device:
 
     def __repr__(self) -> str:
         return f"Device({str(self)!r})"
+
+
+def _checked(name: re.Match[str], index: object) -> int:
+    """Return the index that stands beside a name; DeviceError if it is none, or the name has another."""
+    if type(index) is not int or index < 0:
+        raise DeviceError(
+            f"the index of a device is a number from 0 on, got {index!r}",
+            suggestions=(f"Device({name['backend']!r}, 1)",),
+        )
+    if name["index"] is not None and int(name["index"]) != index:
+        raise DeviceError(
+            f"{name[0]!r} has an index already, and {index} is another",
+            suggestions=(f"Device({name['backend']!r}, {index})",),
+        )
+    return index
 
 
 CPU = Device("cpu")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from tensorframe import config
 from tensorframe.errors import TransferError, TransferWarning
@@ -18,6 +17,7 @@ from tensorframe.schedule.demand import Demand
 from tensorframe.schedule.fallback import Fallback, does_everything, user_level
 from tensorframe.schedule.homes import Homes, is_on_host
 from tensorframe.schedule.shift import shift
+from tensorframe.scopes import Scope
 
 
 def choose_device(nodes: Sequence[Node]) -> Device:
@@ -49,9 +49,8 @@ def _apply_policy(moving: Sequence[Node], device: Device) -> None:
     warnings.warn(f"{message}\n  try: {hint}", TransferWarning, stacklevel=user_level())
 
 
-@contextmanager
-def transfer_policy(policy: config.TransferPolicy) -> Iterator[None]:
-    """Say what happens in the `with` block when operands live on different devices: "allow", "warn" or "error".
+def transfer_policy(policy: config.TransferPolicy) -> Scope[config.Options]:
+    """Say what happens in a `with` block when operands live on different devices: "allow", "warn" or "error".
 
     With "allow", the default, operands move to the device that holds most of the bytes. "warn" says so with a
     TransferWarning, "error" raises TransferError at the line that records the op.
@@ -63,8 +62,7 @@ def transfer_policy(policy: config.TransferPolicy) -> Iterator[None]:
     tensorframe.errors.TransferError: operands move to cpu: float32[3] on numpy
     ...
     """
-    with config.override(transfer_policy=policy):
-        yield
+    return config.scope(f"tfr.transfer_policy({policy!r})", {"transfer_policy": policy})
 
 
 def insert_transfers(

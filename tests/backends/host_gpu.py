@@ -356,7 +356,7 @@ def host_gpu(count=1, limit=SMALL, lanes=LANES):
         patch.object(peers, "cupy", fake),
         patch.object(libraries, "cupy", fake),
         patch.object(queue, "code_of", lambda name, source, architecture: source.encode()),
-        patch.object(engine, "find", lambda: devices._usable(fake, count)),
+        patch.object(engine, "find", lambda _: devices._usable(fake, count)),
         patch.object(nvidia, "free_memory", lambda *_: None),
     ):
         engine._found.cache_clear()

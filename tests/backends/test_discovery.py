@@ -6,10 +6,13 @@ import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import tensorframe as tfr
+from tensorframe.backends import amd, nvidia
+from tensorframe.backends.cuda.devices import find as find_gpus
 from tensorframe.errors import ArgumentError, BackendWarning, DeviceError
 from tests.backends.fakes import Fake, info, registered
 
@@ -271,3 +274,47 @@ def test_the_namespace_lists_a_processor_in_software_once():
     software = [(one.backend, known[one].name) for one in listed if known[one].software]
     assert len(set(software)) == len(software)
     assert {one.backend for one in listed} == set(tfr.backends.available())
+
+
+@pytest.mark.parametrize(
+    ("family", "packages", "nvidia_driver", "amd_driver", "reason"),
+    [
+        ("cuda", ("cupy-cuda12x",), None, True, "there is no NVIDIA driver"),
+        ("rocm", ("cupy-cuda12x",), 12040, False, "there is no AMD driver"),
+        ("rocm", ("cupy-cuda12x",), None, True, "cupy-cuda12x is here, but built for CUDA"),
+        ("rocm", ("cupy-rocm-5-0",), 12040, False, "there is no AMD driver"),
+        ("cuda", ("cupy-rocm-5-0",), 12040, True, "cupy-rocm-5-0 is here, but built for ROCm"),
+        ("rocm", ("cupy-cuda12x", "cupy-rocm-5-0"), 12040, True, "are installed at once"),
+    ],
+)
+def test_cuda_and_rocm_have_reasons_of_their_own(
+    monkeypatch, family, packages, nvidia_driver, amd_driver, reason
+):
+    monkeypatch.setattr(nvidia, "cupy_packages", lambda: packages)
+    monkeypatch.setattr(nvidia, "driver_release", lambda: nvidia_driver)
+    monkeypatch.setattr(amd, "has_driver", lambda: amd_driver)
+    assert reason in find_gpus(family)
+
+
+@pytest.mark.parametrize(("family", "is_hip"), [("cuda", True), ("rocm", False)])
+def test_a_cupy_from_source_that_is_built_for_the_other_maker(monkeypatch, family, is_hip):
+    runtime = SimpleNamespace(is_hip=is_hip)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    monkeypatch.setattr(nvidia, "cupy_packages", lambda: ("cupy",))
+    monkeypatch.setattr(amd, "has_driver", lambda: True)
+    assert "CuPy is here, but built for " in find_gpus(family)
+
+
+@pytest.mark.parametrize(
+    ("name", "system", "reason"),
+    [("metal", "darwin", "Metal is Apple's"), ("dx12", "win32", "Direct3D 12 is Microsoft's")],
+)
+def test_interfaces_of_one_system_say_which(monkeypatch, name, system, reason):
+    with registered(Fake("wgpu", "no adapter")):
+        monkeypatch.setattr(sys, "platform", "linux")
+        with pytest.raises(DeviceError, match=reason) as caught:
+            tfr.ones(1, device=name)
+        assert "vulkan" not in str(caught.value)
+        monkeypatch.setattr(sys, "platform", system)
+        with pytest.raises(DeviceError, match="no adapter"):
+            tfr.ones(1, device=name)

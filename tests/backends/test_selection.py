@@ -66,8 +66,8 @@ def test_orders_of_what_is_no_backend_are_refused(names):
 
 def test_an_order_without_any_device_says_why_for_each():
     with machine():
-        tfr.set_backend_priority(["cuda", "dx12"])
-        with pytest.raises(DeviceError, match=r"cuda: not here; dx12: not here"):
+        tfr.set_backend_priority(["cuda", "gl"])
+        with pytest.raises(DeviceError, match=r"cuda: not here; gl: not here"):
             tfr.zeros(1, device="auto")
 
 
@@ -163,7 +163,7 @@ def test_graphics_interfaces_name_adapters():
             "gl": "wgpu:1",
             "dx12": "wgpu:3",
         }
-        with pytest.raises(DeviceError, match="no adapter here has the interface metal"):
+        with pytest.raises(DeviceError, match="metal"):
             tfr.zeros(1, device="metal")
         with pytest.raises(DeviceError, match="no device 'vulkan:2'"):
             tfr.zeros(1, device="vulkan:2")

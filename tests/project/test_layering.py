@@ -15,6 +15,7 @@ LAYERS = (
     ("cells",),
     ("site",),
     ("errors",),
+    ("scopes",),
     ("dtypes",),
     ("config",),
     ("graph",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tensorframe.backends import nvidia
+from tensorframe.backends import amd, nvidia
 from tensorframe.backends.base import Capabilities, DeviceInfo
 from tensorframe.backends.device.engine import KERNELS
 from tensorframe.dtypes import ANY
@@ -13,39 +13,61 @@ from tensorframe.errors import DeviceError
 from tensorframe.graph.device import Device
 
 _FOR_NVIDIA = re.compile(r"cupy-cuda(\d+)x?\Z")
+_FOR_AMD = re.compile(r"cupy-rocm-")
 _PROHIBITED = 2  # the compute mode in which a GPU takes no programs
 
 
-def find() -> list[DeviceInfo] | str:
-    """Return the GPUs, or the reason that there are none; nothing is started on them."""
+def find(family: str = "cuda") -> list[DeviceInfo] | str:
+    """Return the GPUs of a family, "cuda" or "rocm", or the reason that there are none; nothing is started on them."""
     packages = nvidia.cupy_packages()
     if len(packages) > 1:
         listed = " and ".join(packages)
         return f"{listed} are installed at once: each has overwritten files of the others"
-    reason = _without_driver(packages)
+    reason = _UNUSABLE[family](packages)
     if reason is not None:
         return reason
     try:
         import cupy
 
+        if bool(cupy.cuda.runtime.is_hip) != (family == "rocm"):
+            return _built_for_another("CuPy", family)
         count = int(cupy.cuda.runtime.getDeviceCount())
     except Exception as error:
         return f"CuPy finds no GPU: {_first_line(error)}"
     return _usable(cupy, count)
 
 
-def _without_driver(packages: tuple[str, ...]) -> str | None:
-    """Return why a CuPy that is only for NVIDIA's driver cannot run, without importing it."""
+def _unusable_for_nvidia(packages: tuple[str, ...]) -> str | None:
+    """Return why these packages cannot run on NVIDIA's GPUs, without importing CuPy; None if it may."""
+    if any(map(_FOR_AMD.match, packages)):
+        return _built_for_another(packages[0], "cuda")
     matches = [_FOR_NVIDIA.match(one) for one in packages]
     needed = [int(one[1]) for one in matches if one is not None]
     if not needed:
-        return None  # built from source, or for ROCm: only CuPy itself knows for what
+        return None  # built from source: only CuPy itself knows for what
     release = nvidia.driver_release()
     if release is None:
         return "there is no NVIDIA driver"
     if release < 1000 * needed[0]:
         return f"the driver runs CUDA {_release(release)}, and {packages[0]} needs {needed[0]}.0"
     return None
+
+
+def _unusable_for_amd(packages: tuple[str, ...]) -> str | None:
+    """Return why these packages cannot run on AMD's GPUs, without importing CuPy; None if it may."""
+    if not amd.has_driver():
+        return "there is no AMD driver"
+    if any(map(_FOR_NVIDIA.match, packages)):
+        return _built_for_another(packages[0], "rocm")
+    return None
+
+
+_UNUSABLE = {"cuda": _unusable_for_nvidia, "rocm": _unusable_for_amd}
+
+
+def _built_for_another(package: str, family: str) -> str:
+    ours, theirs = ("ROCm", "CUDA") if family == "rocm" else ("CUDA", "ROCm")
+    return f"{package} is here, but built for {theirs}, not for {ours}"
 
 
 def _usable(cupy: Any, count: int) -> list[DeviceInfo] | str:

@@ -1,4 +1,4 @@
-"""The backend of NVIDIA's GPUs, and of AMD's where CuPy was built for these: our kernels, and the makers' libraries."""
+"""The backends of NVIDIA's GPUs, and AMD's where CuPy was built for these: our kernels, and the makers' libraries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CudaBackend(KernelBackend):
 
     def probe(self) -> list[DeviceInfo] | str:
         """Return the GPUs, or the reason that there are none."""
-        return find()
+        return find(self.name)
 
     def open(self, device: Device) -> Queue:
         """Return the queue of a GPU; DeviceError if it takes no programs now."""
@@ -97,9 +97,9 @@ class CudaBackend(KernelBackend):
             return None
         from tensorframe.backends.cuda.arrays import borrowed, is_array, wait_for_others
 
-        if not is_array(obj) or obj.dtype not in ANY:
+        if not is_array(obj) or obj.dtype not in ANY or _family() != self.name:
             return None
-        device = Device(_family(), int(obj.device.id))
+        device = Device(self.name, int(obj.device.id))
         queue = self._queue(device)
         wait_for_others(queue)
         return self.wrap(device, borrowed(obj, queue, self.place(device).pool))
@@ -125,16 +125,21 @@ class CudaBackend(KernelBackend):
 
     def dlpack_home(self, kind: int, index: int) -> Device | None:
         """Return the GPU that DLPack means."""
-        name = _HOMES.get(kind)
-        if name is None:
+        if _HOMES.get(kind) != self.name or index < 0:
             return None
-        device = Device(name, index)
-        return device if device in _found() else None
+        device = Device(self.name, index)
+        return device if device in _found(self.name) else None
+
+
+class RocmBackend(CudaBackend):
+    """The same for AMD's GPUs, whose libraries CuPy calls by the same names."""
+
+    name = "rocm"
 
 
 @cache
-def _found() -> frozenset[Device]:
-    found = find()
+def _found(family: str) -> frozenset[Device]:
+    found = find(family)
     return frozenset() if isinstance(found, str) else frozenset(one.device for one in found)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.registry import resolve_device
+from tensorframe.backends.registry import named_device, resolve_device
 from tensorframe.errors import DeviceError
 from tensorframe.frontend.dispatch import data_node, placed
 from tensorframe.frontend.tensor import Tensor, method
@@ -92,15 +92,19 @@ def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
     >>> tfr.asarray([1, 2]).to_device("numpy").device
     Device('numpy')
     """
-    target = resolve_device(device)
+    return _moved("to_device", self, device, stream)
+
+
+def _moved(name: str, self: Tensor, device: Any, stream: Any = None) -> Tensor:
+    target = named_device(name, device)
     if stream is not None:
         raise DeviceError(
-            f"to_device: device {target} takes no stream, got {stream!r}",
+            f"{name}: device {target} takes no stream, got {stream!r}",
             suggestions=("leave stream out: copies wait for the work that they need",),
         )
     if self.node.device is target:
         return self
-    require("to_device", target, self.node.dtype)
+    require(name, target, self.node.dtype)
     return Tensor(placed(self.node, target))
 
 
@@ -108,10 +112,12 @@ def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
 def to_backend(self: Tensor, name: Any, /) -> Tensor:
     """Return the tensor on the first device of the backend `name`, or on a device named in full.
 
+    DeviceError if there is none, DTypeError if it cannot hold the dtype.
+
     >>> tfr.asarray([1, 2]).to_backend("numpy").backend
     'numpy'
     """
-    return to_device(self, name)
+    return _moved("to_backend", self, name)
 
 
 __all__: list[str] = []

@@ -1,0 +1,82 @@
+"""Choice: the device that has room for what somebody wants to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from tensorframe.backends.base import DeviceInfo
+from tensorframe.backends.registry import info_of, named_device, resolve_device
+from tensorframe.backends.selection import (
+    Passed,
+    as_bytes,
+    backend_priority,
+    candidates,
+    family,
+    first_fit,
+    order_in_words,
+)
+from tensorframe.errors import ArgumentError, DeviceError
+from tensorframe.graph.device import Device
+
+
+def select(
+    name: str | Device | Sequence[str | Device] = "auto", *, memory: int | str | None = None
+) -> Device:
+    """Return the device to use: the first with room for `memory`, in bytes or as text ("4GiB").
+
+    "auto" goes through the devices in the order of `set_backend_priority`; a list of devices is gone through as it
+    stands. A device that is not there, or too small, is passed over; DeviceError, with the reason for each, if none is
+    left. Room is what is free at the moment. A device that cannot tell how much that is (WebGPU cannot) is taken.
+
+    >>> tfr.backends.select("cpu", memory="1 MiB")
+    Device('cpu')
+    >>> tfr.backends.select("cpu", memory="1000 TiB")
+    Traceback (most recent call last):
+    tensorframe.errors.DeviceError: no device of cpu with 1000 TiB (cpu: ... free)
+    ...
+    """
+    wanted = as_bytes(memory)
+    again = wanted is not None  # what is free changes
+    if isinstance(name, str | Device) and name == "auto":
+        found = candidates(backend_priority(), again=again)
+        return first_fit(found, wanted, order_in_words()).device
+    names = _listed(name)
+    if len(names) == 1:
+        named_device("select", names[0])  # the error of a single device says more
+    listed = ", ".join(map(str, names))
+    return first_fit(_each(names, again=again), wanted, listed).device
+
+
+def _listed(names: str | Device | Iterable[str | Device]) -> list[str | Device]:
+    """Return the devices to go through; ArgumentError for none."""
+    if isinstance(names, str | Device):
+        return [names]
+    listed = list(names) if isinstance(names, Iterable) else []
+    if not listed:
+        raise ArgumentError(
+            f"select: takes the name of a device, or a list of names, got {names!r:.80}",
+            suggestions=("'auto'", "['cuda:0', 'cuda:1', 'cpu']"),
+        )
+    return listed
+
+
+def _each(names: Sequence[str | Device], *, again: bool) -> Iterator[DeviceInfo | Passed]:
+    for name in names:
+        try:
+            known = info_of(named_device("select", name))
+        except DeviceError as error:
+            yield Passed(str(name), error.message)
+            continue
+        found = family(known.device.backend, again=again)
+        yield next((info for info in found.devices if info.device is known.device), known)
+
+
+def best() -> Device:
+    """Return the device that "auto" means: the first that is here, in the order of `set_backend_priority`.
+
+    >>> with tfr.use_backend(tfr.backends.best()):
+    ...     total = tfr.sum(tfr.arange(10)).item()
+    >>> total
+    45
+    """
+    return resolve_device("auto")
