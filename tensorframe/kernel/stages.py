@@ -7,7 +7,7 @@ scratch memory if computing it again would cost more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tensorframe.graph.op import Kind
@@ -15,7 +15,7 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.spaces.space import Space
 
 # Operations per element from which a value is worth a store and a load in the nearest cache.
-_WORTH_SCRATCH = 8.0
+WORTH_SCRATCH = 8.0
 
 
 @dataclass(slots=True)
@@ -116,7 +116,7 @@ def _choose_scratch(region: Region, stages: Stages) -> None:
             if len(passes) > 1
             and value not in stages.kept
             and stages.inside[value]
-            and _cost(region, stages, value) >= _WORTH_SCRATCH
+            and _cost(region, stages, value) >= WORTH_SCRATCH
         ]
         if not again:
             return
@@ -132,18 +132,21 @@ def _needed(region: Region, stages: Stages) -> dict[int, set[int]]:
     for number in range(stages.passes + 1):
         reductions = stages.reductions[number] if number < stages.passes else []
         roots = [region.ops[value - first].inputs[0] for value in reductions]
-        for value in _reached(region, stages, [*roots, *stages.stores[number]], number):
+        for value in reached(region, stages, [*roots, *stages.stores[number]], number):
             needed.setdefault(value, set()).add(number)
     return needed
 
 
-def _reached(region: Region, stages: Stages, roots: Iterable[int], number: int) -> set[int]:
+def reached(
+    region: Region, stages: Stages, roots: Iterable[int], number: int, ends: Container[int] = ()
+) -> set[int]:
+    """Return the full op results that a pass computes for `roots`, without those in `ends` and what these need."""
     first = len(region.inputs)
     found: set[int] = set()
     stack = list(roots)
     while stack:
         value = stack.pop()
-        if value < first or value in found or not stages.full[value]:
+        if value < first or value in found or value in ends or not stages.full[value]:
             continue
         if any(value in one for one in stages.reductions):
             continue
@@ -155,6 +158,10 @@ def _reached(region: Region, stages: Stages, roots: Iterable[int], number: int) 
 
 def _cost(region: Region, stages: Stages, value: int) -> float:
     """Return the operations for one element of a value, from what is loaded."""
-    values = _reached(region, stages, [value], stages.passes + 1)
+    return cost_of(region, reached(region, stages, [value], stages.passes + 1) | {value})
+
+
+def cost_of(region: Region, values: Iterable[int]) -> float:
+    """Return the operations for one element of each value."""
     first = len(region.inputs)
-    return sum(region.ops[one - first].op.cost for one in values | {value})
+    return sum([region.ops[one - first].op.cost for one in values])

@@ -54,6 +54,13 @@ def _centred(xp: Any, x: Any, axis: int) -> Any:
     return y * y - xp.sum(y, axis=axis, keepdims=True)
 
 
+def _between(xp: Any, x: Any) -> Any:
+    """What is costly is needed by the scan, and besides it."""
+    e = xp.exp(x)
+    total = xp.cumulative_sum(e * 2, axis=1)
+    return [xp.exp(-total) + e, xp.max(total / e, axis=1)]
+
+
 SHORT, LONG = (2, 40), (40, 2)
 CASES = {
     "map": case(lambda xp, x: x * x + 1, "i", longer=(3, 50)),
@@ -109,6 +116,19 @@ CASES = {
     ),
     "an answer found early": case(lambda xp, x: xp.any(x == 3, axis=1), "row", "piece"),
     "scans of rows": case(lambda xp, x: xp.cumulative_sum(x * x, axis=1), "row", "k0"),
+    "scans of rows of costly elements": case(
+        lambda xp, x: xp.cumulative_sum(xp.exp(x), axis=1), "row", "piece", "q1", ulp=8
+    ),
+    "scans of rows before costly ops": case(
+        lambda xp, x: xp.exp(xp.cumulative_sum(x, axis=1) / 8), "row", "piece", "q2", ulp=8
+    ),
+    "scans of rows between costly ops": case(_between, "row", "piece", ulp=8),
+    "scans of scans of costly elements": case(
+        lambda xp, x: xp.cumulative_sum(xp.cumulative_sum(xp.exp(x), axis=1) / xp.exp(x), axis=1),
+        "row",
+        "piece",
+        ulp=16,
+    ),
     "scans of columns": case(lambda xp, x: xp.cumulative_sum(x * x, axis=0), "lane"),
     "scans and sums": case(lambda xp, x: xp.max(xp.cumulative_sum(x, axis=1), axis=1), "row", "k0"),
     "scans of columns in two passes": case(

@@ -12,6 +12,7 @@ from tensorframe.dtypes import float32, float64
 from tensorframe.kernel.forms.form import Form, accumulator, finish_pass, reductions_in
 from tensorframe.kernel.forms.loops import ZERO, digits, flat, named, nested, smaller
 from tensorframe.kernel.forms.parts import sample
+from tensorframe.kernel.forms.scanning import distributed
 from tensorframe.kernel.formula import negation
 from tensorframe.kernel.ir import (
     INDEX,
@@ -45,6 +46,7 @@ _LOOK = 4096
 # Elements that are summed in float32: each of 32 or 64 lanes takes in 32 of them at most, which costs two digits of the
 # last place at worst, as NumPy's blocks of 128 with 8 accumulators do.
 _SHORT = 1024
+_PIECE = index("piece")
 # Elements whose mean is the pivot of a chunk of a row: see kernel/forms/deviations.py.
 _SAMPLE = 1024
 # Elements of a row that is asked for before its turn: worth it, and beside the one before in the nearest cache; and
@@ -74,17 +76,19 @@ def rows(form: Form, streamed: Sequence[int] = ()) -> tuple[Statement, ...]:
     length = body.numbers.take(body.nest.row_length, "length") if memory else ZERO
     in_row = flat(along, lengths)
     statements: list[Statement] = []
+    pieces: dict[Buffer, None] = {}
     for number in range(stages.passes + 1):
         body.forget()
-        one = _pass(form, number, streamed)
+        now = [value for value, begins in stages.kept.items() if begins == number]
+        one = _pass(form, number, streamed, now)
+        pieces.update(dict.fromkeys(one.memory))
         for value in [value for value in streamed if value in stages.stores[number]]:
             one.work.append(Store(made[value], in_row, body.element(value)))
             at_first = body.position(("out", value))
             place = substituted(at_first, dict.fromkeys(along, ZERO))
             one.after.append(Stream(form.outputs[value], place, made[value], length))
-        now = [value for value, begins in stages.kept.items() if begins == number]
         one.work += [Store(scratch[value], in_row, body.element(value)) for value in now]
-        if one.work:
+        if one.work or one.earlier:
             if number == 1:
                 statements += _next_row(form, row, along)
             inner = one.over(along[-1], ZERO, lengths[-1])
@@ -95,6 +99,7 @@ def rows(form: Form, streamed: Sequence[int] = ()) -> tuple[Statement, ...]:
     body.forget()
     statements += form.row_stores()
     allocated = [Allocate(buffer, length) for buffer in memory]
+    allocated += [Allocate(buffer, literal(_SHORT, INDEX)) for buffer in pieces]
     return (*allocated, Loop(row, START, STOP, tuple(statements), parallel=True))
 
 
@@ -119,7 +124,8 @@ class _Pass:
 
     `begin` and `end` are for pieces of a row: sums of float32 run in float32, on twice as many lanes, for as many
     elements as do not lose digits, and are added up in float64. `open` is the condition that a pass for `any` or `all`
-    alone may still find its answer: a vector loop cannot stop, but it need not begin.
+    alone may still find its answer: a vector loop cannot stop, but it need not begin. `earlier` are loops over the same
+    piece that run before its `work`, and hand elements over in `memory`: see kernel/forms/scanning.py.
     """
 
     before: list[Statement] = field(default_factory=list)
@@ -128,26 +134,39 @@ class _Pass:
     begin: list[Statement] = field(default_factory=list)
     end: list[Statement] = field(default_factory=list)
     open: Expr | None = None
+    earlier: list[list[Statement]] = field(default_factory=list)
+    memory: list[Buffer] = field(default_factory=list)
 
     def over(self, along: Index, first: Expr, last: Expr) -> tuple[Statement, ...]:
         """Return the loops over the innermost axis from `first` to `last`."""
-        if not self.begin and self.open is None:
+        if not self.begin and self.open is None and not self.earlier:
             return (Loop(along, first, last, tuple(self.work)),)
-        length = _SHORT if self.begin else _LOOK
-        piece = index("piece")
+        length = _SHORT if self.begin or self.earlier else _LOOK
+        piece = _PIECE
         pieces = apply("floor_divide", last - first + (length - 1), literal(length, INDEX))
         start = first + piece * length
-        inner = Loop(along, start, smaller(start + length, last), tuple(self.work))
-        body: tuple[Statement, ...] = (*self.begin, inner, *self.end)
+        stop = smaller(start + length, last)
+        turns = [one for one in (*self.earlier, self.work) if one]
+        inner = [Loop(along, start, stop, tuple(one)) for one in turns]
+        body: tuple[Statement, ...] = (*self.begin, *inner, *self.end)
         return (Loop(piece, ZERO, pieces, body if self.open is None else (If(self.open, body),)),)
 
 
-def _pass(form: Form, number: int, elsewhere: Sequence[int] = ()) -> _Pass:
-    """Return one pass over a row, with the scans, reductions and stores that run in it; stores `elsewhere` do not."""
+def _pass(
+    form: Form, number: int, elsewhere: Sequence[int] = (), kept: Sequence[int] = ()
+) -> _Pass:
+    """Return one pass over a row, with the scans, reductions and stores that run in it.
+
+    Stores `elsewhere` and of what is `kept` for later passes are added by the caller.
+    """
     found = _Pass()
-    for value in form.stages.scans[number]:
-        total = _accumulate(form, value, found)
-        form.body.meet(value, form.finished(value, total))
+    if form.stages.scans[number]:
+        slot = form.body.indices[-1] - _PIECE * _SHORT
+        one = distributed(form, number, slot, [*kept, *form.stages.stores[number]])
+        found.before += one.before
+        found.memory += one.memory.values()
+        found.earlier += one.loops if one.closed else one.loops[:-1]
+        found.work += [] if one.closed else one.loops[-1]
     reductions = reductions_in(form, number)
     for value in reductions:
         if value in form.followed:
