@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from numpy.exceptions import AxisError as NumPyAxisError
+
 from tensorframe.site import Site, describe, line_of, raising_site
 
 __all__ = [
@@ -84,7 +86,7 @@ class TensorFrameError(Exception):
         lines.append(f"  more: {page_of(type(self))}")
         return "\n".join(lines)
 
-    def __reduce__(self) -> tuple[object, ...]:
+    def __reduce__(self) -> tuple[type, tuple[object, ...], dict[str, object]]:
         # keyword-only arguments: the default would rebuild the exception from its message alone
         return (type(self), (self.message,), self.__dict__.copy())
 
@@ -97,8 +99,30 @@ class ShapeError(TensorFrameError, ValueError):
     """Shapes do not fit the op: they do not broadcast, contract, reshape or concatenate."""
 
 
-class AxisError(ShapeError, IndexError):
-    """An axis is outside the tensor's dimensions, or named twice."""
+class AxisError(ShapeError, NumPyAxisError):
+    """An axis is outside the tensor's dimensions, or named twice.
+
+    `axis` and `ndim` are what was given and how many dimensions there are, as in NumPy's AxisError, which this is too;
+    None where they are not one axis of one tensor.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        axis: int | None = None,
+        ndim: int | None = None,
+        suggestions: Sequence[str] = (),
+        location: str | None = None,
+    ) -> None:
+        super().__init__(message, suggestions=suggestions, location=location)
+        self.axis = axis
+        self.ndim = ndim
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...], dict[str, object]]:
+        # NumPy keeps these two in slots, which the instance's dictionary does not hold
+        kind, arguments, state = super().__reduce__()
+        return (kind, arguments, {**state, "axis": self.axis, "ndim": self.ndim})
 
 
 class ScalarError(ShapeError, TypeError):
@@ -113,8 +137,8 @@ class IndexingError(TensorFrameError, IndexError):
     """An index is out of bounds, or of a kind that cannot select elements."""
 
 
-class OutOfRangeError(TensorFrameError, OverflowError):
-    """A Python number does not fit the dtype it is combined with."""
+class OutOfRangeError(TensorFrameError, OverflowError, ValueError):
+    """A number is outside what a dtype holds or a function takes: 300 as uint8, the percentile 101."""
 
 
 class DeviceError(TensorFrameError, RuntimeError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import warnings
 from contextlib import contextmanager
 from types import CodeType
 
@@ -40,6 +41,15 @@ def raising_site() -> Site | None:
             return None
         frame = frame.f_back
     return (frame.f_code, frame.f_lasti)
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the innermost line outside tensorframe that called us."""
+    level, frame = 2, sys._getframe(1)  # 1 is this function
+    while frame.f_back is not None and is_internal(frame.f_code):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def is_internal(code: CodeType) -> bool:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
 import threading
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -15,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tensorframe.backends.base import Backend
 from tensorframe.errors import ArgumentError, BackendWarning
-from tensorframe.site import is_internal
+from tensorframe.site import warn_user
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -211,13 +209,4 @@ def warn_once(entry: Entry, reason: str) -> None:
         return
     entry.warned = True
     message = f"the backend {entry.name!r} of the package {entry.origin} is of no use: {reason}"
-    warnings.warn(f"{message}\n  try: tfr.doctor()", BackendWarning, stacklevel=_user_level())
-
-
-def _user_level() -> int:
-    """Return the `stacklevel` of the user's line, seen from `warn_once`."""
-    level, frame = 1, sys._getframe(1)  # inspect.currentframe cannot skip frames
-    while frame.f_back is not None and is_internal(frame.f_code):
-        frame = frame.f_back
-        level += 1
-    return level
+    warn_user(f"{message}\n  try: tfr.doctor()", BackendWarning)

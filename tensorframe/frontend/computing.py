@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorframe.errors import DTypeError
+from tensorframe.frontend.operands import nodes_of
 from tensorframe.frontend.tensor import Tensor, attribute
 from tensorframe.runtime.evaluate import evaluate
 
@@ -15,13 +15,7 @@ def compute(*tensors: Tensor) -> tuple[Tensor, ...]:
     >>> low.item(), high.item()
     (1.0, 3.0)
     """
-    for tensor in tensors:
-        if not isinstance(tensor, Tensor):
-            raise DTypeError(
-                f"compute: takes tensors, got {type(tensor).__name__}",
-                suggestions=("tfr.compute(*tensors) where they are in a list",),
-            )
-    evaluate([tensor.node for tensor in tensors])
+    evaluate(nodes_of("compute", tensors))
     return tensors
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import COMPLEX, FLOAT, DType, complex_of
-from tensorframe.errors import ArgumentError, AxisError, DTypeError, ShapeError
+from tensorframe.errors import AxisError, DTypeError, ShapeError
 from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.creation.ranges import positions
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.manipulation.views import roll
 from tensorframe.frontend.operands import converted, floating, widened
+from tensorframe.frontend.parameters import choice, integer, integers, number
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape, normalize_axes, normalize_axis
@@ -99,7 +99,9 @@ def hfft(x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "ba
     """
     x = _complex(x)
     points = _points_from_half("hfft", x, n, axis)
-    return _along_one("hfft", IRFFTN, apply(CONJ, x), points, axis, _OPPOSITE[_checked(norm)])
+    return _along_one(
+        "hfft", IRFFTN, apply(CONJ, x), points, axis, _OPPOSITE[_scaling("hfft", norm)]
+    )
 
 
 def ihfft(x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward") -> Tensor:
@@ -109,7 +111,7 @@ def ihfft(x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "b
     array([1.-0.j, 1.-0.j, 1.-0.j])
     """
     x = _real("ihfft", x)
-    return apply(CONJ, _along_one("ihfft", RFFTN, x, n, axis, _OPPOSITE[_checked(norm)]))
+    return apply(CONJ, _along_one("ihfft", RFFTN, x, n, axis, _OPPOSITE[_scaling("ihfft", norm)]))
 
 
 def fftn(
@@ -175,7 +177,7 @@ def irfftn(
     """
     x = _complex(x)
     axes, sizes = _axes_and_sizes("irfftn", x, s, axes)
-    if axes and (s is None or operator.index(list(s)[-1]) == -1):
+    if axes and (s is None or integers("irfftn", "s", s)[-1] == -1):
         sizes = (*sizes[:-1], 2 * (x.shape[axes[-1]] - 1))
     return _transform("irfftn", IRFFTN, x, sizes, axes, norm)
 
@@ -247,10 +249,11 @@ def fftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None)
     >>> tfr.fft.fftfreq(4).numpy()
     array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
     """
+    n, spacing = integer("fftfreq", "n", n), number("fftfreq", "d", d)
     index = _indices("fftfreq", n, n, device)
     positive = apply(LESS, index, (n + 1) // 2)
     signed = apply(WHERE, positive, index, apply(SUBTRACT, index, n))
-    return apply(DIVIDE, converted(signed, _real_dtype("fftfreq", dtype)), float(n * d))
+    return apply(DIVIDE, converted(signed, _real_dtype("fftfreq", dtype)), n * spacing)
 
 
 def rfftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Tensor:
@@ -259,12 +262,13 @@ def rfftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None
     >>> tfr.fft.rfftfreq(4).numpy()
     array([0.  , 0.25, 0.5 ], dtype=float32)
     """
+    n, spacing = integer("rfftfreq", "n", n), number("rfftfreq", "d", d)
     index = _indices("rfftfreq", n, n // 2 + 1, device)
-    return apply(DIVIDE, converted(index, _real_dtype("rfftfreq", dtype)), float(n * d))
+    return apply(DIVIDE, converted(index, _real_dtype("rfftfreq", dtype)), n * spacing)
 
 
 def _indices(name: str, n: int, count: int, device: Any) -> Tensor:
-    if operator.index(n) < 1:
+    if n < 1:
         raise ShapeError(f"{name}: takes at least one point, got {n}")
     return positions(count, resolve_device(device))
 
@@ -323,7 +327,7 @@ def _points_from_half(name: str, x: Tensor, n: int | None, axis: int) -> int:
 
 def _along_one(name: str, op: Op, x: Tensor, n: int | None, axis: int, norm: str | None) -> Tensor:
     at = normalize_axis(name, axis, x.ndim)
-    size = x.shape[at] if n is None else operator.index(n)
+    size = x.shape[at] if n is None else integer(name, "n", n)
     return _transform(name, op, x, (size,), (at,), norm)
 
 
@@ -342,13 +346,15 @@ def _along(
 def _axes_and_sizes(
     name: str, x: Tensor, s: Sequence[int] | None, axes: Sequence[int] | None
 ) -> tuple[Axes, Shape]:
+    given = None if s is None else integers(name, "s", s)
     if axes is None:
-        first = 0 if s is None else x.ndim - len(s)
-        axes = range(first, x.ndim)
-    found = tuple(normalize_axis(name, axis, x.ndim) for axis in axes)
+        named: tuple[int, ...] = tuple(range(0 if given is None else x.ndim - len(given), x.ndim))
+    else:
+        named = integers(name, "axes", axes)
+    found = tuple(normalize_axis(name, axis, x.ndim) for axis in named)
     if len(set(found)) != len(found):
-        raise AxisError(f"{name}: axes {tuple(axes)} name an axis twice")
-    wanted = [-1] * len(found) if s is None else [operator.index(size) for size in s]
+        raise AxisError(f"{name}: axes {named} name an axis twice")
+    wanted = (-1,) * len(found) if given is None else given
     if len(wanted) != len(found):
         raise ShapeError(f"{name}: {len(wanted)} sizes s={wanted} for {len(found)} axes")
     sizes = [x.shape[axis] if n == -1 else n for n, axis in zip(wanted, found, strict=True)]
@@ -366,12 +372,10 @@ def _transform(name: str, op: Op, x: Tensor, sizes: Shape, axes: Axes, norm: str
         if op is RFFTN or op is IRFFTN:
             raise AxisError(f"{name}: takes at least one axis")
         return converted(x, complex_of(x.dtype))
-    return call(op, x, attrs=(sizes, axes, _checked(norm)))
+    return call(op, x, attrs=(sizes, axes, _scaling(name, norm)))
 
 
-def _checked(norm: str | None) -> str:
+def _scaling(name: str, norm: str | None) -> str:
     """Return the name of the scaling; None is NumPy's word for `"backward"`."""
-    found = "backward" if norm is None else norm
-    if found not in _OPPOSITE:
-        raise ArgumentError(f"there is no norm {norm!r}", suggestions=tuple(map(repr, _OPPOSITE)))
+    found: str = choice(name, "norm", "backward" if norm is None else norm, tuple(_OPPOSITE))
     return found

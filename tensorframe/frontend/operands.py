@@ -7,13 +7,25 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
-from tensorframe.errors import ShapeError
+from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, call, weak_constant
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.node import Node
 from tensorframe.graph.record import cast
 from tensorframe.graph.shape import Shape, normalize_axis
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE
+
+
+def nodes_of(name: str, tensors: Sequence[Any]) -> list[Node]:
+    """Return the nodes of the tensors that a function called `name` takes one by one; DTypeError for anything else."""
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor):
+            raise DTypeError(
+                f"{name}: takes tensors, got {type(tensor).__name__}",
+                suggestions=(f"tfr.{name}(*tensors) where they are in a list",),
+            )
+    return [tensor.node for tensor in tensors]
 
 
 def promoted(*values: Any) -> list[Tensor]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, overload
 
 from tensorframe.backends.registry import backend_of
+from tensorframe.frontend.operands import nodes_of
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.show import to_networkx
 from tensorframe.runtime.evaluate import plan_of
@@ -66,7 +67,7 @@ def explain(*tensors: Tensor, until: str | None = None, source: bool = False) ->
             store_float32(y0, i, (load_float32(x0, i) - load_float32(x1, i)))
     <BLANKLINE>
     """
-    roots = [tensor.node for tensor in tensors]
+    roots = nodes_of("explain", tensors)
     if until is not None:
         from tensorframe.schedule.pipeline import show_stage  # as in evaluate
 

@@ -177,6 +177,8 @@ def register_tree(
     >>> twice(Line(tfr.asarray(3.0), "a")).slope.item()
     6.0
     """
+    if not isinstance(kind, type):
+        raise DTypeError(f"register_tree: takes a class, got {type(kind).__name__}")
     if _container_of(kind) is not None or kind in _LEAF_TYPES:
         raise ArgumentError(f"register_tree: {kind.__name__} is known already")
     _CONTAINERS[kind] = Container(take, build)

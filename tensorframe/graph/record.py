@@ -12,7 +12,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.holding import holder
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind, Op, dtype_error, find
-from tensorframe.graph.shape import Shape, broadcast
+from tensorframe.graph.shape import Shape, broadcast, check_size
 from tensorframe.graph.tracing import TracedNumber
 from tensorframe.site import Site, recording_site
 
@@ -32,7 +32,9 @@ def record(
     if first.dtype not in op.accepts:
         raise dtype_error(op, tuple(node.dtype for node in inputs))
     shapes = tuple([node.shape for node in inputs])
-    shape = op.shape(shapes, *attrs) if op.shape else broadcast(op.name, *shapes)
+    shape = (
+        check_size(op.name, op.shape(shapes, *attrs)) if op.shape else broadcast(op.name, *shapes)
+    )
     dtype = op.result(first.dtype, *attrs)
     if device is None:
         device = first.device
@@ -43,7 +45,7 @@ def record(
 
 def source(op: Op, shape: Shape, dtype: DType, device: Device, *attrs: Any) -> Node:
     """Return a node without inputs: a constant, arange, full."""
-    return Node(op, (), attrs, shape, dtype, device, recording_site())
+    return Node(op, (), attrs, check_size(op.name, shape), dtype, device, recording_site())
 
 
 def constant(

@@ -5,10 +5,33 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from tensorframe.errors import AxisError, DTypeError, ShapeError, TracingError
 
 Shape = tuple[int, ...]
+
+# NumPy's limit (NPY_MAXDIMS), which host memory and the standard's DLPack consumers share
+MAX_NDIM = 64
+# elements of 16 bytes, the widest dtype, that a signed 64-bit number of bytes can count
+MAX_SIZE = 2**59 - 1
+
+
+def check_size(op: str, shape: Shape) -> Shape:
+    """Return the shape of a result; ShapeError if it has more dimensions or elements than any device can address."""
+    if len(shape) > MAX_NDIM:
+        raise ShapeError(
+            f"{op}: the result would have {len(shape)} dimensions; {MAX_NDIM} is the most",
+            suggestions=("reshape, so that neighbouring axes become one",),
+        )
+    if math.prod(shape) > MAX_SIZE or (0 in shape and max(shape) > MAX_SIZE):
+        raise ShapeError(
+            f"{op}: the result would have shape {shape}, which is more elements than 64-bit addresses reach",
+            suggestions=(
+                "check the sizes: a product of shapes, or a broadcast, may be meant otherwise",
+            ),
+        )
+    return shape
 
 
 def strides_of(shape: Shape, layout: Sequence[int] | None = None) -> tuple[int, ...]:
@@ -29,7 +52,7 @@ def broadcast(op: str, first: Shape, *others: Shape) -> Shape:
         if both is None:
             raise _broadcast_error(op, (first, *others))
         result = both
-    return result
+    return result if result in (first, *others) else check_size(op, result)
 
 
 def _of_both(left: Shape, right: Shape) -> Shape | None:
@@ -82,6 +105,8 @@ def normalize_axis(op: str, axis: int, ndim: int) -> int:
     if not -ndim <= index < ndim:
         raise AxisError(
             f"{op}: axis {index} is out of bounds for a tensor of {ndim} dimensions",
+            axis=index,
+            ndim=ndim,
             suggestions=(f"an axis from {-ndim} to {ndim - 1}",) if ndim else (),
         )
     return index + ndim if index < 0 else index
@@ -93,16 +118,23 @@ def normalize_axes(op: str, axis: int | Iterable[int] | None, ndim: int) -> tupl
         return tuple(range(ndim))
     if type(axis) is int:
         return (normalize_axis(op, axis, ndim),)
-    named = tuple(axis) if isinstance(axis, Iterable) else (axis,)
+    named = one_or_several(axis)
     axes = tuple(normalize_axis(op, one, ndim) for one in named)
     if len(set(axes)) != len(axes):
         raise AxisError(f"{op}: axis {named} names an axis twice")
     return tuple(sorted(axes))
 
 
+def one_or_several(value: Any) -> tuple[Any, ...]:
+    """Return the items of a sequence, or what is none by itself: a 0-d array is a number."""
+    if isinstance(value, Iterable) and getattr(value, "shape", None) != ():
+        return tuple(value)
+    return (value,)
+
+
 def as_shape(shape: int | Iterable[int]) -> Shape:
     """Return `shape` as a tuple of non-negative Python integers."""
-    sizes = tuple(shape) if isinstance(shape, Iterable) else (shape,)
+    sizes = one_or_several(shape)
     try:
         result = tuple(operator.index(size) for size in sizes)
     except TracingError:
@@ -116,8 +148,13 @@ def as_shape(shape: int | Iterable[int]) -> Shape:
 
 def resolve_reshape(size: int, current: Shape, target: int | Iterable[int]) -> Shape:
     """Return `target` with its one -1 worked out; ShapeError if it does not hold `size` elements."""
-    sizes = tuple(target) if isinstance(target, Iterable) else (target,)
-    wanted = tuple(operator.index(one) for one in sizes)
+    sizes = one_or_several(target)
+    try:
+        wanted = tuple(operator.index(one) for one in sizes)
+    except TracingError:
+        raise
+    except TypeError as error:
+        raise DTypeError(f"reshape: a shape is made of integers, got {target!r}") from error
     unknown = wanted.count(-1)
     known = math.prod(one for one in wanted if one != -1)
     if unknown == 1 and known > 0 and size % known == 0:

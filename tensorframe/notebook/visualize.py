@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tensorframe.frontend.operands import nodes_of
 from tensorframe.frontend.tensor import Tensor, method
 
 if TYPE_CHECKING:
@@ -34,4 +35,4 @@ def visualize(*tensors: Tensor, stage: str | None = None, collapse: bool | None 
     """
     from tensorframe.notebook.stages import picture_of
 
-    return picture_of([tensor.node for tensor in tensors], stage, collapse)
+    return picture_of(nodes_of("visualize", tensors), stage, collapse)

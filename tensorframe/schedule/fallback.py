@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,7 +14,7 @@ from tensorframe.graph import holding
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Op
-from tensorframe.site import Site, describe, is_internal
+from tensorframe.site import Site, describe, warn_user
 
 _HINTS = (
     '.to_backend("cpu") before, where it is meant to run there',
@@ -109,17 +107,7 @@ def _tell(message: str, key: tuple[object, ...], site: Site | None) -> None:
     lines = [message]
     lines += [f"  recorded at {location}"] if location else []
     lines += [f"  try: {hint}" for hint in _HINTS]
-    warnings.warn("\n".join(lines), FallbackWarning, stacklevel=user_level())
-
-
-def user_level() -> int:
-    """Return the `stacklevel` of the user's line, seen from the caller."""
-    level = 1
-    frame = sys._getframe(1)  # warnings counts frames too
-    while frame.f_back is not None and is_internal(frame.f_code):
-        frame = frame.f_back
-        level += 1
-    return level
+    warn_user("\n".join(lines), FallbackWarning)
 
 
 holding.advise(lambda device: capabilities(device).dtypes, _leave)

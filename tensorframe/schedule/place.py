@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 from tensorframe import config
@@ -14,10 +13,11 @@ from tensorframe.ops.movement import COPY
 from tensorframe.rewrite.engine import Builder
 from tensorframe.schedule.capture import is_leaf
 from tensorframe.schedule.demand import Demand
-from tensorframe.schedule.fallback import Fallback, does_everything, user_level
+from tensorframe.schedule.fallback import Fallback, does_everything
 from tensorframe.schedule.homes import Homes, is_on_host
 from tensorframe.schedule.shift import shift
 from tensorframe.scopes import Scope
+from tensorframe.site import warn_user
 
 
 def choose_device(nodes: Sequence[Node]) -> Device:
@@ -46,7 +46,7 @@ def _apply_policy(moving: Sequence[Node], device: Device) -> None:
     hint = f't.to_backend("{device}") before, where the transfer is meant'
     if policy == "error":
         raise TransferError(message, suggestions=(hint,))
-    warnings.warn(f"{message}\n  try: {hint}", TransferWarning, stacklevel=user_level())
+    warn_user(f"{message}\n  try: {hint}", TransferWarning)
 
 
 def transfer_policy(policy: config.TransferPolicy) -> Scope[config.Options]:

@@ -25,6 +25,7 @@ def machine(monkeypatch):
         monkeypatch.setattr(nvidia, "driver_release", lambda: driver)
         monkeypatch.setattr(nvidia, "cupy_packages", lambda: packages)
         monkeypatch.setattr(remedies, "is_debian", lambda: debian)
+        monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/1000")  # its absence is a finding too
 
     return pretend
 

@@ -29,6 +29,20 @@ def n():
 THING: Any = object()
 FRACTION: Any = 1.5
 
+ITSELF: list[Any] = [1]
+ITSELF.append(ITSELF)
+
+
+class NoPair:
+    """An exporter whose device is not said as DLPack says it."""
+
+    def __dlpack__(self, **_):
+        raise AssertionError
+
+    def __dlpack_device__(self):
+        return 7
+
+
 # what is asked, the error, the built-in error it is too, and facts that its message must hold
 CASES = {
     # shapes
@@ -193,6 +207,67 @@ CASES = {
         TypeError,
         ["axis", "1.5"],
     ),
+    "shift that is no integer": (
+        lambda x, w, n: tfr.roll(x, "a"),
+        errors.DTypeError,
+        TypeError,
+        ["roll", "shift", "'a'"],
+    ),
+    "list that contains itself": (
+        lambda x, w, n: tfr.asarray(ITSELF),
+        errors.ArgumentError,
+        ValueError,
+        ["asarray", "contains itself"],
+    ),
+    "dlpack device that is no pair": (
+        lambda x, w, n: tfr.from_dlpack(NoPair()),
+        errors.DeviceError,
+        RuntimeError,
+        ["__dlpack_device__", "NoPair"],
+    ),
+    "percentile": (
+        lambda x, w, n: tfr.percentile(x, 101),
+        errors.OutOfRangeError,
+        ValueError,
+        ["percentile", "100"],
+    ),
+    # sizes that no memory has
+    "too many elements": (
+        lambda x, w, n: tfr.zeros(10**19),
+        errors.ShapeError,
+        ValueError,
+        ["10000000000000000000", "64-bit"],
+    ),
+    "too many elements of a product": (
+        lambda x, w, n: tfr.zeros((10**10, 1)) * tfr.zeros((1, 10**10)),
+        errors.ShapeError,
+        ValueError,
+        ["multiply", "(10000000000, 10000000000)"],
+    ),
+    "too many dimensions": (
+        lambda x, w, n: tfr.reshape(w, (1,) * 64 + (5,)),
+        errors.ShapeError,
+        ValueError,
+        ["reshape", "65", "64"],
+    ),
+    "outer of matrices": (
+        lambda x, w, n: tfr.linalg.outer(x, w),
+        errors.ShapeError,
+        ValueError,
+        ["linalg.outer", "(3, 4)", "tfr.outer"],
+    ),
+    "vsplit of a vector": (
+        lambda x, w, n: tfr.vsplit(w, 5),
+        errors.ShapeError,
+        ValueError,
+        ["vsplit", "(5,)"],
+    ),
+    "dsplit of a matrix": (
+        lambda x, w, n: tfr.dsplit(x, 2),
+        errors.ShapeError,
+        ValueError,
+        ["dsplit", "(3, 4)"],
+    ),
     # indices
     "integer index": (lambda x, w, n: x[3], errors.IndexingError, IndexError, ["3"]),
     "too many indices": (lambda x, w, n: x[0, 0, 0], errors.IndexingError, IndexError, ["3", "2"]),
@@ -325,3 +400,37 @@ def test_errors_survive_pickling(x, w):
     assert str(again) == str(caught.value)
     assert again.suggestions == caught.value.suggestions
     assert type(again) is errors.ShapeError
+
+
+def test_an_axis_error_is_numpys_too_and_survives_pickling(x):
+    with pytest.raises(np.exceptions.AxisError) as caught:
+        tfr.sum(x, axis=5)
+    again = pickle.loads(pickle.dumps(caught.value))
+    for error in (caught.value, again):
+        assert isinstance(error, errors.AxisError)
+        assert (error.axis, error.ndim) == (5, 2)
+    assert str(again) == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda: tfr.asarray(1e40),
+        lambda: tfr.asarray([1.0, 1e40]),
+        lambda: tfr.full(3, 1e40),
+        lambda: tfr.asarray(-1e6, dtype="float16"),
+    ],
+    ids=["number", "list", "full", "half"],
+)
+def test_a_number_that_overflows_warns_at_the_line_that_gave_it(convert):
+    with pytest.warns(RuntimeWarning, match="overflow") as caught:
+        result = convert()
+    assert [one.filename for one in caught] == [__file__]
+    assert np.isinf(result.numpy()).any()
+
+
+def test_infinities_and_the_largest_numbers_convert_without_a_warning():
+    largest = float(np.finfo(np.float32).max)
+    assert tfr.asarray([np.inf, largest]).tolist() == [np.inf, largest]
+    assert tfr.asarray(-np.inf).item() == -np.inf
+    assert tfr.asarray(largest).item() == largest

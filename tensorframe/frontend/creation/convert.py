@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array as array_of_numbers
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 import numpy as np
@@ -24,7 +24,7 @@ from tensorframe.errors import (
     TracingError,
 )
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, call, data_node, placed
-from tensorframe.frontend.protocols.dlpack_import import HOST_TYPES, adopt
+from tensorframe.frontend.protocols.dlpack_import import HOST_TYPES, adopt, dlpack_device
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import default_on, holds, require
@@ -33,7 +33,7 @@ from tensorframe.graph.record import cast, constant
 from tensorframe.graph.tracing import TracedNumber, example
 from tensorframe.ops.creation import DATA
 from tensorframe.ops.movement import CONCAT, RESHAPE
-from tensorframe.site import recording_site
+from tensorframe.site import recording_site, warn_user
 
 __all__ = ["array", "asarray", "from_dlpack"]
 
@@ -85,7 +85,8 @@ def asarray(
         return _from_number(obj, found, target)
     if isinstance(obj, np.generic):
         _refuse_to_copy(copy, "a NumPy scalar has no memory to share")
-        return _from_number(obj.item(), wanted or as_dtype(obj.dtype), target)
+        own = as_dtype(obj.dtype)  # not every scalar of NumPy's is a number
+        return _from_number(obj.item(), wanted or own, target)
     if isinstance(obj, list | tuple):
         _refuse_to_copy(copy, "the elements of a sequence are gathered in new memory")
         return _from_sequence(obj, wanted, target if device is not None else None)
@@ -125,7 +126,7 @@ def from_dlpack(x: Any, /, *, device: OnDevice = None, copy: bool | None = None)
             f"from_dlpack: {type(x).__name__} has no __dlpack__",
             suggestions=("tfr.asarray(...), which takes more kinds of objects",),
         )
-    kind, index = map(int, x.__dlpack_device__())
+    kind, index = dlpack_device(x)
     if kind in HOST_TYPES:
         return _from_array(adopt(x, copy=copy), None, _host_device(device), copy)
     home = dlpack_home(kind, index)
@@ -244,6 +245,7 @@ def as_value(name: str, value: Any, dtype: DType) -> Any:
     if isinstance(value, complex):
         raise_unless_castable(name, dtypes.default_complex(), dtype)
     if kind not in "iu":
+        _warn_of_overflow(name, float(value), dtype)
         return float(value)
     if not math.isfinite(value):
         raise DTypeError(f"{name}: {value} has no value in {dtype}")
@@ -251,8 +253,29 @@ def as_value(name: str, value: Any, dtype: DType) -> Any:
     return int(value)
 
 
+def _warn_of_overflow(name: str, value: float, dtype: DType) -> None:
+    """Warn, as NumPy does, that a finite number becomes infinite."""
+    if dtype != dtypes.float64 and math.isfinite(value) and abs(value) > _largest(dtype):
+        warn_user(
+            f"{name}: {value} overflows {dtype} and becomes infinite\n  try: dtype=tfr.float64",
+            RuntimeWarning,
+        )
+
+
+@cache
+def _largest(dtype: DType) -> float:
+    with np.errstate(all="ignore"):
+        return float(np.nextafter(dtype.type(np.inf), dtype.type(0)))
+
+
 def _from_sequence(obj: Sequence[Any], dtype: DType | None, device: Device | None) -> Tensor:
-    leaves = set(_leaves(obj))
+    try:
+        leaves = set(_leaves(obj))
+    except RecursionError:
+        raise ArgumentError(
+            "asarray: the sequence contains itself, or is nested deeper than any tensor has axes",
+            suggestions=_numbers_hint(),
+        ) from None
     target = dtype or _dtype_of_leaves(leaves)
     if any(isinstance(leaf, Device) for leaf in leaves):
         first = next(leaf for leaf in leaves if isinstance(leaf, Device))
@@ -332,10 +355,17 @@ def ragged(name: str, what: str) -> ShapeError:
     )
 
 
+def _tell_overflow(*_: Any) -> None:
+    """Warn at the user's line of what NumPy would blame this module for."""
+    message = "asarray: a number overflows the dtype and becomes infinite\n  try: dtype=tfr.float64"
+    warn_user(message, RuntimeWarning)
+
+
 def _gathered(obj: Sequence[Any], dtype: DType | None) -> Array:
     """Return a nested sequence of numbers and arrays as a NumPy array."""
     try:
-        values = np.array(obj, dtype=dtype)
+        with np.errstate(over="call", call=_tell_overflow):
+            values = np.array(obj, dtype=dtype)
     except OverflowError as error:
         raise OutOfRangeError(f"asarray: {error}") from error
     except TracingError:

@@ -17,6 +17,7 @@ from tensorframe.frontend.creation.filled import Sizes, default_real, filled
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply, placed
 from tensorframe.frontend.manipulation.joining import stack
 from tensorframe.frontend.operands import converted, expanded, reshaped
+from tensorframe.frontend.parameters import count
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import default_on, holds, require
@@ -33,7 +34,9 @@ def number(name: str, value: Any) -> Any:
     if type(value) in PYTHON_NUMBERS:
         return value
     if isinstance(value, Tensor | np.ndarray | np.generic) and value.ndim == 0:
-        return value.item()
+        found = value.item()
+        if isinstance(found, bool | int | float | complex):
+            return found
     raise DTypeError(
         f"{name}: takes numbers, got {value!r}", suggestions=("x.item() of a 0-d tensor",)
     )
@@ -154,9 +157,7 @@ def linspace(
 
 
 def _count(name: str, num: Any) -> int:
-    if num < 0:
-        raise ArgumentError(f"{name}: num must not be negative, got {num}")
-    return as_shape(num)[0]
+    return count(name, "num", num)
 
 
 def _spaced(
@@ -310,5 +311,7 @@ def fromfunction(
     [[0, 1, 2], [10, 11, 12]]
     """
     kind = dtypes.default_float() if dtype is None else dtype
+    if not callable(function):
+        raise DTypeError(f"fromfunction: takes a function, got {type(function).__name__}")
     axes = [arange(size, dtype=kind, device=device) for size in as_shape(shape)]
     return function(*meshgrid(*axes, indexing="ij"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from tensorframe.frontend.manipulation.diagonals import diagonal
 from tensorframe.frontend.manipulation.padding import pad
 from tensorframe.frontend.manipulation.views import ravel
 from tensorframe.frontend.operands import converted, need_axes, reshaped
+from tensorframe.frontend.parameters import count, integer
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import default_on
@@ -42,7 +42,7 @@ def compared(op: Op, shape: Shape, k: int, device: Device) -> Tensor:
     """Return a matrix of bools: whether `op` holds for a column's position and that of the diagonal `k` in the row."""
     rows, columns = shape
     # no further than just outside of the matrix, so that the sum of row and diagonal fits int64
-    first = max(-rows, min(index(k), columns))
+    first = max(-rows, min(integer("tri", "k", k), columns))
     dtype = default_on(device, dtypes.int64)
     diagonals = reshaped(counted(rows, first, 1, dtype, device), (rows, 1))
     return apply(op, positions(columns, device), diagonals)
@@ -145,6 +145,7 @@ def diag(v: Any, /, k: int = 0) -> Tensor:
             f"diag: takes a vector or a matrix, got shape {tensor.shape}",
             suggestions=("tfr.linalg.diagonal for stacks of matrices",),
         )
+    k = integer("diag", "k", k)
     size = tensor.size + abs(k)
     # the vector goes along the side that the diagonal starts from, so that row or column i has element i
     padded = pad(tensor, (0, abs(k)))
@@ -162,13 +163,19 @@ def diagflat(v: Any, /, k: int = 0) -> Tensor:
     return diag(ravel(v), k)
 
 
+def _matrix(name: str, n: Any, k: Any, m: Any) -> tuple[int, int, int]:
+    """Return the rows of a matrix, a diagonal, and the columns, which are as many if `m` is None."""
+    rows = count(name, "n", n)
+    return rows, integer(name, "k", k), rows if m is None else count(name, "m", m)
+
+
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tensor]:
     """Return the row and column indices of the lower triangle of an n by m matrix, up to the diagonal `k`.
 
     >>> [index.tolist() for index in tfr.tril_indices(2)]
     [[0, 1, 1], [0, 0, 1]]
     """
-    rows, columns = np.tril_indices(n, k, m)
+    rows, columns = np.tril_indices(*_matrix("tril_indices", n, k, m))
     return asarray(rows), asarray(columns)
 
 
@@ -178,5 +185,5 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tens
     >>> [index.tolist() for index in tfr.triu_indices(2)]
     [[0, 0, 1], [0, 1, 1]]
     """
-    rows, columns = np.triu_indices(n, k, m)
+    rows, columns = np.triu_indices(*_matrix("triu_indices", n, k, m))
     return asarray(rows), asarray(columns)

@@ -6,8 +6,10 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.errors import ShapeError
+from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.operands import converted, promoted
+from tensorframe.frontend.parameters import flag, is_number
 from tensorframe.frontend.reductions.elementary import all as all_true
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.record import source
@@ -29,9 +31,11 @@ def isclose(
     [True, False]
     """
     a, b = _comparable(x1, x2)
+    # a number, or a tensor of them
+    rtol, atol = (one if is_number(one) else asarray(one) for one in (rtol, atol))
     near = apply(LESS_EQUAL, abs(a - b), atol + rtol * abs(b)) & apply(ISFINITE, b)
     close = near | apply(EQUAL, a, b)
-    if equal_nan:
+    if flag("isclose", "equal_nan", equal_nan):
         return close | apply(ISNAN, a) & apply(ISNAN, b)
     return close
 

@@ -128,7 +128,10 @@ def save(
 
 def _checked_path(path: PathLike) -> tuple[str, str]:
     """Return the path as a string, and its suffix, which says the format."""
-    name = os.fsdecode(path)
+    try:
+        name = os.fsdecode(path)
+    except TypeError as error:
+        raise DTypeError(f"a file is named by a path, got {type(path).__name__}") from error
     suffix = os.path.splitext(name)[1].lower()
     if suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)

@@ -71,6 +71,11 @@ def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -
     >>> x.tolist()
     [[3, 0], [0, 5]]
     """
+    if not isinstance(x, Tensor):
+        raise DTypeError(
+            f"put_along_axis: changes a Tensor, got {type(x).__name__}",
+            suggestions=("tfr.asarray(x) first",),
+        )
     if axis is None:
         flat = flattened(x)
         flat[asarray(indices)] = values
@@ -98,7 +103,7 @@ def _need_line(name: str, x: Tensor, index: Tensor) -> None:
 def _indices(name: str, indices: Any, axis: int, x: Tensor) -> Tensor:
     """Return indices into an axis of `x` as a Tensor of integers within its bounds."""
     if not isinstance(indices, Tensor):
-        indices = np.asarray(indices)
+        indices = asarray(indices)
         indices = indices.astype(int64) if indices.size == 0 else indices
     if indices.dtype not in INTEGER:
         raise DTypeError(

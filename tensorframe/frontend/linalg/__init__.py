@@ -6,10 +6,10 @@ from tensorframe.frontend.linalg.contractions import (
     cross,
     matmul,
     matrix_transpose,
-    outer,
     tensordot,
     vecdot,
 )
+from tensorframe.frontend.linalg.contractions import outer_of_vectors as outer
 from tensorframe.frontend.linalg.decompositions import (
     cholesky,
     det,

@@ -20,6 +20,7 @@ from tensorframe.frontend.operands import (
     promoted,
     reshaped,
 )
+from tensorframe.frontend.parameters import integer, integers, pair
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import dtype_error
 from tensorframe.graph.shape import broadcast, normalize_axis
@@ -95,6 +96,7 @@ def conjugated(tensor: Tensor) -> Tensor:
 def _common_axis(name: str, left: Tensor, right: Tensor, axis: int) -> int:
     """Return `axis` counted from the end, where broadcasting lines the operands up."""
     smaller = min(left.ndim, right.ndim)
+    axis = integer(name, "axis", axis)
     if left.ndim != right.ndim and axis >= 0:
         message = f"{name}: axis {axis} means two things for shapes {left.shape} and {right.shape}"
         raise AxisError(message, suggestions=("an axis counted from the end, such as -1",))
@@ -126,18 +128,18 @@ def _contracted_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int],
         if not 0 <= axes <= min(left.ndim, right.ndim):
             message = f"tensordot: axes={axes} does not fit shapes {left.shape} and {right.shape}"
             raise AxisError(message)
-        pair: Any = (range(left.ndim - axes, left.ndim), range(axes))
+        named: Any = (range(left.ndim - axes, left.ndim), range(axes))
     else:
-        pair = tuple([one] if isinstance(one, int) else list(one) for one in axes)
+        named = [integers("tensordot", "axes", one) for one in pair("tensordot", "axes", axes)]
     found = [
-        [normalize_axis("tensordot", axis, tensor.ndim) for axis in named]
-        for named, tensor in zip(pair, (left, right), strict=True)
+        [normalize_axis("tensordot", axis, tensor.ndim) for axis in axes_of_one]
+        for axes_of_one, tensor in zip(named, (left, right), strict=True)
     ]
-    if any(len(set(named)) != len(named) for named in found):
+    if any(len(set(one)) != len(one) for one in found):
         raise AxisError(f"tensordot: axes {axes} name an axis twice")
     sizes = [
-        [tensor.shape[axis] for axis in named]
-        for named, tensor in zip(found, (left, right), strict=True)
+        [tensor.shape[axis] for axis in axes_of_one]
+        for axes_of_one, tensor in zip(found, (left, right), strict=True)
     ]
     if sizes[0] != sizes[1]:
         raise ShapeError(
@@ -192,6 +194,23 @@ def outer(x1: Any, x2: Any, /) -> Tensor:
     """
     left, right = (flattened(tensor) for tensor in promoted(x1, x2))
     return apply(MULTIPLY, reshaped(left, (left.size, 1)), right)
+
+
+def outer_of_vectors(x1: Any, x2: Any, /) -> Tensor:
+    """All products of an element of the vector `x1` with an element of the vector `x2`, as a matrix.
+
+    ShapeError unless both operands have one dimension; `tfr.outer` flattens them.
+
+    >>> tfr.linalg.outer(np.asarray([1, 2]), np.asarray([1, 10])).tolist()
+    [[1, 10], [2, 20]]
+    """
+    left, right = promoted(x1, x2)
+    if left.ndim != 1 or right.ndim != 1:
+        raise ShapeError(
+            f"linalg.outer: takes two vectors, got shapes {left.shape} and {right.shape}",
+            suggestions=("tfr.outer, which flattens its operands",),
+        )
+    return outer(left, right)
 
 
 def kron(a: Any, b: Any, /) -> Tensor:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tensorframe.dtypes import DType, complex_of, int64, real_of
-from tensorframe.errors import ArgumentError
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import floating
+from tensorframe.frontend.parameters import choice, flag, number
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
@@ -95,7 +95,7 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Tensor:
            [1., 2.]])
     """
     (x,) = floating(x)
-    return call(rows.CHOLESKY, x, attrs=(bool(upper),))
+    return call(rows.CHOLESKY, x, attrs=(flag("cholesky", "upper", upper),))
 
 
 def det(x: Any, /) -> Tensor:
@@ -158,7 +158,8 @@ def lstsq(a: Any, b: Any, /, rcond: float | None = None) -> LstsqResult:
     array([2.])
     """
     matrix, right = floating(a, b)
-    cutoff = default_rtol(matrix) if rcond is None else float(rcond)
+    rows.need_matrix("lstsq", matrix.shape)
+    cutoff = default_rtol(matrix) if rcond is None else number("lstsq", "rcond", rcond)
     solution = rows.LSTSQ.shape((matrix.shape, right.shape), cutoff) if rows.LSTSQ.shape else ()
     count, size = matrix.shape
     real = real_of(matrix.dtype)
@@ -219,9 +220,7 @@ def qr(x: Any, /, mode: str = "reduced") -> QRResult:
     >>> tfr.linalg.qr(np.zeros((4, 2)), mode="complete").Q.shape
     (4, 4)
     """
-    if mode not in ("reduced", "complete"):
-        message = f"qr: there is no mode {mode!r}"
-        raise ArgumentError(message, suggestions=('mode="reduced"', 'mode="complete"'))
+    choice("qr", "mode", mode, ("reduced", "complete"))
     (x,) = floating(x)
     rows.need_matrix("qr", x.shape)
     *stack, m, n = x.shape

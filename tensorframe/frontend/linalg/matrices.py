@@ -20,6 +20,7 @@ from tensorframe.frontend.operands import (
     promoted,
     reshaped,
 )
+from tensorframe.frontend.parameters import integer, items
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.elementwise import (
     DIVIDE,
@@ -107,6 +108,7 @@ def matrix_power(x: Any, n: int, /) -> Tensor:
     array([[1, 5],
            [0, 1]])
     """
+    n = integer("matrix_power", "n", n)
     (x,) = floating(x) if n < 0 else promoted(x)
     need_square("matrix_power", x.shape)
     if n == 0:
@@ -130,11 +132,13 @@ def multi_dot(arrays: Sequence[Any], /) -> Tensor:
     >>> tfr.linalg.multi_dot([np.ones((9, 2)), np.ones((2, 9)), np.ones((9, 1))]).shape
     (9, 1)
     """
-    tensors = promoted(*arrays)
-    inside = tensors[1:-1]
-    if len(tensors) < 2 or any(tensor.ndim != 2 for tensor in inside):
+    tensors = [asarray(one) for one in items("multi_dot", "arrays", arrays)]
+    ends = tensors[:1] + tensors[-1:]
+    is_chain = all(tensor.ndim == 2 for tensor in tensors[1:-1])
+    if len(tensors) < 2 or not is_chain or any(tensor.ndim not in (1, 2) for tensor in ends):
         message = f"multi_dot: takes two matrices or more, got shapes {[t.shape for t in tensors]}"
         raise ShapeError(message, suggestions=("tfr.matmul for stacks of matrices",))
+    tensors = promoted(*tensors)
     first, last = tensors[0], tensors[-1]
     sizes = [first.shape[0] if first.ndim > 1 else 1]
     sizes += [tensor.shape[0] for tensor in tensors[1:]]

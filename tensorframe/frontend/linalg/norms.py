@@ -17,6 +17,7 @@ from tensorframe.frontend.operands import (
     reshaped,
     widened,
 )
+from tensorframe.frontend.parameters import flag, integers, number
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import normalize_axes, normalize_axis
@@ -63,7 +64,8 @@ def _vector_norm(x: Tensor, axes: Axes, keepdims: bool, ord: float) -> Tensor:
         return _reduced(MIN, magnitudes, axes, keepdims)
     if ord == 1:
         return _reduced(SUM, magnitudes, axes, keepdims)
-    powers = apply(POW, magnitudes, float(ord))
+    ord = number("vector_norm", "ord", ord)
+    powers = apply(POW, magnitudes, ord)
     return apply(POW, _reduced(SUM, powers, axes, keepdims), 1 / ord)
 
 
@@ -96,6 +98,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: float | str | None = 
     """
     (x,) = floating(x)
     need_axes("matrix_norm", x, 2)
+    keepdims = flag("matrix_norm", "keepdims", keepdims)
     axes = (x.ndim - 2, x.ndim - 1)
     if ord in ("fro", None):
         return vector_norm(x, axis=axes, keepdims=keepdims)
@@ -150,7 +153,7 @@ def norm(
         if x.ndim not in (1, 2):
             raise ShapeError(f"norm: which axes of shape {x.shape}?", suggestions=("axis=...",))
         axis = tuple(range(x.ndim))
-    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = integers("norm", "axis", axis)
     if len(axes) == 1:
         if isinstance(ord, str):
             raise ArgumentError(f"norm: there is no vector norm of order {ord!r}")

@@ -7,6 +7,7 @@ from typing import Any
 from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import need_axes, reshaped
+from tensorframe.frontend.parameters import integer
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.movement import SLICE
@@ -22,6 +23,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
     """
     x = asarray(x)
     need_axes("diagonal", x, 2)
+    offset = integer("diagonal", "offset", offset)
     *stack, m, n = x.shape
     size = max(0, min(m, n - offset) if offset >= 0 else min(m + offset, n))
     start = (offset if offset >= 0 else -offset * n) if size else 0

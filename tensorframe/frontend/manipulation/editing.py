@@ -9,6 +9,7 @@ import numpy as np
 from tensorframe.errors import IndexingError, ShapeError
 from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.indexing.searching import take
+from tensorframe.frontend.indexing.selection import as_array
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import joined, moveaxis
 from tensorframe.frontend.operands import along, expanded, with_axes
@@ -70,7 +71,9 @@ def _places(name: str, obj: Any, size: int, last: int) -> Any:
     """Return what NumPy's index arithmetic takes: a slice, or an array of indices from -size to `last`, or a mask."""
     if isinstance(obj, slice):
         return obj
-    places = np.asarray(obj._array() if isinstance(obj, Tensor) else obj)
+    places = as_array(asarray(obj))
+    if places.ndim > 1:
+        raise IndexingError(f"{name}: places are one or a vector of them, got shape {places.shape}")
     if places.size == 0:
         return places.astype(np.int64)
     if places.dtype.kind == "b":

@@ -12,6 +12,7 @@ from tensorframe.dtypes import INTEGER, as_dtype
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.indexing.searching import take
+from tensorframe.frontend.indexing.selection import as_array
 from tensorframe.frontend.manipulation.views import (
     expand_dims,
     joined,
@@ -27,6 +28,7 @@ from tensorframe.frontend.operands import (
     weakly,
     with_axes,
 )
+from tensorframe.frontend.parameters import integer, integers, items
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import as_shape, normalize_axis
 
@@ -52,7 +54,7 @@ __all__ = [
 
 def _alike(name: str, arrays: Any) -> list[Tensor]:
     """Return what is joined, the parts of a tensor or a sequence, in the dtype that it promotes to."""
-    parts = unstack(arrays) if isinstance(arrays, Tensor) else list(arrays)
+    parts = unstack(arrays) if isinstance(arrays, Tensor) else items(name, "arrays", arrays)
     if not parts:
         raise ArgumentError(f"{name}: takes one tensor at least")
     return promoted(*parts)
@@ -198,16 +200,22 @@ def array_split(x: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Tens
     tensor = asarray(x)
     at = normalize_axis("array_split", axis, tensor.ndim)
     size = tensor.shape[at]
-    if np.ndim(indices_or_sections) == 0:
-        sections = int(indices_or_sections)
+    cuts = _cuts("array_split", indices_or_sections)
+    if isinstance(cuts, int):
+        sections = cuts
         if sections < 1:
             raise ArgumentError(f"array_split: number of parts must be positive, got {sections}")
         shorter, longer = divmod(size, sections)
         cuts = [part * shorter + min(part, longer) for part in range(1, sections)]
-    else:
-        cuts = [int(index) for index in indices_or_sections]
     bounds = [slice(start, stop).indices(size)[:2] for start, stop in _between(cuts)]
     return [part_of(tensor, at, start, max(0, stop - start)) for start, stop in bounds]
+
+
+def _cuts(name: str, given: Any) -> int | Sequence[int]:
+    """Return the number of parts, or the indices to cut at."""
+    parameter = "indices_or_sections"
+    is_sequence = isinstance(given, Iterable) and getattr(given, "shape", None) != ()
+    return (integers if is_sequence else integer)(name, parameter, given)
 
 
 def _between(cuts: Sequence[int]) -> Iterable[tuple[int, int | None]]:
@@ -223,8 +231,8 @@ def split(x: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Tensor]:
     """
     tensor = asarray(x)
     size = tensor.shape[normalize_axis("split", axis, tensor.ndim)]
-    parts = int(indices_or_sections) if np.ndim(indices_or_sections) == 0 else 0
-    if parts and size % parts:
+    parts = _cuts("split", indices_or_sections)
+    if isinstance(parts, int) and parts > 0 and size % parts:
         raise ShapeError(
             f"split: {size} elements do not make {indices_or_sections} equal parts",
             suggestions=("tfr.array_split, whose parts may differ by one",),
@@ -238,25 +246,36 @@ def hsplit(x: Any, indices_or_sections: Any, /) -> list[Tensor]:
     >>> [part.shape for part in tfr.hsplit(tfr.zeros((2, 4)), 2)]
     [(2, 2), (2, 2)]
     """
-    return split(x, indices_or_sections, 0 if asarray(x).ndim == 1 else 1)
+    tensor = _with_dimensions("hsplit", x, 1)
+    return split(tensor, indices_or_sections, 0 if tensor.ndim == 1 else 1)
 
 
 def vsplit(x: Any, indices_or_sections: Any, /) -> list[Tensor]:
-    """Return `x` split along axis 0.
+    """Return `x` split along axis 0; ShapeError if it has less than two axes.
 
     >>> [part.shape for part in tfr.vsplit(tfr.zeros((2, 4)), 2)]
     [(1, 4), (1, 4)]
     """
-    return split(x, indices_or_sections, 0)
+    return split(_with_dimensions("vsplit", x, 2), indices_or_sections, 0)
 
 
 def dsplit(x: Any, indices_or_sections: Any, /) -> list[Tensor]:
-    """Return `x` split along axis 2.
+    """Return `x` split along axis 2; ShapeError if it has less than three axes.
 
     >>> [part.shape for part in tfr.dsplit(tfr.zeros((2, 3, 4)), 2)]
     [(2, 3, 2), (2, 3, 2)]
     """
-    return split(x, indices_or_sections, 2)
+    return split(_with_dimensions("dsplit", x, 3), indices_or_sections, 2)
+
+
+def _with_dimensions(name: str, x: Any, least: int) -> Tensor:
+    tensor = asarray(x)
+    if tensor.ndim < least:
+        raise ShapeError(
+            f"{name}: takes {least} dimensions or more, got shape {tensor.shape}",
+            suggestions=("tfr.split, which takes the axis",),
+        )
+    return tensor
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
@@ -286,7 +305,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
 
 
 def _counts(repeats: Any) -> np.ndarray[Any, Any]:
-    counts = np.asarray(repeats._array() if isinstance(repeats, Tensor) else repeats)
+    counts = as_array(asarray(repeats))
     if counts.dtype not in INTEGER and counts.size:
         raise DTypeError(f"repeat: counts are integers, got {counts.dtype}")
     if (counts < 0).any():

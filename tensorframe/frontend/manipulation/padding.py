@@ -11,7 +11,9 @@ from tensorframe.frontend.creation.convert import as_value, asarray
 from tensorframe.frontend.creation.ranges import number
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.indexing.searching import take
+from tensorframe.frontend.parameters import count
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.shape import normalize_axis
 from tensorframe.ops.movement import PAD
 
 __all__ = ["pad"]
@@ -34,9 +36,10 @@ def pad(x: Any, pad_width: Any, /, mode: str = "constant", *, constant_values: A
     [2, 1, 2, 3, 2]
     """
     tensor = asarray(x)
-    widths = [(int(before), int(after)) for before, after in _pairs(pad_width, tensor.ndim)]
-    if any(width < 0 for pair in widths for width in pair):
-        raise ArgumentError(f"pad: widths must not be negative, got {pad_width}")
+    widths = [
+        (count("pad", "pad_width", before), count("pad", "pad_width", after))
+        for before, after in _pairs(pad_width, tensor.ndim)
+    ]
     if mode == "constant":
         return _pad_constant(tensor, widths, _pairs(constant_values, tensor.ndim))
     if mode not in _BY_INDEX:
@@ -52,7 +55,7 @@ def _pairs(given: Any, ndim: int) -> list[tuple[Any, Any]]:
     if isinstance(given, dict):
         pairs: list[tuple[Any, Any]] = [(0, 0)] * ndim
         for axis, value in given.items():
-            pairs[axis] = _pairs(value, 1)[0]
+            pairs[normalize_axis("pad", axis, ndim)] = _pairs(value, 1)[0]
         return pairs
     values = [[number("pad", one) for one in row] for row in _rows(given)]
     widened = [row * 2 if len(row) == 1 else row for row in values]

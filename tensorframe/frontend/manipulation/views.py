@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tensorframe.errors import ArgumentError, AxisError, ShapeError
+from tensorframe.errors import AxisError, ShapeError
 from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import expanded, permuted, reshaped, with_axes
+from tensorframe.frontend.parameters import choice, integer, integers
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import (
     Shape,
@@ -17,6 +17,7 @@ from tensorframe.graph.shape import (
     broadcast,
     normalize_axes,
     normalize_axis,
+    one_or_several,
     resolve_reshape,
 )
 from tensorframe.ops.movement import CONCAT, SLICE
@@ -79,10 +80,8 @@ def reshape(x: Any, /, shape: Axes, order: str = "C", *, copy: bool | None = Non
     """
     tensor = asarray(x)
     target = resolve_reshape(tensor.size, tensor.shape, shape)
-    if order == "F":
+    if choice("reshape", "order", order, ("C", "F", "A")) == "F":
         return transpose(reshaped(transpose(tensor), target[::-1]))
-    if order not in ("C", "A"):
-        raise ArgumentError(f"reshape: order {order!r} is not known", suggestions=('"C" or "F"',))
     result = reshaped(tensor, target)
     return Tensor(result.node) if copy and result is x else result
 
@@ -105,7 +104,7 @@ def permute_dims(x: Any, /, axes: Iterable[int]) -> Tensor:
     (4, 2, 3)
     """
     tensor = asarray(x)
-    named = tuple(axes)
+    named = integers("permute_dims", "axes", axes)
     order = [normalize_axis("permute_dims", axis, tensor.ndim) for axis in named]
     if sorted(order) != list(range(tensor.ndim)):
         raise AxisError(f"permute_dims: axes {named} do not name each of {tensor.ndim} axes once")
@@ -155,7 +154,7 @@ def moveaxis(x: Any, source: Axes, destination: Axes, /) -> Tensor:
 
 def _named_axes(name: str, axis: Axes, ndim: int) -> list[int]:
     """Return axes counted from the front, in the order in which they are named."""
-    named = tuple(axis) if isinstance(axis, Iterable) else (axis,)
+    named = one_or_several(axis)
     normalize_axes(name, named, ndim)  # refuses an axis named twice
     return [normalize_axis(name, one, ndim) for one in named]
 
@@ -180,7 +179,7 @@ def expand_dims(x: Any, /, axis: Axes = 0) -> Tensor:
     (1, 2, 3, 1)
     """
     tensor = asarray(x)
-    count = len(tuple(axis)) if isinstance(axis, Iterable) else 1
+    count = len(one_or_several(axis))
     new = normalize_axes("expand_dims", axis, tensor.ndim + count)
     sizes = iter(tensor.shape)
     shape = tuple(1 if at in new else next(sizes) for at in range(tensor.ndim + count))
@@ -282,7 +281,7 @@ def rot90(x: Any, /, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     if len(named) != 2:
         raise AxisError(f"rot90: a plane has two axes, got {axes}")
     first, second = named
-    turns = operator.index(k) % 4
+    turns = integer("rot90", "k", k) % 4
     if turns == 2:
         return flip(tensor, axis=(first, second))
     if turns == 1:
@@ -300,11 +299,10 @@ def roll(x: Any, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
     [4, 1, 2, 3]
     """
     tensor = asarray(x)
+    shifts = integers("roll", "shift", shift)
     if axis is None:
-        total = sum(shift) if isinstance(shift, Iterable) else shift
-        return reshaped(_rolled(ravel(tensor), total, 0), tensor.shape)
-    axes = tuple(axis) if isinstance(axis, Iterable) else (axis,)
-    shifts = tuple(shift) if isinstance(shift, Iterable) else (shift,) * len(axes)
+        return reshaped(_rolled(ravel(tensor), sum(shifts), 0), tensor.shape)
+    axes = integers("roll", "axis", axis)
     if len(axes) == 1:
         axes *= len(shifts)
     if len(shifts) == 1:
@@ -318,7 +316,7 @@ def roll(x: Any, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
 
 def _rolled(tensor: Tensor, shift: int, axis: int) -> Tensor:
     size = tensor.shape[axis]
-    distance = operator.index(shift) % size if size else 0
+    distance = shift % size if size else 0
     if distance == 0:
         return tensor
     last = part_of(tensor, axis, size - distance, distance)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -13,12 +14,16 @@ from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.indexing.selection import as_array
 from tensorframe.frontend.operands import converted, flattened, floating, promoted
+from tensorframe.frontend.parameters import choice, count, number, pair
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.elementwise import EQUAL, WHERE
 from tensorframe.ops.reduction import MAX, MIN, SUM
 from tensorframe.ops.sorting import HISTOGRAM, SEARCHSORTED
 
 __all__ = ["Histogram", "bincount", "digitize", "histogram", "histogram_bin_edges"]
+
+# the names of NumPy's rules for the number of bins
+_RULES: Final = ("auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges")
 
 
 class Histogram(NamedTuple):
@@ -82,13 +87,14 @@ def _edges(x: Tensor, bins: Any, limits: Any, weights: Any) -> tuple[Tensor, boo
     if isinstance(bins, str):
         if weights is not None:
             raise ArgumentError(f"histogram: the rule {bins!r} does not know weights")
+        choice("histogram", "rule for bins", bins, _RULES)
         found = np.histogram_bin_edges(x._array(), bins, limits)
         return Tensor(data_node(found, x.device)), True
     if isinstance(bins, int | np.integer):
         if bins < 1:
             raise ArgumentError(f"histogram: takes one bin at least, got {bins}")
-        return _uniform_edges(x, int(bins), limits), True
-    edges = bins if isinstance(bins, Tensor) else Tensor(data_node(np.asarray(bins), x.device))
+        return _uniform_edges(x, count("histogram", "bins", bins), limits), True
+    edges = asarray(bins)
     if edges.ndim != 1 or edges.size < 2:
         raise ShapeError(f"histogram: edges are a vector of two at least, got shape {edges.shape}")
     return edges, False
@@ -110,11 +116,15 @@ def _limits(x: Tensor, limits: Any, values: Tensor) -> tuple[Tensor, Tensor]:
     if limits is None and x.size:
         axes = tuple(range(x.ndim))
         return call(MIN, values, attrs=(axes, False)), call(MAX, values, attrs=(axes, False))
-    low, high = (0.0, 1.0) if limits is None else map(float, limits)
+    low, high = (0.0, 1.0) if limits is None else _given_limits(limits)
     if not (np.isfinite([low, high]).all() and low <= high):
         raise OutOfRangeError(f"histogram: range is two finite numbers in order, got {limits}")
     ends = [Tensor(data_node(np.asarray(end, values.dtype), x.device)) for end in (low, high)]
     return ends[0], ends[1]
+
+
+def _given_limits(limits: Any) -> Iterator[float]:
+    return (number("histogram", "range", one) for one in pair("histogram", "range", limits))
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Tensor:
@@ -127,6 +137,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Tensor:
     [1, 0, 2]
     """
     x = asarray(x)
+    minlength = count("bincount", "minlength", minlength)
     if x.dtype not in BITWISE or x.ndim != 1:
         raise DTypeError(f"bincount: takes a vector of integers, got {x.dtype} of shape {x.shape}")
     values = x._array().astype(int64)
@@ -149,7 +160,7 @@ def digitize(x: Any, bins: Any, /, right: bool = False) -> Tensor:
     >>> tfr.digitize(tfr.asarray([0.5, 1.0, 9.0]), tfr.asarray([1.0, 2.0])).tolist()
     [0, 1, 2]
     """
-    edges = np.asarray(as_array(bins))
+    edges = as_array(asarray(bins))
     if edges.ndim != 1:
         raise ShapeError(f"digitize: bins are a vector, got shape {edges.shape}")
     falling = edges.size > 1 and edges[0] > edges[-1]

@@ -12,6 +12,7 @@ from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.operands import expanded, flattened, promoted
+from tensorframe.frontend.parameters import flag
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axis
 from tensorframe.ops.elementwise import EQUAL, LOGICAL_NOT, MINIMUM
@@ -168,7 +169,7 @@ def isin(
     """
     values, pool = promoted(x1, x2)
     found = _found(values, flattened(pool))
-    return apply(LOGICAL_NOT, found) if invert else found
+    return apply(LOGICAL_NOT, found) if flag("isin", "invert", invert) else found
 
 
 def _found(values: Tensor, pool: Tensor) -> Tensor:

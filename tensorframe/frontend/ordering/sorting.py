@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from tensorframe.dtypes import int64
-from tensorframe.errors import ArgumentError, DTypeError, IndexingError
+from tensorframe.errors import ArgumentError, IndexingError
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.indexing.selection import check_bounds
 from tensorframe.frontend.operands import along
+from tensorframe.frontend.parameters import integer, integers
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.ops.movement import PART
@@ -71,6 +72,7 @@ def topk(x: Any, k: int, /, axis: int = -1, *, largest: bool = True) -> TopK:
     """
     x, at = along("topk", x, axis)
     size = x.shape[at]
+    k = integer("topk", "k", k)
     if not 0 <= k <= size:
         raise IndexingError(f"topk: axis {at} has {size} elements, asked for {k}")
     both = call(TOPK, x, attrs=(int(k), at, bool(largest)))
@@ -101,9 +103,7 @@ def argpartition(x: Any, kth: int | Iterable[int], /, axis: int | None = -1) -> 
 
 def _partitioned(op: Op, x: Any, kth: int | Iterable[int], axis: int | None) -> Tensor:
     x, at = along(op.name, x, axis)
-    wanted = tuple(kth) if isinstance(kth, Iterable) else (kth,)
-    if not all(isinstance(one, int) for one in wanted):
-        raise DTypeError(f"{op.name}: kth is made of integers, got {kth!r}")
+    wanted = integers(op.name, "kth", kth)
     if not wanted:
         raise ArgumentError(f"{op.name}: kth names no position")
     positions = tuple(check_bounds(one, at, x.shape[at]) for one in wanted)

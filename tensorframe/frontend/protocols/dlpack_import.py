@@ -36,6 +36,18 @@ class _Words:
         return self.owner.__dlpack_device__()
 
 
+def dlpack_device(x: Any) -> tuple[int, int]:
+    """Return the type and number of the device that an exporter names; DeviceError if it names none."""
+    try:
+        kind, index = x.__dlpack_device__()
+        return int(kind), int(index)
+    except Exception as error:  # whatever another library's method raises
+        raise DeviceError(
+            f"from_dlpack: __dlpack_device__ of a {type(x).__name__} gives no pair of integers: {error}",
+            suggestions=("report it to the library that the object is of",),
+        ) from error
+
+
 def adopt(x: Any, *, copy: bool | None) -> Array:
     """Return the elements of a DLPack exporter as an array in host memory, sharing it where `copy` is not True."""
     shared = False if copy is False else None
@@ -51,9 +63,7 @@ def adopt(x: Any, *, copy: bool | None) -> Array:
 
 
 def _import(x: Any, copy: bool | None) -> Array:
-    options: dict[str, Any] = (
-        {} if int(x.__dlpack_device__()[0]) in HOST_TYPES else {"device": "cpu"}
-    )
+    options: dict[str, Any] = {} if dlpack_device(x)[0] in HOST_TYPES else {"device": "cpu"}
     try:
         return np.from_dlpack(x, copy=copy, **options)
     except (BufferError, RuntimeError):

@@ -16,6 +16,7 @@ from tensorframe.frontend.dispatch import placed
 from tensorframe.frontend.indexing.searching import searchsorted, take
 from tensorframe.frontend.operands import converted, reshaped
 from tensorframe.frontend.ordering.sorting import argsort
+from tensorframe.frontend.parameters import integer
 from tensorframe.frontend.random.distributions import exponential, uniform
 from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.random.words import lanes, positions
@@ -54,7 +55,8 @@ def integers(
     target = default_on(place, int64) if dtype is None else as_dtype(dtype)
     require("integers", place, target)
     first, last = (0, low) if high is None else (low, high)
-    first, last = operator.index(first), operator.index(last) - (0 if endpoint else 1)
+    first = integer("integers", "low", first)
+    last = integer("integers", "high", last) - (0 if endpoint else 1)
     _check_range(first, last, target)
     sizes = as_shape(shape)
     span = last - first + 1

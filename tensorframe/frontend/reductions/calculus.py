@@ -11,6 +11,7 @@ from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import part_of
 from tensorframe.frontend.operands import floating, promoted, reshaped
+from tensorframe.frontend.parameters import is_number
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.tensor import Tensor
@@ -31,6 +32,7 @@ def trapezoid(y: Any, /, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor
     """
     (values,) = floating(y)
     at = normalize_axis("trapezoid", axis, values.ndim)
+    dx = dx if is_number(dx) else asarray(dx)
     steps = dx if x is None else _steps(asarray(x), values, at)
     return total(steps * _neighbours(values, at) / 2.0, axis=at)
 

@@ -13,6 +13,7 @@ from tensorframe.frontend.elementwise.limits import clip
 from tensorframe.frontend.manipulation.diagonals import diagonal
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.operands import converted, reshaped
+from tensorframe.frontend.parameters import number
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.reductions.statistics import working_dtype
 from tensorframe.frontend.tensor import Tensor
@@ -77,7 +78,7 @@ def cov(
     values, dtype = _observations(x, y, rowvar)
     count = values.shape[1]
     weights = _weights(fweights, aweights, count, values.dtype)
-    correction = ddof if ddof is not None else int(not bias)
+    correction = int(not bias) if ddof is None else number("cov", "ddof", ddof)
     if weights is None:
         deviations = values - total(values, axis=1, keepdims=True) / float(count)
         weighted: Tensor = deviations
@@ -91,7 +92,7 @@ def cov(
     return converted(reshaped(result, ()) if values.shape[0] == 1 else result, dtype)
 
 
-def _divisor(weights: Tensor, aweights: Any, mass: Tensor, correction: int) -> Tensor:
+def _divisor(weights: Tensor, aweights: Any, mass: Tensor, correction: float) -> Tensor:
     """Return what sums of weighted products are divided by: the effective number of observations."""
     if aweights is None or correction == 0:
         return mass - correction

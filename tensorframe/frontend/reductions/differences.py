@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from tensorframe.dtypes import BOOL
-from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.errors import ShapeError
 from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import part_of, ravel
 from tensorframe.frontend.operands import expanded, promoted, with_axes
+from tensorframe.frontend.parameters import count
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axis
 from tensorframe.ops.elementwise import NOT_EQUAL, SUBTRACT
@@ -28,8 +29,7 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     [3, 5]
     """
     tensor = asarray(x)
-    if n < 0:
-        raise ArgumentError(f"diff: n must not be negative, got {n}")
+    n = count("diff", "n", n)
     if tensor.ndim == 0:
         raise ShapeError("diff: a 0-d tensor has no neighbours", suggestions=("tfr.ravel(x)",))
     at = normalize_axis("diff", axis, tensor.ndim)

@@ -9,6 +9,7 @@ from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.operands import converted
+from tensorframe.frontend.parameters import flag
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.holding import default_on
 from tensorframe.graph.op import Op
@@ -28,7 +29,7 @@ def reduced_by(op: Op, x: Tensor, axis: Axis, keepdims: Any) -> Tensor:
 
 def along(op: Op, x: Tensor, axes: tuple[int, ...], keepdims: Any, *attrs: Any) -> Tensor:
     """Return the reduction `op` of `x` along axes that are counted from the front, in ascending order."""
-    return Tensor(record(op, (x.node,), axes, bool(keepdims), *attrs))
+    return Tensor(record(op, (x.node,), axes, flag(op.name, "keepdims", keepdims), *attrs))
 
 
 def accumulator(dtype: DType) -> DType:

@@ -7,6 +7,7 @@ from typing import Any
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import flattened
+from tensorframe.frontend.parameters import flag
 from tensorframe.frontend.reductions.elementary import accumulated
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
@@ -24,7 +25,7 @@ def scanned(op: Op, x: Tensor, axis: int | None, *, start: int | None) -> Tensor
             f"{op.name}: a tensor of {x.ndim} dimensions needs an axis",
             suggestions=("axis=0", "x.reshape(-1) first, to run through all elements"),
         )
-    at = normalize_axis(op.name, axis or 0, x.ndim)
+    at = normalize_axis(op.name, 0 if axis is None else axis, x.ndim)
     if start is not None:
         before = tuple(int(one == at) for one in range(x.ndim))
         x = call(PAD, x, attrs=(before, (0,) * x.ndim, start))
@@ -41,7 +42,7 @@ def cumulative_sum(
     >>> tfr.cumulative_sum(tfr.asarray([1, 2, 3]), include_initial=True).tolist()
     [0, 1, 3, 6]
     """
-    start = 0 if include_initial else None
+    start = 0 if flag("cumulative_sum", "include_initial", include_initial) else None
     return scanned(CUMULATIVE_SUM, accumulated(x, dtype), axis, start=start)
 
 
@@ -55,7 +56,7 @@ def cumulative_prod(
     >>> tfr.cumulative_prod(tfr.asarray([2, 3, 4])).tolist()
     [2, 6, 24]
     """
-    start = 1 if include_initial else None
+    start = 1 if flag("cumulative_prod", "include_initial", include_initial) else None
     return scanned(CUMULATIVE_PROD, accumulated(x, dtype), axis, start=start)
 
 

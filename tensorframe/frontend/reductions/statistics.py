@@ -13,6 +13,7 @@ from tensorframe.errors import ShapeError
 from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import unary
 from tensorframe.frontend.operands import converted, expanded, floating, reshaped
+from tensorframe.frontend.parameters import number
 from tensorframe.frontend.reductions.elementary import Axis, along
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axes
@@ -62,6 +63,7 @@ def _variance(
     tensor = asarray(x)
     axes = normalize_axes(name, axis, tensor.ndim)
     wide = converted(tensor, working_dtype(tensor.dtype))
+    correction = number(name, "correction", correction)
     divisor = float(max(math.prod([tensor.shape[at] for at in axes]) - correction, 0))
     variance = along(VAR, wide, axes, keepdims, divisor)
     return variance, dtypes.real_of(dtypes.float_of(tensor.dtype))

@@ -18,6 +18,7 @@ from tensorframe.backends.registry import (
 )
 from tensorframe.errors import ArgumentError, DeviceError, DTypeError
 from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.parameters import items
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trees import LEAF, build, flatten, names
 from tensorframe.frontend.trials.relocation import (
@@ -154,7 +155,7 @@ def asked_for(name: str, backends: Backends) -> list[str]:
     elif isinstance(backends, str | Device):
         wanted = [str(backends)]
     else:
-        wanted = [str(one) for one in backends]
+        wanted = [str(one) for one in items(name, "backends", backends)]
     if not wanted:
         raise ArgumentError(f"{name}: the list of backends is empty", suggestions=("None for all",))
     return list(dict.fromkeys([str(REFERENCE), *wanted]))
