@@ -5,46 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorframe.frontend.calibration import CalibratedDevice, Calibration
-from tensorframe.notebook.style import hue, page, text
+from tensorframe.notebook.style import dot, gauge, hue, numbers, page, text, words
 
 _STYLE = """
-.tensorframe table.limits{font-size:12.5px;table-layout:auto;margin:0}
+.tensorframe table.limits{font-size:12.5px;table-layout:auto}
 .tensorframe table.limits tr{background:none}
-.tensorframe table.limits th,.tensorframe table.limits td{text-align:left;padding:3px 18px 3px 0;white-space:nowrap}
-.tensorframe table.limits td.number{text-align:right;padding-right:8px}
-.tensorframe .limits .dot{display:inline-block;width:9px;height:9px;border-radius:2px;margin-right:6px}
-.tensorframe .limits .bar{display:inline-block;width:110px;height:7px;border-radius:3px;background:var(--faint);
-overflow:hidden;vertical-align:1px}
-.tensorframe .limits .bar i{display:block;height:100%}
+.tensorframe table.limits th,.tensorframe table.limits td{padding:3px 18px 3px 0;white-space:nowrap}
+.tensorframe table.limits td[align]{padding-right:8px}
 """
 
 
 def calibration_page(found: Calibration) -> str:
     """Return a calibration as a piece of HTML."""
-    head = '<tr><th>device</th><th>found</th><th colspan="2">copy</th><th colspan="2">float32</th><th></th></tr>'
+    head = f"<tr>{words(*('device', 'found', 'copy', '', 'float32', '', ''), tag='th')}</tr>"
     limits = [one.limits for one in found if one.limits is not None]
     most = (
         max([one.copy_bandwidth for one in limits], default=1.0),
         max([one.flops for one in limits], default=1.0),
     )
     rows = "".join(_row(one, most) for one in found)
-    return page(f'<table class="limits">{head}{rows}</table>', _STYLE)
+    return page(f'<table class="limits" style="margin:0">{head}{rows}</table>', _STYLE)
 
 
 def _row(one: CalibratedDevice, most: Sequence[float]) -> str:
     colour = hue(one.device)
-    dot = f'<i class="dot" style="background:{colour}"></i>'
-    names = f"<td>{dot}{text(one.device)}</td><td class='soft'>{text(one.name)}</td>"
+    names = words(f"{dot(colour)}{text(one.device)}", text(one.name))
     if one.limits is None:
-        return f'<tr>{names}<td class="soft" colspan="5">{text(one.problem)}</td></tr>'
+        return f'<tr>{names}<td colspan="5" style="text-align:left">{text(one.problem)}</td></tr>'
     parts = (one.limits.copy_bandwidth, "GB/s"), (one.limits.flops, "GFLOP/s")
     cells = [
-        f'<td class="number">{rate / 1e9:.3g} {unit}</td><td>{_bar(rate / best, colour)}</td>'
+        numbers(f"{rate / 1e9:.3g} {unit}") + words(gauge(rate / best, colour, 110))
         for (rate, unit), best in zip(parts, most, strict=True)
     ]
     note = "" if one.measured else "measured before"
-    return f"<tr>{names}{''.join(cells)}<td class='soft'>{note}</td></tr>"
-
-
-def _bar(share: float, colour: str) -> str:
-    return f'<span class="bar"><i style="width:{100 * share:.1f}%;background:{colour}"></i></span>'
+    return f"<tr>{names}{''.join(cells)}{words(note)}</tr>"

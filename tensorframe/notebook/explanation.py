@@ -12,7 +12,20 @@ from tensorframe.notebook.figures import share_text, time_text
 from tensorframe.notebook.picture import SHEET as PICTURE_SHEET
 from tensorframe.notebook.picture import view_of
 from tensorframe.notebook.steps import Row, headline_figures, hints_of, rows_of
-from tensorframe.notebook.style import TRANSFER_HUE, hue, is_bright, page, text
+from tensorframe.notebook.style import (
+    APART,
+    FRAME,
+    SHADE,
+    TRANSFER_HUE,
+    dot,
+    gauge,
+    hue,
+    is_bright,
+    numbers,
+    page,
+    text,
+    words,
+)
 from tensorframe.notebook.wording import counted
 from tensorframe.schedule.plan import Plan, Step, StepKind
 
@@ -20,39 +33,37 @@ _MOST_SOURCES = 24  # kernels whose text is made: of many, one by one is too lon
 _MOST_DRAWN = 150  # steps of a plan that is drawn below its rows
 _MOST_FORMULAS = 8  # lines of a step that stand there at once
 
-_SHEET = f"""
-.tensorframe .figures{{display:flex;flex-wrap:wrap;gap:4px 22px;margin:0 0 10px}}
-.tensorframe .figures b{{font-size:17px;font-weight:600;font-variant-numeric:tabular-nums}}
-.tensorframe .steps{{overflow:auto;max-height:620px;border:1px solid var(--line);border-radius:8px}}
-.tensorframe.tensorframe .steps table{{width:100%;table-layout:auto;font-size:13px}}
-.tensorframe.tensorframe .steps tr{{background:none}}
-.tensorframe.tensorframe .steps th{{font-size:12px;white-space:nowrap;padding:5px 8px;text-align:left}}
-.tensorframe.tensorframe .steps td{{padding:5px 8px 1px;white-space:nowrap;text-align:left;max-width:none}}
-.tensorframe.tensorframe .steps td code{{white-space:nowrap}}
-.tensorframe.tensorframe .steps .number{{text-align:right}}
-.tensorframe.tensorframe .steps .step td{{border-top:1px solid var(--line)}}
-.tensorframe.tensorframe .steps .what td{{padding:0 8px 6px;white-space:normal}}
-.tensorframe.tensorframe .steps pre{{margin:0;white-space:pre-wrap;word-break:break-word}}
-.tensorframe.tensorframe.tensorframe .steps details pre{{padding:6px 10px;margin-top:3px;background:var(--faint);
-border-radius:6px;white-space:pre;overflow:auto;max-height:340px}}
-.tensorframe .steps .note{{font-size:12px;color:var(--soft)}}
-.tensorframe .steps .fallback{{color:{TRANSFER_HUE}}}
-.tensorframe .steps summary{{font-size:12px;color:var(--soft)}}
-.tensorframe .kind{{display:inline-block;font-size:12px;font-weight:600;padding:0 8px;border-radius:9px;
-margin-left:7px}}
-.tensorframe .device::before{{content:"";display:inline-block;width:9px;height:9px;border-radius:3px;margin-right:6px;
-background:var(--hue)}}
-.tensorframe .reached{{display:inline-block;vertical-align:middle;width:40px;height:6px;border-radius:3px;
-margin-left:7px;background:var(--faint);overflow:hidden}}
-.tensorframe .reached i{{display:block;height:100%;background:var(--hue)}}
-.tensorframe .hints{{margin:6px 0 0;font-size:12px;color:var(--soft)}}
-.tensorframe .drawn{{margin-top:8px}}
-.tensorframe .drawn summary{{margin-bottom:4px}}
+SHEET = (
+    PICTURE_SHEET
+    + """
+.tensorframe .figures b{font-size:17px;font-weight:600;font-variant-numeric:tabular-nums}
+.tensorframe.tensorframe .steps table{table-layout:auto;font-size:13px}
+.tensorframe.tensorframe .steps tr{background:none}
+.tensorframe.tensorframe .steps th{font-size:12px;white-space:nowrap;padding:5px 8px}
+.tensorframe.tensorframe .steps td{padding:5px 8px 1px;white-space:nowrap;max-width:none}
+.tensorframe.tensorframe .steps td code{white-space:nowrap}
+.tensorframe.tensorframe .steps .step td{border-top:1px solid var(--line)}
+.tensorframe.tensorframe .steps .what td{padding:0 8px 6px;white-space:normal}
+.tensorframe.tensorframe .steps pre{margin:0;white-space:pre-wrap;word-break:break-word}
+.tensorframe.tensorframe.tensorframe .steps details pre{padding:6px 10px;margin-top:3px;background:var(--faint);
+border-radius:6px;white-space:pre;overflow:auto;max-height:340px}
+.tensorframe .steps .note{font-size:12px;color:var(--soft)}
+.tensorframe .steps summary{font-size:12px;color:var(--soft)}
+.tensorframe .hints{font-size:12px;color:var(--soft)}
+.tensorframe .drawn summary{margin-bottom:4px}
 """
+)
+_KIND = "margin-left:7px;padding:0 8px;border-radius:9px;font-size:12px;font-weight:600"
+_STEPS = f"overflow:auto;max-height:620px;margin:10px 0 6px;{FRAME}"
 
 
 def explanation(plan: Plan) -> str:
     """Return a plan as HTML that needs nothing but itself."""
+    return page(body_of(plan), SHEET)
+
+
+def body_of(plan: Plan) -> str:
+    """Return a plan as HTML for a page that has `SHEET`."""
     rows = rows_of(plan)
     parts = [_figures(plan), *_table(rows)]
     hints = hints_of(rows)
@@ -62,7 +73,7 @@ def explanation(plan: Plan) -> str:
     if len(plan.steps) <= _MOST_DRAWN:
         view = view_of(diagram_of_plan(plan))
         parts.append(f'<details class="drawn"><summary>picture</summary>{view}</details>')
-    return page("".join(parts), _SHEET + PICTURE_SHEET)
+    return "".join(parts)
 
 
 def _figures(plan: Plan) -> str:
@@ -70,7 +81,7 @@ def _figures(plan: Plan) -> str:
     seconds = [step.seconds for step in plan.steps if step.seconds is not None]
     if seconds:
         figures.append((time_text(sum(seconds)), "measured"))
-    cells = " ".join(f"<span><b>{text(one)}</b> {text(name)}</span>" for one, name in figures)
+    cells = APART.join([f"<b>{text(one)}</b> {text(name)}" for one, name in figures])
     return f'<div class="figures">{cells}</div>'
 
 
@@ -78,20 +89,19 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
     predicted = any(row.prediction for row in rows)
     measured = any(row.step.seconds is not None for row in rows)
     heads = ["step", "device", "gives"]
-    numbers = ["moves", "flops"]
-    numbers += ["predicted"] if predicted else []
-    numbers += ["measured"] if measured else []
-    numbers += ["of limit"] if predicted and measured else []
-    yield '<div class="steps"><table><thead><tr>'
-    yield "".join(f"<th>{head}</th>" for head in heads)
-    yield "".join(f'<th class="number">{head}</th>' for head in numbers)
+    figures = ["moves", "flops"]
+    figures += ["predicted"] if predicted else []
+    figures += ["measured"] if measured else []
+    figures += ["of limit"] if predicted and measured else []
+    yield f'<div class="steps" style="{_STEPS}"><table style="width:100%;margin:0"><thead><tr>'
+    yield words(*heads, tag="th") + numbers(*figures, tag="th")
     yield "</tr></thead><tbody>"
     sources = 0
     for row in rows:
         yield _figures_of(row, predicted=predicted, measured=measured)
         source = _source(row.step) if sources < _MOST_SOURCES else ""
         sources += bool(source)
-        yield f'<tr class="what"><td colspan="{len(heads) + len(numbers)}">'
+        yield f'<tr class="what"><td colspan="{len(heads) + len(figures)}" style="text-align:left">'
         yield from _what(row, source)
         yield "</td></tr>"
     yield "</tbody></table></div>"
@@ -99,21 +109,21 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
 
 def _figures_of(row: Row, *, predicted: bool, measured: bool) -> str:
     colour = TRANSFER_HUE if row.step.kind is StepKind.TRANSFER else hue(row.step.device)
-    numbers = [text(row.moved), text(row.flops)]
+    figures = [text(row.moved), text(row.flops)]
     if predicted:
-        numbers.append(_predicted(row))
+        figures.append(_predicted(row))
     if measured:
-        numbers.append(text(time_text(row.step.seconds)))
+        figures.append(text(time_text(row.step.seconds)))
     if predicted and measured:
-        numbers.append(_share(row, colour))
-    cells = "".join(f'<td class="number">{one}</td>' for one in numbers)
+        figures.append(_share(row, colour))
     ink = "#111" if is_bright(colour) else "#fff"
-    look = f"color:{ink};background:{colour}" if row.kind != "view" else "background:var(--faint)"
-    return (
-        f'<tr class="step"><td>{row.number} <span class="kind" style="{look}">{row.kind}</span></td>'
-        f'<td><span class="device" style="--hue:{colour}">{text(row.device)}</span></td>'
-        f"<td><code>{text(row.gives)}</code></td>{cells}</tr>"
+    look = f"background:{colour};color:{ink}" if row.kind != "view" else f"background:{SHADE}"
+    cells = words(
+        f'{row.number} <span style="{look};{_KIND}">{row.kind}</span>',
+        f"{dot(colour)}{text(row.device)}",
+        f"<code>{text(row.gives)}</code>",
     )
+    return f'<tr class="step">{cells}{numbers(*figures)}</tr>'
 
 
 def _predicted(row: Row) -> str:
@@ -126,9 +136,7 @@ def _predicted(row: Row) -> str:
 def _share(row: Row, colour: str) -> str:
     if row.share is None:
         return ""
-    filled = min(100.0, 100 * row.share)
-    bar = f'<span class="reached" style="--hue:{colour}"><i style="width:{filled:.0f}%"></i></span>'
-    return text(share_text(row.share)) + bar
+    return text(share_text(row.share)) + gauge(row.share, colour)
 
 
 def _what(row: Row, source: str) -> Iterator[str]:
@@ -142,8 +150,8 @@ def _what(row: Row, source: str) -> Iterator[str]:
         yield f"<details><summary>{summary}</summary><pre>{text(shown)}</pre></details>"
     fallbacks = len(row.step.fallbacks)
     for at, note in enumerate(row.notes):
-        kind = "note fallback" if at < fallbacks else "note"
-        yield f'<div class="{kind}">{text(note)}</div>'
+        look = f' style="color:{TRANSFER_HUE}"' if at < fallbacks else ""
+        yield f'<div class="note"{look}>{text(note)}</div>'
     if source:
         yield f"<details><summary>source</summary><pre>{text(source)}</pre></details>"
 

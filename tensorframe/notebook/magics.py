@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from tensorframe.frontend.plans import explain
 from tensorframe.frontend.profiling import profile
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.notebook.explanation import explanation
+from tensorframe.notebook.explanation import SHEET, body_of
 from tensorframe.notebook.style import page, text
 from tensorframe.schedule.plan import Plan
 
@@ -132,11 +132,10 @@ class ShownPlans:
 
     def _repr_html_(self) -> str:
         shown = [
-            f'<p class="soft">{text(said)}</p>{explanation(plan)}'
-            for plan, said in self.plans[:_PLANS]
+            f'<p class="soft">{text(said)}</p>{body_of(plan)}' for plan, said in self.plans[:_PLANS]
         ]
         rest = [f'<p class="soft">{text(line)}</p>' for line in self._rest()]
-        return page("".join([*shown, *rest]))
+        return page("".join([*shown, *rest]), SHEET)
 
     def _rest(self) -> list[str]:
         more = len(self.plans) - _PLANS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from base64 import b64encode
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,37 +12,37 @@ from tensorframe.errors import ArgumentError
 from tensorframe.notebook.diagrams.diagram import Diagram
 from tensorframe.notebook.diagrams.drawing import Drawing, draw
 from tensorframe.notebook.diagrams.exports import dot_of, graphml_of, networkx_of
-from tensorframe.notebook.style import page, text
+from tensorframe.notebook.style import FRAME, TITLE, framed, image, page, text
 
 if TYPE_CHECKING:
     import networkx
 
 _SMALL = 1000.0, 680.0  # a picture that is seen as a whole, usually
 _SIZES = "".join(
-    f'<label><input type="radio" name="size" class="{name}"{checked}/>{said}</label>'
+    f'<label title="{said}"><input type="radio" name="size" class="{name}"{checked}/></label>'
     for name, said, checked in (
         ("full", "100 %", ' checked="checked"'),
         ("half", "50 %", ""),
         ("fit", "fit", ""),
     )
 )
-# Pages that are not trusted drop sheets, and SVG but for its words: these stay hidden then, and an image shows.
+# pages that are not trusted show an image, whose size nobody chooses
 _HIDDEN = 'style="display:none"'
+_FRAME = f"overflow:auto;max-height:680px;{FRAME}"
 _MOST_PLAIN = 200_000  # characters of an SVG that is given as an image besides
 _SUFFIXES = (".svg", ".png", ".dot", ".graphml")
 
 # The picture scrolls in its frame, which can be made higher; the choice of a size needs no script. Where scripts run,
 # the wheel with Ctrl zooms, and dragging moves the picture.
 SHEET = """
-.tensorframe .picture,.tensorframe .sizes{display:block!important}
-.tensorframe .plain{display:none}
-.tensorframe .picture{overflow:auto;max-height:680px;resize:vertical;border:1px solid var(--line);border-radius:8px;
---wire:color-mix(in srgb,currentColor 45%,transparent);cursor:grab;clear:both}
+.tensorframe .sizes{display:block!important}
+.tensorframe .picture{resize:vertical;cursor:grab;clear:both}
 .tensorframe .picture svg{display:block;margin:0 auto;max-width:none;height:auto}
 .tensorframe .zoom{margin:0;display:flow-root}
 .tensorframe .zoom input{position:absolute;opacity:0;pointer-events:none}
 .tensorframe .zoom label{float:left;padding:1px 9px;margin:0 2px 4px 0;border-radius:10px;cursor:pointer;
 font-size:12px;color:var(--soft)}
+.tensorframe .zoom label::before{content:attr(title)}
 .tensorframe .zoom label:has(input:checked){background:var(--faint)}
 .tensorframe .zoom label:has(input:focus-visible){outline:1px solid currentColor}
 .tensorframe .zoom:has(.fit:checked) svg{width:100%;max-height:664px}
@@ -140,10 +139,9 @@ class Picture:
 def view_of(diagram: Diagram) -> str:
     """Return the HTML of a picture that scrolls and zooms, for a page that has `SHEET`."""
     drawn = draw(diagram)
-    picture = (
-        f'<div class="picture" {_HIDDEN} onpointerdown="{text(_DRAG)}" onwheel="{text(_ZOOM)}">'
-        f"{drawn.on_page()}</div>{_plain(drawn)}"
-    )
+    inside = framed(drawn.head, _plain(drawn), drawn.body, _FRAME)
+    handlers = f'onpointerdown="{text(_DRAG)}" onwheel="{text(_ZOOM)}"'
+    picture = inside.replace("<div ", f'<div class="picture" {handlers} ', 1)
     if drawn.width <= _SMALL[0] and drawn.height <= _SMALL[1]:
         return picture
     # a form keeps the choice of this picture apart from those of others
@@ -156,7 +154,6 @@ def _plain(drawn: Drawing) -> str:
     """Return a drawing as an image, for pages that show nothing else."""
     svg = drawn.on_paper()
     if len(svg) > _MOST_PLAIN:
-        return f'<div class="plain">{text(drawn.title)}: run the cell to see the picture</div>'
-    encoded = b64encode(svg.encode()).decode()
-    image = f"data:image/svg+xml;base64,{encoded}"
-    return f'<img class="plain" alt="{text(drawn.title)}" src="{image}"/>'
+        said = f"{text(drawn.title)}: run the cell to see the picture"
+        return f'<span style="font-size:13px">{said}</span>'
+    return image(TITLE.sub("", svg), drawn.title, "max-width:100%")

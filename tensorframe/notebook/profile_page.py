@@ -7,8 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from tensorframe.frontend.profiling import Profile
 from tensorframe.frontend.trials.tables import shorten
 from tensorframe.notebook.figures import share_text, time_text
-from tensorframe.notebook.style import TRANSFER_HUE, hue, page, text
-from tensorframe.notebook.timeline import MAKING_HUE, PLANNING_HUE, sheet, timeline
+from tensorframe.notebook.style import (
+    APART,
+    SHADE,
+    TRANSFER_HUE,
+    dot,
+    gauge,
+    hue,
+    numbers,
+    page,
+    text,
+    words,
+)
+from tensorframe.notebook.timeline import MAKING_HUE, PLANNING_HUE, timeline
 from tensorframe.runtime.records import DeviceMemory, MadeKernel, Record, Summary
 from tensorframe.schedule.plan import human_bytes
 
@@ -17,18 +28,11 @@ _NAME, _SOURCE = 60, 90  # characters
 
 # JupyterLab has rules of its own for tables, which these have to outweigh
 _STYLE = """
-.tensorframe .profile{max-width:960px}
-.tensorframe .headline{display:flex;align-items:baseline;gap:14px;margin:2px 0 8px}
 .tensorframe .headline b{font-size:20px;font-weight:600;font-variant-numeric:tabular-nums}
-.tensorframe .share{display:flex;height:10px;border-radius:3px;overflow:hidden;background:var(--faint)}
-.tensorframe .share i{display:block;min-width:1px}
-.tensorframe .legend{display:flex;flex-wrap:wrap;gap:2px 18px;margin:6px 0 12px;font-variant-numeric:tabular-nums}
-.tensorframe .legend i,.tensorframe .dot{display:inline-block;width:9px;height:9px;border-radius:2px;margin-right:6px}
-.tensorframe .legend .empty{box-shadow:inset 0 0 0 1px var(--line)}
-.tensorframe .profile table{width:100%;font-size:12.5px;table-layout:auto}
-.tensorframe .profile tr.row,.tensorframe .profile tr.line{background:none}
-.tensorframe .profile td,.tensorframe .profile th{text-align:left;vertical-align:top}
-.tensorframe .profile .number{text-align:right;font-variant-numeric:tabular-nums}
+.tensorframe .legend{font-variant-numeric:tabular-nums}
+.tensorframe .profile table{table-layout:auto;font-size:12.5px}
+.tensorframe .profile tr{background:none}
+.tensorframe .profile td,.tensorframe .profile th{vertical-align:top}
 .tensorframe .profile th{border-bottom:1px solid var(--line);padding-bottom:4px;white-space:nowrap}
 .tensorframe .profile td{padding-top:6px;padding-bottom:0;white-space:nowrap}
 .tensorframe .profile td:first-child{width:100%;max-width:0;overflow:hidden;text-overflow:ellipsis}
@@ -37,14 +41,12 @@ _STYLE = """
 color:var(--soft);font-size:11.5px}
 .tensorframe .profile tr:last-child td{border-bottom:0}
 .tensorframe .profile td:last-child,.tensorframe .profile th:last-child{padding-right:0}
-.tensorframe .line code{font-size:11px;margin-left:10px}
-.tensorframe .percent{display:inline-block;min-width:38px;text-align:right;font-variant-numeric:tabular-nums}
-.tensorframe .gauge{display:inline-block;width:44px;height:6px;border-radius:3px;background:var(--faint);
-margin-left:7px;overflow:hidden;vertical-align:1px}
-.tensorframe .gauge i{display:block;height:100%;background:currentColor;opacity:.55}
+.tensorframe .line code{font-size:11px}
 .tensorframe .profile details{margin-top:8px}
-.tensorframe .notes{margin:10px 0 0;color:var(--soft)}
+.tensorframe .notes{color:var(--soft)}
 """
+_SHARE = f"display:flex;height:10px;margin:8px 0 6px;border-radius:3px;overflow:hidden;background:{SHADE}"
+_FILLED, _HOLLOW = "\N{BLACK SQUARE}", "\N{WHITE SQUARE}"
 
 
 def profile_page(profile: Profile) -> str:
@@ -56,7 +58,7 @@ def profile_page(profile: Profile) -> str:
         parts.append(timeline(slices, found.seconds, profile.kept_until))
     parts += [_table(profile.records, found.seconds), _made(profile.kernels_made)]
     parts.append(_notes([*map(_memory, profile.memory), *map(text, profile.notes())]))
-    return page(f'<div class="profile">{"".join(parts)}</div>', _STYLE + sheet())
+    return page(f'<div class="profile" style="max-width:960px">{"".join(parts)}</div>', _STYLE)
 
 
 def _headline(found: Summary) -> str:
@@ -68,7 +70,8 @@ def _headline(found: Summary) -> str:
         f"{found.replays:,} replayed by jit" if found.replays else "",
     ]
     said = " · ".join(filter(None, runs)) or "nothing was computed"
-    return f'<div class="headline"><b>{time_text(found.seconds)}</b><span class="soft">{said}</span></div>'
+    took = f"<b>{time_text(found.seconds)}</b>"
+    return f'<div class="headline">{took}{APART}<span class="soft">{said}</span></div>'
 
 
 def _count(number: int, noun: str) -> str:
@@ -82,12 +85,13 @@ def _shares(records: Sequence[Record], found: Summary) -> str:
     bar, legend = [], []
     for name, seconds, colour in parts:
         share = seconds / whole
-        mark = f'<i style="background:{colour}"></i>' if colour else '<i class="empty"></i>'
+        mark = dot(colour, _FILLED) if colour else dot("#888888", _HOLLOW)
         said = f"{text(name)} {time_text(seconds)}"
-        legend.append(f'<span>{mark}{said} <span class="soft">{share_text(share)}</span></span>')
-        fill = f"background:{colour}" if colour else ""
-        bar.append(f'<i style="width:{100 * share:.2f}%;{fill}" title="{said}"></i>')
-    return f'<div class="share">{"".join(bar)}</div><div class="legend">{"".join(legend)}</div>'
+        legend.append(f'{mark}{said} <span class="soft">{share_text(share)}</span>')
+        fill = f";background:{colour}" if colour else ""
+        bar.append(f'<i style="width:{100 * share:.2f}%{fill}" title="{said}"></i>')
+    shares = f'<div class="share" style="{_SHARE}">{"".join(bar)}</div>'
+    return f'{shares}<div class="legend" style="margin:0 0 12px">{APART.join(legend)}</div>'
 
 
 def _parts(records: Sequence[Record], found: Summary) -> Iterator[tuple[str, float, str]]:
@@ -111,27 +115,30 @@ def _table(records: Sequence[Record], seconds: float) -> str:
     with_limits = any(one.share_of_limit is not None for one in shown)
     head = _head(with_limits=with_limits)
     rows = [_row(one, seconds, with_limits=with_limits) for one in shown]
-    table = f"<table>{head}{''.join(rows[:_ROWS])}</table>"
+    table = _rows(head, rows[:_ROWS])
     if len(rows) <= _ROWS:
         return table
-    rest = f"<table>{head}{''.join(rows[_ROWS:])}</table>"
+    rest = _rows(head, rows[_ROWS:])
     return f"{table}<details><summary>{len(rows) - _ROWS:,} more</summary>{rest}</details>"
 
 
+def _rows(head: str, rows: Iterable[str]) -> str:
+    return f'<table style="width:100%;margin:0">{head}{"".join(rows)}</table>'
+
+
 def _head(*, with_limits: bool) -> str:
-    names = ("calls", "total", "", "mean", "fastest", "GB/s", "GFLOP/s")
-    numbers = "".join(f'<th class="number">{name}</th>' for name in names)
-    limit = "<th>of limit</th>" if with_limits else ""
-    return f"<tr class='row'><th>ops</th><th>device</th>{numbers}{limit}</tr>"
+    names = ["calls", "total", "", "mean", "fastest", "GB/s", "GFLOP/s"]
+    names += ["of limit"] if with_limits else []
+    heads = words("ops", "device", tag="th").replace("<th ", '<th width="40%" ', 1)
+    return f"<tr>{heads}{numbers(*names, tag='th')}</tr>"
 
 
 def _row(one: Record, seconds: float, *, with_limits: bool) -> str:
     name = f"<b>{text(shorten(one.name, _NAME))}</b>"
     colour = TRANSFER_HUE if one.kind == "transfer" else hue(one.device)
     place = text(one.device.replace("->", "\N{RIGHTWARDS ARROW}"))
-    device = f'<i class="dot" style="background:{colour}"></i>{place}'
     share = one.seconds / seconds if seconds else 0.0
-    numbers = [
+    figures = [
         f"{one.calls:,}",
         time_text(one.seconds),
         f'<span class="soft">{share_text(share)}</span>',
@@ -140,19 +147,17 @@ def _row(one: Record, seconds: float, *, with_limits: bool) -> str:
         _billions(one.bytes_per_second),
         _billions(one.flops_per_second),
     ]
-    cells = "".join(f'<td class="number">{cell}</td>' for cell in numbers)
-    limit = f"<td>{_gauge(one.share_of_limit)}</td>" if with_limits else ""
-    first = f"<tr class='row'><td>{name}</td><td>{device}</td>{cells}{limit}</tr>"
-    return (
-        f'{first}<tr class="line"><td colspan="{10 if with_limits else 9}">{_line(one)}</td></tr>'
-    )
+    figures += [_gauge(one.share_of_limit)] if with_limits else []
+    first = f"<tr>{words(name, dot(colour) + place)}{numbers(*figures)}</tr>"
+    across = f'colspan="{2 + len(figures)}" style="text-align:left"'
+    return f'{first}<tr class="line"><td {across}>{_line(one)}</td></tr>'
 
 
 def _line(one: Record) -> str:
     """Return what a row is, and where the user wrote it."""
     kind = {"library": "library call", "small": "small graph"}.get(one.kind, one.kind)
     source = f"<code>{text(shorten(one.source, _SOURCE))}</code>" if one.source else ""
-    return f"{', '.join(filter(None, [kind, text(one.line)]))}{source}"
+    return APART.join(filter(None, [", ".join(filter(None, [kind, text(one.line)])), source]))
 
 
 def _billions(rate: float | None) -> str:
@@ -164,8 +169,7 @@ def _billions(rate: float | None) -> str:
 def _gauge(share: float | None) -> str:
     if share is None:
         return ""
-    gauge = f'<span class="gauge"><i style="width:{min(100 * share, 100):.0f}%"></i></span>'
-    return f'<span class="percent">{share_text(share)}</span>{gauge}'
+    return share_text(share) + gauge(share)
 
 
 def _made(made: Sequence[MadeKernel]) -> str:
@@ -175,9 +179,9 @@ def _made(made: Sequence[MadeKernel]) -> str:
     disk = [one for one in made if one.from_disk]
     compiled = [one for one in made if not one.from_disk]
     said = " and ".join(filter(None, [_sum(compiled, "compiled"), _sum(disk, "loaded from disk")]))
-    rows = "".join(_made_row(one) for one in made)
-    head = '<tr class="row"><th>kernel</th><th>for</th><th></th><th class="number">time</th></tr>'
-    return f"<details><summary>{said}</summary><table>{head}{rows}</table></details>"
+    rows = [_made_row(one) for one in made]
+    head = words("kernel", "for", "", tag="th") + numbers("time", tag="th")
+    return f"<details><summary>{said}</summary>{_rows(f'<tr>{head}</tr>', rows)}</details>"
 
 
 def _sum(made: Sequence[MadeKernel], how: str) -> str:
@@ -191,18 +195,18 @@ def _sum(made: Sequence[MadeKernel], how: str) -> str:
 def _made_row(one: MadeKernel) -> str:
     how = f"{one.compiler}, from disk" if one.from_disk else f"{one.compiler}, compiled"
     step = f"{text(shorten(one.step, _NAME))} <span class='soft'>{text(one.line)}</span>"
-    cells = f"<td><code>{text(one.name)}</code></td><td>{step}</td><td class='soft'>{how}</td>"
-    return f"<tr class='row'>{cells}<td class='number'>{time_text(one.seconds)}</td></tr>"
+    cells = words(f"<code>{text(one.name)}</code>", step, how)
+    return f"<tr>{cells}{numbers(time_text(one.seconds))}</tr>"
 
 
 def _memory(one: DeviceMemory) -> str:
-    colour = f'<i class="dot" style="background:{hue(one.device)}"></i>'
     if one.is_planned:
         said = f"{human_bytes(one.peak)} for the largest plan, its inputs included"
     else:
         said = f"{human_bytes(one.peak)} in use at most, {one.allocations:,} blocks allocated"
-    return f"{colour}memory of {text(one.device)}: {said}"
+    return f"{dot(hue(one.device))}memory of {text(one.device)}: {said}"
 
 
 def _notes(notes: Iterable[str]) -> str:
-    return f'<div class="notes">{"".join(f"<div>{note}</div>" for note in notes)}</div>'
+    lines = "".join([f"<div>{note}</div>" for note in notes])
+    return f'<div class="notes" style="margin:10px 0 0">{lines}</div>'

@@ -5,20 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from tensorframe.cells import shell
-from tensorframe.notebook.style import hue, page, text
+from tensorframe.notebook.style import SHADE, hue, page, text
 from tensorframe.runtime.progress import Display
 from tensorframe.runtime.under_way import State
 from tensorframe.runtime.wording import amounts, step_words, time_words
 
 _SHEET = """
-.tensorframe .way{max-width:44em;padding:2px 0}
 .tensorframe .way .row{display:flex;justify-content:space-between;gap:1.5em;flex-wrap:wrap}
 .tensorframe .way .row span{white-space:nowrap;font-variant-numeric:tabular-nums}
-.tensorframe .track{height:6px;margin:4px 0;border-radius:3px;background:var(--faint);overflow:hidden}
-.tensorframe .track i{display:block;height:100%;border-radius:3px;background:var(--hue)}
-.tensorframe .track i.unknown{width:30%;animation:tensorframe-moves 1.6s ease-in-out infinite alternate}
+.tensorframe .track .unknown{animation:tensorframe-moves 1.6s ease-in-out infinite alternate}
 @keyframes tensorframe-moves{from{margin-left:0}to{margin-left:70%}}
 """
+_TRACK = f"margin:4px 0;border-radius:3px;background:{SHADE};overflow:hidden"
 
 
 def in_a_notebook() -> Display | None:
@@ -55,19 +53,25 @@ class _Bar:
 
 def bar(state: State) -> str:
     """Return the HTML of a state: what runs, how far it is, and what it has moved and holds."""
-    color = hue(state.device)
+    look = f"height:6px;border-radius:3px;background:{hue(state.device)}"
     if state.share is not None:
-        filled = f'<i style="width:{100 * state.share:.1f}%"></i>'
+        filled = f'<div style="{look};width:{100 * state.share:.1f}%"></div>'
     else:  # each drawing begins the movement anew, so it begins where the last one was
-        filled = f'<i class="unknown" style="animation-delay:-{state.elapsed:.2f}s"></i>'
+        since = f"animation-delay:-{state.elapsed:.2f}s"
+        filled = f'<div class="unknown" style="{look};width:30%;{since}"></div>'
     body = (
-        f'<div class="way" style="--hue:{color}">'
-        f'<div class="row"><span>{text(step_words(state))}</span><span>{text(time_words(state))}</span></div>'
-        f'<div class="track">{filled}</div>'
-        f'<div class="row soft">{"".join(f"<span>{text(one)}</span>" for one in amounts(state))}</div>'
-        f"</div>"
+        '<div class="way" style="max-width:44em;padding:2px 0">'
+        f"{_row(step_words(state), time_words(state))}"
+        f'<div class="track" style="{_TRACK}">{filled}</div>'
+        f'<div class="soft">{_row(*amounts(state))}</div>'
+        "</div>"
     )
     return page(body, _SHEET)
+
+
+def _row(*facts: str) -> str:
+    # spaces for pages that leave out styles
+    return f'<div class="row">{" ".join([f"<span>{text(one)}</span>" for one in facts])}</div>'
 
 
 def _plain(state: State) -> str:

@@ -18,6 +18,7 @@ from tensorframe.graph.record import is_constant
 from tensorframe.notebook import roofline
 from tensorframe.notebook.figures import count_text, share_text, time_text
 from tensorframe.notebook.formulas import formulas_of
+from tensorframe.notebook.style import TRANSFER_HUE
 from tensorframe.runtime.limits import Limits
 from tensorframe.schedule import fallback
 from tensorframe.schedule.capture import capture
@@ -188,7 +189,7 @@ class TestPage:
         plan = plan_of(small())
         html = plan._repr_html_()
         assert f"<b>{plan.kernels}</b> kernels" in html
-        assert f"<b>{plan.library_calls}</b> library call<" in html
+        assert f"<b>{plan.library_calls}</b> library call" in html
         assert f"<b>{count_text(plan.flops)}</b> flops" in html
 
     def test_reasons_stand_with_their_steps(self, unmeasured):
@@ -203,8 +204,9 @@ class TestPage:
             plan = plan_of(tfr.sort(values(300, 100).to_device(simple) * 2, axis=1))
         html = plan._repr_html_()
         assert plan.fallbacks == 1
-        assert '<div class="note fallback">sort of float32 runs on cpu instead of simple' in html
-        assert "<b>1</b> fallback<" in html
+        said = f'<div class="note" style="color:{TRANSFER_HUE}">sort of float32 runs on cpu instead of simple'
+        assert said in html
+        assert "<b>1</b> fallback" in html
 
     def test_without_limits_there_is_no_prediction_but_a_hint(self, unmeasured):
         html = plan_of(small())._repr_html_()

@@ -49,8 +49,7 @@ def test_the_bar_says_what_runs_how_far_it_is_and_what_it_takes():
         "0:12, about 0:28 left",
         "3 GiB of 10 GiB moved",
         "memory 1 GiB of 8 GiB",
-        'style="width:30.0%"',
-        "--hue:#E69F00",
+        'background:#E69F00;width:30.0%"',
     ):
         assert said in drawn
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import numpy as np
@@ -94,6 +95,43 @@ def test_what_is_too_near_to_be_told_apart_is_one_bar_as_pale_as_it_is_idle():
     assert title.startswith("5,000 x add\n25 ms")
 
 
+def names_in(tree):
+    """The words inside bars."""
+    return [one.text for one in tree.iter("text") if one.get("fill") is not None]
+
+
+def test_a_bar_is_named_by_what_took_longest_in_it():
+    tree = drawn(
+        piece(0, 1, name="matmul"),
+        piece(1, 94, name="svd", line="a.py, line 7"),
+        piece(94, 95, name="matmul"),
+    )
+    assert names_in(tree) == ["svd and 2 more"]
+    assert bars(tree)[0][4] == "svd\n93 ms\na.py, line 7\n2 x matmul: 2 ms"
+
+
+def test_a_bar_says_the_longest_few_of_many_names():
+    pieces = [piece(at, at + 1, name=f"op {at}") for at in range(9)]
+    tree = drawn(*pieces, piece(9, 90, name="sort"))
+    assert names_in(tree) == ["sort and 9 more"]
+    assert bars(tree)[0][4].splitlines()[-1] == "and 5 more"
+
+
+def test_equal_names_are_counted():
+    assert names_in(drawn(piece(0, 30), piece(30, 60))) == ["2 x add"]
+
+
+def test_a_page_that_shows_no_svg_has_the_picture_as_an_image():
+    tree = drawn(piece(20, 50))
+    (image,) = tree.iter("img")
+    svg = ElementTree.fromstring(unquote(image.get("src").partition(",")[2]))
+    kept = [one for one in svg.iter() if one.tag.endswith("}rect") and one.get("fill")]
+    assert len(kept) == 1
+    # an image has no ink of the page's
+    assert re.fullmatch("#[0-9a-f]{6}", svg.get("color"))
+    assert not [one for one in svg.iter() if one.tag.endswith("}title")]
+
+
 def test_a_long_profile_is_a_small_picture():
     few = timeline([piece(at, at + 0.1) for at in range(100)], 0.1)
     many = timeline([piece(at / 500, at / 500 + 0.001) for at in range(50_000)], 0.1)
@@ -147,7 +185,7 @@ def test_the_page_is_well_formed_and_says_everything(profile):
 
 def test_the_page_fetches_nothing(profile):
     page = profile._repr_html_()
-    assert not re.findall(r"(?:src|href)=|url\(|<script|@import", page)
+    assert not re.findall(r'src="(?!data:)|href=|url\(|<script|@import', page)
     assert len(page) < 40_000
 
 
@@ -192,10 +230,8 @@ def test_a_calibration_is_a_table_with_the_fastest_as_the_measure():
         )
     )
     tree = ElementTree.fromstring(found._repr_html_())
-    widths = [
-        one.get("style").partition(";")[0] for one in tree.iter("i") if "width" in one.get("style")
-    ]
-    assert widths == ["width:25.0%", "width:100.0%", "width:100.0%", "width:10.0%"]
+    filled = re.findall(r"#\w+ (\d+)%,", ElementTree.tostring(tree, encoding="unicode"))
+    assert filled == ["25", "100", "100", "10"]
     said = words(tree)
     for expected in ("50 GB/s", "100 GFLOP/s", "a <GPU>", "measured before", "a & b"):
         assert expected in said

@@ -100,6 +100,6 @@ def _tag(pixels: Pixels, size: tuple[int, int], kind: str, label: str) -> str:
     return (
         # as style too: notebooks have rules of their own for the height of images
         f'<img class="{kind}" alt="{label}" width="{width}" height="{height}" '
-        f'style="width:{width}px;height:{height}px" '
+        f'style="width:{width}px;height:{height}px;max-width:100%" '
         f'src="{address(pixels)}"/>'
     )

@@ -8,15 +8,20 @@ import numpy as np
 
 from tensorframe.notebook.card.image import UNKNOWN
 from tensorframe.notebook.card.numbers import shares
+from tensorframe.notebook.style import image
 
 Array = np.ndarray[Any, Any]
 
 WIDTH, HEIGHT = 480.0, 64.0
 _MARGIN = 4.0
+_SIZE = f"width:{WIDTH:g}px;height:{HEIGHT:g}px;max-width:100%"
 
 
 def line(low: Array, high: Array, colour: str) -> str:
-    """Return the SVG of a curve whose points reach from `low` to `high`: equal ones where they are single elements."""
+    """Return the image of a curve whose points reach from `low` to `high`: equal ones where they are single elements.
+
+    It is an image, not SVG among HTML: that is the same on every page, trusted or not.
+    """
     both = np.concatenate([low, high]).astype(np.float64)
     finite = both[np.isfinite(both)]
     bottom, top = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
@@ -28,11 +33,9 @@ def line(low: Array, high: Array, colour: str) -> str:
         _run(across[run], lower[run], upper[run], base, colour)
         for run in _runs(np.isfinite(lower) & np.isfinite(upper))
     ]
-    return (
-        f'<svg viewBox="0 0 {WIDTH:g} {HEIGHT:g}" preserveAspectRatio="none" role="img" '
-        f'style="--ink:{colour}" aria-label="the elements as a line" '
-        f'xmlns="http://www.w3.org/2000/svg">{"".join(shapes)}</svg>'
-    )
+    box = f'viewBox="0 0 {WIDTH:g} {HEIGHT:g}" preserveAspectRatio="none"'
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" {box} fill="none">{"".join(shapes)}</svg>'
+    return image(svg, "the elements as a line", _SIZE)
 
 
 def _heights(values: Array, bottom: float, top: float) -> Array:
@@ -45,7 +48,7 @@ def _zero(bottom: float, top: float) -> str:
     if not bottom < 0 < top:
         return ""
     (at,) = _heights(np.zeros(1), bottom, top)
-    return f'<path class="zero" d="M0 {at:.1f}H{WIDTH:g}"/>'
+    return f'<path d="M0 {at:.1f}H{WIDTH:g}" stroke="#888" stroke-dasharray="3 3"/>'
 
 
 def _odd(across: Array, low: Array, high: Array) -> list[str]:
@@ -75,20 +78,17 @@ def _runs(present: Array) -> list[slice]:
 
 def _run(across: Array, lower: Array, upper: Array, base: float, colour: str) -> str:
     """Return a curve with the area between it and zero, or the band between two curves."""
-    stroke = (
-        f'stroke="{colour}" stroke-linejoin="round" stroke-linecap="round" '
-        'vector-effect="non-scaling-stroke"'
-    )
+    stroke = f'stroke="{colour}" stroke-linejoin="round" stroke-linecap="round"'
     forth = _points(across, upper)
     if not np.array_equal(lower, upper):
         band = "L".join([*forth, *_points(across[::-1], lower[::-1])])
-        return f'<path class="band" d="M{band}Z" fill="{colour}" {stroke}/>'
+        return f'<path d="M{band}Z" fill="{colour}" {stroke}/>'
     area = "L".join([f"{across[0]:.1f} {base:.1f}", *forth, f"{across[-1]:.1f} {base:.1f}"])
     # a path of one point is not drawn, one from there to there is
     curve = "L".join(forth * 2 if len(forth) == 1 else forth)
     return (
-        f'<path class="area" d="M{area}Z" fill="{colour}" opacity=".16"/>'
-        f'<path class="curve" d="M{curve}" fill="none" {stroke} stroke-width="1.5"/>'
+        f'<path d="M{area}Z" fill="{colour}" opacity=".2"/>'
+        f'<path d="M{curve}" {stroke} stroke-width="1.5"/>'
     )
 
 

@@ -15,13 +15,15 @@ from tensorframe.notebook.card.line import line
 from tensorframe.notebook.card.look import Look
 from tensorframe.notebook.card.numbers import CHEAP, Numbers, number_text, real
 from tensorframe.notebook.card.sample import Drawing, Sample
-from tensorframe.notebook.style import hue, text
+from tensorframe.notebook.style import APART, dot, hue, text
 
 Array = np.ndarray[Any, Any]
 
 _MOST_POINTS = 480  # of a line that is drawn through every element
 _RUNS = 240  # of neighbours, where there are more
-_TRUTH = f'<u style="background:{LEAST}"></u>False <u style="background:{MOST}"></u>True'
+_MARK = "\N{BLACK SQUARE}"
+_TRUTH = f"{dot(LEAST, _MARK)}False{APART}{dot(MOST, _MARK)}True"
+_LONG, _BESIDE = "margin:0 0 8px", "margin:0 18px 0 0;width:148px;min-width:148px"
 
 
 def picture_of(tensor: Tensor, look: Look) -> str:
@@ -31,7 +33,7 @@ def picture_of(tensor: Tensor, look: Look) -> str:
     sample, drawn = look.sample, look.drawn.reshape(look.sample.extent)
     if sample.drawing is Drawing.PHOTOGRAPH:
         sizes = _sizes(tensor, sample)[:2]
-        return _figure("image", photograph(drawn, sizes), [_share(tensor, sample)])
+        return _figure(_BESIDE, photograph(drawn, sizes), [_share(tensor, sample)])
     values = real(drawn)
     if sample.drawing is Drawing.LINE:
         return _line(tensor, sample, values)
@@ -50,7 +52,7 @@ def _line(tensor: Tensor, sample: Sample, values: Array) -> str:
     # of the whole tensor, the card says it below
     reach = _range(numbers) if share else ""
     words = [_magnitude(tensor), reach, share, _odd(numbers)]
-    return _figure("long", line(low, high, hue(tensor.device)), words)
+    return _figure(_LONG, line(low, high, hue(tensor.device)), words)
 
 
 def _envelope(values: Array) -> tuple[Array, Array]:
@@ -70,20 +72,21 @@ def _colours(tensor: Tensor, sample: Sample, values: Array) -> str:
     words = [_magnitude(tensor), _share(tensor, sample), _odd(numbers)]
     legend = _TRUTH if is_bool else _scale(numbers)
     if sample.drawing is Drawing.STRIP:
-        return _figure("long", strip(values, low, high), [legend, *words])
-    return _figure("image", plane(values, low, high, _sizes(tensor, sample)) + legend, words)
+        return _figure(_LONG, strip(values, low, high), [legend, *words])
+    return _figure(_BESIDE, plane(values, low, high, _sizes(tensor, sample)) + legend, words)
 
 
 def _scale(numbers: Numbers) -> str:
     if numbers.low is None or numbers.high is None:
         return ""
     low, high = number_text(numbers.low), number_text(numbers.high)
-    return f'<div class="scale">{low}<b style="background:{ramp()}"></b>{high}</div>'
+    bar = f'<b style="width:100%;height:6px;margin:6px;border-radius:3px;background:{ramp()}"></b>'
+    return f'<div style="display:flex">{low} {bar} {high}</div>'
 
 
-def _figure(kind: str, picture: str, words: list[str]) -> str:
+def _figure(place: str, picture: str, words: list[str]) -> str:
     caption = " · ".join(filter(None, words))
-    return f'<figure class="{kind}">{picture}<figcaption>{caption}</figcaption></figure>'
+    return f'<figure style="{place};font-size:11px">{picture}<figcaption>{caption}</figcaption></figure>'
 
 
 def _magnitude(tensor: Tensor) -> str:

@@ -58,4 +58,4 @@ def toned(elements: str) -> str:
 
 
 def _tone(found: re.Match[str]) -> str:
-    return f"<em>{found[0]}</em>" if found["odd"] else f"<s>{found[0]}</s>"
+    return f"<em>{found[0]}</em>" if found["odd"] else f"<span>{found[0]}</span>"

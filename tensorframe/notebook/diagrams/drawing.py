@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from tensorframe.notebook.diagrams.diagram import Box, Diagram, Frame, Look
 from tensorframe.notebook.diagrams.layout import Scene, arrange
 from tensorframe.notebook.diagrams.measures import code_width, title_width
-from tensorframe.notebook.diagrams.shapes import box_parts, frame_parts, swatch, words
+from tensorframe.notebook.diagrams.shapes import LETTERS, box_parts, frame_parts, swatch, words
 from tensorframe.notebook.diagrams.strokes import wire_parts
-from tensorframe.notebook.style import TRANSFER_HUE, text
+from tensorframe.notebook.style import text
 
 _MARGIN = 16.0
 _TOP = 54.0  # a title of one line, and the legend
@@ -22,24 +22,11 @@ _LEAST_WIDTH = 320.0
 # looks that a legend explains, where there are any; others say by themselves what they are
 _EXPLAINED = {Look.LIBRARY: "library call", Look.VIEW: "view", Look.TRANSFER: "transfer"}
 
-# Fonts and widths of lines; ink is the colour of text, soft that of what matters less, line that of wires.
-_SHEET = """
-text{font:600 12px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;fill:%(ink)s;stroke:none}
-text.code,text.tag{font:10.5px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:%(soft)s}
-text.name{font-weight:500;font-size:11px}
-text.middle{text-anchor:middle}
-text.headline{font-size:13px}
-text.header{fill:#fff}
-text.dark{fill:#111}
-.wire{fill:none;stroke:%(line)s;stroke-width:1.3}
-.arrow{fill:%(line)s;stroke:none}
-.wire.moves{stroke:%(move)s;stroke-width:2.4}
-.arrow.moves{fill:%(move)s}
-.paper{fill:%(paper)s}
-"""
-_LIGHT = {"ink": "#1f2328", "soft": "#59636e", "line": "#8c959f", "paper": "#ffffff"}
-_DARK = {"ink": "#e6edf3", "soft": "#9198a1", "line": "#6e7681", "paper": "#0d1117"}
-_PAGE = {"ink": "currentColor", "soft": "var(--soft)", "line": "var(--wire)", "paper": "none"}
+# Ink is the colour of what says none, paper that of a file; a page has its own of both. Looks are attributes of the
+# elements, not rules of a sheet: many pages that show SVG drop its sheet.
+_LIGHT = {"ink": "#1f2328", "paper": "#ffffff"}
+_DARK = {"ink": "#e6edf3", "paper": "#0d1117"}
+_NIGHT = "svg{{color:{ink}}}.paper{{fill:{paper}}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +38,26 @@ class Drawing:
     height: float
     body: str
 
-    def on_page(self) -> str:
-        """Return the SVG for a page, whose own colours it takes."""
-        rules = _SHEET % (_PAGE | {"move": TRANSFER_HUE})
-        return self._svg("".join(f".tensorframe svg {rule}" for rule in _single(rules)), "")
-
-    def on_paper(self, *, dark: bool | None = None) -> str:
-        """Return the SVG for a file, on light or `dark` paper; None leaves that to who shows it."""
-        sheet = _SHEET % ((_DARK if dark else _LIGHT) | {"move": TRANSFER_HUE})
-        if dark is None:
-            night = _SHEET % (_DARK | {"move": TRANSFER_HUE})
-            sheet += f"@media (prefers-color-scheme:dark){{{night}}}"
-        size = f'width="{self.width:.0f}" height="{self.height:.0f}"'
-        return self._svg(sheet, f'<rect class="paper" {size}/>')
-
-    def _svg(self, sheet: str, paper: str) -> str:
+    @property
+    def head(self) -> str:
+        """The tag that begins the SVG."""
         size = f'width="{self.width:.0f}" height="{self.height:.0f}"'
         box = f'viewBox="0 0 {self.width:.0f} {self.height:.0f}"'
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box} role="img" '
-            f'aria-label="{text(self.title)}"><style>{sheet}</style>\n{paper}{self.body}</svg>'
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box} {LETTERS} role="img" '
+            f'aria-label="{text(self.title)}">'
         )
+
+    def on_paper(self, *, dark: bool | None = None) -> str:
+        """Return the SVG for a file, on light or `dark` paper; None leaves that to who shows it."""
+        colours = _DARK if dark else _LIGHT
+        head = self.head.replace("<svg ", f'<svg color="{colours["ink"]}" ', 1)
+        if dark is None:
+            night = _NIGHT.format(**_DARK)
+            head += f"<style>@media (prefers-color-scheme:dark){{{night}}}</style>"
+        size = f'width="{self.width:.0f}" height="{self.height:.0f}"'
+        paper = f'<rect class="paper" {size} fill="{colours["paper"]}"/>'
+        return f"{head}\n{paper}{self.body}</svg>"
 
 
 def draw(diagram: Diagram) -> Drawing:
@@ -96,14 +82,6 @@ def draw(diagram: Diagram) -> Drawing:
     return Drawing(diagram.title, width, top + scene.height + _MARGIN, "\n".join(parts))
 
 
-def _single(rules: str) -> Iterator[str]:
-    """Yield each rule once for each of its selectors, so that all can be told to hold inside the picture alone."""
-    for rule in rules.strip().splitlines():
-        selectors, _, body = rule.partition("{")
-        for selector in selectors.split(","):
-            yield f"{selector}{{{body}"
-
-
 def _headline_lines(title: str, width: float) -> list[str]:
     """Return a title in as many lines as it needs."""
     lines = [""]
@@ -118,8 +96,7 @@ def _headline_lines(title: str, width: float) -> list[str]:
 def _parts(diagram: Diagram, scene: Scene) -> Iterator[str]:
     for frame in diagram.frames:
         yield from frame_parts(frame, scene.frames[frame.name])
-    for wire, lines, inner in zip(diagram.wires, scene.lines, scene.inner, strict=True):
-        yield wire_parts(wire, lines, inner)
+    yield from wire_parts(diagram.wires, scene.lines, scene.inner)
     for wire, tags in zip(diagram.wires, scene.tags, strict=True):
         for x, y in tags:
             yield words(x, y + 2.0, wire.label, "tag middle")

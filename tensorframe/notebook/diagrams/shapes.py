@@ -12,6 +12,23 @@ from tensorframe.notebook.style import OTHER_HUE, TRANSFER_HUE, hue, is_bright, 
 _ROUND = 7.0  # the corners of frames, and of what could be one
 _PILL = 13.0  # the most of those of inputs, results and transfers
 
+# of all text that says nothing else
+LETTERS = (
+    'font-family="system-ui,-apple-system,Segoe UI,Roboto,Helvetica Neue,Arial,sans-serif" '
+    'font-size="12" font-weight="600" fill="currentColor"'
+)
+_CODE = 'font-family="Menlo,Consolas,DejaVu Sans Mono,monospace" font-size="10.5" font-weight="400"'
+_LOOKS = {
+    "headline": 'font-size="13"',
+    "middle": 'text-anchor="middle"',
+    "name": 'font-size="11" font-weight="500"',
+    "code": f'{_CODE} fill-opacity="0.7"',
+    "tag": f'{_CODE} fill-opacity="0.7"',
+    "note": _CODE,
+    "bright": 'fill="#fff"',
+    "dark": 'fill="#111"',
+}
+
 
 def frame_parts(frame: Frame, area: Area) -> Iterator[str]:
     colour = hue(frame.device)
@@ -110,11 +127,11 @@ def _header(area: Area, colour: str, title: str, note: str) -> str:
         f'<path d="M{area.x:.1f} {foot:.1f}V{area.y + corner:.1f}q0 {-corner} {corner} {-corner}'
         f'H{right - corner:.1f}q{corner} 0 {corner} {corner}V{foot:.1f}z" fill="{colour}"/>'
     )
-    ink = "header dark" if is_bright(colour) else "header"
+    ink = "dark" if is_bright(colour) else "bright"
     name = words(area.x + 9.0, area.y + 15.5, title, ink)
     if not note:
         return bar + name
-    return bar + name + words(right - code_width(note) - 9.0, area.y + 15.0, note, f"code {ink}")
+    return bar + name + words(right - code_width(note) - 9.0, area.y + 15.0, note, f"note {ink}")
 
 
 def _bars(area: Area, colour: str, top: float) -> str:
@@ -127,5 +144,7 @@ def _bars(area: Area, colour: str, top: float) -> str:
     )
 
 
-def words(x: float, y: float, content: str, name: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" class="{name}">{text(content)}</text>'
+def words(x: float, y: float, content: str, names: str) -> str:
+    """Return text in the looks of these names."""
+    looks = " ".join([_LOOKS[name] for name in names.split()])
+    return f'<text x="{x:.1f}" y="{y:.1f}" {looks}>{text(content)}</text>'

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tensorframe.notebook.diagrams.diagram import Wire
 from tensorframe.notebook.diagrams.placing import ARROW, Curve, Turn
-from tensorframe.notebook.style import text
+from tensorframe.notebook.style import TRANSFER_HUE, text
 
 _CORNER = 6.0  # of lines that turn
 
 
-def wire_parts(wire: Wire, lines: Sequence[Curve | Turn], inner: Sequence[Curve | Turn]) -> str:
-    """Return a wire: its `lines` between frames, and those `inner` ones in them."""
-    hint = f"<title>{text(wire.label)}</title>" if wire.label else ""
-    # inside a kernel a value has arrived
-    parts = _strokes(lines, " moves" if wire.moves else "") + _strokes(inner, "")
-    return f"<g>{hint}{parts}</g>"
+Lines = Sequence[Curve | Turn]
 
 
-def _strokes(lines: Sequence[Curve | Turn], kind: str) -> str:
+def wire_parts(
+    wires: Sequence[Wire], lines: Sequence[Lines], inner: Sequence[Lines]
+) -> Iterator[str]:
+    """Yield the wires: `lines` between frames, and `inner` ones in them; what moves lies over what stays."""
+    stays, moves = [], []
+    for wire, outside, inside in zip(wires, lines, inner, strict=True):
+        hint = f"<title>{text(wire.label)}</title>" if wire.label else ""
+        # inside a kernel a value has arrived
+        stays += [_strokes(hint, inside if wire.moves else [*outside, *inside])]
+        moves += [_strokes(hint, outside)] if wire.moves else []
+    yield f'<g opacity="0.5" fill="currentColor" stroke="currentColor" stroke-width="1.3">{"".join(stays)}</g>'
+    if moves:
+        yield f'<g fill="{TRANSFER_HUE}" stroke="{TRANSFER_HUE}" stroke-width="2.4">{"".join(moves)}</g>'
+
+
+def _strokes(hint: str, lines: Lines) -> str:
+    """Return the strokes of a wire, in the colours of the group that they are in."""
     if not lines:
         return ""
     path = " ".join(_path(line) for line in lines)
@@ -30,8 +41,8 @@ def _strokes(lines: Sequence[Curve | Turn], kind: str) -> str:
         f"M{x:.1f} {y:.1f}l{-ARROW * 0.8:.1f} {-ARROW * 1.6:.1f}h{ARROW * 1.6:.1f}z"
         for x, y in ends
     )
-    heads = f'<path class="arrow{kind}" d="{arrows}"/>' if arrows else ""
-    return f'<path class="wire{kind}" d="{path}"/>{heads}'
+    heads = f'<path stroke="none" d="{arrows}"/>' if arrows else ""
+    return f'<g>{hint}<path fill="none" d="{path}"/>{heads}</g>'
 
 
 def _path(line: Curve | Turn) -> str:
