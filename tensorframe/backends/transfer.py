@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorframe.backends.registry import backend_of, capabilities, known_devices
+from tensorframe.backends.storage import Storage
 from tensorframe.graph.device import Device
 
 
@@ -43,3 +44,14 @@ def move(handle: Any, source: Device, target: Device) -> Any:
     if taker.reaches(source, target):
         return taker.copy_from(storage, target).handle
     return taker.upload(target, giver.download(storage)).handle
+
+
+def duplicate(storage: Storage) -> Storage:
+    """Return storage on the same device, one with memory of its own, with a copy of the values, which is complete."""
+    device = storage.device
+    backend = backend_of(device)
+    if not backend.reaches(device, device):
+        return backend.upload(device, backend.download(storage))
+    made = backend.copy_from(storage, device)
+    backend.synchronize(device)  # the owner may write to its memory from now on
+    return made

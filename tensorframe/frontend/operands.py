@@ -28,6 +28,16 @@ def nodes_of(name: str, tensors: Sequence[Any]) -> list[Node]:
     return [tensor.node for tensor in tensors]
 
 
+def operand(obj: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Return `obj` as a Tensor of the function's own, which it may return: no caller has this handle.
+
+    Assignments move handles. A function that returned the one it was given would return a tensor that changes
+    with its operand; `asarray` returns it, so functions take their operands by this.
+    """
+    tensor = asarray(obj, dtype=dtype, device=device)
+    return Tensor(tensor.node) if tensor is obj else tensor
+
+
 def promoted(*values: Any) -> list[Tensor]:
     """Return the operands as Tensors of the dtype they promote to; Python numbers are weak, as beside operators."""
     tensors = weakly(values)
@@ -47,9 +57,9 @@ def floating(*values: Any) -> list[Tensor]:
 
 def weakly(values: Sequence[Any]) -> list[Tensor]:
     """Return values as Tensors, Python numbers in the dtype that they take beside the others and on their device."""
-    strong = [asarray(value) for value in values if type(value) not in PYTHON_NUMBERS]
+    strong = [operand(value) for value in values if type(value) not in PYTHON_NUMBERS]
     if not strong or len(strong) == len(values):
-        return strong or [asarray(value) for value in values]
+        return strong or [operand(value) for value in values]
     like, device = dtypes.promote(*[tensor.dtype for tensor in strong]), strong[0].device
     rest = iter(strong)
     return [
@@ -80,7 +90,7 @@ def flattened(tensor: Tensor) -> Tensor:
 
 def along(name: str, x: Any, axis: int | None) -> tuple[Tensor, int]:
     """Return a tensor and an axis counted from the front: the tensor flattened where no axis is named."""
-    tensor = asarray(x)
+    tensor = operand(x)
     if axis is None:
         return flattened(tensor), 0
     return tensor, normalize_axis(name, axis, tensor.ndim)

@@ -245,6 +245,36 @@ def test_copyto_assigns_to_the_tensor(matrix):
     assert matrix.tolist() == [[5.0, 5.0], [5.0, 5.0]]
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "np.add.at(x, ([0, 0], [1, 1]), 10)",
+        "np.negative.at(x, 0)",
+        "np.maximum.at(x, [0], y[0])",
+        "np.fill_diagonal(x, 7)",
+        "np.put(x, [0, 9], [5, 6], mode='clip')",
+        "np.place(x, x > 2, [9, 8])",
+        "np.putmask(x, x > 2, -x)",
+    ],
+)
+def test_functions_that_write_to_their_operand_move_its_handle(matrix, statement):
+    array, other = MATRIX.copy(), MATRIX[::-1].copy()
+    exec(statement, {"np": np, "x": array, "y": other})
+    kept, view, pending = matrix.copy(), matrix[0], matrix + 0
+    exec(statement, {"np": np, "x": matrix, "y": tfr.asarray(other)})
+    assert_is(matrix, array)
+    assert_is(kept, MATRIX)
+    assert_is(pending, MATRIX)
+    assert_is(view, MATRIX[0])
+
+
+def test_functions_that_write_to_an_array_take_tensors_beside_it(matrix):
+    array, wanted = np.zeros((2, 2)), np.zeros((2, 2))
+    np.add.at(array, ([0, 1], [1, 0]), matrix[0])
+    np.add.at(wanted, ([0, 1], [1, 0]), MATRIX[0])
+    np.testing.assert_array_equal(array, wanted)
+
+
 def test_like_makes_tensors(matrix):
     assert_is(np.zeros((2, 3), like=matrix), np.zeros((2, 3)))
     assert_is(np.asarray([1, 2], like=matrix), np.asarray([1, 2]))

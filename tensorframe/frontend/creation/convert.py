@@ -13,7 +13,7 @@ import numpy as np
 from tensorframe import dtypes
 from tensorframe.backends.registry import backend_of, capabilities, resolve_device
 from tensorframe.backends.storage import Storage
-from tensorframe.backends.transfer import dlpack_home
+from tensorframe.backends.transfer import dlpack_home, duplicate
 from tensorframe.dtypes import COMPLEX, DType, as_dtype
 from tensorframe.errors import (
     ArgumentError,
@@ -23,6 +23,7 @@ from tensorframe.errors import (
     ShapeError,
     TracingError,
 )
+from tensorframe.frontend.creation.ownership import copied, is_settled
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, call, data_node, placed
 from tensorframe.frontend.protocols.dlpack_import import HOST_TYPES, adopt, dlpack_device
 from tensorframe.frontend.tensor import Tensor
@@ -61,9 +62,11 @@ def asarray(
     Python floats become the default real dtype (float32), integers int64, complex numbers complex64; everything
     that has a dtype keeps it. Other byte orders are converted. Sequences may hold Tensors, which are stacked.
 
-    A NumPy array is copied, so that changing it later changes no recorded result. It is shared if it is read-only or
-    with `copy=False`: do not change its memory then. `copy=False` raises ArgumentError (a ValueError) where only a
-    copy will do. Ragged sequences raise ShapeError; strings and other objects raise DTypeError.
+    A Tensor that has the dtype and device already is returned itself. Everything else is copied, so that changing it
+    later changes no recorded result, except what nobody can write to: arrays that own their memory and are read-only,
+    `bytes`, files mapped to be read, and views of these. A read-only view of other memory is copied, since its owner
+    may write to it. `copy=False` shares whatever there is, if you promise that nobody writes to it; ArgumentError (a
+    ValueError) where only a copy will do. Ragged sequences raise ShapeError; strings and other objects DTypeError.
 
     >>> tfr.asarray([[1, 2], [3, 4]]).shape
     (2, 2)
@@ -112,15 +115,15 @@ def array(
 def from_dlpack(x: Any, /, *, device: OnDevice = None, copy: bool | None = None) -> Tensor:
     """Return a Tensor with the elements of `x`, an object with `__dlpack__` and `__dlpack_device__`.
 
-    The result is on `device`, by default where `x` is. Memory that its owner can still write to is copied, read-only
-    memory is shared; `copy=False` always shares and raises ArgumentError where that is impossible. bfloat16 works.
+    The result is on `device`, by default where `x` is. It is a copy, since DLPack does not say who else may write to
+    the memory; `copy=False` shares it, and raises ArgumentError where that is impossible. bfloat16 works.
     Source: the DLPack specification 1.1, and "DLPack" in the Array API standard.
 
     >>> tfr.from_dlpack(np.arange(3)).tolist()
     [0, 1, 2]
     """
     if isinstance(x, Tensor):
-        return _from_tensor(x, None, device, copy)
+        return Tensor(_from_tensor(x, None, device, copy).node)
     if not hasattr(x, "__dlpack__"):
         raise DTypeError(
             f"from_dlpack: {type(x).__name__} has no __dlpack__",
@@ -137,11 +140,10 @@ def from_dlpack(x: Any, /, *, device: OnDevice = None, copy: bool | None = None)
         )
     target = home if device is None else resolve_device(device)
     assert target is not None
-    storage = None
-    if home is not None and not copy:
-        storage = backend_of(home).import_dlpack(x, home)
+    storage = None if home is None else backend_of(home).import_dlpack(x, home)
     if storage is not None:
-        return _from_tensor(stored_tensor(storage), None, target, copy)
+        own = storage if copy is False else duplicate(storage)
+        return _from_tensor(stored_tensor(own), None, target, False if copy is False else None)
     _refuse_to_copy(copy, f"from_dlpack: memory of device type {kind} comes through the host")
     return _placed(adopt(x, copy=None), target)
 
@@ -183,12 +185,14 @@ def _from_tensor(
 
 
 def _unshared(tensor: Tensor) -> Tensor:
-    """Return a copy; nodes never change, so another handle is one, unless the memory is shared with the user."""
+    """Return a copy; nodes never change, so another handle is one, unless the memory may be the user's."""
     node = tensor.node
-    handle = node.storage.handle if node.op is DATA else None
-    if isinstance(handle, np.ndarray) and not handle.flags.owndata:
-        return Tensor(data_node(handle.copy(), node.device))
-    return Tensor(node)
+    if node.op is not DATA:
+        return Tensor(node)
+    handle = node.storage.handle
+    if not isinstance(handle, np.ndarray):
+        return stored_tensor(duplicate(node.storage))
+    return Tensor(node if handle.flags.owndata else data_node(copied(handle), node.device))
 
 
 def _from_array(values: Array, dtype: DType | None, device: Device, copy: bool | None) -> Tensor:
@@ -196,7 +200,7 @@ def _from_array(values: Array, dtype: DType | None, device: Device, copy: bool |
     target = as_dtype(found) if dtype is None else dtype
     if copy is False and not capabilities(device).host_memory:
         _refuse_to_copy(copy, f"elements in host memory are copied to {device}")
-    if found == target and copy is not True and (copy is False or not values.flags.writeable):
+    if found == target and copy is not True and (copy is False or is_settled(values)):
         # a view: the tensor's own array object, whatever the user does with the flags of theirs
         return _placed(values.view(), device)
     if copy is False:
@@ -207,7 +211,7 @@ def _from_array(values: Array, dtype: DType | None, device: Device, copy: bool |
 def _converted(values: Array, dtype: DType) -> Array:
     """Return a copy of the values in `dtype`."""
     if values.dtype == dtype:
-        return values.copy(order="K")
+        return copied(values)
     raise_unless_castable("asarray", as_dtype(values.dtype), dtype)
     with np.errstate(all="ignore"):
         return values.astype(dtype)

@@ -9,11 +9,10 @@ import numpy as np
 
 from tensorframe.dtypes import BITWISE, BOOL, FLOATING, float64, int64
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
-from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.indexing.selection import as_array
-from tensorframe.frontend.operands import converted, flattened, floating, promoted
+from tensorframe.frontend.operands import converted, flattened, floating, operand, promoted
 from tensorframe.frontend.parameters import choice, count, number, pair
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.elementwise import EQUAL, WHERE
@@ -51,12 +50,12 @@ def histogram(
     >>> counts.tolist(), edges.tolist()
     ([3, 1], [1.0, 3.0, 5.0])
     """
-    x = asarray(x)
+    x = operand(x)
     edges, uniform = _edges(x, bins, range, weights)
     operands = promoted(flattened(x), edges)
     dtype = int64
     if weights is not None:
-        weights = asarray(weights)
+        weights = operand(weights)
         if weights.shape != x.shape:
             raise ShapeError(f"histogram: weights of shape {weights.shape} for x of {x.shape}")
         if weights.dtype in BOOL:
@@ -79,7 +78,7 @@ def histogram_bin_edges(
     >>> tfr.histogram_bin_edges(tfr.asarray([1.0, 2.0, 5.0]), bins=2).tolist()
     [1.0, 3.0, 5.0]
     """
-    return _edges(asarray(x), bins, range, weights)[0]
+    return _edges(operand(x), bins, range, weights)[0]
 
 
 def _edges(x: Tensor, bins: Any, limits: Any, weights: Any) -> tuple[Tensor, bool]:
@@ -94,7 +93,7 @@ def _edges(x: Tensor, bins: Any, limits: Any, weights: Any) -> tuple[Tensor, boo
         if bins < 1:
             raise ArgumentError(f"histogram: takes one bin at least, got {bins}")
         return _uniform_edges(x, count("histogram", "bins", bins), limits), True
-    edges = asarray(bins)
+    edges = operand(bins)
     if edges.ndim != 1 or edges.size < 2:
         raise ShapeError(f"histogram: edges are a vector of two at least, got shape {edges.shape}")
     return edges, False
@@ -136,7 +135,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Tensor:
     >>> tfr.bincount(tfr.asarray([0, 2, 2])).tolist()
     [1, 0, 2]
     """
-    x = asarray(x)
+    x = operand(x)
     minlength = count("bincount", "minlength", minlength)
     if x.dtype not in BITWISE or x.ndim != 1:
         raise DTypeError(f"bincount: takes a vector of integers, got {x.dtype} of shape {x.shape}")
@@ -160,13 +159,13 @@ def digitize(x: Any, bins: Any, /, right: bool = False) -> Tensor:
     >>> tfr.digitize(tfr.asarray([0.5, 1.0, 9.0]), tfr.asarray([1.0, 2.0])).tolist()
     [0, 1, 2]
     """
-    edges = as_array(asarray(bins))
+    edges = as_array(operand(bins))
     if edges.ndim != 1:
         raise ShapeError(f"digitize: bins are a vector, got shape {edges.shape}")
     falling = edges.size > 1 and edges[0] > edges[-1]
     rises = edges[::-1] if falling else edges
     if (rises[1:] < rises[:-1]).any():
         raise OutOfRangeError("digitize: bins must rise or fall throughout")
-    values, ordered = promoted(x, Tensor(data_node(rises, asarray(x).device)))
+    values, ordered = promoted(x, Tensor(data_node(rises, operand(x).device)))
     place = call(SEARCHSORTED, ordered, values, attrs=("left" if right else "right",))
     return edges.size - place if falling else place

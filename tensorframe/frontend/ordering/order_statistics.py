@@ -132,7 +132,7 @@ def _quantiles(
 def _shares(name: str, q: Any, x: Tensor) -> Tensor:
     if isinstance(q, Tensor):
         return converted(q, float64)
-    shares = np.asarray(q, float64)
+    shares = np.array(q, float64)
     if not np.all((shares >= 0) & (shares <= 1)):
         raise OutOfRangeError(f"{name}: quantiles lie from 0 to 1, percentiles from 0 to 100")
     return Tensor(data_node(shares, x.device))

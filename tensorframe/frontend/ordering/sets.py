@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorframe.dtypes import COMPLEX, bfloat16, bool_, int64
-from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
-from tensorframe.frontend.operands import expanded, flattened, promoted
+from tensorframe.frontend.operands import expanded, flattened, operand, promoted
 from tensorframe.frontend.parameters import flag
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axis
@@ -64,7 +63,7 @@ def unique_values(x: Any, /) -> Tensor:
     >>> tfr.unique_values(tfr.asarray([3, 1, 3])).tolist()
     [1, 3]
     """
-    return _distinct(asarray(x), equal_nan=False)[0]
+    return _distinct(operand(x), equal_nan=False)[0]
 
 
 def unique_counts(x: Any, /) -> UniqueCounts:
@@ -73,7 +72,7 @@ def unique_counts(x: Any, /) -> UniqueCounts:
     >>> tfr.unique_counts(tfr.asarray([3, 1, 3])).counts.tolist()
     [1, 2]
     """
-    return UniqueCounts(*_distinct(asarray(x), return_counts=True, equal_nan=False))
+    return UniqueCounts(*_distinct(operand(x), return_counts=True, equal_nan=False))
 
 
 def unique_inverse(x: Any, /) -> UniqueInverse:
@@ -84,7 +83,7 @@ def unique_inverse(x: Any, /) -> UniqueInverse:
     >>> tfr.unique_inverse(tfr.asarray([3, 1, 3])).inverse_indices.tolist()
     [1, 0, 1]
     """
-    return UniqueInverse(*_distinct(asarray(x), return_inverse=True, equal_nan=False))
+    return UniqueInverse(*_distinct(operand(x), return_inverse=True, equal_nan=False))
 
 
 def unique_all(x: Any, /) -> UniqueAll:
@@ -96,7 +95,7 @@ def unique_all(x: Any, /) -> UniqueAll:
     [1, 0]
     """
     wanted = dict.fromkeys(("return_index", "return_inverse", "return_counts"), True)
-    return UniqueAll(*_distinct(asarray(x), equal_nan=False, **wanted))
+    return UniqueAll(*_distinct(operand(x), equal_nan=False, **wanted))
 
 
 def unique(
@@ -116,7 +115,7 @@ def unique(
     >>> tfr.unique(tfr.asarray([[1, 2], [1, 2], [0, 5]]), axis=0).tolist()
     [[0, 5], [1, 2]]
     """
-    x = asarray(x)
+    x = operand(x)
     if axis is not None:
         axis = normalize_axis("unique", axis, x.ndim)
     found = _distinct(

@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorframe.backends.registry import named_device, resolve_device
 from tensorframe.errors import DeviceError
+from tensorframe.frontend.creation.ownership import copied, is_settled
 from tensorframe.frontend.dispatch import data_node, placed
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.device import CPU
@@ -78,16 +79,18 @@ def _restore(array: Array, device: str) -> Tensor:
         target = resolve_device(device)
     except DeviceError:
         target = CPU
-    return Tensor(data_node(array, target))
+    # buffers that were pickled apart from the tensor belong to whoever gave them
+    own = array if array.base is None or is_settled(array) else copied(array)
+    return Tensor(data_node(own, target))
 
 
 @method
 def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
-    """Return the tensor on `device`: itself if it is there, else a copy that is made when it is needed.
+    """Return a copy of the tensor on `device`, which costs nothing if it is there, and is else made when it is needed.
 
     `device` is a Device or a name such as `"cuda:0"`; DeviceError if there is none, DTypeError if it cannot hold the
-    dtype. `stream` orders the copy after
-    the work on a stream of the device's own library; the backends here order it themselves, so it is None.
+    dtype. `stream` orders the copy after the work on a stream of the device's own library; the backends here order it
+    themselves, so it is None.
 
     >>> tfr.asarray([1, 2]).to_device("numpy").device
     Device('numpy')
@@ -103,7 +106,7 @@ def _moved(name: str, self: Tensor, device: Any, stream: Any = None) -> Tensor:
             suggestions=("leave stream out: copies wait for the work that they need",),
         )
     if self.node.device is target:
-        return self
+        return Tensor(self.node)
     require(name, target, self.node.dtype)
     return Tensor(placed(self.node, target))
 

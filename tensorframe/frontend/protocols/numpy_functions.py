@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
 
 from tensorframe.dtypes import COMPLEX, DType
-from tensorframe.frontend.protocols.ufuncs import deliver, through_numpy
+from tensorframe.frontend.protocols.ufuncs import deliver, through_numpy, written_to
 from tensorframe.frontend.tensor import Tensor, method
 
 Function = Callable[..., Any]
@@ -150,6 +150,10 @@ def _copy(a: Tensor) -> Tensor:
 @answers(np.copyto)
 def _copyto(dst: Any, src: Any) -> None:
     dst[...] = src
+
+
+for _function in (np.fill_diagonal, np.place, np.put, np.putmask):
+    ANSWERS[_function] = partial(written_to, _function)
 
 
 @answers(np.array_repr)

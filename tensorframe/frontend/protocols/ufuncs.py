@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,6 +41,9 @@ def __array_ufunc__(_self: Tensor, ufunc: np.ufunc, how: str, *inputs: Any, **op
     out = options.pop("out", ())
     if not all(isinstance(one, OPERANDS) for one in (*inputs, *out) if one is not None):
         return NotImplemented
+    if how == "at":
+        written_to(ufunc.at, *inputs, **options)
+        return None
     record = _recorder(ufunc, how)
     if record is not None and _simple(record, options):
         result = record(*map(_listed, inputs), **options)
@@ -126,32 +129,58 @@ def deliver(result: Any, target: Any) -> Any:
 
 def through_numpy(function: Function, arguments: Any, options: dict[str, Any]) -> Any:
     """Return what a NumPy function gives for the computed elements, as Tensors on the device of the first one."""
-    found: list[Device] = []
-    arrays = _unwrapped(arguments, found)
-    result = function(*arrays, **_unwrapped(options, found))
-    return _wrapped(result, found[0] if found else CPU)
+    given = _Given([], [])
+    arrays = _unwrapped(arguments, given)
+    result = function(*arrays, **_unwrapped(options, given))
+    return _wrapped(result, given)
 
 
-def _unwrapped(value: Any, devices: list[Device]) -> Any:
-    """Return `value` with arrays in place of Tensors, in lists and dictionaries too, and note their devices."""
+def written_to(function: Function, target: Any, *arguments: Any, **options: Any) -> None:
+    """Have a NumPy function write to its first argument; a Tensor becomes a handle on what it was made."""
+    rest, options = _unwrapped((arguments, options), _Given([], []))
+    if not isinstance(target, Tensor):
+        function(target, *rest, **options)
+        return
+    array = target.numpy(copy=True)
+    function(array, *rest, **options)
+    target._rebind(data_node(array, target.device))
+
+
+class _Given(NamedTuple):
+    """What a NumPy function was given: the devices of Tensors, and the user's own arrays."""
+
+    devices: list[Device]
+    arrays: list[np.ndarray[Any, Any]]
+
+
+def _unwrapped(value: Any, given: _Given) -> Any:
+    """Return `value` with arrays in place of Tensors, in lists and dictionaries too, and note what it holds."""
     if isinstance(value, Tensor):
-        devices.append(value.device)
+        given.devices.append(value.device)
         return value.numpy()
+    if isinstance(value, np.ndarray):
+        given.arrays.append(value)
     if type(value) in (list, tuple):
-        return type(value)(_unwrapped(one, devices) for one in value)
+        return type(value)(_unwrapped(one, given) for one in value)
     if type(value) is dict:
-        return {key: _unwrapped(one, devices) for key, one in value.items()}
+        return {key: _unwrapped(one, given) for key, one in value.items()}
     return value
 
 
-def _wrapped(value: Any, device: Device) -> Any:
-    """Return `value` with Tensors in place of the arrays and NumPy numbers that a Tensor can hold."""
+def _wrapped(value: Any, given: _Given) -> Any:
+    """Return `value` with Tensors in place of the arrays and NumPy numbers that a Tensor can hold.
+
+    Parts of the user's own arrays are copied: they can be written to.
+    """
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufcV":
-        return Tensor(data_node(np.asarray(value), device))
+        array = np.asarray(value)
+        if any(np.may_share_memory(array, one) for one in given.arrays):
+            array = array.copy()
+        return Tensor(data_node(array, given.devices[0] if given.devices else CPU))
     if isinstance(value, list):
-        return [_wrapped(one, device) for one in value]
+        return [_wrapped(one, given) for one in value]
     if isinstance(value, tuple):
-        parts = [_wrapped(one, device) for one in value]
+        parts = [_wrapped(one, given) for one in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value
 
