@@ -17,7 +17,16 @@ from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import data_node
 from tensorframe.frontend.recording import Fact
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.frontend.trees import LEAF, Static, Structure, build, flatten, is_container, names
+from tensorframe.frontend.trees import (
+    LEAF,
+    Static,
+    Structure,
+    build,
+    flatten,
+    is_container,
+    names,
+    own_leaves,
+)
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import NUMBER_KINDS
 from tensorframe.runtime.evaluate import evaluate
@@ -100,8 +109,7 @@ class Signature:
     def take_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """Return the call; DTypeError if an argument is neither tensor, number nor tree, and cannot be hashed."""
         leaves: list[Any] = []
-        parts = tuple([self._part(at, one, leaves) for at, one in enumerate(args)])
-        named = {name: self._part(name, kwargs[name], leaves) for name in sorted(kwargs)}
+        parts, named = self._parts(args, kwargs, leaves)
         foreign: list[Array] = []
         given: list[Any] = []
         facts: list[Fact] = []
@@ -115,6 +123,23 @@ class Signature:
                 given.append(node)
                 facts.append((node.shape, node.dtype, node.device))
         return Call(parts, named, tuple(facts), given, foreign)
+
+    def own(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Return the arguments as a function that is recorded gets them: containers and tensors of its own."""
+        leaves: list[Any] = []
+        parts, named = self._parts(args, kwargs, leaves)
+        rest = iter(own_leaves(leaves))
+        return [build(one, rest) for one in parts], {
+            name: build(one, rest) for name, one in named.items()
+        }
+
+    def _parts(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]
+    ) -> tuple[tuple[Structure, ...], dict[str, Structure]]:
+        parts = tuple([self._part(at, one, leaves) for at, one in enumerate(args)])
+        return parts, {name: self._part(name, kwargs[name], leaves) for name in sorted(kwargs)}
 
     def _part(self, place: int | str, value: Any, leaves: list[Any]) -> Structure:
         try:

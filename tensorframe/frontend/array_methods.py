@@ -188,8 +188,8 @@ def H(self: Tensor) -> Tensor:
 
 @attribute
 def real(self: Tensor) -> Tensor:
-    """The real parts: the tensor itself if it is not complex."""
-    return unary(REAL_PART, self) if self.dtype in dtypes.COMPLEX else self
+    """The real parts: a copy of the tensor, which costs nothing, if it is not complex."""
+    return unary(REAL_PART, self) if self.dtype in dtypes.COMPLEX else Tensor(self.node)
 
 
 @attribute

@@ -9,11 +9,10 @@ from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import COMPLEX, FLOAT, DType, complex_of
 from tensorframe.errors import AxisError, DTypeError, ShapeError
-from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.creation.ranges import positions
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.manipulation.views import roll
-from tensorframe.frontend.operands import converted, floating, widened
+from tensorframe.frontend.operands import converted, floating, operand, widened
 from tensorframe.frontend.parameters import choice, integer, integers, number
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
@@ -286,7 +285,7 @@ def fftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Tensor:
     >>> tfr.fft.fftshift(np.asarray([0, 1, 2, -2, -1])).numpy()
     array([-2, -1,  0,  1,  2])
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     found = normalize_axes("fftshift", axes, tensor.ndim)
     return roll(tensor, tuple(tensor.shape[axis] // 2 for axis in found), axis=found)
 
@@ -297,7 +296,7 @@ def ifftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Tensor:
     >>> tfr.fft.ifftshift(np.asarray([-2, -1, 0, 1, 2])).numpy()
     array([ 0,  1,  2, -2, -1])
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     found = normalize_axes("ifftshift", axes, tensor.ndim)
     return roll(tensor, tuple(-(tensor.shape[axis] // 2) for axis in found), axis=found)
 

@@ -19,7 +19,7 @@ from tensorframe.errors import DTypeError
 from tensorframe.frontend.arguments import Call, Signature, host_default
 from tensorframe.frontend.recording import Record, record
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.frontend.trees import statics
+from tensorframe.frontend.trees import own_tree, statics
 from tensorframe.graph.tracing import current
 from tensorframe.schedule.plan import Plan
 
@@ -99,7 +99,8 @@ class Jitted(Generic[P, R]):
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
         """Call in the general way: take the arguments apart and look their kind up."""
         if current.get() is not None:  # what is recorded now contains this call
-            return self._function(*args, **kwargs)
+            given, named = self._signature.own(args, kwargs)
+            return own_tree(self._function(*given, **named))
         call = self._signature.take_apart(args, kwargs)
         found = self._record_of(call)
         return found.call(call.values(), call.foreign)  # type: ignore[no-any-return]

@@ -201,7 +201,7 @@ class TensorMethods:
         """Return all elements of `x` along one axis."""
     @property
     def real(self) -> Tensor:
-        """The real parts: the tensor itself if it is not complex."""
+        """The real parts: a copy of the tensor, which costs nothing, if it is not complex."""
     def repeat(self, /, repeats: Any, axis: int | None = None) -> Tensor:
         """Return each element, or each slice along `axis`, `repeats` times in a row."""
     def reshape(self, /, *shape: Any, order: str = 'C', copy: bool | None = None) -> Tensor:
@@ -225,7 +225,7 @@ class TensorMethods:
     def to_backend(self, name: Any, /) -> Tensor:
         """Return the tensor on the first device of the backend `name`, or on a device named in full."""
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
-        """Return the tensor on `device`: itself if it is there, else a copy that is made when it is needed."""
+        """Return a copy of the tensor on `device`, which costs nothing if it is there, and is else made when it is needed."""
     def tobytes(self, /) -> bytes:
         """Return the bytes of the elements in C order."""
     def tolist(self) -> Any:

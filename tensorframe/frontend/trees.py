@@ -12,6 +12,7 @@ from weakref import ref
 import numpy as np
 
 from tensorframe.errors import ArgumentError, DTypeError
+from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.tracing import NUMBER_KINDS, TracedNumber
 
@@ -41,7 +42,8 @@ class _Leaf:
 
 
 LEAF = _Leaf()
-_LEAF_TYPES = NUMBER_KINDS | {Tensor, np.ndarray, TracedNumber}
+_NUMBERS = NUMBER_KINDS | {TracedNumber}
+_LEAF_TYPES = _NUMBERS | {Tensor, np.ndarray}
 
 
 class Static:
@@ -248,6 +250,18 @@ def build(structure: Structure, leaves: Iterator[Any]) -> Any:
     return container.build(
         facts, [next(leaves) if child is LEAF else build(child, leaves) for child in children]
     )
+
+
+def own_tree(value: Any) -> Any:
+    """Return the same tree with containers and tensors of its own: changing either changes nothing in the other."""
+    leaves: list[Any] = []
+    structure = flatten(value, leaves)
+    return build(structure, iter(own_leaves(leaves)))
+
+
+def own_leaves(leaves: Iterable[Any]) -> list[Any]:
+    """Return leaves with tensors of their own in the place of tensors and arrays."""
+    return [one if type(one) in _NUMBERS else operand(one) for one in leaves]
 
 
 def statics(structure: Structure) -> Iterator[Static]:

@@ -248,6 +248,37 @@ def test_a_result_never_shares_containers_with_another():
     assert second[1]["a"] is not None
 
 
+def test_a_function_inside_another_is_given_values_too():
+    @tfr.jit
+    def inner(x, named):
+        x += 1
+        named["more"] = x
+        return x, named
+
+    def outer(x, array):
+        named = {"x": x}
+        inside, given = inner(x, named)
+        inside[0] = 9
+        given["x"][0] = 8
+        given["more"][0] = 7
+        first, second = inner(array, {})
+        return x, named, inside, given, first, second
+
+    x, array = tfr.asarray([1.0, 2.0]), np.asarray([3.0, 4.0])
+    wanted = [[1.0, 2.0], {"x": [1.0, 2.0]}, [9.0, 3.0], {"x": [8.0, 2.0], "more": [7.0, 3.0]}]
+    wanted += [[4.0, 5.0], {"more": [4.0, 5.0]}]
+    for function in (outer, tfr.jit(outer)):
+        found = function(x, array)
+        lists = [
+            {name: value.tolist() for name, value in one.items()}
+            if isinstance(one, dict)
+            else one.tolist()
+            for one in found
+        ]
+        assert lists == wanted
+    assert (x.tolist(), array.tolist()) == ([1.0, 2.0], [3.0, 4.0])
+
+
 def test_keyword_arguments_and_defaults():
     @tfr.jit
     def scaled(x, factor=2.0, *rest, shift=0.0, **more):

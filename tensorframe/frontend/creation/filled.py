@@ -13,7 +13,7 @@ from tensorframe.dtypes import DType, as_dtype
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.creation.convert import OnDevice, array, as_value, asarray, from_dlpack
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS
-from tensorframe.frontend.operands import converted, expanded
+from tensorframe.frontend.operands import converted, expanded, operand
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import default_on, require
@@ -70,7 +70,7 @@ def full(shape: Sizes, fill_value: Any, *, dtype: Any = None, device: OnDevice =
         target = resolve_device(device)
         found = wanted or default_on(target, dtypes.of_scalar(fill_value))
         return filled(sizes, fill_value, found, target)
-    values = asarray(fill_value, dtype=dtype, device=device)
+    values = operand(fill_value, dtype=dtype, device=device)
     if broadcast("full", values.shape, sizes) != sizes:
         raise ShapeError(f"full: a value of shape {values.shape} does not fill shape {sizes}")
     return expanded(values, sizes)
@@ -111,7 +111,7 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: OnDevice
     >>> tfr.full_like(tfr.asarray([1.0, 2.0]), 3).tolist()
     [3.0, 3.0]
     """
-    like = asarray(x)
+    like = operand(x)
     wanted = like.dtype if dtype is None else as_dtype(dtype)
     target = like.device if device is None else resolve_device(device)
     if isinstance(fill_value, Tensor):

@@ -12,11 +12,11 @@ from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, INTEGER, DType, as_dtype, int64
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
-from tensorframe.frontend.creation.convert import OnDevice, as_value, asarray
+from tensorframe.frontend.creation.convert import OnDevice, as_value
 from tensorframe.frontend.creation.filled import Sizes, default_real, filled
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply, placed
 from tensorframe.frontend.manipulation.joining import stack
-from tensorframe.frontend.operands import converted, expanded, reshaped
+from tensorframe.frontend.operands import converted, expanded, operand, reshaped
 from tensorframe.frontend.parameters import count
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
@@ -264,7 +264,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[
     """
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f"meshgrid: indexing is 'xy' or 'ij', got {indexing!r}")
-    vectors = [asarray(one) for one in arrays]
+    vectors = [operand(one) for one in arrays]
     order = list(range(len(vectors)))
     if indexing == "xy":
         order[:2] = order[:2][::-1]

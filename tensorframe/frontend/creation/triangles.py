@@ -9,14 +9,14 @@ import numpy as np
 from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.errors import ShapeError
-from tensorframe.frontend.creation.convert import OnDevice, asarray
+from tensorframe.frontend.creation.convert import OnDevice
 from tensorframe.frontend.creation.filled import default_real
 from tensorframe.frontend.creation.ranges import counted, positions
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.manipulation.diagonals import diagonal
 from tensorframe.frontend.manipulation.padding import pad
 from tensorframe.frontend.manipulation.views import ravel
-from tensorframe.frontend.operands import converted, need_axes, reshaped
+from tensorframe.frontend.operands import converted, need_axes, operand, reshaped
 from tensorframe.frontend.parameters import count, integer
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
@@ -109,7 +109,7 @@ def tril(x: Any, /, k: int = 0) -> Tensor:
 
 
 def _kept_where(op: Op, name: str, x: Any, k: int) -> Tensor:
-    tensor = asarray(x)
+    tensor = operand(x)
     need_axes(name, tensor, 2)
     kept = compared(op, tensor.shape[-2:], k, tensor.device)
     return apply(WHERE, kept, tensor, zero_of(tensor))
@@ -137,7 +137,7 @@ def diag(v: Any, /, k: int = 0) -> Tensor:
     >>> tfr.diag(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [1, 4]
     """
-    tensor = asarray(v)
+    tensor = operand(v)
     if tensor.ndim == 2:
         return diagonal(tensor, offset=k)
     if tensor.ndim != 1:
@@ -176,7 +176,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tens
     [[0, 1, 1], [0, 0, 1]]
     """
     rows, columns = np.tril_indices(*_matrix("tril_indices", n, k, m))
-    return asarray(rows), asarray(columns)
+    return operand(rows), operand(columns)
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tensor]:
@@ -186,4 +186,4 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tens
     [[0, 0, 1], [0, 1, 1]]
     """
     rows, columns = np.triu_indices(*_matrix("triu_indices", n, k, m))
-    return asarray(rows), asarray(columns)
+    return operand(rows), operand(columns)

@@ -6,9 +6,8 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
-from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply
-from tensorframe.frontend.operands import converted
+from tensorframe.frontend.operands import converted, operand
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.elementwise import EQUAL, IMAG, ISNAN, MAXIMUM, MINIMUM, REAL_PART, WHERE
 
@@ -25,7 +24,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
     >>> tfr.clip(tfr.asarray([-2, 5, 12]), 0, 10).tolist()
     [0, 5, 10]
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     result = tensor
     if min is not None:
         result = apply(MAXIMUM, result, _bound(min, tensor.dtype))
@@ -43,7 +42,7 @@ def _bound(bound: Any, dtype: DType) -> Any:
 
         info = iinfo(dtype)
         return sorted((info.min, bound, info.max))[1]
-    return bound if type(bound) in PYTHON_NUMBERS else asarray(bound)
+    return bound if type(bound) in PYTHON_NUMBERS else operand(bound)
 
 
 def nan_to_num(
@@ -63,7 +62,7 @@ def nan_to_num(
     [0.0, 1.0, 9.0]
     """
     del copy
-    tensor = asarray(x)
+    tensor = operand(x)
     if tensor.dtype in dtypes.COMPLEX:
         real = nan_to_num(apply(REAL_PART, tensor), nan=nan, posinf=posinf, neginf=neginf)
         imag = nan_to_num(apply(IMAG, tensor), nan=nan, posinf=posinf, neginf=neginf)

@@ -9,10 +9,9 @@ import numpy as np
 
 from tensorframe.dtypes import BITWISE, BOOL, INTEGER, int64
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
-from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply, as_node, call, data_node
 from tensorframe.frontend.indexing.selection import index_node
-from tensorframe.frontend.operands import along, converted, flattened, promoted, reshaped
+from tensorframe.frontend.operands import along, converted, flattened, operand, promoted, reshaped
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import broadcast, normalize_axes, normalize_axis
 from tensorframe.ops.elementwise import NOT_EQUAL, WHERE
@@ -77,8 +76,8 @@ def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -
             suggestions=("tfr.asarray(x) first",),
         )
     if axis is None:
-        flat = flattened(x)
-        flat[asarray(indices)] = values
+        flat = flattened(operand(x))
+        flat[operand(indices)] = values
         x._rebind(reshaped(flat, x.shape).node)
         return
     axis = normalize_axis("put_along_axis", axis, x.ndim)
@@ -103,7 +102,7 @@ def _need_line(name: str, x: Tensor, index: Tensor) -> None:
 def _indices(name: str, indices: Any, axis: int, x: Tensor) -> Tensor:
     """Return indices into an axis of `x` as a Tensor of integers within its bounds."""
     if not isinstance(indices, Tensor):
-        indices = asarray(indices)
+        indices = operand(indices)
         indices = indices.astype(int64) if indices.size == 0 else indices
     if indices.dtype not in INTEGER:
         raise DTypeError(
@@ -144,7 +143,7 @@ def nonzero(x: Any, /) -> tuple[Tensor, ...]:
     >>> [axis.tolist() for axis in tfr.nonzero(tfr.asarray([[0, 1], [2, 0]]))]
     [[0, 1], [1, 0]]
     """
-    x = asarray(x)
+    x = operand(x)
     if x.ndim == 0:
         raise ShapeError("nonzero: a 0-d tensor has no positions", suggestions=("bool(x)",))
     return tuple(Tensor(data_node(found, x.device)) for found in np.nonzero(x._array()))
@@ -156,7 +155,7 @@ def argwhere(x: Any, /) -> Tensor:
     >>> tfr.argwhere(tfr.asarray([[0, 1], [2, 0]])).tolist()
     [[0, 1], [1, 0]]
     """
-    x = asarray(x)
+    x = operand(x)
     return Tensor(data_node(np.argwhere(x._array()), x.device))
 
 
@@ -166,7 +165,7 @@ def flatnonzero(x: Any, /) -> Tensor:
     >>> tfr.flatnonzero(tfr.asarray([[0, 1], [2, 0]])).tolist()
     [1, 2]
     """
-    x = asarray(x)
+    x = operand(x)
     return Tensor(data_node(np.flatnonzero(x._array()), x.device))
 
 
@@ -178,7 +177,7 @@ def count_nonzero(
     >>> tfr.count_nonzero(tfr.asarray([[0, 1], [2, 3]]), axis=0).tolist()
     [1, 2]
     """
-    x = asarray(x)
+    x = operand(x)
     axes = normalize_axes("count_nonzero", axis, x.ndim)
     present = x if x.dtype in BOOL else apply(NOT_EQUAL, x, 0)
     return call(SUM, converted(present, int64), attrs=(axes, keepdims))
@@ -195,12 +194,12 @@ def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None) ->
     """
     if side not in ("left", "right"):
         raise ArgumentError(f'searchsorted: side is "left" or "right", got {side!r}')
-    x1 = asarray(x1)
+    x1 = operand(x1)
     if x1.ndim != 1:
         raise ShapeError(f"searchsorted: x1 is a sorted vector, got shape {x1.shape}")
     inputs = promoted(x1, x2)
     if sorter is not None:
-        sorter = asarray(sorter)
+        sorter = operand(sorter)
         if sorter.dtype not in BITWISE or sorter.shape != x1.shape:
             raise ShapeError(
                 f"searchsorted: sorter holds one position for each of the {x1.size} elements of x1, "

@@ -9,13 +9,13 @@ import numpy as np
 
 from tensorframe.dtypes import NUMERIC
 from tensorframe.errors import AxisError, ShapeError
-from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.elementwise.operators import rebind
 from tensorframe.frontend.linalg.einstein_summation import contract
 from tensorframe.frontend.operands import (
     flattened,
     need_axes,
+    operand,
     permuted,
     promoted,
     reshaped,
@@ -61,7 +61,7 @@ def matrix_transpose(x: Any, /) -> Tensor:
     >>> tfr.matrix_transpose(np.zeros((5, 2, 3))).shape
     (5, 3, 2)
     """
-    x = asarray(x)
+    x = operand(x)
     need_axes("matrix_transpose", x, 2)
     return permuted(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import call
-from tensorframe.frontend.operands import need_axes, reshaped
+from tensorframe.frontend.operands import need_axes, operand, reshaped
 from tensorframe.frontend.parameters import integer
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.tensor import Tensor
@@ -21,7 +20,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
     >>> tfr.linalg.diagonal(np.asarray([[1, 2], [3, 4]])).numpy()
     array([1, 4])
     """
-    x = asarray(x)
+    x = operand(x)
     need_axes("diagonal", x, 2)
     offset = integer("diagonal", "offset", offset)
     *stack, m, n = x.shape

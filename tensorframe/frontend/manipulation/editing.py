@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from tensorframe.errors import IndexingError, ShapeError
-from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.indexing.searching import take
 from tensorframe.frontend.indexing.selection import as_array
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import joined, moveaxis
-from tensorframe.frontend.operands import along, expanded, with_axes
+from tensorframe.frontend.operands import along, expanded, operand, with_axes
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import broadcast
 
@@ -54,7 +53,7 @@ def insert(x: Any, obj: Any, values: Any, /, axis: int | None = None) -> Tensor:
     size = tensor.shape[at]
     places = _places("insert", obj, size, size)
     # an integer stays one: NumPy, and so we, gives it a whole block, whose first axis runs along `at`
-    new = with_axes(asarray(values, dtype=tensor.dtype), tensor.ndim)
+    new = with_axes(operand(values, dtype=tensor.dtype), tensor.ndim)
     if np.ndim(places) == 0 and not isinstance(places, slice):
         new = moveaxis(new, 0, at)
     count = _how_many(places, size)
@@ -71,7 +70,7 @@ def _places(name: str, obj: Any, size: int, last: int) -> Any:
     """Return what NumPy's index arithmetic takes: a slice, or an array of indices from -size to `last`, or a mask."""
     if isinstance(obj, slice):
         return obj
-    places = as_array(asarray(obj))
+    places = as_array(operand(obj))
     if places.ndim > 1:
         raise IndexingError(f"{name}: places are one or a vector of them, got shape {places.shape}")
     if places.size == 0:

@@ -10,7 +10,6 @@ import numpy as np
 
 from tensorframe.dtypes import INTEGER, as_dtype
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
-from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.indexing.searching import take
 from tensorframe.frontend.indexing.selection import as_array
 from tensorframe.frontend.manipulation.views import (
@@ -23,6 +22,7 @@ from tensorframe.frontend.operands import (
     along,
     converted,
     expanded,
+    operand,
     promoted,
     reshaped,
     weakly,
@@ -106,7 +106,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     >>> [row.tolist() for row in tfr.unstack(tfr.asarray([[1, 2], [3, 4]]))]
     [[1, 2], [3, 4]]
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     at = normalize_axis("unstack", axis, tensor.ndim)
     shape = tensor.shape[:at] + tensor.shape[at + 1 :]
     return tuple(
@@ -197,7 +197,7 @@ def array_split(x: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Tens
     >>> [part.tolist() for part in tfr.array_split(tfr.arange(5), 2)]
     [[0, 1, 2], [3, 4]]
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     at = normalize_axis("array_split", axis, tensor.ndim)
     size = tensor.shape[at]
     cuts = _cuts("array_split", indices_or_sections)
@@ -229,7 +229,7 @@ def split(x: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Tensor]:
     >>> [part.tolist() for part in tfr.split(tfr.arange(4), 2)]
     [[0, 1], [2, 3]]
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     size = tensor.shape[normalize_axis("split", axis, tensor.ndim)]
     parts = _cuts("split", indices_or_sections)
     if isinstance(parts, int) and parts > 0 and size % parts:
@@ -269,7 +269,7 @@ def dsplit(x: Any, indices_or_sections: Any, /) -> list[Tensor]:
 
 
 def _with_dimensions(name: str, x: Any, least: int) -> Tensor:
-    tensor = asarray(x)
+    tensor = operand(x)
     if tensor.ndim < least:
         raise ShapeError(
             f"{name}: takes {least} dimensions or more, got shape {tensor.shape}",
@@ -305,7 +305,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
 
 
 def _counts(repeats: Any) -> np.ndarray[Any, Any]:
-    counts = as_array(asarray(repeats))
+    counts = as_array(operand(repeats))
     if counts.dtype not in INTEGER and counts.size:
         raise DTypeError(f"repeat: counts are integers, got {counts.dtype}")
     if (counts < 0).any():
@@ -319,7 +319,7 @@ def tile(x: Any, repetitions: Any, /) -> Tensor:
     >>> tfr.tile(tfr.asarray([1, 2]), (2, 2)).tolist()
     [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     times = as_shape(repetitions)
     ndim = max(len(times), tensor.ndim)
     times = (1,) * (ndim - len(times)) + times

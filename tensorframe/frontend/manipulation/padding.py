@@ -7,10 +7,11 @@ from typing import Any, Final
 import numpy as np
 
 from tensorframe.errors import ArgumentError, ShapeError
-from tensorframe.frontend.creation.convert import as_value, asarray
+from tensorframe.frontend.creation.convert import as_value
 from tensorframe.frontend.creation.ranges import number
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.indexing.searching import take
+from tensorframe.frontend.operands import operand
 from tensorframe.frontend.parameters import count
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axis
@@ -35,7 +36,7 @@ def pad(x: Any, pad_width: Any, /, mode: str = "constant", *, constant_values: A
     >>> tfr.pad(tfr.asarray([1, 2, 3]), 1, "reflect").tolist()
     [2, 1, 2, 3, 2]
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     widths = [
         (count("pad", "pad_width", before), count("pad", "pad_width", after))
         for before, after in _pairs(pad_width, tensor.ndim)

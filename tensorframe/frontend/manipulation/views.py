@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tensorframe.errors import AxisError, ShapeError
-from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import call
-from tensorframe.frontend.operands import expanded, permuted, reshaped, with_axes
+from tensorframe.frontend.operands import expanded, operand, permuted, reshaped, with_axes
 from tensorframe.frontend.parameters import choice, integer, integers
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import (
@@ -72,18 +71,18 @@ def joined(parts: Sequence[Tensor], axis: int) -> Tensor:
 def reshape(x: Any, /, shape: Axes, order: str = "C", *, copy: bool | None = None) -> Tensor:
     """Return the elements of `x`, in row-major order, under another shape; one size may be -1, meaning the rest.
 
-    ShapeError if the sizes do not fit. Tensors never change, so `copy` costs nothing either way. With `order="F"`
-    elements are taken and laid in column-major order.
+    ShapeError if the sizes do not fit. `copy` is the standard's: the result is a value of its own either way, and costs
+    nothing. With `order="F"` elements are taken and laid in column-major order.
 
     >>> tfr.reshape(tfr.arange(6), (2, -1)).tolist()
     [[0, 1, 2], [3, 4, 5]]
     """
-    tensor = asarray(x)
+    del copy
+    tensor = operand(x)
     target = resolve_reshape(tensor.size, tensor.shape, shape)
     if choice("reshape", "order", order, ("C", "F", "A")) == "F":
         return transpose(reshaped(transpose(tensor), target[::-1]))
-    result = reshaped(tensor, target)
-    return Tensor(result.node) if copy and result is x else result
+    return reshaped(tensor, target)
 
 
 def ravel(x: Any, /, order: str = "C") -> Tensor:
@@ -103,7 +102,7 @@ def permute_dims(x: Any, /, axes: Iterable[int]) -> Tensor:
     >>> tfr.permute_dims(tfr.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     named = integers("permute_dims", "axes", axes)
     order = [normalize_axis("permute_dims", axis, tensor.ndim) for axis in named]
     if sorted(order) != list(range(tensor.ndim)):
@@ -117,7 +116,7 @@ def transpose(x: Any, /, axes: Iterable[int] | None = None) -> Tensor:
     >>> tfr.transpose(tfr.zeros((2, 3, 4))).shape
     (4, 3, 2)
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     return permute_dims(tensor, range(tensor.ndim)[::-1] if axes is None else axes)
 
 
@@ -127,7 +126,7 @@ def swapaxes(x: Any, axis1: int, axis2: int, /) -> Tensor:
     >>> tfr.swapaxes(tfr.zeros((2, 3, 4)), 0, -1).shape
     (4, 3, 2)
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     order = list(range(tensor.ndim))
     first = normalize_axis("swapaxes", axis1, tensor.ndim)
     second = normalize_axis("swapaxes", axis2, tensor.ndim)
@@ -141,7 +140,7 @@ def moveaxis(x: Any, source: Axes, destination: Axes, /) -> Tensor:
     >>> tfr.moveaxis(tfr.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     origins = _named_axes("moveaxis", source, tensor.ndim)
     targets = _named_axes("moveaxis", destination, tensor.ndim)
     if len(origins) != len(targets):
@@ -165,7 +164,7 @@ def rollaxis(x: Any, axis: int, start: int = 0, /) -> Tensor:
     >>> tfr.rollaxis(tfr.zeros((2, 3, 4)), 2).shape
     (4, 2, 3)
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     origin = normalize_axis("rollaxis", axis, tensor.ndim)
     # `start` may also be the position after the last axis
     target = tensor.ndim if start == tensor.ndim else normalize_axis("rollaxis", start, tensor.ndim)
@@ -178,7 +177,7 @@ def expand_dims(x: Any, /, axis: Axes = 0) -> Tensor:
     >>> tfr.expand_dims(tfr.zeros((2, 3)), (0, -1)).shape
     (1, 2, 3, 1)
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     count = len(one_or_several(axis))
     new = normalize_axes("expand_dims", axis, tensor.ndim + count)
     sizes = iter(tensor.shape)
@@ -192,7 +191,7 @@ def squeeze(x: Any, /, axis: Axes | None = None) -> Tensor:
     >>> tfr.squeeze(tfr.zeros((1, 3, 1)), 0).shape
     (3, 1)
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     if axis is None:
         return reshaped(tensor, tuple(size for size in tensor.shape if size != 1))
     gone = normalize_axes("squeeze", axis, tensor.ndim)
@@ -211,7 +210,7 @@ def broadcast_to(x: Any, /, shape: Axes) -> Tensor:
     >>> tfr.broadcast_to(tfr.asarray([1, 2]), (3, 2)).tolist()
     [[1, 2], [1, 2], [1, 2]]
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     target = as_shape(shape)
     if broadcast("broadcast_to", tensor.shape, target) != target:
         raise ShapeError(f"broadcast_to: shape {tensor.shape} does not broadcast to {target}")
@@ -233,7 +232,7 @@ def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
     >>> [x.shape for x in tfr.broadcast_arrays(tfr.zeros((3, 1)), tfr.zeros(4))]
     [(3, 4), (3, 4)]
     """
-    tensors = [asarray(one) for one in arrays]
+    tensors = [operand(one) for one in arrays]
     shape = broadcast_shapes(*[tensor.shape for tensor in tensors])
     return tuple(expanded(tensor, shape) for tensor in tensors)
 
@@ -244,7 +243,7 @@ def flip(x: Any, /, axis: Axes | None = None) -> Tensor:
     >>> tfr.flip(tfr.asarray([1, 2, 3])).tolist()
     [3, 2, 1]
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     # axes without a second element are the same either way, and may have no last element to start from
     axes = {at for at in normalize_axes("flip", axis, tensor.ndim) if tensor.shape[at] > 1}
     starts = [size - 1 if at in axes else 0 for at, size in enumerate(tensor.shape)]
@@ -276,7 +275,7 @@ def rot90(x: Any, /, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     >>> tfr.rot90(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [[2, 4], [1, 3]]
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     named = _named_axes("rot90", axes, tensor.ndim)
     if len(named) != 2:
         raise AxisError(f"rot90: a plane has two axes, got {axes}")
@@ -298,7 +297,7 @@ def roll(x: Any, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
     >>> tfr.roll(tfr.asarray([1, 2, 3, 4]), 1).tolist()
     [4, 1, 2, 3]
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     shifts = integers("roll", "shift", shift)
     if axis is None:
         return reshaped(_rolled(ravel(tensor), sum(shifts), 0), tensor.shape)
@@ -329,7 +328,7 @@ def atleast_1d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
     >>> tfr.atleast_1d(tfr.asarray(3)).shape
     (1,)
     """
-    return _each([with_axes(asarray(one), 1) for one in arrays])
+    return _each([with_axes(operand(one), 1) for one in arrays])
 
 
 def atleast_2d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
@@ -338,7 +337,7 @@ def atleast_2d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
     >>> tfr.atleast_2d(tfr.zeros(3)).shape
     (1, 3)
     """
-    return _each([with_axes(asarray(one), 2) for one in arrays])
+    return _each([with_axes(operand(one), 2) for one in arrays])
 
 
 def atleast_3d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
@@ -347,7 +346,7 @@ def atleast_3d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
     >>> tfr.atleast_3d(tfr.zeros(3)).shape
     (1, 3, 1)
     """
-    flat = [with_axes(asarray(one), 2) for one in arrays]
+    flat = [with_axes(operand(one), 2) for one in arrays]
     return _each([expand_dims(one, axis=-1) if one.ndim == 2 else one for one in flat])
 
 

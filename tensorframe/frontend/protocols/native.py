@@ -48,7 +48,7 @@ def from_native(obj: Any, /) -> Tensor:
     [0, 1, 2]
     """
     if isinstance(obj, Tensor):
-        return obj
+        return Tensor(obj.node)
     if isinstance(obj, np.ndarray):
         return asarray(obj, device="cpu", copy=False)
     for backend in dict.fromkeys(backend_of(info.device) for info in devices()):

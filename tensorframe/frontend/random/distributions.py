@@ -8,9 +8,9 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.dtypes import FLOAT, DType, bfloat16, float16, float32, float64
 from tensorframe.errors import DTypeError, ShapeError
-from tensorframe.frontend.creation.convert import OnDevice, asarray
+from tensorframe.frontend.creation.convert import OnDevice
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.operands import converted
+from tensorframe.frontend.operands import converted, operand
 from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.random.words import lanes, positions
 from tensorframe.frontend.tensor import Tensor
@@ -145,7 +145,7 @@ def shape_for(name: str, shape: Any, *parameters: Any) -> Shape:
     """Return the shape to draw: what the user says, or that of the parameters."""
     if not _is_tensor(*parameters):
         return () if shape is None else as_shape(shape)
-    own = broadcast(name, *[asarray(one).shape for one in parameters])
+    own = broadcast(name, *[operand(one).shape for one in parameters])
     if shape is None:
         return own
     sizes = as_shape(shape)

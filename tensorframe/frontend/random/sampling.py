@@ -11,10 +11,10 @@ import numpy as np
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import INTEGER, UNSIGNED, DType, as_dtype, float64, int64, uint64
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
-from tensorframe.frontend.creation.convert import OnDevice, asarray
+from tensorframe.frontend.creation.convert import OnDevice
 from tensorframe.frontend.dispatch import placed
 from tensorframe.frontend.indexing.searching import searchsorted, take
-from tensorframe.frontend.operands import converted, reshaped
+from tensorframe.frontend.operands import converted, operand, reshaped
 from tensorframe.frontend.ordering.sorting import argsort
 from tensorframe.frontend.parameters import integer
 from tensorframe.frontend.random.distributions import exponential, uniform
@@ -114,7 +114,7 @@ def permutation(x: Any, /, *, axis: int = 0, device: OnDevice = None, key: Sourc
     """
     if isinstance(x, int | np.integer):
         return _random_order(operator.index(x), device, key)
-    tensor = asarray(x)
+    tensor = operand(x)
     at = normalize_axis("permutation", axis, tensor.ndim)
     order = _random_order(tensor.shape[at], tensor.device if device is None else device, key)
     return take(tensor, order, axis=at)
@@ -147,7 +147,7 @@ def choice(
     [20, 20]
     """
     whole = isinstance(a, int | np.integer)
-    tensor = None if whole else asarray(a)
+    tensor = None if whole else operand(a)
     if tensor is not None and not tensor.ndim:
         raise ShapeError("choice: a tensor without axes has no slices to choose from")
     at = 0 if tensor is None else normalize_axis("choice", axis, tensor.ndim)
@@ -164,7 +164,7 @@ def choice(
             else _random_order(count, device, key)[:wanted]
         )
     else:
-        weights = converted(asarray(p), float64)
+        weights = converted(operand(p), float64)
         _check_weights(weights, count)
         chosen = (_weighted if replace else _weighted_order)(weights, wanted, device, key)
     if tensor is None:

@@ -6,11 +6,10 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
-from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import part_of
-from tensorframe.frontend.operands import floating, promoted, reshaped
+from tensorframe.frontend.operands import floating, operand, promoted, reshaped
 from tensorframe.frontend.parameters import is_number
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.reductions.elementary import sum as total
@@ -32,8 +31,8 @@ def trapezoid(y: Any, /, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor
     """
     (values,) = floating(y)
     at = normalize_axis("trapezoid", axis, values.ndim)
-    dx = dx if is_number(dx) else asarray(dx)
-    steps = dx if x is None else _steps(asarray(x), values, at)
+    dx = dx if is_number(dx) else operand(dx)
+    steps = dx if x is None else _steps(operand(x), values, at)
     return total(steps * _neighbours(values, at) / 2.0, axis=at)
 
 
@@ -101,7 +100,7 @@ def _slopes(values: Tensor, axis: int, spacing: Any) -> Tensor:
     size = values.shape[axis]
     rise = part_of(values, axis, 1, size - 1) - part_of(values, axis, 0, size - 1)
     if _is_points(spacing):
-        return rise / _steps(asarray(spacing), values, axis)
+        return rise / _steps(operand(spacing), values, axis)
     slopes: Tensor = rise / spacing
     return slopes
 
@@ -111,7 +110,7 @@ def _share_of_left(values: Tensor, axis: int, spacing: Any) -> Any:
     if not _is_points(spacing):
         return 0.5
     size = values.shape[axis]
-    steps = _steps(asarray(spacing), values, axis)
+    steps = _steps(operand(spacing), values, axis)
     left, right = part_of(steps, axis, 0, size - 2), part_of(steps, axis, 1, size - 2)
     return right / (left + right)
 

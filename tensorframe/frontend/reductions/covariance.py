@@ -7,12 +7,11 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError, ShapeError
-from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.elementwise.limits import clip
 from tensorframe.frontend.manipulation.diagonals import diagonal
 from tensorframe.frontend.manipulation.joining import concat
-from tensorframe.frontend.operands import converted, reshaped
+from tensorframe.frontend.operands import converted, operand, reshaped
 from tensorframe.frontend.parameters import number
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.reductions.statistics import working_dtype
@@ -30,7 +29,7 @@ def _observations(x: Any, y: Any, rowvar: bool) -> tuple[Tensor, DType]:
 
 
 def _rows(x: Any, rowvar: bool) -> Tensor:
-    tensor = asarray(x)
+    tensor = operand(x)
     if tensor.ndim > 2:
         raise ShapeError(f"cov: takes variables as a vector or a matrix, got shape {tensor.shape}")
     if tensor.ndim < 2:
@@ -44,7 +43,7 @@ def _weights(fweights: Any, aweights: Any, count: int, dtype: DType) -> Tensor |
     for name, given in (("fweights", fweights), ("aweights", aweights)):
         if given is None:
             continue
-        weights = asarray(given)
+        weights = operand(given)
         if weights.shape != (count,):
             raise ShapeError(f"cov: {name} of shape {weights.shape} for {count} observations")
         if name == "fweights" and weights.dtype not in dtypes.INTEGER:
@@ -96,7 +95,7 @@ def _divisor(weights: Tensor, aweights: Any, mass: Tensor, correction: float) ->
     """Return what sums of weighted products are divided by: the effective number of observations."""
     if aweights is None or correction == 0:
         return mass - correction
-    importance = converted(asarray(aweights), weights.dtype)
+    importance = converted(operand(aweights), weights.dtype)
     return mass - correction * total(weights * importance) / mass
 
 

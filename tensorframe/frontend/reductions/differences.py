@@ -6,11 +6,10 @@ from typing import Any
 
 from tensorframe.dtypes import BOOL
 from tensorframe.errors import ShapeError
-from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import part_of, ravel
-from tensorframe.frontend.operands import expanded, promoted, with_axes
+from tensorframe.frontend.operands import expanded, operand, promoted, with_axes
 from tensorframe.frontend.parameters import count
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axis
@@ -28,7 +27,7 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     >>> tfr.diff(tfr.asarray([1, 4, 9])).tolist()
     [3, 5]
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     n = count("diff", "n", n)
     if tensor.ndim == 0:
         raise ShapeError("diff: a 0-d tensor has no neighbours", suggestions=("tfr.ravel(x)",))
@@ -68,6 +67,6 @@ def ediff1d(x: Any, /, to_end: Any = None, to_begin: Any = None) -> Tensor:
     [3, 5, 0]
     """
     middle = diff(ravel(x))
-    ends = [None if one is None else asarray(one, dtype=middle.dtype) for one in (to_begin, to_end)]
+    ends = [None if one is None else operand(one, dtype=middle.dtype) for one in (to_begin, to_end)]
     parts = [one for one in (ends[0], middle, ends[1]) if one is not None]
     return concat(parts, axis=None) if len(parts) > 1 else middle

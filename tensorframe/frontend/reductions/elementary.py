@@ -7,8 +7,7 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
-from tensorframe.frontend.creation.convert import asarray
-from tensorframe.frontend.operands import converted
+from tensorframe.frontend.operands import converted, operand
 from tensorframe.frontend.parameters import flag
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.holding import default_on
@@ -44,7 +43,7 @@ def accumulator(dtype: DType) -> DType:
 
 def accumulated(x: Any, dtype: Any) -> Tensor:
     """Return `x` in the dtype that it is summed in: `dtype` if one is asked for."""
-    tensor = asarray(x)
+    tensor = operand(x)
     if dtype is None and tensor.dtype in dtypes.FLOATING:
         return tensor
     own = default_on(tensor.device, accumulator(tensor.dtype))
@@ -82,7 +81,7 @@ def max(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.max(tfr.asarray([[1, 5], [7, 3]]), axis=1).tolist()
     [5, 7]
     """
-    return reduced_by(row.MAX, asarray(x), axis, keepdims)
+    return reduced_by(row.MAX, operand(x), axis, keepdims)
 
 
 def min(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -93,7 +92,7 @@ def min(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.min(tfr.asarray([[1, 5], [7, 3]]), axis=1).tolist()
     [1, 3]
     """
-    return reduced_by(row.MIN, asarray(x), axis, keepdims)
+    return reduced_by(row.MIN, operand(x), axis, keepdims)
 
 
 def ptp(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -111,7 +110,7 @@ def any(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.any(tfr.asarray([[0, 2], [0, 0]]), axis=1).tolist()
     [True, False]
     """
-    return reduced_by(row.ANY_TRUE, asarray(x), axis, keepdims)
+    return reduced_by(row.ANY_TRUE, operand(x), axis, keepdims)
 
 
 def all(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -120,7 +119,7 @@ def all(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.all(tfr.asarray([[1, 2], [3, 0]]), axis=1).tolist()
     [True, False]
     """
-    return reduced_by(row.ALL_TRUE, asarray(x), axis, keepdims)
+    return reduced_by(row.ALL_TRUE, operand(x), axis, keepdims)
 
 
 def argmax(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -132,7 +131,7 @@ def argmax(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.argmax(tfr.asarray([[1, 5], [7, 3]])).item()
     2
     """
-    return reduced_by(row.ARGMAX, asarray(x), axis, keepdims)
+    return reduced_by(row.ARGMAX, operand(x), axis, keepdims)
 
 
 def argmin(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -144,4 +143,4 @@ def argmin(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.argmin(tfr.asarray([[1, 5], [7, 3]]), axis=0).tolist()
     [0, 1]
     """
-    return reduced_by(row.ARGMIN, asarray(x), axis, keepdims)
+    return reduced_by(row.ARGMIN, operand(x), axis, keepdims)

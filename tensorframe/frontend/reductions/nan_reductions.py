@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorframe import dtypes
-from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.operands import converted
+from tensorframe.frontend.operands import converted, operand
 from tensorframe.frontend.reductions import elementary as reductions
 from tensorframe.frontend.reductions import scans, statistics
 from tensorframe.frontend.reductions.elementary import Axis, reduced_by
@@ -34,7 +33,7 @@ __all__ = [
 
 def _filled(x: Any, value: float) -> Tensor:
     """Return `x` with `value` in the place of NaN."""
-    tensor = asarray(x)
+    tensor = operand(x)
     if tensor.dtype not in dtypes.FLOATING:
         return tensor
     return apply(WHERE, apply(ISNAN, tensor), value, tensor)
@@ -42,7 +41,7 @@ def _filled(x: Any, value: float) -> Tensor:
 
 def _as(x: Any, dtype: Any) -> Tensor:
     """Return `x` in the dtype to compute in, if one is said."""
-    tensor = asarray(x)
+    tensor = operand(x)
     return tensor if dtype is None else converted(tensor, dtypes.as_dtype(dtype))
 
 
@@ -76,7 +75,7 @@ def nancumsum(x: Any, /, axis: int | None = None, dtype: Any = None) -> Tensor:
 def _extreme(
     reduce: Callable[..., Tensor], x: Any, worst: float, axis: Axis, keepdims: bool
 ) -> Tensor:
-    tensor = asarray(x)
+    tensor = operand(x)
     result = reduce(_filled(tensor, worst), axis, keepdims)
     if tensor.dtype not in dtypes.FLOATING:
         return result
@@ -192,5 +191,5 @@ def nanstd(
     >>> tfr.nanstd(tfr.asarray([1.0, tfr.nan, 3.0])).item()
     1.0
     """
-    axis = normalize_axes("nanstd", axis, asarray(x).ndim)
+    axis = normalize_axes("nanstd", axis, operand(x).ndim)
     return apply(SQRT, nanvar(x, axis, correction, keepdims, dtype=dtype, ddof=ddof))

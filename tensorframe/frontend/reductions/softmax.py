@@ -6,9 +6,8 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.errors import DTypeError
-from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import call
-from tensorframe.frontend.operands import converted, widened
+from tensorframe.frontend.operands import converted, operand, widened
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
@@ -20,7 +19,7 @@ __all__ = ["log_softmax", "logsumexp", "softmax"]
 
 def _recorded(op: Op, x: Any, axis: Axis, *attrs: Any) -> Tensor:
     """Return the row `op` of `x` along `axis`, computed in no less than float32."""
-    tensor = asarray(x)
+    tensor = operand(x)
     dtype = tensor.dtype
     if dtype not in dtypes.FLOAT:
         raise DTypeError(

@@ -10,9 +10,8 @@ import numpy as np
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import ShapeError
-from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import unary
-from tensorframe.frontend.operands import converted, expanded, floating, reshaped
+from tensorframe.frontend.operands import converted, expanded, floating, operand, reshaped
 from tensorframe.frontend.parameters import number
 from tensorframe.frontend.reductions.elementary import Axis, along
 from tensorframe.frontend.tensor import Tensor
@@ -49,7 +48,7 @@ def mean(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False
     >>> tfr.mean(tfr.asarray([[1.0, 2.0], [3.0, 6.0]]), axis=1).tolist()
     [1.5, 4.5]
     """
-    tensor = asarray(x)
+    tensor = operand(x)
     result = dtypes.float_of(tensor.dtype if dtype is None else dtypes.as_dtype(dtype))
     work = working_dtype(tensor.dtype if dtype is None else result)
     axes = normalize_axes("mean", axis, tensor.ndim)
@@ -60,7 +59,7 @@ def _variance(
     name: str, x: Any, axis: Axis, correction: float, keepdims: bool
 ) -> tuple[Tensor, DType]:
     """Return the variance in its working dtype, and the dtype of the result."""
-    tensor = asarray(x)
+    tensor = operand(x)
     axes = normalize_axes(name, axis, tensor.ndim)
     wide = converted(tensor, working_dtype(tensor.dtype))
     correction = number(name, "correction", correction)
