@@ -15,6 +15,8 @@ from tensorframe.backends.registry import VARIABLE, default_device
 from tensorframe.backends.remedies import extra, remedies
 from tensorframe.errors import DeviceError
 from tensorframe.frontend import cache
+from tensorframe.frontend.pages import Page
+from tensorframe.graph.device import Device
 
 __all__ = ["doctor"]
 
@@ -37,20 +39,21 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Diagnosis:
+class Diagnosis(Page):
     """What `tfr.doctor()` returns; it prints as text."""
 
     found: tuple[Found, ...]
     """What every backend finds."""
     findings: tuple[Finding, ...]
 
+    @property
+    def usable(self) -> tuple[Device, ...]:
+        """The devices that compute."""
+        every = [info for one in self.found for info in one.devices]
+        return tuple([info.device for info in every if info.capabilities.executes])
+
     def __str__(self) -> str:
-        usable = ", ".join(
-            str(info.device)
-            for one in self.found
-            for info in one.devices
-            if info.capabilities.executes
-        )
+        usable = ", ".join(map(str, self.usable))
         return "\n".join([f"devices that compute: {usable}", *map(str, self.findings)])
 
     __repr__ = __str__

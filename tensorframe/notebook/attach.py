@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tensorframe import config
@@ -14,8 +16,7 @@ from tensorframe.runtime.progress import Display
 from tensorframe.schedule.plan import Plan
 
 if TYPE_CHECKING:
-    from tensorframe.frontend.calibration import Calibration
-    from tensorframe.frontend.profiling import Profile
+    from tensorframe.frontend.pages import Page
     from tensorframe.notebook.picture import Picture
 
 __all__: list[str] = []
@@ -36,12 +37,22 @@ def _explained(plan: Plan) -> str:
     return explanation(plan)
 
 
-def _page(result: Calibration | Profile) -> str:
-    from tensorframe.frontend.profiling import Profile
-    from tensorframe.notebook.calibration_page import calibration_page
-    from tensorframe.notebook.profile_page import profile_page
+# what draws the results that are pages, by the name of their class; each is loaded when it draws
+_PAGES = {
+    "Profile": ("profile_page", "profile_page"),
+    "Calibration": ("calibration_page", "calibration_page"),
+    "Benchmark": ("trial_pages", "benchmark_page"),
+    "Verification": ("trial_pages", "verification_page"),
+    "Estimate": ("trial_pages", "estimate_page"),
+    "Diagnosis": ("trial_pages", "diagnosis_page"),
+}
 
-    return profile_page(result) if isinstance(result, Profile) else calibration_page(result)
+
+def _page(result: Page) -> str:
+    kind = next(one.__name__ for one in type(result).__mro__ if one.__name__ in _PAGES)
+    module, name = _PAGES[kind]
+    draw: Callable[[Page], str] = getattr(import_module(f"tensorframe.notebook.{module}"), name)
+    return draw(result)
 
 
 def _as_rich_table(plan: Plan) -> object:

@@ -13,9 +13,13 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.backends.registry import unregister
+from tensorframe.backends.probing import Found
+from tensorframe.backends.registry import info_of, unregister
+from tensorframe.frontend.calibration import CalibratedDevice
+from tensorframe.frontend.doctor import Diagnosis, Finding
 from tensorframe.graph.device import Device
 from tensorframe.notebook import progress
+from tensorframe.runtime.limits import Limits
 from tensorframe.runtime.under_way import State
 from tensorframe.testing.boxed import BoxedBackend
 from tests.notebook.graphs import small, values
@@ -42,6 +46,27 @@ def failure() -> tfr.Tensor:
     return tfr.asarray([1.0, 2.0])[tfr.asarray([5]) + 0]
 
 
+def bench() -> tfr.Benchmark:
+    found = tfr.bench(tfr.sqrt(values(9)) * 2, backends=["numpy", "cpu", "dry"], rounds=1)
+    assert found["dry"].error is not None
+    return found
+
+
+def calibration() -> tfr.Calibration:
+    return tfr.Calibration(
+        (
+            CalibratedDevice(Device("cpu"), "2 cores", Limits(5e10, 1e11), measured=True),
+            CalibratedDevice(Device("wgpu"), "lost", None, measured=False, problem="a & b"),
+        )
+    )
+
+
+def diagnosis() -> Diagnosis:
+    info = info_of(Device("numpy"))
+    fixes = ("pip install 'x[y]'", "a <driver>")
+    return Diagnosis((Found("numpy", (info,)),), (Finding("cuda", "no driver & no GPU", fixes),))
+
+
 PIECES: dict[str, Callable[[], object]] = {
     "scalar": lambda: tfr.asarray(2.5),
     "matrix": lambda: tfr.asarray([[1.0, np.nan], [np.inf, -2.5]]),
@@ -55,6 +80,11 @@ PIECES: dict[str, Callable[[], object]] = {
     "recorded": lambda: small().visualize(),
     "picture": lambda: small().visualize(stage="plan"),
     "profile": profile,
+    "calibration": calibration,
+    "bench": bench,
+    "verify": lambda: tfr.verify(tfr.sqrt(values(3)) * 2, backends=["numpy", "cpu", "dry"]),
+    "estimate": lambda: tfr.estimate(small()),
+    "doctor": diagnosis,
 }
 
 
@@ -99,7 +129,7 @@ def test_every_class_that_shows_itself_is_tried() -> None:
         for kind in vars(module).values()
         if isinstance(kind, type) and hasattr(kind, "_repr_html_")
     }
-    assert {kind.__name__ for kind in showing - tried} == {"Page", "ShownPlans", "Calibration"}
+    assert {kind.__name__ for kind in showing - tried} == {"Page", "ShownPlans"}
 
 
 def test_styles_of_elements_are_those_that_stay(html: str) -> None:
@@ -146,7 +176,9 @@ def test_cells_of_words_are_to_the_left_and_cells_of_numbers_to_the_right(html: 
                 assert re.match(r"[-\d]|&lt;|<|$|inf|nan|the same memory", said), said
 
 
-@pytest.mark.parametrize("name", ["plane", "failure", "plan", "picture"])
+@pytest.mark.parametrize(
+    "name", ["plane", "failure", "plan", "picture", "bench", "verify", "estimate", "doctor"]
+)
 def test_frames_stay(name: str) -> None:
     html = PIECES[name]()._repr_html_()  # type: ignore[attr-defined]
     frames = [value for kind, value in styles(tree_of(sanitized(html))) if kind == "border"]

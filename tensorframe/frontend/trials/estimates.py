@@ -10,6 +10,7 @@ from tensorframe.backends.dry.engine import IMAGINED
 from tensorframe.backends.entries import INTERFACES, entry_of
 from tensorframe.backends.registry import resolve_device
 from tensorframe.errors import DeviceError, DTypeError
+from tensorframe.frontend.pages import Page
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trials.relocation import described, relocated
 from tensorframe.graph.device import Device
@@ -21,7 +22,7 @@ __all__ = ["Estimate", "estimate"]
 
 
 @dataclass(frozen=True, repr=False)
-class Estimate:
+class Estimate(Page):
     """What a computation takes, in bytes and operations."""
 
     peak: dict[Device, int]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.errors import ArgumentError, KernelError
+from tensorframe.frontend.pages import Page
 from tensorframe.frontend.trials.differences import Difference, difference
 from tensorframe.frontend.trials.relocation import REFERENCE
 from tensorframe.frontend.trials.subjects import (
@@ -65,7 +66,7 @@ class TimedBackend:
 
 
 @dataclass(frozen=True, repr=False)
-class Benchmark:
+class Benchmark(Page):
     """The backends of a benchmark, the reference first; indexed by name."""
 
     backends: tuple[TimedBackend, ...]
@@ -83,17 +84,17 @@ class Benchmark:
 
     def __repr__(self) -> str:
         rows = [("backend", "first", "best", "median", "rate", "speed", "ulp", "")]
-        return table(rows + [self._row(one) for one in self.backends])
+        return table(rows + [row_of(self, one) for one in self.backends])
 
-    def _row(self, one: TimedBackend) -> tuple[str, ...]:
-        times = [
-            "-" if at is None else human_seconds(at) for at in (one.first, one.best, one.median)
-        ]
-        rate = "-" if one.bytes_per_second is None else f"{human_bytes(one.bytes_per_second)}/s"
-        speed = self.speed(one.backend)
-        ulp = "-" if one.difference is None else f"{one.difference.ulp:g}"
-        note = reason(one.error) if one.error else ""
-        return (one.backend, *times, rate, "-" if speed is None else f"{speed:.3g}x", ulp, note)
+
+def row_of(found: Benchmark, one: TimedBackend) -> tuple[str, ...]:
+    """Return the cells of a backend, a dash where there is nothing to say, and a note at the end."""
+    times = ["-" if at is None else human_seconds(at) for at in (one.first, one.best, one.median)]
+    rate = "-" if one.bytes_per_second is None else f"{human_bytes(one.bytes_per_second)}/s"
+    speed = found.speed(one.backend)
+    ulp = "-" if one.difference is None else f"{one.difference.ulp:g}"
+    note = reason(one.error) if one.error else ""
+    return (one.backend, *times, rate, "-" if speed is None else f"{speed:.3g}x", ulp, note)
 
 
 def bench(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.errors import ArgumentError, DTypeError
+from tensorframe.frontend.pages import Page
 from tensorframe.frontend.trials.differences import Difference, difference, error_in_ulp
 from tensorframe.frontend.trials.relocation import REFERENCE
 from tensorframe.frontend.trials.subjects import (
@@ -52,7 +53,7 @@ class VerifiedBackend:
 
 
 @dataclass(frozen=True, repr=False)
-class Verification:
+class Verification(Page):
     """The backends of a verification, the reference first; indexed by name."""
 
     backends: tuple[VerifiedBackend, ...]
@@ -75,10 +76,11 @@ class Verification:
 
     def __repr__(self) -> str:
         rows = [("backend", "ulp", "relative", "off by", "where", "value", "reference", "")]
-        return table(rows + [_row(one) for one in self.backends])
+        return table(rows + [row_of(one) for one in self.backends])
 
 
-def _row(one: VerifiedBackend) -> tuple[str, ...]:
+def row_of(one: VerifiedBackend) -> tuple[str, ...]:
+    """Return the cells of a backend, a dash where there is nothing to say, and a note at the end."""
     off, note = one.difference, _note(one)
     if off is None:
         return (one.backend, "-", "-", "-", "-", "-", "-", note)

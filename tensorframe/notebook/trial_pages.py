@@ -1,0 +1,102 @@
+"""Pages of trials: what `bench`, `verify` and `estimate` found, and what the doctor says."""
+
+from __future__ import annotations
+
+from tensorframe.frontend.doctor import Diagnosis, Finding
+from tensorframe.frontend.trials.estimates import Estimate
+from tensorframe.frontend.trials.timing import Benchmark, TimedBackend
+from tensorframe.frontend.trials.timing import row_of as timed_row
+from tensorframe.frontend.trials.verification import Verification, VerifiedBackend
+from tensorframe.frontend.trials.verification import row_of as verified_row
+from tensorframe.graph.device import Device
+from tensorframe.notebook.figures import count_text, time_text
+from tensorframe.notebook.results import device_name, result_page, table
+from tensorframe.notebook.style import TRANSFER_HUE, gauge, hue, numbers, text, words
+from tensorframe.notebook.wording import counted
+from tensorframe.schedule.plan import human_bytes
+
+
+def benchmark_page(found: Benchmark) -> str:
+    """Return the times of backends, the reference first, with bars of how near each is to the fastest."""
+    timed = [one for one in found if one.best is not None]
+    facts = [f"<b>{counted(len(found.backends), 'backend')}</b>"]
+    best = min(timed, key=lambda one: one.best or 0.0, default=None)
+    if best is not None:
+        facts.append(f"{device_name(best.backend)} is fastest: {time_text(best.best)}")
+    fastest = best.best if best is not None else None
+    rows = [_timed(found, one, fastest) for one in found]
+    heads = ("first", "best", "median", "rate", "speed", "ulp")
+    return result_page(facts, table(["backend"], heads, rows))
+
+
+def _timed(found: Benchmark, one: TimedBackend, fastest: float | None) -> str:
+    name, *_, rate, speed, ulp, note = timed_row(found, one)
+    bar = gauge(fastest / one.best, hue(name)) if fastest and one.best else ""
+    times = [time_text(at) for at in (one.first, one.best, one.median)]
+    figures = numbers(*times, *[text(_shown(cell)) for cell in (rate,)], _shown(speed) + bar)
+    return f"{words(device_name(name))}{figures}{numbers(_shown(ulp))}{_note(note)}"
+
+
+def verification_page(found: Verification) -> str:
+    """Return how far backends are from the reference."""
+    verdict = "all agree, but for rounding" if found.agrees else "not all agree"
+    facts = [f"<b>{verdict}</b>", f"{found.ulp:g} ulp at most"]
+    rows = [_verified(one) for one in found]
+    heads = ("ulp", "relative", "off by", "where", "value", "reference")
+    return result_page(facts, table(["backend"], heads, rows))
+
+
+def _verified(one: VerifiedBackend) -> str:
+    name, *cells, note = verified_row(one)
+    return (
+        f"{words(device_name(name))}{numbers(*[text(_shown(cell)) for cell in cells])}{_note(note)}"
+    )
+
+
+def estimate_page(found: Estimate) -> str:
+    """Return what a computation would take: its steps, and memory by device."""
+    facts = [
+        _figure(str(found.kernels), "kernel" if found.kernels == 1 else "kernels"),
+        _figure(
+            str(found.library_calls),
+            "library call" if found.library_calls == 1 else "library calls",
+        ),
+        _figure(str(found.transfers), "transfer" if found.transfers == 1 else "transfers"),
+        _figure(human_bytes(found.bytes_read), "read"),
+        _figure(human_bytes(found.bytes_written), "written"),
+        _figure(human_bytes(found.bytes_moved), "between devices"),
+        _figure(count_text(found.flops), "flops"),
+    ]
+    rows = [_memory(found, device) for device in found.peak]
+    return result_page(
+        facts, *([table(["memory of"], ("peak", "inputs", "results"), rows)] if rows else [])
+    )
+
+
+def _figure(figure: str, name: str) -> str:
+    return f"<b>{figure}</b> {name}"
+
+
+def _memory(found: Estimate, device: Device) -> str:
+    sizes = (found.peak[device], found.inputs.get(device, 0), found.results.get(device, 0))
+    return words(device_name(device)) + numbers(*[human_bytes(size) for size in sizes])
+
+
+def diagnosis_page(found: Diagnosis) -> str:
+    """Return the devices that compute, and what is missing or in the way, with what fixes it."""
+    names = [device_name(device) for device in found.usable]
+    return result_page(["<b>devices that compute</b>", *names], *map(_finding, found.findings))
+
+
+def _finding(one: Finding) -> str:
+    fixes = [f"<div>try: <code>{text(fix)}</code></div>" for fix in one.fixes]
+    return f"<b>{text(one.subject)}</b>: {text(one.problem)}{''.join(fixes)}"
+
+
+def _shown(cell: str) -> str:
+    """Return a cell of a text's table, where a dash stands for nothing."""
+    return "" if cell == "-" else cell
+
+
+def _note(note: str) -> str:
+    return words(f'<span style="color:{TRANSFER_HUE}">{text(note)}</span>') if note else ""
