@@ -93,7 +93,7 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
     figures += ["predicted"] if predicted else []
     figures += ["measured"] if measured else []
     figures += ["of limit"] if predicted and measured else []
-    yield f'<div class="steps" style="{_STEPS}"><table style="width:100%;margin:0"><thead><tr>'
+    yield f'<div class="steps" style="{_STEPS}"><table cellpadding="4" style="width:100%;margin:0"><thead><tr>'
     yield words(*heads, tag="th") + numbers(*figures, tag="th")
     yield "</tr></thead><tbody>"
     sources = 0

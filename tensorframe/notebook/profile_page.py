@@ -123,7 +123,7 @@ def _table(records: Sequence[Record], seconds: float) -> str:
 
 
 def _rows(head: str, rows: Iterable[str]) -> str:
-    return f'<table style="width:100%;margin:0">{head}{"".join(rows)}</table>'
+    return f'<table cellpadding="4" style="width:100%;margin:0">{head}{"".join(rows)}</table>'
 
 
 def _head(*, with_limits: bool) -> str:

@@ -38,7 +38,8 @@ def result_page(facts: Iterable[str], *parts: str) -> str:
 def table(heads: Sequence[str], numbered: Sequence[str], rows: Iterable[str]) -> str:
     """Return a table with `heads` over words, then `numbered` ones over numbers, then whatever the rows end with."""
     top = words(*heads, tag="th") + numbers(*numbered, tag="th")
-    return f'<table style="margin:0"><tr>{top}</tr>{"".join([f"<tr>{row}</tr>" for row in rows])}</table>'
+    body = "".join([f"<tr>{row}</tr>" for row in [top, *rows]])
+    return f'<table cellpadding="4" style="margin:0">{body}</table>'
 
 
 def device_name(device: object) -> str:

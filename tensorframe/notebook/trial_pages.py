@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tensorframe.frontend.doctor import Diagnosis, Finding
 from tensorframe.frontend.trials.estimates import Estimate
 from tensorframe.frontend.trials.timing import Benchmark, TimedBackend
@@ -33,8 +35,7 @@ def _timed(found: Benchmark, one: TimedBackend, fastest: float | None) -> str:
     name, *_, rate, speed, ulp, note = timed_row(found, one)
     bar = gauge(fastest / one.best, hue(name)) if fastest and one.best else ""
     times = [time_text(at) for at in (one.first, one.best, one.median)]
-    figures = numbers(*times, *[text(_shown(cell)) for cell in (rate,)], _shown(speed) + bar)
-    return f"{words(device_name(name))}{figures}{numbers(_shown(ulp))}{_note(note)}"
+    return _row(name, [*times, _shown(rate), _shown(speed) + bar, _shown(ulp)], note)
 
 
 def verification_page(found: Verification) -> str:
@@ -48,9 +49,7 @@ def verification_page(found: Verification) -> str:
 
 def _verified(one: VerifiedBackend) -> str:
     name, *cells, note = verified_row(one)
-    return (
-        f"{words(device_name(name))}{numbers(*[text(_shown(cell)) for cell in cells])}{_note(note)}"
-    )
+    return _row(name, [text(_shown(cell)) for cell in cells], note)
 
 
 def estimate_page(found: Estimate) -> str:
@@ -98,5 +97,12 @@ def _shown(cell: str) -> str:
     return "" if cell == "-" else cell
 
 
-def _note(note: str) -> str:
-    return words(f'<span style="color:{TRANSFER_HUE}">{text(note)}</span>') if note else ""
+def _row(name: str, figures: Sequence[str], note: str) -> str:
+    """Return a row with its figures, or with the reason that there are none; with both, the reason is a second row."""
+    first = words(device_name(name))
+    said = f'<span style="color:{TRANSFER_HUE}">{text(note)}</span>'
+    across = f'<td colspan="{len(figures)}" style="text-align:left">{said}</td>'
+    if not any(figures):
+        return first + (across if note else "")
+    rest = f"</tr><tr>{words('')}{across}" if note else ""
+    return first + numbers(*figures) + rest
