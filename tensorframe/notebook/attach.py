@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tensorframe import config
+from tensorframe.cells import shell
 from tensorframe.errors import TensorFrameError, when_made
 from tensorframe.frontend import pages
 from tensorframe.frontend.tensor import Tensor, method
@@ -104,7 +105,16 @@ def _progress_in_a_notebook() -> Display | None:
     return in_a_notebook()
 
 
+def _show_collections() -> None:
+    running = shell()
+    if running is not None:
+        from tensorframe.notebook.formatters import register
+
+        register(running)
+
+
 pages.drawn_by(_page)
+_show_collections()
 
 # IPython asks every exception for a method of this name
 setattr(TensorFrameError, "_render_traceback_", _render_traceback)  # noqa: B010 - not part of the class for readers

@@ -6,7 +6,11 @@ from typing import Any
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Make `%%tfr_profile` and `%%tfr_explain` known to IPython; called by `%load_ext tensorframe`."""
-    from tensorframe.notebook.magics import register
+    """Make `%%tfr_profile` and `%%tfr_explain` known to IPython; called by `%load_ext tensorframe`.
 
-    register(shell)
+    Collections of tensors have cards from then on. Importing tensorframe in a notebook does that too.
+    """
+    from tensorframe.notebook import formatters, magics
+
+    magics.register(shell)
+    formatters.register(shell)

@@ -19,6 +19,7 @@ from tensorframe.frontend.calibration import CalibratedDevice
 from tensorframe.frontend.doctor import Diagnosis, Finding
 from tensorframe.graph.device import Device
 from tensorframe.notebook import progress
+from tensorframe.notebook.collections import card_of
 from tensorframe.runtime.limits import Limits
 from tensorframe.runtime.under_way import State
 from tensorframe.testing.boxed import BoxedBackend
@@ -67,6 +68,16 @@ def diagnosis() -> Diagnosis:
     return Diagnosis((Found("numpy", (info,)),), (Finding("cuda", "no driver & no GPU", fixes),))
 
 
+class Collection(list[object]):
+    """What IPython shows of a collection, as if it showed itself."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def _repr_html_(self) -> str:
+        return card_of(self.value) or ""
+
+
 PIECES: dict[str, Callable[[], object]] = {
     "scalar": lambda: tfr.asarray(2.5),
     "matrix": lambda: tfr.asarray([[1.0, np.nan], [np.inf, -2.5]]),
@@ -85,6 +96,7 @@ PIECES: dict[str, Callable[[], object]] = {
     "verify": lambda: tfr.verify(tfr.sqrt(values(3)) * 2, backends=["numpy", "cpu", "dry"]),
     "estimate": lambda: tfr.estimate(small()),
     "doctor": diagnosis,
+    "collection": lambda: Collection({"a": [values(3), values(300, 400)], "b": failure()}),
 }
 
 

@@ -19,7 +19,7 @@ from tensorframe.rewrite.views import Window
 Array = np.ndarray[Any, Any]
 
 PICTURE_PATIENCE = 0.1  # estimated seconds that a picture may take besides the numbers
-_SMALL = 1000  # elements of a tensor that is computed as a whole, as NumPy prints it as a whole
+SMALL = 1000  # elements of a tensor that is computed as a whole, as NumPy prints it as a whole
 _PRINTED = 100  # elements of which none is left out
 _EDGES = (0, 3, 3, 1)  # elements at either end of an axis, by the number of axes
 _AXES = 3  # of more axes, the last three are printed, where the others begin
@@ -42,7 +42,7 @@ class Look:
 
 def look_at(tensor: Tensor) -> Look:
     """Return what there is to see, computing nothing else; small tensors are computed as a whole, and keep that."""
-    if tensor.size <= _SMALL:
+    if tensor.size <= SMALL:
         tensor.compute()
     shape = tensor.shape[-_AXES:]
     leading = tensor.ndim - len(shape)
