@@ -23,7 +23,7 @@ from tensorframe.schedule.plan import human_bytes
 _DEEPEST = 8  # containers in containers; one that contains itself has no end
 _ROWS = 24
 _SHOWN = 5  # elements
-_NAME, _REASON = 40, 60  # characters
+_NAME, _REASON = 40, 90  # characters
 _HEADS, _NUMBERED = ("", "shape", "dtype", "device"), ("size",)
 
 Named = tuple[str, Tensor]
