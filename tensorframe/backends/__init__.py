@@ -5,7 +5,7 @@ adds a backend of your own. A backend is a handful of methods, those of `base.Ba
 """
 
 from tensorframe.backends.base import Backend, Capabilities, DeviceInfo
-from tensorframe.backends.choice import best, select
+from tensorframe.backends.choice import best, native_device, select
 from tensorframe.backends.discovery import available, devices, discover, summary
 from tensorframe.backends.probing import Found
 from tensorframe.backends.registry import register, unregister
@@ -19,6 +19,7 @@ __all__ = [
     "best",
     "devices",
     "discover",
+    "native_device",
     "register",
     "select",
     "summary",

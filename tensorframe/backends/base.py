@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +13,11 @@ import numpy as np
 
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import ANY, DType
+from tensorframe.errors import ArgumentError
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region
+from tensorframe.graph.shape import Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,16 @@ def is_quiet(program: Program) -> bool:
     return getattr(program, "quiet", False)
 
 
+def byte_count(nbytes: int) -> int:
+    """Return how many bytes `allocate` is asked for: ArgumentError for less than none, MemoryError for too many."""
+    count = operator.index(nbytes)
+    if count < 0:
+        raise ArgumentError(f"allocate: there are no {count} bytes", suggestions=("0 or more",))
+    if count > sys.maxsize:
+        raise MemoryError(f"{count} bytes are more than can be addressed")
+    return count
+
+
 class Backend(ABC):
     """The interface that third parties implement; everything else is data.
 
@@ -93,7 +107,7 @@ class Backend(ABC):
 
     @abstractmethod
     def allocate(self, device: Device, nbytes: int) -> Any:
-        """Return the handle of `nbytes` new bytes; MemoryError if there are none."""
+        """Return the handle of `nbytes` new bytes; MemoryError if there are none, ArgumentError for less than none."""
 
     @abstractmethod
     def free(self, handle: Any) -> None:
@@ -144,8 +158,18 @@ class Backend(ABC):
         """
         return storage.handle
 
-    def adopt(self, obj: Any) -> Storage | None:
-        """Return storage that shares the memory of an object of the device's own library; None if it is no such."""
+    def adopt(
+        self, obj: Any, shape: Shape | None = None, dtype: DType | None = None
+    ) -> Storage | None:
+        """Return storage that shares the memory of an object of the device's own library; None if it is no such.
+
+        `shape` and `dtype` are what the user says of objects that do not know it themselves: what is missing raises
+        ArgumentError, what does not fit the memory ShapeError. Of all others `tfr.from_native` compares them.
+        """
+        return None
+
+    def native_device(self, device: Device) -> Any:
+        """Return what makes memory for the device in its own library; None where NumPy does."""
         return None
 
     def export_dlpack(self, storage: Storage) -> Any:

@@ -1,11 +1,18 @@
-"""Choice: the device that has room for what somebody wants to do."""
+"""Choice: the device that has room for what somebody wants to do, and what its own library calls it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from tensorframe.backends.base import DeviceInfo
-from tensorframe.backends.registry import info_of, named_device, resolve_device
+from tensorframe.backends.registry import (
+    backend_of,
+    capabilities,
+    info_of,
+    named_device,
+    resolve_device,
+)
 from tensorframe.backends.selection import (
     Passed,
     as_bytes,
@@ -69,6 +76,26 @@ def _each(names: Sequence[str | Device], *, again: bool) -> Iterator[DeviceInfo 
             continue
         found = family(known.device.backend, again=again)
         yield next((info for info in found.devices if info.device is known.device), known)
+
+
+def native_device(device: str | Device) -> Any:
+    """Return what makes memory for a device in its own library: what `tfr.from_native` takes, was made with it.
+
+    A `pyopencl.CommandQueue` (with its `context`), a `wgpu.GPUDevice`, a `cupy.cuda.Device`. What is given to that
+    queue, or that device's queue, runs in one order with what tensorframe gives it. DeviceError for a device that works
+    in host memory, where NumPy makes arrays.
+
+    >>> tfr.backends.native_device("cpu")
+    Traceback (most recent call last):
+    tensorframe.errors.DeviceError: native_device: cpu works in host memory
+    ...
+    """
+    place = named_device("native_device", device)
+    found = backend_of(place).native_device(place)
+    if found is None:
+        kind = "works in host memory" if capabilities(place).host_memory else "has none"
+        raise DeviceError(f"native_device: {place} {kind}", suggestions=("a NumPy array",))
+    return found
 
 
 def best() -> Device:

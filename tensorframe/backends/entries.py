@@ -81,13 +81,17 @@ def _instance(path: str) -> Backend:
 
 
 _entries: dict[str, Entry] = {name: _built_in(name) for name in _BUILT_IN}
+_before: dict[str, Entry | None] = {}  # names that were registered -> what they stood for
 _clashes: dict[str, str] = {}  # plug-ins whose name is taken -> what to tell
 # reentrant: a backend may ask for others while it loads
 lock = threading.RLock()
 
 
-def add(backend: object, names: tuple[Any, ...]) -> None:
-    """Let `names` stand for a backend; ArgumentError for what is none, or cannot be one's name."""
+def add(backend: object, names: tuple[Any, ...], *, override: bool = False) -> None:
+    """Let `names` stand for a backend; ArgumentError for what is none, or cannot be one's name.
+
+    A name of this package only if `override` says that it is meant.
+    """
     if not isinstance(backend, Backend):
         hint = "an object: register(MyBackend()), of a class that derives from Backend"
         raise ArgumentError(f"{backend!r} is not a backend", suggestions=(hint,))
@@ -95,19 +99,30 @@ def add(backend: object, names: tuple[Any, ...]) -> None:
         if not isinstance(name, str) or not _NAME.match(name) or name in RESERVED:
             hint = "small letters, digits and underscores, such as 'my_device'"
             raise ArgumentError(f"{name!r} cannot name a backend", suggestions=(hint,))
+        if name in _BUILT_IN and not override:
+            hints = (f"register(backend, 'my_{name}')", "override=True, where that is meant")
+            raise ArgumentError(f"{name!r} is a backend of tensorframe", suggestions=hints)
     package = type(backend).__module__.partition(".")[0]
     origin = "" if package == "tensorframe" else package
     with lock:
         for name in names:
+            _before.setdefault(name, entry_of(name))
             _entries[name] = Entry(name, origin, lambda: backend, backend=backend)
 
 
 def remove(name: str) -> None:
-    """Forget a backend; one of this package is what its name stands for again."""
+    """Forget a backend that `add` has made known; its name stands for what it stood for before, if for anything."""
     with lock:
-        _entries.pop(name, None)
-        if name in _BUILT_IN:
-            _entries[name] = _built_in(name)
+        if not isinstance(name, str) or name not in _before:
+            registered = ", ".join(map(repr, _before)) or "nothing is registered"
+            raise ArgumentError(
+                f"unregister: no backend was registered as {name!r}", suggestions=(registered,)
+            )
+        before = _before.pop(name)
+        if before is None:
+            del _entries[name]
+        else:
+            _entries[name] = before
 
 
 def entries() -> tuple[Entry, ...]:

@@ -36,24 +36,28 @@ _known: dict[Device, DeviceInfo] = {}
 _on_change: list[Callable[[], None]] = []
 
 
-def register(backend: Backend, *names: str) -> None:
+def register(backend: Backend, *names: str, override: bool = False) -> None:
     """Make a backend known under `names` (its own name if none is given): what names of its devices start with.
 
-    A name that is known already stands for the new backend from now on; functions that `jit` has recorded keep the old
-    one. ArgumentError if `backend` is no Backend, or
-    a name is not made of small letters, digits and underscores, or means something else to users ("auto", "vulkan").
+    A name that is known already stands for the new backend from now on, one of this package ("cpu") only with
+    `override`; functions that `jit` has recorded keep the old one. ArgumentError if `backend` is no Backend, or
+    a name is not made of small letters, digits and underscores, or means something else to users ("auto", "vulkan");
+    then none of the names is changed.
 
     >>> from tensorframe.backends.dry import DryBackend
-    >>> tfr.backends.register(DryBackend())
+    >>> tfr.backends.register(DryBackend(), "planned")
+    >>> tfr.backends.unregister("planned")
     """
-    add(backend, names or (getattr(backend, "name", ""),))
+    add(backend, names or (getattr(backend, "name", ""),), override=override)
     forget(backend)
     for name in names or (backend.name,):
         _drop(name)
 
 
 def unregister(name: str) -> None:
-    """Forget a backend that was registered; one of this package is what its name stands for again.
+    """Forget a backend that was registered: its name stands again for what it stood for before, if for anything.
+
+    ArgumentError for a name that was not registered.
 
     >>> from tensorframe.backends.dry import DryBackend
     >>> tfr.backends.register(DryBackend(), "planned")

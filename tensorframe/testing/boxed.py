@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program
+from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program, byte_count
 from tensorframe.backends.numpy.engine import NumpyBackend
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import ANY, DType
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region
+from tensorframe.graph.shape import Shape
 
 __all__ = ["Box", "BoxedBackend"]
 
@@ -75,7 +76,7 @@ class BoxedBackend(Backend):
 
     def allocate(self, _device: Device, nbytes: int) -> Box:
         """Return a box of bytes."""
-        return Box(np.empty(nbytes, np.uint8))
+        return Box(np.empty(byte_count(nbytes), np.uint8))
 
     def free(self, handle: Any) -> None:
         """Garbage collection frees boxes."""
@@ -113,7 +114,9 @@ class BoxedBackend(Backend):
             raise ValueError("boxes are packed in C order")
         return box
 
-    def adopt(self, obj: Any) -> Storage | None:
+    def adopt(
+        self, obj: Any, _shape: Shape | None = None, _dtype: DType | None = None
+    ) -> Storage | None:
         """Return the storage of a box."""
         return self.wrap(self.device, obj) if isinstance(obj, Box) else None
 

@@ -47,7 +47,7 @@ class Wrong(Fake):
 def registered(*backends):
     """Have these backends registered, and no other order than the built-in one, in a block."""
     for backend in backends:
-        registry.register(backend)
+        registry.register(backend, override=True)
     try:
         yield backends
     finally:

@@ -361,7 +361,7 @@ def host_gpu(count=1, limit=SMALL, lanes=LANES):
     ):
         engine._found.cache_clear()
         engine._family.cache_clear()
-        register(backend, "cuda")
+        register(backend, "cuda", override=True)
         try:
             yield fake
         finally:

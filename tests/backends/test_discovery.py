@@ -13,6 +13,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe.backends import amd, nvidia
 from tensorframe.backends.cuda.devices import find as find_gpus
+from tensorframe.backends.registry import backend_of
 from tensorframe.errors import ArgumentError, BackendWarning, DeviceError
 from tests.backends.fakes import Fake, info, registered
 
@@ -126,6 +127,54 @@ def test_a_registered_backend_computes_and_may_be_replaced():
             tfr.ones(2, device="mine")
     with pytest.raises(DeviceError, match="no package here"):
         tfr.ones(2, device="mine")
+
+
+def test_names_of_tensorframe_are_replaced_only_on_purpose():
+    mine = Fake("numpy", [info("numpy")])
+    with pytest.raises(ArgumentError, match="'numpy' is a backend of tensorframe") as caught:
+        tfr.backends.register(mine)
+    assert caught.value.suggestions == (
+        "register(backend, 'my_numpy')",
+        "override=True, where that is meant",
+    )
+    with pytest.raises(ArgumentError, match="'cpu' is a backend"):
+        tfr.backends.register(mine, "good", "cpu")
+    with pytest.raises(ArgumentError, match="as 'good'"):
+        tfr.backends.unregister("good")
+    before = backend_of(tfr.Device("numpy"))
+    tfr.backends.register(mine, override=True)
+    try:
+        assert backend_of(tfr.Device("numpy")) is mine
+        assert tfr.ones(2, device="numpy").tolist() == [1.0, 1.0]
+        with pytest.raises(ArgumentError, match="is a backend of tensorframe"):
+            tfr.backends.register(Fake("numpy", []))
+    finally:
+        tfr.backends.unregister("numpy")
+    assert backend_of(tfr.Device("numpy")) is before
+
+
+@pytest.mark.parametrize("name", ["nobody", "cpu", "auto", "vulkan", "", 3, None])
+def test_what_was_not_registered_cannot_be_forgotten(name):
+    with pytest.raises(ArgumentError, match="unregister: no backend was registered as"):
+        tfr.backends.unregister(name)
+    assert tfr.ones(2).tolist() == [1.0, 1.0]
+    with registered(Fake("mine", [])), pytest.raises(ArgumentError) as caught:
+        tfr.backends.unregister(name)
+    assert caught.value.suggestions == ("'mine'",)
+
+
+def test_a_plug_in_that_was_replaced_comes_back(installed):
+    folder = installed("good", PLUG_IN, plugged="good:Plugged")
+    code = """
+import tensorframe as tfr
+from tensorframe.backends.dry import DryBackend
+from tensorframe.backends.registry import backend_of
+tfr.backends.register(DryBackend(), "plugged")
+print(type(backend_of(tfr.Device("plugged"))).__name__)
+tfr.backends.unregister("plugged")
+print(tfr.ones(2, device="plugged").tolist())
+"""
+    assert run(code, folder).split("\n")[:2] == ["DryBackend", "[1.0, 1.0]"]
 
 
 def run(code, *folders, **environment):

@@ -17,6 +17,7 @@ from tensorframe.errors import DeviceError, KernelError
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
+from tensorframe.graph.shape import Shape
 from tensorframe.kernel.dot import is_dot
 from tensorframe.ops.contraction import MATMUL
 
@@ -91,7 +92,9 @@ class CudaBackend(KernelBackend):
         have_others_wait(queue)
         return to_cupy(storage.handle, queue, lent=True)
 
-    def adopt(self, obj: Any) -> Storage | None:
+    def adopt(
+        self, obj: Any, shape: Shape | None = None, dtype: DType | None = None
+    ) -> Storage | None:
         """Return storage over the memory of a CuPy array."""
         if type(obj).__module__.partition(".")[0] != "cupy":
             return None

@@ -33,7 +33,7 @@ class CudaQueue(Queue):
     def __init__(self, index: int) -> None:
         super().__init__()
         self.index = index
-        self.device = cupy.cuda.Device(index)
+        self.device = self.native = cupy.cuda.Device(index)
         facts = cupy.cuda.runtime.getDeviceProperties(index)
         self._architecture = architecture(facts)
         self.lock = Current(self.device)  # type: ignore[assignment] # a lock, and more

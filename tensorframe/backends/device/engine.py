@@ -16,6 +16,12 @@ from tensorframe.backends.device.apart import ApartProgram, fitting
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.assign import SliceProgram, sets_slice
 from tensorframe.backends.device.calls import CALLS, has_call
+from tensorframe.backends.device.foreign import (
+    Memory,
+    array_over,
+    block_over,
+    of_another_context,
+)
 from tensorframe.backends.device.joining import PiecesProgram, joins_many, pads_along_many_axes
 from tensorframe.backends.device.lowering import Lowering
 from tensorframe.backends.device.make import source_of
@@ -31,7 +37,7 @@ from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.graph.shape import strides_of
+from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.kernel.spaces.analyse import NotFusibleError
 from tensorframe.kernel.support import computable
 from tensorframe.ops.indexing import SCATTER
@@ -132,7 +138,35 @@ class KernelBackend(Backend):
         if array.offset or not array.is_contiguous:
             raise ValueError("a buffer holds elements in C order, from its beginning on")
         self.synchronize(storage.device)
-        return array.block.buffer
+        place, found = self.place(storage.device), self.library_buffer(array.block.buffer)
+        place.pool.lent[place.queue.identity(found)] = array.block
+        return found
+
+    def library_buffer(self, buffer: Any) -> Any:
+        """Return a queue's buffer as the device's own library knows it."""
+        return buffer
+
+    def memory_of(self, obj: Any) -> Memory | None:
+        """Return what is known of the memory of an object of the device's own library; None if it is no such."""
+        return None
+
+    def adopt(
+        self, obj: Any, shape: Shape | None = None, dtype: DType | None = None
+    ) -> Storage | None:
+        """Return storage over a buffer, or an array, that was made in the context of a device in use."""
+        memory = self.memory_of(obj)
+        if memory is None:
+            return None
+        memory = memory.seen_as(shape, dtype)
+        for device, place in tuple(self._places.items()):
+            block = block_over(memory, obj, place.queue, place.pool)
+            if block is not None:
+                return self.wrap(device, array_over(memory, block, place.queue, str(device)))
+        raise of_another_context(memory, self.name)
+
+    def native_device(self, device: Device) -> Any:
+        """Return what the queue makes memory with."""
+        return self.place(device).queue.native
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return the kernels of a region, or what looks at its input in another way."""

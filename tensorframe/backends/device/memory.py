@@ -7,8 +7,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from threading import RLock
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
+from tensorframe.backends.base import byte_count
 from tensorframe.backends.device.queue import Queue
 
 # Blocks have sizes with three significant bits, so that one serves for lengths that are nearly the same.
@@ -53,11 +54,13 @@ class Pool:
         self.statistics = Statistics()
         # of those who want to know the most that was in use while they looked
         self.watches: list[Statistics] = []
+        # blocks whose buffers were handed out to the user, by what the queue tells buffers apart with
+        self.lent: WeakValueDictionary[int, Block] = WeakValueDictionary()
         pools.add(self)
 
     def block(self, nbytes: int) -> Block:
         """Return a block of at least so many bytes; MemoryError if there is none even without what is kept."""
-        size = rounded(nbytes)
+        size = rounded(byte_count(nbytes))
         with self._lock:
             free = self._free[size]
             buffer = free.pop() if free else None

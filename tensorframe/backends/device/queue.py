@@ -37,6 +37,8 @@ class Queue(ABC):
     """
 
     traits: Traits
+    native: Any
+    """What makes memory for this queue in the device's own library."""
 
     def __init__(self) -> None:
         self.lock = RLock()
@@ -85,6 +87,21 @@ class Queue(ABC):
     @abstractmethod
     def synchronize(self) -> None:
         """Wait for everything; raise what went wrong meanwhile."""
+
+    def borrow(self, buffer: Any, nbytes: int) -> Any:
+        """Return what `launch` takes for a buffer of the library's; None if it is of another context or device."""
+        return None
+
+    def give_up(self, buffer: Any) -> None:
+        """Take note that nobody uses a borrowed buffer any more; finalisers call this, so without `lock`."""
+
+    def owns(self, buffer: Any) -> bool:
+        """Whether a buffer of the library's is one that `allocate` has made."""
+        return False
+
+    def identity(self, buffer: Any) -> int:
+        """Return what tells buffers of the library's apart that are there at the same time."""
+        return id(buffer)
 
     def flush(self) -> None:
         """See that the device begins with what it was given, at the latest now."""

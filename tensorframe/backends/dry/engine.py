@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program
+from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program, byte_count
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import DType
 from tensorframe.errors import DeviceError
@@ -59,7 +59,7 @@ class DryBackend(Backend):
 
     def allocate(self, device: Device, nbytes: int) -> DryHandle:
         """Return the account of `nbytes` bytes."""
-        return DryHandle((nbytes,), np.dtype(np.uint8))
+        return DryHandle((byte_count(nbytes),), np.dtype(np.uint8))
 
     def free(self, handle: Any) -> None:
         """Nothing is held."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends import host_memory
-from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program
+from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program, byte_count
 from tensorframe.backends.numpy.call import single_call
 from tensorframe.backends.numpy.epilogue import ProductProgram, has_epilogue
 from tensorframe.backends.numpy.interruptible import interruptible
@@ -47,7 +47,7 @@ class NumpyBackend(Backend):
 
     def allocate(self, device: Device, nbytes: int) -> np.ndarray[Any, Any]:
         """Return bytes on the host."""
-        return np.empty(nbytes, np.uint8)
+        return np.empty(byte_count(nbytes), np.uint8)
 
     def free(self, handle: Any) -> None:
         """Garbage collection frees arrays."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
 from tensorframe.backends.base import Capabilities, DeviceInfo
 from tensorframe.backends.device.engine import EPILOGUES, KERNELS, KernelBackend
+from tensorframe.backends.device.foreign import Memory
 from tensorframe.backends.device.queue import Queue
 from tensorframe.backends.opencl.pocl import name_processor
 from tensorframe.dtypes import ANY, complex128, float64
@@ -56,6 +58,14 @@ class OpenClBackend(KernelBackend):
         from tensorframe.backends.opencl.queue import OpenClQueue
 
         return OpenClQueue(_devices()[device.index])
+
+    def memory_of(self, obj: Any) -> Memory | None:
+        """Return what is known of a buffer or array of PyOpenCL's; None if it is neither."""
+        if "pyopencl" not in sys.modules:  # then it made no object either
+            return None
+        from tensorframe.backends.opencl.handles import memory_of
+
+        return memory_of(obj)
 
 
 def _is_hardware(device: Any) -> bool:

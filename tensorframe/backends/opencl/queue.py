@@ -30,7 +30,8 @@ class OpenClQueue(Queue):
     def __init__(self, device: Any) -> None:
         super().__init__()
         self._context = cl.Context([device])
-        self._queue = cl.CommandQueue(self._context, device)
+        self._queue = self.native = cl.CommandQueue(self._context, device)
+        self._allocated: set[int] = set()
         double = "cl_khr_fp64" in device.extensions.split()
         self._dialect = dialect(double=double)
         self._options = ["-cl-std=CL1.2", "-w"]
@@ -57,11 +58,25 @@ class OpenClQueue(Queue):
             cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint8), 0, 1)
         except cl.Error as error:
             raise self._told(error) from error
+        self._allocated.add(buffer.int_ptr)
         return buffer
 
     def release(self, buffer: Any) -> None:
         """Give a buffer back; OpenCL keeps it until commands that use it have run."""
+        self._allocated.discard(buffer.int_ptr)
         buffer.release()
+
+    def borrow(self, buffer: Any, nbytes: int) -> Any:
+        """Return the buffer itself; None if it is of another context."""
+        return buffer if buffer.context == self._context else None
+
+    def owns(self, buffer: Any) -> bool:
+        """Whether a buffer is one of ours, whichever object of PyOpenCL's stands for it."""
+        return buffer.int_ptr in self._allocated
+
+    def identity(self, buffer: Any) -> int:
+        """Return the driver's pointer."""
+        return int(buffer.int_ptr)
 
     def write(self, buffer: Any, offset: int, data: Bytes) -> None:
         """Copy bytes into a buffer."""

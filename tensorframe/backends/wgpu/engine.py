@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tensorframe.backends.base import Capabilities, DeviceInfo
 from tensorframe.backends.device.engine import EPILOGUES, KERNELS, KernelBackend
+from tensorframe.backends.device.foreign import Memory
 from tensorframe.backends.device.queue import Queue
-from tensorframe.backends.storage import Storage
 from tensorframe.backends.wgpu.inside import dtypes_inside
 from tensorframe.dtypes import DType, float64
 from tensorframe.graph.device import Device
@@ -69,9 +70,17 @@ class WgpuBackend(KernelBackend):
             and dtypes_inside(op, tuple(operands), result, double=float64 in has) <= has
         )
 
-    def native(self, storage: Storage) -> Any:
-        """Return the GPUBuffer behind storage."""
-        return super().native(storage).handle
+    def library_buffer(self, buffer: Any) -> Any:
+        """Return the GPUBuffer."""
+        return buffer.handle
+
+    def memory_of(self, obj: Any) -> Memory | None:
+        """Return what is known of a GPUBuffer; None if it is none."""
+        if "wgpu" not in sys.modules:  # then it made no object either
+            return None
+        from tensorframe.backends.wgpu.handles import memory_of
+
+        return memory_of(obj)
 
     def open(self, device: Device) -> Queue:
         """Return the queue of a device."""

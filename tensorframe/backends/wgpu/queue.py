@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -51,6 +52,10 @@ class WgpuQueue(Queue):
             self._device = adapter.handle.request_device_sync(
                 required_features=sorted(adapter.features)
             )
+        self.native = self._device
+        # borrowed buffers that nobody uses any more: finalisers only note them
+        self._given_up: deque[Memory] = deque()
+        self._borrowed: set[Memory] = set()
         limits = self._device.limits
         self._recording = Recording(self._device)
         self._stage: Any = None
@@ -108,6 +113,7 @@ class WgpuQueue(Queue):
         """Return a buffer."""
         if nbytes > self._largest:
             raise MemoryError(f"{nbytes} bytes: a buffer of the device has {self._largest} at most")
+        self._forget_given_up()
         with told(f"{nbytes} bytes are not to be had"):
             memory = Memory(self._device.create_buffer(size=nbytes, usage=_USES), nbytes)
         self._alive.add(memory)
@@ -121,6 +127,31 @@ class WgpuQueue(Queue):
         self._alive.discard(buffer)
         with told("a buffer is not given back"):
             buffer.handle.destroy()
+
+    def borrow(self, buffer: Any, nbytes: int) -> Memory | None:
+        """Return a buffer of wgpu's as kernels take it; None if it is of another device."""
+        if buffer._device is not self._device:
+            return None
+        with self.lock:
+            self._forget_given_up()
+            memory = Memory(buffer, nbytes)
+            self._borrowed.add(memory)
+        return memory
+
+    def give_up(self, buffer: Memory) -> None:
+        """Note that a borrowed buffer is used no more."""
+        self._given_up.append(buffer)
+
+    def _forget_given_up(self) -> None:
+        """Let go of what refers to borrowed buffers that nobody uses any more; they are their owners' to destroy."""
+        while self._given_up:
+            memory = self._given_up.popleft()
+            memory.forget()
+            self._borrowed.discard(memory)
+
+    def owns(self, buffer: Any) -> bool:
+        """Whether a buffer of wgpu's is one that `allocate` has made."""
+        return any(memory.handle is buffer for memory in self._alive)
 
     def write(self, buffer: Memory, offset: int, data: Bytes) -> None:
         """Copy bytes into a buffer, before what is recorded: so nothing of that may use the buffer."""

@@ -21,6 +21,7 @@ def checks(subject: Subject) -> list[Check]:
         "its devices are told the same twice": _probe,
         "capabilities are data of the right kinds": _capabilities,
         "memory is allocated and freed": _allocate,
+        "less memory than none is refused, and the device works on": _refuse_less_than_none,
         "too much memory is refused with MemoryError, and the device works on": _refuse,
         "a program gives the region's values, each time it is called": _compile,
         "a program gives several values": _outputs,
@@ -63,6 +64,16 @@ def _allocate(subject: Subject) -> None:
     handles = [subject.backend.allocate(subject.device, count) for count in (0, 1, 4096)]
     for handle in handles:
         subject.backend.free(handle)
+
+
+def _refuse_less_than_none(subject: Subject) -> None:
+    try:
+        subject.backend.allocate(subject.device, -1)
+    except (ValueError, MemoryError):
+        pass
+    else:
+        raise AssertionError("allocate gives -1 bytes")
+    _allocate(subject)
 
 
 def _refuse(subject: Subject) -> None:

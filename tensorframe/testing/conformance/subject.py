@@ -63,7 +63,7 @@ class Subject:
         known = entry_of(name)
         before = None if known is None else known.backend
         if before is not self.backend:
-            registry.register(self.backend, name)
+            registry.register(self.backend, name, override=True)
         try:
             with (
                 warnings.catch_warnings(),
@@ -76,7 +76,7 @@ class Subject:
             if before is not self.backend:
                 registry.unregister(name)
                 if before is not None:
-                    registry.register(before, name)
+                    registry.register(before, name, override=True)
 
     def dtypes(self) -> list[DType]:
         """Return the dtypes that the device says it holds, in a fixed order."""
