@@ -163,7 +163,7 @@ class TensorMethods:
     def flatten(self, /, order: str = 'C') -> Tensor:
         """Return the elements along one axis."""
     def graph(self) -> networkx.DiGraph[int]:
-        """Return the recorded graph of this tensor as a networkx DiGraph."""
+        """Return the recorded graph of this tensor as a networkx DiGraph, which a notebook draws."""
     @property
     def imag(self) -> Tensor:
         """The imaginary parts: zeros for real elements."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tensorframe.graph.networks import new_network
 from tensorframe.graph.node import Node, reachable
 from tensorframe.site import describe
 
@@ -15,18 +16,17 @@ if TYPE_CHECKING:
 def to_networkx(roots: Sequence[Node]) -> networkx.DiGraph[int]:
     """Return the nodes that `roots` need, by serial number, with edges from operands to consumers.
 
-    Node attributes: `op`, `attrs`, `shape`, `dtype`, `device`, `nbytes`, `computed`, `location`; edge attribute
-    `operands`, the positions among the consumer's operands.
+    Node attributes: `op`, `kind`, `attrs`, `shape`, `dtype`, `device`, `nbytes`, `computed`, `location`; edge
+    attribute `operands`, the positions among the consumer's operands.
     """
-    import networkx  # 0.15 s that only those who look at graphs should pay
-
-    graph: networkx.DiGraph[int] = networkx.DiGraph()
+    graph = new_network()
     for node in reachable(roots):
         inputs = node.inputs  # before storage: see Node.settle
         computed = node.storage is not None
         graph.add_node(
             node.serial,
             op=node.op.name,
+            kind=node.op.kind.name.lower(),
             attrs=node.attrs,
             shape=node.shape,
             dtype=node.dtype.name,

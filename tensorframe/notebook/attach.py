@@ -5,18 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tensorframe import config
 from tensorframe.cells import shell
 from tensorframe.errors import TensorFrameError, when_made
 from tensorframe.frontend import pages
 from tensorframe.frontend.tensor import Tensor, method
+from tensorframe.graph import networks
 from tensorframe.runtime import progress
 from tensorframe.runtime.progress import Display
 from tensorframe.schedule.plan import Plan
 
 if TYPE_CHECKING:
+    import networkx
+
     from tensorframe.frontend.pages import Page
     from tensorframe.notebook.picture import Picture
 
@@ -113,7 +116,17 @@ def _show_collections() -> None:
         register(running)
 
 
+def _network(graph: networkx.DiGraph[Any]) -> str | None:
+    from tensorframe.notebook.diagrams.networks import MOST, diagram_of_network
+    from tensorframe.notebook.picture import Picture
+
+    diagram = diagram_of_network(graph) if 0 < len(graph) <= MOST else None
+    # the text says how large it is
+    return None if diagram is None else Picture(diagram)._repr_html_()
+
+
 pages.drawn_by(_page)
+networks.drawn_by(_network)
 _show_collections()
 
 # IPython asks every exception for a method of this name

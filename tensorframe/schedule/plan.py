@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
+from tensorframe.graph.networks import new_network
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
@@ -143,9 +144,7 @@ class Plan(PlanMethods):
 
     def graph(self) -> networkx.DiGraph[int]:
         """Return the steps as a networkx DiGraph, with an edge for each value that passes between two."""
-        import networkx  # 0.15 s that only those who look at graphs should pay
-
-        graph: networkx.DiGraph[int] = networkx.DiGraph()
+        graph = new_network()
         made_by: dict[int, int] = {}
         for at, step in enumerate(self.steps):
             graph.add_node(at, label=step.name, kind=step.kind.value, device=str(step.device))

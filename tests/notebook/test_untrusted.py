@@ -91,6 +91,7 @@ PIECES: dict[str, Callable[[], object]] = {
     "recorded": lambda: small().visualize(),
     "picture": lambda: small().visualize(stage="plan"),
     "profile": profile,
+    "network": lambda: small().graph(),
     "calibration": calibration,
     "bench": bench,
     "verify": lambda: tfr.verify(tfr.sqrt(values(3)) * 2, backends=["numpy", "cpu", "dry"]),

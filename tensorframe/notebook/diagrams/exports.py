@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tensorframe.graph.networks import new_network
 from tensorframe.notebook.diagrams.diagram import Box, Diagram, Look
 from tensorframe.notebook.style import TRANSFER_HUE, hue
 
@@ -27,9 +28,7 @@ def networkx_of(diagram: Diagram) -> networkx.DiGraph[str]:
     Nodes have `label`, `kind`, `device`, `ops` and, in a kernel that is open, its `kernel`; edges the `label` and
     `bytes` of their value, and whether it `moves` between devices.
     """
-    import networkx  # 0.15 s that only those who export should pay
-
-    graph: networkx.DiGraph[str] = networkx.DiGraph(title=diagram.title)
+    graph = new_network(title=diagram.title)
     for box in diagram.boxes:
         facts: dict[str, Any] = {"kind": box.look.value, "device": box.device, "ops": box.ops}
         if box.frame is not None:
