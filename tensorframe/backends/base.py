@@ -141,13 +141,14 @@ class Backend(ABC):
         )
 
     def reaches(self, source: Device, target: Device) -> bool:
-        """Whether `copy_from` can take values from `source`, another device, to `target`, one of this backend."""
+        """Whether `copy_from` can take values from `source` to `target`, a device of this backend, or the same one."""
         return False
 
     def copy_from(self, storage: Storage, target: Device) -> Storage:
         """Return storage on `target` with values of another device, without the host: the same memory, or a copy.
 
-        Called where `reaches` says so. The storage may share memory, since values never change.
+        Called where `reaches` says so. The storage may share memory, since values never change; from a device to itself
+        it is a copy, for memory that somebody else may write to.
         """
         raise NotImplementedError
 

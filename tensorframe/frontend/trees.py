@@ -252,11 +252,12 @@ def build(structure: Structure, leaves: Iterator[Any]) -> Any:
     )
 
 
-def own_tree(value: Any) -> Any:
+def own_tree(value: Type) -> Type:
     """Return the same tree with containers and tensors of its own: changing either changes nothing in the other."""
     leaves: list[Any] = []
     structure = flatten(value, leaves)
-    return build(structure, iter(own_leaves(leaves)))
+    tree: Type = build(structure, iter(own_leaves(leaves)))
+    return tree
 
 
 def own_leaves(leaves: Iterable[Any]) -> list[Any]:

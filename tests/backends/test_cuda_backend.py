@@ -17,6 +17,7 @@ from tensorframe.backends import nvidia, objects
 from tensorframe.backends.cuda import arrays, compiler, devices, libraries, queue, staging
 from tensorframe.backends.cuda.libraries import Call
 from tensorframe.backends.registry import backend_of
+from tensorframe.frontend.creation.convert import stored_tensor
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.linalg import CHOLESKY
 from tests.backends.host_gpu import (
@@ -282,6 +283,29 @@ class TestOtherLibraries:
         assert found.block.buffer.ptr + 4 * found.offset == array.data.ptr
         storage = backend_of(CUDA).wrap(CUDA, found)
         np.testing.assert_array_equal(backend_of(CUDA).download(storage), view(memory))
+
+    def test_memory_that_its_owner_may_write_to_is_copied_on_the_gpu(self, gpu, monkeypatch):
+        class Exporter:
+            def __dlpack_device__(self):
+                return (2, 0)
+
+            def __dlpack__(self, **options):
+                raise AssertionError("the array is imported below")
+
+        memory = np.arange(12, dtype=np.int32)
+        holder = cupy.cuda.UnownedMemory(
+            memory.__array_interface__["data"][0], memory.nbytes, memory, device_id=0
+        )
+        monkeypatch.setitem(HostMemory.live, holder.ptr, memory.view(np.uint8))
+        array = cupy.ndarray((12,), np.int32, cupy.cuda.MemoryPointer(holder, 0))
+        monkeypatch.setattr(arrays, "imported", lambda *_: array)
+        copies = [tfr.from_dlpack(Exporter()), tfr.from_dlpack(Exporter(), copy=True)]
+        assert gpu.runtime.copies == [((0, 0), memory.nbytes)] * 2
+        copies.append(tfr.asarray(stored_tensor(backend_of(CUDA).adopt(array)), copy=True))
+        shared = tfr.from_dlpack(Exporter(), copy=False)
+        assert {one.device for one in (*copies, shared)} == {CUDA}
+        memory[0] = 99
+        assert [one[0].item() for one in (*copies, shared)] == [0, 0, 0, 99]
 
     @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "bool", "complex64", "uint64"])
     def test_a_tensor_goes_out_and_comes_back(self, gpu, dtype):
