@@ -34,6 +34,8 @@ def operand(obj: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     Assignments move handles. A function that returned the one it was given would return a tensor that changes
     with its operand; `asarray` returns it, so functions take their operands by this.
     """
+    if type(obj) is Tensor and dtype is None and device is None:
+        return Tensor(obj.node)
     tensor = asarray(obj, dtype=dtype, device=device)
     return Tensor(tensor.node) if tensor is obj else tensor
 

@@ -11,6 +11,7 @@ from tensorframe import config
 from tensorframe.cells import shell
 from tensorframe.errors import TensorFrameError, when_made
 from tensorframe.frontend import pages
+from tensorframe.frontend.protocols import host
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph import networks
 from tensorframe.runtime import progress
@@ -93,6 +94,12 @@ def _show_short_if_nobody_minds() -> None:
     show_short_if_nobody_minds(config.get())
 
 
+def _advise_after_errors() -> None:
+    from tensorframe.notebook.read_only import advise_after_errors
+
+    advise_after_errors()
+
+
 # notebooks and rich ask for these names; a plan is data of a layer that draws nothing
 for _name, _function in {
     "_repr_html_": _explained,
@@ -134,4 +141,5 @@ setattr(TensorFrameError, "_render_traceback_", _render_traceback)  # noqa: B010
 config.when_configured(_show_in_scripts)
 # not before there is something to show: importing tensorframe changes nothing of the program
 when_made.append(_show_short_if_nobody_minds)
+host.when_handed_out.append(_advise_after_errors)
 progress.displays.append(_progress_in_a_notebook)

@@ -77,7 +77,15 @@ def _exported(tensor: Tensor, *, copy: bool | None, versioned: bool) -> np.ndarr
     array = tensor._array()
     if _is_pattern(array) or not (versioned or array.flags.writeable or tensor.node.op is DATA):
         _lay_out(tensor)
-    return tensor.numpy() if versioned else tensor._array()
+    if versioned:
+        return tensor.numpy()
+    array = tensor._array()
+    if not array.flags.writeable:
+        raise BufferError(
+            "this memory is read-only, which consumers older than DLPack 1.0 cannot be told\n"
+            "  try: tfr.asarray(x, copy=True), whose memory may be written to"
+        )
+    return array
 
 
 def _is_pattern(array: np.ndarray[Any, Any]) -> bool:

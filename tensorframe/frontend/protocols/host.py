@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,16 @@ from tensorframe.graph.holding import require
 
 Array = np.ndarray[Any, Any]
 
+# called once, when the first array is handed out that may only be read
+when_handed_out: list[Callable[[], None]] = []
+
 
 @method
 def numpy(self: Tensor, *, copy: bool = False) -> Array:
     """Return the elements as a NumPy array: a read-only view, or a writable copy.
 
     Computes what is not computed yet. The view costs nothing where the elements are in host memory; it is read-only
-    because other tensors may share it.
+    because other tensors may share it. What writes to its arguments, such as some functions of SciPy, takes a copy.
 
     >>> tfr.asarray([1, 2]).numpy()
     array([1, 2])
@@ -32,6 +36,8 @@ def numpy(self: Tensor, *, copy: bool = False) -> Array:
         return array.copy()
     view = array.view()
     view.flags.writeable = False
+    while when_handed_out:
+        when_handed_out.pop()()
     return view
 
 
