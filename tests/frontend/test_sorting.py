@@ -164,7 +164,7 @@ def test_quantiles_refuse_what_is_none():
     with pytest.raises(OutOfRangeError, match="0 to 1"):
         tfr.quantile(tfr.asarray([1.0]), 1.5)
     with pytest.raises(ShapeError, match="no elements"):
-        tfr.median(tfr.zeros((0,)))
+        tfr.quantile(tfr.zeros((0,)), 0.5)
     with pytest.raises(ArgumentError, match="method"):
         tfr.quantile(tfr.asarray([1.0]), 0.5, method="guess")
 

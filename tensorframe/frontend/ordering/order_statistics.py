@@ -8,41 +8,41 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import float64, int64
+from tensorframe.dtypes import FLOAT, float64, float_of, int64
 from tensorframe.errors import ArgumentError, OutOfRangeError, ShapeError
+from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.creation.filled import filled
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.operands import converted, floating, permuted, reshaped
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axes, reduced
-from tensorframe.ops.elementwise import (
-    CEIL,
-    EQUAL,
-    FLOOR,
-    ISNAN,
-    LOGICAL_NOT,
-    LOGICAL_OR,
-    MAXIMUM,
-    ROUND,
-    WHERE,
-)
+from tensorframe.ops.elementwise import EQUAL, ISFINITE, ISNAN, LOGICAL_NOT, MAXIMUM, WHERE
 from tensorframe.ops.indexing import TAKE_ALONG_AXIS
 from tensorframe.ops.reduction import SUM
-from tensorframe.ops.sorting import SORT
+from tensorframe.ops.sorting import PARTITION, SORT
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
+
+# numbers: an array where they are known, a Tensor where they are recorded
+Shares = np.ndarray[Any, Any] | Tensor
+# the positions below and above a position among sorted elements, which is a real number, and the weight of the latter
+Neighbours = tuple[Shares, Shares, Shares]
+Method = Callable[[Shares], Neighbours]
+Pick = Callable[[Tensor, Shares, Method], Tensor]
 
 
 def median(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     """The middle element along `axis` (all axes for None), the mean of the middle two if their number is even.
 
-    NaN if any element is NaN; integers give the default real dtype. ShapeError where there are no elements.
+    NaN if any element is NaN, or there are none; integers give the default real dtype. Elements are selected, not
+    sorted.
 
     >>> tfr.median(tfr.asarray([3.0, 1.0, 2.0, 10.0])).item()
     2.5
     """
-    return _quantiles("median", x, 0.5, axis, keepdims, "linear", _whole)
+    return _or_nan("median", x, 0.5, axis, keepdims, "linear", _whole)
 
 
 def nanmedian(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
@@ -51,7 +51,7 @@ def nanmedian(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor
     >>> tfr.nanmedian(tfr.asarray([3.0, math.nan, 1.0])).item()
     2.0
     """
-    return _quantiles("nanmedian", x, 0.5, axis, keepdims, "linear", _without_nan)
+    return _or_nan("nanmedian", x, 0.5, axis, keepdims, "linear", _without_nan)
 
 
 def quantile(
@@ -60,8 +60,10 @@ def quantile(
     """The values below which the shares `q` (0 to 1) of the elements along `axis` lie (all axes for None).
 
     The shape of `q` comes first in the result. Between two elements, `method` decides: "linear" interpolates
-    (definition 7 of Hyndman and Fan, 1996), others are "lower", "higher", "midpoint" and "nearest". NaN if any
-    element is NaN; integers give the default real dtype. OutOfRangeError if a share is not one.
+    (definition 7 of Hyndman and Fan, 1996), others are "lower", "higher", "midpoint" and "nearest". Between a number
+    and an infinity lies that infinity. NaN if any element is NaN; integers give the default real dtype. Elements are
+    selected if `q` is made of numbers, and sorted if it is a tensor. OutOfRangeError if a share is not one, ShapeError
+    where there are no elements.
 
     >>> tfr.quantile(tfr.asarray([0.0, 1.0, 2.0, 3.0]), tfr.asarray([0.5, 1.0])).tolist()
     [1.5, 3.0]
@@ -77,7 +79,7 @@ def nanquantile(
     >>> tfr.nanquantile(tfr.asarray([0.0, math.nan, 1.0]), 0.5).item()
     0.5
     """
-    return _quantiles("nanquantile", x, q, axis, keepdims, method, _without_nan)
+    return _or_nan("nanquantile", x, q, axis, keepdims, method, _without_nan)
 
 
 def percentile(
@@ -99,7 +101,7 @@ def nanpercentile(
     >>> tfr.nanpercentile(tfr.asarray([0.0, math.nan, 1.0]), 50).item()
     0.5
     """
-    return _quantiles("nanpercentile", x, _hundredth(q), axis, keepdims, method, _without_nan)
+    return _or_nan("nanpercentile", x, _hundredth(q), axis, keepdims, method, _without_nan)
 
 
 def _hundredth(q: Any) -> Any:
@@ -107,35 +109,40 @@ def _hundredth(q: Any) -> Any:
 
 
 def _quantiles(
-    name: str,
-    x: Any,
-    q: Any,
-    axis: Axis,
-    keepdims: bool,
-    method: str,
-    pick: Callable[[Tensor, Tensor, Method], Tensor],
+    name: str, x: Any, q: Any, axis: Axis, keepdims: bool, method: str, pick: Pick
 ) -> Tensor:
-    (x,) = floating(x)
+    x = asarray(x)
     axes = normalize_axes(name, axis, x.ndim)
-    shares = _shares(name, q, x)
     if method not in METHODS:
         raise ArgumentError(f"{name}: method is one of {', '.join(METHODS)}, got {method!r}")
     lines = _lines(x, axes)
     if lines.shape[-1] == 0:
         raise ShapeError(f"{name}: no elements along the axes {axes} of shape {x.shape}")
-    ordered = call(SORT, lines, attrs=(lines.ndim - 1, False))
-    found = pick(ordered, reshaped(shares, (shares.size,)), METHODS[method])
+    shares = _shares(name, q)
+    found = pick(lines, shares.reshape(-1), METHODS[method])
     found = permuted(found, (found.ndim - 1, *range(found.ndim - 1)))
     return reshaped(found, shares.shape + reduced(x.shape, axes, keepdims=keepdims))
 
 
-def _shares(name: str, q: Any, x: Tensor) -> Tensor:
+def _or_nan(
+    name: str, x: Any, q: Any, axis: Axis, keepdims: bool, method: str, pick: Pick
+) -> Tensor:
+    """Return quantiles, NaN where there are no elements."""
+    x = asarray(x)
+    axes = normalize_axes(name, axis, x.ndim)
+    if all(x.shape[at] for at in axes):
+        return _quantiles(name, x, q, axis, keepdims, method, pick)
+    shape = _shares(name, q).shape + reduced(x.shape, axes, keepdims=keepdims)
+    return filled(shape, math.nan, float_of(x.dtype), x.device)
+
+
+def _shares(name: str, q: Any) -> Shares:
     if isinstance(q, Tensor):
         return converted(q, float64)
     shares = np.array(q, float64)
     if not np.all((shares >= 0) & (shares <= 1)):
         raise OutOfRangeError(f"{name}: quantiles lie from 0 to 1, percentiles from 0 to 100")
-    return Tensor(data_node(shares, x.device))
+    return shares
 
 
 def _lines(x: Tensor, axes: tuple[int, ...]) -> Tensor:
@@ -146,65 +153,92 @@ def _lines(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return reshaped(permuted(x, [*kept, *axes]), (*shape, count))
 
 
-# position among the sorted elements, as a real number -> (the one below, the one above, the weight of the latter)
-Method = Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]
+def _linear(position: Shares) -> Neighbours:
+    below = np.floor(position)
+    return below, np.ceil(position), position - below
 
 
-def _linear(position: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    below = apply(FLOOR, position)
-    return below, apply(CEIL, position), position - below
-
-
-def _midpoint(position: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    below, above = apply(FLOOR, position), apply(CEIL, position)
+def _midpoint(position: Shares) -> Neighbours:
+    below, above = np.floor(position), np.ceil(position)
     return below, above, (above - below) * 0.5
 
 
-def _rounded(rounding: Any) -> Method:
-    def method(position: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        only = apply(rounding, position)
+def _rounded(rounding: Callable[[Any], Any]) -> Method:
+    def method(position: Shares) -> Neighbours:
+        only = rounding(position)
         return only, only, position * 0.0
 
     return method
 
 
+# these are NumPy's functions, which record where they meet a Tensor
 METHODS: dict[str, Method] = {
     "linear": _linear,
-    "lower": _rounded(FLOOR),
-    "higher": _rounded(CEIL),
+    "lower": _rounded(np.floor),
+    "higher": _rounded(np.ceil),
     "midpoint": _midpoint,
-    "nearest": _rounded(ROUND),
+    "nearest": _rounded(np.rint),
 }
 
 
-def _whole(ordered: Tensor, shares: Tensor, method: Method) -> Tensor:
-    """Return quantiles of sorted lines; NaN is sorted last, so the last element tells of one."""
-    below, above, weight = method(shares * (ordered.shape[-1] - 1))
-    low = getitem(ordered, (..., converted(below, int64)))
-    high = getitem(ordered, (..., converted(above, int64)))
+def _whole(lines: Tensor, shares: Shares, method: Method) -> Tensor:
+    """Return quantiles of lines; NaN is sorted last, so the last element tells of one."""
+    size = lines.shape[-1]
+    below, above, weight = method(shares * (size - 1))
+    ordered = _ordered(lines, below, above)
+    low, high = floating(*(getitem(ordered, (..., _places(at))) for at in (below, above)))
+    found = _between(low, high, weight)
+    if lines.dtype not in FLOAT:
+        return found
     last = getitem(ordered, (..., slice(-1, None)))
-    return apply(WHERE, apply(ISNAN, last), last, _between(low, high, weight))
+    return apply(WHERE, apply(ISNAN, last), last, found)
 
 
-def _without_nan(ordered: Tensor, shares: Tensor, method: Method) -> Tensor:
+def _ordered(lines: Tensor, below: Shares, above: Shares) -> Tensor:
+    """Return lines with the elements in question, and the last, where sorting puts them.
+
+    Selecting a few takes a fraction of the time that sorting does. Positions in a Tensor are known too late for it.
+    """
+    axis = lines.ndim - 1
+    if isinstance(below, Tensor) or isinstance(above, Tensor):
+        return call(SORT, lines, attrs=(axis, False))
+    places = {lines.shape[-1] - 1, *_places(below).tolist(), *_places(above).tolist()}
+    return call(PARTITION, lines, attrs=(tuple(sorted(places)), axis))
+
+
+def _places(positions: Shares) -> Any:
+    return positions.astype(int64)
+
+
+def _without_nan(lines: Tensor, shares: Shares, method: Method) -> Tensor:
     """Return quantiles of the leading elements of sorted lines, up to the first NaN."""
+    if lines.dtype not in FLOAT:
+        return _whole(lines, shares, method)
+    line = lines.ndim - 1
+    ordered = call(SORT, lines, attrs=(line, False))
     present = converted(apply(LOGICAL_NOT, apply(ISNAN, ordered)), int64)
-    line = ordered.ndim - 1
     count = call(SUM, present, attrs=((line,), True))
     # lines of NaN alone have nothing to pick from: their first element, NaN, is the answer
     last = converted(apply(MAXIMUM, count - 1, 0), float64)
     below, above, weight = method(shares * last)
-    low = call(TAKE_ALONG_AXIS, ordered, converted(below, int64), attrs=(line,))
-    high = call(TAKE_ALONG_AXIS, ordered, converted(above, int64), attrs=(line,))
+    low = call(TAKE_ALONG_AXIS, ordered, _places(below), attrs=(line,))
+    high = call(TAKE_ALONG_AXIS, ordered, _places(above), attrs=(line,))
     return _between(low, high, weight)
 
 
-def _between(low: Tensor, high: Tensor, weight: Tensor) -> Tensor:
-    """Interpolate from the nearer end, so that the result never leaves the interval; equal infinities stay."""
+def _between(low: Tensor, high: Tensor, weight: Shares) -> Tensor:
+    """Interpolate from the nearer end, so that the result never leaves the interval.
+
+    Where the distance is infinite, each end is weighed by itself: what lies between a number and an infinity, or
+    between two equal ones, is that infinity.
+    """
+    if isinstance(weight, np.ndarray):
+        if not weight.any():
+            return low
+        weight = Tensor(data_node(weight.astype(low.dtype), low.device))
     weight = converted(weight, low.dtype)
+    rest = 1 - weight
     rise = high - low
-    nearer_low = low + rise * weight
-    nearer_high = high - rise * (1 - weight)
-    result = apply(WHERE, weight < 0.5, nearer_low, nearer_high)
-    settled = apply(LOGICAL_OR, apply(EQUAL, weight, 0), apply(EQUAL, low, high))
-    return apply(WHERE, settled, low, result)
+    near = apply(WHERE, weight < 0.5, low + rise * weight, high - rise * rest)
+    result = apply(WHERE, apply(ISFINITE, rise), near, low * rest + high * weight)
+    return apply(WHERE, apply(EQUAL, weight, 0), low, result)
