@@ -114,15 +114,20 @@ def normalize_axis(op: str, axis: int, ndim: int) -> int:
 
 def normalize_axes(op: str, axis: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
     """Return sorted axes counted from the front; None means all; AxisError if one is named twice."""
-    if axis is None:
-        return tuple(range(ndim))
     if type(axis) is int:
         return (normalize_axis(op, axis, ndim),)
+    return tuple(sorted(axes_in_order(op, axis, ndim)))
+
+
+def axes_in_order(op: str, axis: int | Iterable[int] | None, ndim: int) -> tuple[int, ...]:
+    """Return axes counted from the front, in the order in which they are named: see `normalize_axes`."""
+    if axis is None:
+        return tuple(range(ndim))
     named = one_or_several(axis)
     axes = tuple(normalize_axis(op, one, ndim) for one in named)
     if len(set(axes)) != len(axes):
         raise AxisError(f"{op}: axis {named} names an axis twice")
-    return tuple(sorted(axes))
+    return axes
 
 
 def one_or_several(value: Any) -> tuple[Any, ...]:

@@ -24,7 +24,7 @@ from tensorframe.graph.holding import default_on, holds, require
 from tensorframe.graph.record import source
 from tensorframe.graph.shape import as_shape, broadcast
 from tensorframe.ops.creation import ARANGE
-from tensorframe.ops.elementwise import ADD, EQUAL, EXP, FLOOR, MULTIPLY, POW, WHERE
+from tensorframe.ops.elementwise import ADD, EQUAL, FLOOR, MULTIPLY, POW, WHERE
 
 __all__ = ["arange", "fromfunction", "geomspace", "indices", "linspace", "logspace", "meshgrid"]
 
@@ -230,26 +230,35 @@ def geomspace(
     dtype: Any = None,
     device: OnDevice = None,
 ) -> Tensor:
-    """Return `num` numbers from `start` to `stop`, each the same multiple of the one before. The ends are exact.
+    """Return `num` numbers from `start` to `stop`, each the same multiple of the one before.
 
-    Both ends are real, not zero and of one sign. Computed in float64.
+    Both ends are real, not zero and of one sign, else ArgumentError. Computed in float64, as powers of ten: the ends
+    are exact, and so are powers of ten between them.
 
     >>> tfr.geomspace(1, 1000, 4).tolist()
     [1.0, 10.0, 100.0, 1000.0]
     """
-    first, last = float(number("geomspace", start)), float(number("geomspace", stop))
-    if not first * math.copysign(1.0, last) > 0 or last == 0:
+    first, last = _real_end(start), _real_end(stop)
+    if 0.0 in (first, last) or first * math.copysign(1.0, last) < 0:
         raise ArgumentError(f"geomspace: from {first} to {last} there is no geometric sequence")
+    last = math.nan if math.isnan(first) else last
     sign = math.copysign(1.0, first)
-    ends = (math.log(abs(first)), math.log(abs(last)))
+    ends = (math.log10(abs(first)), math.log10(abs(last)))
     place = resolve_device(device)
     target = default_real("geomspace", dtype, place)
     wide = _holder(place, dtypes.float64)
     exponents = linspace(*ends, num, endpoint, dtype=dtypes.float64, device=wide)
-    powers = apply(MULTIPLY, apply(EXP, exponents), sign)
+    powers = apply(MULTIPLY, apply(POW, 10.0, exponents), sign)
     if endpoint and num > 1:
         powers = ending(powers, last)
     return _delivered(converted(ending(powers, first, at=0), target), place)
+
+
+def _real_end(value: Any) -> float:
+    end = number("geomspace", value)
+    if isinstance(end, complex):
+        raise DTypeError(f"geomspace: takes real ends, got {end}", suggestions=("tfr.logspace",))
+    return float(end)
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[Tensor, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply
-from tensorframe.frontend.operands import converted, operand
+from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.elementwise import EQUAL, IMAG, ISNAN, MAXIMUM, MINIMUM, REAL_PART, WHERE
 
@@ -17,9 +17,10 @@ __all__ = ["clip", "nan_to_num"]
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
     """Elements below `min` become `min`, those above `max` become `max`; None is no bound.
 
-    Bounds are numbers or tensors that broadcast with `x`; the result keeps the dtype of `x`, unless an integer
-    meets floating bounds. NaN in `x` or in a bound gives NaN. Where `min` exceeds `max`, the result is `max`. A
-    Python integer outside the range of an integer `x` is no bound at all, or one that nothing can pass.
+    Bounds are numbers or tensors that broadcast with `x`. The result has the dtype that all promote to: that of `x`,
+    unless a bound is a tensor of a wider one, or floating beside an integer. NaN in `x` or in a bound gives NaN.
+    Where `min` exceeds `max`, the result is `max`. A Python integer outside the range of an integer `x` is no bound
+    at all, or one that nothing can pass.
 
     >>> tfr.clip(tfr.asarray([-2, 5, 12]), 0, 10).tolist()
     [0, 5, 10]
@@ -27,12 +28,10 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
     tensor = operand(x)
     result = tensor
     if min is not None:
-        result = apply(MAXIMUM, result, _bound(min, tensor.dtype))
+        result = apply(MAXIMUM, result, _bound(min, result.dtype))
     if max is not None:
-        result = apply(MINIMUM, result, _bound(max, tensor.dtype))
-    if tensor.dtype in dtypes.INTEGER and result.dtype in dtypes.FLOATING:
-        return result
-    return converted(result, tensor.dtype)
+        result = apply(MINIMUM, result, _bound(max, result.dtype))
+    return result
 
 
 def _bound(bound: Any, dtype: DType) -> Any:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from tensorframe.dtypes import int64
-from tensorframe.errors import ShapeError
+from tensorframe.errors import LinAlgError, ShapeError
 from tensorframe.frontend.creation.triangles import eye
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.linalg.contractions import conjugated, matmul, matrix_transpose
-from tensorframe.frontend.linalg.decompositions import default_rtol, inv, svd, svdvals
+from tensorframe.frontend.linalg.decompositions import default_rtol, inv, slogdet, svd, svdvals
 from tensorframe.frontend.linalg.norms import matrix_norm
 from tensorframe.frontend.operands import converted, expanded, floating, operand, promoted, reshaped
 from tensorframe.frontend.parameters import integer, items
+from tensorframe.frontend.reductions.elementary import any as any_true
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.elementwise import (
     DIVIDE,
+    EQUAL,
     GREATER,
+    ISNAN,
+    LOGICAL_AND,
     MULTIPLY,
     RECIPROCAL,
     WHERE,
@@ -80,18 +85,33 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Tensor:
 def cond(x: Any, /, p: float | str | None = None) -> Tensor:
     """Condition numbers norm(x) * norm(inv(x)): how much solving with `x` may enlarge relative errors.
 
-    `p` is the order of the norm; None is 2, the ratio of the largest to the smallest singular value.
+    `p` is the order of the norm; None is 2, the ratio of the largest to the smallest singular value. Infinite for
+    singular matrices; NaN only where an element is. LinAlgError for matrices without elements.
 
     >>> tfr.linalg.cond(np.asarray([[4.0, 0.0], [0.0, 2.0]])).item()
     2.0
     """
     (x,) = floating(x)
+    need_matrix("cond", x.shape)
+    if 0 in x.shape[-2:]:
+        raise LinAlgError(f"cond: a matrix without elements has no condition, got shape {x.shape}")
     if p in (None, 2, -2):
-        need_matrix("cond", x.shape)
         largest, smallest = matrix_norm(x, ord=2), matrix_norm(x, ord=-2)
-        return apply(DIVIDE, *((smallest, largest) if p == -2 else (largest, smallest)))
+        found = apply(DIVIDE, *((smallest, largest) if p == -2 else (largest, smallest)))
+    else:
+        found = apply(MULTIPLY, matrix_norm(x, ord=p), _norm_of_inverse(x, p))
+    unknown = any_true(apply(ISNAN, x), axis=(-2, -1))
+    return apply(WHERE, apply(LOGICAL_AND, apply(ISNAN, found), ~unknown), math.inf, found)
+
+
+def _norm_of_inverse(x: Tensor, p: float | str | None) -> Tensor:
+    """Return norms of inverses: infinite where there is none, which `inv` would refuse."""
     need_square("cond", x.shape)
-    return apply(MULTIPLY, matrix_norm(x, ord=p), matrix_norm(inv(x), ord=p))
+    # the sign is zero where a pivot is: unlike the determinant, it does not underflow
+    singular = apply(EQUAL, slogdet(x).sign, 0)
+    apart = reshaped(singular, (*singular.shape, 1, 1))
+    regular = apply(WHERE, apart, eye(x.shape[-1], dtype=x.dtype, device=x.device), x)
+    return apply(WHERE, singular, math.inf, matrix_norm(inv(regular), ord=p))
 
 
 def matrix_power(x: Any, n: int, /) -> Tensor:

@@ -162,10 +162,16 @@ def digitize(x: Any, bins: Any, /, right: bool = False) -> Tensor:
     edges = as_array(operand(bins))
     if edges.ndim != 1:
         raise ShapeError(f"digitize: bins are a vector, got shape {edges.shape}")
-    falling = edges.size > 1 and edges[0] > edges[-1]
+    falling = _falls(edges)
     rises = edges[::-1] if falling else edges
     if (rises[1:] < rises[:-1]).any():
         raise OutOfRangeError("digitize: bins must rise or fall throughout")
     values, ordered = promoted(x, Tensor(data_node(rises, operand(x).device)))
     place = call(SEARCHSORTED, ordered, values, attrs=("left" if right else "right",))
     return edges.size - place if falling else place
+
+
+def _falls(edges: Any) -> bool:
+    """Whether the first two edges that differ do not rise; NaN, which sorting puts last, is above every number."""
+    differ = np.flatnonzero(edges[1:] != edges[:-1])
+    return differ.size > 0 and not edges[differ[0]] < edges[differ[0] + 1]

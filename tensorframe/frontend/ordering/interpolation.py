@@ -14,6 +14,8 @@ from tensorframe.ops.elementwise import (
     GREATER,
     ISNAN,
     LESS,
+    LOGICAL_AND,
+    LOGICAL_OR,
     MAXIMUM,
     MINIMUM,
     REMAINDER,
@@ -59,10 +61,23 @@ def _piecewise(x: Tensor, xp: Tensor, fp: Tensor) -> Tensor:
     high = apply(MINIMUM, low + 1, xp.size - 1)
     x0, x1 = getitem(xp, low), getitem(xp, high)
     f0, f1 = getitem(fp, low), getitem(fp, high)
-    line = (x - x0) * ((f1 - f0) / (x1 - x0)) + f0
-    exact = apply(EQUAL, x0, x1)
-    found = apply(WHERE, apply(EQUAL, x, x0), f0, apply(WHERE, exact, f0, line))
-    return apply(WHERE, apply(ISNAN, x), x, found)
+    line = _line(x, (x0, f0), (x1, f1))
+    on_point = apply(LOGICAL_OR, apply(EQUAL, x, x0), apply(EQUAL, low, xp.size - 1))
+    return apply(WHERE, apply(ISNAN, x), x, apply(WHERE, on_point, f0, line))
+
+
+def _line(x: Tensor, left: tuple[Tensor, Tensor], right: tuple[Tensor, Tensor]) -> Tensor:
+    """Return the line through two points, from the left one or, where that gives NaN, from the right one.
+
+    An infinite abscissa or ordinate leaves one of the two forms a number; between equal ordinates, and be they
+    infinite, the line is flat.
+    """
+    (x0, f0), (x1, f1) = left, right
+    slope = (f1 - f0) / (x1 - x0)
+    from_left, from_right = slope * (x - x0) + f0, slope * (x - x1) + f1
+    either = apply(WHERE, apply(ISNAN, from_left), from_right, from_left)
+    flat = apply(LOGICAL_AND, apply(ISNAN, either), apply(EQUAL, f0, f1))
+    return apply(WHERE, flat, f0, either)
 
 
 def _periodic(x: Tensor, xp: Tensor, fp: Tensor, period: float) -> tuple[Tensor, Tensor, Tensor]:

@@ -10,11 +10,10 @@ import numpy as np
 
 from tensorframe.dtypes import FLOAT, float64, float_of, int64
 from tensorframe.errors import ArgumentError, OutOfRangeError, ShapeError
-from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.creation.filled import filled
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
-from tensorframe.frontend.operands import converted, floating, permuted, reshaped
+from tensorframe.frontend.operands import converted, floating, operand, permuted, reshaped
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axes, reduced
@@ -111,7 +110,7 @@ def _hundredth(q: Any) -> Any:
 def _quantiles(
     name: str, x: Any, q: Any, axis: Axis, keepdims: bool, method: str, pick: Pick
 ) -> Tensor:
-    x = asarray(x)
+    x = operand(x)
     axes = normalize_axes(name, axis, x.ndim)
     if method not in METHODS:
         raise ArgumentError(f"{name}: method is one of {', '.join(METHODS)}, got {method!r}")
@@ -128,7 +127,7 @@ def _or_nan(
     name: str, x: Any, q: Any, axis: Axis, keepdims: bool, method: str, pick: Pick
 ) -> Tensor:
     """Return quantiles, NaN where there are no elements."""
-    x = asarray(x)
+    x = operand(x)
     axes = normalize_axes(name, axis, x.ndim)
     if all(x.shape[at] for at in axes):
         return _quantiles(name, x, q, axis, keepdims, method, pick)

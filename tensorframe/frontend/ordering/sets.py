@@ -213,12 +213,15 @@ def intersect1d(
 
 
 def setdiff1d(x1: Any, x2: Any, /, assume_unique: bool = False) -> Tensor:
-    """The distinct elements of `x1` that `x2` lacks, sorted. Computes at once.
+    """The distinct elements of `x1` that `x2` lacks, sorted, in the dtype of `x1`. Computes at once.
 
     >>> tfr.setdiff1d(tfr.asarray([3, 1, 2]), tfr.asarray([2])).tolist()
     [1, 3]
     """
-    return _combined(np.setdiff1d, x1, x2, assume_unique=assume_unique)
+    first, second = operand(x1), operand(x2)
+    # compared in NumPy's promotion, which keeps integers and floats apart
+    found = np.setdiff1d(_sortable(first), _sortable(second), assume_unique)
+    return _wrap(found.astype(first.dtype, copy=False), first)
 
 
 def _combined(function: Any, x1: Any, x2: Any, **options: bool) -> Tensor:

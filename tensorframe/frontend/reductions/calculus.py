@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from tensorframe import dtypes
+from tensorframe.dtypes import DType
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
-from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import part_of
-from tensorframe.frontend.operands import floating, operand, promoted, reshaped
+from tensorframe.frontend.operands import converted, floating, operand, promoted, reshaped
 from tensorframe.frontend.parameters import is_number
 from tensorframe.frontend.reductions.elementary import Axis
+from tensorframe.frontend.reductions.elementary import all as all_true
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.shape import normalize_axes, normalize_axis
+from tensorframe.graph.holding import default_on
+from tensorframe.graph.shape import axes_in_order, normalize_axis
+from tensorframe.ops.elementwise import ABS, EQUAL, LESS, WHERE
 from tensorframe.ops.library import CONVOLVE
 
 __all__ = ["convolve", "gradient", "trapezoid"]
@@ -43,23 +47,46 @@ def _neighbours(values: Tensor, axis: int) -> Tensor:
 
 
 def _steps(points: Tensor, values: Tensor, axis: int) -> Tensor:
-    """Return the distances between points, along `axis` of `values`."""
+    """Return the distances between points, along `axis` of `values`; those between integers are floating too."""
     along = axis if points.ndim == values.ndim else 0
     size = values.shape[axis]
     if points.ndim not in (1, values.ndim) or points.shape[along] != size:
         raise ShapeError(f"points of shape {points.shape} for {size} samples along axis {axis}")
-    steps = part_of(points, along, 1, size - 1) - part_of(points, along, 0, size - 1)
+    if points.dtype in dtypes.BITWISE:
+        steps = _distances(points, along, dtypes.real_of(values.dtype))
+    else:
+        steps = _differences(points, along)
     if points.ndim == values.ndim:
         return steps
-    return reshaped(steps, tuple(size - 1 if at == axis else 1 for at in range(values.ndim)))
+    return reshaped(steps, tuple(steps.size if at == axis else 1 for at in range(values.ndim)))
+
+
+def _differences(x: Tensor, axis: int) -> Tensor:
+    """Return how far each element is above the one before it."""
+    size = max(x.shape[axis] - 1, 0)
+    return part_of(x, axis, min(1, x.shape[axis]), size) - part_of(x, axis, 0, size)
+
+
+def _distances(points: Tensor, axis: int, dtype: DType) -> Tensor:
+    """Return distances between integers: narrow ones would wrap, and as floats large ones would be one number."""
+    widest = default_on(points.device, dtypes.int64)
+    exact = converted(_differences(converted(points, widest), axis), dtype)
+    if points.dtype.itemsize < widest.itemsize:
+        return exact
+    # only distances that the widest integers do not hold are as exact as floats are
+    rounded = _differences(converted(points, dtype), axis)
+    return apply(
+        WHERE, apply(LESS, apply(ABS, rounded), 2.0 ** (8 * widest.itemsize - 2)), exact, rounded
+    )
 
 
 def gradient(x: Any, /, *spacing: Any, axis: Axis = None, edge_order: int = 1) -> Any:
     """Derivatives of samples along `axis`: central differences inside, one-sided ones at the two ends.
 
     `spacing` is one number for all axes, or one number or 1-d tensor of sample points per axis. Gives one tensor
-    for one axis, and a tuple for several (None: all). The error is of second order inside; at the ends of order
-    `edge_order`, 1 or 2. Each axis needs `edge_order + 1` samples, else ShapeError.
+    for one axis, and a tuple for several (None: all), in the order in which they are named. The error is of second
+    order inside; at the ends of order `edge_order`, 1 or 2. Each axis needs `edge_order + 1` samples, else ShapeError.
+    Between neighbours at equal distances the sample itself does not count, even if it is NaN.
 
     Source: the polynomial through three neighbours, differentiated (A. Quarteroni, R. Sacco, F. Saleri, Numerical
     Mathematics, 2nd edition, section 10.10.1).
@@ -68,7 +95,7 @@ def gradient(x: Any, /, *spacing: Any, axis: Axis = None, edge_order: int = 1) -
     [3.0, 4.0, 6.0, 7.0]
     """
     (values,) = floating(x)
-    axes = normalize_axes("gradient", axis, values.ndim)
+    axes = axes_in_order("gradient", axis, values.ndim)
     if edge_order not in (1, 2):
         raise ArgumentError(f"gradient: edge_order is 1 or 2, got {edge_order}")
     if len(spacing) not in (0, 1, len(axes)):
@@ -84,39 +111,71 @@ def _derivative(values: Tensor, axis: int, spacing: Any, order: int) -> Tensor:
     size = values.shape[axis]
     if size < order + 1:
         raise ShapeError(f"gradient: axis {axis} has {size} samples and needs {order + 1}")
-    slopes = _slopes(values, axis, spacing)
-    left, right = part_of(slopes, axis, 0, size - 2), part_of(slopes, axis, 1, size - 2)
-    share = _share_of_left(values, axis, spacing)
-    inside = left * share + right * (1.0 - share)
-    first, last = part_of(slopes, axis, 0, 1), part_of(slopes, axis, size - 2, 1)
-    if order == 2:
-        # the three-point polynomial at its ends: its slope there and at the middle average to that of the chord
-        first = 2.0 * first - part_of(inside, axis, 0, 1)
-        last = 2.0 * last - part_of(inside, axis, size - 3, 1)
-    return concat([first, inside, last], axis=axis)
+    spacing = spacing if is_number(spacing) else operand(spacing)
+    if getattr(spacing, "ndim", 0) == 1:
+        steps = _steps(spacing, values, axis)
+        parts = _between_points(values, steps, axis, order)
+    else:
+        parts = _evenly_spaced(values, spacing, axis, order)
+    return concat(parts, axis=axis)
 
 
-def _slopes(values: Tensor, axis: int, spacing: Any) -> Tensor:
+def _evenly_spaced(values: Tensor, spacing: Any, axis: int, order: int) -> list[Tensor]:
+    """Return the slopes at the start, inside and at the end of samples that are `spacing` apart."""
     size = values.shape[axis]
-    rise = part_of(values, axis, 1, size - 1) - part_of(values, axis, 0, size - 1)
-    if _is_points(spacing):
-        return rise / _steps(operand(spacing), values, axis)
-    slopes: Tensor = rise / spacing
+    inside = part_of(values, axis, 2, size - 2) - part_of(values, axis, 0, size - 2)
+    if order == 1:
+        pairs = (part_of(values, axis, at, 2) for at in (0, size - 2))
+        first, last = (_differences(pair, axis) / spacing for pair in pairs)
+    else:
+        weights = _end_weights(spacing, spacing)
+        first, last = _at_ends(values, axis, weights, weights)
+    return [first, inside / (2.0 * spacing), last]
+
+
+def _between_points(values: Tensor, steps: Tensor, axis: int, order: int) -> list[Tensor]:
+    """Return the same of samples that are `steps` apart."""
+    count = steps.shape[axis]
+    if order == 1:
+        first, last = (
+            _differences(part_of(values, axis, at, 2), axis) / part_of(steps, axis, at, 1)
+            for at in (0, count - 1)
+        )
+    else:
+        steps_at = [part_of(steps, axis, at, 1) for at in (0, 1, count - 1, count - 2)]
+        first, last = _at_ends(
+            values, axis, _end_weights(*steps_at[:2]), _end_weights(*steps_at[2:])
+        )
+    return [first, _inside(values, steps, axis), last]
+
+
+def _inside(values: Tensor, steps: Tensor, axis: int) -> Tensor:
+    """Return the slopes at the middle of three samples; where all steps are equal, the middle one has no weight."""
+    size = values.shape[axis] - 2
+    left, middle, right = (part_of(values, axis, at, size) for at in range(3))
+    before, after = part_of(steps, axis, 0, size), part_of(steps, axis, 1, size)
+    both = before + after
+    even = all_true(apply(EQUAL, steps, part_of(steps, axis, 0, 1)))
+    own = apply(WHERE, even, 0.0, (after - before) / (before * after) * middle)
+    slopes: Tensor = -after / (before * both) * left + own + before / (after * both) * right
     return slopes
 
 
-def _share_of_left(values: Tensor, axis: int, spacing: Any) -> Any:
-    """Return the weight of the slope on the left: the nearer neighbour counts more."""
-    if not _is_points(spacing):
-        return 0.5
+def _end_weights(near: Any, far: Any) -> tuple[Any, Any, Any]:
+    """Return the weights of three samples in the slope at the first, by the steps from it to the next and on."""
+    both = near + far
+    return -(near + both) / (near * both), both / (near * far), -near / (far * both)
+
+
+def _at_ends(values: Tensor, axis: int, first: Any, last: Any) -> tuple[Tensor, Tensor]:
+    """Return the slopes at both ends; seen from the last sample, steps go backwards, and so weights are negative."""
     size = values.shape[axis]
-    steps = _steps(operand(spacing), values, axis)
-    left, right = part_of(steps, axis, 0, size - 2), part_of(steps, axis, 1, size - 2)
-    return right / (left + right)
-
-
-def _is_points(spacing: Any) -> bool:
-    return getattr(spacing, "ndim", 0) == 1
+    start = [part_of(values, axis, at, 1) for at in (0, 1, 2)]
+    end = [part_of(values, axis, size - 1 - at, 1) for at in (0, 1, 2)]
+    return (
+        first[0] * start[0] + first[1] * start[1] + first[2] * start[2],
+        -last[2] * end[2] - last[1] * end[1] - last[0] * end[0],
+    )
 
 
 def convolve(x1: Any, x2: Any, /, mode: str = "full") -> Tensor:

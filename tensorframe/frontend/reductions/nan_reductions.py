@@ -144,7 +144,8 @@ def _mean(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
 
 
 def _variance(x: Tensor, axis: Axis, correction: float, keepdims: bool) -> Tensor:
-    deviations = _filled(x - _mean(x, axis, keepdims=True), 0)
+    # NaN in x alone is left out: an infinite mean makes deviations NaN too, and these count
+    deviations = apply(WHERE, apply(ISNAN, x), 0, x - _mean(x, axis, keepdims=True))
     squares = apply(REAL_PART, deviations * apply(CONJ, deviations))
     count = apply(REAL_PART, _present(x, axis, keepdims)) - correction
     # too few numbers for the correction: NaN, as NumPy gives

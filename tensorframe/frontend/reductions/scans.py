@@ -26,10 +26,12 @@ def scanned(op: Op, x: Tensor, axis: int | None, *, start: int | None) -> Tensor
             suggestions=("axis=0", "x.reshape(-1) first, to run through all elements"),
         )
     at = normalize_axis(op.name, 0 if axis is None else axis, x.ndim)
-    if start is not None:
-        before = tuple(int(one == at) for one in range(x.ndim))
-        x = call(PAD, x, attrs=(before, (0,) * x.ndim, start))
-    return call(op, x, attrs=(at,))
+    result = call(op, x, attrs=(at,))
+    if start is None:
+        return result
+    # put in front of the results, not of the operands: 0 + -0.0 and 1 * complex(inf, 0) are not what they began with
+    before = tuple(int(one == at) for one in range(x.ndim))
+    return call(PAD, result, attrs=(before, (0,) * x.ndim, start))
 
 
 def cumulative_sum(

@@ -11,7 +11,7 @@ from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.dispatch import unary
-from tensorframe.frontend.operands import converted, expanded, floating, operand, reshaped
+from tensorframe.frontend.operands import converted, expanded, operand, promoted, reshaped
 from tensorframe.frontend.parameters import number
 from tensorframe.frontend.reductions.elementary import Axis, along
 from tensorframe.frontend.tensor import Tensor
@@ -125,14 +125,16 @@ def average(
     >>> tfr.average(tfr.asarray([1.0, 2.0, 6.0]), weights=tfr.asarray([1.0, 1.0, 2.0])).item()
     3.75
     """
-    values, shares = floating(x, np.bool_(True) if weights is None else weights)
+    values, shares = promoted(x, np.bool_(True) if weights is None else weights)
+    dtype = dtypes.float_of(values.dtype)
+    values, shares = (converted(one, working_dtype(one.dtype)) for one in (values, shares))
     axes = normalize_axes("average", axis, values.ndim)
     shares = _along(shares, values, axis)
     if not returned and weights is None:
         return mean(x, axis, keepdims=keepdims)
     total = along(SUM, expanded(shares, values.shape), axes, keepdims)
-    result = along(SUM, values * shares, axes, keepdims) / total
-    return (result, total) if returned else result
+    result = converted(along(SUM, values * shares, axes, keepdims) / total, dtype)
+    return (result, converted(total, dtype)) if returned else result
 
 
 def _along(weights: Tensor, values: Tensor, axis: Axis) -> Tensor:
