@@ -156,6 +156,16 @@ def conformance(session: nox.Session) -> None:
     python(session, "-m", "tests.array_api", *arguments, ARRAY_API_TESTS=checkout)
 
 
+@nox.session
+def values(session: nox.Session) -> None:
+    """Every function with special values in every dtype beside NumPy's, on every device. Arguments go to tests.values.
+
+    `-- --devices cpu --only median,interp` takes seconds, everything minutes for each device.
+    """
+    prepare(session, "--editable", ".[dev]")
+    python(session, "-m", "tests.values", *session.posargs)
+
+
 def split_device(arguments: list[str]) -> tuple[list[str], dict[str, str]]:
     """`--device NAME` taken out of the arguments, as the environment variable that chooses the backend."""
     if "--device" not in arguments:
