@@ -72,7 +72,10 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def site(session: nox.Session) -> None:
-    """The documentation as a web site, in docs/_build/html; a warning is an error. Arguments go to Sphinx."""
+    """The documentation as a web site, in docs/_build/html; a warning is an error, and so is what it would fetch.
+
+    Arguments go to Sphinx.
+    """
     prepare(session, "--editable", ".[docs]")
     arguments = [
         "--builder",
@@ -84,6 +87,7 @@ def site(session: nox.Session) -> None:
         *session.posargs,
     ]
     python(session, "-m", "sphinx", *arguments, "docs", "docs/_build/html")
+    python(session, "docs/self_contained.py", "docs/_build/html")
 
 
 @nox.session
