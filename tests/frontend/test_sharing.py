@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import operator
 import pickle
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def listed(calls):
 def evaluated(call, named, space=tfr):
     """The tensors and arrays in what a call gives for operands with these names."""
     names = {name: getattr(space, name) for name in space.__all__}
-    modules = {"np": np, "copy": copy, "pickle": pickle}
+    modules = {"np": np, "copy": copy, "operator": operator, "pickle": pickle}
     return list(_parts(eval(call, {**vars(builtins), **names, **modules, **named})))
 
 
@@ -150,10 +151,12 @@ def test_every_public_function_is_called():
 
 
 @pytest.mark.parametrize("function", CALLS_OF)
-def test_results_are_values(function):
-    for call in CALLS_OF[function]:
-        check_results(call, tensors())
-        check_operands(call, tensors())
+@pytest.mark.parametrize("small_size", [4096, 0], ids=["op by op", "planned"])
+def test_results_are_values(function, small_size):
+    with tfr.config.override(small_size=small_size):
+        for call in CALLS_OF[function]:
+            check_results(call, tensors())
+            check_operands(call, tensors())
 
 
 @pytest.mark.parametrize("call", listed(OF_TENSORS))
@@ -175,6 +178,41 @@ def test_arrays_may_change_after_a_call(function):
         check_operands(call, operands())
         held = Held()
         check_operands(call, held, changes=held.memory.values())
+
+
+# with `y`, a tensor beside the arrays
+OF_ARRAYS = """
+y + x; x + y; y * x[::-1]; y - x; x > y; y ** x; y @ x; x @ y; np.add(y, x); np.hypot(x, y); np.where(b, x, y)
+y[i]; y[b]; y[:, None][i[:, None], k[:1, 0]]; y[[i[0], i[1]]]; y[i, None]; y.take(i); y.searchsorted(x); y.dot(x)
+y.clip(x); assigned(y, ..., x); assigned(y, i, x); assigned(y, b, x[:3]); assigned(y, b, z)
+assigned(y, slice(2), x[:2])
+assigned(y, [0, 2], [x[0], x[1]]); operator.iadd(y, x); operator.imul(y, x)
+operator.imatmul(y[None] * y[:, None], x[None] * o[:, None])
+np.meshgrid(y, x, copy=False); np.asarray([x, o], like=y); np.array(x, like=y); np.select([b], [x], y)
+np.select([y > 2], [x]); np.append(y, x); np.concatenate([y, x]); concat([y, x]); stack([x, y]); asarray([y, x])
+jit(lambda p, q: (p, q, p + q))(y, x); jit(lambda p: jit(lambda q: q)(p))(x); jit(lambda p: p[1:])(x)
+"""
+
+
+def assigned(tensor, key, value):
+    tensor[key] = value
+    return tensor
+
+
+@pytest.mark.parametrize("call", listed(OF_ARRAYS))
+def test_arrays_beside_tensors_may_change_after_a_call(call):
+    def results(named):
+        y = tfr.asarray([2.0, 1.0, 4.0, 3.0], device="numpy")
+        return evaluated(call, {**named, "y": y, "assigned": assigned})
+
+    wanted = elements(results(operands()))
+    for named, memory in ((arrays := operands(), arrays), (held := Held(), held.memory)):
+        pending, computed = results(named), results(named)
+        assert_same(computed, wanted)
+        for one in memory.values():
+            change(one)
+        assert_same(computed, wanted)
+        assert_same(pending, wanted)
 
 
 @pytest.mark.parametrize("device", HELD)
