@@ -63,6 +63,10 @@ class Options:
     spin: int = _option(
         500, "Microseconds for which an idle thread looks out for the next kernel before it sleeps."
     )
+    reuse_bytes: int = _option(
+        1 << 30,
+        "Bytes up to which a pending tensor that several evaluations need is stored; 0 stores none.",
+    )
     plan_cache: int = _option(512, "Plans kept for graphs of the same structure.")
     jit_cache: int = _option(128, "Recordings that each jitted function keeps.")
     cache_dir: str = _option(

@@ -9,8 +9,7 @@ from tensorframe.backends.registry import backend_of
 from tensorframe.frontend.operands import nodes_of
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.show import to_networkx
-from tensorframe.runtime.evaluate import plan_of
-from tensorframe.schedule.capture import capture
+from tensorframe.runtime.evaluate import plan_of, request_for
 from tensorframe.schedule.place import transfer_policy
 from tensorframe.schedule.plan import Plan
 
@@ -72,7 +71,7 @@ def explain(*tensors: Tensor, until: str | None = None, source: bool = False) ->
         from tensorframe.schedule.pipeline import show_stage  # as in evaluate
 
         return show_stage(roots, until)
-    plan = plan_of(capture(roots))
+    plan = plan_of(request_for(roots))
     return "\n\n".join([str(plan), *_sources(plan)]) if source else plan
 
 

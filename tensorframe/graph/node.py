@@ -22,7 +22,8 @@ class Node:
     """`op(*inputs, *attrs)` with its shape, dtype, device and, once computed, its storage.
 
     `attrs` are hashable values in the order of `op.attributes`. Immutability is a convention (enforcing it would
-    triple the cost of recording); only `settle` changes a node, and it does not change what the node means.
+    triple the cost of recording); only `settle` changes a node, and it does not change what the node means. `spent` is
+    there once evaluations have computed it without storing it: see runtime/reuse.py.
     """
 
     __slots__ = (
@@ -35,8 +36,11 @@ class Node:
         "serial",
         "shape",
         "site",
+        "spent",
         "storage",
     )
+
+    spent: float
 
     def __init__(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from time import perf_counter_ns
 from typing import Any
 
@@ -13,6 +14,7 @@ from tensorframe.backends import spans
 from tensorframe.backends.registry import backend_of
 from tensorframe.backends.spans import Work, tell_span
 from tensorframe.backends.storage import Storage
+from tensorframe.errors import CancelledError, TensorFrameError
 from tensorframe.graph.node import Node
 from tensorframe.runtime import collector
 from tensorframe.runtime.cache import PLANS
@@ -21,14 +23,18 @@ from tensorframe.runtime.executor import run
 from tensorframe.runtime.leaves import leaf_handle, stored
 from tensorframe.runtime.pace import catch_up
 from tensorframe.runtime.progress import under_way
+from tensorframe.runtime.reuse import chosen
 from tensorframe.runtime.small import run_small
 from tensorframe.runtime.under_way import Planning
 from tensorframe.schedule.capture import Capture, capture
 from tensorframe.schedule.plan import Plan
 
 
-def evaluate(roots: Sequence[Node]) -> None:
-    """Compute `roots` together, and keep what they need that is costly and still held by somebody."""
+def evaluate(roots: Sequence[Node], most: float = inf) -> None:
+    """Compute `roots` together, and store what they need that is costly, or needed again, and still referenced.
+
+    What is needed again is stored if that takes at most so many operations: see runtime/reuse.py.
+    """
     pending: Sequence[Node] = roots
     if len(roots) != 1 or roots[0].storage is not None:
         pending = [root for root in roots if root.storage is None]
@@ -40,15 +46,41 @@ def evaluate(roots: Sequence[Node]) -> None:
             tell_small(pending[0], stamps)
         return
     request = capture(pending)
+    plan = PLANS.find(request.key)
+    choice = chosen(request, plan, most)
+    if not choice.stored or not _stored_besides(request.storing(choice.stored), stamps):
+        _compute(request, plan, stamps)
+    choice.charge()
+
+
+def _stored_besides(request: Capture, stamps: list[int] | None) -> bool:
+    """Run a request that stores more than was asked for; return whether it could, since nobody asked for that."""
+    try:
+        _compute(request, PLANS.find(request.key), None if stamps is None else stamps.copy())
+    except CancelledError:
+        raise
+    except TensorFrameError:
+        return False
+    return True
+
+
+def _compute(request: Capture, plan: Plan | None, stamps: list[int] | None) -> None:
+    """Run a request by its plan, which is made if there is none."""
     # before a plan is made: what has no value fails here
     slots = [leaf_handle(leaf) for leaf in request.leaves]
-    plan = PLANS.find(request.key)
     if plan is not None:
         _computed(request, plan, slots, stamps)
     else:
         # making a plan and running it for the first time are one wait to whoever asked
         with under_way(Planning(len(request.order))):
             _computed(request, plan_of(request), slots, stamps)
+
+
+def request_for(roots: Sequence[Node], most: float = inf) -> Capture:
+    """Return what an evaluation of `roots` would run, and charge nothing for it."""
+    request = capture(roots)
+    choice = chosen(request, PLANS.find(request.key), most)
+    return request.storing(choice.stored) if choice.stored else request
 
 
 def _computed(request: Capture, plan: Plan, slots: list[Any], stamps: list[int] | None) -> None:

@@ -16,8 +16,12 @@ from tensorframe.dtypes import as_scalar
 from tensorframe.errors import CancelledError
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, by_serial
+from tensorframe.graph.references import IN_ONE_LIST, references
 from tensorframe.ops.creation import CONSTANT
 from tensorframe.runtime.leaves import leaf_handle, stored
+
+# Nodes up to which computing them again takes no longer than looking which of them somebody still refers to.
+_FEW = 8
 
 _allowed: dict[Device, bool] = {}
 when_changed(_allowed.clear)
@@ -44,10 +48,34 @@ def run_small(roots: Sequence[Node], options: Options) -> bool:
         raise CancelledError("interrupted while computing; no tensor is changed") from None
     except Exception:
         return False  # the planned path meets the same error, and explains it
+    if len(order) > _FEW:
+        kept += _referenced(order)
     for node in kept:
         if node.storage is None:
             node.settle(stored(node.device, node.shape, node.dtype, values[node]))
     return True
+
+
+def _referenced(order: list[Node]) -> list[Node]:
+    """Return the nodes that somebody else refers to, who may need them again: they are whole, so storing is free."""
+    uses = _uses(order)
+    # in the order, among the values, and here
+    own = IN_ONE_LIST + 2
+    return [
+        order[at]
+        for at in range(len(order))
+        if order[at].inputs and references(order, at) > uses[order[at]] + own
+    ]
+
+
+def _uses(order: list[Node]) -> dict[Node, int]:
+    """Return how often each node is an input; a function of its own, whose variables refer to none afterwards."""
+    uses = dict.fromkeys(order, 0)
+    for node in order:
+        for source in node.inputs:
+            if source in uses:
+                uses[source] += 1
+    return uses
 
 
 @np.errstate(all="ignore")  # as a decorator it takes half as long as in a `with`

@@ -36,6 +36,12 @@ class Capture:
     recipes: list[Inputs | None]
     key: tuple[Any, ...]
 
+    def storing(self, places: Sequence[int]) -> Capture:
+        """Return the request that computes the nodes at these places of the order for good, besides what is wanted."""
+        wanted = [*self.wanted, *[self.order[at] for at in places]]
+        key = (*self.key[:-1], (*self.key[-1], *places))
+        return Capture(self.order, wanted, self.leaves, self.recipes, key)
+
     def snapshot(self) -> list[Node]:
         """Return `wanted` in a copy of the graph that nobody else can change; leaves are the same nodes."""
         copies: dict[Node, Node] = {leaf: leaf for leaf in self.leaves}

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 
 from tensorframe.backends.transfer import is_shared
-from tensorframe.graph.op import Kind
-from tensorframe.graph.region import RegionOp
+from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.shape import Shape
 from tensorframe.schedule.plan import Slot, Step, StepKind
 
@@ -22,16 +21,15 @@ def charge(step: Step, inputs: Sequence[Slot], outputs: Sequence[Slot]) -> None:
     step.bytes_written = sum(slot.nbytes for slot in outputs)
     shapes = [shape for shape, _ in step.region.inputs]
     for one in step.region.ops:
-        step.flops += _flops(one, [shapes[at] for at in one.inputs])
+        step.flops += flops(one.op, one.shape, [shapes[at] for at in one.inputs])
         shapes.append(one.shape)
 
 
-def _flops(one: RegionOp, operands: Sequence[Shape]) -> float:
+def flops(op: Op, shape: Shape, operands: Sequence[Shape]) -> float:
     """Return the operations of one op: per element read where it combines them, else per element made."""
-    kind = one.op.kind
-    if kind is Kind.CONTRACT:
+    if op.kind is Kind.CONTRACT:
         # every element of the result sums products over the axes that it lacks
-        letters = math.prod(one.shape) * (operands[0][-1] if operands[0] else 1)
+        letters = math.prod(shape) * (operands[0][-1] if operands[0] else 1)
         return 2.0 * letters
-    combines = kind in (Kind.REDUCE, Kind.SCAN, Kind.LIBRARY)
-    return one.op.cost * math.prod(operands[0] if combines and operands else one.shape)
+    combines = op.kind in (Kind.REDUCE, Kind.SCAN, Kind.LIBRARY, Kind.FORMULA)
+    return op.cost * math.prod(operands[0] if combines and operands else shape)

@@ -97,6 +97,7 @@ class Plan(PlanMethods):
     steps: list[Step]
     outputs: tuple[int, ...]
     runner: Any = None  # the compiled steps, once it has run
+    outlook: Any = None  # what may be worth storing besides: see runtime/reuse.py
     peak: dict[Device, int] = field(default_factory=dict)
 
     def _of(self, kind: StepKind) -> Iterator[Step]:

@@ -19,8 +19,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.movement import SLICE
 from tensorframe.rewrite.views import Window
-from tensorframe.runtime.evaluate import evaluate, plan_of
-from tensorframe.schedule.capture import capture
+from tensorframe.runtime.evaluate import evaluate, plan_of, request_for
 from tensorframe.schedule.plan import Plan, Step, StepKind
 
 __all__: list[str] = []
@@ -34,6 +33,8 @@ _FLOPS = 4e9
 _PRODUCT_FLOPS = 4e10
 _LIBRARY_FLOPS = 3e8
 _BYTES = 5e9
+# Operations up to which a tensor is stored because it was looked at often: nobody waits for these.
+_GLANCE = 1e8
 
 
 def parts_of(tensor: Tensor, windows: Sequence[Window]) -> list[Tensor]:
@@ -49,7 +50,7 @@ def seen(tensor: Tensor, windows: Sequence[Window]) -> list[Array]:
         array = tensor._array()
         return [array[_slices(window)] for window in windows]
     parts = parts_of(tensor, windows)
-    evaluate([part.node for part in parts])
+    evaluate([part.node for part in parts], _GLANCE)
     return [part._array() for part in parts]
 
 
@@ -63,7 +64,7 @@ def seconds_for(tensor: Tensor, windows: Sequence[Window]) -> float:
     if tensor.node.storage is not None:
         return 0.0
     parts = parts_of(tensor, windows)
-    plan = plan_of(capture([part.node for part in parts]))
+    plan = plan_of(request_for([part.node for part in parts], _GLANCE))
     return _seconds(plan)
 
 

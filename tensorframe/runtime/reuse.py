@@ -1,0 +1,207 @@
+"""Reuse: a pending tensor that several evaluations need is stored, before it costs more to compute it again and again.
+
+An evaluation computes what it was asked for, and of everything else only the parts that this takes. What it spends on a
+tensor that somebody still references, without storing it, is charged to that tensor, in operations. To store it costs
+something as well: the elements that were not needed, and memory that is written. Once the charges have reached that
+price, the next evaluation that needs the tensor stores it (the ski rental rule: at most twice the cost of having known
+before). Where making it costs much more than storing it, the first evaluation does.
+
+Operations are counted and nothing is timed, so a program runs the same plans every time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import Final, NamedTuple
+
+from tensorframe import config
+from tensorframe.graph.node import Node, by_serial
+from tensorframe.graph.op import Kind
+from tensorframe.graph.references import IN_ONE_LIST, references
+from tensorframe.rewrite.shown import narrows
+from tensorframe.runtime.cache import Key
+from tensorframe.schedule.capture import Capture
+from tensorframe.schedule.cost import flops
+from tensorframe.schedule.plan import Plan
+
+# Everything is counted in operations on elements, of which a kernel does some billions in a second. To plan a node
+# takes as long as so many of them, and so does a kernel more.
+_PLANNED = 1 << 18
+# An element that is written, and read again.
+_STORED = 8.0
+# What is needed for the first time may never be needed again: it is stored where that is a small part of making it.
+_AT_ONCE = 8.0
+# Kinds, beside those whose windows narrow, of which a part takes as large a part of the operands.
+_PROPORTIONAL = frozenset({Kind.REDUCE, Kind.FORMULA})
+_KEPT: Final = 512
+
+
+class Candidate(NamedTuple):
+    """A node that a request computes and does not store: the operations that this takes, and what storing it adds."""
+
+    at: int  # its place in the order
+    uses: int  # how often it is an input there
+    nbytes: int
+    part: float  # of the elements that the request needs
+    planned: float  # of making the plan
+    price: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What can be said of every request of one structure: the candidates, and the inputs of each node by place.
+
+    `upwards` are the places of nodes that are no leaves, inputs before consumers.
+    """
+
+    candidates: tuple[Candidate, ...]
+    inputs: dict[int, tuple[int, ...]]
+    upwards: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Choice:
+    """What one evaluation stores besides what it was asked for, by place, and what it has to charge."""
+
+    stored: list[int] = field(default_factory=list)
+    charges: list[tuple[Node, float]] = field(default_factory=list)
+
+    def charge(self) -> None:
+        """Note what was spent on tensors that are still pending."""
+        for node, spent in self.charges:
+            node.spent = spent
+
+
+_NOTHING: Final = Choice()
+_outlooks: dict[Key, Outlook] = {}
+
+
+def chosen(request: Capture, plan: Plan | None, most: float = inf) -> Choice:
+    """Return which pending, referenced nodes of a request are worth storing, for at most so many operations each.
+
+    `plan` is that of the request, if there is one already.
+    """
+    outlook = _outlook_of(request, plan)
+    held = _held(request.order, outlook.candidates)
+    if not held:
+        return _NOTHING
+    spent = _spent(request, outlook, held)
+    limit = config.get().reuse_bytes
+    found = Choice()
+    roots = request.key[-1]
+    seen = set(roots)
+    stack = list(roots)
+    while stack:
+        at = stack.pop()
+        one = held.get(at)
+        if one is not None:
+            if one.nbytes <= limit and one.price <= most and _pays(one, spent[at]):
+                found.stored.append(at)
+                continue  # what it is made from is not needed again for its sake
+            total = spent[at] + one.part + one.planned
+            found.charges.append((request.order[at], total))
+        for source in outlook.inputs.get(at, ()):
+            if source not in seen:
+                seen.add(source)
+                stack.append(source)
+    found.stored.sort()
+    return found
+
+
+def _pays(one: Candidate, spent: float) -> bool:
+    """Whether to store a node now, on which so much was spent before."""
+    if spent and spent + one.part + one.planned >= one.price:
+        return True
+    return one.part >= _AT_ONCE * one.price
+
+
+def _held(order: Sequence[Node], candidates: Sequence[Candidate]) -> dict[int, Candidate]:
+    """Return the candidates that somebody else refers to: a Tensor, or a graph that is not computed now."""
+    return {one.at: one for one in candidates if references(order, one.at) > one.uses + IN_ONE_LIST}
+
+
+def _spent(request: Capture, outlook: Outlook, held: dict[int, Candidate]) -> dict[int, float]:
+    """Return what was spent on each node: what nobody references any more leaves it to its consumers."""
+    spent: dict[int, float] = {}
+    order = request.order
+    for at in outlook.upwards:
+        left = [spent.get(source, 0.0) for source in outlook.inputs[at] if source not in held]
+        spent[at] = max(getattr(order[at], "spent", 0.0), *left, 0.0)
+    return spent
+
+
+def _outlook_of(request: Capture, plan: Plan | None) -> Outlook:
+    """Return the outlook of a request: kept by its plan, or here until it has one."""
+    known: Outlook | None = plan.outlook if plan is not None else None
+    if known is None:
+        known = _outlooks.get(request.key)
+        if known is None:
+            if len(_outlooks) >= _KEPT:
+                _outlooks.clear()
+            known = _outlooks[request.key] = _surveyed(request)
+        if plan is not None:
+            plan.outlook = known
+    return known
+
+
+def _surveyed(request: Capture) -> Outlook:
+    """Work out what each node of a request costs: in part, as the request needs it, and as a whole.
+
+    What several nodes have in common is shared out between them, so that costs add up to those of the request.
+    """
+    order, recipes = request.order, request.recipes
+    place = {node: at for at, node in enumerate(order)}
+    upwards = [place[node] for node in sorted(order, key=by_serial) if recipes[place[node]]]
+    inputs = {at: tuple([place[one] for one in recipes[at] or ()]) for at in upwards}
+    uses = dict.fromkeys(range(len(order)), 0)
+    for sources in inputs.values():
+        for source in sources:
+            uses[source] += 1
+    needed = _needed(request, upwards, inputs)
+    work: dict[int, float] = {}
+    nodes: dict[int, float] = {}
+    for at in upwards:
+        node, sources = order[at], inputs[at]
+        shares = [(one, _part_of(node, order[one], 1.0) / uses[one]) for one in sources]
+        work[at] = flops(node.op, node.shape, [order[one].shape for one in sources])
+        work[at] += sum([share * work.get(one, 0.0) for one, share in shares])
+        nodes[at] = 1.0 + sum([nodes.get(one, 0.0) / uses[one] for one in sources])
+    wanted = frozenset(request.key[-1])
+    candidates = [
+        Candidate(
+            at,
+            uses[at],
+            order[at].nbytes,
+            needed[at] * work[at],
+            nodes[at] * _PLANNED,
+            (1 - needed[at]) * work[at] + _STORED * order[at].size + _PLANNED,
+        )
+        for at in upwards
+        if at not in wanted and order[at].op.parts == 1
+    ]
+    return Outlook(tuple(candidates), inputs, tuple(upwards))
+
+
+def _needed(
+    request: Capture, upwards: Sequence[int], inputs: dict[int, tuple[int, ...]]
+) -> dict[int, float]:
+    """Return how much of each node a request needs: 1 for all of it."""
+    order = request.order
+    needed = dict.fromkeys(range(len(order)), 0.0)
+    needed.update(dict.fromkeys(request.key[-1], 1.0))
+    for at in reversed(upwards):
+        for source in inputs[at]:
+            part = _part_of(order[at], order[source], needed[at])
+            needed[source] = max(needed[source], part)
+    return needed
+
+
+def _part_of(node: Node, source: Node, part: float) -> float:
+    """Return how much of an operand it takes to make a part of a node, at most."""
+    if node.op.kind in _PROPORTIONAL:
+        return part
+    if not narrows(node):
+        return 1.0 if part else 0.0
+    return min(1.0, part * node.size / source.size) if source.size else 1.0
