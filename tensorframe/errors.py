@@ -20,6 +20,7 @@ __all__ = [
     "DeviceError",
     "FallbackWarning",
     "FileFormatError",
+    "GrowingGraphWarning",
     "IndexingError",
     "KernelError",
     "LinAlgError",
@@ -211,3 +212,7 @@ def warn_at(
     file, line = ("<unknown>", 1) if site is None else line_of(site)
     text = "\n".join([message, *(f"  try: {one}" for one in suggestions)])
     warnings.warn_explicit(kind(text), kind, file, line, registry=_shown.setdefault(file, {}))
+
+
+class GrowingGraphWarning(TensorFrameWarning):
+    """A loop records operations and nothing of them is computed: they take memory, and planning takes ever longer."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
+from tensorframe.graph.growth import EVERY, look
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
 from tensorframe.site import Site
@@ -23,7 +24,7 @@ class Node:
 
     `attrs` are hashable values in the order of `op.attributes`. Immutability is a convention (enforcing it would
     triple the cost of recording); only `settle` changes a node, and it does not change what the node means. `spent` is
-    there once evaluations have computed it without storing it: see runtime/reuse.py.
+    what evaluations spent on it without storing it: see runtime/reuse.py.
     """
 
     __slots__ = (
@@ -39,8 +40,6 @@ class Node:
         "spent",
         "storage",
     )
-
-    spent: float
 
     def __init__(
         self,
@@ -61,7 +60,10 @@ class Node:
         self.device = device
         self.site = site
         self.storage = storage
-        self.serial = next_serial()
+        self.spent = 0.0
+        self.serial = serial = next_serial()
+        if not serial % EVERY:
+            look(self)
 
     def settle(self, storage: Any) -> None:
         """Keep the computed result and let go of the inputs.

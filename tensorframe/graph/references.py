@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from sys import getrefcount
 from typing import Any
 
 
 def references(holders: Sequence[Any], at: int) -> int:
     """Return the reference count of `holders[at]`, this function's own references included."""
     held = holders[at]
-    return sys.getrefcount(held)
+    return getrefcount(held)
 
 
 # What an object in one list has and nowhere else. Measured, since it differs between versions of Python: from 3.14 on,
 # some variables borrow instead of counting.
 IN_ONE_LIST = references([object()], 0)
+
+
+def referenced(holders: Sequence[Any], counts: Iterable[tuple[int, int]]) -> list[int]:
+    """Return the places of objects that more refer to than `holders` and the given number of others.
+
+    `counts` are places and these numbers. Evaluations ask for all that they compute, hence for many at once.
+    """
+    return [at for at, count in counts if getrefcount(holders[at]) > count + _HERE]
+
+
+_HERE = 0
+# what the function counts of an object that nobody else refers to, beginning with more than there can be
+_HERE = next(more for more in range(16) if not referenced([object()], [(0, more)]))

@@ -15,6 +15,7 @@ from tensorframe.backends.registry import backend_of
 from tensorframe.backends.spans import Work, tell_span
 from tensorframe.backends.storage import Storage
 from tensorframe.errors import CancelledError, TensorFrameError
+from tensorframe.graph.growth import tell_if_large
 from tensorframe.graph.node import Node
 from tensorframe.runtime import collector
 from tensorframe.runtime.cache import PLANS
@@ -46,6 +47,7 @@ def evaluate(roots: Sequence[Node], most: float = inf) -> None:
             tell_small(pending[0], stamps)
         return
     request = capture(pending)
+    tell_if_large(request.order)
     plan = PLANS.find(request.key)
     choice = chosen(request, plan, most)
     if not choice.stored or not _stored_besides(request.storing(choice.stored), stamps):

@@ -11,15 +11,15 @@ Operations are counted and nothing is timed, so a program runs the same plans ev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import Final, NamedTuple
 
 from tensorframe import config
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
-from tensorframe.graph.references import IN_ONE_LIST, references
+from tensorframe.graph.references import referenced
 from tensorframe.rewrite.shown import narrows
 from tensorframe.runtime.cache import Key
 from tensorframe.schedule.capture import Capture
@@ -41,36 +41,42 @@ _KEPT: Final = 512
 class Candidate(NamedTuple):
     """A node that a request computes and does not store: the operations that this takes, and what storing it adds."""
 
-    at: int  # its place in the order
-    uses: int  # how often it is an input there
     nbytes: int
     part: float  # of the elements that the request needs
     planned: float  # of making the plan
     price: float
 
+    @property
+    def pays_at_once(self) -> bool:
+        """Whether it is stored by the first evaluation that needs it."""
+        return self.part >= _AT_ONCE * self.price
+
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What can be said of every request of one structure: the candidates, and the inputs of each node by place.
+    """What can be said of every request of one structure: the candidates, and the inputs of each node, by place.
 
-    `upwards` are the places of nodes that are no leaves, inputs before consumers.
+    `upwards` are the places of nodes that are no leaves, inputs before consumers. The last three say of candidates what
+    every evaluation asks first: how often each is an input, what to charge it, and which are stored the first time.
     """
 
-    candidates: tuple[Candidate, ...]
+    candidates: dict[int, Candidate]
     inputs: dict[int, tuple[int, ...]]
     upwards: tuple[int, ...]
+    uses: tuple[tuple[int, int], ...]
+    charges: dict[int, float]
+    at_once: frozenset[int]
 
 
-@dataclass(slots=True)
-class Choice:
-    """What one evaluation stores besides what it was asked for, by place, and what it has to charge."""
+class Choice(NamedTuple):
+    """What one evaluation stores besides what it was asked for, by place, and what was spent on the rest by then."""
 
-    stored: list[int] = field(default_factory=list)
-    charges: list[tuple[Node, float]] = field(default_factory=list)
+    stored: Sequence[int] = ()
+    spent: Sequence[tuple[Node, float]] = ()
 
     def charge(self) -> None:
         """Note what was spent on tensors that are still pending."""
-        for node, spent in self.charges:
+        for node, spent in self.spent:
             node.spent = spent
 
 
@@ -83,66 +89,74 @@ def chosen(request: Capture, plan: Plan | None, most: float = inf) -> Choice:
 
     `plan` is that of the request, if there is one already.
     """
-    outlook = _outlook_of(request, plan)
-    held = _held(request.order, outlook.candidates)
+    outlook = plan.outlook if plan is not None else None
+    if outlook is None:
+        outlook = _outlook_of(request, plan)
+    order = request.order
+    held = referenced(order, outlook.uses)
     if not held:
         return _NOTHING
+    if outlook.at_once.isdisjoint(held) and not _spent_before(order, outlook.charges):
+        return Choice((), [(order[at], outlook.charges[at]) for at in held])
+    return _weighed(request, outlook, frozenset(held), most)
+
+
+def _spent_before(order: Sequence[Node], places: Iterable[int]) -> bool:
+    """Whether something was spent on one of these nodes by an earlier evaluation."""
+    return max([order[at].spent for at in places]) > 0
+
+
+def _weighed(request: Capture, outlook: Outlook, held: frozenset[int], most: float) -> Choice:
+    """Compare what was spent on the nodes that are `held` with what storing them costs, those first that give more."""
     spent = _spent(request, outlook, held)
     limit = config.get().reuse_bytes
-    found = Choice()
+    stored: list[int] = []
+    charged: list[tuple[Node, float]] = []
     roots = request.key[-1]
     seen = set(roots)
     stack = list(roots)
     while stack:
         at = stack.pop()
-        one = held.get(at)
-        if one is not None:
+        if at in held:
+            one = outlook.candidates[at]
             if one.nbytes <= limit and one.price <= most and _pays(one, spent[at]):
-                found.stored.append(at)
+                stored.append(at)
                 continue  # what it is made from is not needed again for its sake
-            total = spent[at] + one.part + one.planned
-            found.charges.append((request.order[at], total))
+            charged.append((request.order[at], spent[at] + outlook.charges[at]))
         for source in outlook.inputs.get(at, ()):
             if source not in seen:
                 seen.add(source)
                 stack.append(source)
-    found.stored.sort()
-    return found
+    stored.sort()
+    return Choice(stored, charged)
 
 
 def _pays(one: Candidate, spent: float) -> bool:
     """Whether to store a node now, on which so much was spent before."""
     if spent and spent + one.part + one.planned >= one.price:
         return True
-    return one.part >= _AT_ONCE * one.price
+    return one.pays_at_once
 
 
-def _held(order: Sequence[Node], candidates: Sequence[Candidate]) -> dict[int, Candidate]:
-    """Return the candidates that somebody else refers to: a Tensor, or a graph that is not computed now."""
-    return {one.at: one for one in candidates if references(order, one.at) > one.uses + IN_ONE_LIST}
-
-
-def _spent(request: Capture, outlook: Outlook, held: dict[int, Candidate]) -> dict[int, float]:
+def _spent(request: Capture, outlook: Outlook, held: frozenset[int]) -> dict[int, float]:
     """Return what was spent on each node: what nobody references any more leaves it to its consumers."""
     spent: dict[int, float] = {}
     order = request.order
     for at in outlook.upwards:
         left = [spent.get(source, 0.0) for source in outlook.inputs[at] if source not in held]
-        spent[at] = max(getattr(order[at], "spent", 0.0), *left, 0.0)
+        spent[at] = max(order[at].spent, *left, 0.0)
     return spent
 
 
 def _outlook_of(request: Capture, plan: Plan | None) -> Outlook:
-    """Return the outlook of a request: kept by its plan, or here until it has one."""
-    known: Outlook | None = plan.outlook if plan is not None else None
+    """Return the outlook of a request: kept by its plan, or here where it has none."""
+    known = _outlooks.get(request.key)
     if known is None:
-        known = _outlooks.get(request.key)
-        if known is None:
-            if len(_outlooks) >= _KEPT:
-                _outlooks.clear()
-            known = _outlooks[request.key] = _surveyed(request)
-        if plan is not None:
-            plan.outlook = known
+        if len(_outlooks) >= _KEPT:
+            _outlooks.clear()
+        known = _outlooks[request.key] = _surveyed(request)
+    if plan is not None:
+        plan.outlook = known
     return known
 
 
@@ -169,10 +183,8 @@ def _surveyed(request: Capture) -> Outlook:
         work[at] += sum([share * work.get(one, 0.0) for one, share in shares])
         nodes[at] = 1.0 + sum([nodes.get(one, 0.0) / uses[one] for one in sources])
     wanted = frozenset(request.key[-1])
-    candidates = [
-        Candidate(
-            at,
-            uses[at],
+    candidates = {
+        at: Candidate(
             order[at].nbytes,
             needed[at] * work[at],
             nodes[at] * _PLANNED,
@@ -180,8 +192,15 @@ def _surveyed(request: Capture) -> Outlook:
         )
         for at in upwards
         if at not in wanted and order[at].op.parts == 1
-    ]
-    return Outlook(tuple(candidates), inputs, tuple(upwards))
+    }
+    return Outlook(
+        candidates,
+        inputs,
+        tuple(upwards),
+        tuple([(at, uses[at]) for at in candidates]),
+        {at: one.part + one.planned for at, one in candidates.items()},
+        frozenset([at for at, one in candidates.items() if one.pays_at_once]),
+    )
 
 
 def _needed(

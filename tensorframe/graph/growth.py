@@ -1,0 +1,99 @@
+"""Growth: a loop that only records is told, once for each line, while there is time to do something about it.
+
+A running total that nobody reads keeps every operation since the program began: memory grows, and the evaluation that
+comes at last plans all of them. Looking for such graphs costs next to nothing: one node in thousands is looked at, and
+the next one not before half as many more are recorded as that one needs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final
+
+from tensorframe.errors import GrowingGraphWarning
+from tensorframe.site import Site, describe, line_of, warn_user
+
+if TYPE_CHECKING:
+    from tensorframe.graph.node import Node
+
+Line = tuple[str, int]  # file and number
+
+# Of so many nodes, one is looked at. A prime: loops record a few nodes in each turn, and all of these have theirs.
+EVERY: Final = 10_007
+# Pending nodes from which a graph is told of, if one line has recorded many of them. Planning these takes seconds.
+_LARGE = 1 << 17
+_OF_A_LOOP = 1 << 9
+
+_HINTS = (
+    "x.compute() in every turn of the loop, or in every hundredth",
+    "@tfr.jit on the function that computes a turn: its calls compute",
+)
+
+
+@dataclass(slots=True)
+class _State:
+    """The serial number from which a node is looked at again, and the lines that were told."""
+
+    due: int = 0
+    told: set[Line | None] = field(default_factory=set)
+
+
+_state: Final = _State()
+
+
+def look(node: Node) -> None:
+    """Warn if a node that was just recorded needs very many that are not computed."""
+    if node.serial < _state.due:
+        return
+    found = _pending(node)
+    _state.due = node.serial + len(found) // 2
+    tell_if_large(found)
+
+
+def tell_if_large(nodes: Sequence[Node]) -> None:
+    """Warn if so many pending nodes, mostly of one loop, are for a single evaluation."""
+    if len(nodes) < _LARGE:
+        return
+    sites = {_place(node.site): node.site for node in nodes if node.site is not None}
+    lines: Counter[Line] = Counter()
+    for place, count in Counter([_place(node.site) for node in nodes]).items():
+        if place in sites:
+            lines[line_of(sites[place])] += count
+    line, count = max(lines.items(), key=itemgetter(1), default=(None, 0))
+    if count < _OF_A_LOOP or line in _state.told or _is_traced(nodes):
+        return
+    _state.told.add(line)
+    site = next(one for one in sites.values() if line_of(one) == line)
+    message = (
+        f"{len(nodes):,} recorded operations wait to be computed, {count:,} of them from one line: a graph that only "
+        "grows takes memory, and ever longer to plan"
+    )
+    hints = [f"  try: {hint}" for hint in _HINTS]
+    text = "\n".join([message, f"  recorded at {describe(site)}", *hints])
+    warn_user(text, GrowingGraphWarning)
+
+
+def _place(site: Site | None) -> tuple[int, int]:
+    """Return what tells a site apart from others; a code object's own hash looks at all of its instructions."""
+    return (0, 0) if site is None else (id(site[0]), site[1])
+
+
+def _is_traced(nodes: Iterable[Node]) -> bool:
+    """Whether jit records the nodes: what it records is computed in every call."""
+    return any(node.op.name == "argument" for node in nodes)
+
+
+def _pending(node: Node) -> list[Node]:
+    """Return the nodes that one needs and that are not computed, as many as matter."""
+    found, seen = [node], {node}
+    for one in found:  # grows while it is walked
+        if len(found) >= _LARGE:
+            break
+        for source in one.inputs:
+            if source.storage is None and source not in seen:
+                seen.add(source)
+                found.append(source)
+    return found
