@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
+from tensorframe.notebook.bars import Bar, bars_of, lanes_of
+from tensorframe.notebook.diagrams.diagram import shortened
 from tensorframe.notebook.figures import time_text
 from tensorframe.notebook.style import (
-    TITLE,
     TRANSFER_HUE,
     framed,
     hue,
@@ -24,7 +25,6 @@ _LANE, _GAP, _STRIP = 20.0, 6.0, 5.0
 _AXIS = 22.0
 _LEAST = 0.7  # narrower slices could not be seen
 _APART = 0.6  # nearer ones cannot be told apart
-_SAID = 5  # names of what is in one bar
 _FONT = 'font-family="system-ui,-apple-system,Segoe UI,Roboto,sans-serif" font-size="11" fill="currentColor"'
 
 # a colour that words and lines have on light and on dark pages, where these cannot lend theirs
@@ -32,55 +32,15 @@ _OWN_INK = "#808080"
 _SOFT, _FAINT, _LINE = (f'fill-opacity="{share}"' for share in (0.65, 0.08, 0.5))
 
 
-@dataclass(slots=True)
-class _Bar:
-    """Slices of one kind that lie too near each other to be told apart."""
+class _Block(NamedTuple):
+    """A bar where it is drawn."""
 
-    first: Slice
-    began: int
-    ended: int
-    shares: dict[str, _Share] = field(default_factory=dict)
-
-    def takes(self, one: Slice, apart: float) -> bool:
-        """Whether a slice is so near that it belongs to this bar."""
-        return one.kind == self.first.kind and one.began - self.ended < apart
-
-    def add(self, one: Slice) -> None:
-        self.ended = max(self.ended, one.ended)
-        share = self.shares.setdefault(_named(one), _Share(one))
-        share.busy += one.ended - one.began
-        share.count += 1
-
-    @property
-    def busy(self) -> int:
-        """Nanoseconds in which something ran."""
-        return sum(share.busy for share in self.shares.values())
-
-    @property
-    def count(self) -> int:
-        """How many slices there are."""
-        return sum(share.count for share in self.shares.values())
-
-    def longest_first(self) -> list[_Share]:
-        """Return what took the bar's time, by name; of equal ones the first comes first."""
-        return sorted(self.shares.values(), key=lambda share: -share.busy)
-
-
-@dataclass(slots=True)
-class _Share:
-    """The slices of one name in a bar."""
-
-    first: Slice
-    busy: int = 0
-    count: int = 0
-
-    def __str__(self) -> str:
-        name = _named(self.first)
-        return name if self.count == 1 else f"{self.count:,} x {name}"
-
-
-def _named(one: Slice) -> str:
-    return f"{one.kind} {one.facts['for']}" if one.facts.get("for") else one.name
+    bar: Bar
+    look: str
+    left: float
+    top: float
+    width: float
+    height: float
 
 
 def timeline(slices: Sequence[Slice], seconds: float, kept: float | None = None) -> str:
@@ -89,43 +49,43 @@ def timeline(slices: Sequence[Slice], seconds: float, kept: float | None = None)
     It is SVG that takes the page's ink and says more of what one points at; around that an image of it, for pages that
     show no SVG.
     """
-    box, body = _drawn(slices, seconds, kept)
-    label = "timeline: when each device computed, and what went on beside it"
-    shown = image(_on_its_own(box, body), label, "width:100%;max-width:960px")
-    look = 'role="img" style="display:block;width:100%;height:auto"'
-    head = f'<svg {box} {_FONT} {look} aria-label="{label}">'
-    return framed(head, shown, body, "margin:2px 0 10px")
-
-
-def _on_its_own(box: str, body: str) -> str:
-    """Return the SVG of an image."""
-    size = f'width="{WIDTH:g}" {box} {_FONT} color="{_OWN_INK}"'
-    without = TITLE.sub("", body).replace(_SOFT, "")
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{without}</svg>'
-
-
-def _drawn(slices: Sequence[Slice], seconds: float, kept: float | None) -> tuple[str, str]:
-    """Return the box that an SVG shows, and the elements in it."""
-    lanes = _lanes(_apart(slices))
-    threads = {lane.thread for lane in lanes}
+    lanes = lanes_of(slices)
     length = max(seconds * 1e9, 1.0)
     scale = (WIDTH - LABELS) / length
-    parts: list[str] = []
-    top = _AXIS
+    back: list[str] = []
+    blocks: list[_Block] = []
+    names: list[str] = []
+    top, several = _AXIS, len({lane.thread for lane in lanes}) > 1
     for lane, found in lanes.items():
         is_strip = lane.group == HOST
         height = _STRIP if is_strip else _LANE
-        top += _GAP if is_strip and parts else 0.0  # between threads
-        parts.append(_label(lane, top, height, several=len(threads) > 1))
-        parts.append(_rectangle(_FAINT, LABELS, top, WIDTH - LABELS, height))
-        bars = _bars(found, _APART / scale)
-        parts += [_bar(bar, lane, top, height, scale) for bar in bars]
+        top += _GAP if is_strip and back else 0.0  # between threads
+        back.append(_label(lane, top, height, several=several))
+        back.append(_rectangle(_FAINT, LABELS, top, WIDTH - LABELS, height))
+        drawn = [_block(bar, lane, top, height, scale) for bar in bars_of(found, _APART / scale)]
+        names += [] if is_strip else [_name(block, lane) for block in drawn]
+        blocks += drawn
         top += height + _GAP + (4.0 if is_strip else 0.0)
     bottom = top - _GAP
-    parts.insert(0, "".join(_axis(length, scale, bottom)))
+    back += _axis(length, scale, bottom)
     if kept is not None:
-        parts.append(_not_kept(kept * 1e9 * scale, bottom))
-    return f'viewBox="0 0 {WIDTH:g} {bottom + 2:g}"', "".join(parts)
+        names.append(_not_kept(kept * 1e9 * scale, bottom))
+    return _framed(bottom + 2, "".join(back), blocks, "".join(names))
+
+
+def _framed(height: float, back: str, blocks: Sequence[_Block], names: str) -> str:
+    """Return what is drawn as SVG, and as an image in its description."""
+    label = "timeline: when each device computed, and what went on beside it"
+    box = f'viewBox="0 0 {WIDTH:g} {height:g}" {_FONT}'
+    alone = f'width="{WIDTH:g}" {box} color="{_OWN_INK}"'
+    body = f"{back.replace(_SOFT, '')}{_outlines(blocks)}{names.replace(_SOFT, '')}"
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" {alone}>{body}</svg>'
+    shown = image(svg, label, "width:100%;max-width:960px")
+    look = 'role="img" style="display:block;width:100%;height:auto"'
+    head = f'<svg {box} {look} aria-label="{label}">'
+    return framed(
+        head, shown, back + "".join(map(_pointed_at, blocks)) + names, "margin:2px 0 10px"
+    )
 
 
 def colour_of(lane: Lane) -> str:
@@ -134,89 +94,43 @@ def colour_of(lane: Lane) -> str:
     return own.get(lane.group) or hue(lane.group)
 
 
-def _lanes(slices: Iterable[Slice]) -> dict[Lane, list[Slice]]:
-    """Return slices by lane: by thread, what prepares first, then devices, then transfers."""
-    found: dict[Lane, list[Slice]] = {}
-    for one in slices:
-        found.setdefault(one.lane, []).append(one)
-    places = {HOST: 0, PLANNING: 1, MAKING: 2, TRANSFERS: 4}
-    order = sorted(found, key=lambda lane: (lane.thread, places.get(lane.group, 3), lane.group))
-    return {lane: found[lane] for lane in order}
-
-
-def _apart(slices: Iterable[Slice]) -> Iterator[Slice]:
-    """Yield slices, those of steps without the making of kernels in them, and that without what lies inside it."""
-    making: dict[int, list[Slice]] = {}
-    every = list(slices)
-    for one in every:
-        if one.lane.group == MAKING:
-            making.setdefault(one.lane.thread, []).append(one)
-    for one in every:
-        if one.lane.group in (HOST, PLANNING, TRANSFERS):
-            yield one
-        else:
-            others = making.get(one.lane.thread, ())
-            yield from _without(one, [other for other in others if other is not one])
-
-
-def _without(one: Slice, others: Iterable[Slice]) -> Iterator[Slice]:
-    began = one.began
-    for other in others:
-        if one.began <= other.began and other.ended <= one.ended and other.ended > began:
-            if other.began > began:
-                yield replace(one, began=began, ended=other.began)
-            began = other.ended
-    if began < one.ended or began == one.began:
-        yield replace(one, began=began)
-
-
-def _bars(slices: Iterable[Slice], apart: float) -> list[_Bar]:
-    """Return slices joined where nobody could see that they are two."""
-    found: list[_Bar] = []
-    for one in sorted(slices, key=lambda one: one.began):
-        if not found or not found[-1].takes(one, apart):
-            found.append(_Bar(one, one.began, one.ended))
-        found[-1].add(one)
-    return found
-
-
-def _bar(bar: _Bar, lane: Lane, top: float, height: float, scale: float) -> str:
+def _block(bar: Bar, lane: Lane, top: float, height: float, scale: float) -> _Block:
     left = LABELS + bar.began * scale
     width = max((bar.ended - bar.began) * scale, _LEAST)
-    title = f"<title>{text(_said(bar))}</title>"
     if lane.group == HOST:
-        return _rectangle(_LINE, left, top, width, height, title)
+        return _Block(bar, _LINE, left, top, width, height)
     # many short steps with pauses between look paler than one that lasts as long
     share = min(bar.busy / max(bar.ended - bar.began, 1), 1.0)
     shown = 0.35 + 0.65 * share if bar.count > 1 else 1.0
-    shape = f'x="{left:.2f}" y="{top:g}" width="{width:.2f}" height="{height:g}"'
-    rounded = ' rx="2"' if width > 6 else ""
     fill = f'fill="{colour_of(lane)}" fill-opacity="{shown:.2f}"'
-    return f"<rect {shape}{rounded} {fill}>{title}</rect>{_name(bar, lane, left, top, width)}"
+    return _Block(bar, fill, left, top, width, height)
 
 
-def _name(bar: _Bar, lane: Lane, left: float, top: float, width: float) -> str:
+def _pointed_at(block: _Block) -> str:
+    """Return a block that says what it is of."""
+    bar, look, left, top, width, height = block
+    rounded = 'rx="2" ' if width > 6 and height > _STRIP else ""
+    title = f"<title>{text(bar.described())}</title>"
+    return _rectangle(f"{rounded}{look}", left, top, width, height, title)
+
+
+def _outlines(blocks: Iterable[_Block]) -> str:
+    """Return the blocks of an image: nobody points at them, so those that look the same are one path."""
+    paths: dict[str, str] = {}
+    for _, look, left, top, width, height in blocks:
+        outline = f"M{left:.1f} {top:g}h{width:.1f}v{height:g}h-{width:.1f}z"
+        paths[look] = paths.get(look, "") + outline
+    return "".join([f'<path {look} d="{outlines}"/>' for look, outlines in paths.items()])
+
+
+def _name(block: _Block, lane: Lane) -> str:
     """Return the name of what took the most of a bar, inside it, if there is room."""
-    room = int((width - 10) / 6.3)
-    if room < 6 or bar.first.kind == "plan":
+    room = int((block.width - 10) / 6.3)
+    if room < 6 or block.bar.first.kind == "plan":
         return ""
-    longest, *others = bar.longest_first()
-    more = sum(share.count for share in others)
-    said = f"{longest} and {more:,} more" if more else str(longest)
-    said = said if len(said) <= room else f"{said[: room - 1]}…"
+    said = shortened(block.bar.named(), room)
     ink = "#000" if is_bright(colour_of(lane)) else "#fff"
-    return f'<text x="{left + 5:.1f}" y="{top + 14:g}" fill="{ink}">{text(said)}</text>'
-
-
-def _said(bar: _Bar) -> str:
-    shares = bar.longest_first()
-    one = shares[0].first
-    lines = [str(shares[0]) if bar.count > 1 else f"{one.kind}: {one.name}"]
-    lines.append(time_text(shares[0].busy * 1e-9))
-    lines += [str(one.facts[name]) for name in ("for", "where", "line") if one.facts.get(name)]
-    lines += [f"{share}: {time_text(share.busy * 1e-9)}" for share in shares[1:_SAID]]
-    rest = sum(share.count for share in shares[_SAID:])
-    return "\n".join([*lines, *([f"and {rest:,} more"] if rest else [])])
+    return f'<text x="{block.left + 5:.1f}" y="{block.top + 14:g}" fill="{ink}">{text(said)}</text>'
 
 
 def _label(lane: Lane, top: float, height: float, *, several: bool) -> str:

@@ -125,8 +125,8 @@ def test_a_page_that_shows_no_svg_has_the_picture_as_an_image():
     tree = drawn(piece(20, 50))
     (image,) = tree.iter("img")
     svg = ElementTree.fromstring(unquote(image.get("src").partition(",")[2]))
-    kept = [one for one in svg.iter() if one.tag.endswith("}rect") and one.get("fill")]
-    assert len(kept) == 1
+    (kept,) = [one for one in svg.iter() if one.tag.endswith("}path")]
+    assert kept.get("fill") == hue("cpu")
     # an image has no ink of the page's
     assert re.fullmatch("#[0-9a-f]{6}", svg.get("color"))
     assert not [one for one in svg.iter() if one.tag.endswith("}title")]
