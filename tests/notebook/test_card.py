@@ -16,6 +16,7 @@ from tensorframe.dtypes import ANY
 from tensorframe.errors import CancelledError, KernelError
 from tensorframe.notebook.card import look
 from tensorframe.notebook.card.image import HIGHEST, LEAST, LOWEST, MOST, UNKNOWN
+from tensorframe.notebook.card.png import png
 from tensorframe.testing.boxed import BoxedBackend
 from tests.backends.devices import FOUND, holds, some
 from tests.notebook.counting import counted
@@ -59,7 +60,12 @@ def pixels_of(tree):
     rows = np.frombuffer(zlib.decompress(file[begin + 4 : begin + 4 + length]), np.uint8)
     rows = rows.reshape(height, -1)
     assert not rows[:, 0].any()
-    return rows[:, 1:].reshape(height, width, -1)
+    samples = rows[:, 1:].reshape(height, width, -1)
+    if b"PLTE" not in file[:begin]:
+        return samples
+    length = int.from_bytes(file[37 - 4 : 37], "big")
+    colours = np.frombuffer(file[41 : 41 + length], np.uint8).reshape(-1, 3)
+    return colours[samples[..., 0]]
 
 
 def paths_of(tree):
@@ -288,6 +294,26 @@ def test_the_colours_of_a_plane_are_those_of_its_numbers():
     assert pixels[2, 3:6].tolist() == [rgb(UNKNOWN), rgb(HIGHEST), rgb(LOWEST)]
     brightness = pixels.astype(int) @ [2, 7, 1]
     assert (np.diff(np.delete(brightness.ravel(), slice(19, 22))) >= 0).all()
+
+
+@pytest.mark.parametrize("colours", [1, 2, 256, 257])
+def test_few_colours_are_numbered_and_many_are_not(colours):
+    values = np.zeros((20, 30, 3), np.uint8)
+    values.reshape(-1, 3)[:colours, 0] = np.arange(colours) % 256
+    values.reshape(-1, 3)[:colours, 1] = np.arange(colours) // 256
+    np.testing.assert_array_equal(pixels_of(parsed(tfr.asarray(values))), values)
+    assert (b"PLTE" in png(values)) is (colours <= 256)
+
+
+def test_cards_are_small():
+    smooth = tfr.sin(tfr.linspace(0, 9, 400)[:, None] * tfr.linspace(0, 9, 300))
+    for tensor, most in (
+        (tfr.asarray(2.5), 2500),
+        (tfr.asarray(np.arange(12.0).reshape(3, 4)), 2700),
+        (smooth.compute(), 15_000),
+        (tfr.sin(tfr.linspace(0, 40, 100_000)).compute(), 9000),
+    ):
+        assert len(tensor._repr_html_()) < most
 
 
 def test_a_photograph_is_drawn_as_it_is():

@@ -15,17 +15,33 @@ Pixels = np.ndarray[
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _COLOUR_TYPES = {3: 2, 4: 6}  # of the channels, as the format numbers them
+_PALETTE, _MOST_COLOURS = 3, 256
 
 
 def png(pixels: Pixels) -> bytes:
     """Return the file of an image."""
     height, width, channels = pixels.shape
-    header = pack(">IIBBBBB", width, height, 8, _COLOUR_TYPES[channels], 0, 0, 0)
+    colours, samples = _indexed(pixels)
+    colour_type = _PALETTE if colours else _COLOUR_TYPES[channels]
+    header = pack(">IIBBBBB", width, height, 8, colour_type, 0, 0, 0)
     # each row begins with the number of its filter: none
-    rows = np.zeros((height, 1 + width * channels), np.uint8)
-    rows[:, 1:] = pixels.reshape(height, width * channels)
-    chunks = ((b"IHDR", header), (b"IDAT", compress(rows.tobytes(), 9)), (b"IEND", b""))
+    rows = np.zeros((height, 1 + samples.size // height), np.uint8)
+    rows[:, 1:] = samples.reshape(height, -1)
+    chunks = [(b"IHDR", header), *([(b"PLTE", colours)] if colours else [])]
+    chunks += [(b"IDAT", compress(rows.tobytes(), 9)), (b"IEND", b"")]
     return _SIGNATURE + b"".join([_chunk(kind, data) for kind, data in chunks])
+
+
+def _indexed(pixels: Pixels) -> tuple[bytes, Pixels]:
+    """Return the colours, and which each pixel has; no colours, and the pixels, where there are too many."""
+    if pixels.shape[2] == 3:
+        packed = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
+        found, numbers = np.unique(packed, return_inverse=True)
+        if found.size <= _MOST_COLOURS:
+            return found.astype(">u4").view(np.uint8).reshape(-1, 4)[
+                :, 1:
+            ].tobytes(), numbers.astype(np.uint8)
+    return b"", pixels
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
