@@ -75,6 +75,10 @@ class Options:
     cache_bytes: int = _option(
         512 << 20, "Bytes of compiled kernels kept on disk, those used last; 0 keeps none."
     )
+    load_bytes: int = _option(
+        0,
+        "Bytes that one array in a file may claim to have, larger ones are refused; 0 is no limit.",
+    )
     transfer_policy: TransferPolicy = _option(
         "allow", "What happens when operands live on different devices: allow, warn or error."
     )

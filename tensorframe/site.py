@@ -17,8 +17,8 @@ Site = tuple[CodeType, int]
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # looked up once: this is asked for every node
 _frame = sys._getframe
-# what stands between a user's `with` or `import` and a function of ours
-_BETWEEN = (contextmanager.__code__.co_filename, "<frozen importlib")
+# what stands between a user's `with`, `import` or use of a mapping and a function of ours
+_BETWEEN = (contextmanager.__code__.co_filename, "<frozen importlib", "<frozen _collections_abc>")
 
 
 def recording_site(depth: int = 2) -> Site | None:

@@ -33,6 +33,14 @@ class Window:
             size *= extent
         return size
 
+    def key(self) -> tuple[slice, ...]:
+        """Return what NumPy is asked with for what the window shows."""
+        found = []
+        for start, size, step in map(self.axis, range(len(self.sizes))):
+            stop = start + step * size
+            found.append(slice(start, None if stop < 0 else stop, step) if size else slice(0))
+        return tuple(found)
+
     def through(self, outer: Window) -> Window:
         """Return this window seen through `outer`: `x[self][outer] == x[self.through(outer)]`."""
         starts = tuple(

@@ -21,7 +21,7 @@ from tensorframe.runtime import collector
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, Source, tell, tell_run, tell_small
 from tensorframe.runtime.executor import run
-from tensorframe.runtime.leaves import leaf_handle, stored
+from tensorframe.runtime.leaves import early_readers, leaf_handle, stored
 from tensorframe.runtime.pace import catch_up
 from tensorframe.runtime.progress import under_way
 from tensorframe.runtime.reuse import chosen
@@ -45,6 +45,10 @@ def evaluate(roots: Sequence[Node], most: float = inf) -> None:
     if run_small(pending, config.get()):
         if stamps is not None:
             tell_small(pending[0], stamps)
+        return
+    for read in early_readers:
+        read(pending)
+    if early_readers and not (pending := [root for root in pending if root.storage is None]):
         return
     request = capture(pending)
     tell_if_large(request.order)

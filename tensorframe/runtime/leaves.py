@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
@@ -17,6 +18,9 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.graph.shape import Shape
 from tensorframe.runtime.failures import explain_leaf
+
+# What reads parts of leaves before a plan would ask for all of them; nothing, until a file is loaded of which it can.
+early_readers: list[Callable[[Sequence[Node]], None]] = []
 
 
 def leaf_handle(leaf: Node) -> Any:

@@ -23,7 +23,7 @@ from tensorframe.ops.creation import FILE
 from tensorframe.runtime.evaluate import evaluate
 
 if TYPE_CHECKING:
-    from tensorframe.frontend.files.npy import PackedMember
+    from tensorframe.frontend.files.packed import PackedMember
     from tensorframe.frontend.files.segment import Segment
 
 __all__ = ["load", "load_metadata", "save"]
@@ -36,25 +36,44 @@ def load(path: PathLike, /, *, device: OnDevice = None) -> Any:
     """The tensors in a file: a dict by name for `.npz` and `.safetensors`, one Tensor for `.npy`.
 
     Reads nothing but names, shapes and dtypes; a tensor's elements are read when they are needed, from memory mapped
-    onto the file where they are stored as they are used (checksums of `.npz` members are compared then). The file must
-    stay unchanged until then. Two-byte elements that NumPy has no name for are bfloat16.
+    onto the file where they are stored as they are used (checksums of `.npz` members are compared then). Compressed
+    members are unpacked in pieces: a slice of one keeps what it shows, and whoever goes on slicing gets all of it read
+    and kept. The file must stay unchanged until then. Two-byte elements that NumPy has no name for are bfloat16.
+
+    Where a member of an `.npz` file is no array, or is damaged in its header, a mapping comes back that raises when
+    this one is touched; its `unreadable` has the reasons by name. Pickled objects are such, and are never run.
 
     Raises FileNotFoundError (MissingFileError) if there is no such file, and FileFormatError if the file is not of the
-    format its suffix says, is truncated, damaged, changed since, or holds pickled objects.
+    format its suffix says, is truncated, damaged or changed since, or an array claims more bytes than the option
+    `load_bytes` allows (0, the default, allows whatever a file of its size can hold).
 
     >>> path = folder / "weights.safetensors"
     >>> tfr.save(path, {"scale": tfr.asarray([1.0, 2.0])})
     >>> tfr.load(path)["scale"].numpy()
     array([1., 2.], dtype=float32)
     """
-    from tensorframe.frontend.files import npy, safetensors
+    from tensorframe.frontend.files import npy, npz, reading, safetensors
 
     name, suffix = _checked_path(path)
     where = resolve_device(device)
     if suffix == ".npy":
         return _tensor(npy.npy_segment(name), where)
-    found = npy.npz_members(name) if suffix == ".npz" else safetensors.read_index(name)[0]
-    return {key: _tensor(reader, where) for key, reader in found.items()}
+    if suffix == ".safetensors":
+        segments = safetensors.read_index(name)[0]
+        return {key: _tensor(segment, where) for key, segment in segments.items()}
+    reading.enable()
+    found = {
+        key: one if isinstance(one, FileFormatError) else _tensor(one, where)
+        for key, one in npz.npz_members(name).items()
+    }
+    unreadable = [one for one in found.values() if isinstance(one, FileFormatError)]
+    if not unreadable:
+        return found
+    if len(unreadable) == len(found):
+        raise unreadable[0]
+    from tensorframe.frontend.files.members import Members
+
+    return Members(found)
 
 
 def _tensor(reader: Segment | PackedMember, device: Device) -> Tensor:
@@ -104,7 +123,7 @@ def save(
     >>> sorted(np.load(path))
     ['x', 'y']
     """
-    from tensorframe.frontend.files import npy, safetensors
+    from tensorframe.frontend.files import npy, npz, safetensors
     from tensorframe.frontend.files.write import replacing
 
     name, suffix = _checked_path(path)
@@ -121,7 +140,7 @@ def save(
     arrays = _arrays(_named(tensors, suffix))
     with replacing(name) as file:
         if suffix == ".npz":
-            npy.write_npz(file, arrays)
+            npz.write_npz(file, arrays)
         else:
             safetensors.write(file, arrays, _strings(metadata or {}))
 
@@ -132,6 +151,8 @@ def _checked_path(path: PathLike) -> tuple[str, str]:
         name = os.fsdecode(path)
     except TypeError as error:
         raise DTypeError(f"a file is named by a path, got {type(path).__name__}") from error
+    if "\0" in name:
+        raise FileFormatError(f"{name!r} is no path: it has a null character")
     suffix = os.path.splitext(name)[1].lower()
     if suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
@@ -159,14 +180,19 @@ def _named(tensors: Mapping[str, Tensor] | Tensor, suffix: str) -> dict[str, Ten
             suggestions=('{"name": tensor}', "a path that ends in .npy"),
         )
     for name in tensors:
-        if not isinstance(name, str) or name == METADATA or "\0" in name:
+        if not isinstance(name, str) or name == METADATA or "\0" in name or not _encodes(name):
             raise DTypeError(f"save: {name!r} cannot be the name of a tensor in a file")
     return {name: asarray(tensor) for name, tensor in tensors.items()}
 
 
+def _encodes(name: str) -> bool:
+    """Whether UTF-8 can spell a name: it has no halves of surrogate pairs."""
+    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
 def _strings(metadata: Mapping[str, str]) -> dict[str, str]:
     for pair in metadata.items():
-        if not all(isinstance(one, str) for one in pair):
+        if not all(isinstance(one, str) and _encodes(one) for one in pair):
             raise DTypeError(f"save: metadata are strings by name, got {pair}")
     return dict(metadata)
 

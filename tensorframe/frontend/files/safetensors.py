@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
@@ -15,7 +16,14 @@ import numpy as np
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError
-from tensorframe.frontend.files.segment import Segment, Stamp, broken, is_shape, open_to_read
+from tensorframe.frontend.files.segment import (
+    Segment,
+    Stamp,
+    broken,
+    check_claim,
+    is_shape,
+    open_to_read,
+)
 from tensorframe.frontend.files.write import write_elements
 
 MAX_HEADER = 100_000_000  # bytes; the format's own limit
@@ -76,8 +84,8 @@ def _read_header(file: IO[bytes], size: int, path: str) -> tuple[dict[str, Any],
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in counts.items() if count > 1)
         raise ValueError(f"the key {twice!r} appears twice")
     return found
 
@@ -108,6 +116,7 @@ def _segment(path: str, stamp: Stamp, start: int, name: str, entry: Any) -> Segm
     if wanted != held:
         problem = f"{name!r}, {dtype} of shape {tuple(shape)}, needs {wanted} bytes but has {held}"
         raise broken(path, problem)
+    check_claim(wanted, path, repr(name))
     return Segment(path, name, stamp, start + offsets[0], tuple(shape), dtype)
 
 

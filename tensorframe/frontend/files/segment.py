@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import stat
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +13,13 @@ from typing import IO, Any, Literal
 
 import numpy as np
 
+from tensorframe import config
 from tensorframe.dtypes import BY_NAME, DType
 from tensorframe.errors import FileFormatError, MissingFileError
 from tensorframe.graph.shape import Shape
 
 CRC_BLOCK = 1 << 20
+_BINARY, _NO_WAITING = getattr(os, "O_BINARY", 0), getattr(os, "O_NONBLOCK", 0)
 # NumPy's limits: axes of an array, and elements of 16 bytes whose bytes a signed 64-bit integer can count
 MAX_AXES = 64
 MAX_SIZE = (1 << 59) - 1
@@ -27,12 +30,30 @@ def broken(path: str, problem: str, *suggestions: str) -> FileFormatError:
     return FileFormatError(f"{path}: {problem}", suggestions=suggestions)
 
 
+def check_claim(nbytes: int, path: str, name: str) -> None:
+    """Raise FileFormatError if an array's header claims more bytes than the option `load_bytes` allows."""
+    limit = config.get().load_bytes
+    if limit and nbytes > limit:
+        raise broken(
+            path,
+            f"{name} claims {nbytes} bytes, and the option load_bytes allows {limit}",
+            f"with tfr.config.override(load_bytes={nbytes}), if you trust its author",
+        )
+
+
 def open_to_read(path: str) -> IO[bytes]:
-    """Open a file that must exist; MissingFileError says where it was looked for."""
+    """Open a regular file that must exist; MissingFileError says where it was looked for."""
     try:
-        return Path(path).open("rb")
-    except FileNotFoundError as error:
+        # a pipe is opened without waiting for somebody who writes into it, only to be refused
+        handle = os.open(path, os.O_RDONLY | _BINARY | _NO_WAITING)
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise missing(path) from error
+    except IsADirectoryError as error:
+        raise broken(path, "a folder, not a file") from error
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise broken(path, "a pipe, device or folder, not a file")
+    return os.fdopen(handle, "rb")
 
 
 def missing(path: str) -> MissingFileError:

@@ -10,6 +10,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from tensorframe.frontend.files.segment import broken, missing
+
 # elements that are not contiguous are gathered in blocks of this many bytes
 BLOCK = 1 << 22
 
@@ -23,6 +25,10 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
     target = Path(path).resolve()  # a link keeps pointing to where it does
     # beside it, since only renaming within one file system is atomic; unlike tempfile's, with the usual permissions
     beside = target.with_name(f"{target.name}.{os.urandom(4).hex()}.tmp")
+    if not target.parent.is_dir():
+        raise missing(path)
+    if target.is_dir():
+        raise broken(path, "a folder is in the way")
     try:
         with beside.open("xb") as file:
             yield file

@@ -1,0 +1,129 @@
+"""Packed members: compressed arrays of .npz files, unpacked in pieces when their elements, or some, are needed."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import IO, Any
+
+import numpy as np
+
+from tensorframe.dtypes import DType
+from tensorframe.errors import FileFormatError
+from tensorframe.frontend.files.npy import Header
+from tensorframe.frontend.files.segment import Stamp, broken, open_to_read, settled
+from tensorframe.frontend.files.slabs import Part, slabs
+from tensorframe.graph.shape import Shape
+from tensorframe.rewrite.views import Window
+
+# How often a member is gone through for parts of it alone: each time all of it is unpacked and checked, and only what
+# is asked for is kept. Whoever goes on asking gets all of it read once more, and kept.
+PASSES = 2
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(slots=True)
+class _Passes:
+    """How often a member was gone through, and all of its elements once they are kept."""
+
+    lock: Any = field(default_factory=Lock)
+    count: int = 0
+    whole: Array | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PackedMember:
+    """A compressed array of an .npz file, unpacked when its elements are needed."""
+
+    path: str
+    name: str
+    stamp: Stamp
+    member: str
+    header: Header
+    passes: _Passes = field(default_factory=_Passes, compare=False, repr=False)
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the array."""
+        return self.header.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype in the file."""
+        return self.header.dtype
+
+    def read(self) -> Array:
+        """Return the elements; a piece is all that is in memory beside them."""
+        if self.passes.whole is not None:
+            return self.passes.whole
+        (found,) = self._unpacked([Window.whole(self.shape)])
+        return found
+
+    def parts(self, windows: Sequence[Window]) -> list[Array]:
+        """Return what windows show of the elements, from one pass that keeps nothing else; see PASSES."""
+        passes = self.passes
+        with passes.lock:
+            if passes.whole is None and passes.count < PASSES:
+                passes.count += 1
+                return self._unpacked(windows)
+            if passes.whole is None:
+                passes.whole = self.read()
+            return [passes.whole[window.key()].copy() for window in windows]
+
+    def _unpacked(self, windows: Sequence[Window]) -> list[Array]:
+        """Return what windows show, from one pass through the member, whose checksum is compared at its end."""
+        header = self.header
+        # elements by columns are those of the transpose by rows
+        turn = slice(None, None, -1 if header.fortran_order else 1)
+        parts = [Part(window, header.dtype, turn) for window in windows]
+        with open_to_read(self.path) as file:
+            self.stamp.check(file, self.path)
+            with (
+                zip_errors(self.path),
+                zipfile.ZipFile(file) as archive,
+                archive.open(self.member) as member,
+            ):
+                self._bytes(member, header.size)
+                for slab in slabs(header.shape[turn], header.dtype.itemsize):
+                    data = self._bytes(member, slab.size * header.dtype.itemsize)
+                    values = np.frombuffer(data, header.dtype).reshape(slab.shape)
+                    for part in parts:
+                        part.take(slab, values)
+        return [settled(part.array(), self.path, self.name) for part in parts]
+
+    def _bytes(self, member: IO[bytes], count: int) -> bytes:
+        """Return the next bytes."""
+        data = member.read(count)
+        if len(data) < count:
+            raise broken(self.path, f"{self.name!r} unpacks to fewer bytes than its header says")
+        return data
+
+
+# NotImplementedError: an unknown compression; RuntimeError: encrypted; the others: nonsense in the directory
+ZIP_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+    RuntimeError,
+    EOFError,
+    ValueError,
+    OSError,
+    OverflowError,
+    KeyError,
+)
+
+
+@contextmanager
+def zip_errors(path: str) -> Iterator[None]:
+    """Turn what zipfile raises on damaged files into FileFormatError."""
+    try:
+        yield
+    except FileFormatError:
+        raise
+    except ZIP_DAMAGE as error:
+        raise broken(path, f"the zip file cannot be read: {error}") from error
