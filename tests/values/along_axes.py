@@ -46,7 +46,11 @@ ELEMENTS: dict[str, list[Case]] = {
     },
     "softmax": each(special.lines, lambda xp, x: xp.softmax(x), dtypes=FLOAT, reference=_softmax),
     "log_softmax": each(
-        special.lines, lambda xp, x: xp.log_softmax(x), dtypes=FLOAT, reference=_log_softmax
+        special.lines,
+        lambda xp, x: xp.log_softmax(x),
+        dtypes=FLOAT,
+        reference=_log_softmax,
+        scaled=True,
     ),
     "logsumexp": each(
         special.lines, lambda xp, x: xp.logsumexp(x, axis=-1), dtypes=FLOAT, reference=_logsumexp

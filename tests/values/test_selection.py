@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.backends.numpy.sorting import partition
+from tensorframe.backends.numpy.sorting import partition, select
+from tensorframe.errors import IndexingError
+from tests.backends.devices import FOUND
 
 
 def ops_of(tensor):
@@ -25,6 +27,18 @@ def test_nothing_is_sorted_for_a_quantile(name, arguments, axis):
     found = ops_of(getattr(tfr, name)(x, *arguments, axis=axis))
     assert "sort" not in found
     assert found.count("partition") == 1
+    # how many elements are not NaN is known when it runs, and so are the places
+    found = ops_of(getattr(tfr, f"nan{name}")(x, *arguments, axis=axis))
+    assert "sort" not in found
+    assert found.count("select") == 1
+
+
+def test_nothing_is_sorted_for_probabilities_in_a_tensor():
+    x, q = tfr.zeros((40, 50)), tfr.asarray([0.1, 0.7])
+    for name in ("quantile", "nanquantile"):
+        found = ops_of(getattr(tfr, name)(x, q, axis=0))
+        assert "sort" not in found
+        assert found.count("select") == 1
 
 
 DTYPES = ["bool", "int8", "uint64", "float16", "bfloat16", "float32", "float64"]
@@ -51,10 +65,51 @@ def test_places_are_those_of_sorting(dtype, places, axis):
         np.testing.assert_array_equal(np.sort(found[:, : at + 1]), ordered[:, : at + 1])
 
 
-def test_what_is_selected_is_not_changed():
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("count", [1, 2, 40])
+def test_lines_have_places_of_their_own(dtype, count):
+    generator = np.random.default_rng(4)
+    values = generator.integers(0, 2 if dtype == "bool" else 100, (2, 3, 400))
+    x = values.astype(tfr.dtypes.as_dtype(dtype))
+    places = generator.integers(0, 400, (2, 3, count))
+    places[0, 1] = places[1, 2]
+    expected = np.take_along_axis(np.sort(x.astype(float), axis=-1), places, -1)
+    found = select(x, places)
+    assert found.dtype == x.dtype
+    np.testing.assert_array_equal(found.astype(float), expected)
+    alike = np.broadcast_to(places[:1, :1], places.shape)
+    expected = np.take_along_axis(np.sort(x.astype(float), axis=-1), alike, -1)
+    np.testing.assert_array_equal(select(x, alike).astype(float), expected)
+    assert select(x[:0], places[:0]).shape == (0, 3, count)
+
+
+def test_what_is_selected_from_is_not_changed():
     x = np.arange(1000.0)[::-1].copy()
     partition(x, (10,), 0)
-    assert x[0] == 999
+    select(x, np.array([10]))
+    select(x, np.array([999]))
+    assert x.tolist() == list(range(1000))[::-1]
+
+
+def test_places_that_are_none_are_refused():
+    x = tfr.asarray(np.arange(100.0))
+    for q in (1.5, -0.5):
+        with pytest.raises(IndexingError, match="places"):
+            tfr.quantile(x, tfr.asarray([0.5, q])).compute()
+
+
+@pytest.mark.parametrize(
+    "device", sorted({"cpu", "numpy", "numba", *FOUND} & set(tfr.backends.available()))
+)
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_probabilities_may_be_a_tensor(name, device):
+    values = np.random.default_rng(5).random((7, 300)).astype(np.float32)
+    values[2, 5:90] = np.nan
+    q = np.array([[0.0, 0.3], [0.9, 1.0]])
+    with tfr.use_backend(device):
+        x, probabilities = tfr.asarray(values), tfr.asarray(q)
+        found = getattr(tfr, name)(x, probabilities, axis=1).numpy()
+        np.testing.assert_allclose(found, getattr(np, name)(values, q, axis=1), rtol=1e-6)
 
 
 def test_one_place_at_a_time(monkeypatch):

@@ -69,6 +69,30 @@ def _select(lines: Array, places: list[int]) -> None:
     _select(lines[..., place + 1 :], [at - place - 1 for at in places[middle + 1 :]])
 
 
+@spells("select")
+def select(x: Array, places: Array) -> Array:
+    """Order lines as far as their own places ask; lines with the same places go together."""
+    size, count = x.shape[-1], places.shape[-1]
+    if places.size and not (places.min() >= 0 and places.max() < size):
+        raise IndexingError(
+            f"select: places from {places.min()} to {places.max()} of {size} elements"
+        )
+    lines = _comparable(x).reshape(-1, size).copy()
+    wanted = places.reshape(-1, count)
+    if size < _SHORT * count:
+        lines.sort(axis=-1)
+    elif (wanted == wanted[:1]).all():
+        _select(lines, sorted(set(wanted[:1].flat)))
+    else:
+        kinds, kind_of = np.unique(wanted, axis=0, return_inverse=True)
+        for number, kind in enumerate(kinds):
+            alike = kind_of.reshape(-1) == number
+            part = lines[alike]
+            _select(part, sorted(set(kind.tolist())))
+            lines[alike] = part
+    return np.take_along_axis(lines, wanted, -1).reshape(places.shape).astype(x.dtype, copy=False)
+
+
 @spells("argpartition")
 def argpartition(x: Array, kth: tuple[int, ...], axis: int) -> Array:
     """Order positions only as far as `kth` asks."""

@@ -8,24 +8,28 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.registry import capabilities
 from tensorframe.dtypes import FLOAT, float64, float_of, int64
 from tensorframe.errors import ArgumentError, OutOfRangeError, ShapeError
 from tensorframe.frontend.creation.filled import filled
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
-from tensorframe.frontend.operands import converted, floating, operand, permuted, reshaped
+from tensorframe.frontend.manipulation.views import part_of
+from tensorframe.frontend.operands import converted, expanded, floating, operand, permuted, reshaped
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axes, reduced
 from tensorframe.ops.elementwise import EQUAL, ISFINITE, ISNAN, LOGICAL_NOT, MAXIMUM, WHERE
 from tensorframe.ops.indexing import TAKE_ALONG_AXIS
-from tensorframe.ops.reduction import SUM
-from tensorframe.ops.sorting import PARTITION, SORT
+from tensorframe.ops.movement import CONCAT
+from tensorframe.ops.reduction import MAX, SUM
+from tensorframe.ops.sorting import PARTITION, SELECT, SORT
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
+Array = np.ndarray[Any, Any]
 # numbers: an array where they are known, a Tensor where they are recorded
-Shares = np.ndarray[Any, Any] | Tensor
+Shares = Array | Tensor
 # the positions below and above a position among sorted elements, which is a real number, and the weight of the latter
 Neighbours = tuple[Shares, Shares, Shares]
 Method = Callable[[Shares], Neighbours]
@@ -61,8 +65,7 @@ def quantile(
     The shape of `q` comes first in the result. Between two elements, `method` decides: "linear" interpolates
     (definition 7 of Hyndman and Fan, 1996), others are "lower", "higher", "midpoint" and "nearest". Between a number
     and an infinity lies that infinity. NaN if any element is NaN; integers give the default real dtype. Elements are
-    selected if `q` is made of numbers, and sorted if it is a tensor. OutOfRangeError if a share is not one, ShapeError
-    where there are no elements.
+    selected, not sorted. OutOfRangeError if a share is not one, ShapeError where there are no elements.
 
     >>> tfr.quantile(tfr.asarray([0.0, 1.0, 2.0, 3.0]), tfr.asarray([0.5, 1.0])).tolist()
     [1.5, 3.0]
@@ -181,48 +184,54 @@ METHODS: dict[str, Method] = {
 
 
 def _whole(lines: Tensor, shares: Shares, method: Method) -> Tensor:
-    """Return quantiles of lines; NaN is sorted last, so the last element tells of one."""
-    size = lines.shape[-1]
-    below, above, weight = method(shares * (size - 1))
-    ordered = _ordered(lines, below, above)
-    low, high = floating(*(getitem(ordered, (..., _places(at))) for at in (below, above)))
-    found = _between(low, high, weight)
-    if lines.dtype not in FLOAT:
-        return found
-    last = getitem(ordered, (..., slice(-1, None)))
-    return apply(WHERE, apply(ISNAN, last), last, found)
-
-
-def _ordered(lines: Tensor, below: Shares, above: Shares) -> Tensor:
-    """Return lines with the elements in question, and the last, where sorting puts them.
-
-    Selecting a few takes a fraction of the time that sorting does. Positions in a Tensor are known too late for it.
-    """
-    axis = lines.ndim - 1
+    """Return quantiles of lines, NaN for those with NaN."""
+    below, above, weight = method(shares * (lines.shape[-1] - 1))
     if isinstance(below, Tensor) or isinstance(above, Tensor):
-        return call(SORT, lines, attrs=(axis, False))
+        shape = (*lines.shape[:-1], shares.size)
+        low, high = _selected(lines, *(expanded(_places(at), shape) for at in (below, above)))
+        last = call(MAX, lines, attrs=((lines.ndim - 1,), True))  # NaN if any element is
+    else:
+        ordered = _partitioned(lines, below, above)
+        low, high = (getitem(ordered, (..., _places(at))) for at in (below, above))
+        last = getitem(ordered, (..., slice(-1, None)))  # NaN counts as the largest
+    low, high = floating(low, high)
+    found = _between(low, high, weight)
+    return apply(WHERE, apply(ISNAN, last), last, found) if lines.dtype in FLOAT else found
+
+
+def _partitioned(lines: Tensor, below: Array, above: Array) -> Tensor:
+    """Return lines with the elements at some places, and the last, where sorting puts them, which takes longer."""
     places = {lines.shape[-1] - 1, *_places(below).tolist(), *_places(above).tolist()}
-    return call(PARTITION, lines, attrs=(tuple(sorted(places)), axis))
+    return call(PARTITION, lines, attrs=(tuple(sorted(places)), lines.ndim - 1))
 
 
-def _places(positions: Shares) -> Any:
+def _places(positions: Any) -> Any:
     return positions.astype(int64)
 
 
 def _without_nan(lines: Tensor, shares: Shares, method: Method) -> Tensor:
-    """Return quantiles of the leading elements of sorted lines, up to the first NaN."""
+    """Return quantiles of the elements that are not NaN, which counts as larger than these."""
     if lines.dtype not in FLOAT:
         return _whole(lines, shares, method)
-    line = lines.ndim - 1
-    ordered = call(SORT, lines, attrs=(line, False))
-    present = converted(apply(LOGICAL_NOT, apply(ISNAN, ordered)), int64)
-    count = call(SUM, present, attrs=((line,), True))
+    present = converted(apply(LOGICAL_NOT, apply(ISNAN, lines)), int64)
+    count = call(SUM, present, attrs=((lines.ndim - 1,), True))
     # lines of NaN alone have nothing to pick from: their first element, NaN, is the answer
     last = converted(apply(MAXIMUM, count - 1, 0), float64)
     below, above, weight = method(shares * last)
-    low = call(TAKE_ALONG_AXIS, ordered, _places(below), attrs=(line,))
-    high = call(TAKE_ALONG_AXIS, ordered, _places(above), attrs=(line,))
+    low, high = _selected(lines, _places(below), _places(above))
     return _between(low, high, weight)
+
+
+def _selected(lines: Tensor, below: Tensor, above: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the elements that sorting would put at places that only the plan's run knows."""
+    axis, count = lines.ndim - 1, below.shape[-1]
+    places = call(CONCAT, below, above, attrs=(axis,))
+    if capabilities(lines.device).host_memory:
+        found = call(SELECT, lines, places)
+    else:  # devices sort: their kernels for it take no places
+        ordered = call(SORT, lines, attrs=(axis, False))
+        found = call(TAKE_ALONG_AXIS, ordered, places, attrs=(axis,))
+    return part_of(found, axis, 0, count), part_of(found, axis, count, count)
 
 
 def _between(low: Tensor, high: Tensor, weight: Shares) -> Tensor:
