@@ -33,7 +33,7 @@ ELSEWHERE = {
     "dx12": ("win32", "Direct3D 12 is Microsoft's interface, which Windows alone has"),
 }
 # how people call what a module belongs to
-PACKAGES = {"numba": "Numba", "pyopencl": "PyOpenCL", "cupy": "CuPy"}
+PACKAGES = {"pyopencl": "PyOpenCL", "cupy": "CuPy"}
 RESERVED = frozenset({"auto", *INTERFACES})
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
@@ -42,7 +42,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _BUILT_IN = {
     "dry": ("tensorframe.backends.dry:DryBackend", ""),
     "numpy": ("tensorframe.backends.numpy.engine:NumpyBackend", ""),
-    "numba": ("tensorframe.backends.numba:NumbaBackend", "numba"),
+    "numba": ("tensorframe.backends.numba:NumbaBackend", "llvmlite"),
     "cpu": ("tensorframe.backends.cpu:CpuBackend", ""),
     "opencl": ("tensorframe.backends.opencl.engine:OpenClBackend", "pyopencl"),
     "wgpu": ("tensorframe.backends.wgpu.engine:WgpuBackend", "wgpu"),

@@ -26,8 +26,8 @@ def remedies(found: Found) -> tuple[str, ...]:
     return rule(found) if rule is not None else ()
 
 
-def _numba(_: Found) -> tuple[str, ...]:
-    return (extra("numba"),)
+def _llvm(_: Found) -> tuple[str, ...]:
+    return ("pip install --force-reinstall llvmlite",)
 
 
 def _opencl(found: Found) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ def _rocm(_: Found) -> tuple[str, ...]:
 
 
 _RULES = {
-    "numba": _numba,
+    "numba": _llvm,
     "opencl": _opencl,
     "wgpu": _webgpu,
     **dict.fromkeys(INTERFACES, _interface),

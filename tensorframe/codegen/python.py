@@ -1,6 +1,7 @@
-"""The Python dialect: kernels as functions that Numba compiles, in the calling convention of `backends/numba/abi.py`.
+"""The Python dialect: kernels for people to read, in the calling convention of `backends/numba/abi.py`.
 
-A printed kernel uses plain operators and the functions of `backends/numba/intrinsics.py`, nothing else.
+What is compiled is printed by `codegen/llvm`, which says the same in more words. A kernel here uses plain operators and
+functions whose names say what they do, on values of NumPy's scalar types.
 """
 
 from __future__ import annotations
@@ -107,10 +108,7 @@ def _arguments(kernel: Kernel) -> list[str]:
 
 def _slot(slots: str, at: int, dtype: DType) -> str:
     if dtype in FLOAT:
-        if dtype == float64:
-            return f"float64_at({slots}, {at})"
-        # bits, not a float64 to round: LLVM might round that to half precision at once, by a function that is not there
-        return f"as_float32(to_uint32(unsigned_at({slots}, {at})))"
+        return f"{_held(dtype)}_at({slots}, {at})"
     if dtype == uint64:
         return f"unsigned_at({slots}, {at})"
     whole = f"integer_at({slots}, {at})"
@@ -192,7 +190,7 @@ def _apply(one: Apply) -> str:
     left, right = operands
     text = f"{left} {_INFIX[one.op]} {right}"
     narrow = one.dtype.kind in "iu" and one.dtype.itemsize < 8
-    # Numba's integers grow to 64 bits: cut off what they gain
+    # integers of Python grow: cut off what they gain
     return f"to_{one.dtype.name}({text})" if narrow else f"({text})"
 
 

@@ -1,4 +1,4 @@
-"""Small kernels for tests: expressions over the elements of arrays."""
+"""Small kernels for tests: expressions over the elements of arrays, and statements, compiled."""
 
 import struct
 from hashlib import sha256
@@ -6,35 +6,64 @@ from hashlib import sha256
 import numpy as np
 
 from tensorframe.backends.numba.functions import kernel_function
+from tensorframe.backends.numba.target import target
+from tensorframe.codegen.llvm import print_kernel
+from tensorframe.kernel.ir import (
+    START,
+    STOP,
+    Buffer,
+    Kernel,
+    Loop,
+    Role,
+    Store,
+    index,
+    load,
+)
 
-LETTERS = "abcdefghjklmnop"  # i is the index
+I = index("i")  # of the outermost loop
 
 
-def spelled(dtype):
-    """The name of a dtype in load_T and store_T."""
-    return {"bool": "bool_"}.get(np.dtype(dtype).name, np.dtype(dtype).name)
+def operand(k, dtype):
+    return Buffer(f"x{k}", np.dtype(dtype), Role.INPUT)
 
 
-def text(expressions, inputs, salt=""):
-    """A kernel that stores each (dtype, expression) of the elements a, b, c ... of inputs of these dtypes."""
-    lines = [f"    x{k} = array_at(varying, {k})" for k in range(len(inputs))]
-    lines += [f"    y{k} = array_at(varying, {k + len(inputs)})" for k in range(len(expressions))]
-    lines += ["    for i in range(start, stop):"]
-    lines += [
-        f"        {letter} = load_{spelled(dtype)}(x{k}, i)"
-        for k, (letter, dtype) in enumerate(zip(LETTERS, inputs, strict=False))
+def result(k, dtype):
+    return Buffer(f"y{k}", np.dtype(dtype), Role.OUTPUT)
+
+
+def over(*body, long=False):
+    """The outermost loop around statements."""
+    return Loop(I, START, STOP, tuple(body), parallel=True, long=long)
+
+
+def kernel(body, inputs=(), outputs=(), scalars=(), sizes=()):
+    return Kernel(tuple(inputs), tuple(outputs), tuple(scalars), tuple(sizes), tuple(body))
+
+
+def elementwise(expressions, inputs, *, long=False):
+    """The kernel that stores each (dtype, function of the elements) of inputs of these dtypes."""
+    operands = [operand(k, dtype) for k, dtype in enumerate(inputs)]
+    outputs = [result(k, dtype) for k, (dtype, _) in enumerate(expressions)]
+    elements = [load(one, I) for one in operands]
+    stores = [
+        Store(output, I, function(*elements))
+        for output, (_, function) in zip(outputs, expressions, strict=True)
     ]
-    lines += [
-        f"        store_{spelled(dtype)}(y{k}, i, {expression})"
-        for k, (dtype, expression) in enumerate(expressions)
-    ]
-    return named("\n".join(lines), salt)
+    return kernel([over(*stores, long=long)], operands, outputs)
 
 
-def named(body, salt=""):
-    """The name and the source of the kernel with this body."""
-    name = "k_" + sha256((body + salt).encode()).hexdigest()[:16]
-    return name, f"def {name}(start, stop, varying, fixed):\n{body}\n"
+def named(one, salt="", machine=None):
+    """The name and the text of a kernel; with a salt, of one that no other test makes."""
+    text = print_kernel(one, machine or target())
+    if not salt:
+        return text.name, text.source
+    name = f"{text.name}_{sha256(salt.encode()).hexdigest()[:8]}"
+    return name, text.source.replace(text.name, name)
+
+
+def text(expressions, inputs, salt="", machine=None):
+    """The name and the text of the kernel of expressions."""
+    return named(elementwise(expressions, inputs), salt, machine)
 
 
 def slots(*values):
@@ -47,10 +76,10 @@ def slots(*values):
     )
 
 
-def evaluate(expressions, *inputs, salt=""):
+def evaluate(expressions, *inputs, salt="", machine=None):
     """What the expressions give for each element of the inputs."""
     size = len(inputs[0])
     outputs = [np.zeros(size, dtype) for dtype, _ in expressions]
-    function = kernel_function(*text(expressions, [one.dtype for one in inputs], salt))
+    function = kernel_function(*text(expressions, [one.dtype for one in inputs], salt, machine))
     function.call(0, size, slots(*inputs, *outputs), b"")
     return outputs

@@ -8,7 +8,7 @@ from tensorframe.kernel import ir
 from tensorframe.runtime.cache import PLANS
 from tests.backends.devices import FOUND, some
 
-pytest.importorskip("numba", reason="compiled kernels need the extra numba")
+pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
 WORK = {
     "map": lambda x, y: tfr.exp(-x * x) * tfr.sin(y),

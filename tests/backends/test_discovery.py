@@ -288,7 +288,12 @@ print(sorted(optional & set(sys.modules)))
     [
         ("pyopencl", "opencl", "PyOpenCL is not installed", "tensorframe-lazy[opencl]"),
         ("wgpu", "vulkan", "wgpu is not installed", "tensorframe-lazy[wgpu]"),
-        ("numba", "numba", "Numba is not installed", "tensorframe-lazy[numba]"),
+        (
+            "llvmlite",
+            "numba",
+            "llvmlite is not installed",
+            "pip install --force-reinstall llvmlite",
+        ),
         ("cupy", "cuda:1", "CuPy is not installed", ""),
     ],
 )
@@ -307,6 +312,30 @@ assert tfr.ones(2).tolist() == [1.0, 1.0]
     printed = run(code)
     assert printed.count(said) >= 2
     assert fix in printed
+
+
+def test_a_broken_llvm_leaves_numpy():
+    code = """
+import sys
+import numpy as np
+sys.modules["llvmlite.binding"] = None
+import tensorframe as tfr
+from tensorframe.backends.cpu import tiers
+for name in ("_COMPILE", "_COMPILE_FIRST", "_LOAD", "_LOAD_FIRST"):
+    setattr(tiers, name, 0.0)  # kernels begin at once
+x = tfr.asarray(np.arange(20_000.0))
+for _ in range(3):
+    assert np.array_equal((x * 2 + 1).numpy(), np.arange(20_000.0) * 2 + 1)
+assert str((x + 1).explain(source=True))
+try:
+    tfr.ones(1, device="numba")
+except tfr.errors.DeviceError as error:
+    print(error)
+print(tfr.doctor())
+"""
+    printed = run(code)
+    assert printed.count("llvmlite does not load") >= 2
+    assert "pip install --force-reinstall llvmlite" in printed
 
 
 def test_a_bad_name_in_the_environment_does_not_stop_the_import():

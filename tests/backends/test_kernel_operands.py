@@ -7,7 +7,7 @@ import tensorframe as tfr
 from tensorframe.testing.compare import assert_close
 from tests.kernel.blocks import small_blocks
 
-pytest.importorskip("numba", reason="compiled kernels need the extra numba")
+pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
 SHAPE = (6, 5, 8)
 DTYPES = ["bool", "int16", "bfloat16", "float64", "complex64"]

@@ -13,9 +13,23 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tests.backends.kernels import named, slots
+from tensorframe.kernel.formula import fma
+from tensorframe.kernel.ir import (
+    INDEX,
+    START,
+    STOP,
+    Loop,
+    Set,
+    Store,
+    argument,
+    index,
+    literal,
+    load,
+    variable,
+)
+from tests.backends.kernels import I, kernel, named, over, result, slots
 
-pytest.importorskip("numba", reason="compiled kernels need the extra numba")
+pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
 from tensorframe.backends.numba import workers
 from tensorframe.backends.numba.functions import kernel_function
@@ -23,23 +37,15 @@ from tensorframe.backends.numba.workers import run_ranges
 
 ROOT = Path(__file__).parents[2]
 
-COUNT = named("""
-    y = array_at(varying, 0)
-    for i in range(start, stop):
-        store_int64(y, i, peek_int64(y, i) + np.int64(1))""")
+COUNTED, RANGED, SLOWED = (result(0, dtype) for dtype in ("int64", "uint64", "float64"))
+COUNT = named(kernel([over(Store(COUNTED, I, load(COUNTED, I) + 1))], [], [COUNTED]))
 # each element tells the range of the call that wrote it
-RANGES = named("""
-    y = array_at(varying, 0)
-    for i in range(start, stop):
-        store_uint64(y, i, start * np.uint64(1000000) + stop)""")
+RANGES = named(kernel([over(Store(RANGED, I, START * 1000000 + STOP))], [], [RANGED]))
 # takes a while for each index
-SLOW = named("""
-    y = array_at(varying, 0)
-    for i in range(start, stop):
-        x = peek_float64(y, i)
-        for j in range(np.uint64(0), unsigned_at(fixed, 0)):
-            x = fma(x, 0.5, 1.0)
-        store_float64(y, i, x)""")
+TIMES, X = argument("times"), variable("x", SLOWED.dtype)
+WHILE = Loop(index("j"), literal(0, INDEX), TIMES, (Set(X, fma(X, 0.5, literal(1.0, X.dtype))),))
+SLOW_BODY = over(Set(X, load(SLOWED, I)), WHILE, Store(SLOWED, I, X))
+SLOW = named(kernel([SLOW_BODY], [], [SLOWED], sizes=[TIMES]))
 
 
 @pytest.fixture(autouse=True)

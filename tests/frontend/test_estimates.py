@@ -44,7 +44,7 @@ CASES += [(one, device) for one in IN_KERNELS for device in ("numpy", "numba")]
 @pytest.mark.parametrize(("name", "device"), CASES)
 def test_the_peak_is_what_is_allocated(name, device):
     if device == "numba":
-        pytest.importorskip("numba")
+        pytest.importorskip("llvmlite")
     make = (EVERYWHERE | IN_KERNELS)[name]
     x = leaf(device)
     make(x).compute()  # what is compiled is kept, and no part of the peak

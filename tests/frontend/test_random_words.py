@@ -18,7 +18,7 @@ from tests.frontend.philox import block, word
 ENGINES = [
     str(info.device) for info in devices() if info.capabilities.executes and not info.device.index
 ]
-compiled = pytest.mark.skipif("numba" not in ENGINES, reason="kernels need the extra numba")
+compiled = pytest.mark.skipif("numba" not in ENGINES, reason="kernels are compiled by LLVM")
 
 KEY = 0x0123456789ABCDEF
 SHARES = [(1, 1), (1, 2), (1, 4), (2, 2), (2, 4)]  # positions that share, and words that they share

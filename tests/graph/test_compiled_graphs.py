@@ -7,7 +7,7 @@ from tensorframe.testing.compare import assert_close
 from tensorframe.testing.random_graph import check, program_of
 from tests.kernel.blocks import small_blocks
 
-pytest.importorskip("numba", reason="compiled kernels need the extra numba")
+pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
 CHUNK = 40
 # results of inexact numbers depend on the order in which these take them in

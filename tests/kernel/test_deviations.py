@@ -5,7 +5,7 @@ import pytest
 
 import tensorframe as tfr
 
-pytest.importorskip("numba", reason="compiled kernels need the extra numba")
+pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
 SHAPE = (1100, 260)  # several chunks along either axis, and a part of one
 

@@ -8,6 +8,7 @@ from tensorframe import dtypes
 from tensorframe.backends.numpy import engine  # noqa: F401 - the spellings
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.codegen import python
+from tensorframe.codegen.llvm.arithmetic import OPS
 from tensorframe.graph.op import Kind, rows
 from tensorframe.kernel.interpret import FUNCTIONS, evaluate
 from tensorframe.kernel.ir import Apply, argument
@@ -73,6 +74,11 @@ def test_the_python_dialect_spells_the_machine_ops():
     # rare choices are made plain ones before a kernel is printed
     spelled = {*python._CALLS, *python._INFIX, *python._SPECIAL, "where_rare"}
     assert spelled == set(MACHINE)
+
+
+def test_what_is_compiled_spells_the_machine_ops():
+    conversions = {"cast", "bitcast", "to_index", "from_index"}
+    assert {*OPS, *conversions, "where_rare"} == set(MACHINE)
 
 
 # units in the last place that kernels may be from the NumPy engine, which may be that far off itself

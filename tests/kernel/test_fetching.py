@@ -8,7 +8,7 @@ from tensorframe.kernel.forms import rows
 from tensorframe.kernel.ir import Fetch, Loop
 from tests.kernel.interpreted import interpreted, kernels_of
 
-pytest.importorskip("numba", reason="compiled kernels need the extra numba")
+pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
 
 def on_numba(*shape, dtype="float32"):

@@ -7,7 +7,9 @@ import tensorframe as tfr
 from tensorframe.kernel.ir import Barrier, If, Loop, Over
 from tests.kernel.interpreted import in_groups, interpreted, interpreting, kernels_of
 
-pytest.importorskip("numba", reason="the planner groups what kernels compute, where there are any")
+pytest.importorskip(
+    "llvmlite", reason="the planner groups what kernels compute, where there are any"
+)
 
 
 @pytest.fixture(autouse=True)

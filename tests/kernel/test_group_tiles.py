@@ -8,7 +8,9 @@ from tensorframe.kernel.groups import tiles as group_tiles
 from tensorframe.kernel.ir import Allocate, Loop, Over
 from tests.kernel.interpreted import in_groups, interpreted, interpreting, kernels_of
 
-pytest.importorskip("numba", reason="the planner groups what kernels compute, where there are any")
+pytest.importorskip(
+    "llvmlite", reason="the planner groups what kernels compute, where there are any"
+)
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,9 @@ from tensorframe.testing.random_graph import check, program_of
 from tests.kernel.form_cases import CASES, by_numpy, operand, tensors
 from tests.kernel.interpreted import in_groups, interpreted, interpreting, kernels_of
 
-pytest.importorskip("numba", reason="the planner groups what kernels compute, where there are any")
+pytest.importorskip(
+    "llvmlite", reason="the planner groups what kernels compute, where there are any"
+)
 
 CHUNK = 20
 

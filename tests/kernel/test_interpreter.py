@@ -12,7 +12,7 @@ from tests.kernel.blocks import small_blocks
 from tests.kernel.form_cases import CASES, OWN, by_numpy, operand, tensors
 from tests.kernel.interpreted import interpreted, kernels_of
 
-pytest.importorskip("numba", reason="compiled kernels need the extra numba")
+pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
 from tensorframe.backends.numba import workers
 

@@ -156,6 +156,12 @@ def test_backend_libraries_are_imported_only_by_their_backend():
     assert not wrong, says(wrong)
 
 
+def test_nothing_imports_numba():
+    """Kernels are printed for LLVM; Numba is for functions that users write."""
+    wrong = [found for found in IMPORTS if found.top == "numba"]
+    assert not wrong, says(wrong)
+
+
 def test_one_backend_does_not_import_another():
     """But those of the host, which share its arrays, and those of devices, which share what all devices do."""
     builds_on = {"numba": {"numpy"}, "cpu": {"numpy", "numba"}, "device": {"numpy"}}

@@ -10,7 +10,7 @@ from tensorframe.runtime.validate import validate
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.pipeline import make_plan
 
-pytest.importorskip("numba", reason="regions of many kinds of ops are those of kernels")
+pytest.importorskip("llvmlite", reason="regions of many kinds of ops are those of kernels")
 
 
 def drawn(*shape, dtype="float32", low=0.5, high=2.0):

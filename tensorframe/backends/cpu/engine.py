@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.cpu.tiers import TieredProgram
@@ -14,6 +16,7 @@ from tensorframe.backends.numba.engine import (
     has_kernel,
     kernel_source,
     missing,
+    unusable,
 )
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
 from tensorframe.backends.numpy.epilogue import epilogue_of, has_epilogue
@@ -22,7 +25,7 @@ from tensorframe.graph.region import Region
 
 
 class CpuBackend(NumpyBackend):
-    """Starts in NumPy, and goes on in compiled kernels where they pay; without Numba, NumPy all the way."""
+    """Starts in NumPy, and goes on in compiled kernels where they pay; without LLVM, NumPy all the way."""
 
     name = "cpu"
 
@@ -35,21 +38,26 @@ class CpuBackend(NumpyBackend):
         """Return a program that begins in NumPy where a kernel is possible, else NumPy's."""
         flat = flattened(region)
         if flat is not None and missing() is None:
-            numpy_program, kernels = (
-                _NUMPY.compile(flat, device),
-                partial(_NUMBA.kernels, flat, device),
-            )
+            numpy_program = _NUMPY.compile(flat, device)
+            kernels = partial(_compiled, _NUMBA.kernels, flat, device)
             return ReshapeProgram(region.ops[0].shape, TieredProgram(flat, numpy_program, kernels))
         program = _NUMPY.compile(region, device)
         loops = epilogue_of(region) if has_epilogue(region) else region
         if missing() is not None or loops is None or not has_kernel(loops):
             return program
-        compiled = partial(_NUMBA.compile, region, device)
+        compiled = partial(_compiled, _NUMBA.compile, region, device)
         return TieredProgram(loops, program, compiled, measured=loops is region)
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of the kernels that a region gets when they pay."""
-        return "" if missing() else kernel_source(region)
+        return "" if unusable() else kernel_source(region)
+
+
+def _compiled(
+    compile_region: Callable[[Region, Device], Any], region: Region, device: Device
+) -> Any | None:
+    """Return the program of kernels of a region, or None where LLVM is installed and does not load."""
+    return None if unusable() else compile_region(region, device)
 
 
 _NUMPY, _NUMBA = NumpyBackend(), NumbaBackend()

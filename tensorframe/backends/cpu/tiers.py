@@ -39,7 +39,7 @@ class Kernels(Protocol):
 
 
 class TieredProgram:
-    """NumPy's program of loops, then one of compiled kernels; `compiled` returns this one."""
+    """NumPy's program of loops, then one of compiled kernels; `compiled` returns this one, or None if there is none."""
 
     quiet = True  # NumPy's warnings are silenced here: kernels give none
 
@@ -59,6 +59,7 @@ class TieredProgram:
         self._kernel: Kernels | None = None
         self._candidate: Kernels | None = None  # looked for on disk, and not found
         self._spent = 0.0
+        self._hopeless = False
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the outputs for these inputs."""
@@ -74,14 +75,15 @@ class TieredProgram:
     def _worth_it(self, inputs: Sequence[Any]) -> Kernels | None:
         """Return the compiled kernels if they pay by now, or if they are on disk; they run from now on."""
         cost = max(self._spent, self._expected)
-        if cost < (_LOAD if "llvmlite" in sys.modules else _LOAD_FIRST):
+        if self._hopeless or cost < (_LOAD if "llvmlite" in sys.modules else _LOAD_FIRST):
             return None
         if self._candidate is None:
             with spanned(Work.LAYOUT, "looking for kernels on disk", "numba"):
                 self._candidate = self._compiled()
-                if self._candidate.is_kept(inputs):
+                self._hopeless = self._candidate is None
+                if self._candidate is not None and self._candidate.is_kept(inputs):
                     self._kernel = self._candidate
-        if cost > (_COMPILE if "numba" in sys.modules else _COMPILE_FIRST):
+        if cost > (_COMPILE if "llvmlite" in sys.modules else _COMPILE_FIRST):
             self._kernel = self._candidate
         return self._kernel
 

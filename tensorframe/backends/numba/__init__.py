@@ -1,4 +1,4 @@
-"""The numba engine: kernels printed as Python, compiled to machine code, kept on disk, run by native threads."""
+"""The engine of compiled kernels: printed for LLVM, kept on disk as machine code, run by native threads."""
 
 from tensorframe.backends.numba.engine import NumbaBackend
 

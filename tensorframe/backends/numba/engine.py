@@ -1,13 +1,13 @@
-"""The numba backend: every region that kernels can compute is compiled, NumPy runs the rest."""
+"""The numba backend: every region that kernels can compute is compiled by LLVM, NumPy runs the rest."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from tensorframe.backends.base import DeviceInfo, Program
+from tensorframe.backends.entries import Failure, guarded, is_installed
 from tensorframe.backends.numba.contiguous import ReshapeProgram, flattened
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
 from tensorframe.backends.numpy.epilogue import epilogue_of, has_epilogue
@@ -36,10 +36,24 @@ KERNELS = replace(
 
 @cache
 def missing() -> str | None:
-    """Return why there are no compiled kernels here, or None if there are."""
-    if find_spec("numba") is None:
-        return "Numba is not installed; pip install 'tensorframe-lazy[numba]'"
-    return None
+    """Return why there are no compiled kernels here, or None if there are, for all that can be seen from outside."""
+    return None if is_installed("llvmlite") else "llvmlite is not installed"
+
+
+@cache
+def unusable() -> str | None:
+    """Return why LLVM compiles nothing here, or None if it does; this loads it."""
+    reason = missing()
+    if reason is not None:
+        return reason
+
+    def load() -> None:
+        from tensorframe.backends.numba.target import target_machine
+
+        target_machine()
+
+    found = guarded(load)
+    return f"llvmlite does not load: {found.reason}" if isinstance(found, Failure) else None
 
 
 def has_kernel(region: Region) -> bool:
@@ -64,14 +78,14 @@ class NumbaBackend(NumpyBackend):
     name = "numba"
 
     def probe(self) -> list[DeviceInfo] | str:  # type: ignore[override]
-        """Return the device if Numba is installed."""
-        reason = missing()
+        """Return the device if LLVM is there."""
+        reason = unusable()
         if reason is not None:
             return reason
-        from importlib.metadata import version  # loads 45 modules, which the cpu does without
+        from tensorframe.backends.numba.target import compiler_name  # imports LLVM
 
         capabilities = replace(KERNELS, runs_small=False)
-        return [host_device(self.name, f"Numba {version('numba')}", capabilities)]
+        return [host_device(self.name, compiler_name(), capabilities)]
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return the kernels of a region."""

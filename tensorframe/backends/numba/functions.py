@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from tensorframe.backends import objects
 from tensorframe.backends.apart import apart, is_interrupted_here
-from tensorframe.backends.numba.compile import compile_kernel
+from tensorframe.backends.numba.compile import object_code
 from tensorframe.backends.numba.key import object_key
 from tensorframe.backends.numba.load import KernelFunction
 from tensorframe.backends.spans import Work, spanned, tell_span
@@ -32,7 +32,7 @@ def kernel_function(name: str, source: str) -> KernelFunction:
     """Return the function of a kernel. The name belongs to the text: it contains a hash of it."""
     found = _functions.get(name)
     if found is None:
-        # an interrupt in the middle of importing Numba, or of its compiler, would leave it broken for good
+        # an interrupt in the middle of importing or running the compiler might leave it broken for good
         made = partial(_made, name, source)
         found = apart(made) if is_interrupted_here() else made()
     return found
@@ -45,7 +45,7 @@ def _made(name: str, source: str) -> KernelFunction:
             found = _functions[name] = from_object_code(
                 name,
                 source,
-                lambda: compile_kernel(name, source).code,
+                lambda: object_code(source),
                 lambda code: KernelFunction(name, code),
             )
         return found

@@ -17,8 +17,9 @@ import numpy as np
 from tensorframe.backends.numba.abi import array_slot
 from tensorframe.backends.numba.functions import kernel_function
 from tensorframe.backends.numba.load import KernelFunction
+from tensorframe.backends.numba.target import target
 from tensorframe.backends.numba.workers import run_ranges
-from tensorframe.codegen.python import print_kernel
+from tensorframe.codegen.llvm import print_kernel
 from tensorframe.codegen.text import Text
 from tensorframe.dtypes import FLOAT, UNSIGNED, DType, bool_, float64
 from tensorframe.graph.region import Region
@@ -105,7 +106,7 @@ def _made(region: Region, built: Built, names: dict[str, Any]) -> list[str]:
 
 def _launched(at: int, one: Launch, names: dict[str, Any]) -> list[str]:
     """Return the line that runs a kernel."""
-    text = print_kernel(one.kernel)
+    text = print_kernel(one.kernel, target())
     function = kernel_function(text.name, text.source)
     kernel = one.kernel
     arrays = [buffer.name for buffer in (*kernel.inputs, *kernel.outputs)]
@@ -117,7 +118,7 @@ def _launched(at: int, one: Launch, names: dict[str, Any]) -> list[str]:
     names[f"pack{at}"] = struct.Struct("=" + "".join(formats)).pack
     varying = f"pack{at}({', '.join(slots)}), fixed{at}"
     if one.complete is not None:
-        names[f"choose{at}"] = Choice(function, print_kernel(one.complete))
+        names[f"choose{at}"] = Choice(function, print_kernel(one.complete, target()))
         return ["f0 = flag()", f"choose{at}(f0, {one.total}, {one.grain}, {varying})"]
     if one.total <= one.grain:
         names[f"call{at}"] = function.call

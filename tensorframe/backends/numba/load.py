@@ -1,4 +1,4 @@
-"""From object code to functions that can be called: LLVM's linker, without Numba, so that a warm start needs none."""
+"""From object code to functions that can be called: LLVM's linker."""
 
 from __future__ import annotations
 

@@ -10,8 +10,9 @@ import numpy as np
 from tensorframe.backends.base import Program
 from tensorframe.backends.numba.functions import is_kept
 from tensorframe.backends.numba.launcher import Run, launcher
+from tensorframe.backends.numba.target import target
 from tensorframe.backends.spans import Work, spanned
-from tensorframe.codegen.python import print_kernel
+from tensorframe.codegen import llvm, python
 from tensorframe.dtypes import COMPLEX
 from tensorframe.errors import IndexingError
 from tensorframe.graph.region import Region
@@ -78,13 +79,14 @@ class KernelProgram:
     def is_kept(self, inputs: Sequence[Any]) -> bool:
         """Whether the kernels for operands of these layouts were compiled before, by this process or another."""
         built = self.built(self._in_steps(inputs))
-        texts = [print_kernel(one.kernel) for one in built.launches]
+        texts = [llvm.print_kernel(one.kernel, target()) for one in built.launches]
         return all(is_kept(text.name, text.source) for text in texts)
 
     def source(self) -> str:
         """Return the text of the kernels for operands that are contiguous in C order."""
         strides = [strides_of(shape) for shape, _ in self.region.inputs]
-        return "\n".join([print_kernel(one.kernel).source for one in self._build(strides).launches])
+        kernels = [one.kernel for one in self._build(strides).launches]
+        return "\n".join([python.print_kernel(one).source for one in kernels])
 
     def built(self, inputs: Sequence[Any]) -> Built:
         """Return the kernels for operands of these layouts."""

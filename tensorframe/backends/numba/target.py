@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
+from tensorframe.backends.numba.abi import data_offset
+from tensorframe.codegen.llvm import Target
+
 
 class Processor(NamedTuple):
     """Which instructions there are."""
@@ -24,6 +27,18 @@ def processor() -> Processor:
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
     )
+
+
+def compiler_name() -> str:
+    """Return what compiles kernels, with its version."""
+    return f"LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
+
+
+@cache
+def target() -> Target:
+    """Return what kernels are printed for."""
+    triple, _, features = processor()
+    return Target(triple, frozenset(features.split(",")), data_offset())
 
 
 @cache

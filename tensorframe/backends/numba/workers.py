@@ -99,7 +99,7 @@ class _Pool:
         code: Placed = from_object_code(
             "workers",
             text,
-            lambda: object_code("workers", text).code,
+            lambda: object_code(text),
             lambda found: Placed("workers", found, native.SYMBOLS),
         )
         at = code.addresses

@@ -1,0 +1,141 @@
+"""The builder: writes instructions one after the other, and knows what a module has to declare for them.
+
+Values, blocks and metadata have numbers for names, so no name of the kernel's can meet one of the text's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from tensorframe.codegen.llvm.target import Target
+from tensorframe.codegen.llvm.types import VALUE, suffix, vector
+from tensorframe.dtypes import DType
+
+_INTEGER = re.compile(r"(?:splat \(i\d+ )?(-?\d+)\)?")
+
+
+class Builder:
+    """Writes the instructions of one function. Operations are on `lanes` values at once."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.lanes = 1
+        self.block = "entry"  # the label of the block that is being written
+        self.lines: list[str] = ["entry:"]
+        self._values = 0
+        self._blocks = 0
+        self._declarations: dict[str, None] = {}
+        self._functions: dict[str, None] = {}
+        self._metadata: dict[str, int] = {}
+
+    # --- types and constants ---
+
+    def type(self, dtype: DType) -> str:
+        """Return the type of a value."""
+        return vector(VALUE[dtype], self.lanes)
+
+    def vector(self, kind: str) -> str:
+        """Return the type of as many values as operations are on."""
+        return vector(kind, self.lanes)
+
+    def constant(self, kind: str, spelled: str | int) -> str:
+        """Return a constant, the same in all lanes."""
+        return str(spelled) if self.lanes == 1 else f"splat ({kind} {spelled})"
+
+    def known(self, operand: str) -> int | None:
+        """Return the integer that an operand is, if it is a constant."""
+        found = _INTEGER.fullmatch(operand)
+        return int(found[1]) if found else None
+
+    # --- instructions ---
+
+    def value(self, instruction: str) -> str:
+        """Write an instruction that has a result; return the result."""
+        name = f"%{self._values}"
+        self._values += 1
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """Write an instruction that has none."""
+        self.lines.append(f"  {instruction}")
+
+    def call(self, name: str, kind: str, *operands: str, flags: str = "") -> str:
+        """Call a function of LLVM's that takes values of one type and returns one; the type is part of its name."""
+        full, types = f"@{name}.{suffix(kind, self.lanes)}", self.vector(kind)
+        self.declare(f"{types} {full}({', '.join([types] * len(operands))})")
+        return self.value(f"call {flags}{types} {full}({_typed(types, operands)})")
+
+    def declare(self, function: str) -> None:
+        """Have the module declare a function."""
+        self._declarations[function] = None
+
+    def define(self, function: str) -> None:
+        """Have the module define a function, once."""
+        self._functions[function] = None
+
+    # --- blocks ---
+
+    def new_label(self) -> str:
+        """Return the label of a block that is to be written."""
+        self._blocks += 1
+        return f"b{self._blocks}"
+
+    def begin(self, label: str) -> None:
+        """Write what follows into this block."""
+        self.block = label
+        self.lines.append(f"{label}:")
+
+    def jump(self, label: str, metadata: str = "") -> None:
+        """End the block."""
+        self.do(f"br label %{label}{metadata}")
+
+    def branch(self, condition: str, yes: str, no: str, metadata: str = "") -> None:
+        """End the block with a choice."""
+        self.do(f"br i1 {condition}, label %{yes}, label %{no}{metadata}")
+
+    def phi(self, kind: str, *sources: tuple[str, str]) -> str:
+        """Return the value that comes from each block: pairs of a value and a block's label."""
+        return self.value(f"phi {kind} {_incoming(sources)}")
+
+    def open_phi(self, kind: str) -> tuple[str, int]:
+        """Return a value whose sources are told later, and the line that it is written in."""
+        return self.value(f"phi {kind} "), len(self.lines) - 1
+
+    def close_phi(self, line: int, *sources: tuple[str, str]) -> None:
+        """Say where the value of that line comes from."""
+        self.lines[line] += _incoming(sources)
+
+    # --- metadata ---
+
+    def metadata(self, text: str) -> str:
+        """Return the name of a piece of metadata; equal ones are one."""
+        return f"!{self._metadata.setdefault(text, len(self._metadata))}"
+
+    def distinct_loop(self, *hints: str) -> str:
+        """Return metadata of one loop, which refers to itself."""
+        at = len(self._metadata)
+        return self.metadata(f"distinct !{{{', '.join([f'!{at}', *hints])}}}")
+
+    # --- the module ---
+
+    def module(self, signature: str) -> str:
+        """Return the text of a module of this function."""
+        parts = [
+            *[f"declare {one}" for one in self._declarations],
+            *self._functions,
+            f"define {signature} {{",
+            *self.lines,
+            "}",
+            *[f"!{at} = {text}" for text, at in self._metadata.items()],
+        ]
+        return "\n".join(parts) + "\n"
+
+
+def _typed(kind: str, operands: Iterable[str]) -> str:
+    return ", ".join([f"{kind} {one}" for one in operands])
+
+
+def _incoming(sources: Iterable[tuple[str, str]]) -> str:
+    return ", ".join([f"[{value}, %{block}]" for value, block in sources])

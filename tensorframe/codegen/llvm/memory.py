@@ -1,0 +1,108 @@
+"""Memory: arrays, their elements, and scratch memory.
+
+What is loaded from inputs and what is stored do not overlap, except that a store may overwrite what was loaded from the
+very same place before, and outputs do not overlap either. Alias scopes say so: loops need no checks to become vector
+code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tensorframe.codegen.llvm.builder import Builder
+from tensorframe.codegen.llvm.conversions import narrowed, widened
+from tensorframe.codegen.llvm.types import ELEMENT
+from tensorframe.dtypes import HALF, DType, bool_
+from tensorframe.kernel.ir import Buffer, Role
+
+CACHE_LINE = 64  # and the width of the widest vectors
+_INPUTS, _SCRATCH = "inputs", "scratch"
+
+
+class Memory:
+    """The buffers of a kernel, as pointers."""
+
+    def __init__(self, b: Builder, outputs: Iterable[Buffer]) -> None:
+        self._b = b
+        self._pointers: dict[Buffer, str] = {}
+        self._written = [_INPUTS, _SCRATCH, *[one.name for one in outputs]]
+
+    def add(self, buffer: Buffer, pointer: str) -> None:
+        """Say where a buffer begins."""
+        self._pointers[buffer] = pointer
+
+    def allocate(self, buffer: Buffer, size: str) -> None:
+        """Make the memory of a scratch buffer of so many bytes."""
+        b = self._b
+        # whole cache lines: neighbours of other threads are not in them, and C wants a multiple of the alignment
+        more = b.value(f"add i64 {size}, {CACHE_LINE - 1}")
+        whole = b.value(f"and i64 {more}, {-CACHE_LINE}")
+        if b.target.is_windows:
+            b.declare("noalias ptr @_aligned_malloc(i64, i64)")
+            call = f"@_aligned_malloc(i64 {whole}, i64 {CACHE_LINE})"
+        else:
+            b.declare("noalias ptr @aligned_alloc(i64, i64)")
+            call = f"@aligned_alloc(i64 {CACHE_LINE}, i64 {whole})"
+        self.add(buffer, b.value(f"call noalias ptr {call}"))
+
+    def release(self, buffer: Buffer) -> None:
+        """Give scratch memory back."""
+        name = "_aligned_free" if self._b.target.is_windows else "free"
+        self._b.declare(f"void @{name}(ptr)")
+        self._b.do(f"call void @{name}(ptr {self._pointers[buffer]})")
+
+    def pointer(self, buffer: Buffer, position: str, *, inbounds: bool = True) -> str:
+        """Return the address of an element, or, if it need not be there, of where it would be."""
+        kind = ELEMENT[buffer.dtype]
+        way = "inbounds " if inbounds else ""
+        base = self._pointers[buffer]
+        return self._b.value(f"getelementptr {way}{kind}, ptr {base}, i64 {position}")
+
+    def load(self, buffer: Buffer, position: str) -> str:
+        """Return an element, as a value."""
+        kind, place = ELEMENT[buffer.dtype], self.pointer(buffer, position)
+        return self.as_value(self._b.value(f"load {kind}, ptr {place}{self._read(buffer)}"), buffer)
+
+    def store(self, buffer: Buffer, position: str, value: str) -> None:
+        """Write an element."""
+        element = self.as_element(value, buffer.dtype)
+        place = self.pointer(buffer, position)
+        self._b.do(f"store {ELEMENT[buffer.dtype]} {element}, ptr {place}{self.written(buffer)}")
+
+    # --- elements and values ---
+
+    def as_value(self, element: str, buffer: Buffer) -> str:
+        """Return what an element is in a register."""
+        dtype, b = buffer.dtype, self._b
+        if dtype == bool_:
+            return b.value(f"icmp ne {b.vector('i8')} {element}, {b.constant('i8', 0)}")
+        return widened(b, element, dtype) if dtype in HALF else element
+
+    def as_element(self, value: str, dtype: DType) -> str:
+        """Return what a value is in memory."""
+        b = self._b
+        if dtype == bool_:
+            return b.value(f"zext {b.vector('i1')} {value} to {b.vector('i8')}")
+        return narrowed(b, value, dtype) if dtype in HALF else value
+
+    # --- alias scopes ---
+
+    def _scope(self, buffer: Buffer) -> str:
+        if buffer.role is Role.INPUT:
+            return _INPUTS
+        return _SCRATCH if buffer.role is Role.SCRATCH else buffer.name
+
+    def _scopes(self, names: Iterable[str]) -> str:
+        b = self._b
+        domain = b.metadata('!{!"tensorframe"}')
+        found = [b.metadata(f'!{{!"{name}", {domain}}}') for name in names]
+        return b.metadata(f"!{{{', '.join(found)}}}")
+
+    def _read(self, buffer: Buffer) -> str:
+        return f", !alias.scope {self._scopes([self._scope(buffer)])}"
+
+    def written(self, buffer: Buffer) -> str:
+        """Return what is said of a store."""
+        own = self._scope(buffer)
+        others = self._scopes([one for one in self._written if one != own])
+        return f", !alias.scope {self._scopes([own])}, !noalias {others}"

@@ -1,0 +1,29 @@
+"""What the text of a kernel depends on besides the kernel: the machine and the process that it is printed for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A processor, and where an array object keeps the address of its data (None: slots hold that address itself)."""
+
+    triple: str
+    features: frozenset[str]
+    data_offset: int | None
+
+    @property
+    def is_x86(self) -> bool:
+        """Whether it is a 64-bit x86 processor."""
+        return self.triple.startswith("x86_64")
+
+    @property
+    def is_windows(self) -> bool:
+        """Whether the C library is Microsoft's."""
+        return "windows" in self.triple
+
+    @property
+    def converts_half(self) -> bool:
+        """Whether the processor converts float16 itself: all but old x86 do."""
+        return not self.triple.startswith("x86") or "+f16c" in self.features
