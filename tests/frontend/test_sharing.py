@@ -8,6 +8,7 @@ import copy
 import operator
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,7 +115,7 @@ def check_operands(call, named, space=tfr, changes=None):
     assert_same(pending, wanted)
 
 
-class Held(dict):
+class Held(dict[str, Any]):
     """Operands that are read-only views of arrays that can be written to, as pandas hands them out."""
 
     def __init__(self):
