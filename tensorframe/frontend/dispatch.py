@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,9 @@ from tensorframe.site import recording_site
 _blank = partial(object.__new__, Tensor)
 
 PYTHON_NUMBERS: frozenset[type] = frozenset({bool, int, float, complex, TracedNumber})
+
+# what stands for an array beside a tensor, as in NumPy
+SEQUENCES = (list, tuple, range)
 
 
 def unary(op: Op, x: Any) -> Tensor:
@@ -75,7 +79,7 @@ def binary(op: Op, x1: Any, x2: Any) -> Tensor:
 
 
 def apply(op: Op, *operands: Any) -> Tensor:
-    """Record an elementwise op on Tensors, arrays and Python numbers, and return its Tensor."""
+    """Record an elementwise op on Tensors, arrays, sequences and Python numbers, and return its Tensor."""
     site = recording_site()
     nodes = as_nodes(op, operands)
     return Tensor(record_map(op, nodes, device_of(nodes), site))
@@ -101,17 +105,56 @@ def as_nodes(op: Op, operands: tuple[Any, ...]) -> tuple[Node, ...]:
 
     Conditions stand beside nothing.
     """
-    tensors = [as_node(one) if type(one) not in PYTHON_NUMBERS else None for one in operands]
-    partners = [node.dtype for node in tensors[op.conditions :] if node is not None]
+    values = [plain(one) for one in operands]
+    nodes = [
+        None if type(one) in PYTHON_NUMBERS or isinstance(one, SEQUENCES) else as_node(one)
+        for one in values
+    ]
+    add_sequences(values, nodes, op.conditions)
+    partners = [node.dtype for node in nodes[op.conditions :] if node is not None]
     like = dtypes.promote(*partners) if partners else None
-    device = next((node.device for node in tensors if node is not None), None)
-    device = device or default_device()
+    device = _device_beside(nodes) or default_device()
     return tuple(
         [
             node or weak_constant(value, like if at >= op.conditions else None, device)
-            for at, (value, node) in enumerate(zip(operands, tensors, strict=True))
+            for at, (value, node) in enumerate(zip(values, nodes, strict=True))
         ]
     )
+
+
+def plain(value: Any) -> Any:
+    """Return `value`; an instance of a subclass of int, float or complex as the number that it is."""
+    if type(value) in PYTHON_NUMBERS or isinstance(value, np.generic):
+        return value
+    kind = next((kind for kind in (int, float, complex) if isinstance(value, kind)), None)
+    return value if kind is None else kind(value)
+
+
+def add_sequences(values: Sequence[Any], nodes: list[Node | None], free: int = 0) -> None:
+    """Set the nodes of those values that are sequences: arrays of the dtype that `asarray` gives them.
+
+    They are made where the other nodes are, and in what these promote to if that is wider: a Python float that was
+    float32 on its way to float64 would have lost digits. The first `free` values take no part in promotion.
+    """
+    places = [at for at, one in enumerate(values) if isinstance(one, SEQUENCES)]
+    if not places:
+        return
+    from tensorframe.frontend.creation.convert import asarray  # it records by this module
+
+    device = _device_beside(nodes)
+    for at in places:
+        nodes[at] = asarray(values[at], device=device).node
+    wide = dtypes.promote(*[node.dtype for node in nodes[free:] if node is not None])
+    for at in places:
+        node = nodes[at]
+        if at >= free and node is not None and wide != node.dtype in dtypes.FLOATING:
+            home = node.device if holds(node.device, wide) else CPU
+            nodes[at] = asarray(values[at], dtype=wide, device=home).node
+
+
+def _device_beside(nodes: Sequence[Node | None]) -> Device | None:
+    """Return where the first operand lives that is no number."""
+    return next((node.device for node in nodes if node is not None), None)
 
 
 # nodes of Python numbers: the same few come again and again, and equal nodes merge when a plan is made
@@ -155,11 +198,15 @@ def fitting(value: Any, dtype: DType) -> Any:
 
 
 def as_node(value: Any) -> Node:
-    """Return the node of a Tensor, or of anything NumPy can make an array of."""
+    """Return the node of a Tensor, an array, or a sequence or object that `asarray` takes for one."""
     if isinstance(value, Tensor):
         return value.node
     if isinstance(value, np.ndarray | np.generic):
         return data_node(np.array(value))
+    from tensorframe.frontend.creation import convert  # it records by this module
+
+    if isinstance(value, SEQUENCES) or convert.holds_elements(value):
+        return convert.asarray(value).node
     raise DTypeError(
         f"{type(value).__name__} is not an operand",
         suggestions=("tfr.asarray(...) first",),

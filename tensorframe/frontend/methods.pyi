@@ -17,7 +17,8 @@ from typing import Literal
 import networkx
 import numpy as np
 
-Operand: TypeAlias = Tensor | np.ndarray[Any, Any] | np.generic | complex
+Sequence: TypeAlias = list[Any] | tuple[Any, ...] | range
+Operand: TypeAlias = Tensor | np.ndarray[Any, Any] | np.generic | complex | Sequence
 
 class TensorMethods:
     @property

@@ -9,7 +9,14 @@ from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.creation.convert import asarray
-from tensorframe.frontend.dispatch import PYTHON_NUMBERS, call, weak_constant
+from tensorframe.frontend.dispatch import (
+    PYTHON_NUMBERS,
+    SEQUENCES,
+    add_sequences,
+    call,
+    plain,
+    weak_constant,
+)
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.node import Node
 from tensorframe.graph.record import cast
@@ -58,16 +65,30 @@ def floating(*values: Any) -> list[Tensor]:
 
 
 def weakly(values: Sequence[Any]) -> list[Tensor]:
-    """Return values as Tensors, Python numbers in the dtype that they take beside the others and on their device."""
-    strong = [operand(value) for value in values if type(value) not in PYTHON_NUMBERS]
-    if not strong or len(strong) == len(values):
-        return strong or [operand(value) for value in values]
-    like, device = dtypes.promote(*[tensor.dtype for tensor in strong]), strong[0].device
-    rest = iter(strong)
-    return [
-        Tensor(weak_constant(value, like, device)) if type(value) in PYTHON_NUMBERS else next(rest)
-        for value in values
+    """Return values as Tensors, Python numbers in the dtype that they take beside the others and on their device.
+
+    Sequences of numbers have the dtype that `asarray` gives them, and no fewer digits than what they promote to.
+    """
+    values = [plain(one) for one in values]
+    tensors = [
+        None if type(one) in PYTHON_NUMBERS or isinstance(one, SEQUENCES) else operand(one)
+        for one in values
     ]
+    nodes = [None if one is None else one.node for one in tensors]
+    add_sequences(values, nodes)
+    known = [node for node in nodes if node is not None]
+    if not known:
+        return [asarray(value) for value in values]
+    like, device = dtypes.promote(*[node.dtype for node in known]), known[0].device
+    return [
+        Tensor(node or weak_constant(value, like, device)) if tensor is None else tensor
+        for value, tensor, node in zip(values, tensors, nodes, strict=True)
+    ]
+
+
+def beside(tensor: Tensor, value: Any) -> Tensor:
+    """Return `value` as a Tensor with as many digits as `tensor` has, to compute with both."""
+    return weakly((tensor, value))[1]
 
 
 def converted(tensor: Tensor, dtype: DType) -> Tensor:

@@ -508,3 +508,9 @@ def test_diagonals_far_outside_of_the_matrix_are_empty(k):
     below = [[1.0, 1.0], [1.0, 1.0]] if k > 0 else [[0.0, 0.0], [0.0, 0.0]]
     assert tfr.tril(tfr.ones((2, 2)), k=k).tolist() == tfr.tri(2, k=k).tolist() == below
     assert (tfr.triu(tfr.ones((2, 2)), k=k) == 1 - tfr.asarray(below)).all()
+
+
+@pytest.mark.parametrize("values", [[1.0, None], [1.0, "2"], [np.float64(1), None], [[1], [b"2"]]])
+def test_what_is_no_number_beside_numbers_is_refused(values):
+    with pytest.raises(DTypeError, match="numbers"):
+        tfr.asarray(values)

@@ -37,6 +37,15 @@ def test_comparisons_with_a_number_are_as_exact_as_the_tensor():
     assert tfr.array_equiv(x, 0.1).item()
     assert tfr.isin(x, 0.1).tolist() == [True]
     assert tfr.searchsorted(x, 0.1).item() == 0
+    assert tfr.setdiff1d(x, 0.1).tolist() == []
+
+
+def test_a_number_beyond_a_dtype_is_none_of_its_elements():
+    x = tfr.asarray([1, 2], dtype="int8")
+    assert tfr.isin(x, 300).tolist() == [False, False]
+    assert tfr.isin(300, x).tolist() is False
+    assert tfr.setdiff1d(x, 300).tolist() == [1, 2]
+    assert tfr.setdiff1d(x, 300).dtype == tfr.int8
 
 
 def test_a_floating_number_beside_integers_gives_the_default_real_dtype():
@@ -57,8 +66,10 @@ def test_numbers_alone_become_what_asarray_makes_of_them():
 def test_where_takes_what_elementwise_functions_take():
     x = tfr.asarray([1.0, 2.0])
     assert tfr.where(np.asarray([1, 0]), x, 0.0).tolist() == [1.0, 0.0]
+    assert tfr.where([True, False], 1, 2).tolist() == [1, 2]
+    assert tfr.where([2, 0], x, [5.0, 6.0]).tolist() == [1.0, 6.0]
     with pytest.raises(DTypeError, match="asarray"):
-        tfr.where([True, False], x, 0.0)
+        tfr.where({True: 1}, x, 0.0)
 
 
 def test_no_parts_are_refused():

@@ -41,6 +41,8 @@ __all__ = ["array", "asarray", "from_dlpack"]
 Array = np.ndarray[Any, Any]
 OnDevice = str | Device | None
 
+_NO_NUMBERS: Final = (str, bytes, type(None))
+
 # how an object says that it has elements; before Python 3.12 no attribute says that there is a buffer
 _PROTOCOLS: Final = ("__array__", "__dlpack__", "__array_interface__")
 _BUFFERS: Final = (memoryview, bytearray, array_of_numbers)
@@ -320,7 +322,12 @@ def _leaves(obj: Sequence[Any]) -> Iterator[Any]:
 
 
 def _dtype_of_leaves(leaves: set[Any]) -> DType | None:
-    """Return what elements promote to, Python numbers being weak; None where their values decide, or there are none."""
+    """Return what elements promote to, Python numbers being weak; None where their values decide, or there are none.
+
+    None too where some are no numbers: with a dtype, NumPy would read text as numbers and None as NaN.
+    """
+    if any(isinstance(leaf, type) and issubclass(leaf, _NO_NUMBERS) for leaf in leaves):
+        return None
     known = [as_dtype(leaf) for leaf in leaves if not isinstance(leaf, type | Device)]
     python = [kind for kind in NUMBERS_BY_KIND if kind in leaves]
     if known:

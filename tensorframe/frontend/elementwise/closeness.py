@@ -7,7 +7,7 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.operands import converted, operand, promoted
+from tensorframe.frontend.operands import beside, converted, promoted
 from tensorframe.frontend.parameters import flag, is_number
 from tensorframe.frontend.reductions.elementary import all as all_true
 from tensorframe.frontend.tensor import Tensor
@@ -31,7 +31,7 @@ def isclose(
     """
     a, b = _comparable(x1, x2)
     # a number, or a tensor of them
-    rtol, atol = (one if is_number(one) else operand(one) for one in (rtol, atol))
+    rtol, atol = (one if is_number(one) else beside(a, one) for one in (rtol, atol))
     near = apply(LESS_EQUAL, abs(a - b), atol + rtol * abs(b)) & apply(ISFINITE, b)
     close = near | apply(EQUAL, a, b)
     if flag("isclose", "equal_nan", equal_nan):

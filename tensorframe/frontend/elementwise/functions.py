@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorframe import dtypes
 from tensorframe.frontend.dispatch import binary, unary
+from tensorframe.frontend.elementwise.comparisons import RECORDERS
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind, Op, boolean, real_part, rows
 from tensorframe.ops.elementwise import WHERE
@@ -29,9 +30,10 @@ def _function(op: Op) -> Callable[..., Tensor]:
         function: Callable[..., Tensor] = one
         names = ["x"]
     else:
+        record = RECORDERS.get(op.operator or "", binary)
 
         def two(x1: Any, x2: Any, /) -> Tensor:
-            return binary(op, x1, x2)
+            return record(op, x1, x2)
 
         function = two
         names = ["x1", "x2"]
@@ -53,7 +55,8 @@ def documentation(op: Op) -> str:
     if op.arity != 1:
         sentences.append(
             "Operands promote to one dtype and broadcast, with ShapeError where they cannot; "
-            "a Python number takes the dtype of the tensor beside it"
+            "a Python number takes the dtype of the tensor beside it, a sequence of numbers is the array "
+            "that `asarray` makes of it"
         )
     if op.result is boolean:
         sentences.append("The result is bool")

@@ -6,8 +6,9 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
-from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply
+from tensorframe.frontend.dispatch import SEQUENCES, apply
 from tensorframe.frontend.operands import operand
+from tensorframe.frontend.parameters import is_number
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.elementwise import EQUAL, IMAG, ISNAN, MAXIMUM, MINIMUM, REAL_PART, WHERE
 
@@ -41,7 +42,7 @@ def _bound(bound: Any, dtype: DType) -> Any:
 
         info = iinfo(dtype)
         return sorted((info.min, bound, info.max))[1]
-    return bound if type(bound) in PYTHON_NUMBERS else operand(bound)
+    return bound if isinstance(bound, SEQUENCES) or is_number(bound) else operand(bound)
 
 
 def nan_to_num(

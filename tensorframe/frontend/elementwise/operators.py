@@ -7,19 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.errors import DTypeError, ShapeError
-from tensorframe.frontend.dispatch import PYTHON_NUMBERS, binary, unary
+from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
+from tensorframe.frontend.dispatch import PYTHON_NUMBERS, SEQUENCES, binary, unary
+from tensorframe.frontend.elementwise.comparisons import (
+    EQUALITIES,
+    RECORDERS,
+    compare,
+    compare_elements,
+    compare_object,
+)
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind, Op, rows
 from tensorframe.graph.record import cast
 
 Method = Callable[..., Any]
 
-COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
-
 # what an operator computes with; anything else has operators of its own, and Python asks those
 _EXACTLY = frozenset({Tensor, *PYTHON_NUMBERS, np.ndarray})
-_KINDS_OF = (Tensor, np.ndarray, np.generic)
+_KINDS_OF = (Tensor, np.ndarray, np.generic, *SEQUENCES, int, float, complex)
 
 # bool, unsigned, signed, real and complex: what rises keeps its values or only their precision; V is bfloat16
 _KIND_RANK = {"b": 0, "u": 1, "i": 2, "f": 3, "V": 3, "c": 4}
@@ -42,6 +47,29 @@ def _binary(op: Op) -> Method:
         if type(other) in _EXACTLY or is_operand(other):  # the usual case without a call
             return binary(op, self, other)
         return NotImplemented
+
+    return method
+
+
+def _comparison(op: Op) -> Method:
+    def method(self: Tensor, other: Any, /) -> Any:
+        if type(other) in _EXACTLY or is_operand(other):
+            try:
+                return binary(op, self, other)
+            except OutOfRangeError:
+                return compare(op, self, other)
+        return NotImplemented
+
+    return method
+
+
+def _equality(op: Op) -> Method:
+    def method(self: Tensor, other: Any, /) -> Any:
+        if type(other) is Tensor:
+            return binary(op, self, other)
+        if is_operand(other):
+            return compare_elements(op, self, other)
+        return compare_object(op, self, other)
 
     return method
 
@@ -98,8 +126,8 @@ def _methods(op: Op, name: str) -> dict[str, Method]:
     """Return the operator methods of a row, by name."""
     if op.arity == 1:
         return {f"__{name}__": _unary(op)}
-    if name in COMPARISONS:
-        return {f"__{name}__": _binary(op)}
+    if name in RECORDERS:
+        return {f"__{name}__": _equality(op) if name in EQUALITIES else _comparison(op)}
     return {
         f"__{name}__": _binary(op),
         f"__r{name}__": _reflected(op),

@@ -11,12 +11,14 @@ from tensorframe.dtypes import BOOL, DType
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import (
     PYTHON_NUMBERS,
+    SEQUENCES,
     as_node,
-    data_node,
     device_of,
+    plain,
     weak_constant,
 )
 from tensorframe.frontend.indexing.selection import Selection, out_of_bounds, parse
+from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.node import Node
 from tensorframe.graph.record import cast, record, record_map
@@ -145,6 +147,7 @@ def _where(node: Node, key: Any, values: Node) -> Node | None:
 
 def as_values(value: Any, target: Node) -> Node:
     """Return `value` as a node of the target's dtype, for assignment: numbers of a higher kind raise DTypeError."""
+    value = plain(value)
     if type(value) in PYTHON_NUMBERS:
         known = example(value)
         if target.dtype in BOOL and type(value) is not TracedNumber and value in (0, 1):
@@ -152,12 +155,11 @@ def as_values(value: Any, target: Node) -> Node:
         if dtypes.weak(known, target.dtype) != target.dtype:
             raise_unless_assignable(dtypes.of_scalar(known), target.dtype)
         return weak_constant(value, target.dtype, target.device)
-    if isinstance(value, list | tuple):
-        value = np.asarray(value)
-        node = data_node(value, target.device)
-    else:
-        node = as_node(value)
+    node = as_node(value)
     raise_unless_assignable(node.dtype, target.dtype)
+    if isinstance(value, SEQUENCES):
+        # straight into the target's dtype: no digit is lost, and integers that do not fit it are refused
+        return operand(value, dtype=target.dtype, device=target.device).node
     return cast(node, target.dtype)
 
 

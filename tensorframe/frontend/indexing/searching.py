@@ -9,7 +9,14 @@ import numpy as np
 
 from tensorframe.dtypes import BITWISE, BOOL, INTEGER, int64
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
-from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply, as_node, call, data_node
+from tensorframe.frontend.dispatch import (
+    PYTHON_NUMBERS,
+    SEQUENCES,
+    apply,
+    as_node,
+    call,
+    data_node,
+)
 from tensorframe.frontend.indexing.selection import index_node
 from tensorframe.frontend.operands import along, converted, flattened, operand, promoted, reshaped
 from tensorframe.frontend.tensor import Tensor
@@ -119,7 +126,8 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Tensor: ...
 def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
     """Elements of `x1` where the condition holds, of `x2` elsewhere; positions of true elements without both.
 
-    All three broadcast; numbers may stand for tensors. The condition alone computes, and gives `nonzero(condition)`.
+    All three broadcast; numbers and sequences of numbers may stand for tensors. The condition alone computes, and
+    gives `nonzero(condition)`.
 
     >>> x = tfr.asarray([1.0, -2.0, 3.0])
     >>> tfr.where(x > 0, x, 0.0).tolist()
@@ -129,6 +137,9 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
         return nonzero(condition)
     if x1 is None or x2 is None:
         raise DTypeError("where: takes the condition alone, or two values beside it")
+    if isinstance(condition, SEQUENCES):
+        place = next((one.device for one in (x1, x2) if isinstance(one, Tensor)), None)
+        condition = operand(condition, device=place)
     if type(condition) not in PYTHON_NUMBERS:
         condition = Tensor(as_node(condition))
         condition = condition if condition.dtype in BOOL else apply(NOT_EQUAL, condition, 0)
@@ -194,10 +205,10 @@ def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None) ->
     """
     if side not in ("left", "right"):
         raise ArgumentError(f'searchsorted: side is "left" or "right", got {side!r}')
-    x1 = operand(x1)
+    inputs = promoted(x1, x2)
+    x1 = inputs[0]
     if x1.ndim != 1:
         raise ShapeError(f"searchsorted: x1 is a sorted vector, got shape {x1.shape}")
-    inputs = promoted(x1, x2)
     if sorter is not None:
         sorter = operand(sorter)
         if sorter.dtype not in BITWISE or sorter.shape != x1.shape:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorframe.dtypes import NUMERIC
 from tensorframe.errors import AxisError, ShapeError
-from tensorframe.frontend.dispatch import apply, call
+from tensorframe.frontend.dispatch import SEQUENCES, apply, call
 from tensorframe.frontend.elementwise.operators import rebind
 from tensorframe.frontend.linalg.einstein_summation import contract
 from tensorframe.frontend.operands import (
@@ -261,7 +261,7 @@ def _components(tensor: Tensor, axis: int) -> list[Any]:
 
 
 def _is_operand(value: Any) -> bool:
-    return isinstance(value, Tensor | np.ndarray)
+    return isinstance(value, (Tensor, np.ndarray, *SEQUENCES))
 
 
 def _matmul(self: Tensor, other: Any, /) -> Any:

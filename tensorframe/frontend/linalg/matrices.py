@@ -13,7 +13,15 @@ from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.linalg.contractions import conjugated, matmul, matrix_transpose
 from tensorframe.frontend.linalg.decompositions import default_rtol, inv, slogdet, svd, svdvals
 from tensorframe.frontend.linalg.norms import matrix_norm
-from tensorframe.frontend.operands import converted, expanded, floating, operand, promoted, reshaped
+from tensorframe.frontend.operands import (
+    beside,
+    converted,
+    expanded,
+    floating,
+    promoted,
+    reshaped,
+    weakly,
+)
 from tensorframe.frontend.parameters import integer, items
 from tensorframe.frontend.reductions.elementary import any as any_true
 from tensorframe.frontend.tensor import Tensor
@@ -45,7 +53,7 @@ def _significant(values: Tensor, rtol: Any) -> Tensor:
     sizes = values.shape[:-1] + (min(1, values.shape[-1]),)
     largest = call(SLICE, values, attrs=(start, sizes, (1,) * values.ndim))
     if not isinstance(rtol, int | float):
-        rtol = operand(rtol)
+        rtol = beside(values, rtol)
         rtol = reshaped(rtol, (*rtol.shape, 1))
     return apply(GREATER, values, apply(MULTIPLY, largest, rtol))
 
@@ -145,7 +153,7 @@ def multi_dot(arrays: Sequence[Any], /) -> Tensor:
     >>> tfr.linalg.multi_dot([np.ones((9, 2)), np.ones((2, 9)), np.ones((9, 1))]).shape
     (9, 1)
     """
-    tensors = [operand(one) for one in items("multi_dot", "arrays", arrays)]
+    tensors = weakly(items("multi_dot", "arrays", arrays))
     ends = tensors[:1] + tensors[-1:]
     is_chain = all(tensor.ndim == 2 for tensor in tensors[1:-1])
     if len(tensors) < 2 or not is_chain or any(tensor.ndim not in (1, 2) for tensor in ends):

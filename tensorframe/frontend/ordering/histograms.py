@@ -12,7 +12,7 @@ from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, Shape
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.indexing.selection import as_array
-from tensorframe.frontend.operands import converted, flattened, floating, operand, promoted
+from tensorframe.frontend.operands import beside, converted, flattened, floating, operand, promoted
 from tensorframe.frontend.parameters import choice, count, number, pair
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.elementwise import EQUAL, WHERE
@@ -93,7 +93,7 @@ def _edges(x: Tensor, bins: Any, limits: Any, weights: Any) -> tuple[Tensor, boo
         if bins < 1:
             raise ArgumentError(f"histogram: takes one bin at least, got {bins}")
         return _uniform_edges(x, count("histogram", "bins", bins), limits), True
-    edges = operand(bins)
+    edges = beside(x, bins)
     if edges.ndim != 1 or edges.size < 2:
         raise ShapeError(f"histogram: edges are a vector of two at least, got shape {edges.shape}")
     return edges, False
@@ -159,7 +159,7 @@ def digitize(x: Any, bins: Any, /, right: bool = False) -> Tensor:
     >>> tfr.digitize(tfr.asarray([0.5, 1.0, 9.0]), tfr.asarray([1.0, 2.0])).tolist()
     [0, 1, 2]
     """
-    edges = as_array(operand(bins))
+    edges = as_array(beside(operand(x), bins))
     if edges.ndim != 1:
         raise ShapeError(f"digitize: bins are a vector, got shape {edges.shape}")
     falling = _falls(edges)

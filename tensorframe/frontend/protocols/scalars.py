@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from tensorframe.dtypes import BITWISE, COMPLEX, INTEGER
 from tensorframe.errors import DTypeError, ScalarError, TracingError
 from tensorframe.frontend.tensor import Tensor, method
@@ -123,7 +125,9 @@ def _rows(tensor: Tensor) -> Iterator[Tensor]:
 
 @method
 def __contains__(self: Tensor, value: Any, /) -> bool:
-    return bool((self == value)._array().any())
+    found = self == value
+    # another class may have answered
+    return bool(found._array().any() if isinstance(found, Tensor) else np.any(found))
 
 
 __all__: list[str] = []

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorframe.frontend.dispatch import as_node, data_node
+from tensorframe.frontend.dispatch import data_node
 from tensorframe.frontend.elementwise import functions as elementwise
 from tensorframe.frontend.elementwise.operators import rebind
+from tensorframe.frontend.operands import weakly
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.op import Kind, rows
@@ -17,9 +18,15 @@ from tensorframe.graph.op import Kind, rows
 Function = Callable[..., Any]
 
 # what an operand may be; anything else has its own way with ufuncs, and is asked first
-OPERANDS = (Tensor, np.ndarray, np.generic, bool, int, float, complex, list, tuple)
+OPERANDS = (Tensor, np.ndarray, np.generic, bool, int, float, complex, list, tuple, range)
 
-RECORDED: dict[np.ufunc, Function] = {
+
+def _divmod(x1: Any, x2: Any, /) -> tuple[Tensor, Tensor]:
+    quotient, rest = elementwise.FUNCTIONS["floor_divide"], elementwise.FUNCTIONS["remainder"]
+    return quotient(x1, x2), rest(x1, x2)
+
+
+RECORDED: dict[np.ufunc, Function] = {np.divmod: _divmod} | {
     ufunc: elementwise.FUNCTIONS[op.name]
     for op in rows(Kind.MAP)
     if op.name in elementwise.FUNCTIONS
@@ -46,7 +53,7 @@ def __array_ufunc__(_self: Tensor, ufunc: np.ufunc, how: str, *inputs: Any, **op
         return None
     record = _recorder(ufunc, how)
     if record is not None and _simple(record, options):
-        result = record(*map(_listed, inputs), **options)
+        result = record(*inputs, **options)
     else:
         if "where" in options:
             # elements outside of the condition stay as they are in `out`
@@ -92,7 +99,7 @@ def _scan(function: Function) -> Function:
 
 def _outer(function: Function) -> Function:
     def record(x1: Any, x2: Any) -> Any:
-        first, second = Tensor(as_node(x1)), Tensor(as_node(x2))
+        first, second = weakly((x1, x2))
         return function(first.reshape(first.shape + (1,) * second.ndim), second)
 
     return record
@@ -103,10 +110,6 @@ def _public(name: str) -> Function:
 
     function: Function = getattr(tensorframe, name)
     return function
-
-
-def _listed(operand: Any) -> Any:
-    return np.asarray(operand) if isinstance(operand, list | tuple) else operand
 
 
 def _delivered(result: Any, out: tuple[Any, ...]) -> Any:

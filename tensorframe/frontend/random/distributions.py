@@ -10,7 +10,7 @@ from tensorframe.dtypes import FLOAT, DType, bfloat16, float16, float32, float64
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.creation.convert import OnDevice
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.operands import converted, operand
+from tensorframe.frontend.operands import converted, operand, weakly
 from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.random.words import lanes, positions
 from tensorframe.frontend.tensor import Tensor
@@ -25,7 +25,6 @@ from tensorframe.ops.elementwise import (
     MULTIPLY,
     SIN,
     SQRT,
-    SUBTRACT,
     WHERE,
 )
 
@@ -57,7 +56,9 @@ def uniform(
     bits = _FRACTION_BITS.get(target, 24)
     result = unit(lanes(positions(sizes, device), _width(target), key), bits)
     if _is_tensor(low, high) or (low, high) != (0.0, 1.0):
-        span = apply(SUBTRACT, high, low) if _is_tensor(low, high) else high - low
+        if _is_tensor(low, high):
+            _, low, high = weakly((result, low, high))
+        span = high - low
         result = apply(ADD, low, apply(MULTIPLY, result, span))
     return converted(result, target)
 

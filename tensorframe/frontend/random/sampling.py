@@ -164,7 +164,7 @@ def choice(
             else _random_order(count, device, key)[:wanted]
         )
     else:
-        weights = converted(operand(p), float64)
+        weights = operand(p, dtype=float64)
         _check_weights(weights, count)
         chosen = (_weighted if replace else _weighted_order)(weights, wanted, device, key)
     if tensor is None:

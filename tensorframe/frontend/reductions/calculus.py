@@ -10,7 +10,7 @@ from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import part_of
-from tensorframe.frontend.operands import converted, floating, operand, promoted, reshaped
+from tensorframe.frontend.operands import beside, converted, floating, promoted, reshaped
 from tensorframe.frontend.parameters import is_number
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.reductions.elementary import all as all_true
@@ -35,8 +35,8 @@ def trapezoid(y: Any, /, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor
     """
     (values,) = floating(y)
     at = normalize_axis("trapezoid", axis, values.ndim)
-    dx = dx if is_number(dx) else operand(dx)
-    steps = dx if x is None else _steps(operand(x), values, at)
+    dx = dx if is_number(dx) else beside(values, dx)
+    steps = dx if x is None else _steps(beside(values, x), values, at)
     return total(steps * _neighbours(values, at) / 2.0, axis=at)
 
 
@@ -111,7 +111,7 @@ def _derivative(values: Tensor, axis: int, spacing: Any, order: int) -> Tensor:
     size = values.shape[axis]
     if size < order + 1:
         raise ShapeError(f"gradient: axis {axis} has {size} samples and needs {order + 1}")
-    spacing = spacing if is_number(spacing) else operand(spacing)
+    spacing = spacing if is_number(spacing) else beside(values, spacing)
     if getattr(spacing, "ndim", 0) == 1:
         steps = _steps(spacing, values, axis)
         parts = _between_points(values, steps, axis, order)

@@ -11,7 +11,7 @@ from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.elementwise.limits import clip
 from tensorframe.frontend.manipulation.diagonals import diagonal
 from tensorframe.frontend.manipulation.joining import concat
-from tensorframe.frontend.operands import converted, operand, reshaped
+from tensorframe.frontend.operands import converted, operand, reshaped, weakly
 from tensorframe.frontend.parameters import number
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.reductions.statistics import working_dtype
@@ -23,13 +23,12 @@ __all__ = ["corrcoef", "cov"]
 
 def _observations(x: Any, y: Any, rowvar: bool) -> tuple[Tensor, DType]:
     """Return variables as rows in the working dtype, and the dtype of the result."""
-    first = _rows(x, rowvar)
-    both = first if y is None else concat([first, _rows(y, rowvar)], axis=0)
+    given = weakly((x,) if y is None else (x, y))
+    both = concat([_rows(one, rowvar) for one in given], axis=0)
     return converted(both, working_dtype(both.dtype)), dtypes.float_of(both.dtype)
 
 
-def _rows(x: Any, rowvar: bool) -> Tensor:
-    tensor = operand(x)
+def _rows(tensor: Tensor, rowvar: bool) -> Tensor:
     if tensor.ndim > 2:
         raise ShapeError(f"cov: takes variables as a vector or a matrix, got shape {tensor.shape}")
     if tensor.ndim < 2:
@@ -50,7 +49,7 @@ def _weights(fweights: Any, aweights: Any, count: int, dtype: DType) -> Tensor |
             raise DTypeError(
                 f"cov: fweights count repetitions, so they are integers, got {weights.dtype}"
             )
-        weights = converted(weights, dtypes.real_of(dtype))
+        weights = operand(given, dtype=dtypes.real_of(dtype))
         result = weights if result is None else result * weights
     return result
 
@@ -95,7 +94,7 @@ def _divisor(weights: Tensor, aweights: Any, mass: Tensor, correction: float) ->
     """Return what sums of weighted products are divided by: the effective number of observations."""
     if aweights is None or correction == 0:
         return mass - correction
-    importance = converted(operand(aweights), weights.dtype)
+    importance = operand(aweights, dtype=weights.dtype)
     return mass - correction * total(weights * importance) / mass
 
 

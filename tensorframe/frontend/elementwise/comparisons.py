@@ -1,0 +1,104 @@
+"""Comparisons: with integers outside a dtype's range, and with what is equal to no number, there is an answer too."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from tensorframe.dtypes import bool_
+from tensorframe.errors import DTypeError, OutOfRangeError
+from tensorframe.frontend.creation.convert import holds_elements
+from tensorframe.frontend.dispatch import SEQUENCES, as_node, binary
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.device import Device
+from tensorframe.graph.op import Op
+from tensorframe.graph.record import source
+from tensorframe.graph.shape import Shape, broadcast
+from tensorframe.ops.creation import FULL
+
+ORDER = frozenset({"lt", "le", "gt", "ge"})
+EQUALITIES = frozenset({"eq", "ne"})
+
+# kinds of NumPy's dtypes whose elements equal no number: text, bytes, dates and durations
+_NO_NUMBERS = frozenset("SUMmT")
+
+
+def compare(op: Op, x1: Any, x2: Any) -> Tensor:
+    """Record a comparison of operands; a Python integer that the other's dtype cannot hold is beyond all elements."""
+    try:
+        return binary(op, x1, x2)
+    except OutOfRangeError:
+        sides = [_side(one) for one in (x1, x2)]
+        if not any(sides):
+            raise
+        other = Tensor(as_node(x2 if sides[0] else x1))
+        return _everywhere(getattr(operator, str(op.operator))(*sides), other.shape, other.device)
+
+
+def _side(value: Any) -> int:
+    """Return on which side of an integer dtype's range a Python integer lies that is outside of it; 0 for others."""
+    return (value > 0) - (value < 0) if isinstance(value, int) else 0
+
+
+def compare_object(op: Op, tensor: Tensor, other: Any) -> Any:
+    """Return whether `other`, which is no operand, equals the elements: as it says itself, else none of them does.
+
+    Fractions and decimals are compared as floats, what holds elements as a tensor.
+    """
+    if isinstance(other, Number):
+        return compare(op, tensor, _as_float(other))
+    answer = getattr(type(other), f"__{op.operator}__")(other, tensor)
+    if answer is not NotImplemented:
+        return answer
+    if holds_elements(other):
+        return compare(op, tensor, other)
+    return _everywhere(op.operator == "ne", tensor.shape, tensor.device)
+
+
+def _as_float(number: Any) -> float:
+    """Return the float that equals a number, or NaN, which equals nothing either."""
+    try:
+        found = float(number)
+    except (OverflowError, TypeError, ValueError):
+        return math.nan
+    return found if found == number else math.nan
+
+
+def compare_elements(op: Op, x1: Any, x2: Any) -> Tensor:
+    """Record whether elements are equal, those of one operand being numbers or none: text equals no number."""
+    try:
+        return compare(op, x1, x2)
+    except DTypeError:
+        tensor, other = (x1, x2) if isinstance(x1, Tensor) else (x2, x1)
+        elements = _without_numbers(other)
+        if elements is None or not isinstance(tensor, Tensor):
+            raise
+        shape = broadcast(op.name, tensor.shape, elements.shape)
+        return _everywhere(op.operator == "ne", shape, tensor.device)
+
+
+def _without_numbers(value: Any) -> np.ndarray[Any, Any] | None:
+    """Return the elements of a sequence or array if none of them is a number, else None."""
+    if not isinstance(value, (*SEQUENCES, np.ndarray, np.generic)):
+        return None
+    array = np.asarray(value)
+    if array.dtype.kind == "O":
+        found = any(isinstance(one, Number | Tensor) for one in array.flat)
+        return None if found else array
+    return array if array.dtype.kind in _NO_NUMBERS else None
+
+
+def _everywhere(answer: bool, shape: Shape, device: Device) -> Tensor:
+    return Tensor(source(FULL, shape, bool_, device, answer))
+
+
+# what records a comparison of operands, by the name of its operator
+RECORDERS: dict[str, Callable[[Op, Any, Any], Tensor]] = {
+    **dict.fromkeys(ORDER, compare),
+    **dict.fromkeys(EQUALITIES, compare_elements),
+}
