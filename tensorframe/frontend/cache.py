@@ -35,20 +35,21 @@ def info() -> CacheInfo:
     """Return what the cache holds, and its use by this process.
 
     The directory is that of the option `cache_dir`, else `tensorframe/kernels` in the user's cache directory. It is
-    used only if it belongs to the user and nobody else may write to it: what lies there is run.
+    used only if it belongs to the user and nobody else may write to it, and so is each file in it: what lies there is
+    run.
 
     >>> with tfr.config.override(cache_bytes=0):
     ...     tfr.cache.info().problem
     'the option cache_bytes is 0'
     """
-    from tensorframe.backends import objects
+    from tensorframe.backends import objects, own_files
 
     where = objects.folder()
     sizes = objects.sizes(where)
     ours = objects.statistics
     return CacheInfo(
         directory=where,
-        problem=objects.problem(where),
+        problem=own_files.problem(where),
         files=len(sizes),
         bytes=sum(sizes),
         hits=ours.hits,

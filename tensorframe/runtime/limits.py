@@ -16,13 +16,14 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from tensorframe.backends import objects
+from tensorframe.backends import objects, own_files
 from tensorframe.backends.numpy.threads import core_count
 from tensorframe.backends.registry import info_of
 from tensorframe.errors import DeviceError
 from tensorframe.graph.device import Device
 
 _SUFFIX = ".limits.json"
+_LARGEST = 1 << 16  # bytes of such a file
 _VERSION = (
     1  # of what is measured: raised when numbers of before no longer compare with those of now
 )
@@ -67,7 +68,7 @@ def keep(device: Device, limits: Limits) -> None:
     content = {"version": _VERSION, "identity": identity, **asdict(limits)}
     with suppress(OSError):  # a disk that is full or cannot be written
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        objects.replace_file(path, json.dumps(content, indent=1).encode())
+        own_files.replace(path, json.dumps(content, indent=1).encode())
 
 
 def _read(identity: str) -> Limits | None:
@@ -77,9 +78,9 @@ def _read(identity: str) -> Limits | None:
     import json
 
     try:
-        found = json.loads(Path(path).read_bytes())
+        found = json.loads(own_files.read(path, _LARGEST))
         return _checked(found, identity)
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
 
 
@@ -93,7 +94,7 @@ def _checked(found: Any, identity: str) -> Limits | None:
 
 def _path(identity: str) -> str | None:
     where = objects.folder()
-    if where is None or objects.problem(where) is not None:
+    if where is None or own_files.problem(where) is not None:
         return None
     return os.path.join(where, sha256(identity.encode()).hexdigest()[:32] + _SUFFIX)
 

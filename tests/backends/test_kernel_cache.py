@@ -353,3 +353,89 @@ def test_threads_compile_a_kernel_once(place):
     x, y = np.arange(3.0), np.zeros(3)
     found[0].call(0, 3, slots(x, y), b"")
     assert y.tolist() == [0, 1, 4]
+
+
+def others_file(path, monkeypatch):
+    """Have files seem to belong to another user, but not the folder they are in."""
+    real = os.fstat
+
+    def of_somebody_else(file):
+        found = list(real(file))
+        found[4] += 1
+        return os.stat_result(found)
+
+    monkeypatch.setattr(os, "fstat", of_somebody_else)
+
+
+def writable(mode):
+    return lambda path, _: path.chmod(mode)
+
+
+def instead(make):
+    """Something else than a regular file under the kernel's name."""
+
+    def put(path, _):
+        path.rename(path.with_name("elsewhere"))
+        make(path)
+
+    return put
+
+
+IN_PLACE = {
+    "of another user": others_file,
+    "writable by a group": writable(0o620),
+    "writable by all": writable(0o606),
+    "a pipe": instead(os.mkfifo),
+    "a link to a kernel": instead(lambda path: path.symlink_to("elsewhere")),
+    "a link to a device": instead(lambda path: path.symlink_to("/dev/zero")),
+    "a link to a terminal": instead(lambda path: path.symlink_to("/dev/tty")),
+    "a link to nothing": instead(lambda path: path.symlink_to("nothing")),
+    "a link to itself": instead(lambda path: path.symlink_to(path.name)),
+    "a folder": instead(os.mkdir),
+    "much too large": lambda path, _: os.truncate(path, 1 << 42),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such rights")
+@pytest.mark.parametrize("kind", IN_PLACE)
+def test_what_is_no_file_of_the_users_own_is_not_run(kind, place, monkeypatch):
+    objects.write(KEY, CODE)
+    path = the_file(place)
+    assert objects.read(KEY) == CODE
+    with monkeypatch.context() as patches:
+        IN_PLACE[kind](path, patches)
+        assert objects.read(KEY) is None
+    if kind != "of another user":
+        assert objects.read(KEY) is None
+    info = tfr.cache.info()
+    assert info.problem is None
+    assert info.files == (kind in ("of another user", "much too large") or "writable" in kind)
+    objects._trim(str(place), 1)  # raises nothing
+    objects.write(KEY, CODE)
+    if kind != "a folder":
+        assert objects.read(KEY) == CODE
+        assert path.stat().st_mode & 0o777 == 0o600
+    objects.clear()
+    assert objects.read(KEY) is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such rights")
+def test_kernels_are_compiled_beside_what_is_in_the_way(place):
+    place.mkdir(mode=0o700)
+    name, source = text([("float64", "a + a")], [np.dtype(float)], salt="in the way")
+    os.mkfifo(place / f"{object_key(name, source).hex()}.kernel")
+    (place / "zeros.kernel").symlink_to("/dev/zero")
+    before = compilations()
+    made("in the way")
+    assert compilations() == before + 1
+    assert tfr.cache.info().files == 1
+    assert run(PROGRAM, place)[0] == [0, 2, 6, 12, 20]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such rights")
+def test_a_file_in_the_folders_place_is_told(tmp_path):
+    file = tmp_path / "pipe"
+    os.mkfifo(file)
+    with tfr.config.override(cache_dir=str(file)):
+        made("pipe")
+        assert tfr.cache.info().problem == "it is not a directory"

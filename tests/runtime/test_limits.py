@@ -71,6 +71,30 @@ def test_the_file_is_the_users_own(folder):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights are those of the folder")
+def test_a_pipe_or_a_file_that_others_may_write_to_is_not_read(folder):
+    keep(Device("numpy"), MADE_UP)
+    path = file_in(folder)
+    path.chmod(0o666)
+    forget()
+    assert limits_of("numpy") is None
+    path.unlink()
+    os.mkfifo(path)
+    forget()
+    assert limits_of("numpy") is None
+    keep(Device("numpy"), MADE_UP)
+    forget()
+    assert limits_of("numpy") == MADE_UP
+
+
+@pytest.mark.parametrize("content", ["[" * 30_000, '{"version": ' + "9" * 5000 + "}", "[]", ""])
+def test_a_file_of_nonsense_is_a_device_that_was_not_measured(folder, content):
+    keep(Device("numpy"), MADE_UP)
+    file_in(folder).write_text(content, encoding="utf-8")
+    forget()
+    assert limits_of("numpy") is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are those of the folder")
 def test_a_folder_that_others_may_write_to_is_not_used(folder):
     keep(Device("numpy"), MADE_UP)
     forget()
