@@ -1,13 +1,11 @@
 """What a computation takes is known before it runs: counts as planned, and the memory that really is allocated."""
 
-import gc
-import tracemalloc
-
 import numpy as np
 import pytest
 
 import tensorframe as tfr
 from tensorframe.runtime.events import listen
+from tests.runtime.new_memory import new_memory
 
 SHAPE = (1000, 1000)
 # small arrays, blocks that threads work on, and Python's own objects
@@ -50,13 +48,10 @@ def test_the_peak_is_what_is_allocated(name, device):
     make(x).compute()  # what is compiled is kept, and no part of the peak
     y = make(x)
     expected = sum(tfr.estimate(y).peak.values())
-    gc.collect()
-    tracemalloc.start()
-    with tfr.config.override(threads=2):  # each has blocks of its own, however many cores there are
+    # each thread has blocks of its own, however many cores there are
+    with new_memory() as taken, tfr.config.override(threads=2):
         y.compute()
-    _, allocated = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert x.nbytes + allocated == pytest.approx(expected, rel=TOLERANCE)
+    assert x.nbytes + taken.peak == pytest.approx(expected, rel=TOLERANCE)
 
 
 def test_nothing_runs():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import tracemalloc
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,6 +11,7 @@ import tensorframe as tfr
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Event, Moment, listen
 from tensorframe.schedule.plan import Plan, human_bytes
+from tests.runtime.new_memory import new_memory
 
 
 def big(*shape: int, seed: int = 0) -> tfr.Tensor:
@@ -155,13 +154,9 @@ def test_a_chain_works_in_blocks() -> None:
     y = x
     for _ in range(10):
         y = tfr.sqrt(y) * 1.5
-    gc.collect()
-    tracemalloc.start()
-    with tfr.config.override(threads=2):  # each has blocks of its own
+    with new_memory() as taken, tfr.config.override(threads=2):  # each has blocks of its own
         y.compute()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < x.nbytes * 1.1  # the output and a few blocks; the input was there before
+    assert taken.peak < x.nbytes * 1.1  # the output and a few blocks; the input was there before
 
 
 def test_blocks_give_what_whole_arrays_give() -> None:
@@ -178,12 +173,9 @@ def test_assignments_in_a_row_copy_once() -> None:
     y = x.copy()
     for at in range(10):
         y[at] = float(at)
-    gc.collect()
-    tracemalloc.start()
-    y.compute()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 1.5 * x.nbytes
+    with new_memory() as taken:
+        y.compute()
+    assert taken.peak < 1.5 * x.nbytes
     assert y.numpy()[:10, 0].tolist() == list(range(10))
     assert not np.shares_memory(x.numpy(), y.numpy())
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import prod
 from typing import Any
 
 import numpy as np
 
+from tensorframe.backends import host_pool
 from tensorframe.backends.numba.abi import array_slot
 from tensorframe.backends.numba.functions import kernel_function
 from tensorframe.backends.numba.load import KernelFunction
@@ -29,8 +29,6 @@ from tensorframe.kernel.complex import Parts
 
 # Calls in which the hopeful kernel has been wrong before it is not tried any more.
 _PATIENCE = 4
-# Bytes of a line of the cache, and of an output that should begin with one: what is streamed goes there in whole lines.
-_LINE, _LARGE = 64, 1 << 20
 
 Run = Callable[[Sequence[Any], Sequence[Any | None]], Sequence[Any]]
 
@@ -148,20 +146,8 @@ class Choice:
 
 def _maker(shape: Shape, dtype: DType, layout: Sequence[int]) -> Callable[[], Any]:
     """Return the function that makes an output whose axes are in this order in memory."""
-    in_memory = tuple([shape[axis] for axis in layout])
-    empty = partial(np.empty, in_memory, dtype)
-    if prod(shape) * dtype.itemsize >= _LARGE:
-        empty = partial(_in_lines, in_memory, dtype)
-    if list(layout) == sorted(layout):
-        return empty
-    back = tuple([layout.index(axis) for axis in range(len(shape))])
-    return lambda: empty().transpose(back)
-
-
-def _in_lines(shape: Shape, dtype: DType) -> Any:
-    """Return a new array that begins where a line of the cache does; NumPy's begin anywhere in one."""
-    memory = np.empty(prod(shape) * dtype.itemsize + _LINE, np.uint8)
-    return np.ndarray(shape, dtype, memory, -memory.ctypes.data % _LINE)
+    order = None if list(layout) == sorted(layout) else layout
+    return partial(host_pool.empty, shape, dtype, order)
 
 
 def _number(dtype: DType) -> str:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tensorframe.backends import host_pool
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
 
@@ -68,9 +69,9 @@ def arrange(
     filling = [array for array in given if _fills(array, shape)]
     orders = [_axes_in_memory(array) for array in filling]
     order = Counter(orders).most_common(1)[0][0] if orders else tuple(range(len(shape)))
-    like = filling[orders.index(order)] if orders else np.broadcast_to(np.False_, shape)
+    layout = None if order == tuple(range(len(shape))) else order
     results = [
-        np.empty_like(like, dtype) if buffer is None else buffer
+        host_pool.empty(shape, dtype, layout) if buffer is None else buffer
         for dtype, buffer in zip(dtypes, buffers, strict=True)
     ]
     turned = [_turned(array, order) for array in inputs]

@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorframe.backends import host_memory
 from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program, byte_count
+from tensorframe.backends.host_pool import owns_memory
 from tensorframe.backends.numpy.call import single_call
 from tensorframe.backends.numpy.epilogue import ProductProgram, has_epilogue
 from tensorframe.backends.numpy.interruptible import interruptible
@@ -67,7 +68,7 @@ class NumpyBackend(Backend):
 
     def reusable(self, handle: Any) -> bool:
         """Whether an array has memory of its own that may be written to."""
-        return isinstance(handle, np.ndarray) and handle.flags.owndata and handle.flags.writeable
+        return isinstance(handle, np.ndarray) and handle.flags.writeable and owns_memory(handle)
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return what runs the region: blocks of an elementwise one, the one NumPy call, or a sequence of both."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.numpy.grid import Index
@@ -166,10 +167,9 @@ class ProductProgram:
     def _new(self, dtype: Any) -> Array:
         """Return memory for an output: rows lie in one piece, as in the product."""
         axes = self._permutation
-        if axes is None or axes[-1] == len(axes) - 1:
-            return np.empty(self._shape, dtype)
-        like_product = tuple([self._shape[axes.index(axis)] for axis in range(len(axes))])
-        return np.empty(like_product, dtype).transpose(axes)
+        in_order = axes is None or axes[-1] == len(axes) - 1
+        layout = None if axes is None or in_order else [axes.index(at) for at in range(len(axes))]
+        return host_pool.empty(self._shape, dtype, layout)
 
     def _as_product(self, out: Array) -> Array:
         """Return an output with its axes as the product has them."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe import config
+from tensorframe.backends import host_pool
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.grid import Index, blocks, runs
 from tensorframe.backends.numpy.threads import share_out
@@ -56,7 +57,7 @@ class Product:
         if self.in_parts:
             return self._in_parts(out)
         if out is None:
-            out = np.empty(self.shape, self.dtype)
+            out = host_pool.empty(self.shape, self.dtype)
 
         def work(mine: Iterator[Index]) -> None:
             for index in mine:
@@ -75,7 +76,7 @@ class Product:
         largest = max([prod(_extents(index)) for index in self.blocks])
 
         def work(mine: Iterator[Index]) -> None:
-            memory = np.empty(largest, self.dtype)
+            (memory,) = host_pool.scratch(largest, [self.dtype])
             with config.override(threads=1):  # the others have blocks of their own
                 for index in mine:
                     shape = _extents(index)
@@ -87,7 +88,7 @@ class Product:
 
     def _in_parts(self, out: Array | None) -> Array:
         parts = self._parts
-        sums = np.empty((len(parts), *self.shape), self.dtype)
+        sums = host_pool.empty((len(parts), *self.shape), self.dtype)
 
         def work(mine: Iterator[int]) -> None:
             for at in mine:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe import config
+from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
 from tensorframe.backends.numpy.blocks import Index, Operands, arrange
 from tensorframe.backends.numpy.functions import WRITING, Function, implementation
@@ -134,7 +135,7 @@ def _run_blocks(
     outputs = dict(zip(leaving, operands.outputs, strict=True))
 
     def work(mine: Iterator[tuple[Index, Shape]]) -> None:
-        memory = [np.empty(math.prod(operands.block), dtype) for dtype in scratch]
+        memory = host_pool.scratch(math.prod(operands.block), scratch)
         views: list[Array] = []
         last = None
         for index, shape in mine:

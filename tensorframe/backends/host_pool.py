@@ -1,0 +1,307 @@
+"""Memory of the host that is used again: large blocks for results, which cost no page faults the second time.
+
+The C library gives large blocks back to the system as soon as they are freed, and the next result pays for every page
+again: half of the time of a loop over a few expressions. Here a block is free as soon as nothing refers to it: arrays,
+their views, memoryviews and DLPack capsules all keep the block that they lie in alive, so its reference count tells.
+What is kept is bounded by what was in use, and goes back to the system once it has not been used for a while.
+"""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import os
+import sys
+import threading
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from math import inf, prod
+from operator import attrgetter
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from tensorframe.dtypes import DType
+from tensorframe.graph.shape import Shape, strides_of
+
+Array = np.ndarray[Any, Any]
+
+# Bytes. Below, the C library keeps what is freed; NumPy asks for huge pages from 4 MiB on, and so do we.
+SMALLEST = 1 << 19
+_HUGE_PAGES = 1 << 22
+# Of the most that was in use at once: what blocks in use and free ones may take together.
+BOUND = 1.25
+# Seconds that a free block waits for its next use.
+IDLE = 2.0
+# Blocks that may be free at once: the next result looks at all of them.
+_MOST_FREE = 32
+# Bytes of scratch memory that the C library keeps.
+_KEPT_BY_C = 1 << 17
+_LINE = 64  # bytes of a line of the cache
+# Sizes have this many significant bits, so that a block serves for lengths that are nearly the same.
+_SIGNIFICANT = 4
+_CAN_ADVISE = hasattr(mmap, "MADV_DONTNEED")
+
+
+class Memory(mmap.mmap):
+    """Anonymous memory of this process: its own type, so that an array over it is known as one of ours."""
+
+    __slots__ = ()
+
+
+def _mapped(nbytes: int) -> Memory:
+    """Return new memory; OSError if there is none. A forked child gets a copy of it, not the same memory."""
+    if sys.platform == "win32":
+        return Memory(-1, nbytes)
+    memory = Memory(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if nbytes >= _HUGE_PAGES and hasattr(mmap, "MADV_HUGEPAGE"):
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return memory
+
+
+class Block:
+    """Memory of the pool: `used` bytes are those of the array over it, `touched` those that have pages."""
+
+    __slots__ = ("last_use", "memory", "size", "touched", "used", "watch")
+
+    def __init__(self, nbytes: int) -> None:
+        self.memory = _mapped(nbytes)
+        self.size = nbytes
+        self.used = 0
+        self.touched = 0
+        self.last_use = 0.0
+        self.watch: weakref.ref[Array] | None = None  # told when the array goes
+
+    def is_free(self) -> bool:
+        """Whether nothing refers to the memory but this block."""
+        return _references(self) == _WHEN_FREE
+
+    def cut(self) -> int:
+        """Give the pages back that the array over this block does not reach, and return how many bytes these are."""
+        start = -(-self.used // mmap.PAGESIZE) * mmap.PAGESIZE
+        if start >= self.touched or not _CAN_ADVISE:
+            return 0
+        self.memory.madvise(mmap.MADV_DONTNEED, start, self.size - start)
+        given, self.touched = self.touched - start, start
+        return given
+
+
+_size, _last_use = attrgetter("size"), attrgetter("last_use")
+
+
+def _references(block: Block) -> int:
+    return sys.getrefcount(block.memory)
+
+
+# measured, since versions of Python count differently
+_WHEN_FREE = _references(Block(mmap.PAGESIZE))
+
+
+@dataclass(slots=True)
+class Statistics:
+    """Bytes in use by arrays, kept for later ones, and the most in use at once; how many blocks were mapped."""
+
+    in_use: int = 0
+    kept: int = 0
+    peak: int = 0
+    allocations: int = 0
+
+
+class Pool:
+    """Blocks that are used again. Nothing here waits: where another thread is at it, NumPy's own memory will do."""
+
+    def __init__(self) -> None:
+        self.statistics = Statistics()
+        self._lock = threading.Lock()
+        self._lent: set[Block] = set()
+        self._lent_bytes = (
+            0  # of them that have pages: more than in use, where a block is larger than its array
+        )
+        self._free: list[Block] = []
+        self._returned: deque[Block] = deque()  # whose array is gone, in whatever thread that was
+        # the most in use since the sweeper looked last, and from then back to when it had looked before
+        self._recent_peaks = (0, 0)
+        self._sweeper: threading.Thread | None = None
+
+    def empty(
+        self,
+        shape: Shape,
+        dtype: DType,
+        layout: Sequence[int] | None = None,
+        *,
+        least: int = SMALLEST,
+    ) -> Array:
+        """Return a new array with any elements, whose axes are in this order in memory; MemoryError if there is none.
+
+        `layout` names the axes, the outermost first; None is C order. Arrays of fewer than `least` bytes are NumPy's.
+        """
+        nbytes = prod(shape) * dtype.itemsize
+        # not `with`: a signal's handler or a finaliser may compute while this very thread is inside
+        if nbytes < least or not self._lock.acquire(blocking=False):
+            return _of_numpy(shape, dtype, layout)
+        try:
+            block = self._block(nbytes)
+            if block is None:
+                return _of_numpy(shape, dtype, layout)
+            steps = [step * dtype.itemsize for step in strides_of(shape, layout)]
+            array: Array = np.ndarray(shape, dtype, block.memory, 0, steps)
+            block.watch = weakref.ref(array, lambda _: self._returned.append(block))
+            return array
+        finally:
+            self._lock.release()
+
+    def trim(self, idle: float = 0.0) -> None:
+        """Give free blocks back to the system that were not used for `idle` seconds."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._trim(idle)
+            finally:
+                self._lock.release()
+
+    def _trim(self, idle: float) -> None:
+        self._take_back()
+        since = monotonic() - idle
+        for block in [one for one in self._free if one.last_use <= since]:
+            self._drop(block)
+
+    def _take_back(self) -> None:
+        """Count blocks as free whose arrays are gone."""
+        for _ in range(len(self._returned)):
+            block = self._returned.popleft()
+            if not block.is_free():  # its array is just going, in another thread
+                self._returned.append(block)
+                continue
+            self._lent.remove(block)
+            self._lent_bytes -= block.touched
+            self._free.append(block)
+            block.last_use = monotonic()
+            self.statistics.in_use -= block.used
+            self.statistics.kept += block.touched
+        if len(self._free) > _MOST_FREE:
+            for block in sorted(self._free, key=_last_use)[:-_MOST_FREE]:
+                self._drop(block)
+
+    def _drop(self, block: Block) -> None:
+        self._free.remove(block)
+        self.statistics.kept -= block.touched
+
+    def _block(self, nbytes: int) -> Block | None:
+        """Return a block for so many bytes, in use from now on; None if the system has none."""
+        self._take_back()
+        largest = _largest_for(nbytes)
+        fitting = [one for one in self._free if nbytes <= one.size <= largest]
+        block = min(fitting, key=_size, default=None)
+        if block is not None:
+            self._drop(block)
+        counts = self.statistics
+        counts.in_use += nbytes
+        counts.peak = max(counts.peak, counts.in_use)
+        self._recent_peaks = (max(self._recent_peaks[0], counts.in_use), self._recent_peaks[1])
+        self._make_room(nbytes if block is None else max(nbytes, block.touched))
+        block = self._new(nbytes) if block is None else block
+        if block is None:
+            counts.in_use -= nbytes
+            return None
+        block.used = nbytes
+        block.touched = max(block.touched, nbytes)
+        if self._lent_bytes + block.touched + counts.kept > self._bound():
+            block.cut()
+        self._lent.add(block)
+        self._lent_bytes += block.touched
+        return block
+
+    def _bound(self) -> float:
+        return BOUND * max(self._recent_peaks)
+
+    def _make_room(self, coming: int) -> None:
+        """Give memory back, the longest unused first, until what is held and what comes keep to the bound."""
+        too_much = self._lent_bytes + self.statistics.kept + coming - self._bound()
+        if too_much <= 0:
+            return
+        for block in sorted(self._free, key=_last_use):
+            if too_much <= 0:
+                return
+            too_much -= block.touched
+            self._drop(block)
+        for block in self._lent:
+            if too_much <= 0:
+                return
+            given = block.cut()
+            self._lent_bytes -= given
+            too_much -= given
+
+    def _new(self, nbytes: int) -> Block | None:
+        try:
+            block = Block(_rounded(nbytes))
+        except OSError:
+            gc.collect()  # tensors in cycles
+            self._trim(0.0)
+            return None
+        self.statistics.allocations += 1
+        if self._sweeper is None:
+            self._sweeper = threading.Thread(
+                target=self._sweep, name="tensorframe memory", daemon=True
+            )
+            self._sweeper.start()
+        return block
+
+    def _sweep(self) -> None:
+        """Give back what is idle, again and again, as long as there are blocks."""
+        pause = threading.Event()
+        while True:
+            pause.wait(IDLE / 2)
+            with self._lock:
+                self._trim(IDLE)
+                self._recent_peaks = (self.statistics.in_use, self._recent_peaks[0])
+                if not self._free and not self._lent:
+                    self._sweeper = None
+                    return
+
+    def after_fork(self) -> None:
+        """Go on in a child: the thread is not there, and another may have held the lock."""
+        self._lock = threading.Lock()
+        self._sweeper = None
+
+
+def _of_numpy(shape: Shape, dtype: DType, layout: Sequence[int] | None) -> Array:
+    if layout is None:
+        return np.empty(shape, dtype)
+    in_memory = np.empty([shape[axis] for axis in layout], dtype)
+    return in_memory.transpose([layout.index(axis) for axis in range(len(shape))])
+
+
+def _largest_for(nbytes: int) -> float:
+    """Return the size of the largest block that may serve: any, where pages can be given back one by one."""
+    return inf if _CAN_ADVISE else 2 * nbytes
+
+
+def _rounded(nbytes: int) -> int:
+    step = max(1 << max(nbytes.bit_length() - _SIGNIFICANT, 0), mmap.PAGESIZE)
+    return -(-nbytes // step) * step
+
+
+def scratch(count: int, dtypes: Sequence[DType]) -> list[Array]:
+    """Return memory for `count` elements of each of the dtypes, all in one block of the pool."""
+    sizes = [-(-count * dtype.itemsize // _LINE) * _LINE for dtype in dtypes]
+    memory = pool.empty((sum(sizes),), np.dtype(np.uint8), least=_KEPT_BY_C)
+    starts = accumulate(sizes, initial=0)
+    return [
+        np.ndarray((count,), dtype, memory, start)
+        for dtype, start in zip(dtypes, starts, strict=False)
+    ]
+
+
+def owns_memory(array: Array) -> bool:
+    """Whether an array's memory is its alone: NumPy's flag does not say so of arrays that the pool gave."""
+    return array.flags.owndata or isinstance(array.base, Memory)
+
+
+pool = Pool()
+empty = pool.empty
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=pool.after_fork)
