@@ -43,7 +43,7 @@ def library(name: str, result: DTypeRule, shape: Callable[..., Shape], doc: str,
 SORT = library("sort", same, _unchanged, "Elements in order along the axis; NaN last, whichever the order.", "axis", "descending")
 ARGSORT = library("argsort", index_dtype, _unchanged, "Positions that sort the elements along the axis; NaN last, whichever the order.", "axis", "descending", "stable")
 PARTITION = library("partition", same, _unchanged, "Elements along the axis with each of `kth` where sorting puts it, smaller ones before it.", "kth", "axis", in_standard=False)
-# Operands: lines along the last axis, and places in them (int64), several for each line. Only host memory has it.
+# Operands: lines along the last axis, and places in them (int64), several for each line.
 SELECT = library("select", same, _like_second, "The elements that sorting would put at the given places of lines.", arity=2, in_standard=False)
 ARGPARTITION = library("argpartition", index_dtype, _unchanged, "Positions that partition the elements along the axis.", "kth", "axis", in_standard=False)
 TOPK = library("topk", same, _first, "The `count` largest or smallest elements along the axis in order, and their positions.", "count", "axis", "largest", parts=2)

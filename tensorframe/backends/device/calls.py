@@ -8,12 +8,25 @@ from tensorframe.backends.base import Program
 from tensorframe.backends.device.make import Make
 from tensorframe.backends.device.product import product_program
 from tensorframe.backends.device.search import can_search, search_program
-from tensorframe.backends.device.sort import partition_program, sort_program, top_program
+from tensorframe.backends.device.sort import (
+    partition_program,
+    select_program,
+    sort_program,
+    top_program,
+)
 from tensorframe.dtypes import DType
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
 from tensorframe.ops.contraction import MATMUL
-from tensorframe.ops.sorting import ARGPARTITION, ARGSORT, PARTITION, SEARCHSORTED, SORT, TOPK
+from tensorframe.ops.sorting import (
+    ARGPARTITION,
+    ARGSORT,
+    PARTITION,
+    SEARCHSORTED,
+    SELECT,
+    SORT,
+    TOPK,
+)
 
 # a region whose first op is the call -> its program
 CALLS: Mapping[Op, Callable[[Region, Make], Program]] = {
@@ -22,6 +35,7 @@ CALLS: Mapping[Op, Callable[[Region, Make], Program]] = {
     ARGSORT: sort_program,
     PARTITION: partition_program,
     ARGPARTITION: partition_program,
+    SELECT: select_program,
     TOPK: top_program,
     SEARCHSORTED: search_program,
 }

@@ -16,6 +16,7 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.algorithms.merge_sort import Sorting, build_sort
 from tensorframe.kernel.assemble import Built
 from tensorframe.kernel.complex import in_parts
+from tensorframe.ops.indexing import TAKE_ALONG_AXIS
 from tensorframe.ops.reduction import index_dtype
 from tensorframe.ops.sorting import ARGPARTITION, ARGSORT, SORT
 
@@ -58,6 +59,38 @@ def sorted_with_places(count: int, dtype: DType, places: DType) -> tuple[Region,
     elements = RegionOp(SORT, (0, False), (0,), (count,), dtype)
     order = RegionOp(ARGSORT, (0, False, True), (0,), (count,), places)
     return Region((((count,), dtype),), (elements, order), (1, 2)), _lowering(0, False)
+
+
+def select_program(region: Region, make: Make) -> Program:
+    """Return the program of `select`: lines are sorted, then elements taken from them."""
+    (one,) = region.ops
+    lines, places = (region.inputs[at] for at in one.inputs)
+    (shape, dtype), axis = lines, len(lines[0]) - 1
+    ordered = RegionOp(SORT, (axis, False), (0,), shape, dtype)
+    taken = RegionOp(TAKE_ALONG_AXIS, (axis,), (0, 1), one.shape, one.dtype)
+    return _Selected(
+        one.inputs,
+        make(Region((lines,), (ordered,), (1,)), _lowering(axis, False)),
+        make(Region((lines, places), (taken,), (2,)), Lowering),
+    )
+
+
+class _Selected:
+    """Two programs, the second of which takes from what the first has sorted."""
+
+    quiet = True
+
+    def __init__(self, operands: Sequence[int], sort: Program, take: Program) -> None:
+        self._lines, self._places = operands
+        self._sort, self._take = sort, take
+
+    def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
+        (ordered,) = self._sort([inputs[self._lines]], (None,))
+        return self._take([ordered, inputs[self._places]], buffers)
+
+    def source(self) -> str:
+        """Return the text of the kernels for operands in C order."""
+        return source_of(self._sort) + source_of(self._take)
 
 
 class Pair:

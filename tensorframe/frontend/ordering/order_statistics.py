@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.registry import capabilities
 from tensorframe.dtypes import FLOAT, float64, float_of, int64
 from tensorframe.errors import ArgumentError, OutOfRangeError, ShapeError
 from tensorframe.frontend.creation.filled import filled
@@ -20,10 +19,9 @@ from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axes, reduced
 from tensorframe.ops.elementwise import EQUAL, ISFINITE, ISNAN, LOGICAL_NOT, MAXIMUM, WHERE
-from tensorframe.ops.indexing import TAKE_ALONG_AXIS
 from tensorframe.ops.movement import CONCAT
 from tensorframe.ops.reduction import MAX, SUM
-from tensorframe.ops.sorting import PARTITION, SELECT, SORT
+from tensorframe.ops.sorting import PARTITION, SELECT
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
@@ -226,11 +224,7 @@ def _selected(lines: Tensor, below: Tensor, above: Tensor) -> tuple[Tensor, Tens
     """Return the elements that sorting would put at places that only the plan's run knows."""
     axis, count = lines.ndim - 1, below.shape[-1]
     places = call(CONCAT, below, above, attrs=(axis,))
-    if capabilities(lines.device).host_memory:
-        found = call(SELECT, lines, places)
-    else:  # devices sort: their kernels for it take no places
-        ordered = call(SORT, lines, attrs=(axis, False))
-        found = call(TAKE_ALONG_AXIS, ordered, places, attrs=(axis,))
+    found = call(SELECT, lines, places)
     return part_of(found, axis, 0, count), part_of(found, axis, count, count)
 
 
