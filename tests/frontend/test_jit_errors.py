@@ -112,7 +112,6 @@ NUMBERS = {
     "axis": lambda n: tfr.sum(tfr.ones((2, 3, 4)), axis=n),
     "slice": lambda n: tfr.ones(3)[:n],
     "times": lambda n: tfr.roll(tfr.ones(3), n),
-    "list of numbers": lambda n: tfr.asarray([n, 2.0]),
     "arange": tfr.arange,
 }
 

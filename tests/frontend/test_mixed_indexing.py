@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.errors import ShapeError
+from tensorframe.errors import ArgumentError, ShapeError
 
 Array = np.ndarray[Any, Any]
 Key = tuple[Any, ...]
@@ -182,6 +182,112 @@ def test_arrays_of_other_libraries_are_indices(values):
     asked = (Elements(np.asarray(values, None if values else int).tolist()),) if values else key
     assert reads_as_numpy("numpy", array, key, asked)
     assert writes_as_numpy("numpy", array, key, asked, numbers(array[key].shape))
+
+
+class Index:
+    """An object that is an integer where one is needed."""
+
+    def __index__(self) -> int:
+        return 1
+
+
+class Pair(NamedTuple):
+    """A tuple by another name."""
+
+    first: Any
+    second: Any
+
+
+KEYS: dict[str, Any] = {
+    "all": (),
+    "True": True,
+    "False": np.False_,
+    "0-d mask": np.asarray(True),
+    "integer": np.int8(1),
+    "unsigned integer": np.uint64(2),
+    "0-d integer": np.asarray(1, np.uint8),
+    "object": Index(),
+    "slice of objects": slice(np.int8(0), Index()),
+    "slice of bools": slice(False, True),
+    "backwards": np.s_[..., ::-2],
+    "range": range(2),
+    "nothing": [],
+    "no rows": [[]],
+    "two empty rows": [[], []],
+    "empty mask": np.zeros((0, 4), bool),
+    "list of bools": [True, False, True],
+    "list of NumPy's bools": [np.True_, np.False_, np.True_],
+    "list of tuples": [(0, 1), (1, 0)],
+    "list of NumPy's integers": [np.int64(1), 0],
+    "integers and bools": [1, True],
+    "lists": ([0, 1], (1, 0)),
+    "named tuple": Pair([0, 1], 0),
+    "mask of all": [[True] * 4] * 3,
+    "two masks": ([True, False, True], [True, False, True, False]),
+    "mask of one": ([True, False, False], [1, 2, 3]),
+    "True beside": (True, [0, 1]),
+    "True apart": (True, slice(None), [0]),
+    "True and None": (None, True, [0], False),
+    "buffer": bytearray(b"\x01"),
+    "too large": 3,
+    "far too large": 2**70,
+    "too large in a list": [3],
+    "too small": [-4],
+    "float": 1.0,
+    "NumPy's float": np.float64(1),
+    "float array": np.asarray([1.0]),
+    "empty float array": np.asarray([]),
+    "text": "x",
+    "bytes": b"x",
+    "dict": {},
+    "set": {1},
+    "list of None": [None],
+    "list of slices": [slice(0, 1)],
+    "objects": np.asarray([0, 1], object),
+    "texts": np.asarray(["a"]),
+    "date": np.datetime64("2026"),
+    "two ellipses": (..., ...),
+    "too many": (0, 0, 0),
+    "wrong mask": [True, False],
+    "masks of several sizes": ([True, False, True], [True, True, True, False]),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_any_key_selects_what_it_selects_in_numpy(name):
+    key = KEYS[name]
+    array = np.arange(12).reshape(3, 4)
+    try:
+        shape = array[key].shape
+    except IndexError:
+        x = tfr.asarray(array)
+        with pytest.raises(IndexError):
+            x[key].compute()
+        with pytest.raises(IndexError):
+            x[key] = 0
+        assert np.array_equal(x.numpy(), array)
+        return
+    assert reads_as_numpy("numpy", array, key, key)
+    # the last value stays where an element is named twice
+    assert writes_as_numpy("numpy", array, key, key, numbers(shape))
+
+
+def test_indices_that_are_not_computed_yet_may_be_in_a_list():
+    x = tfr.asarray([10, 20, 30])
+    one = tfr.asarray(1) + 0
+    found = x[[one, 2, -one]]
+    assert not found.is_computed
+    assert not one.is_computed
+    assert found.tolist() == [20, 30, 30]
+    assert x[[[one], [0]]].tolist() == [[20], [10]]
+    assert x[[one > 0, False, one > 0]].tolist() == [10, 30]
+
+
+def test_a_list_that_contains_itself_is_no_index():
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(ArgumentError, match="contains itself"):
+        tfr.asarray([1, 2])[endless]
 
 
 def test_elements_that_are_no_integers_are_no_index():

@@ -281,6 +281,30 @@ def test_sequences_inside_of_a_jitted_function():
     ]
 
 
+@pytest.mark.parametrize(
+    ("function", "number", "expected"),
+    [
+        (lambda x, n: x + [n, 2.0], 3.0, [4.0, 4.0]),
+        (lambda x, n: x == [n, 2], 1, [True, True]),
+        (lambda x, n: x * (n, x[1]), 4, [4.0, 4.0]),
+        (lambda x, n: tfr.asarray([n, True]), 5, [5, 1]),
+        (lambda x, n: tfr.asarray([[n, 1.0], [2.0, n]]), 0.5, [[0.5, 1.0], [2.0, 0.5]]),
+        (lambda x, n: x[[n, 0, -n]], 1, [2.0, 1.0, 2.0]),
+        (lambda x, n: assigned(x, slice(None), [n, n]), 7, [7.0, 7.0]),
+    ],
+)
+def test_sequences_hold_numbers_that_jit_does_not_know_yet(function, number, expected):
+    x = tfr.asarray([1.0, 2.0])
+    assert tfr.jit(function)(x, number).tolist() == function(x, number).tolist() == expected
+
+
+def test_a_jitted_function_takes_a_sequence():
+    add = tfr.jit(lambda x, values: x + values)
+    x = tfr.asarray([0.1, 0.2], dtype="float64")
+    assert add(x, [0.1, 0.2]).tolist() == (x + [0.1, 0.2]).tolist()
+    assert add(x, (1, 2)).tolist() == [1.1, 2.2]
+
+
 def test_assigned_sequences_lose_no_digit_and_no_bit():
     x = tfr.zeros(2, dtype="float64")
     x[:] = [0.1, 0.2]

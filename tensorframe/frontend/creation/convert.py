@@ -287,6 +287,8 @@ def _from_sequence(obj: Sequence[Any], dtype: DType | None, device: Device | Non
         first = next(leaf for leaf in leaves if isinstance(leaf, Device))
         return _stacked(obj, target, device or first)
     where = resolve_device(device)
+    if TracedNumber in leaves:
+        return _stacked(obj, dtype or default_on(where, target or dtypes.int64), where)
     if dtype is None and not any(isinstance(leaf, np.dtype) for leaf in leaves):
         target = _of_numbers(obj, target, where)
     return _placed(_gathered(obj, target), where)
@@ -305,7 +307,7 @@ def _leaves(obj: Sequence[Any]) -> Iterator[Any]:
     """Yield what decides about a nested sequence: types of Python objects, dtypes of arrays, devices of Tensors."""
     # map and set run in C: a flat list of a million numbers costs 10 ms
     kinds = set(map(type, obj))
-    if kinds.isdisjoint({list, tuple, Tensor}) and not any(
+    if kinds.isdisjoint({list, tuple, Tensor, TracedNumber}) and not any(
         hasattr(kind, "dtype") for kind in kinds
     ):
         yield from kinds
@@ -319,6 +321,8 @@ def _leaves(obj: Sequence[Any]) -> Iterator[Any]:
                 yield item.device
         else:
             yield type(item)
+            if type(item) is TracedNumber:
+                yield item.kind
 
 
 def _dtype_of_leaves(leaves: set[Any]) -> DType | None:
@@ -341,7 +345,7 @@ def _dtype_of_leaves(leaves: set[Any]) -> DType | None:
 
 
 def _stacked(obj: Sequence[Any], dtype: DType | None, device: Device) -> Tensor:
-    """Return a nested sequence with Tensors in it, stacked without computing them."""
+    """Return a nested sequence with Tensors or numbers that are not known yet, stacked without computing them."""
     items = [
         _stacked(item, dtype, device)
         if isinstance(item, list | tuple)

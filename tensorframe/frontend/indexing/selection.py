@@ -152,14 +152,25 @@ def _from_elements(item: Any) -> Tensor:
         raise _no_index(item) from error
 
 
-def _from_literal(item: Any) -> Array:
-    if not isinstance(item, np.ndarray) and any(isinstance(one, Tensor) for one in item):
-        item = [one._array() if isinstance(one, Tensor) else one for one in item]
+def _from_literal(item: Any) -> Any:
+    """Return a sequence of indices as an array; as a Tensor if some of them are not known yet."""
     try:
+        if not isinstance(item, np.ndarray) and _is_pending(item):
+            return asarray(item)
         array = np.asarray(item)
+    except RecursionError:
+        return asarray(item)  # which says so
     except ValueError as error:
         raise ragged("index", str(error)) from error
     return array.astype(int64) if array.size == 0 and not isinstance(item, np.ndarray) else array
+
+
+def _is_pending(items: Sequence[Any]) -> bool:
+    return any(
+        isinstance(one, Tensor | TracedNumber)
+        or (isinstance(one, list | tuple) and _is_pending(one))
+        for one in items
+    )
 
 
 def _checked(item: Any) -> Any:
