@@ -109,9 +109,9 @@ def _preview(tensor: Tensor, patience: float) -> str:
         return ""
 
     def elements() -> str:
-        if seconds_for(tensor, [window]) > patience:
+        if seconds_for(tensor, [window], 0) > patience:
             return "…"
-        found = printed(seen(tensor, [window])[0].ravel(), shortened=False)[1:-1]
+        found = printed(seen(tensor, [window], 0)[0].ravel(), shortened=False)[1:-1]
         rest = " …" if tensor.size > window.size else ""
         return f"<code>{toned(found)}{rest}</code>"
 

@@ -34,7 +34,8 @@ from tensorframe.schedule.plan import Plan
 def evaluate(roots: Sequence[Node], most: float = inf) -> None:
     """Compute `roots` together, and store what they need that is costly, or needed again, and still referenced.
 
-    What is needed again is stored if that takes at most so many operations: see runtime/reuse.py.
+    What is needed again is stored if that takes at most so many operations: see runtime/reuse.py. `most=0` leaves no
+    trace in what is not computed.
     """
     pending: Sequence[Node] = roots
     if len(roots) != 1 or roots[0].storage is not None:

@@ -87,8 +87,10 @@ _outlooks: dict[Key, Outlook] = {}
 def chosen(request: Capture, plan: Plan | None, most: float = inf) -> Choice:
     """Return which pending, referenced nodes of a request are worth storing, for at most so many operations each.
 
-    `plan` is that of the request, if there is one already.
+    `plan` is that of the request, if there is one already. For no operations at all, nothing is charged either.
     """
+    if not most:
+        return _NOTHING
     outlook = plan.outlook if plan is not None else None
     if outlook is None:
         outlook = _outlook_of(request, plan)

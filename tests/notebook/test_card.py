@@ -387,3 +387,14 @@ def test_an_error_of_any_kind_is_told(monkeypatch):
     card = words(parsed(tfr.ones(3)))
     assert "KernelError: a <kernel> failed" in card
     assert "recorded at cell 3, line 1: x < y" in card
+
+
+def test_one_display_is_one_look():
+    # IPython shows text and card: as two looks they would be reason enough to store the tensor
+    x = tfr.asarray(some((300, 400), "float32"))
+    y = tfr.exp(x) * 2
+    for _ in range(5):
+        y._repr_html_()
+    assert y.node.spent == 0
+    DisplayFormatter().format(y)
+    assert not y.is_computed

@@ -34,7 +34,7 @@ _PRODUCT_FLOPS = 4e10
 _LIBRARY_FLOPS = 3e8
 _BYTES = 5e9
 # Operations up to which a tensor is stored because it was looked at often: nobody waits for these.
-_GLANCE = 1e8
+GLANCE = 1e8
 
 
 def parts_of(tensor: Tensor, windows: Sequence[Window]) -> list[Tensor]:
@@ -44,13 +44,16 @@ def parts_of(tensor: Tensor, windows: Sequence[Window]) -> list[Tensor]:
     ]
 
 
-def seen(tensor: Tensor, windows: Sequence[Window]) -> list[Array]:
-    """Return what each window shows of a tensor, as NumPy arrays; computes these elements alone, in one plan."""
+def seen(tensor: Tensor, windows: Sequence[Window], most: float = GLANCE) -> list[Array]:
+    """Return what each window shows of a tensor, as NumPy arrays; computes these elements alone, in one plan.
+
+    What is looked at often is stored, for at most so many operations; 0 looks without leaving a trace.
+    """
     if in_host_memory(tensor):
         array = tensor._array()
         return [array[_slices(window)] for window in windows]
     parts = parts_of(tensor, windows)
-    evaluate([part.node for part in parts], _GLANCE)
+    evaluate([part.node for part in parts], most)
     return [part._array() for part in parts]
 
 
@@ -59,12 +62,12 @@ def in_host_memory(tensor: Tensor) -> bool:
     return tensor.node.storage is not None and capabilities(tensor.device).host_memory
 
 
-def seconds_for(tensor: Tensor, windows: Sequence[Window]) -> float:
+def seconds_for(tensor: Tensor, windows: Sequence[Window], most: float = GLANCE) -> float:
     """Estimate for how long a modest processor would compute what the windows show; computes nothing."""
     if tensor.node.storage is not None:
         return 0.0
     parts = parts_of(tensor, windows)
-    plan = plan_of(request_for([part.node for part in parts], _GLANCE))
+    plan = plan_of(request_for([part.node for part in parts], most))
     return _seconds(plan)
 
 

@@ -19,6 +19,8 @@ from tensorframe.rewrite.views import Window
 Array = np.ndarray[Any, Any]
 
 PICTURE_PATIENCE = 0.1  # estimated seconds that a picture may take besides the numbers
+# A notebook shows text beside every card: that counts as the look at a tensor, or one display would be two of them.
+_NO_TRACE = 0
 SMALL = 1000  # elements of a tensor that is computed as a whole, as NumPy prints it as a whole
 _PRINTED = 100  # elements of which none is left out
 _EDGES = (0, 3, 3, 1)  # elements at either end of an axis, by the number of axes
@@ -48,11 +50,11 @@ def look_at(tensor: Tensor) -> Look:
     leading = tensor.ndim - len(shape)
     with np.printoptions(edgeitems=_EDGES[len(shape)]):
         windows = [_at_first(leading, window) for window in _windows(shape)]
-        seconds = seconds_for(tensor, windows)
+        seconds = seconds_for(tensor, windows, _NO_TRACE)
         if seconds > PATIENCE:
             return Look(None, "")
         sample = _quick_sample(tensor, windows, seconds)
-        arrays = seen(tensor, [*windows, sample.window] if sample else windows)
+        arrays = seen(tensor, [*windows, sample.window] if sample else windows, _NO_TRACE)
         drawn = arrays.pop() if sample else None
         parts = [one.reshape(one.shape[leading:]) for one in arrays]
         index = f"[{', '.join(['0'] * leading + [':'] * _AXES)}]" if leading else ""
@@ -75,7 +77,7 @@ def _quick_sample(tensor: Tensor, windows: list[Window], seconds: float) -> Samp
     if sample is None:
         return None
     # together, as both may need the same: a product is there for the picture once its corners are
-    more = seconds_for(tensor, [*windows, sample.window]) - seconds
+    more = seconds_for(tensor, [*windows, sample.window], _NO_TRACE) - seconds
     return sample if more <= PICTURE_PATIENCE else None
 
 
