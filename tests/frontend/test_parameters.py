@@ -43,16 +43,6 @@ ELSEWHERE = {
         "set_backend_priority",
         "use_backend",
     ),
-    *(
-        "gradient",
-        "percentile",
-        "quantile",
-        "nanpercentile",
-        "nanquantile",
-        "geomspace",
-        "nanstd",
-        "nanvar",
-    ),
     "fromfunction",
     *("set_default_dtype", "transfer_policy", "verify", "doctor", "jit", "register_tree"),
 }

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from tensorframe.dtypes import FLOAT, float64, float_of, int64
-from tensorframe.errors import ArgumentError, OutOfRangeError, ShapeError
+from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.creation.filled import filled
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.manipulation.views import part_of
 from tensorframe.frontend.operands import converted, expanded, floating, operand, permuted, reshaped
+from tensorframe.frontend.parameters import choice
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axes, reduced
@@ -90,7 +91,7 @@ def percentile(
     >>> tfr.percentile(tfr.asarray([0.0, 1.0, 2.0, 3.0]), 50).item()
     1.5
     """
-    return _quantiles("percentile", x, _hundredth(q), axis, keepdims, method, _whole)
+    return _quantiles("percentile", x, _hundredth("percentile", q), axis, keepdims, method, _whole)
 
 
 def nanpercentile(
@@ -101,11 +102,23 @@ def nanpercentile(
     >>> tfr.nanpercentile(tfr.asarray([0.0, math.nan, 1.0]), 50).item()
     0.5
     """
-    return _or_nan("nanpercentile", x, _hundredth(q), axis, keepdims, method, _without_nan)
+    shares = _hundredth("nanpercentile", q)
+    return _or_nan("nanpercentile", x, shares, axis, keepdims, method, _without_nan)
 
 
-def _hundredth(q: Any) -> Any:
-    return q / 100 if isinstance(q, Tensor) else np.asarray(q) / 100
+def _hundredth(name: str, q: Any) -> Shares:
+    return (q if isinstance(q, Tensor) else _numbers(name, q)) / 100
+
+
+def _numbers(name: str, q: Any) -> Array:
+    """Return real numbers in float64, in which 0.1 is nearer to a tenth than in the default dtype."""
+    try:
+        numbers = np.asarray(q)
+    except ValueError as error:
+        raise DTypeError(f"{name}: q is ragged: {error}") from error
+    if numbers.dtype.kind not in "biuf" and numbers.size:
+        raise DTypeError(f"{name}: q is made of real numbers, got {numbers.dtype}")
+    return numbers.astype(float64)
 
 
 def _quantiles(
@@ -113,8 +126,7 @@ def _quantiles(
 ) -> Tensor:
     x = operand(x)
     axes = normalize_axes(name, axis, x.ndim)
-    if method not in METHODS:
-        raise ArgumentError(f"{name}: method is one of {', '.join(METHODS)}, got {method!r}")
+    choice(name, "method", method, tuple(METHODS))
     lines = _lines(x, axes)
     if lines.shape[-1] == 0:
         raise ShapeError(f"{name}: no elements along the axes {axes} of shape {x.shape}")
@@ -139,7 +151,7 @@ def _or_nan(
 def _shares(name: str, q: Any) -> Shares:
     if isinstance(q, Tensor):
         return converted(q, float64)
-    shares = np.array(q, float64)
+    shares = _numbers(name, q)
     if not np.all((shares >= 0) & (shares <= 1)):
         raise OutOfRangeError(f"{name}: quantiles lie from 0 to 1, percentiles from 0 to 100")
     return shares

@@ -9,6 +9,7 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.operands import converted, operand
+from tensorframe.frontend.parameters import number
 from tensorframe.frontend.reductions import elementary as reductions
 from tensorframe.frontend.reductions import scans, statistics
 from tensorframe.frontend.reductions.elementary import Axis, reduced_by
@@ -170,7 +171,7 @@ def nanvar(
     """
     tensor = _as(x, dtype)
     axis = normalize_axes("nanvar", axis, tensor.ndim)
-    correction = correction if ddof is None else ddof
+    correction = number("nanvar", "correction", correction if ddof is None else ddof)
     if tensor.dtype not in dtypes.FLOATING:
         return statistics.var(tensor, axis, correction, keepdims)
     wide = converted(tensor, statistics.working_dtype(tensor.dtype))
