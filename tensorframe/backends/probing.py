@@ -7,6 +7,7 @@ from importlib import invalidate_caches
 
 from tensorframe.backends.base import Backend, DeviceInfo
 from tensorframe.backends.entries import Entry, Failure, entries, guarded, loaded, lock
+from tensorframe.backends.spans import opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ def probed(entry: Entry, *, again: bool = False) -> Found:
     backend = loaded(entry)
     if backend is None:
         return Found(name, (), entry.failure or "", origin, failed=True)
-    answer = _answer(backend, again=again)
+    answer = _answer(backend, entry, again=again)
     # one backend with several names answers for the first
     also = "" if name == backend.name else f"as for {backend.name}, "
     if isinstance(answer, Failure):
@@ -49,7 +50,9 @@ def probed(entry: Entry, *, again: bool = False) -> Found:
     return Found(name, own, "" if own else _stray(name, answer), origin)
 
 
-def _answer(backend: Backend, *, again: bool) -> tuple[DeviceInfo, ...] | str | Failure:
+def _answer(
+    backend: Backend, entry: Entry, *, again: bool
+) -> tuple[DeviceInfo, ...] | str | Failure:
     """Return what a backend answers, asked once whatever the number of threads that want to know."""
     known = _answers.get(backend)
     if known is not None and not again:
@@ -57,8 +60,16 @@ def _answer(backend: Backend, *, again: bool) -> tuple[DeviceInfo, ...] | str | 
     with lock:
         known = _answers.get(backend)
         if known is None or again:
-            known = _answers[backend] = _ask(backend)
+            known = _answers[backend] = _ask(backend) if known else _first_asked(backend, entry)
         return known
+
+
+def _first_asked(backend: Backend, entry: Entry) -> tuple[DeviceInfo, ...] | str | Failure:
+    """Return the first answer of a backend: drivers are loaded for it, which may take a second."""
+    if not entry.needs and not entry.origin:
+        return _ask(backend)
+    with opened(entry.name, f"finding devices of {entry.name}"):
+        return _ask(backend)
 
 
 def _ask(backend: Backend) -> tuple[DeviceInfo, ...] | str | Failure:

@@ -1,13 +1,13 @@
 """Spans: work with its times, told to whoever collects it; profiles do.
 
 Steps of plans are many and short, so they are told in bulk, by `runtime/events.py`. What is told one by one is here:
-planning, making kernels, copies that no plan knows of. All times are those of `time.perf_counter_ns`.
+opening devices, planning, making kernels, copies that no plan knows of. All times are those of `time.perf_counter_ns`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from threading import Lock
@@ -20,6 +20,7 @@ from tensorframe.backends.apart import caller
 class Work(Enum):
     """What a span was spent on."""
 
+    OPEN = "open"  # drivers say which devices there are, or get one ready, its trials included
     PLAN = "plan"  # passes make a plan
     PREPARE = "prepare"  # backends look at a plan's regions
     LAYOUT = "layout"  # the loops and the text of kernels, for operands of one layout
@@ -50,11 +51,15 @@ _changing = Lock()
 _MAKING = frozenset({Work.LAYOUT, Work.COMPILE, Work.LOAD})
 # The threads, as their callers know them, that make kernels now; how far a compute is depends on it.
 making: set[int] = set()
+# The threads that open a device now: kernels that it tries are part of that.
+opening: set[int] = set()
+# What goes around the opening of a device of this name: `runtime/progress.py` shows there that somebody waits for it.
+around_opening: list[Callable[[str], AbstractContextManager[Any]]] = []
 
 
 def tell_span(work: Work, name: str, where: str, began: int, nbytes: int = 0) -> None:
     """Tell of work that began at `began`, in nanoseconds, and ends now; one test where nobody collects."""
-    if collectors:
+    if collectors and not (opening and caller() in opening):
         span = Span(work, name, where, began, perf_counter_ns(), caller(), nbytes)
         for collector in collectors:
             collector.span(span)
@@ -74,6 +79,25 @@ def spanned(work: Work, name: str, where: str) -> Iterator[None]:
         if outermost:
             making.discard(thread)
         tell_span(work, name, where, began)
+
+
+@contextmanager
+def opened(name: str, what: str) -> Iterator[None]:
+    """Tell that the `with` block opens a device, or finds those of a backend, and show it to whoever waits."""
+    thread = caller()
+    if thread in opening:  # part of another opening
+        yield
+        return
+    with ExitStack() as stack:
+        for around in around_opening:
+            stack.enter_context(around(name))
+        began = perf_counter_ns()
+        opening.add(thread)
+        try:
+            yield
+        finally:
+            opening.discard(thread)
+            tell_span(Work.OPEN, what, name, began)
 
 
 def join(collector: Any) -> None:

@@ -230,6 +230,7 @@ def time_rows(found: Summary) -> list[tuple[str, str, str, str]]:
     parts = [(names[kind], seconds, "") for kind, seconds in found.steps.items()]
     parts[-1] = (*parts[-1][:2], "op by op, without a plan" if found.small_runs else "")
     parts += [
+        ("opening devices", found.opening, ", ".join(found.opened)),
         ("planning", found.planning, _plans(found)),
         ("making kernels", found.making, ""),
         ("overhead", found.overhead, "capturing, looking plans up, keeping results"),
@@ -275,8 +276,9 @@ def profile(*, timeline: int = 100_000) -> Profile:
 
     Afterwards it prints as a table: for each kernel, library call and transfer the line that recorded it, how often it
     ran and how long that took, bytes and operations per second, and how near that is to the limits of the device (see
-    `calibrate`); further planning, compiling, memory, and the time spent outside tensorframe. `records`, `summary`,
-    `kernels_made` and `memory` hold the same as data, and `save` writes a trace for https://ui.perfetto.dev.
+    `calibrate`); further opening devices, planning, compiling, memory, and the time spent outside tensorframe.
+    `records`, `summary`, `kernels_made` and `memory` hold the same as data, and `save` writes a trace for
+    https://ui.perfetto.dev.
 
     Sums are exact however long the block runs. Single steps, for the timeline and the trace, are kept for the first
     `timeline` of them; another value than a number raises ArgumentError. Devices that work on their own (OpenCL,

@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from tensorframe.notebook.figures import time_text
-from tensorframe.runtime.timeline import HOST, MAKING, PLANNING, TRANSFERS, Lane, Slice
+from tensorframe.runtime.timeline import (
+    HOST,
+    MAKING,
+    OPENING,
+    PLANNING,
+    TRANSFERS,
+    Lane,
+    Slice,
+)
 
 _SAID = 5  # names of what is in one bar
 
@@ -85,17 +93,17 @@ def lanes_of(slices: Iterable[Slice]) -> dict[Lane, list[Slice]]:
     found: dict[Lane, list[Slice]] = {}
     for one in _apart(slices):
         found.setdefault(one.lane, []).append(one)
-    places = {HOST: 0, PLANNING: 1, MAKING: 2, TRANSFERS: 4}
-    order = sorted(found, key=lambda lane: (lane.thread, places.get(lane.group, 3), lane.group))
+    places = {HOST: 0, OPENING: 1, PLANNING: 2, MAKING: 3, TRANSFERS: 5}
+    order = sorted(found, key=lambda lane: (lane.thread, places.get(lane.group, 4), lane.group))
     return {lane: found[lane] for lane in order}
 
 
 def _apart(slices: Iterable[Slice]) -> Iterator[Slice]:
-    """Yield slices, those of steps without the making of kernels in them, and that without what lies inside it."""
+    """Yield slices, those of steps without opening devices and making kernels, and these without what lies inside."""
     making: dict[int, list[Slice]] = {}
     every = list(slices)
     for one in every:
-        if one.lane.group == MAKING:
+        if one.lane.group in (OPENING, MAKING):
             making.setdefault(one.lane.thread, []).append(one)
     for one in every:
         if one.lane.group in (HOST, PLANNING, TRANSFERS):

@@ -19,7 +19,7 @@ from tensorframe.notebook.style import (
     text,
     words,
 )
-from tensorframe.notebook.timeline import MAKING_HUE, PLANNING_HUE, timeline
+from tensorframe.notebook.timeline import MAKING_HUE, OPENING_HUE, PLANNING_HUE, timeline
 from tensorframe.runtime.records import DeviceMemory, MadeKernel, Record, Summary
 from tensorframe.schedule.plan import human_bytes
 
@@ -103,6 +103,7 @@ def _parts(records: Sequence[Record], found: Summary) -> Iterator[tuple[str, flo
         yield f"on {device}", seconds, hue(device)
     yield "transfers", found.steps["transfer"], TRANSFER_HUE
     yield "making kernels", found.making, MAKING_HUE
+    yield "opening devices", found.opening, OPENING_HUE
     yield "planning", found.planning, PLANNING_HUE
     yield "overhead", found.overhead, f"{PLANNING_HUE}99"
     yield "outside tensorframe", found.outside, ""

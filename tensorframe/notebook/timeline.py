@@ -16,9 +16,17 @@ from tensorframe.notebook.style import (
     is_bright,
     text,
 )
-from tensorframe.runtime.timeline import HOST, MAKING, PLANNING, TRANSFERS, Lane, Slice
+from tensorframe.runtime.timeline import (
+    HOST,
+    MAKING,
+    OPENING,
+    PLANNING,
+    TRANSFERS,
+    Lane,
+    Slice,
+)
 
-PLANNING_HUE, MAKING_HUE = "#8C8C8C", "#9467BD"
+OPENING_HUE, PLANNING_HUE, MAKING_HUE = "#8C564B", "#8C8C8C", "#9467BD"
 
 WIDTH, LABELS = 900.0, 132.0  # of the picture, and what of it lane names take
 _LANE, _GAP, _STRIP = 20.0, 6.0, 5.0
@@ -90,7 +98,12 @@ def _framed(height: float, back: str, blocks: Sequence[_Block], names: str) -> s
 
 def colour_of(lane: Lane) -> str:
     """Return the colour of what lies in a lane."""
-    own = {PLANNING: PLANNING_HUE, MAKING: MAKING_HUE, TRANSFERS: TRANSFER_HUE}
+    own = {
+        OPENING: OPENING_HUE,
+        PLANNING: PLANNING_HUE,
+        MAKING: MAKING_HUE,
+        TRANSFERS: TRANSFER_HUE,
+    }
     return own.get(lane.group) or hue(lane.group)
 
 

@@ -44,6 +44,7 @@ class Collection:
             tuple[str, str], Tally
         ] = {}  # by name and where: those that no plan knows of
         self.made: list[Made] = []
+        self.opened: dict[str, None] = {}  # devices and backends, in order
         self.spent = dict.fromkeys(Work, 0)  # nanoseconds, without other work inside
         self.counts = dict.fromkeys(Work, 0)
         self.memory: dict[str, Statistics] = {}
@@ -121,6 +122,8 @@ class Collection:
             if span.work in (Work.COMPILE, Work.LOAD):
                 made.append(Made(span))
                 self.made.append(made[-1])
+            if span.work is Work.OPEN:
+                self.opened.setdefault(span.where)
             if span.work is Work.TRANSFER:
                 copies = self.copies.setdefault((span.name, span.where), Tally())
                 copies.add(span.ended - span.began)

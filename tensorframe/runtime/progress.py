@@ -20,7 +20,7 @@ from tensorframe import config
 from tensorframe.backends import spans
 from tensorframe.backends.apart import caller
 from tensorframe.cells import shell
-from tensorframe.runtime.under_way import Part, State, Wait, effort
+from tensorframe.runtime.under_way import Opening, Part, State, Wait, effort
 from tensorframe.schedule.plan import Plan, StepKind
 
 _PATIENCE = 0.5  # seconds of a compute before it is shown
@@ -180,6 +180,10 @@ def _forget() -> None:
     """A forked process has none of its parent's threads."""
     _Watch.computes, _Watch.thread, _Watch.lock = [], None, Lock()
     spans.making.clear()
+    spans.opening.clear()
+
+
+spans.around_opening.append(lambda name: under_way(Opening(name)))
 
 
 if hasattr(os, "register_at_fork"):

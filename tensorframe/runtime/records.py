@@ -115,6 +115,10 @@ class Summary:
     """Those in which the profile's own thread was not computing: Python between, and recording."""
     steps: dict[str, float]
     """By kind: kernels, library calls, transfers, views, small graphs. Without making kernels."""
+    opening: float
+    """Finding devices and getting them ready, when they are first used: drivers load, and kernels are tried."""
+    opened: tuple[str, ...]
+    """The devices, and backends, that this was for."""
     planning: float
     """Making plans, and looking at their regions."""
     making: float
@@ -141,7 +145,7 @@ class Summary:
     @property
     def accounted(self) -> float:
         """The seconds of all parts: `seconds`, and what other threads have done meanwhile."""
-        parts = (self.planning, self.making, self.overhead, self.outside)
+        parts = (self.opening, self.planning, self.making, self.overhead, self.outside)
         return sum(self.steps.values()) + sum(parts)
 
 
@@ -259,6 +263,8 @@ def summary_of(collection: Collection, now: int) -> Summary:
         seconds=total * 1e-9,
         outside=max(total - (own.total if own else 0), 0) * 1e-9,
         steps={kind: time * 1e-9 for kind, time in steps.items()},
+        opening=spent[Work.OPEN] * 1e-9,
+        opened=tuple(collection.opened),
         planning=planning * 1e-9,
         making=making * 1e-9,
         overhead=sum(tally.around for tally in plans) * 1e-9,

@@ -13,9 +13,11 @@ from tensorframe.runtime.records import kind_of, line_of, where
 from tensorframe.runtime.tallies import PlanTally, SmallTally, ThreadTime
 from tensorframe.schedule.plan import Step
 
-PLANNING, MAKING, TRANSFERS, HOST = "planning", "kernels made", "transfers", "runs"
+OPENING, PLANNING, MAKING = "devices opened", "planning", "kernels made"
+TRANSFERS, HOST = "transfers", "runs"
 
 _GROUPS = {
+    Work.OPEN: OPENING,
     Work.PLAN: PLANNING,
     Work.PREPARE: PLANNING,
     Work.LAYOUT: MAKING,
@@ -30,7 +32,7 @@ class Lane:
     """Where slices stand below each other in time: a device, or a kind of work, and a thread."""
 
     group: str
-    """The device's name, or PLANNING, MAKING, TRANSFERS or HOST: runs as a whole."""
+    """The device's name, or OPENING, PLANNING, MAKING, TRANSFERS or HOST: runs as a whole."""
     thread: int
     """Threads are numbered from 1."""
     name: str

@@ -10,10 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tensorframe.runtime.timeline import HOST, MAKING, PLANNING, TRANSFERS, Lane, Slice
+from tensorframe.runtime.timeline import (
+    HOST,
+    MAKING,
+    OPENING,
+    PLANNING,
+    TRANSFERS,
+    Lane,
+    Slice,
+)
 
 # what is no device, in the order in which viewers show it; devices come between
-_FIRST = {HOST: 1, PLANNING: 2, MAKING: 3}
+_FIRST = {HOST: 1, OPENING: 2, PLANNING: 3, MAKING: 4}
 _LAST = {TRANSFERS: 1000}
 
 

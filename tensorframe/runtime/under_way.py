@@ -36,6 +36,7 @@ def effort(step: Step) -> float:
 class Phase(Enum):
     """What somebody waits for."""
 
+    OPENING = "opening"  # a device is got ready, or drivers say which there are
     PLANNING = "planning"
     PREPARING = "preparing"  # backends look at the steps
     COMPILING = (
@@ -93,6 +94,21 @@ class Wait:
     def state(self) -> State:
         """Return how far the innermost part is, after all the time that was waited for any."""
         return replace(self.parts[-1].state(), elapsed=perf_counter() - self.began)
+
+
+class Opening:
+    """A device is opened, or a backend's devices are found: nobody knows how long that takes."""
+
+    def __init__(self, name: str) -> None:
+        self._device = Device(name)
+        self._began = perf_counter()
+
+    def look(self) -> None:
+        """Do nothing."""
+
+    def state(self) -> State:
+        """Return which device it is."""
+        return State(0, 0, "", self._device, perf_counter() - self._began, phase=Phase.OPENING)
 
 
 class Planning:

@@ -9,7 +9,9 @@ _LONGEST = 40
 
 
 def step_words(state: State) -> str:
-    """Return `step 3 of 80: matmul on cpu`, or `compiling 12/40: exp on cpu`; long lists of ops are cut."""
+    """Return `step 3 of 80: matmul on cpu`, `compiling 12/40: exp on cpu`, `opening wgpu`; long names are cut."""
+    if state.phase is Phase.OPENING:
+        return f"opening {state.device}"
     if state.phase is Phase.PLANNING:
         return f"planning {state.steps:,} operations"
     name = state.step if len(state.step) <= _LONGEST else f"{state.step[:_LONGEST]}..."

@@ -15,7 +15,10 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.backends import registry, spans
+from tensorframe.backends.base import Capabilities, DeviceInfo
+from tensorframe.backends.device.engine import KernelBackend
 from tensorframe.backends.spans import Work, spanned
+from tensorframe.graph.device import Device
 from tensorframe.runtime import pace, progress, terminal
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.evaluate import plan_of
@@ -440,3 +443,34 @@ def test_the_thread_goes_when_nothing_has_run_for_a_while(shown, monkeypatch):
     assert progress._Watch.thread is None
     names = {one.name for one in threading.enumerate()}
     assert "tensorframe progress" not in names or monotonic() < until
+
+
+@pytest.mark.parametrize("where", ["probe", "open"])
+def test_opening_a_device_is_shown_as_that(shown, where):
+    looked = staticmethod(lambda: sum(len(one.states) for one in shown))
+
+    class Slow(KernelBackend):
+        name = "slowly"
+
+        def probe(self):
+            if where == "probe":
+                wait_for(looked)
+            return [DeviceInfo(Device("slowly"), "opens slowly", Capabilities())]
+
+        def open(self, device):
+            if where == "open":
+                wait_for(looked)
+            raise RuntimeError("no device after all")
+
+    registry.register(Slow())
+    try:
+        x = tfr.asarray(np.ones((64, 64), np.float32), device="slowly")
+        with pytest.raises(RuntimeError, match="no device after all"):
+            (x + 1).compute()
+    finally:
+        registry.unregister("slowly")
+    opening = [state for one in shown for state in one.states if state.phase is Phase.OPENING]
+    assert opening
+    assert {step_words(state) for state in opening} == {"opening slowly"}
+    assert not any(amounts(state) for state in opening)
+    assert all(one.closed == 1 for one in shown)

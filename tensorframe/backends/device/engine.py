@@ -32,6 +32,7 @@ from tensorframe.backends.device.scatter import ScatterProgram, scatters
 from tensorframe.backends.device.sort import Pair, top_region
 from tensorframe.backends.device.views import is_view, viewed
 from tensorframe.backends.numpy.engine import NumpyBackend
+from tensorframe.backends.spans import opened
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
@@ -76,7 +77,8 @@ class KernelBackend(Backend):
         """Return the queue and the memory of a device, opened when first asked for."""
         with self._lock:
             if device not in self._places:
-                queue = self.open(device)
+                with opened(str(device), f"opening {device}"):
+                    queue = self.open(device)
                 self._places[device] = Place(queue, Pool(queue, str(device)))
             return self._places[device]
 
