@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
-from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import (
     PYTHON_NUMBERS,
@@ -84,6 +84,14 @@ def weakly(values: Sequence[Any]) -> list[Tensor]:
         Tensor(node or weak_constant(value, like, device)) if tensor is None else tensor
         for value, tensor, node in zip(values, tensors, nodes, strict=True)
     ]
+
+
+def comparable(x1: Any, x2: Any) -> list[Tensor]:
+    """Return both operands as Tensors; a Python integer outside the dtype of the other one takes its own."""
+    try:
+        return weakly((x1, x2))
+    except OutOfRangeError:
+        return [operand(x1), operand(x2)]
 
 
 def beside(tensor: Tensor, value: Any) -> Tensor:

@@ -61,9 +61,10 @@ def test_clip_takes_bounds_of_other_dtypes_and_shapes():
     assert tfr.clip(x, -5, 1000).tolist() == [1, 100, 200]
     assert tfr.clip(x, 300).tolist() == [255, 255, 255]
     assert tfr.clip(x, max=tfr.asarray([[50], [150]])).tolist() == [[1, 50, 50], [1, 100, 150]]
-    assert tfr.clip(x, max=tfr.asarray([150], dtype="int64")).dtype == np.uint8
+    assert tfr.clip(x, max=tfr.asarray([150], dtype="int64")).dtype == np.int64
     assert tfr.clip(x, 1.5).dtype == np.float32
-    assert tfr.clip(tfr.asarray([0.5], dtype="float32"), np.float64(1.0)).dtype == np.float32
+    assert tfr.clip(tfr.asarray([0.5], dtype="float32"), 1.0).dtype == np.float32
+    assert tfr.clip(tfr.asarray([0.5], dtype="float32"), np.float64(1.0)).dtype == np.float64
     assert tfr.clip(x).tolist() == x.tolist()
 
 

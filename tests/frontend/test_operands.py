@@ -46,6 +46,11 @@ def test_a_number_beyond_a_dtype_is_none_of_its_elements():
     assert tfr.isin(300, x).tolist() is False
     assert tfr.setdiff1d(x, 300).tolist() == [1, 2]
     assert tfr.setdiff1d(x, 300).dtype == tfr.int8
+    assert tfr.searchsorted(x, 300).item() == 2
+    assert tfr.searchsorted(x, -300).item() == 0
+    assert not tfr.array_equal(x, 300)
+    assert not tfr.array_equiv(x, 300)
+    assert tfr.isclose(x, 300).tolist() == [False, False]
 
 
 def test_a_floating_number_beside_integers_gives_the_default_real_dtype():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from array import array
 from inspect import signature
 from typing import Any
 
@@ -228,6 +229,24 @@ def test_functions_of_one_operand_take_sequences():
     x = tfr.asarray([1.0, 2.0])
     assert (x * [[1.0], [2.0]]).tolist() == [[1.0, 2.0], [2.0, 4.0]]
     assert tfr.sqrt(((1.0, 4.0), (9.0, 16.0))).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+class Elements:
+    """An object of another library that hands its elements to NumPy."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.asarray([0.1, 0.2], dtype)
+
+
+@pytest.mark.parametrize("values", [Elements(), array("d", [0.1, 0.2])], ids=["Elements", "array"])
+def test_functions_and_assignments_take_arrays_of_other_libraries(values):
+    x = tfr.zeros(2)
+    assert tfr.negative(values).tolist() == [-0.1, -0.2]
+    assert tfr.maximum(values, x).tolist() == [0.1, 0.2]
+    assert tfr.where([True, False], values, 1.0).tolist() == [0.1, 1.0]
+    x = x.astype(float)
+    x[:] = values
+    assert x.tolist() == [0.1, 0.2]
 
 
 @pytest.mark.parametrize("wrong", [[[1.0], [1.0, 2.0]], [[1.0, 2.0], 3.0]])

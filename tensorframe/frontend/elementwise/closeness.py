@@ -7,7 +7,7 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.operands import beside, converted, promoted
+from tensorframe.frontend.operands import beside, comparable, converted, promoted
 from tensorframe.frontend.parameters import flag, is_number
 from tensorframe.frontend.reductions.elementary import all as all_true
 from tensorframe.frontend.tensor import Tensor
@@ -41,7 +41,7 @@ def isclose(
 
 def _comparable(x1: Any, x2: Any) -> list[Tensor]:
     """Return both operands in a floating dtype that tolerances can be computed in."""
-    pair = promoted(x1, x2)
+    pair = promoted(*comparable(x1, x2))
     dtype = pair[0].dtype
     if dtype in dtypes.BITWISE:
         dtype = dtypes.float64
@@ -67,7 +67,7 @@ def array_equal(x1: Any, x2: Any, /, equal_nan: bool = False) -> Tensor:
     >>> bool(tfr.array_equal(tfr.asarray([1, 2]), tfr.asarray([1, 2, 3])))
     False
     """
-    a, b = promoted(x1, x2)
+    a, b = promoted(*comparable(x1, x2))
     if a.shape != b.shape:
         return _false(a)
     return _all_equal(a, b, equal_nan=equal_nan)
@@ -79,7 +79,7 @@ def array_equiv(x1: Any, x2: Any, /) -> Tensor:
     >>> bool(tfr.array_equiv(tfr.asarray([1, 2]), tfr.asarray([[1, 2], [1, 2]])))
     True
     """
-    a, b = promoted(x1, x2)
+    a, b = promoted(*comparable(x1, x2))
     try:
         broadcast("array_equiv", a.shape, b.shape)
     except ShapeError:

@@ -18,7 +18,15 @@ from tensorframe.frontend.dispatch import (
     data_node,
 )
 from tensorframe.frontend.indexing.selection import index_node
-from tensorframe.frontend.operands import along, converted, flattened, operand, promoted, reshaped
+from tensorframe.frontend.operands import (
+    along,
+    comparable,
+    converted,
+    flattened,
+    operand,
+    promoted,
+    reshaped,
+)
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import broadcast, normalize_axes, normalize_axis
 from tensorframe.ops.elementwise import NOT_EQUAL, WHERE
@@ -205,7 +213,7 @@ def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None) ->
     """
     if side not in ("left", "right"):
         raise ArgumentError(f'searchsorted: side is "left" or "right", got {side!r}')
-    inputs = promoted(x1, x2)
+    inputs = promoted(*comparable(x1, x2))
     x1 = inputs[0]
     if x1.ndim != 1:
         raise ShapeError(f"searchsorted: x1 is a sorted vector, got shape {x1.shape}")

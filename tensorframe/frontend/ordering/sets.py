@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorframe.dtypes import COMPLEX, bfloat16, bool_, int64
-from tensorframe.errors import OutOfRangeError
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
-from tensorframe.frontend.operands import expanded, flattened, operand, promoted, weakly
+from tensorframe.frontend.operands import comparable, expanded, flattened, operand, promoted
 from tensorframe.frontend.parameters import flag
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axis
@@ -167,7 +166,7 @@ def isin(
     >>> tfr.isin(tfr.asarray([1, 2, 3]), tfr.asarray([2, 3, 5])).tolist()
     [False, True, True]
     """
-    values, pool = promoted(*_comparable(x1, x2))
+    values, pool = promoted(*comparable(x1, x2))
     found = _found(values, flattened(pool))
     return apply(LOGICAL_NOT, found) if flag("isin", "invert", invert) else found
 
@@ -219,18 +218,10 @@ def setdiff1d(x1: Any, x2: Any, /, assume_unique: bool = False) -> Tensor:
     >>> tfr.setdiff1d(tfr.asarray([3, 1, 2]), tfr.asarray([2])).tolist()
     [1, 3]
     """
-    first, second = _comparable(x1, x2)
+    first, second = comparable(x1, x2)
     # compared in NumPy's promotion, which keeps integers and floats apart
     found = np.setdiff1d(_sortable(first), _sortable(second), assume_unique)
     return _wrap(found.astype(first.dtype, copy=False), first)
-
-
-def _comparable(x1: Any, x2: Any) -> list[Tensor]:
-    """Return both operands as Tensors; a Python integer outside the dtype of the other equals none of its elements."""
-    try:
-        return weakly((x1, x2))
-    except OutOfRangeError:
-        return [operand(x1), operand(x2)]
 
 
 def _combined(function: Any, x1: Any, x2: Any, **options: bool) -> Tensor:
