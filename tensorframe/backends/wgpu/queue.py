@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 import wgpu
 
+from tensorframe.backends.critical import critical_section
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.backends.wgpu.adapters import Adapter
@@ -167,18 +168,23 @@ class WgpuQueue(Queue):
         found = np.empty(nbytes, np.uint8)
         begin = offset // 4 * 4
         end = -(-(offset + nbytes) // 4) * 4
-        stage = self._staging(min(end - begin, _STAGE))
         for first in range(begin, end, _STAGE):
             size = min(_STAGE, end - first)
             with told("a copy from the device fails"):
-                self._recording.copy(buffer.handle, first, stage, 0, size)
-                self._recording.submit()
-                stage.map_async(wgpu.MapMode.READ, 0, size).sync_wait()
+                with critical_section():
+                    stage = self._staging(min(end - begin, _STAGE))
+                    # an interrupt of the wait leaves it mapped, or about to be: nobody may use it then
+                    self._stage = None
+                    self._recording.copy(buffer.handle, first, stage, 0, size)
+                    self._recording.submit()
+                    mapped = stage.map_async(wgpu.MapMode.READ, 0, size)
+                mapped.sync_wait()
                 data = np.frombuffer(stage.read_mapped(0, size, copy=False), np.uint8)
                 low, high = max(first, offset), min(first + size, offset + nbytes)
                 found[low - offset : high - offset] = data[low - first : high - first]
                 del data
                 stage.unmap()
+                self._stage = stage
         return found
 
     def _staging(self, nbytes: int) -> Any:
@@ -193,8 +199,8 @@ class WgpuQueue(Queue):
     def copy(self, source: Memory, start: int, target: Memory, offset: int, nbytes: int) -> None:
         """Copy bytes from one buffer to another one, in words."""
         with told("a copy on the device fails"):
-            self._recording.copy(source.handle, start, target.handle, offset, -(-nbytes // 4) * 4)
             self._recording.use(source, target)
+            self._recording.copy(source.handle, start, target.handle, offset, -(-nbytes // 4) * 4)
 
     def source(self, kernel: Kernel) -> str:
         """Return a kernel in WGSL."""

@@ -1,18 +1,21 @@
-"""Recording: launches wait in one compute pass until they are submitted together.
+"""Recording: launches wait in a list until they are submitted together, in one compute pass.
 
 A submission costs as much as ten launches. The order between launches is the device's business; that of writes, which
-come before everything recorded, is the queue's.
+come before everything recorded, is the queue's. A launch is in the list or not, wherever an interrupt comes, and the
+list is submitted in a critical section: tensors that count as computed may depend on every launch in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 from weakref import WeakSet
 
 import numpy as np
 import wgpu
 
+from tensorframe.backends.critical import critical_section
 from tensorframe.backends.wgpu.modules import shader_module
 from tensorframe.codegen.wgsl import Shader
 from tensorframe.errors import KernelError
@@ -22,17 +25,20 @@ _MOST = 128
 # bind groups that a pipeline remembers
 _REMEMBERED = 256
 _ARENA = 1 << 16
+# unlike addresses, of which a later buffer may get one that bind groups are remembered with
+_serial = count()
 
 
 class Memory:
     """A buffer of the device, and in which submission it was last used."""
 
-    __slots__ = ("handle", "nbytes", "pipelines", "used")
+    __slots__ = ("handle", "nbytes", "pipelines", "serial", "used")
     offset = 0
 
     def __init__(self, handle: Any, nbytes: int) -> None:
         self.handle = handle
         self.nbytes = nbytes
+        self.serial = next(_serial)
         self.used = -1
         self.pipelines: WeakSet[Pipeline] = WeakSet()  # that remember bind groups with it
 
@@ -96,7 +102,7 @@ class Pipeline:
 
     def forget(self, memory: Memory) -> None:
         """Let bind groups go that refer to a buffer."""
-        gone = [key for key in self.groups if any(one == id(memory) for one, _, _ in key)]
+        gone = [key for key in self.groups if any(one == memory.serial for one, _, _ in key)]
         for key in gone:
             del self.groups[key]
 
@@ -105,14 +111,32 @@ def _entry(at: int, buffer: dict[str, Any]) -> dict[str, Any]:
     return {"binding": at, "visibility": wgpu.ShaderStage.COMPUTE, "buffer": buffer}
 
 
+class _Launch(NamedTuple):
+    """A kernel to be run: `offset` of its words in the arena, or the words themselves where they are immediates."""
+
+    pipeline: Pipeline
+    group: Any
+    groups: int
+    offset: tuple[int, ...]
+    words: np.ndarray[Any, Any]
+
+
+class _Copy(NamedTuple):
+    """Bytes to be copied from one buffer to another one."""
+
+    source: Any
+    start: int
+    target: Any
+    offset: int
+    nbytes: int
+
+
 class Recording:
     """What the device has not been given yet."""
 
     def __init__(self, device: Any) -> None:
         self._device = device
-        self._encoder: Any = None
-        self._pass: Any = None
-        self._launches = 0
+        self._commands: list[_Launch | _Copy] = []
         self.submissions = 0
         limits = device.limits
         self._step = max(limits["min-uniform-buffer-offset-alignment"], 16)
@@ -122,7 +146,7 @@ class Recording:
 
     def uses(self, buffer: Memory) -> bool:
         """Whether something recorded uses a buffer."""
-        return buffer.used == self.submissions and self._encoder is not None
+        return buffer.used == self.submissions and bool(self._commands)
 
     def use(self, *buffers: Memory) -> None:
         """Note that something recorded uses these."""
@@ -141,56 +165,60 @@ class Recording:
         passed[: words.size] = words
         offset = () if pipeline.immediate else (self._kept(passed),)
         group = self._group(pipeline, buffers)
-        if self._pass is None:
-            self._pass = self._open().begin_compute_pass()
-        self._pass.set_pipeline(pipeline.handle)
-        self._pass.set_bind_group(0, group, offset)
-        if pipeline.immediate:
-            self._pass.set_immediates(0, passed, 0, passed.nbytes)
-        self._pass.dispatch_workgroups(groups)
         self.use(*[one.whole for one in buffers])
-        self._launches += 1
-        if self._launches >= _MOST:
+        self._commands.append(_Launch(pipeline, group, groups, offset, passed))
+        if len(self._commands) >= _MOST:
             self.submit()
 
     def copy(self, source: Any, start: int, target: Any, offset: int, nbytes: int) -> None:
-        """Record a copy between buffers."""
-        encoder = self._open()
-        self._end_pass()
-        encoder.copy_buffer_to_buffer(source, start, target, offset, nbytes)
+        """Record a copy between buffers; ValueError for what no device copies, which would spoil a submission."""
+        if start % 4 or offset % 4 or nbytes % 4:
+            raise ValueError(f"{nbytes} bytes from {start} to {offset} are not whole words")
+        self._commands.append(_Copy(source, start, target, offset, nbytes))
 
     def submit(self) -> None:
         """Give the device everything, in one submission."""
-        if self._encoder is None:
+        if not self._commands:
             return
-        self._end_pass()
-        encoder, self._encoder = self._encoder, None
-        self._launches = 0
-        if self._filled:
-            self._device.queue.write_buffer(self._arena, 0, self._words, 0, self._filled)
-            self._filled = 0
-        self.submissions += 1
-        self._device.queue.submit([encoder.finish()])
+        with critical_section():
+            commands, self._commands = self._commands, []
+            self.submissions += 1
+            filled, self._filled = self._filled, 0
+            encoded = self._encoded(commands)
+            if filled:
+                self._device.queue.write_buffer(self._arena, 0, self._words, 0, filled)
+            self._device.queue.submit([encoded])
 
-    def _open(self) -> Any:
-        if self._encoder is None:
-            self._encoder = self._device.create_command_encoder()
-        return self._encoder
-
-    def _end_pass(self) -> None:
-        if self._pass is not None:
-            self._pass.end()
-            self._pass = None
+    def _encoded(self, commands: Sequence[_Launch | _Copy]) -> Any:
+        """Return the commands as the device takes them; launches between two copies share a compute pass."""
+        encoder = self._device.create_command_encoder()
+        launches = None
+        for one in commands:
+            if isinstance(one, _Launch):
+                launches = launches or encoder.begin_compute_pass()
+                launches.set_pipeline(one.pipeline.handle)
+                launches.set_bind_group(0, one.group, one.offset)
+                if one.pipeline.immediate:
+                    launches.set_immediates(0, one.words, 0, one.words.nbytes)
+                launches.dispatch_workgroups(one.groups)
+                continue
+            if launches is not None:
+                launches.end()
+                launches = None
+            encoder.copy_buffer_to_buffer(*one)
+        if launches is not None:
+            launches.end()
+        return encoder.finish()
 
     def _group(self, pipeline: Pipeline, buffers: Sequence[Memory | Window]) -> Any:
-        key = tuple([(id(one.whole), one.offset, one.nbytes) for one in buffers])
+        key = tuple([(one.whole.serial, one.offset, one.nbytes) for one in buffers])
         found = pipeline.groups.get(key)
         if found is None:
             if len(pipeline.groups) >= _REMEMBERED:
                 pipeline.groups.clear()
-            found = pipeline.groups[key] = self._new_group(pipeline, buffers)
             for one in buffers:
                 one.whole.pipelines.add(pipeline)
+            found = pipeline.groups[key] = self._new_group(pipeline, buffers)
         return found
 
     def _new_group(self, pipeline: Pipeline, buffers: Sequence[Memory | Window]) -> Any:
