@@ -17,10 +17,10 @@ import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
-from threading import Lock
 from typing import Any, ClassVar, Literal, get_args
 
 from tensorframe.errors import ArgumentError, SettingWarning, warn_at
+from tensorframe.forks import new_lock
 from tensorframe.scopes import Scope
 from tensorframe.site import raising_site
 
@@ -192,7 +192,7 @@ class _State:
 
     base: Options = _from_environment()
     listeners: ClassVar[list[Callable[[Options], None]]] = []
-    lock: ClassVar[Any] = Lock()
+    lock: ClassVar[Any] = new_lock()
 
 
 _override: ContextVar[Options | None] = ContextVar("tensorframe_options", default=None)

@@ -14,8 +14,11 @@ import sys
 import time
 from collections.abc import Callable
 from contextvars import copy_context
-from threading import Lock, Thread, current_thread, get_ident, main_thread
+from threading import Thread, current_thread, get_ident, main_thread
 from typing import TYPE_CHECKING, TypeVar
+
+from tensorframe.backends.critical import critical_section
+from tensorframe.forks import in_forked_processes, new_lock
 
 if TYPE_CHECKING:
     from _thread import LockType
@@ -48,7 +51,7 @@ def apart(call: Callable[[], Result]) -> Result:
     waiting = [call]
     results: list[Result] = []
     failures: list[BaseException] = []
-    running = Lock()
+    running = new_lock()
     running.acquire()
     own = caller()
 
@@ -68,10 +71,11 @@ def apart(call: Callable[[], Result]) -> Result:
     # options and NumPy's own settings are those of the caller
     thread = Thread(target=copy_context().run, args=(work,), name="tensorframe call", daemon=True)
     try:
-        thread.start()
-    except RuntimeError:  # the system gives no more threads
-        work()
-    try:
+        try:
+            with critical_section():
+                thread.start()
+        except RuntimeError:  # the system gives no more threads
+            work()
         while not running.acquire(timeout=_LOOK):
             pass
     except BaseException:
@@ -90,6 +94,18 @@ _left: set[LockType] = set()
 def _leave(running: LockType) -> None:
     _left.difference_update([one for one in _left if not one.locked()])
     _left.add(running)
+
+
+def _forget() -> None:
+    """A forked process has none of the threads that work, or wait, but the one that it consists of."""
+    own = caller()
+    _callers.clear()
+    if own != get_ident():
+        _callers[get_ident()] = own
+    _left.clear()
+
+
+in_forked_processes(_forget)
 
 
 # What is registered last is called first: this one finds whether the wait below was cut short. No `try` around that

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from tensorframe.backends.apart import apart, is_interrupted_here
 from tensorframe.backends.base import Backend
 from tensorframe.errors import ArgumentError, BackendWarning
+from tensorframe.forks import new_reentrant_lock
 from tensorframe.site import warn_user
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+Result = TypeVar("Result")
 
 GROUP = "tensorframe.backends"
 
@@ -84,7 +87,7 @@ _entries: dict[str, Entry] = {name: _built_in(name) for name in _BUILT_IN}
 _before: dict[str, Entry | None] = {}  # names that were registered -> what they stood for
 _clashes: dict[str, str] = {}  # plug-ins whose name is taken -> what to tell
 # reentrant: a backend may ask for others while it loads
-lock = threading.RLock()
+_lock = new_reentrant_lock()
 
 
 def add(backend: object, names: tuple[Any, ...], *, override: bool = False) -> None:
@@ -104,7 +107,7 @@ def add(backend: object, names: tuple[Any, ...], *, override: bool = False) -> N
             raise ArgumentError(f"{name!r} is a backend of tensorframe", suggestions=hints)
     package = type(backend).__module__.partition(".")[0]
     origin = "" if package == "tensorframe" else package
-    with lock:
+    with _lock:
         for name in names:
             _before.setdefault(name, entry_of(name))
             _entries[name] = Entry(name, origin, lambda: backend, backend=backend)
@@ -112,7 +115,7 @@ def add(backend: object, names: tuple[Any, ...], *, override: bool = False) -> N
 
 def remove(name: str) -> None:
     """Forget a backend that `add` has made known; its name stands for what it stood for before, if for anything."""
-    with lock:
+    with _lock:
         if not isinstance(name, str) or name not in _before:
             registered = ", ".join(map(repr, _before)) or "nothing is registered"
             raise ArgumentError(
@@ -170,13 +173,26 @@ def _make(point: EntryPoint) -> Any:
 def loaded(entry: Entry) -> Backend | None:
     """Return the entry's backend, loaded if need be; None if it does not load, with the reason in `failure`."""
     if entry.backend is None and entry.failure is None:
-        with lock:
-            if entry.backend is None and entry.failure is None:
-                _load(entry)
+        one_by_one(partial(_load, entry))
     return entry.backend
 
 
+def one_by_one(call: Callable[[], Result]) -> Result:
+    """Return what `call` returns, while no other thread loads or asks a driver.
+
+    An interrupt leaves it to go on in another thread: a library whose import is cut short may never load again.
+    """
+
+    def locked() -> Result:
+        with _lock:
+            return call()
+
+    return apart(locked) if is_interrupted_here() else locked()
+
+
 def _load(entry: Entry) -> None:
+    if entry.backend is not None or entry.failure is not None:
+        return  # another thread was first
     if entry.needs and not is_installed(entry.needs):
         entry.failure = f"{PACKAGES.get(entry.needs, entry.needs)} is not installed"
         return

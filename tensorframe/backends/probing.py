@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import invalidate_caches
 
 from tensorframe.backends.base import Backend, DeviceInfo
-from tensorframe.backends.entries import Entry, Failure, entries, guarded, loaded, lock
+from tensorframe.backends.entries import Entry, Failure, entries, guarded, loaded, one_by_one
 from tensorframe.backends.spans import opened
 
 
@@ -57,11 +57,14 @@ def _answer(
     known = _answers.get(backend)
     if known is not None and not again:
         return known
-    with lock:
-        known = _answers.get(backend)
-        if known is None or again:
-            known = _answers[backend] = _ask(backend) if known else _first_asked(backend, entry)
-        return known
+
+    def asked() -> tuple[DeviceInfo, ...] | str | Failure:
+        answer = _answers.get(backend)
+        if answer is None or again:
+            answer = _answers[backend] = _ask(backend) if answer else _first_asked(backend, entry)
+        return answer
+
+    return one_by_one(asked)
 
 
 def _first_asked(backend: Backend, entry: Entry) -> tuple[DeviceInfo, ...] | str | Failure:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from threading import Lock
 from time import perf_counter_ns
 from typing import Any
 
 from tensorframe.backends.apart import caller
+from tensorframe.forks import new_lock
 
 
 class Work(Enum):
@@ -45,7 +45,7 @@ class Span:
 # Those who collect (see `runtime/events.py`); whoever times something asks first whether there are any. Never changed
 # but replaced, since any thread may be telling them something.
 collectors: tuple[Any, ...] = ()
-_changing = Lock()
+_changing = new_lock()
 
 # What makes a program wait before anything runs.
 _MAKING = frozenset({Work.LAYOUT, Work.COMPILE, Work.LOAD})

@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tensorframe import dtypes
 from tensorframe.backends.registry import capabilities, default_device
+from tensorframe.cached import cached_property
 from tensorframe.errors import ArgumentError, DTypeError
 from tensorframe.frontend.creation.convert import asarray
 from tensorframe.frontend.dispatch import data_node

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from functools import partial, update_wrapper
@@ -16,6 +15,7 @@ import numpy as np
 from tensorframe import config, dtypes
 from tensorframe.backends.registry import chosen_device
 from tensorframe.errors import DTypeError
+from tensorframe.forks import new_reentrant_lock
 from tensorframe.frontend.arguments import Call, Signature, host_default
 from tensorframe.frontend.recording import Record, record
 from tensorframe.frontend.tensor import Tensor
@@ -54,7 +54,7 @@ class Jitted(Generic[P, R]):
         self._function = function
         self._signature = signature
         # collecting garbage may drop records in the middle of a look-up
-        self._lock = threading.RLock()
+        self._lock = new_reentrant_lock()
         self._records: OrderedDict[Any, _Kept] = OrderedDict()
         self._recorded = 0
         self._newest: _Kept | None = None

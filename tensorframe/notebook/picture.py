@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tensorframe.backends.remedies import extra
+from tensorframe.cached import cached_property
 from tensorframe.errors import ArgumentError
 from tensorframe.notebook.diagrams.diagram import Diagram
 from tensorframe.notebook.diagrams.drawing import Drawing, draw

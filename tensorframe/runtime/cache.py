@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from operator import itemgetter
 from typing import Any
 
 from tensorframe import config
 from tensorframe.backends.registry import when_changed
 from tensorframe.config import Options
+from tensorframe.forks import new_lock
 from tensorframe.schedule.plan import Plan
 
 Key = tuple[Any, ...]
@@ -24,7 +24,7 @@ class PlanCache:
         self._plans: dict[Options, Entries] = {}
         # of the options seen last: to compare all of them takes longer than to find a plan
         self._latest: tuple[Options | None, Entries] = (None, {})
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._tick = itertools.count().__next__
 
     def find(self, key: Key) -> Plan | None:

@@ -7,7 +7,7 @@ when it is long: in the middle of a loop, that would cost what the loop is timed
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import RLock, current_thread, get_ident
+from threading import current_thread, get_ident
 from time import perf_counter_ns
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from tensorframe.backends.device.memory import Statistics
 from tensorframe.backends.device.watching import Watch
 from tensorframe.backends.spans import Span, Work, join, leave
+from tensorframe.forks import new_reentrant_lock
 from tensorframe.graph.node import Node
 from tensorframe.runtime.events import Source
 from tensorframe.runtime.tallies import Loose, Made, PlanTally, SmallTally, Tally, ThreadTime, Times
@@ -52,7 +53,7 @@ class Collection:
         self.dropped = 0  # runs and spans beyond the limit
         self.cut: int | None = None  # the beginning of the first of these
         self._room = limit
-        self._lock = RLock()
+        self._lock = new_reentrant_lock()
         self._latest: dict[tuple[int, int], PlanTally] = {}
         self._small: dict[tuple[int, int, int, int, int], SmallTally] = {}
         self._watch: Watch | None = None

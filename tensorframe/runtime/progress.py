@@ -8,11 +8,10 @@ while. Short plans that ran before do not know of all this.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from threading import Lock, Thread
+from threading import Thread
 from time import perf_counter, sleep
 from typing import Protocol, TypeVar
 
@@ -20,6 +19,7 @@ from tensorframe import config
 from tensorframe.backends import spans
 from tensorframe.backends.apart import caller
 from tensorframe.cells import shell
+from tensorframe.forks import in_forked_processes, new_lock
 from tensorframe.runtime.under_way import Opening, Part, State, Wait, effort
 from tensorframe.schedule.plan import Plan, StepKind
 
@@ -55,7 +55,7 @@ class _Watch:
 
     computes: list[Wait] = []  # noqa: RUF012 - of the process
     thread: Thread | None = None
-    lock = Lock()
+    lock = new_lock()
 
 
 def can_take_long(plan: Plan) -> bool:
@@ -178,7 +178,7 @@ class _Nothing:
 
 def _forget() -> None:
     """A forked process has none of its parent's threads."""
-    _Watch.computes, _Watch.thread, _Watch.lock = [], None, Lock()
+    _Watch.computes, _Watch.thread = [], None
     spans.making.clear()
     spans.opening.clear()
 
@@ -186,5 +186,4 @@ def _forget() -> None:
 spans.around_opening.append(lambda name: under_way(Opening(name)))
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+in_forked_processes(_forget)

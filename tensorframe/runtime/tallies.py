@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from tensorframe.backends.spans import Span
+from tensorframe.cached import cached_property
 from tensorframe.graph.node import Node
 from tensorframe.runtime.events import Source
 from tensorframe.schedule.plan import Plan

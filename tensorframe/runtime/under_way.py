@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
 from itertools import accumulate
-from threading import Lock
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
 from tensorframe.backends import spans
 from tensorframe.backends.apart import caller
 from tensorframe.backends.registry import info_of
+from tensorframe.cached import cached_property
+from tensorframe.forks import new_lock
 from tensorframe.graph.device import Device
 from tensorframe.schedule.plan import Plan, Step, StepKind
 
@@ -86,7 +86,7 @@ class Wait:
         # what is shown belongs to whoever asked: to a cell of a notebook, and to options that hold there
         self.context = copy_context()
         self.lock = (
-            Lock()
+            new_lock()
         )  # held while something is drawn, so that nothing is drawn of what is over
         self.display: Any = None
         self.over = False

@@ -77,7 +77,7 @@ def test_an_interrupt_ends_the_wait_and_not_the_work(monkeypatch):
             return self._lock.acquire()
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "Lock", Pressed)
+        patch.setattr(module, "new_lock", Pressed)
         with pytest.raises(KeyboardInterrupt):
             apart(work)
     assert not finished.is_set()
@@ -105,7 +105,7 @@ def work():
     time.sleep(float(sys.argv[1]))
     print("done", flush=True)
 
-apart.Lock = Pressed
+apart.new_lock = Pressed
 atexit.register(print, "ending", flush=True)
 try:
     apart.apart(work)

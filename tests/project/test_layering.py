@@ -14,6 +14,8 @@ PACKAGE = ROOT / "tensorframe"
 LAYERS = (
     ("cells",),
     ("site",),
+    ("forks",),
+    ("cached",),
     ("errors",),
     ("scopes",),
     ("dtypes",),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from math import prod
 from time import perf_counter
 from typing import Any, Protocol
@@ -17,6 +16,7 @@ import numpy as np
 
 from tensorframe.backends.base import Program
 from tensorframe.backends.spans import Work, spanned
+from tensorframe.cached import cached_property
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 

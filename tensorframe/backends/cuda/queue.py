@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import RLock
 from types import TracebackType
 from typing import Any
 
@@ -19,6 +18,7 @@ from tensorframe.codegen.text import Text
 from tensorframe.codegen.words import parameters
 from tensorframe.dtypes import float64
 from tensorframe.errors import DeviceError, KernelError
+from tensorframe.forks import new_reentrant_lock
 from tensorframe.kernel.ir import Kernel
 
 _LANES = 256
@@ -36,7 +36,7 @@ class CudaQueue(Queue):
         self.device = self.native = cupy.cuda.Device(index)
         facts = cupy.cuda.runtime.getDeviceProperties(index)
         self._architecture = architecture(facts)
-        self.lock = Current(self.device)  # type: ignore[assignment] # a lock, and more
+        self.lock = Current(self.device)  # a lock, and more
         with self.lock, told:
             # one that does not wait for the stream that everything else in the process uses, nor has it wait
             self.stream = cupy.cuda.Stream(non_blocking=True)
@@ -123,7 +123,7 @@ class Current:
     """The lock of a queue: whoever holds it has the GPU as the thread's current one, as all calls need it."""
 
     def __init__(self, device: Any) -> None:
-        self._lock = RLock()
+        self._lock = new_reentrant_lock()
         self._device = device
 
     def __enter__(self) -> None:

@@ -6,11 +6,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import RLock
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
+from tensorframe.backends.apart import apart, is_interrupted_here
 from tensorframe.backends.base import Backend, Program
 from tensorframe.backends.device.apart import ApartProgram, fitting
 from tensorframe.backends.device.array import DeviceArray
@@ -27,7 +28,7 @@ from tensorframe.backends.device.lowering import Lowering
 from tensorframe.backends.device.make import source_of
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.program import DeviceProgram, made
-from tensorframe.backends.device.queue import Queue
+from tensorframe.backends.device.queue import Queue, Unusable, forked
 from tensorframe.backends.device.scatter import ScatterProgram, scatters
 from tensorframe.backends.device.sort import Pair, top_region
 from tensorframe.backends.device.views import is_view, viewed
@@ -35,6 +36,7 @@ from tensorframe.backends.numpy.engine import NumpyBackend
 from tensorframe.backends.spans import opened
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import DType
+from tensorframe.forks import in_forked_processes, new_reentrant_lock
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
@@ -67,7 +69,15 @@ class KernelBackend(Backend):
 
     def __init__(self) -> None:
         self._places: dict[Device, Place] = {}
-        self._lock = RLock()
+        self._lock = new_reentrant_lock()
+        self._forked = False
+        _here.add(self)
+
+    def forget(self) -> None:
+        """Be of no use from now on, in a process that was forked: what drivers have begun ends with the parent."""
+        self._forked = True
+        for device, place in self._places.items():
+            place.queue.lock = Unusable(str(device))
 
     @abstractmethod
     def open(self, device: Device) -> Queue:
@@ -75,6 +85,17 @@ class KernelBackend(Backend):
 
     def place(self, device: Device) -> Place:
         """Return the queue and the memory of a device, opened when first asked for."""
+        found = self._places.get(device)
+        if found is not None and not self._forked:
+            return found
+        if self._forked:
+            raise forked(str(device))
+        # an interrupt has the device opened nevertheless: drivers take it badly to be left halfway
+        return (
+            apart(partial(self._opened, device)) if is_interrupted_here() else self._opened(device)
+        )
+
+    def _opened(self, device: Device) -> Place:
         with self._lock:
             if device not in self._places:
                 with opened(str(device), f"opening {device}"):
@@ -323,3 +344,14 @@ def _has_no_elements(region: Region) -> bool:
 
 
 _NUMPY = NumpyBackend()
+
+# those of this process
+_here: WeakSet[KernelBackend] = WeakSet()
+
+
+def _forget() -> None:
+    for backend in list(_here):
+        backend.forget()
+
+
+in_forked_processes(_forget)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 from collections import defaultdict
 from dataclasses import dataclass
-from threading import RLock
 from typing import Any
 from weakref import WeakSet, WeakValueDictionary
 
 from tensorframe.backends.base import byte_count
 from tensorframe.backends.device.queue import Queue
+from tensorframe.forks import new_reentrant_lock
 
 # Blocks have sizes with three significant bits, so that one serves for lengths that are nearly the same.
 _SIGNIFICANT = 3
@@ -49,7 +49,7 @@ class Pool:
         """`name` is the device's, for people."""
         self.name = name
         self._queue = queue
-        self._lock = RLock()  # a finaliser may run while a block is handed out
+        self._lock = new_reentrant_lock()  # a finaliser may run while a block is handed out
         self._free: defaultdict[int, list[Any]] = defaultdict(list)
         self.statistics = Statistics()
         # of those who want to know the most that was in use while they looked

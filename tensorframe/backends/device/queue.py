@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from threading import RLock
 from typing import Any
 
 import numpy as np
 
 from tensorframe.dtypes import DType
+from tensorframe.errors import DeviceError
+from tensorframe.forks import new_reentrant_lock
 from tensorframe.kernel.ir import Kernel
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
@@ -29,6 +30,30 @@ class Traits:
     max_buffers: int = 1 << 10  # operands and results of a kernel together
 
 
+def forked(device: str) -> DeviceError:
+    """Return the error of a device that this process has from its parent."""
+    return DeviceError(
+        f"{device} cannot be used in a process that was forked: its driver's threads are not there",
+        suggestions=(
+            "processes that are started anew: multiprocessing.get_context('spawn')",
+            "device='cpu', which works in forked processes too",
+        ),
+    )
+
+
+class Unusable:
+    """In place of the lock of a queue in a forked process: the driver would wait for its threads for ever."""
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+
+    def __enter__(self) -> None:
+        raise forked(self._device)
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing: nobody gets in."""
+
+
 class Queue(ABC):
     """A device that runs what it is given in this order: a later call sees what earlier ones have written.
 
@@ -41,7 +66,7 @@ class Queue(ABC):
     """What makes memory for this queue in the device's own library."""
 
     def __init__(self) -> None:
-        self.lock = RLock()
+        self.lock: Any = new_reentrant_lock()
 
     @abstractmethod
     def allocate(self, nbytes: int) -> Any:

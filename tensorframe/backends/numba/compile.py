@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import Any
 
 import llvmlite.binding as llvm
 
 from tensorframe.backends.numba.target import processor, target_machine
+from tensorframe.forks import new_lock
 
-_lock = Lock()  # the target machine is shared
+_lock = new_lock()  # the target machine is shared
 
 
 def object_code(text: str) -> bytes:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from threading import RLock
 from time import perf_counter_ns
 from typing import TypeVar
 
@@ -16,16 +14,13 @@ from tensorframe.backends.numba.compile import object_code
 from tensorframe.backends.numba.key import object_key
 from tensorframe.backends.numba.load import KernelFunction
 from tensorframe.backends.spans import Work, spanned, tell_span
+from tensorframe.forks import held_while_forking, new_reentrant_lock
 
 Made = TypeVar("Made")
 
 _functions: dict[str, KernelFunction] = {}
-_lock = RLock()
-if hasattr(os, "register_at_fork"):
-    # nobody is inside LLVM, which has locks of its own, while the process forks
-    os.register_at_fork(
-        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-    )
+_lock = new_reentrant_lock()
+held_while_forking(_lock)  # LLVM has locks of its own
 
 
 def kernel_function(name: str, source: str) -> KernelFunction:

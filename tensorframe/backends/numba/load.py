@@ -6,18 +6,18 @@ import ctypes
 from collections.abc import Sequence
 from functools import cache
 from itertools import count
-from threading import Lock
 from typing import Any
 
 import llvmlite.binding as llvm
 
 from tensorframe.backends.numba.target import target_machine
+from tensorframe.forks import new_lock
 
 # A call lets go of the interpreter. Both arrays of slots are passed as bytes.
 PROTOTYPE = ctypes.CFUNCTYPE(
     None, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_char_p
 )
-_lock = Lock()
+_lock = new_lock()
 _serial = count()  # the name of a library cannot be used twice
 
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import os
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Lock, Thread
+from threading import Thread
 from time import perf_counter_ns
 
 from tensorframe import config
@@ -22,6 +21,7 @@ from tensorframe.backends.numba.compile import object_code
 from tensorframe.backends.numba.functions import from_object_code
 from tensorframe.backends.numba.load import KernelFunction, Placed
 from tensorframe.backends.numpy.threads import core_count, thread_count
+from tensorframe.forks import in_forked_processes, new_lock
 
 _MOST_THREADS = 255  # there are 8 bits for the number of threads
 _MOST_CHUNKS = 2**32 - 1
@@ -71,7 +71,7 @@ class _Worker:
         self.pool = pool
         self.number = number
         self.asleep = False
-        self._bell = Lock()
+        self._bell = new_lock()
         self._bell.acquire()
         self.thread = Thread(target=self._work, name=f"tensorframe {number}", daemon=True)
         self.thread.start()
@@ -84,9 +84,10 @@ class _Worker:
             # a caller that has looked before that line opens its job about now
             pool.serve(pool.address, self.number, pool.pauses(_LAST_LOOK), 0)
             self._bell.acquire()
+            # not in `wake`: an interrupt between its steps would have nobody ring again
+            self.asleep = False
 
     def wake(self) -> None:
-        self.asleep = False
         with suppress(RuntimeError):  # another caller has rung
             self._bell.release()
 
@@ -109,7 +110,7 @@ class _Pool:
         self._memory = ctypes.create_string_buffer(native.POOL_BYTES + native.LINE)
         self.address = -(-ctypes.addressof(self._memory) // native.LINE) * native.LINE
         self._workers: list[_Worker] = []
-        self._hiring = Lock()
+        self._hiring = new_lock()
         self.closed = False
         self._pauses_per_microsecond = _each_microsecond(_REPEAT(at["pause"]))
         self._yields_per_microsecond = _each_microsecond(_REPEAT(at["give_way"]))
@@ -178,7 +179,7 @@ def _each_microsecond(repeat: Callable[[int], None]) -> float:
 
 class _State:
     pool: _Pool | None = None
-    creating = Lock()
+    creating = new_lock()
 
 
 def _new_pool() -> _Pool:
@@ -190,8 +191,7 @@ def _new_pool() -> _Pool:
 
 def _forget_pool() -> None:
     """A forked process has none of its parent's threads."""
-    _State.pool, _State.creating = None, Lock()
+    _State.pool = None
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pool)
+in_forked_processes(_forget_pool)

@@ -9,15 +9,16 @@ looking for work for more than 50 ms after a product: an exponential of 4 MiB ri
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
+
+from tensorframe.forks import in_forked_processes, new_lock
 
 Array = Any
 
@@ -25,29 +26,39 @@ Array = Any
 ONE_THREAD_ANYWAY = 1 << 18
 
 
-class _Limit:
-    """How many callers want BLAS in one thread now: most libraries have one setting for the whole process."""
+class _Holder:
+    """Somebody who wants BLAS in one thread now, for as long as this object is there: an interrupt leaves nothing."""
 
-    lock = threading.Lock()
-    callers = 0
-    before: tuple[int, ...] = ()
+    __slots__ = ("__weakref__",)
+
+
+class _Limit:
+    """Who wants BLAS in one thread now: most libraries have one setting for the whole process."""
+
+    lock = new_lock()
+    holders: WeakSet[_Holder] = WeakSet()  # noqa: RUF012 - of the process
+    # what the libraries were set to before, for as long as they are limited
+    before: tuple[int, ...] | None = None
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Keep BLAS to one thread in the `with` block, whoever calls it meanwhile; see `one_thread_here`."""
     shared = _libraries(per_thread=False)
+    holder = _Holder()
     with _Limit.lock:
-        if _Limit.callers == 0:
-            _Limit.before = _set_threads(shared, [1] * len(shared))
-        _Limit.callers += 1
+        _Limit.holders.add(holder)
+        if _Limit.before is None:
+            _Limit.before = tuple([one.threads() for one in shared])
+            _set_threads(shared, [1] * len(shared))
     try:
         yield
     finally:
         with _Limit.lock:
-            _Limit.callers -= 1
-            if _Limit.callers == 0:
+            _Limit.holders.discard(holder)
+            if not _Limit.holders and _Limit.before is not None:
                 _set_threads(shared, _Limit.before)
+                _Limit.before = None
 
 
 @contextmanager
@@ -107,13 +118,8 @@ def can_be_limited() -> bool:
     return bool(_libraries(per_thread=False) or _libraries(per_thread=True))
 
 
-def _forget_callers() -> None:
-    """A forked process has none of its parent's threads, but a lock that one of them may have held."""
-    _Limit.lock, _Limit.callers = threading.Lock(), 0
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_callers)
+# those of a parent are not there to leave; the next one who does restores what was before
+in_forked_processes(_Limit.holders.clear)
 
 
 def takes(matrices: Array) -> bool:

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from contextvars import copy_context
-from functools import cache
+from functools import cache, partial
 from itertools import count
-from typing import TYPE_CHECKING, TypeVar
+from queue import SimpleQueue
+from threading import Thread
+from typing import TypeVar
 
 import numpy as np
 
 from tensorframe import config
 from tensorframe.backends.apart import apart, is_interrupted_here
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+from tensorframe.backends.critical import critical_section
+from tensorframe.forks import in_forked_processes, new_lock
 
 Job = TypeVar("Job")
 
@@ -62,10 +64,7 @@ def share_out(
             counter.stopped = True
             raise
 
-    helpers: list[Future[None]] = []
-    if threads > 1:
-        workers = _workers(os.getpid())
-        helpers = [workers.submit(copy_context().run, run) for _ in range(threads - 1)]
+    helpers = _helped(run, threads - 1)
     try:
         if waits:
             apart(run)
@@ -77,15 +76,83 @@ def share_out(
         raise
     finally:
         counter.stopped = True
-        failures = [_outcome(helper) for helper in helpers]
+        failures = [one.outcome() for one in helpers]
     for failure in failures:
         if failure is not None:
             raise failure
 
 
-def _outcome(helper: Future[None]) -> BaseException | None:
-    """Wait for a helper, unless it has not begun and so has nothing left to do; return what it raised."""
-    return None if helper.cancel() else helper.exception()
+class _Part:
+    """A call that a worker makes, unless it has not begun when the caller is done, and so has nothing left to do."""
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._call: Callable[[], None] | None = partial(copy_context().run, call)
+        self._begun, self._running = new_lock(), new_lock()
+        self._running.acquire()
+        self._failure: BaseException | None = None
+
+    def __call__(self) -> None:
+        """Make the call if nobody has cancelled it."""
+        if not self._begun.acquire(blocking=False):
+            return
+        try:
+            assert self._call is not None
+            self._call()
+        except BaseException as error:  # told by `outcome`
+            self._failure = error
+        finally:
+            self._call = None  # with everything that it refers to
+            self._running.release()
+
+    def outcome(self) -> BaseException | None:
+        """Wait for the call if it has begun; return what it raised."""
+        if self._begun.acquire(blocking=False):
+            self._call = None
+        else:
+            self._running.acquire()
+        failure, self._failure = self._failure, None
+        return failure
+
+
+class _Workers:
+    """Threads that wait for calls. They end with the process, which does not wait for them: their callers do."""
+
+    calls: SimpleQueue[_Part] = SimpleQueue()
+    count = 0
+    hiring = new_lock()
+
+
+def _helped(call: Callable[[], None], times: int) -> list[_Part]:
+    """Have as many workers as there are for it make a call."""
+    parts = [_Part(call) for _ in range(times)]
+    if _Workers.count < min(times, core_count()):
+        _hire(min(times, core_count()))
+    for part in parts:
+        _Workers.calls.put(part)
+    return parts
+
+
+def _hire(count: int) -> None:
+    # no more threads are to be had where the system gives none, or the process is ending: the caller works alone then
+    with _Workers.hiring, suppress(RuntimeError):
+        while _Workers.count < count:
+            name = f"tensorframe_{_Workers.count}"
+            with critical_section():
+                Thread(target=_serve, args=(_Workers.calls,), name=name, daemon=True).start()
+                _Workers.count += 1
+
+
+def _serve(calls: SimpleQueue[_Part]) -> None:
+    while True:
+        calls.get()()
+
+
+def _forget() -> None:
+    """A forked process has none of its parent's threads."""
+    _Workers.calls, _Workers.count = SimpleQueue(), 0
+
+
+in_forked_processes(_forget)
 
 
 def thread_count() -> int:
@@ -101,11 +168,3 @@ def core_count() -> int:
             os.sched_getaffinity(0)
         )  # containers and batch systems give fewer than the machine has
     return os.cpu_count() or 1
-
-
-@cache
-def _workers(_process: int) -> ThreadPoolExecutor:
-    """Return the workers of a process: a fork has none of its parent's."""
-    from concurrent.futures import ThreadPoolExecutor  # takes 4 ms: only programs that need threads
-
-    return ThreadPoolExecutor(core_count(), thread_name_prefix="tensorframe")

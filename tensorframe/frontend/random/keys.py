@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -13,6 +12,7 @@ import numpy as np
 
 from tensorframe.backends.numpy.random import random_words
 from tensorframe.errors import ArgumentError, TracingError
+from tensorframe.forks import new_lock
 from tensorframe.graph.tracing import Trace, TracedNumber, current
 
 # a counter has 128 bits: values are drawn with the upper half zero, new keys with this mark in it, so never both
@@ -76,7 +76,7 @@ class Stream:
     """A key and a counter that only moves on: what is drawn depends on the order of recording, never of computing."""
 
     def __init__(self, key: Key) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._key = key
         self._drawn = 0
         self._split = 0
