@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gc
 import mmap
-import os
 import sys
 import threading
 import weakref
@@ -26,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.dtypes import DType
+from tensorframe.forks import in_forked_processes, new_lock
 from tensorframe.graph.shape import Shape, strides_of
 
 Array = np.ndarray[Any, Any]
@@ -116,7 +116,7 @@ class Pool:
 
     def __init__(self) -> None:
         self.statistics = Statistics()
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._lent: set[Block] = set()
         self._lent_bytes = (
             0  # of them that have pages: more than in use, where a block is larger than its array
@@ -262,8 +262,7 @@ class Pool:
                     return
 
     def after_fork(self) -> None:
-        """Go on in a child: the thread is not there, and another may have held the lock."""
-        self._lock = threading.Lock()
+        """Go on in a child: the thread is not there."""
         self._sweeper = None
 
 
@@ -303,5 +302,4 @@ def owns_memory(array: Array) -> bool:
 pool = Pool()
 empty = pool.empty
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=pool.after_fork)
+in_forked_processes(pool.after_fork)

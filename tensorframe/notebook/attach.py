@@ -89,6 +89,8 @@ def _show_in_scripts(options: config.Options) -> None:
 
 
 def _show_short_if_nobody_minds() -> None:
+    if getattr(sys, "meta_path", None) is None:
+        return  # the interpreter is being taken down, and imports nothing
     from tensorframe.notebook.script_tracebacks import show_short_if_nobody_minds
 
     show_short_if_nobody_minds(config.get())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 from time import perf_counter_ns
 from typing import Any
@@ -14,7 +16,7 @@ from tensorframe.backends import spans
 from tensorframe.backends.registry import backend_of
 from tensorframe.backends.spans import Work, tell_span
 from tensorframe.backends.storage import Storage
-from tensorframe.errors import CancelledError, TensorFrameError
+from tensorframe.errors import CancelledError, KernelError, TensorFrameError
 from tensorframe.graph.growth import tell_if_large
 from tensorframe.graph.node import Node
 from tensorframe.runtime import collector
@@ -46,6 +48,9 @@ def evaluate(roots: Sequence[Node], most: float = inf) -> None:
     if run_small(pending, config.get()):
         if stamps is not None:
             tell_small(pending[0], stamps)
+        return
+    if getattr(sys, "meta_path", None) is None:
+        _compute_at_the_end(pending)
         return
     for read in early_readers:
         read(pending)
@@ -88,6 +93,17 @@ def request_for(roots: Sequence[Node], most: float = inf) -> Capture:
     request = capture(roots)
     choice = chosen(request, PLANS.find(request.key), most)
     return request.storing(choice.stored) if choice.stored else request
+
+
+def _compute_at_the_end(pending: Sequence[Node]) -> None:
+    """Compute while the interpreter is being taken down, when nothing can be imported any more: op by op, in NumPy."""
+    options = replace(config.get(), small_size=sys.maxsize, small_nodes=sys.maxsize - 1)
+    if not run_small(pending, options):
+        device = pending[0].device
+        raise KernelError(
+            f"the interpreter is being taken down: nothing is computed on {device} any more",
+            suggestions=("compute() before the program ends, or in a function given to atexit",),
+        )
 
 
 def _computed(request: Capture, plan: Plan, slots: list[Any], stamps: list[int] | None) -> None:
