@@ -35,9 +35,10 @@ def main() -> int:
     for device in devices:
         with tfr.use_backend(device), tfr.config.override(**options):
             for name in names:
-                for words in found_in(name, dtypes):
+                for words in found_in(name, dtypes, planned=not chosen.one_by_one):
                     print(f"{device}: {words}", flush=True)
                     wrong += 1
+                print(f"{device}: {name}", file=sys.stderr, flush=True)
         print(f"{device}: {len(names)} functions compared", flush=True)
     return 1 if wrong else 0
 

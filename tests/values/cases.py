@@ -27,6 +27,9 @@ class Case(NamedTuple):
     # whether a zero has one sign: not where any of several equal elements is taken, and not where zeros are summed,
     # which engines begin with a zero of either sign, or with the first element
     zeros: bool = True
+    # whether both parts of a complex number that is not finite are compared: not where a plan drops a division by one,
+    # which would make NaN of the other part
+    parts: bool = True
     # integers and bools reach NumPy as float32, in which we compute: narrow ones would wrap there, bools be refused
     as_float: bool = False
     # "promoted": by our promotion; "own": the floating one of the operands, where NumPy widens; "first": that of the

@@ -22,14 +22,19 @@ PLANNED = (
 COMPILED = ("nan_to_num", "isclose", "sinc", "logsumexp", "nanvar", "nanmax", "median", "gradient")
 
 
-def found_in(name: str, dtypes: Iterable[DType], *, few: bool = False) -> list[str]:
-    """Return, for a function, calls that do not agree with NumPy, and how; `few` makes the first with one array."""
+def found_in(
+    name: str, dtypes: Iterable[DType], *, few: bool = False, planned: bool = False
+) -> list[str]:
+    """Return, for a function, calls that do not agree with NumPy, and how; `few` makes the first with one array.
+
+    `planned` says that plans run, which may leave ops out.
+    """
     return [
         f"{name}, call {place}, {dtype}: {_operands(found)}: {found.words}"
         for place, case in enumerate(TABLE[name][: 1 if few else None])
         for dtype in dtypes
         if dtype in case.dtypes
-        for found in islice(_unexplained(name, case, dtype, few), SHOWN)
+        for found in islice(_unexplained(name, case._replace(parts=not planned), dtype, few), SHOWN)
     ]
 
 

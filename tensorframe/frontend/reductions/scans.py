@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorframe.dtypes import COMPLEX
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import flattened
@@ -26,12 +27,13 @@ def scanned(op: Op, x: Tensor, axis: int | None, *, start: int | None) -> Tensor
             suggestions=("axis=0", "x.reshape(-1) first, to run through all elements"),
         )
     at = normalize_axis(op.name, 0 if axis is None else axis, x.ndim)
-    result = call(op, x, attrs=(at,))
     if start is None:
-        return result
-    # put in front of the results, not of the operands: 0 + -0.0 and 1 * complex(inf, 0) are not what they began with
-    before = tuple(int(one == at) for one in range(x.ndim))
-    return call(PAD, result, attrs=(before, (0,) * x.ndim, start))
+        return call(op, x, attrs=(at,))
+    padding = (tuple(int(one == at) for one in range(x.ndim)), (0,) * x.ndim, start)
+    if op is CUMULATIVE_PROD and x.dtype in COMPLEX:
+        # one kernel more, but 1 * complex(inf, 0) is not complex(inf, 0)
+        return call(PAD, call(op, x, attrs=(at,)), attrs=padding)
+    return call(op, call(PAD, x, attrs=padding), attrs=(at,))
 
 
 def cumulative_sum(
