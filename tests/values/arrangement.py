@@ -184,7 +184,7 @@ MOVEMENT: dict[str, list[Case]] = {
     ),
     "diag": [*same("diag", special.vectors), *same("diag", special.oblong, 1)],
     "diagonal": same("diagonal", special.oblong),
-    "trace": same("trace", special.oblong, dtypes=NUMERIC),
+    "trace": same("trace", special.oblong, dtypes=NUMERIC, zeros=False),
     "tril": same("tril", special.oblong, -1),
     "triu": same("triu", special.oblong, 1),
     "append": [*same("append", special.equal_vectors), *same("append", special.mixed_vectors)],
