@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tensorframe as tfr
+from tensorframe.backends.registry import unregister
 from tensorframe.errors import ArgumentError, DTypeError
+from tensorframe.testing.boxed import BoxedBackend
 
 DTYPES = [dtype for _, dtype in sorted(tfr.dtypes.BY_NAME.items())]
 NUMBERS = {bool: True, int: 3, float: 2.5, complex: 1j}
@@ -21,6 +23,7 @@ dtypes = st.sampled_from(DTYPES)
 
 
 DEVICES = [name for name in ("cpu", "opencl", "wgpu", "cuda") if name in tfr.backends.available()]
+WIDE = {np.dtype(name) for name in ("int64", "uint64", "float64", "complex128")}
 NAMED_BY_CLASSES = {
     bool: tfr.dtypes.bool_,
     int: tfr.dtypes.int64,
@@ -47,6 +50,7 @@ TAKES_A_DTYPE = {
     "empty_like": lambda dtype: tfr.empty_like(X, dtype=dtype),
     "eye": lambda dtype: tfr.eye(2, dtype=dtype),
     "finfo": lambda dtype: tfr.finfo(dtype).dtype,
+    "from_native": lambda dtype: tfr.from_native(np.zeros(2), dtype=dtype),
     "fromfunction": lambda dtype: tfr.fromfunction(lambda i: i, (2,), dtype=dtype),
     "full": lambda dtype: tfr.full(2, 1, dtype=dtype),
     "full_like": lambda dtype: tfr.full_like(X, 1, dtype=dtype),
@@ -244,6 +248,15 @@ def test_limits_of_the_wrong_kind_are_refused():
         tfr.finfo(tfr.int8)
 
 
+@pytest.fixture
+def narrow():
+    """A device without 64-bit numbers."""
+    backend = BoxedBackend("narrow", dtypes=frozenset(DTYPES) - WIDE)
+    tfr.backends.register(backend)
+    yield backend.name
+    unregister(backend.name)
+
+
 def outcome(call, dtype):
     """What a call with a dtype gives: a dtype, another value, or the class of its error."""
     try:
@@ -290,14 +303,20 @@ def test_no_digit_is_lost_to_float_and_complex():
     assert tfr.jit(lambda x, dtype: x.astype(dtype), static_argnums=1)(x, float).item() == 0.1
 
 
-@pytest.mark.parametrize("device", DEVICES)
-def test_a_device_without_float64_says_so_when_float_is_asked_for(device):
-    if tfr.dtypes.float64 in tfr.__array_namespace_info__().dtypes(device=device).values():
-        assert tfr.zeros(3, dtype=float, device=device).dtype == tfr.float64
-        return
-    with pytest.raises(DTypeError, match="holds no float64") as caught:
-        tfr.zeros(3, dtype=float, device=device)
-    assert "float32" in caught.value.suggestions[0]
+@pytest.mark.filterwarnings("ignore::tensorframe.errors.FallbackWarning")
+def test_a_device_without_wide_dtypes_says_so_when_pythons_classes_name_them(narrow):
+    for kind, fitting in ((float, "float32"), (complex, "complex64"), (int, "int32")):
+        with pytest.raises(DTypeError, match=f"holds no {NAMED_BY_CLASSES[kind]}") as caught:
+            tfr.zeros(3, dtype=kind, device=narrow)
+        assert fitting in caught.value.suggestions[0]
+    assert tfr.zeros(3, dtype=bool, device=narrow).dtype == tfr.bool
+    # what is asked for later lives where it can, as with dtypes that are named otherwise
+    wide = tfr.zeros(3, device=narrow).astype(float)
+    assert (wide.dtype, str(wide.device)) == (tfr.float64, "cpu")
+    with tfr.use_backend(narrow):
+        for name, call in TAKES_A_DTYPE.items():
+            for kind, dtype in NAMED_BY_CLASSES.items():
+                assert outcome(call, kind) == outcome(call, dtype), (name, kind)
 
 
 def test_pythons_numbers_take_the_default_dtype_all_the_same():

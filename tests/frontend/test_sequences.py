@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.backends.registry import unregister
 from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.elementwise.functions import FUNCTIONS
+from tensorframe.testing.boxed import BoxedBackend
 
 DEVICES = [
     name
@@ -203,6 +205,24 @@ def test_sequences_are_operands_on_every_device(device):
     assert {one.device for one in expected} == {x.device}
     # together, since building a kernel for each takes seconds
     assert tfr.stack([one.astype("float32") for one in expected]).tolist() == [*expected.values()]
+
+
+def test_sequences_on_a_device_without_wide_dtypes():
+    dtypes = {one for one in tfr.dtypes.ANY if one.name not in ("int64", "uint64", "float64")}
+    tfr.backends.register(BoxedBackend("narrow", dtypes=frozenset(dtypes)))
+    try:
+        x = tfr.asarray([1, 2], device="narrow")
+        for result, dtype, expected in (
+            (x + [1, 1], "int32", [2, 3]),
+            (x * [0.5, 1.5], "float32", [0.5, 3.0]),
+            (x == [1.0, 0.0], "bool", [True, False]),
+            (tfr.where([True, False], x, 7), "int32", [1, 7]),
+            (assigned(x, slice(None), [3, 4]), "int32", [3, 4]),
+        ):
+            assert (result.dtype, str(result.device)) == (dtype, "narrow")
+            assert result.tolist() == expected
+    finally:
+        unregister("narrow")
 
 
 def test_sequences_in_place():
