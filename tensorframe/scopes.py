@@ -54,7 +54,12 @@ class Scope(Generic[T]):
         trace: TracebackType | None,
     ) -> None:
         entered = _entered.get()
-        last = max(at for at, (scope, _) in enumerate(entered) if scope is self)
+        places = [at for at, (scope, _) in enumerate(entered) if scope is self]
+        if (
+            not places
+        ):  # a generator that is closed elsewhere than it ran: what it set ended with its context
+            return
+        last = places[-1]
         self._variable.set(entered[last][1])
         _entered.set(entered[:last] + entered[last + 1 :])
 

@@ -30,9 +30,8 @@ QUERIES = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the best matches of each query; the result is the exit status."""
     options = command_line().parse_args(arguments)
-    place = tfr.use_backend(options.device) if options.device else nullcontext()
     try:
-        with place:
+        with tfr.use_backend(options.device) if options.device else nullcontext():
             search(options)
     except (MissingModelError, TensorFrameError) as error:
         print(f"semantic_search: {error}", file=sys.stderr)

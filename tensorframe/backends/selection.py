@@ -48,9 +48,12 @@ def set_backend_priority(names: Sequence[str] | None) -> None:
     order = PRIORITY if names is None else tuple(names)
     for name in order:
         if not isinstance(name, str) or (name not in INTERFACES and entry_of(name) is None):
+            from tensorframe.backends.spelling import meant  # only errors need it
+
+            hint = "names such as 'cuda', 'opencl' or 'cpu', without an index"
+            guesses = meant(name, [*PRIORITY, *INTERFACES])
             raise ArgumentError(
-                f"set_backend_priority: there is no backend {name!r}",
-                suggestions=("names such as 'cuda', 'opencl' or 'cpu', without an index",),
+                f"set_backend_priority: there is no backend {name!r}", suggestions=(*guesses, hint)
             )
     if not order:
         raise ArgumentError("set_backend_priority: the list is empty", suggestions=("['cpu']",))

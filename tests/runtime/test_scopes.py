@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -59,6 +60,21 @@ def test_a_scope_holds_in_its_block_and_may_be_entered_again(named, scope, holds
 def test_a_scope_ends_with_an_error(named, scope, holds) -> None:
     with pytest.raises(KeyError), scope():
         raise KeyError
+    assert not holds()
+
+
+@every_scope
+def test_a_generator_that_is_closed_in_another_context_disturbs_nothing(
+    named, scope, holds
+) -> None:
+    def inside() -> Any:
+        with scope():
+            yield holds()
+
+    generator = inside()
+    assert contextvars.copy_context().run(next, generator)
+    assert not holds()
+    generator.close()
     assert not holds()
 
 

@@ -52,7 +52,7 @@ def load(path: PathLike, /, *, device: OnDevice = None) -> Any:
     >>> tfr.load(path)["scale"].numpy()
     array([1., 2.], dtype=float32)
     """
-    from tensorframe.frontend.files import npy, npz, reading, safetensors
+    from tensorframe.frontend.files import npy, npz, packed, reading, safetensors
 
     name, suffix = _checked_path(path)
     where = resolve_device(device)
@@ -61,10 +61,12 @@ def load(path: PathLike, /, *, device: OnDevice = None) -> Any:
     if suffix == ".safetensors":
         segments = safetensors.read_index(name)[0]
         return {key: _tensor(segment, where) for key, segment in segments.items()}
-    reading.enable()
+    members = npz.npz_members(name)
+    if any(isinstance(one, packed.PackedMember) for one in members.values()):
+        reading.enable()
     found = {
         key: one if isinstance(one, FileFormatError) else _tensor(one, where)
-        for key, one in npz.npz_members(name).items()
+        for key, one in members.items()
     }
     unreadable = [one for one in found.values() if isinstance(one, FileFormatError)]
     if not unreadable:
