@@ -24,6 +24,7 @@ from tensorframe.notebook.style import (
     numbers,
     page,
     text,
+    unbroken,
     words,
 )
 from tensorframe.notebook.wording import counted
@@ -121,7 +122,7 @@ def _figures_of(row: Row, *, predicted: bool, measured: bool) -> str:
     cells = words(
         f'{row.number} <span style="{look};{_KIND}">{row.kind}</span>',
         f"{dot(colour)}{text(row.device)}",
-        f"<code>{text(row.gives)}</code>",
+        ", ".join([f"<code>{unbroken(text(one))}</code>" for one in row.gives]),
     )
     return f'<tr class="step">{cells}{numbers(*figures)}</tr>'
 

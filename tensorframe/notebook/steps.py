@@ -19,7 +19,7 @@ class Row:
     kind: str
     device: str
     formulas: list[str]
-    gives: str
+    gives: list[str]
     notes: list[str]
     prediction: Prediction | None
     share: float | None
@@ -58,7 +58,7 @@ def _row(plan: Plan, at: int, step: Step, notes: list[str]) -> Row:
         "view" if step.is_view else kind,
         device,
         formulas_of(step, plan.literals),
-        ", ".join(str(plan.slots[slot]) for slot in step.outputs),
+        [str(plan.slots[slot]) for slot in step.outputs],
         notes,
         predict(step),
         share_of_limit(step),

@@ -37,6 +37,7 @@ LINE = "1px solid #8886"  # grey, and half transparent: neither black nor white 
 SHADE = "#88888820"
 FRAME = f"border:{LINE};border-radius:8px"
 TITLE = re.compile("<title>.*?</title>", re.DOTALL)  # of elements of SVG: an image shows none
+_GAP = re.compile(" (?![^<]*>)")  # between words, not inside of tags
 APART = "\N{EM SPACE} "  # between facts of one line, which may break there
 
 _SHEET = """
@@ -86,7 +87,7 @@ def gauge(share: float, colour: str = "#888888", width: int = 44) -> str:
     """Return a small bar that is filled up to a share of it."""
     filled = f"{colour} {100 * min(share, 1.0):.0f}%"
     return (
-        f'<span style="display:inline-block;width:{width}px;height:6px;border-radius:3px;margin-left:7px;'
+        f' <span style="display:inline-block;width:{width}px;height:6px;border-radius:3px;margin-left:4px;'
         f'background:linear-gradient(90deg,{filled},{SHADE} 0%)"></span>'
     )
 
@@ -99,8 +100,14 @@ def words(*cells: str, tag: str = "td") -> str:
 
 
 def numbers(*cells: str, tag: str = "td") -> str:
-    """Return cells of a table that hold numbers."""
-    return "".join([f'<{tag} align="right">{cell}</{tag}>' for cell in cells])
+    """Return cells of a table that hold numbers, each with its unit in one line."""
+    shown = map(unbroken, cells) if tag == "td" else cells
+    return "".join([f'<{tag} align="right">{cell}</{tag}>' for cell in shown])
+
+
+def unbroken(html: str) -> str:
+    """Return HTML whose words stay in one line, whatever a page's own rules say."""
+    return _GAP.sub("\N{NO-BREAK SPACE}", html)
 
 
 def framed(head: str, plain: str, body: str, style: str) -> str:
