@@ -7,12 +7,14 @@ import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 import tensorframe as tfr
+from examples.notebooks import execution
 from tensorframe.backends.probing import Found
 from tensorframe.backends.registry import info_of, unregister
 from tensorframe.frontend.calibration import CalibratedDevice
@@ -20,6 +22,7 @@ from tensorframe.frontend.doctor import Diagnosis, Finding
 from tensorframe.graph.device import Device
 from tensorframe.notebook import progress
 from tensorframe.notebook.collections import card_of
+from tensorframe.notebook.magics import ShownPlans
 from tensorframe.runtime.limits import Limits
 from tensorframe.runtime.under_way import State
 from tensorframe.testing.boxed import BoxedBackend
@@ -97,6 +100,7 @@ PIECES: dict[str, Callable[[], object]] = {
     "verify": lambda: tfr.verify(tfr.sqrt(values(3)) * 2, backends=["numpy", "cpu", "dry"]),
     "estimate": lambda: tfr.estimate(small()),
     "doctor": diagnosis,
+    "magic": lambda: ShownPlans([(small().explain(), "ran once")], 1),
     "collection": lambda: Collection({"a": [values(3), values(300, 400)], "b": failure()}),
 }
 
@@ -142,7 +146,7 @@ def test_every_class_that_shows_itself_is_tried() -> None:
         for kind in vars(module).values()
         if isinstance(kind, type) and hasattr(kind, "_repr_html_")
     }
-    assert {kind.__name__ for kind in showing - tried} == {"Page", "ShownPlans"}
+    assert {kind.__name__ for kind in showing - tried} == {"Page"}
 
 
 def test_styles_of_elements_are_those_that_stay(html: str) -> None:
@@ -186,7 +190,20 @@ def test_cells_of_words_are_to_the_left_and_cells_of_numbers_to_the_right(html: 
             assert is_left != (one.get("align") == "right"), ElementTree.tostring(one)
             said = "".join(one.itertext()).strip()
             if one.tag == "td" and not is_left:
-                assert re.match(r"[-\d]|&lt;|<|$|inf|nan|the same memory", said), said
+                assert re.match(r"[-\d\[]|&lt;|<|$|inf|nan|the same memory", said), said
+
+
+@pytest.mark.parametrize("path", execution.paths(), ids=lambda path: path.stem)
+def test_the_examples_are_kept_as_they_are_now(path: Path) -> None:
+    outputs = [one for cell in execution.read(path).cells for one in cell.get("outputs", [])]
+    pieces = [one.data["text/html"] for one in outputs if "text/html" in one.get("data", {})]
+    assert pieces
+    for html in pieces:
+        test_styles_of_elements_are_those_that_stay(html)
+        test_no_element_is_used_for_another_look_than_its_own(html)
+        test_every_word_is_still_there_and_none_is_new(html)
+        test_every_picture_is_still_there(html)
+        test_cells_of_words_are_to_the_left_and_cells_of_numbers_to_the_right(html)
 
 
 @pytest.mark.parametrize(
