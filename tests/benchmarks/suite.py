@@ -9,6 +9,7 @@ from tests.benchmarks.workloads.heat import HEAT
 from tests.benchmarks.workloads.processes import MEMORY, STARTING
 from tests.benchmarks.workloads.products import DENSE
 from tests.benchmarks.workloads.rows import LAYER_NORM, SOFTMAX, SUMS, VARIANCES
+from tests.benchmarks.workloads.simulation import PRICES, WALKS
 
 WORKLOADS = (
     EXPRESSION,
@@ -25,4 +26,6 @@ WORKLOADS = (
     STARTING,
     MEMORY,
     GRAPHS,
+    WALKS,
+    PRICES,
 )

@@ -46,7 +46,8 @@ class Yardstick:
 class Case:
     """One line of the table: the same work by each contestant, under the peer's name.
 
-    With `measures_itself`, a run returns what it measured instead of a result.
+    With `measures_itself`, a run returns what it measured instead of a result. `comparable` makes of results, as arrays
+    of NumPy's, what all contestants should have in common where they draw numbers of their own.
     """
 
     title: str
@@ -56,6 +57,7 @@ class Case:
     unit: Unit = Unit.SECONDS
     measures_itself: bool = False
     turns: int | None = None  # at most, where they take long and differ little
+    comparable: Callable[[list[Any]], list[Any]] = list
 
 
 @dataclass(frozen=True)

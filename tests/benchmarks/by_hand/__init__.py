@@ -9,11 +9,13 @@ from tests.benchmarks.by_hand.elementwise import (
 from tests.benchmarks.by_hand.heat import heat, heat_on_one_thread
 from tests.benchmarks.by_hand.products import dense, product
 from tests.benchmarks.by_hand.rows import layer_norm, softmax
+from tests.benchmarks.by_hand.simulation import asian_call, random_walks
 from tests.benchmarks.by_hand.sums import SUMS, VARIANCES
 
 __all__ = [
     "SUMS",
     "VARIANCES",
+    "asian_call",
     "black_scholes",
     "dense",
     "expression",
@@ -21,6 +23,7 @@ __all__ = [
     "heat_on_one_thread",
     "layer_norm",
     "product",
+    "random_walks",
     "small_expression",
     "softmax",
     "transposed",
