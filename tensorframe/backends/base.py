@@ -32,6 +32,9 @@ class Capabilities:
     deviates: bool = (
         False  # squared distances from a mean are summed in the pass that sums the mean's elements
     )
+    row_by_row: bool = (
+        False  # kernels run along rows on vectors, and keep what several passes over a row need
+    )
     max_inputs: int = 64  # distinct operands of one region
     max_ops: int = 64
     host_memory: bool = False  # handles are NumPy arrays

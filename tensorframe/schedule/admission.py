@@ -18,6 +18,7 @@ from tensorframe.kernel.spaces.space import Map, Space
 from tensorframe.kernel.support import computable
 from tensorframe.schedule.capture import is_leaf
 from tensorframe.schedule.group import Edge, Group, follow_operands
+from tensorframe.schedule.weights import misfit
 
 # Elements of a row that passes may go over several times: it has to stay in the cache.
 _LONGEST_ROW = 1 << 16
@@ -56,14 +57,16 @@ def can_fuse(
             return _again(node, sink)
     elif not computable(node.op, [source.dtype for source in node.inputs], node.dtype):
         return f"no kernel computes {node.op.name} of {node.inputs[0].dtype}"
-    return _place_in_loops(node, group, kept=kept, deviates=capabilities.deviates)
+    return _place_in_loops(node, group, capabilities, kept=kept)
 
 
 def _again(node: Node, sink: Node) -> str:
     return f"a loop over {sink.shape} would compute its shape {node.shape} again and again"
 
 
-def _place_in_loops(node: Node, group: Group, *, kept: bool, deviates: bool) -> str | None:
+def _place_in_loops(
+    node: Node, group: Group, capabilities: Capabilities, *, kept: bool
+) -> str | None:
     """Return why the loops of a group are no place for `node`; where they are, it is the group's candidate."""
     space = group.space
     assert space is not None
@@ -86,9 +89,13 @@ def _place_in_loops(node: Node, group: Group, *, kept: bool, deviates: bool) -> 
             return reason
     blocked = follow_operands(trial, ones)
     if node.op.kind in (Kind.REDUCE, Kind.SCAN):
-        reason = blocked.get((node, 0)) or _too_long(node, trial, group, deviates=deviates)
+        reason = blocked.get((node, 0)) or _too_long(
+            node, trial, group, deviates=capabilities.deviates
+        )
     else:
         reason = _unread(blocked, trial)
+    if reason is None:
+        reason = misfit(node, group, trial, row_by_row=capabilities.row_by_row)
     if reason is None:
         group.candidate = (node, trial, blocked)
         group.repeats[node] = dict(list(zip(ones, places.values(), strict=True))[1:])

@@ -15,6 +15,7 @@ from tensorframe.kernel.spaces.space import Space
 from tensorframe.schedule.admission import can_fuse, runs_alone
 from tensorframe.schedule.capture import is_leaf
 from tensorframe.schedule.group import CapabilitiesOf, Group
+from tensorframe.schedule.weights import Weights
 
 # What several groups compute, each for itself, rather than store and load: ops in a row, and their cost per element.
 _RECOMPUTED_OPS = 4
@@ -26,7 +27,7 @@ def grow_regions(
 ) -> list[Group]:
     """Return groups that cover the graph, in an order in which they can run."""
     order = [node for node in reachable(roots) if not is_leaf(node)]
-    growing = _Growing(frozenset(roots), capabilities_of, enabled)
+    growing = _Growing(frozenset(roots), capabilities_of, enabled, Weights.of(order))
     for node in reversed(order):
         growing.place(node)
     for group in growing.groups:
@@ -39,12 +40,17 @@ class _Growing:
     """Groups while they grow; nodes are placed consumers first."""
 
     def __init__(
-        self, wanted: frozenset[Node], capabilities_of: CapabilitiesOf, enabled: bool
+        self,
+        wanted: frozenset[Node],
+        capabilities_of: CapabilitiesOf,
+        enabled: bool,
+        weights: Weights,
     ) -> None:
         self.groups: list[Group] = []
         self._wanted = wanted
         self._capabilities_of = capabilities_of
         self._enabled = enabled
+        self._weights = weights
         self._users: dict[Node, dict[Group, None]] = {}
         # node -> how many ops after it are computed several times too
         self._recomputed: dict[Node, int] = {}
@@ -63,7 +69,7 @@ class _Growing:
         else:
             for group in users:
                 group.refusals[node] = reason or ""
-            users = [_begin(node, capabilities)]
+            users = [_begin(node, capabilities, self._weights)]
             self.groups += users
         for source in node.inputs:
             self._users.setdefault(source, {}).update(dict.fromkeys(users))
@@ -95,14 +101,16 @@ class _Growing:
         if node.op.kind not in (Kind.MAP, Kind.VIEW, Kind.SOURCE):
             return "its consumers run apart, and computing it twice costs more than keeping it"
         weight = node.op.cost > _RECOMPUTED_COST or self._depth(users, node) > _RECOMPUTED_OPS
+        if node.op.kind is Kind.MAP:
+            weight = weight or not self._weights.is_light(node, _RECOMPUTED_OPS)
         if weight or len(node.inputs) > 2:
             return "its consumers run apart, and computing it twice costs more than keeping it"
         return None
 
 
-def _begin(node: Node, capabilities: Capabilities) -> Group:
+def _begin(node: Node, capabilities: Capabilities, weights: Weights) -> Group:
     """Return the group of a sink. Only what computes has loops: views of what is there cost nothing."""
-    group = Group(node, [node])
+    group = Group(node, [node], weights=weights)
     reason = runs_alone(node, capabilities)
     if reason is None:
         group.space = Space.of_result(node, node.shape)

@@ -14,6 +14,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.kernel.spaces.follow import follow
 from tensorframe.kernel.spaces.space import Space
+from tensorframe.schedule.weights import Weights
 
 CapabilitiesOf = Callable[[Device], Capabilities]
 Edge = tuple[Node, int]  # a consumer, and the number of one of its operands
@@ -43,6 +44,8 @@ class Group:
     repeats: dict[Node, dict[Node, list[Edge]]] = field(default_factory=dict)
     # nodes whose values are needed besides
     outputs: set[Node] = field(default_factory=set)
+    # of the whole graph
+    weights: Weights = field(default_factory=Weights)
     # what may be admitted next: the space with it, and which of its operands are blocked there
     candidate: tuple[Node, Space, dict[Edge, str]] | None = None
 
@@ -60,6 +63,7 @@ class Group:
             dict(self.copies),
             dict(self.repeats),
             set(self.outputs),
+            self.weights,
         )
 
     def become(self, other: Group) -> None:

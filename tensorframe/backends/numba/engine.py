@@ -30,6 +30,7 @@ KERNELS = replace(
     epilogues=CAPABILITIES.epilogues | {Kind.REDUCE},
     compiles=True,
     deviates=True,
+    row_by_row=True,
     max_ops=128,
 )
 

@@ -23,6 +23,7 @@ from tensorframe.kernel.ir import (
     Role,
     Set,
     Statement,
+    Store,
     Variable,
     variable,
 )
@@ -55,12 +56,14 @@ class _Namer:
         names = dict(names)
         done: list[Statement] = []
         roots, _ = expressions(statements)
-        uses = _uses(roots, in_order(roots, names))
+        order = in_order(roots, names)
+        stays = {value for value in order if self._stays(value, statements)}
+        uses = Counter({value: n for value, n in _uses(roots, order).items() if value in stays})
         for one in statements:
             worth = self._worth_naming(one, scope, names, uses)
             done += [self._let(value, names) for value in worth]
             done.append(self._renamed(one, scope, names))
-            for value in [value for value in worth if self.needs(value) is None]:
+            for value in [value for value in worth if value not in stays]:
                 del names[value]  # the next statement may find something else there
             if isinstance(one, Set | Combine):
                 scope |= {one.variable}
@@ -112,6 +115,16 @@ class _Namer:
             found |= needed
         return found
 
+    def _stays(self, value: Expr, block: Sequence[Statement]) -> bool:
+        """Whether the statements of a block do not change a value: none stores to memory that it is loaded from."""
+        if self.needs(value) is not None:
+            return True
+        if not all(isinstance(one, Set | Store) for one in block):
+            return False
+        stored = {one.buffer for one in block if isinstance(one, Store)}
+        loads = [one for one in in_order((value,), {}) if isinstance(one, Load)]
+        return stored.isdisjoint([one.buffer for one in loads])
+
     def _worth_naming(
         self,
         one: Statement,
@@ -149,7 +162,7 @@ class _Namer:
             return self._shared_or_deep(order, uses, ready, wanted)
         # what is in memory is loaded before anything of the block is stored: it may be stored to the same place
         uses = _uses(roots, order)
-        uses |= Counter({one: in_block[one] for one in order if self.needs(one) is not None})
+        uses |= Counter({one: in_block[one] for one in order})
         return self._shared_or_deep(order, uses, ready, set())
 
     def _is_ready(

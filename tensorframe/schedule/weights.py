@@ -1,0 +1,158 @@
+"""Weights: what an element of a node costs, and loops in which that would cost more than in a kernel of its own.
+
+Fusing saves a store and a load of each element, and must not take more: arithmetic that several passes repeat,
+that runs on one element at a time instead of on vectors, or in one thread instead of in all of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import TYPE_CHECKING
+
+from tensorframe.graph.node import Node
+from tensorframe.graph.op import Kind
+from tensorframe.kernel.spaces.space import Space
+from tensorframe.ops.reduction import ARGMAX, ARGMIN
+from tensorframe.schedule.capture import is_leaf
+
+if TYPE_CHECKING:
+    from tensorframe.schedule.group import Group
+
+# Operations for an element from which it matters where they run, and those that a store and a load take.
+_HEAVY, _STORED = 8.0, 16.0
+# Operations that take as long as to start one kernel more.
+_KERNEL = 1 << 17
+# Elements of a loop from which it runs on vectors.
+_VECTORS = 16
+# Rows, or blocks of columns, from which every thread has some; and elements from which one thread takes long.
+_ENOUGH, _WIDTH, _LONG = 32, 256, 1 << 17
+_POSITIONS = frozenset({ARGMAX, ARGMIN})  # reductions in two passes, which take whole rows
+_ELEMENTWISE = frozenset({Kind.MAP, Kind.VIEW, Kind.SOURCE})
+
+
+@dataclass(slots=True)
+class Weights:
+    """Operations for an element of each node, from what is stored or reduced: shared out among its consumers.
+
+    `flat` are nodes that loops of their own would compute on vectors, whatever their shape: nothing that they are made
+    from has another shape. `own` leaves those out that are costly themselves: they ask for a place of their own.
+    """
+
+    total: dict[Node, float] = field(default_factory=dict)
+    own: dict[Node, float] = field(default_factory=dict)
+    flat: set[Node] = field(default_factory=set)
+    uses: Counter[Node] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, order: Sequence[Node]) -> Weights:
+        """Return the weights of nodes, which come inputs first."""
+        found = cls()
+        for node in order:
+            found.uses.update(set(node.inputs))
+        for node in order:
+            found._add(node)
+        return found
+
+    def _add(self, node: Node) -> None:
+        sources = dict.fromkeys(node.inputs)
+        if is_leaf(node) or node.op.kind not in _ELEMENTWISE:
+            self.total[node] = self.own[node] = 0.0
+            return
+        self.total[node] = node.op.cost + sum([self._share(self.total, one) for one in sources])
+        if all(self._is_flat(one, node) for one in sources):
+            self.flat.add(node)
+            self.own[node] = self.total[node]
+        else:
+            rest = [one for one in sources if one not in self.flat or self.own[one] < _HEAVY]
+            self.own[node] = node.op.cost + sum([self._share(self.own, one) for one in rest])
+
+    def _share(self, weights: dict[Node, float], source: Node) -> float:
+        return weights.get(source, 0.0) / self.uses[source]
+
+    def _is_flat(self, source: Node, node: Node) -> bool:
+        if source.size == 1:
+            return True
+        return source.size == node.size and (is_leaf(source) or source in self.flat)
+
+    def is_little(self, node: Node) -> bool:
+        """Whether all elements of a node take less than a kernel of their own would."""
+        return node.op.kind is not Kind.SCAN and self.own.get(node, 0.0) * node.size < _KERNEL
+
+    def is_light(self, node: Node, most: float) -> bool:
+        """Whether making a node several times takes few operations, beside nodes that are stored for others anyway."""
+        heavy = [one for one in dict.fromkeys(node.inputs) if self.total.get(one, 0.0) > most]
+        return self.total[node] <= most or all(self.uses[one] > 1 for one in heavy)
+
+
+def misfit(node: Node, group: Group, space: Space, *, row_by_row: bool) -> str | None:
+    """Return why computing `node` in the loops of a group, its place being in `space`, costs more than apart, or None.
+
+    `row_by_row` says that kernels run along rows on vectors, and keep what several passes over a row need.
+    """
+    if not space.reduced or not space.axes_of(node) or group.weights.is_little(node):
+        return None
+    loop = _innermost(node, space)
+    inside = loop in space.reduced
+    if node.op.kind is Kind.SCAN:
+        weight = sum([one.op.cost for one in group.nodes if one.size == node.size])
+        if weight * node.size < _KERNEL:
+            return None
+        return _badly_run(weight, loop, space, vectors=row_by_row, serial=True)
+    weight = group.weights.own.get(node, 0.0)
+    passes = 1 if (inside and row_by_row) or weight < _HEAVY else _passes(node, group)
+    if weight * (passes - 1) >= _STORED:
+        return f"each of {passes} passes would compute it again"
+    serial = any(one.op.kind is Kind.SCAN or one.op in _POSITIONS for one in group.nodes)
+    serial = serial or not space.axes_of(group.sink).isdisjoint(space.reduced)
+    vectors = row_by_row and node in group.weights.flat
+    return _badly_run(weight, loop, space, vectors=vectors, serial=serial)
+
+
+def _badly_run(
+    weight: float, loop: int, space: Space, *, vectors: bool, serial: bool
+) -> str | None:
+    """Return why so many operations for an element take longer in these loops, of which `loop` is the innermost."""
+    if weight < _HEAVY:
+        return None
+    inside = loop in space.reduced
+    row = prod([space.sizes[axis] for axis in space.reduced])
+    rows = prod([space.sizes[axis] for axis in space.kept])
+    length = row if inside else space.sizes[loop]
+    if vectors and length < _VECTORS:
+        return f"loops of {length} elements are too short for vectors"
+    units = rows if inside else rows // length * -(-length // _WIDTH)
+    if serial and units < _ENOUGH and row * rows > _LONG:
+        return f"only {units} threads could compute it in these loops"
+    return None
+
+
+def _innermost(node: Node, space: Space) -> int:
+    """Return the loop along which neighbours in a node are, if it is stored in C order."""
+    terms = next(one.terms for one in reversed(space.maps[node]) if one.terms)
+    return min(terms, key=lambda term: abs(term[1]))[0]
+
+
+def _passes(node: Node, group: Group) -> int:
+    """Return how many passes of a group need the elements of `node`: those of its reductions, and the last one."""
+    needed: dict[Node, set[int]] = {}
+
+    def collected(source: Node) -> set[int]:
+        found: set[int] = set()
+        for consumer, _ in group.edges.get(source, ()):
+            before = needed.get(consumer, {0})
+            if consumer.op.kind is Kind.REDUCE:
+                first = 1 + max(before)
+                found |= {first, first + 1} if consumer.op in _POSITIONS else {first}
+            else:
+                found |= before
+        return found
+
+    # counted from the last pass; a result that is reduced itself is there after all of them
+    for one in sorted(group.nodes, key=lambda one: -one.serial):
+        needed[one] = (collected(one) or {0}) | ({0} if one in group.outputs else set())
+        if one is group.sink and one.op.kind is Kind.REDUCE:
+            needed[one] = {-1}
+    return len(collected(node))
