@@ -13,7 +13,7 @@ from tensorframe.errors import IndexingError, OutOfRangeError
 Array = Any
 
 # elements per place asked for up to which a line is sorted in less time than its places are selected
-_SHORT = 32
+_SHORT = 10
 
 
 def _comparable(x: Array) -> Array:
