@@ -792,3 +792,51 @@ def test_threads_that_slice_a_compressed_array_at_once(tmp_path):
     for thread in threads:
         thread.join()
     assert found == [True] * 8
+
+
+STRANGE = [
+    -1,
+    0,
+    1,
+    2**31,
+    2**63,
+    10**30,
+    True,
+    None,
+    1.5,
+    float("nan"),
+    "x",
+    "\ud800",
+    [],
+    {},
+    [[]],
+]
+
+
+def test_any_header_of_safetensors_is_our_error_or_tensors(tmp_path):
+    source, refused = random.Random(11), 0
+
+    def strange(normal):
+        return source.choice(STRANGE) if source.random() < 0.15 else normal
+
+    for _ in range(500):
+        header, position = {}, 0
+        for at in range(source.randint(0, 4)):
+            size = source.choice([0, 1, 2])
+            end = position + 4 * size
+            one = {
+                "dtype": strange("F32"),
+                "shape": strange([strange(size)]),
+                "data_offsets": strange([strange(position), strange(end)]),
+            }
+            header[source.choice(["x", "", "\ud800", f"name {at}", "__metadata__"])] = strange(one)
+            position = end
+        if source.random() < 0.2:
+            header["__metadata__"] = strange({"a": strange("b")})
+        path = write_safetensors(tmp_path, json.dumps(header).encode(), bytes(position))
+        try:
+            for one in tfr.load(path).values():
+                one.numpy()
+        except FileFormatError:
+            refused += 1
+    assert 200 < refused < 450
