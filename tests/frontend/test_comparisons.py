@@ -16,6 +16,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.errors import DTypeError, ShapeError
+from tests.backends.devices import holds
 
 ORDER = ("lt", "le", "gt", "ge")
 DEVICES = [name for name in ("cpu", "opencl", "wgpu", "cuda") if name in tfr.backends.available()]
@@ -162,6 +163,28 @@ def test_integers_outside_a_dtypes_range_compare_as_integers(dtype):
             assert function(x, number).tolist() == expected
             assert function(number, x).tolist() == symbol(number, elements).tolist()
     assert info.max + 1 not in x
+
+
+@pytest.mark.parametrize(
+    ("dtype", "device", "names"),
+    [
+        ("int8", "cpu", ("eq", "ne", *ORDER)),
+        ("int64", "cpu", ("eq", "ne", *ORDER)),
+        *[("int64", name, ("lt",)) for name in DEVICES if holds(name, "uint64") and name != "cpu"],
+    ],
+)
+def test_signed_integers_and_uint64_compare_as_integers(dtype, device, names):
+    info = np.iinfo(dtype)
+    signed = np.asarray([info.min, -1, 0, 1, info.max - 1, info.max], dtype)
+    unsigned = np.asarray([0, 1, 2**63 - 2, 2**63 - 1, 2**63, 2**64 - 1], np.uint64)[:, None]
+    x, y = tfr.asarray(signed, device=device), tfr.asarray(unsigned, device=device)
+    results = [getattr(operator, name)(x, y) for name in names]
+    results += [getattr(operator, name)(y, x) for name in names]
+    expected = [getattr(operator, name)(signed, unsigned) for name in names]
+    expected += [getattr(operator, name)(unsigned, signed) for name in names]
+    # together, since building a kernel for each takes seconds
+    np.testing.assert_array_equal(tfr.stack(results).numpy(), expected)
+    assert (x < unsigned).tolist() == (signed < unsigned).tolist()
 
 
 def test_numbers_of_subclasses_are_weak():

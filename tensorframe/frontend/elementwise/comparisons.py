@@ -1,4 +1,4 @@
-"""Comparisons: with integers outside a dtype's range, and with what is equal to no number, there is an answer too."""
+"""Comparisons: of signed integers with uint64, with integers beyond a dtype, and with what equals no number."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import bool_
+from tensorframe.dtypes import SIGNED, bool_, uint64
 from tensorframe.errors import DTypeError, OutOfRangeError
 from tensorframe.frontend.creation.convert import holds_elements
-from tensorframe.frontend.dispatch import SEQUENCES, as_node, binary
+from tensorframe.frontend.dispatch import SEQUENCES, apply, as_node, binary
+from tensorframe.frontend.operands import converted
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Op
 from tensorframe.graph.record import source
 from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.ops.creation import FULL
+from tensorframe.ops.elementwise import LESS, WHERE
 
 ORDER = frozenset({"lt", "le", "gt", "ge"})
 EQUALITIES = frozenset({"eq", "ne"})
@@ -30,6 +32,8 @@ _NO_NUMBERS = frozenset("SUMmT")
 
 def compare(op: Op, x1: Any, x2: Any) -> Tensor:
     """Record a comparison of operands; a Python integer that the other's dtype cannot hold is beyond all elements."""
+    if _mixes_signs(x1, x2):
+        return _compare_signs(op, Tensor(as_node(x1)), Tensor(as_node(x2)))
     try:
         return binary(op, x1, x2)
     except OutOfRangeError:
@@ -38,6 +42,21 @@ def compare(op: Op, x1: Any, x2: Any) -> Tensor:
             raise
         other = Tensor(as_node(x2 if sides[0] else x1))
         return _everywhere(getattr(operator, str(op.operator))(*sides), other.shape, other.device)
+
+
+def _mixes_signs(x1: Any, x2: Any) -> bool:
+    """Whether one operand is uint64 and the other of signed integers: what both promote to is not exact."""
+    kinds = {getattr(x1, "dtype", None), getattr(x2, "dtype", None)}
+    return uint64 in kinds and not SIGNED.isdisjoint(kinds)
+
+
+def _compare_signs(op: Op, x1: Tensor, x2: Tensor) -> Tensor:
+    """Record a comparison of signed integers with uint64: what is negative is below, the rest compares as uint64."""
+    is_first = x1.dtype in SIGNED
+    signed = x1 if is_first else x2
+    answer = getattr(operator, str(op.operator))(*((-1, 0) if is_first else (0, -1)))
+    rest = binary(op, converted(x1, uint64), converted(x2, uint64))
+    return apply(WHERE, apply(LESS, signed, 0), answer, rest)
 
 
 def _side(value: Any) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
+from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, SEQUENCES, binary, unary
 from tensorframe.frontend.elementwise.comparisons import (
     EQUALITIES,
@@ -53,19 +53,16 @@ def _binary(op: Op) -> Method:
 
 def _comparison(op: Op) -> Method:
     def method(self: Tensor, other: Any, /) -> Any:
-        if type(other) in _EXACTLY or is_operand(other):
-            try:
-                return binary(op, self, other)
-            except OutOfRangeError:
-                return compare(op, self, other)
-        return NotImplemented
+        if type(other) is Tensor and other.node.dtype is self.node.dtype:
+            return binary(op, self, other)
+        return compare(op, self, other) if is_operand(other) else NotImplemented
 
     return method
 
 
 def _equality(op: Op) -> Method:
     def method(self: Tensor, other: Any, /) -> Any:
-        if type(other) is Tensor:
+        if type(other) is Tensor and other.node.dtype is self.node.dtype:
             return binary(op, self, other)
         if is_operand(other):
             return compare_elements(op, self, other)
