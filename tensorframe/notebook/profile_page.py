@@ -31,7 +31,7 @@ _STYLE = """
 .tensorframe .headline b{font-size:20px;font-weight:600;font-variant-numeric:tabular-nums}
 .tensorframe .legend{font-variant-numeric:tabular-nums}
 .tensorframe .profile table{table-layout:auto;font-size:12.5px}
-.tensorframe .profile tr{background:none}
+.tensorframe.tensorframe .profile tr{background:none}
 .tensorframe .profile td,.tensorframe .profile th{vertical-align:top}
 .tensorframe .profile th{border-bottom:1px solid var(--line);padding-bottom:4px;white-space:nowrap}
 .tensorframe .profile td{padding-top:6px;padding-bottom:0;white-space:nowrap}
