@@ -8,7 +8,9 @@ the next one not before half as many more are recorded as that one needs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
@@ -42,15 +44,33 @@ class _State:
 
 
 _state: Final = _State()
+_unasked: Final[ContextVar[bool]] = ContextVar("tensorframe_not_looked_at", default=False)
 
 
 def look(node: Node) -> None:
     """Warn if a node that was just recorded needs very many that are not computed."""
-    if node.serial < _state.due:
+    if node.serial < _state.due or _unasked.get() or _is_traced():
         return
     found = _pending(node)
     _state.due = node.serial + len(found) // 2
     tell_if_large(found)
+
+
+@contextmanager
+def not_looked_at() -> Iterator[None]:
+    """Record without being looked at in the `with` block: passes copy graphs that were looked at before."""
+    token = _unasked.set(True)
+    try:
+        yield
+    finally:
+        _unasked.reset(token)
+
+
+def _is_traced() -> bool:
+    """Whether jit records: what it records is computed in every call."""
+    from tensorframe.graph.tracing import current  # which knows nodes, and they us
+
+    return current.get() is not None
 
 
 def tell_if_large(nodes: Sequence[Node]) -> None:
@@ -63,7 +83,7 @@ def tell_if_large(nodes: Sequence[Node]) -> None:
         if place in sites:
             lines[line_of(sites[place])] += count
     line, count = max(lines.items(), key=itemgetter(1), default=(None, 0))
-    if count < _OF_A_LOOP or line in _state.told or _is_traced(nodes):
+    if count < _OF_A_LOOP or line in _state.told:
         return
     _state.told.add(line)
     site = next(one for one in sites.values() if line_of(one) == line)
@@ -79,11 +99,6 @@ def tell_if_large(nodes: Sequence[Node]) -> None:
 def _place(site: Site | None) -> tuple[int, int]:
     """Return what tells a site apart from others; a code object's own hash looks at all of its instructions."""
     return (0, 0) if site is None else (id(site[0]), site[1])
-
-
-def _is_traced(nodes: Iterable[Node]) -> bool:
-    """Whether jit records the nodes: what it records is computed in every call."""
-    return any(node.op.name == "argument" for node in nodes)
 
 
 def _pending(node: Node) -> list[Node]:

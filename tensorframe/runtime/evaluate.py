@@ -17,7 +17,7 @@ from tensorframe.backends.registry import backend_of
 from tensorframe.backends.spans import Work, tell_span
 from tensorframe.backends.storage import Storage
 from tensorframe.errors import CancelledError, KernelError, TensorFrameError
-from tensorframe.graph.growth import tell_if_large
+from tensorframe.graph.growth import not_looked_at, tell_if_large
 from tensorframe.graph.node import Node
 from tensorframe.runtime import collector
 from tensorframe.runtime.cache import PLANS
@@ -148,7 +148,7 @@ def _new_plan(request: Capture) -> Plan:
     # brings all of kernel/, which programs of small arrays never need
     from tensorframe.schedule.pipeline import make_plan
 
-    with under_way(Planning(len(request.order))), collector.paused():
+    with under_way(Planning(len(request.order))), collector.paused(), not_looked_at():
         plan = make_plan(request)
     tell_span(Work.PLAN, f"{len(plan.steps)} steps", "", began)
     tell(Moment.PLAN_MADE, plan)

@@ -7,7 +7,8 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.errors import GrowingGraphWarning
-from tensorframe.graph import growth
+from tensorframe.graph import growth, node
+from tensorframe.runtime import evaluate
 
 TURNS = 16_000  # of two ops and more: some of their nodes are looked at
 
@@ -82,11 +83,22 @@ def test_many_graphs_are_not_one_that_grows():
     assert not told(loop)
 
 
-def test_what_jit_records_is_computed_in_every_call():
+def test_what_jit_records_is_computed_in_every_call(monkeypatch):
     @tfr.jit
     def steps(x):
-        for _ in range(3000):
+        for _ in range(5000):
             x = -(x + 1)
         return x
 
+    # wherever in the recording, or in the passes over it, a node is looked at
+    monkeypatch.setattr(node, "EVERY", 701)
     assert not told(lambda: steps(tfr.zeros(4)))
+
+
+def test_the_passes_over_a_large_graph_tell_nothing(monkeypatch):
+    x = tfr.asarray(np.zeros(4, np.float32))
+    for _ in range(5000):
+        x = -(x + 1)
+    monkeypatch.setattr(node, "EVERY", 701)
+    monkeypatch.setattr(evaluate, "tell_if_large", lambda _: None)
+    assert not told(x.compute)
