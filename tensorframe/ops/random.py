@@ -1,5 +1,8 @@
 """Random words as an elementwise op: a word depends on its position, a counter and a key, and on nothing else.
 
+Two more ops make numbers of them, with the same bits on every device; the functions that they are named after have other
+formulas in NumPy and in kernels.
+
 The generator is Philox 4x32-10. Ten rounds of multiplications and exclusive ors turn a 128-bit counter into a block of
 four random words, under a 64-bit key. Any block can be had without the ones before it, so results do not depend on who
 computes what when. Source: J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Shaw, "Parallel random numbers: as easy as
@@ -8,7 +11,9 @@ computes what when. Source: J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Sha
 
 from __future__ import annotations
 
-from tensorframe.dtypes import uint32
+from math import inf, nan
+
+from tensorframe.dtypes import FLOAT, uint32
 from tensorframe.graph.op import Kind, Op, register, same
 
 ROUNDS = 10
@@ -28,6 +33,33 @@ RANDOM_WORD = register(
         attributes=("every", "words", "word"),
         in_standard=False,
         cost=80.0,
+    )
+)
+
+SURPRISAL = register(
+    Op(
+        "surprisal",
+        Kind.MAP,
+        1,
+        FLOAT,
+        same,
+        "-log(x) of normal numbers up to one, by sums, products and quotients alone.",
+        in_standard=False,
+        at={1.0: 0.0},
+        cost=25.0,
+    )
+)
+COS_TURNS = register(
+    Op(
+        "cos_turns",
+        Kind.MAP,
+        1,
+        FLOAT,
+        same,
+        "Cosine of an angle of `x` turns, cos(2 pi x), by sums and products alone.",
+        in_standard=False,
+        at={0.0: 1.0, 0.25: 0.0, inf: nan},
+        cost=15.0,
     )
 )
 

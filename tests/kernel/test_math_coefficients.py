@@ -16,6 +16,7 @@ NAMES = [
     "hyperbolic",
     "inverse_trigonometric",
     "logarithm",
+    "portable",
     "powers",
     "roots",
     "trigonometric",

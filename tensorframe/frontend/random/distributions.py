@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from tensorframe import dtypes
@@ -15,23 +14,14 @@ from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.random.words import lanes, positions
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import Shape, as_shape, broadcast
-from tensorframe.ops.elementwise import (
-    ADD,
-    BITWISE_AND,
-    COS,
-    EQUAL,
-    LESS,
-    LOG,
-    MULTIPLY,
-    SIN,
-    SQRT,
-    WHERE,
-)
+from tensorframe.ops.elementwise import ADD, LESS, MULTIPLY, SQRT
+from tensorframe.ops.random import COS_TURNS, SURPRISAL
 
 __all__ = ["bernoulli", "exponential", "normal", "uniform"]
 
 # as many as the significand holds, so that no fraction rounds up to 1
 _FRACTION_BITS = {bfloat16: 8, float16: 11}
+_WORD = 1 << 32
 
 
 def uniform(
@@ -86,12 +76,16 @@ def normal(
     at = positions(sizes, device)
     width = _width(target)
     drawn = lanes(at, 2 * width, key, every=2)
-    radius = apply(SQRT, apply(MULTIPLY, apply(LOG, positive_unit(drawn[:width])), -2.0))
-    angle = apply(MULTIPLY, unit(drawn[width:]), 2 * math.pi)
-    is_second = apply(EQUAL, apply(BITWISE_AND, at, 1), 1)
-    turned = apply(WHERE, is_second, apply(SIN, angle), apply(COS, angle))
-    result = apply(MULTIPLY, radius, turned)
+    radius = apply(SQRT, apply(MULTIPLY, apply(SURPRISAL, positive_unit(drawn[:width])), 2.0))
+    turns = unit([_turned(drawn[width], at), *drawn[width + 1 :]])
+    result = apply(MULTIPLY, radius, apply(COS_TURNS, turns))
     return converted(_scaled(result, mean, std), target)
+
+
+def _turned(word: Any, at: Tensor) -> Tensor:
+    """Return the words of angles, those of odd positions less a quarter turn: the cosine is the sine then."""
+    turned: Tensor = word - ((at & 1) << 30)
+    return turned
 
 
 def _scaled(result: Tensor, shift: Any, scale: Any) -> Tensor:
@@ -118,8 +112,7 @@ def exponential(
     target = real_dtype("exponential", dtype)
     sizes = shape_for("exponential", shape, scale)
     fractions = positive_unit(lanes(positions(sizes, device), _width(target), key))
-    result = apply(MULTIPLY, apply(LOG, fractions), -1.0)
-    return converted(_scaled(result, 0.0, scale), target)
+    return converted(_scaled(apply(SURPRISAL, fractions), 0.0, scale), target)
 
 
 def bernoulli(
@@ -167,17 +160,32 @@ def _width(dtype: DType) -> int:
 def unit(drawn: list[Any], bits: int = 24) -> Tensor:
     """Return fractions from 0 to below 1, exactly: of up to 24 bits from one word, of 53 from two."""
     if len(drawn) == 1:
-        return apply(MULTIPLY, converted(drawn[0] >> (32 - bits), float32), 2.0**-bits)
+        return apply(MULTIPLY, _upper_bits(drawn[0], bits, float32), 2.0**-32)
     return apply(MULTIPLY, _fifty_three_bits(drawn), 2.0**-53)
+
+
+def _upper_bits(word: Any, bits: int, dtype: DType) -> Tensor:
+    """Return words without the bits below their upper ones, as floats.
+
+    Masked, not shifted: LLVM's code for the conversion of what was shifted takes half as long again.
+    """
+    return converted(word & (_WORD - (1 << (32 - bits))), dtype)
 
 
 def positive_unit(drawn: list[Any]) -> Tensor:
     """Return fractions above 0 up to 1, which have a logarithm: halfway between multiples of 2**-32 or 2**-53."""
     if len(drawn) == 1:
-        return apply(MULTIPLY, apply(ADD, converted(drawn[0], float32), 0.5), 2.0**-32)
+        # halves of the word are exact numbers, whichever way a device rounds integers that are not
+        (word,) = drawn
+        high = converted(word & 0xFFFF0000, float32)
+        low = apply(ADD, converted(word & 0xFFFF, float32), 0.5)
+        return apply(MULTIPLY, apply(ADD, high, low), 2.0**-32)
     return apply(MULTIPLY, apply(ADD, _fifty_three_bits(drawn), 0.5), 2.0**-53)
 
 
 def _fifty_three_bits(drawn: list[Any]) -> Tensor:
-    high, low = (converted(word >> by, float64) for word, by in zip(drawn, (5, 6), strict=True))
-    return apply(ADD, apply(MULTIPLY, high, 2.0**26), low)
+    """Return integers of 53 bits, the upper 27 from one word and the lower 26 from another."""
+    high, low = (
+        _upper_bits(word, bits, float64) for word, bits in zip(drawn, (27, 26), strict=True)
+    )
+    return apply(ADD, apply(MULTIPLY, high, 2.0**21), apply(MULTIPLY, low, 2.0**-6))

@@ -17,12 +17,13 @@ from tensorframe.frontend.indexing.searching import searchsorted, take
 from tensorframe.frontend.operands import converted, operand, reshaped
 from tensorframe.frontend.ordering.sorting import argsort
 from tensorframe.frontend.parameters import integer
-from tensorframe.frontend.random.distributions import exponential, uniform
+from tensorframe.frontend.random.distributions import exponential
 from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.random.words import lanes, positions
+from tensorframe.frontend.reductions.elementary import max as largest
 from tensorframe.frontend.reductions.scans import cumulative_sum
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.device import CPU
+from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import default_on, holds, require
 from tensorframe.graph.shape import as_shape, normalize_axis
 
@@ -61,11 +62,16 @@ def integers(
     sizes = as_shape(shape)
     span = last - first + 1
     width = 2 if span <= _WORD else 4
-    home = place if holds(place, uint64) else CPU  # where numbers are drawn
-    drawn = [converted(lane, uint64) for lane in lanes(positions(sizes, home), width, key)]
+    at = positions(sizes, _home(place))
+    drawn = [converted(lane, uint64) for lane in lanes(at, width, key)]
     offset: Any = _below(drawn, span)
     wide = converted(offset, uint64 if target in UNSIGNED else int64)
     return Tensor(placed(converted(wide + first, target).node, place))
+
+
+def _home(device: Device) -> Device:
+    """Return where 64-bit integers are drawn for a device."""
+    return device if holds(device, uint64) else CPU
 
 
 def _check_range(first: int, last: int, dtype: DType) -> None:
@@ -95,7 +101,7 @@ def _below(drawn: list[Any], span: int) -> Any:
     return _upper_half(high, span) + wraps
 
 
-def _upper_half(x: Any, factor: int) -> Any:
+def _upper_half(x: Any, factor: Any) -> Any:
     """Return the upper 64 bits of the 128-bit product, made of 32-bit pieces as in long multiplication."""
     x_high, x_low = x >> 32, x & _MASK
     high, low = factor >> 32, factor & _MASK
@@ -139,7 +145,8 @@ def choice(
 ) -> Tensor:
     """Random integers below `a`, or random slices of a tensor along `axis`.
 
-    `p` are weights, one for each candidate; they need not sum to one. With `replace=False` none is chosen twice, and
+    `p` are weights, one for each candidate; they need not sum to one, and count in parts of 2**-63 times the number of
+    candidates, of the largest one. With `replace=False` none is chosen twice, and
     the order is random. Source for weights without replacement: P. S. Efraimidis and P. G. Spirakis, "Weighted random
     sampling with a reservoir", Information Processing Letters 97 (2006).
 
@@ -186,12 +193,18 @@ def _check_weights(weights: Tensor, count: int) -> None:
         raise ShapeError(f"choice: {count} candidates, but weights p of shape {weights.shape}")
 
 
-def _weighted(weights: Tensor, wanted: int, device: OnDevice, key: Source) -> Tensor:
-    """Return positions with these weights: where a random part of their sum falls."""
-    sums: Any = cumulative_sum(weights)
-    # a fraction of at most 1 - 2**-53 times the sum rounds to less than the sum: a position is always found
-    place: Any = uniform(wanted, dtype=float64, device=device, key=key)
-    return searchsorted(sums, place * sums[-1], side="right")
+def _weighted(weights: Any, wanted: int, device: OnDevice, key: Source) -> Tensor:
+    """Return positions with these weights: where a random part of their sum falls.
+
+    Weights become integers, as large as leaves room for their sum: unlike sums of floats, theirs are the same in any
+    order, and so on any device.
+    """
+    room = 63 - weights.size.bit_length()
+    sums: Any = cumulative_sum(converted(weights / largest(weights) * 2.0**room, uint64))
+    home = _home(resolve_device(device))
+    high, low = (converted(lane, uint64) for lane in lanes(positions((wanted,), home), 2, key))
+    fraction: Any = high
+    return searchsorted(sums, _upper_half(fraction << 32 | low, sums[-1]), side="right")
 
 
 def _weighted_order(weights: Any, wanted: int, device: OnDevice, key: Source) -> Tensor:

@@ -24,6 +24,7 @@ MODULES = {
     "logarithm": "log log2 log10 log1p logaddexp",
     "logic": "logical_xor less less_equal greater greater_equal",
     "neighbours": "nextafter",
+    "portable": "surprisal cos_turns",
     "powers": "square reciprocal pow",
     "random": "random_word",
     "roots": "cbrt hypot",

@@ -1,0 +1,106 @@
+"""Formulas of kernels, run by NumPy: ops whose results are to be the same bits here as in any kernel.
+
+The expression that a kernel would compute for each element (`kernel/math`) becomes a list of ufunc calls, which blocks
+of elements go through: temporaries stay in the cache.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tensorframe.backends import host_pool
+from tensorframe.backends.numpy.functions import spells
+from tensorframe.dtypes import HALF, DType, float32
+from tensorframe.kernel.interpret import FUNCTIONS
+from tensorframe.kernel.ir import Apply, Expr, Literal, argument
+from tensorframe.kernel.math.registry import formula_of
+from tensorframe.kernel.walk import in_order
+from tensorframe.ops.random import COS_TURNS, SURPRISAL
+
+Array = Any
+
+# Elements of a block: its temporaries, four or so, fit the second level of cache.
+_BLOCK = 1 << 14
+
+
+class _Call(NamedTuple):
+    """One ufunc: numbers, or the places of operands, and the place of the result; places are read as a dtype."""
+
+    function: Any
+    operands: tuple[Any, ...]
+    result: tuple[int, DType]
+
+
+class _Calls(NamedTuple):
+    """What an expression of one argument becomes; the argument is at the first place, the result at the last call's."""
+
+    calls: list[_Call]
+    places: int
+
+
+@cache
+def _compiled(name: str, dtype: DType) -> _Calls:
+    """Return the calls for the formula of an op, whose values all have the size of `dtype`."""
+    formula = formula_of(name)
+    assert formula is not None
+    x = argument("x", dtype)
+    root = formula(x)
+    order = in_order([root], {})
+    uses = {one: at for at, value in enumerate(order) for one in value.operands}
+    where: dict[Expr, Any] = {x: (0, dtype)}
+    last: dict[int, int] = {0: len(order)}  # the argument is not overwritten
+    calls, places = [], 1
+    for at, one in enumerate(order):
+        if isinstance(one, Literal):
+            where[one] = np.array(one.value).astype(one.dtype)[()]
+        elif isinstance(one, Apply):
+            operands = tuple([where[operand] for operand in one.arguments])
+            if one.op == "bitcast":
+                place = operands[0][0]
+            else:
+                place = next((free for free in range(places) if last[free] <= at), places)
+                places = max(places, place + 1)
+                calls.append(_Call(FUNCTIONS[one.op], operands, (place, one.dtype)))
+            where[one] = (place, one.dtype)
+            last[place] = max(last.get(place, 0), uses.get(one, at))
+    return _Calls(calls, places)
+
+
+def _run(name: str, x: Array, out: Array) -> None:
+    """Write the results for a flat array of float32 or float64."""
+    calls, places = _compiled(name, x.dtype)
+    memory = host_pool.scratch(min(_BLOCK, x.size), [x.dtype] * (places - 1))
+    for start in range(0, x.size, _BLOCK):
+        part, result = x[start : start + _BLOCK], out[start : start + _BLOCK]
+        values = [part, *[one[: part.size] for one in memory]]
+        for call in calls:
+            operands = [
+                values[one[0]].view(one[1]) if isinstance(one, tuple) else one
+                for one in call.operands
+            ]
+            place, dtype = call.result
+            target = result if call is calls[-1] else values[place].view(dtype)
+            call.function(*operands, out=target)
+
+
+def _spell(name: str) -> None:
+    def run(x: Array, out: Array | None = None) -> Array:
+        wide = x.astype(float32) if x.dtype in HALF else np.asarray(x)
+        takes = out is not None and out.dtype == wide.dtype and out.flags.c_contiguous
+        result: Array = out if takes else np.empty(wide.shape, wide.dtype)
+        with np.errstate(all="ignore"):
+            _run(name, wide.reshape(-1), result.reshape(-1))
+        if out is None:
+            return result.astype(x.dtype, copy=False)
+        if not takes:
+            out[...] = result
+        return out
+
+    spells(name, writes=True)(run)
+
+
+for _op in (SURPRISAL, COS_TURNS):
+    _spell(_op.name)
