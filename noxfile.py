@@ -64,6 +64,16 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def stress(session: nox.Session) -> None:
+    """Threads that build, interrupts, forks and ends of programs, at full size: many minutes.
+
+    Arguments go to pytest, for example `-- -k interrupts`. The tests have a little of it in every run.
+    """
+    prepare(session, "--editable", ".[dev]")
+    python(session, "-m", "pytest", "tests/stress", *session.posargs, STRESS="1")
+
+
+@nox.session
 def docs(session: nox.Session) -> None:
     """Only the code blocks of README.md and docs/, which `tests` runs too."""
     prepare(session, "--editable", ".[dev]")

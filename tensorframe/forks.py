@@ -7,12 +7,13 @@ a driver's, is either left alone while the process forks (`held_while_forking`),
 
 from __future__ import annotations
 
+import _imp
 import os
-import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
-from importlib import import_module
+from importlib import _bootstrap  # who imports what is told nowhere else
+from threading import get_ident
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 _locks: WeakSet[Any] = WeakSet()
 _held: list[RLock] = []  # while forking
 _taken: list[RLock] = []  # by the fork that goes on now
-# Where what a computation loads on the way comes from. Other imports may wait for whatever the forking thread holds.
-_LOADED = frozenset({"tensorframe", "numba", "llvmlite", "numpy", "threadpoolctl", "concurrent"})
+_LOOK = 0.001  # seconds between two looks whether other threads still import
+_PATIENCE = 20.0  # seconds after which an import waits, most likely, for the thread that forks
 
 
 def new_lock() -> LockType:
@@ -52,34 +53,37 @@ def in_forked_processes(forget: Callable[[], None]) -> None:
         os.register_at_fork(after_in_child=forget)
 
 
-def _wait_for_imports() -> None:
-    """Let other threads finish their imports: a module that they leave half imported would block the child."""
-    waited = True
-    while waited:
-        names = [name for name in list(sys.modules) if name.partition(".")[0] in _LOADED]
-        waited = True in list(map(_finish, names))
+def _are_others_importing() -> bool:
+    """Whether another thread is about to import a module, or in the middle of it."""
+    own, locks = get_ident(), getattr(_bootstrap, "_module_locks", {})
+    return any(
+        getattr(reference(), "owner", None) not in (None, own) for reference in list(locks.values())
+    )
 
 
-def _finish(name: str) -> bool:
-    """Wait until a module is imported; return whether another thread was at it."""
-    spec = getattr(sys.modules.get(name), "__spec__", None)
-    if not getattr(spec, "_initializing", False):
-        return False
-    with suppress(Exception):  # the other thread tells its caller
-        import_module(name)  # waits, unless this thread itself imports the module
-    spec = getattr(sys.modules.get(name), "__spec__", None)
-    return not getattr(spec, "_initializing", False)
+def _hold_imports() -> None:
+    """Let other threads finish their imports, and begin no more: the child would wait for one left half done."""
+    until = monotonic() + _PATIENCE
+    _imp.acquire_lock()
+    while _are_others_importing() and monotonic() < until:
+        _imp.release_lock()
+        sleep(_LOOK)
+        _imp.acquire_lock()
 
 
 def _before() -> None:
-    # one list, since a module may be loaded, and hold a lock, while this waits
-    for lock in tuple(_held):
+    _hold_imports()
+    while len(_taken) < len(_held):  # more of them where modules were loaded meanwhile
+        _imp.release_lock()  # who has the lock may have to import something
+        lock = _held[len(_taken)]
         lock.acquire()
         _taken.append(lock)
-    _wait_for_imports()
+        _hold_imports()
 
 
 def _after() -> None:
+    if _imp.lock_held():
+        _imp.release_lock()
     while _taken:
         _taken.pop().release()
 

@@ -42,8 +42,8 @@ def caller() -> int:
 
 
 def is_interrupted_here() -> bool:
-    """Whether this is the thread that is told of Ctrl-C; all others never are."""
-    return current_thread() is main_thread()
+    """Whether this is the thread that is told of Ctrl-C; all others never are, and need not run at the end."""
+    return current_thread() is main_thread() and not _End.is_near
 
 
 def apart(call: Callable[[], Result]) -> Result:
@@ -116,6 +116,22 @@ def _end_at_once_if_interrupted() -> None:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         os._exit(_INTERRUPTED)  # nothing is taken down then
+
+
+class _End:
+    is_near = False
+
+
+# to be called when the process has nothing more to do but to end
+at_the_end: list[Callable[[], None]] = []
+
+
+@atexit.register
+def _stop() -> None:
+    _End.is_near = True
+    for call in at_the_end:
+        with contextlib.suppress(Exception, KeyboardInterrupt):
+            call()
 
 
 @atexit.register

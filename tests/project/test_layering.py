@@ -35,6 +35,9 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 ABOVE_ALL = {"testing", "conftest", "__init__", "__main__"}
 KNOWS_TENSOR = {"frontend", "notebook"} | ABOVE_ALL
 
+# Locks are free in forked processes where `forks.py` makes them; that of functools' property is not, in Python 3.11.
+LOCKS = {"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore"}
+
 # Each belongs to one backend and is imported nowhere else, not even inside a function.
 BACKEND_LIBRARIES = {
     "numba",
@@ -210,3 +213,26 @@ def test_the_reader_of_imports_sees(source, expected):
     path = PACKAGE / "ops" / "example.py"
     found = walk(ast.parse(source), path, when_loaded=True)
     assert [(one.target, one.when_loaded) for one in found] == expected
+
+
+def test_locks_are_made_where_forks_know_of_them():
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in PACKAGE.rglob("*.py")
+        if layer_of(path) not in ("forks", "testing")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if makes_a_lock(node)
+    ]
+    assert not wrong
+
+
+def makes_a_lock(node):
+    if isinstance(node, ast.ImportFrom):
+        names = {one.name for one in node.names}
+        locks = node.module == "threading" and names & LOCKS
+        return bool(locks) or (node.module == "functools" and "cached_property" in names)
+    return (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and (node.value.id, node.attr) in {("threading", name) for name in LOCKS}
+    )

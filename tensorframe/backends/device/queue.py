@@ -6,9 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
+from tensorframe.backends.apart import at_the_end
 from tensorframe.dtypes import DType
 from tensorframe.errors import DeviceError
 from tensorframe.forks import new_reentrant_lock
@@ -66,6 +68,7 @@ class Queue(ABC):
     """What makes memory for this queue in the device's own library."""
 
     def __init__(self) -> None:
+        _here.add(self)
         self.lock: Any = new_reentrant_lock()
 
     @abstractmethod
@@ -130,3 +133,16 @@ class Queue(ABC):
 
     def flush(self) -> None:
         """See that the device begins with what it was given, at the latest now."""
+
+
+# those of this process
+_here: WeakSet[Queue] = WeakSet()
+
+
+def _keep_to_this_thread() -> None:
+    """Let no other thread in: drivers written in C++ abort where Python ends a thread in the middle of a call."""
+    for queue in list(_here):
+        queue.lock.__enter__()
+
+
+at_the_end.append(_keep_to_this_thread)

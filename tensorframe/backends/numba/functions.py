@@ -13,14 +13,12 @@ from tensorframe.backends.apart import apart, is_interrupted_here
 from tensorframe.backends.numba.compile import object_code
 from tensorframe.backends.numba.key import object_key
 from tensorframe.backends.numba.load import KernelFunction
+from tensorframe.backends.numba.target import llvm_lock
 from tensorframe.backends.spans import Work, spanned, tell_span
-from tensorframe.forks import held_while_forking, new_reentrant_lock
 
 Made = TypeVar("Made")
 
 _functions: dict[str, KernelFunction] = {}
-_lock = new_reentrant_lock()
-held_while_forking(_lock)  # LLVM has locks of its own
 
 
 def kernel_function(name: str, source: str) -> KernelFunction:
@@ -34,7 +32,7 @@ def kernel_function(name: str, source: str) -> KernelFunction:
 
 
 def _made(name: str, source: str) -> KernelFunction:
-    with _lock:
+    with llvm_lock:
         found = _functions.get(name)
         if found is None:
             found = _functions[name] = from_object_code(
@@ -55,7 +53,7 @@ def from_object_code(
     name: str, text: str, compiled: Callable[[], bytes], loaded: Callable[[bytes], Made]
 ) -> Made:
     """Return what is loaded from the object code of a text, which is compiled only if it is not on disk."""
-    with _lock:
+    with llvm_lock:
         began = perf_counter_ns()
         key = object_key(name, text)
         code = objects.read(key)

@@ -9,6 +9,11 @@ import llvmlite.binding as llvm
 
 from tensorframe.backends.numba.abi import data_offset
 from tensorframe.codegen.llvm import Target
+from tensorframe.forks import held_while_forking, new_reentrant_lock
+
+# Held by whoever calls LLVM, which has locks of its own that a forked process would find taken.
+llvm_lock = new_reentrant_lock()
+held_while_forking(llvm_lock)
 
 
 class Processor(NamedTuple):
@@ -22,11 +27,12 @@ class Processor(NamedTuple):
 @cache
 def processor() -> Processor:
     """Return this machine's processor."""
-    return Processor(
-        llvm.get_process_triple(),
-        llvm.get_host_cpu_name(),
-        llvm.get_host_cpu_features().flatten(),
-    )
+    with llvm_lock:
+        return Processor(
+            llvm.get_process_triple(),
+            llvm.get_host_cpu_name(),
+            llvm.get_host_cpu_features().flatten(),
+        )
 
 
 def compiler_name() -> str:
@@ -44,9 +50,10 @@ def target() -> Target:
 @cache
 def target_machine() -> Any:
     """Return LLVM's code generator for this machine; it is not thread-safe."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    triple, name, features = processor()
-    return llvm.Target.from_triple(triple).create_target_machine(
-        cpu=name, features=features, opt=3, reloc="static", codemodel="jitdefault", jit=True
-    )
+    with llvm_lock:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        triple, name, features = processor()
+        return llvm.Target.from_triple(triple).create_target_machine(
+            cpu=name, features=features, opt=3, reloc="static", codemodel="jitdefault", jit=True
+        )

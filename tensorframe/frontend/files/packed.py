@@ -7,13 +7,13 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import IO, Any
 
 import numpy as np
 
 from tensorframe.dtypes import DType
 from tensorframe.errors import FileFormatError
+from tensorframe.forks import new_lock
 from tensorframe.frontend.files.npy import Header
 from tensorframe.frontend.files.segment import Stamp, broken, open_to_read, settled
 from tensorframe.frontend.files.slabs import Part, slabs
@@ -31,7 +31,7 @@ Array = np.ndarray[Any, Any]
 class _Passes:
     """How often a member was gone through, and all of its elements once they are kept."""
 
-    lock: Any = field(default_factory=Lock)
+    lock: Any = field(default_factory=new_lock)
     count: int = 0
     whole: Array | None = None
 
