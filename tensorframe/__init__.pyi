@@ -295,8 +295,6 @@ def copysign(x1: Operand, x2: Operand, /) -> Tensor:
     """Magnitude of the first operand with the sign of the second."""
 def cos(x: Operand, /) -> Tensor:
     """Cosine of angles in radians."""
-def cos_turns(x: Operand, /) -> Tensor:
-    """Cosine of an angle of `x` turns, cos(2 pi x), by sums and products alone."""
 def cosh(x: Operand, /) -> Tensor:
     """Hyperbolic cosine."""
 def deg2rad(x: Operand, /) -> Tensor:
@@ -443,8 +441,6 @@ def square(x: Operand, /) -> Tensor:
     """Squared elements."""
 def subtract(x1: Operand, x2: Operand, /) -> Tensor:
     """Difference of two tensors."""
-def surprisal(x: Operand, /) -> Tensor:
-    """-log(x) of normal numbers up to one, by sums, products and quotients alone."""
 def tan(x: Operand, /) -> Tensor:
     """Tangent of angles in radians."""
 def tanh(x: Operand, /) -> Tensor:

@@ -69,6 +69,7 @@ class Op:
     numpy: str | None = None
     operator: str | None = None  # the name of Python's operator method, without underscores
     in_standard: bool = True  # named by the Array API standard
+    public: bool = True  # an elementwise row has a function of its name
     conditions: int = 0  # how many leading operands are bool conditions outside promotion
     commutative: bool = False
     identity: float | None = None  # e where op(x, e) is x exactly, signed zeros included

@@ -32,6 +32,7 @@ RANDOM_WORD = register(
         "share: they are dealt out in order, four from each counter, from the given one on.",
         attributes=("every", "words", "word"),
         in_standard=False,
+        public=False,
         cost=80.0,
     )
 )
@@ -45,6 +46,7 @@ SURPRISAL = register(
         same,
         "-log(x) of normal numbers up to one, by sums, products and quotients alone.",
         in_standard=False,
+        public=False,
         at={1.0: 0.0},
         cost=25.0,
     )
@@ -58,6 +60,7 @@ COS_TURNS = register(
         same,
         "Cosine of an angle of `x` turns, cos(2 pi x), by sums and products alone.",
         in_standard=False,
+        public=False,
         at={0.0: 1.0, 0.25: 0.0, inf: nan},
         cost=15.0,
     )

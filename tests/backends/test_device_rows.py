@@ -23,7 +23,7 @@ DEVICES = [
     for info in devices()
     if info.capabilities.executes and not info.capabilities.host_memory
 ]
-ROWS = [op for op in rows(Kind.MAP) if not op.attributes]
+ROWS = [op for op in rows(Kind.MAP) if op.public and not op.attributes]
 TOGETHER = 24  # rows of a plan
 
 # NumPy's own functions are off by as much, and half precision is rounded once

@@ -15,7 +15,7 @@ from tensorframe.backends.numpy.functions import implementation
 from tensorframe.graph.op import Kind, rows
 from tensorframe.testing.compare import assert_close
 
-ROWS = [op for op in rows(Kind.MAP) if not op.attributes]
+ROWS = [op for op in rows(Kind.MAP) if op.public and not op.attributes]
 BY_NAME: dict[str, Any] = {op.name: op for op in ROWS}
 
 

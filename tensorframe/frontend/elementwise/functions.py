@@ -83,7 +83,9 @@ def _literal(value: complex) -> str:
 
 # `where` and rows with attributes have functions of their own
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {
-    op.name: _function(op) for op in rows(Kind.MAP) if not op.attributes and op is not WHERE
+    op.name: _function(op)
+    for op in rows(Kind.MAP)
+    if op.public and not op.attributes and op is not WHERE
 }
 globals().update(FUNCTIONS)
 __all__ = list(FUNCTIONS)

@@ -49,6 +49,12 @@ CALLS: dict[str, Call] = {
     "random_word": lambda x, _: tfr.random.uniform(
         (5, 3), key=tfr.random.key(KEY), device=x.device
     ),
+    "surprisal": lambda x, _: tfr.random.exponential(
+        (5, 3), dtype=x.dtype, key=tfr.random.key(KEY), device=x.device
+    ),
+    "cos_turns": lambda x, _: tfr.random.normal(
+        (5, 3), dtype=x.dtype, key=tfr.random.key(KEY), device=x.device
+    ),
     "cast": lambda x, _: tuple(
         tfr.astype(x, dtype) for dtype in ("float32", "int32") if x.dtype.kind != "c"
     ),
