@@ -374,6 +374,27 @@ def test_variables_after_choices_and_loops_that_did_not_run():
     assert found[7] == 100
 
 
+def test_a_variable_of_a_loop_within_a_choice_is_the_loops_own():
+    """Each turn sets it anew, and after the loop nobody knows it: the parts of a concatenation reduce like that."""
+    x, y = operand(0, "int64"), result(0, "int64")
+    largest, j, k = variable("largest", x.dtype), index("j"), index("k")
+    raised = If(largest < cast(k, x.dtype), (Set(largest, cast(k, x.dtype)),))
+    rows = Loop(
+        j,
+        size(0),
+        size(2),
+        (
+            Set(largest, load(x, I)),
+            Loop(k, size(0), size(5), (raised,)),
+            Store(y, I * 2 + j, largest),
+        ),
+    )
+    body = [over(If(load(x, I) < 10, (rows,)))]
+    given, found = np.array([3, 20, 7]), np.zeros(6, np.int64)
+    kernel_function(*named(kernel(body, [x], [y]))).call(0, 3, slots(given, found), b"")
+    assert found.tolist() == [4, 4, 0, 0, 7, 7]
+
+
 def machine_code(name, source):
     return str(optimised(source))
 

@@ -92,6 +92,8 @@ class Statements:
         b.jump(after)
         b.begin(after)
         for variable in _assigned(one.body):
+            if variable not in inner:  # set anew in each turn of a loop, and read there alone
+                continue
             # nobody reads a variable on a way on which nothing was set
             given = names.get(variable) or number(0, variable.dtype)
             ways = ((given, before), (inner[variable], end))

@@ -98,7 +98,7 @@ def deviations(results: list[Any]) -> list[Any]:
 
 
 WALKS = Workload(
-    "W15",
+    "W27",
     f"{PATHS:,} random walks of {STEPS} steps: normal float32 drawn and summed up along the rows. Everybody draws "
     f"other numbers, so what is compared is their deviation after each step. `{PARTS}` is what the two kernels take "
     "apart: fusion must not cost more.",
@@ -116,7 +116,7 @@ WALKS = Workload(
 )
 
 PRICES = Workload(
-    "W16",
+    "W28",
     f"The price of an Asian call by Monte Carlo: {PATHS:,} paths of {STEPS} steps, their means, one number. "
     "Everybody draws other numbers, so prices agree to a few hundredths.",
     (
