@@ -15,6 +15,11 @@ HERE = [name for name in ("cpu", "numba", "opencl", "wgpu") if name in tfr.backe
 on_each_device = pytest.mark.parametrize("device", HERE)
 
 
+def on_some_devices(*names):
+    """In every run of the tests on these devices, at full size on each."""
+    return pytest.mark.parametrize("device", [one for one in HERE if IS_FULL or one in names])
+
+
 def scale(quick, full):
     return full if IS_FULL else quick
 

@@ -16,7 +16,7 @@ pytestmark = [
 
 
 def test_children_compute_while_the_parents_threads_do():
-    count = scale(8, 100)
+    count = scale(5, 100)
     assert program("forks", "computing", count).stdout == f"{count} children\n"
 
 

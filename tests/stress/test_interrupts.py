@@ -19,7 +19,7 @@ def test_everything_is_right_after_an_interrupt(device):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no timer signals on Windows")
-@pytest.mark.parametrize("seed", range(2, scale(2, 22)))  # the test above has one of these
 @on_each_device
-def test_an_interrupt_of_the_very_first_use_breaks_nothing(device, seed):
-    program("interrupts", device, 0, seed)
+def test_an_interrupt_of_the_very_first_use_breaks_nothing(device):
+    for seed in range(2, scale(3, 22)):  # the test above has one, too
+        program("interrupts", device, 0, seed)
