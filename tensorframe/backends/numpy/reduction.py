@@ -1,4 +1,4 @@
-"""Reductions and scans: half precision accumulates in float32."""
+"""Reductions: half precision accumulates in float32."""
 
 from __future__ import annotations
 
@@ -48,16 +48,3 @@ def _position(function: Function) -> Function:
 
 spells("argmax")(_position(np.argmax))
 spells("argmin")(_position(np.argmin))
-
-
-def _scan(function: Any) -> Function:
-    def run(x: Array, axis: int) -> Array:
-        if x.dtype in HALF:
-            return function(x, axis=axis, dtype=np.float32).astype(x.dtype)
-        return function(x, axis=axis, dtype=x.dtype)
-
-    return run
-
-
-spells("cumulative_sum")(_scan(np.cumsum))
-spells("cumulative_prod")(_scan(np.cumprod))
