@@ -101,6 +101,16 @@ def operands_of(dtype):
     return floats(dtype) if dtype in FLOATS else integers(dtype)
 
 
+# LLVM's passes make vectors of loops over elements, or they are printed as vectors: that compiles anywhere
+_MASKS = frozenset({"+avx512vl", "+avx512bw", "+avx512dq", "+fma"})
+MACHINES = {
+    "elements": replace(target(), features=target().features - _MASKS),
+    "vectors": replace(
+        target(), triple="x86_64-unknown-linux-gnu", features=target().features | _MASKS
+    ),
+}
+assert [one.has_masks for one in MACHINES.values()] == [False, True]
+
 CONVERSIONS = {"cast", "bitcast", "to_index", "from_index"}
 COMPARISONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
 ARITY = dict.fromkeys(("negative", "abs", "sqrt", "floor", "ceil", "trunc", "round"), 1)
@@ -125,14 +135,16 @@ def test_every_machine_op_means_what_the_interpreter_says(name, dtype):
     elif name == "fma":
         grids = [*grids, grids[0][::-1].copy()]
     gives = np.dtype(bool if name in COMPARISONS else dtype)
-    (found,) = evaluate([(gives, lambda *given: apply(name, *given, dtype=gives))], *grids)
+    expressions = [(gives, lambda *given: apply(name, *given, dtype=gives))]
     with np.errstate(all="ignore"):
         expected = np.asarray(FUNCTIONS[name](*grids))
     if name in ("maximum", "minimum") and dtype in FLOATS:
         x, y = grids  # NumPy takes either zero
         unlike = (x == 0) & (y == 0) & (np.signbit(x) != np.signbit(y))
         expected[unlike] = 0.0 if name == "maximum" else -0.0
-    same(found, expected)
+    for machine in MACHINES.values():
+        (found,) = evaluate(expressions, *grids, machine=machine)
+        same(found, expected)
 
 
 def test_fma_rounds_once():
@@ -194,8 +206,9 @@ def test_conversions_by_value(source):
     fractions = np.array([0.0, -0.0, 0.75, 1.0, 2.5, 99.99, 127.0], np.float64)
     x = fractions.astype(source) if source in FLOATS else operands_of(source)
     calls = [(one, lambda a, to=one: cast(a, np.dtype(to))) for one in results]
-    for found, wanted in zip(evaluate(calls, x), results, strict=True):
-        same(found, x.astype(wanted))
+    for machine in MACHINES.values():
+        for found, wanted in zip(evaluate(calls, x, machine=machine), results, strict=True):
+            same(found, x.astype(wanted))
 
 
 @pytest.mark.parametrize("source", FLOATS)
@@ -240,16 +253,22 @@ HALVES = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat
 F4 = np.dtype(np.float32)
 
 
-def machine_with(hardware):
-    """This machine, or one that does not convert half precision itself."""
-    this = target()
-    return this if hardware else replace(this, triple="x86_64", features=frozenset())
+def without_half(machine):
+    """A machine that does not convert half precision itself."""
+    return replace(machine, triple="x86_64", features=machine.features - {"+f16c"})
 
 
-@pytest.mark.parametrize("hardware", [True, False])
+HALF_MACHINES = {
+    **MACHINES,
+    "elements by bits": without_half(MACHINES["elements"]),
+    "vectors by bits": without_half(MACHINES["vectors"]),
+}
+
+
+@pytest.mark.parametrize("machine", HALF_MACHINES)
 @pytest.mark.parametrize("name", HALVES)
-def test_every_half_precision_number(name, hardware):
-    machine = machine_with(hardware)
+def test_every_half_precision_number(name, machine):
+    machine = HALF_MACHINES[machine]
     every = np.arange(1 << 16, dtype=np.uint16).view(HALVES[name])
     (wide,) = evaluate([(F4, lambda a: cast(a, F4))], every, machine=machine)
     same(wide, every.astype(np.float32))
@@ -257,9 +276,9 @@ def test_every_half_precision_number(name, hardware):
     same(back.astype(np.float32), wide)
 
 
-@pytest.mark.parametrize("hardware", [True, False])
+@pytest.mark.parametrize("machine", HALF_MACHINES)
 @pytest.mark.parametrize("name", HALVES)
-def test_rounding_to_half_precision(name, hardware):
+def test_rounding_to_half_precision(name, machine):
     every = np.arange(1 << 16, dtype=np.uint16).view(HALVES[name]).astype(np.float32)
     finite = np.unique(every[np.isfinite(every)])
     between = ((finite[1:].astype(np.float64) + finite[:-1]) / 2).astype(np.float32)
@@ -276,7 +295,7 @@ def test_rounding_to_half_precision(name, hardware):
     stored, rounded = evaluate(
         [(half, lambda a: cast(a, half)), (F4, lambda a: cast(cast(a, half), F4))],
         x,
-        machine=machine_with(hardware),
+        machine=HALF_MACHINES[machine],
     )
     with np.errstate(all="ignore"):
         expected = x.astype(half).astype(np.float32)
@@ -409,7 +428,7 @@ def test_many_operands_become_vector_code_without_checks():
             lambda a, b, c, d, *rest: cast(where(c < d, fma(a, b, c), d), HALVES["float16"]),
         ),
     ]
-    code = machine_code(*text(outputs, ["float32"] * 12))
+    code = machine_code(*text(outputs, ["float32"] * 12, machine=MACHINES["elements"]))
     assert "memcheck" not in code
     assert len(re.findall(r"load <\d+ x float>", code)) >= 12
 
@@ -436,8 +455,9 @@ I4, I8 = np.dtype("i4"), np.dtype("i8")
 def test_vector_code(expression, source, vector):
     dtype = HALVES.get(source, np.dtype(source))
     gives = "float32" if source in HALVES else source
-    code = machine_code(*text([(gives, expression)], [dtype]))
-    assert re.search(vector, code), code
+    for machine in MACHINES.values():
+        code = machine_code(*text([(gives, expression)], [dtype], machine=machine))
+        assert re.search(vector, code), code
 
 
 def test_sums_in_any_order_are_vector_code():
@@ -454,17 +474,21 @@ def test_sums_in_any_order_are_vector_code():
         Store(y, size(0), total),
         Store(y, size(1), largest),
     ]
-    code = machine_code(*named(kernel(body, [x], [y])))
-    assert re.search(r"fadd reassoc <\d+ x double>", code)
-    assert re.search(r"llvm\.maximum\.v\d+f64", code)
+    for machine in MACHINES.values():
+        code = machine_code(*named(kernel(body, [x], [y]), machine=machine))
+        assert re.search(r"fadd reassoc <\d+ x double>", code)
+        assert re.search(r"llvm\.maximum\.v\d+f64", code)
 
 
 def test_only_sums_in_any_order_are_reassociated():
     expressions = [("float32", lambda a, b: fma(a, b, a) + a * b - a / b + maximum(a, sqrt(b)))]
-    _, source = text(expressions, ["float32", "float32"])
+    machine = MACHINES["elements"]
+    _, source = text(expressions, ["float32", "float32"], machine=machine)
     flags = ("fast", "reassoc", "contract", "nnan", "ninf", "nsz", "arcp", "afn")
     assert not [one for one in flags if re.search(rf"\b{one}\b", source)]
-    _, source = text([("float32", lambda a, b: apply("add_any", a, b))], ["float32", "float32"])
+    _, source = text(
+        [("float32", lambda a, b: apply("add_any", a, b))], ["float32"] * 2, machine=machine
+    )
     assert source.count("reassoc") == 1
 
 
@@ -473,7 +497,7 @@ def test_long_loops_compute_several_vectors_in_turns(monkeypatch):
     found = {}
     for vectors in (1, 4):
         monkeypatch.setattr(statements, "INTERLEAVED", vectors)
-        module = machine_code(*named(one))
+        module = machine_code(*named(one, machine=MACHINES["elements"]))
         loop = module[module.index("vector.body:") :]
         found[vectors] = loop[: loop.index("\n\n")].count("fdiv <")
     assert found == {1: 1, 4: 4}

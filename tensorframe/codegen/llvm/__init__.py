@@ -1,10 +1,11 @@
 """LLVM: kernels as textual modules of its intermediate representation, in plain strings.
 
 `kernel` prints a whole one; it is made of `statements`, these of `expressions`, and these of `arithmetic`,
-`conversions` and `memory`. `builder` writes instructions, `types` knows their types and constants.
+`conversions`, `memory` and `lines`. `steps` finds the loops that can be computed on vectors, `vectors` writes these.
+`builder` writes instructions, `types` knows their types and constants, `target` the machine that they are for.
 """
 
-from tensorframe.codegen.llvm.kernel import print_kernel
+from tensorframe.codegen.llvm.kernel import SELECTED, print_kernel
 from tensorframe.codegen.llvm.target import Target
 
-__all__ = ["Target", "print_kernel"]
+__all__ = ["SELECTED", "Target", "print_kernel"]

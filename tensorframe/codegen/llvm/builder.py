@@ -6,7 +6,8 @@ Values, blocks and metadata have numbers for names, so no name of the kernel's c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from tensorframe.codegen.llvm.target import Target
 from tensorframe.codegen.llvm.types import VALUE, suffix, vector
@@ -43,6 +44,10 @@ class Builder:
         """Return a constant, the same in all lanes."""
         return str(spelled) if self.lanes == 1 else f"splat ({kind} {spelled})"
 
+    def steps(self, kind: str) -> str:
+        """Return the integers from 0 on, one in each lane."""
+        return f"<{', '.join([f'{kind} {at}' for at in range(self.lanes)])}>"
+
     def known(self, operand: str) -> int | None:
         """Return the integer that an operand is, if it is a constant."""
         found = _INTEGER.fullmatch(operand)
@@ -74,6 +79,33 @@ class Builder:
     def define(self, function: str) -> None:
         """Have the module define a function, once."""
         self._functions[function] = None
+
+    # --- vectors ---
+
+    @contextmanager
+    def on(self, lanes: int) -> Iterator[None]:
+        """Have operations meanwhile be on so many values at once."""
+        before, self.lanes = self.lanes, lanes
+        yield
+        self.lanes = before
+
+    def splat(self, kind: str, value: str) -> str:
+        """Return a value in all lanes."""
+        if not value.startswith("%"):
+            return self.constant(kind, value)
+        wide = self.vector(kind)
+        one = self.value(f"insertelement {wide} poison, {kind} {value}, i64 0")
+        zeros = f"<{self.lanes} x i32> zeroinitializer"
+        return self.value(f"shufflevector {wide} {one}, {wide} poison, {zeros}")
+
+    def part(self, kind: str, value: str, lanes: int, first: int, count: int) -> str:
+        """Return some neighbours among the lanes of a value."""
+        wide = vector(kind, lanes)
+        if count == 1:
+            return self.value(f"extractelement {wide} {value}, i64 {first}")
+        places = ", ".join([f"i32 {first + at}" for at in range(count)])
+        mask = f"<{count} x i32> <{places}>"
+        return self.value(f"shufflevector {wide} {value}, {wide} poison, {mask}")
 
     # --- blocks ---
 

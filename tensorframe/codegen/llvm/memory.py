@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from tensorframe.codegen.llvm.builder import Builder
 from tensorframe.codegen.llvm.conversions import narrowed, widened
-from tensorframe.codegen.llvm.types import ELEMENT
+from tensorframe.codegen.llvm.types import ELEMENT, suffix
 from tensorframe.dtypes import HALF, DType, bool_
 from tensorframe.kernel.ir import Buffer, Role
 
@@ -58,16 +58,36 @@ class Memory:
         base = self._pointers[buffer]
         return self._b.value(f"getelementptr {way}{kind}, ptr {base}, i64 {position}")
 
-    def load(self, buffer: Buffer, position: str) -> str:
-        """Return an element, as a value."""
-        kind, place = ELEMENT[buffer.dtype], self.pointer(buffer, position)
-        return self.as_value(self._b.value(f"load {kind}, ptr {place}{self._read(buffer)}"), buffer)
+    def load(self, buffer: Buffer, position: str, mask: str = "") -> str:
+        """Return an element as a value, or neighbours in the lanes of one; with a mask, those that it has."""
+        b, place = self._b, self.pointer(buffer, position)
+        kind, said = b.vector(ELEMENT[buffer.dtype]), self._read(buffer)
+        if not mask:
+            align = buffer.dtype.itemsize
+            return self.as_value(b.value(f"load {kind}, ptr {place}, align {align}{said}"), buffer)
+        name, size = self._masked("load", buffer)
+        masks = b.vector("i1")
+        b.declare(f"{kind} {name}(ptr, i32, {masks}, {kind})")
+        given = f"ptr {place}, i32 {size}, {masks} {mask}, {kind} zeroinitializer"
+        return self.as_value(b.value(f"call {kind} {name}({given}){said}"), buffer)
 
-    def store(self, buffer: Buffer, position: str, value: str) -> None:
-        """Write an element."""
-        element = self.as_element(value, buffer.dtype)
+    def store(self, buffer: Buffer, position: str, value: str, mask: str = "") -> None:
+        """Write an element, or neighbours from the lanes of a value; with a mask, those that it has."""
+        b, element = self._b, self.as_element(value, buffer.dtype)
         place = self.pointer(buffer, position)
-        self._b.do(f"store {ELEMENT[buffer.dtype]} {element}, ptr {place}{self.written(buffer)}")
+        kind, said = b.vector(ELEMENT[buffer.dtype]), self._written_to(buffer)
+        if not mask:
+            b.do(f"store {kind} {element}, ptr {place}, align {buffer.dtype.itemsize}{said}")
+            return
+        name, size = self._masked("store", buffer)
+        masks = b.vector("i1")
+        b.declare(f"void {name}({kind}, ptr, i32, {masks})")
+        b.do(f"call void {name}({kind} {element}, ptr {place}, i32 {size}, {masks} {mask}){said}")
+
+    def _masked(self, way: str, buffer: Buffer) -> tuple[str, int]:
+        """Return LLVM's function that loads or stores lanes that a mask has, and the alignment of elements."""
+        short = suffix(ELEMENT[buffer.dtype], self._b.lanes)
+        return f"@llvm.masked.{way}.{short}.p0", buffer.dtype.itemsize
 
     # --- elements and values ---
 
@@ -101,7 +121,7 @@ class Memory:
     def _read(self, buffer: Buffer) -> str:
         return f", !alias.scope {self._scopes([self._scope(buffer)])}"
 
-    def written(self, buffer: Buffer) -> str:
+    def _written_to(self, buffer: Buffer) -> str:
         """Return what is said of a store."""
         own = self._scope(buffer)
         others = self._scopes([one for one in self._written if one != own])

@@ -5,13 +5,15 @@ Loops are tested at their end, after a test that they run at all, as LLVM's pass
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tensorframe.codegen.llvm import lines
 from tensorframe.codegen.llvm.builder import Builder
 from tensorframe.codegen.llvm.expressions import evaluated
 from tensorframe.codegen.llvm.memory import Memory
+from tensorframe.codegen.llvm.steps import Steps
 from tensorframe.codegen.llvm.types import number
+from tensorframe.codegen.llvm.vectors import write_loop
 from tensorframe.kernel.ir import (
     Allocate,
     Expr,
@@ -36,9 +38,11 @@ Names = dict[Expr, str]
 class Statements:
     """Writes the statements of a kernel."""
 
-    def __init__(self, b: Builder, memory: Memory) -> None:
+    def __init__(self, b: Builder, memory: Memory, on_vectors: Mapping[Loop, Steps]) -> None:
+        """Take the loops that are printed on vectors, the others element by element."""
         self._b = b
         self._memory = memory
+        self._on_vectors = on_vectors
 
     def write(self, body: Iterable[Statement], names: Names) -> None:
         """Write statements; `names` are the values of expressions, and afterwards those of what the body has set."""
@@ -102,6 +106,9 @@ class Statements:
     def _loop(self, one: Loop, names: Names) -> None:
         b, kind = self._b, self._b.type(one.index.dtype)
         start, stop = self._value(one.start, names), self._value(one.stop, names)
+        if one in self._on_vectors:
+            write_loop(b, self._memory, one, self._on_vectors[one], start, stop, names)
+            return
         inside, after, before = b.new_label(), b.new_label(), b.block
         b.branch(b.value(f"icmp ult {kind} {start}, {stop}"), inside, after)
         b.begin(inside)

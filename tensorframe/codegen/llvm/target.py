@@ -24,6 +24,11 @@ class Target:
         return "windows" in self.triple
 
     @property
+    def has_masks(self) -> bool:
+        """Whether vectors of 256 bits of any dtype are loaded and stored under a mask, and have enough registers."""
+        return self.is_x86 and {"+avx512vl", "+avx512bw", "+avx512dq", "+fma"} <= self.features
+
+    @property
     def converts_half(self) -> bool:
         """Whether the processor converts float16 itself: all but old x86 do."""
         return not self.triple.startswith("x86") or "+f16c" in self.features

@@ -1,0 +1,180 @@
+"""Loops whose iterations vectors can compute side by side, found before anything is printed.
+
+Elements lie next to each other, or are the same for all iterations; nothing depends on the iteration before but values
+that are joined, in any order, by one op (reductions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tensorframe.dtypes import FLOAT, bfloat16
+from tensorframe.kernel.ir import (
+    INDEX,
+    Apply,
+    Buffer,
+    Expr,
+    If,
+    Index,
+    Let,
+    Load,
+    Loop,
+    Role,
+    Set,
+    Statement,
+    Store,
+    Variable,
+)
+from tensorframe.kernel.walk import in_order, own_expressions
+
+# ops that join values in any order; additions and products of floats would have to say that any order will do
+_JOINS = frozenset({"add_any", "multiply_any", "maximum", "minimum"})
+_JOINS_INTEGERS = frozenset({"add", "multiply", "bitwise_xor", "bitwise_or", "bitwise_and"})
+_JOINS_CONDITIONS = frozenset({"logical_or", "logical_and", "maximum", "minimum"})
+# vector units have no such instructions
+_SCALAR = frozenset({"floor_divide", "remainder"})
+# ops for an element, with each of which a loop waits for memory and not for them
+_LIGHT = 6
+
+
+@dataclass(slots=True)
+class Steps:
+    """How the values of a loop's body go from one iteration to the next."""
+
+    index: Index
+    stored: frozenset[Buffer]
+    of: dict[Expr, int | None] = field(default_factory=dict)
+    """0 for what stays, 1 for positions that advance by one, None for anything else."""
+    joins: dict[Variable, str] = field(default_factory=dict)
+    """The op of each reduction."""
+    widest: int = 1
+    """Bytes of the largest values that differ between iterations."""
+    light: bool = False
+    """Whether memory is what takes the time."""
+
+    @property
+    def even(self) -> dict[Expr, str]:
+        """What stays, or advances by one."""
+        return {one: "" for one, step in self.of.items() if step is not None}
+
+    def step(self, root: Expr) -> int | None:
+        """Return by how much an expression advances."""
+        for one in in_order((root,), self.of):
+            self.of[one] = self._step(one)
+        return self.of[root]
+
+    def _step(self, one: Expr) -> int | None:
+        if one is self.index:
+            return 1
+        steps = [self.of[operand] for operand in one.operands]
+        if isinstance(one, Load) and one.buffer in self.stored:
+            return None
+        if not any(steps) and None not in steps:
+            return 0
+        if isinstance(one, Apply) and one.dtype == INDEX and one.op in ("add", "subtract"):
+            return _sum(one.op, steps)
+        return None
+
+
+def _sum(op: str, steps: Sequence[int | None]) -> int | None:
+    left, right = steps
+    if left is None or right is None:
+        return None
+    total = left + right if op == "add" else left - right
+    return total if total in (0, 1) else None
+
+
+def steps_of(loop: Loop) -> Steps | None:
+    """Return the steps of a loop that vectors can compute, or None."""
+    if not all(isinstance(one, Let | Set | Store) for one in loop.body):
+        return None
+    places = {one.buffer: one.position for one in loop.body if isinstance(one, Store)}
+    found = Steps(loop.index, frozenset(places))
+    found.of.update((one.variable, None) for one in loop.body if isinstance(one, Set))
+    for one in loop.body:
+        for root in own_expressions(one):
+            found.step(root)
+        if isinstance(one, Let):
+            found.of[one.variable] = found.of[one.value]
+        elif isinstance(one, Store) and found.of[one.position] != 1:
+            return None
+    values = list(in_order([root for one in loop.body for root in own_expressions(one)], {}))
+    if not all(_is_wide(value, found, places) for value in values):
+        return None
+    if not _add_reductions(found, loop.body):
+        return None
+    _measure(found, loop.body, values)
+    return found
+
+
+def _is_wide(one: Expr, steps: Steps, places: Mapping[Buffer, Expr]) -> bool:
+    """Whether a value can be computed for neighbouring iterations at once."""
+    if steps.of[one] is not None:
+        return True
+    if not isinstance(one, Load):
+        return not isinstance(one, Apply) or one.op not in _SCALAR
+    # what the loop has stored itself is read again at the same place only
+    own = one.buffer.role is not Role.INPUT and one.buffer in steps.stored
+    return steps.of[one.position] == 1 and (not own or places[one.buffer] is one.position)
+
+
+def _measure(steps: Steps, body: Iterable[Statement], values: Iterable[Expr]) -> None:
+    """Note how wide values are, and whether they are soon computed."""
+    varying = [one for one in values if steps.of[one] is None]
+    stored = [one.value for one in body if isinstance(one, Store)]
+    spread = [one for one in stored if steps.of[one] is not None]
+    for value in varying:
+        if not isinstance(value, Load):
+            spread += [one for one in value.operands if steps.of[one] == 1]
+    steps.widest = max([one.dtype.itemsize for one in [*varying, *spread]], default=8)
+    ops = [one for one in varying if isinstance(one, Apply)]
+    costly = any(one.dtype == bfloat16 for one in varying) or any(map(steps.of.get, spread))
+    steps.light = len(ops) <= _LIGHT and not costly
+
+
+def _add_reductions(steps: Steps, body: Iterable[Statement]) -> bool:
+    """Note the op of each variable that is set; whether all of them are reductions."""
+    variables = {one.variable for one in body if isinstance(one, Set)}
+    for one in body:
+        used = [value for value in in_order(own_expressions(one), {}) if value in variables]
+        if not isinstance(one, Set):
+            if used:
+                return False
+            continue
+        op = _join(one.value, one.variable)
+        if used != [one.variable] or op is None:
+            return False
+        if steps.joins.setdefault(one.variable, op) != op:
+            return False
+    return True
+
+
+def _join(value: Expr, variable: Variable) -> str | None:
+    """Return the op by which alone a value is joined to a variable."""
+    if not isinstance(value, Apply) or not _joins_in_any_order(value):
+        return None
+    place = value
+    while True:
+        holding = [one for one in place.operands if variable in in_order((one,), {})]
+        if holding == [variable]:
+            return value.op
+        if len(holding) != 1 or not isinstance(holding[0], Apply) or holding[0].op != value.op:
+            return None
+        place = holding[0]
+
+
+def _joins_in_any_order(one: Apply) -> bool:
+    if one.dtype.kind == "b":
+        return one.op in _JOINS_CONDITIONS
+    return one.op in _JOINS or (one.op in _JOINS_INTEGERS and one.dtype not in FLOAT)
+
+
+def innermost(body: Iterable[Statement]) -> Iterator[Loop]:
+    """Yield the loops that have no loop inside."""
+    for one in body:
+        if isinstance(one, Loop | If):
+            inside = list(innermost(one.body))
+            yield from inside
+            if isinstance(one, Loop) and not inside:
+                yield one

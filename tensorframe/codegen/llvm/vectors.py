@@ -1,0 +1,222 @@
+"""Loops on vectors: blocks of several registers side by side, then, masked, what is left of the last one.
+
+So many elements at once hide the latency of an operation behind the others. LLVM then only selects instructions, which
+takes a third of the time that its vectoriser and unroller, and the code that they make, would take. How many partial
+results a reduction has, and the order in which they are joined, is the same on every machine with such vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tensorframe.codegen.llvm.arithmetic import OPS, select
+from tensorframe.codegen.llvm.builder import Builder
+from tensorframe.codegen.llvm.expressions import applied, evaluated
+from tensorframe.codegen.llvm.memory import Memory
+from tensorframe.codegen.llvm.steps import Steps
+from tensorframe.codegen.llvm.types import VALUE, number
+from tensorframe.kernel.ir import (
+    Apply,
+    Expr,
+    Let,
+    Literal,
+    Load,
+    Loop,
+    Set,
+    Statement,
+    Store,
+    Variable,
+)
+from tensorframe.kernel.walk import in_order
+
+Names = dict[Expr, str]
+Partial = dict[Variable, list[str]]  # the partial results of reductions, in the parts of a block
+
+BLOCK = 128  # bytes of the widest values in a block
+REGISTER = 32  # and in a part of it, and in what is left, at a time
+
+# what changes nothing that it is joined to, for ops that must not join a value twice
+_NEUTRAL = {"add": 0, "multiply": 1, "add_any": -0.0, "multiply_any": 1, "bitwise_xor": 0}
+
+
+def write_loop(
+    b: Builder, memory: Memory, loop: Loop, steps: Steps, start: str, stop: str, names: Names
+) -> None:
+    """Write a loop; afterwards `names` have the results of its reductions."""
+    some, after, before = b.new_label(), b.new_label(), b.block
+    b.branch(b.value(f"icmp ult i64 {start}, {stop}"), some, after)
+    b.begin(some)
+    block, rest = BLOCK // steps.widest, REGISTER // steps.widest
+    # selecting instructions, LLVM takes the registers of one vector in any order: memory is fast in its own
+    lanes = rest if steps.light else block
+    count = b.value(f"sub i64 {stop}, {start}")
+    end = b.value(f"add i64 {start}, {b.value(f'and i64 {count}, {-block}')}")
+    first = {
+        one: [_first(b, one, op, names[one], lanes)] * (block // lanes)
+        for one, op in steps.joins.items()
+    }
+    found = _Pass(b, memory, loop, steps, names, lanes).write(start, end, first, block // lanes)
+    partial = {
+        one: [_narrowed(b, one, op, found[one], lanes, rest)] for one, op in steps.joins.items()
+    }
+    found = _Pass(b, memory, loop, steps, names, rest, masked=True).write(end, stop, partial, 1)
+    results = {
+        one: _result(b, one, op, found[one], rest, names[one]) for one, op in steps.joins.items()
+    }
+    final = b.block
+    b.jump(after)
+    b.begin(after)
+    for one, result in results.items():
+        names[one] = b.phi(b.type(one.dtype), (names[one], before), (result, final))
+
+
+# --- reductions: partial results are joined with those half a block away, until there is one ---
+
+
+def _first(b: Builder, one: Variable, op: str, given: str, lanes: int) -> str:
+    """Return the partial results of a reduction before its first element."""
+    with b.on(lanes):
+        if op in _NEUTRAL:
+            return b.constant(VALUE[one.dtype], number(_NEUTRAL[op], one.dtype))
+        return b.splat(VALUE[one.dtype], given)
+
+
+def _narrowed(b: Builder, one: Variable, op: str, parts: list[str], lanes: int, wanted: int) -> str:
+    """Return the partial results of a block's parts, joined until so many are left."""
+    with b.on(lanes):
+        while len(parts) > 1:
+            half = len(parts) // 2
+            pairs = zip(parts[:half], parts[half:], strict=True)
+            parts = [OPS[op](b, one.dtype, *pair) for pair in pairs]
+    (found,) = parts
+    while lanes > wanted:
+        lanes //= 2
+        halves = [b.part(VALUE[one.dtype], found, 2 * lanes, at, lanes) for at in (0, lanes)]
+        with b.on(lanes):
+            found = OPS[op](b, one.dtype, *halves)
+    return found
+
+
+def _result(b: Builder, one: Variable, op: str, parts: list[str], lanes: int, given: str) -> str:
+    """Return the result of a reduction that began with a value."""
+    found = _narrowed(b, one, op, parts, lanes, 1)
+    return OPS[op](b, one.dtype, given, found) if op in _NEUTRAL else found
+
+
+# --- one loop ---
+
+
+class _Pass:
+    """Writes a loop over so many elements at a time, or, masked, over those of them that are there."""
+
+    def __init__(
+        self,
+        b: Builder,
+        memory: Memory,
+        loop: Loop,
+        steps: Steps,
+        names: Mapping[Expr, str],
+        lanes: int,
+        *,
+        masked: bool = False,
+    ) -> None:
+        self._b = b
+        self._memory = memory
+        self._loop = loop
+        self._steps = steps
+        self._scalars: Names = dict(names)
+        self._vectors: Names = {}
+        self._lanes = lanes
+        self._masked = masked
+        self._mask = ""
+
+    def write(self, start: str, stop: str, first: Partial, parts: int) -> Partial:
+        """Write the loop; return the partial results that follow from those in `first`."""
+        b, before = self._b, self._b.block
+        inside, after = b.new_label(), b.new_label()
+        b.branch(b.value(f"icmp ult i64 {start}, {stop}"), inside, after)
+        b.begin(inside)
+        index, line = b.open_phi("i64")
+        with b.on(self._lanes):
+            kinds = {one: b.type(one.dtype) for one in first}
+            opened = {one: [b.open_phi(kinds[one]) for _ in range(parts)] for one in first}
+            found: Partial = {one: [] for one in first}
+            for part in range(parts):
+                self._begin(index, part, stop)
+                self._vectors = {one: sources[part][0] for one, sources in opened.items()}
+                for statement in self._loop.body:
+                    self._statement(statement)
+                for one in first:
+                    found[one].append(self._vectors[one])
+        following = b.value(f"add nuw i64 {index}, {parts * self._lanes}")
+        b.branch(b.value(f"icmp ult i64 {following}, {stop}"), inside, after)
+        b.close_phi(line, (start, before), (following, inside))
+        for one, sources in opened.items():
+            for (_, at), given, last in zip(sources, first[one], found[one], strict=True):
+                b.close_phi(at, (given, before), (last, inside))
+        b.begin(after)
+        return {
+            one: [
+                b.phi(kind, (given, before), (last, inside))
+                for given, last in zip(first[one], found[one], strict=True)
+            ]
+            for one, kind in kinds.items()
+        }
+
+    def _begin(self, index: str, part: int, stop: str) -> None:
+        """Go on to a part of the block."""
+        b = self._b
+        place = b.value(f"add nuw i64 {index}, {part * self._lanes}") if part else index
+        self._scalars[self._loop.index] = place
+        if self._masked:
+            kind = f"i{8 * self._steps.widest}"  # as wide as what the mask is for
+            left = b.value(f"sub i64 {stop}, {place}")
+            left = left if kind == "i64" else b.value(f"trunc i64 {left} to {kind}")
+            there = f"icmp ult {b.vector(kind)} {b.steps(kind)}, {b.splat(kind, left)}"
+            self._mask = b.value(there)
+
+    def _statement(self, one: Statement) -> None:
+        if isinstance(one, Let):
+            if self._steps.of[one.variable] is None:
+                self._vectors[one.variable] = self._vector(one.value)
+            else:
+                self._scalars[one.variable] = self._scalar(one.value)
+        elif isinstance(one, Set):
+            before, value = self._vectors[one.variable], self._vector(one.value)
+            if self._masked:
+                value = select(self._b, one.variable.dtype, self._mask, value, before)
+            self._vectors[one.variable] = value
+        elif isinstance(one, Store):
+            value = self._vector(one.value)
+            self._memory.store(one.buffer, self._scalar(one.position), value, self._mask)
+
+    def _scalar(self, root: Expr) -> str:
+        """Return what all elements share, or the position of the first one."""
+        with self._b.on(1):
+            return evaluated(self._b, self._memory, root, self._scalars)
+
+    def _vector(self, root: Expr) -> str:
+        """Return the values of an expression, one for each element."""
+        known: Names = {}
+
+        def value(one: Expr) -> str:
+            return known.get(one) or self._vectors.get(one) or self._spread(one)
+
+        for one in in_order((root,), self._steps.even | self._vectors):
+            if isinstance(one, Load):
+                place = self._scalar(one.position)
+                known[one] = self._memory.load(one.buffer, place, self._mask)
+            else:
+                assert isinstance(one, Apply)
+                known[one] = applied(self._b, one, [value(operand) for operand in one.arguments])
+        return value(root)
+
+    def _spread(self, one: Expr) -> str:
+        """Return an expression that advances evenly, or not at all, for each element."""
+        b, kind = self._b, VALUE[one.dtype]
+        if isinstance(one, Literal):
+            return b.constant(kind, number(one.value, one.dtype))
+        found = b.splat(kind, self._scalar(one))
+        if self._steps.of[one] == 0:
+            return found
+        return b.value(f"add {b.vector(kind)} {found}, {b.steps(kind)}")
