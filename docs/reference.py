@@ -58,7 +58,7 @@ GROUPS = (
         "elementwise",
         "Elementwise functions",
         "They broadcast, keep the device, and fuse with whatever is around them.",
-        (GENERATED, "elementwise"),
+        (GENERATED, "elementwise", "functions"),
     ),
     Group("reductions", "Reductions and scans", "Along an axis, several, or all.", ("reductions",)),
     Group(

@@ -66,6 +66,7 @@ from tensorframe.frontend.elementwise.limits import nan_to_num as nan_to_num
 from tensorframe.frontend.files.load_and_save import load as load
 from tensorframe.frontend.files.load_and_save import load_metadata as load_metadata
 from tensorframe.frontend.files.load_and_save import save as save
+from tensorframe.frontend.functions.elementwise import elementwise as elementwise
 from tensorframe.frontend.indexing.searching import argwhere as argwhere
 from tensorframe.frontend.indexing.searching import count_nonzero as count_nonzero
 from tensorframe.frontend.indexing.searching import flatnonzero as flatnonzero

@@ -171,7 +171,7 @@ class MissingFileError(TensorFrameError, FileNotFoundError):
 
 
 class TracingError(TensorFrameError, TypeError):
-    """A value is asked for while `jit` records the function that it is an argument of."""
+    """A value is asked for while `jit` or `elementwise` records the function that it is an argument of."""
 
 
 class CancelledError(TensorFrameError, KeyboardInterrupt):

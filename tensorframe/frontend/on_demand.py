@@ -14,6 +14,7 @@ EXPORTS = {
     "calibration": "Calibration calibrate",
     "doctor": "doctor",
     "files.load_and_save": "load load_metadata save",
+    "functions.elementwise": "elementwise",
     "jit": "jit",
     "machine_limits": "finfo iinfo",
     "ordering.histograms": "Histogram bincount digitize histogram histogram_bin_edges",

@@ -80,6 +80,8 @@ class Op:
     alias: bool = False
     costly: bool = False  # worth keeping when the user still holds the result
     parts: int = 1  # how many tensors one call gives
+    # a user's function: operands keep dtypes of their own, and plans print its name
+    user_defined: bool = False
     # operand (a tuple, of several) -> result: examples and tests
     at: Mapping[Any, Any] = field(default_factory=dict)
     cost: float = 1.0  # floating-point operations per result element, for estimates

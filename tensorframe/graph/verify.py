@@ -47,7 +47,8 @@ def _problems(node: Node, *, core_only: bool, placed: bool) -> list[str]:
     if shape != node.shape:
         found.append(f"the shape rule gives {shape}")
     operands = node.inputs[op.conditions :]
-    if op.kind is Kind.MAP and len({one.dtype for one in operands}) != 1:
+    uniform = op.kind is Kind.MAP and not op.user_defined
+    if uniform and len({one.dtype for one in operands}) != 1:
         found.append("operands of different dtypes")
     if operands[0].dtype not in op.accepts:
         found.append(f"{operands[0].dtype} is not accepted")

@@ -9,18 +9,15 @@ from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.record import constant, record, record_map
 from tensorframe.ops.term import Term
+from tensorframe.site import Site
 
 
 def expand(node: Node) -> Node:
     """Return the node's meaning, one level down: the result may hold rows that expand further."""
 
     def apply(op: Op, *operands: Any, attrs: tuple[Any, ...] = ()) -> Node:
-        like = next(one for one in operands if isinstance(one, Node) and one.dtype != dtypes.bool_)
-        nodes = tuple(
-            one if isinstance(one, Node) else constant(one, like.dtype, like.device, node.site)
-            for one in operands
-        )
-        if op.kind is Kind.MAP:
+        nodes = tuple([_as_node(one, operands, node.site) for one in operands])
+        if op.kind is Kind.MAP and not attrs:
             return record_map(op, nodes, node.device, node.site)
         return record(op, nodes, *attrs, device=node.device, site=node.site)
 
@@ -29,3 +26,11 @@ def expand(node: Node) -> Node:
     result = node.op.expand(*[Term(source, apply) for source in node.inputs], *node.attrs)
     expanded: Node = result.node
     return expanded
+
+
+def _as_node(operand: Any, operands: tuple[Any, ...], site: Site | None) -> Node:
+    """Return an operand as a node: a number takes the dtype of the first one that is no truth value."""
+    if isinstance(operand, Node):
+        return operand
+    like = next(one for one in operands if isinstance(one, Node) and one.dtype != dtypes.bool_)
+    return constant(operand, like.dtype, like.device, site)

@@ -51,15 +51,24 @@ def lower(
     """Return the plan that runs `groups` in this order; `outputs` stand for `request.wanted`, one to one."""
     slots = _Slots(leaves)
     origins = {id(node.site): at for at, node in enumerate(request.order)}
+    written = {
+        id(node.site): node.op.name for node in request.order if node.op.user_defined and node.site
+    }
     needed = {node for group in groups for node in group.inputs} | set(outputs)
-    steps = [_step(group, slots, needed, origins) for group in groups]
+    steps = [_step(group, slots, needed, origins, written) for group in groups]
     for step, group in zip(steps, groups, strict=True):
         step.fallbacks = tuple([fallbacks[node] for node in group.nodes if node in fallbacks])
     wanted = tuple([slots.number(node) for node in outputs])
     return Plan(slots.slots, len(leaves), slots.literals, steps, wanted)
 
 
-def _step(group: Group, slots: _Slots, needed: set[Node], origins: dict[int, int]) -> Step:
+def _step(
+    group: Group,
+    slots: _Slots,
+    needed: set[Node],
+    origins: dict[int, int],
+    written: dict[int, str],
+) -> Step:
     sources = list(group.inputs)
     index = {node: at for at, node in enumerate(sources)}
     ops = []
@@ -81,10 +90,20 @@ def _step(group: Group, slots: _Slots, needed: set[Node], origins: dict[int, int
         inputs,
         tuple([slots.number(node) for node in leaving]),
         origin=origins.get(id(group.sink.site), -1),
+        names=_names(group.nodes, written),
         refusals={slots.number(node): reason for node, reason in group.refusals.items()},
     )
     charge(step, [slots.slots[slot] for slot in inputs], [slots.slots[s] for s in step.outputs])
     return step
+
+
+def _names(nodes: Sequence[Node], written: Mapping[int, str]) -> tuple[str, ...]:
+    """Return what the ops are called: those of one call of a user's function, which share its site, by its name."""
+    names: dict[object, str] = {}
+    for node in nodes:
+        function = written.get(id(node.site))
+        names[node if function is None else id(node.site)] = function or node.op.name
+    return tuple(names.values())
 
 
 def _kind(kind: Kind) -> StepKind:

@@ -53,7 +53,8 @@ class Step:
 
     `frees` are slots that nobody needs afterwards; `donors` gives, for each output, a slot whose memory it may
     take over. `refusals` says for input slots why what made them runs apart. `origin` is the place in the captured
-    order of the node that stands for this step in messages.
+    order of the node that stands for this step in messages. `names` are those of the ops, or of the users' functions
+    that these are part of.
     """
 
     kind: StepKind
@@ -62,6 +63,7 @@ class Step:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     origin: int
+    names: tuple[str, ...] = ()
     frees: tuple[int, ...] = ()
     donors: tuple[int | None, ...] = ()
     refusals: dict[int, str] = field(default_factory=dict)
@@ -81,7 +83,7 @@ class Step:
     @property
     def name(self) -> str:
         """The ops, in short."""
-        names = [one.op.name for one in self.region.ops]
+        names = list(self.names) or [one.op.name for one in self.region.ops]
         if len(names) > 6:
             names = [*names[:3], f"... {len(names) - 5} more ...", *names[-2:]]
         return " ".join(names)

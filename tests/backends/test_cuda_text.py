@@ -1,5 +1,6 @@
 """The traps of CUDA C++ and HIP, in the text of kernels: sizes of types, bits, warps, strides, arguments."""
 
+import math
 import re
 
 import numpy as np
@@ -112,3 +113,14 @@ def test_equal_kernels_have_equal_names():
         for size in (5, 6, 7):
             tfr.compute(tfr.asarray(matrix("float32", size), device="cuda") * 2)
         assert len(texts) == 1
+
+
+def test_functions_that_users_write_are_their_formulas():
+    @tfr.elementwise
+    def damped(x, rate):
+        return math.exp(-rate * x) * math.cos(x)
+
+    x, rate = matrix("float32", 30, 40), matrix("float32", 40)
+    written = text_of(lambda x, rate: tfr.exp(-rate * x) * tfr.cos(x), x, rate)
+    assert "__global__" in written
+    assert text_of(damped, x, rate) == written

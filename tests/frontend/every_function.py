@@ -266,10 +266,10 @@ OTHERS = frozenset(
     """
     Benchmark Calibration Device Estimate Generator Histogram Key Profile Tensor TopK UniqueAll UniqueCounts
     UniqueInverse Verification allclose arange array_equal array_equiv bench broadcast_shapes calibrate can_cast compute
-    default_rng doctor empty estimate explain fftfreq finfo from_native fromfunction get_backend get_default_dtype
-    identity iinfo indices integers isdtype key linspace load load_metadata logspace ones profile promote_types
-    put_along_axis register_tree result_type rfftfreq save seed set_backend set_backend_priority set_default_dtype
-    transfer_policy tri tril_indices triu_indices use_backend verify visualize zeros
+    default_rng doctor elementwise empty estimate explain fftfreq finfo from_native fromfunction get_backend
+    get_default_dtype identity iinfo indices integers isdtype key linspace load load_metadata logspace ones profile
+    promote_types put_along_axis register_tree result_type rfftfreq save seed set_backend set_backend_priority
+    set_default_dtype transfer_policy tri tril_indices triu_indices use_backend verify visualize zeros
     """.split()  # noqa: SIM905 - a table reads better than fifty quoted names
 )
 

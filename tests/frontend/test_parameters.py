@@ -44,7 +44,15 @@ ELSEWHERE = {
         "use_backend",
     ),
     "fromfunction",
-    *("set_default_dtype", "transfer_policy", "verify", "doctor", "jit", "register_tree"),
+    *(
+        "set_default_dtype",
+        "transfer_policy",
+        "verify",
+        "doctor",
+        "elementwise",
+        "jit",
+        "register_tree",
+    ),
 }
 
 

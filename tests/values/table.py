@@ -41,8 +41,8 @@ LEFT_OUT: dict[str, str] = {
         "broadcast_shapes can_cast finfo iinfo isdtype promote_types result_type get_default_dtype set_default_dtype"
     ),
     "computing, looking at it, and settings": (
-        "bench calibrate compute doctor estimate explain get_backend jit load_ipython_extension profile register_tree "
-        "set_backend set_backend_priority transfer_policy use_backend verify visualize"
+        "bench calibrate compute doctor elementwise estimate explain get_backend jit load_ipython_extension profile "
+        "register_tree set_backend set_backend_priority transfer_policy use_backend verify visualize"
     ),
     "files": "load load_metadata save",
     "one call of a library, whose special values are its own; tests/frontend/test_linalg.py": (

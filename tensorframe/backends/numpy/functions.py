@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,8 +43,7 @@ def _composed(op: Op) -> Function:
     assert formula is not None
 
     def apply(inner: Op, *operands: Any, attrs: tuple[Any, ...] = ()) -> Any:
-        like = next(one.dtype for one in operands if isinstance(one, ARRAYS) and one.dtype != bool_)
-        arrays = [one if isinstance(one, ARRAYS) else like.type(one) for one in operands]
+        arrays = [one if isinstance(one, ARRAYS) else _like(operands)(one) for one in operands]
         return implementation[inner](*arrays, *attrs)
 
     def run(*values: Any) -> Any:
@@ -52,6 +51,12 @@ def _composed(op: Op) -> Function:
         return formula(*[Term(array, apply) for array in arrays], *attrs).node
 
     return run
+
+
+def _like(operands: Sequence[Any]) -> type[np.generic]:
+    """Return the type that a number takes beside these operands: that of the first which is no truth value."""
+    dtype = next(one.dtype for one in operands if isinstance(one, ARRAYS) and one.dtype != bool_)
+    return dtype.type
 
 
 class _Resolved(dict[Op, Function]):

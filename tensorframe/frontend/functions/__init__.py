@@ -1,0 +1,1 @@
+"""Functions of scalars that users write: recorded as rows of their own."""

@@ -1,0 +1,108 @@
+"""What a function finds outside of itself: looked up at every call, and replaced where scalars could not go through."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterator
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from tensorframe.frontend.functions.side_effects import codes, refuse_side_effects
+from tensorframe.frontend.functions.substitutes import BUILTINS, is_known, substituted
+from tensorframe.site import describe
+
+_MISSING = object()
+# these never change, so a name that still stands for the same one means the same
+_IMMUTABLE = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+    np.generic,
+    type,
+    BuiltinFunctionType,
+    np.ufunc,
+)
+
+
+class Rebuilt:
+    """A user's function with what it finds outside replaced, and the functions that it calls with it."""
+
+    def __init__(self, function: FunctionType, *, settled: bool) -> None:
+        """`settled` says that names are all that the function can find outside."""
+        self._built: dict[FunctionType, FunctionType] = {}
+        self._watched: list[tuple[Callable[[], Any], Any]] = []
+        self._settled = settled
+        self.location = describe((function.__code__, 0))
+        self.call: Callable[..., Any] = self._rebuild(function)
+
+    def is_current(self) -> bool:
+        """Whether everything outside is for certain what it was."""
+        return self._settled and all(look() is value for look, value in self._watched)
+
+    def _rebuild(self, function: FunctionType) -> FunctionType:
+        known = self._built.get(function)
+        if known is not None:
+            return known
+        refuse_side_effects(function)
+        code = function.__code__
+        namespace: dict[str, Any] = {**function.__globals__, "__builtins__": BUILTINS}
+        cells = tuple([CellType() for _ in function.__closure__ or ()])
+        made = FunctionType(code, namespace, function.__name__, function.__defaults__, cells)
+        made.__kwdefaults__ = function.__kwdefaults__
+        self._built[function] = made
+        for name in _global_names(code):
+            if name in function.__globals__ or not hasattr(builtins, name):
+                self._watch(_global(function, name))
+            if name in namespace:
+                namespace[name] = self._replaced(namespace[name])
+        for cell, original in zip(cells, function.__closure__ or (), strict=True):
+            look = _content(original)
+            self._watch(look)
+            if look() is not _MISSING:
+                cell.cell_contents = self._replaced(look())
+        return made
+
+    def _watch(self, look: Callable[[], Any]) -> None:
+        value = look()
+        self._watched.append((look, value))
+        self._settled = self._settled and (value is _MISSING or self._is_settled(value))
+
+    def _is_settled(self, value: Any) -> bool:
+        if isinstance(value, tuple):
+            return all(map(self._is_settled, value))
+        if isinstance(value, ModuleType):
+            return is_known(value)
+        return isinstance(value, (*_IMMUTABLE, FunctionType))
+
+    def _replaced(self, value: Any) -> Any:
+        if isinstance(value, FunctionType) and not _is_library(value):
+            return self._rebuild(value)
+        return substituted(value)
+
+
+def _is_library(function: FunctionType) -> bool:
+    return function.__module__.partition(".")[0] in ("tensorframe", "numpy")
+
+
+def _global_names(code: CodeType) -> Iterator[str]:
+    return iter(dict.fromkeys([name for part in codes(code) for name in part.co_names]))
+
+
+def _global(function: FunctionType, name: str) -> Callable[[], Any]:
+    return lambda: function.__globals__.get(name, _MISSING)
+
+
+def _content(cell: CellType) -> Callable[[], Any]:
+    def look() -> Any:
+        try:
+            return cell.cell_contents
+        except ValueError:  # not assigned yet
+            return _MISSING
+
+    return look

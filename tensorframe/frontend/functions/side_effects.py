@@ -1,0 +1,110 @@
+"""Side effects: what a function of scalars must not do, found in its bytecode before it runs."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import types
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from tensorframe.errors import ArgumentError
+from tensorframe.site import describe
+
+_WORLD = frozenset(
+    {"print", "input", "open", "exec", "eval", "compile", "setattr", "delattr", "breakpoint"}
+)
+_MUTATORS = frozenset(
+    """
+    add append appendleft clear discard extend insert pop popleft popitem remove reverse setdefault sort update write
+    """.split()  # noqa: SIM905 - a table reads better than twenty quoted names
+)
+_OUTSIDE = frozenset({"LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME"})
+_ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+
+
+class Effect(NamedTuple):
+    """What a function does besides computing, and the offset of the instruction."""
+
+    what: str
+    offset: int
+
+
+def refuse_side_effects(function: types.FunctionType) -> None:
+    """Raise ArgumentError if a function of scalars does something besides computing its result."""
+    code = function.__code__
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+        raise ArgumentError(
+            f"{function.__qualname__}: gives its results one by one or later",
+            location=describe((code, 0)),
+            suggestions=("return a tuple of numbers",),
+        )
+    for part in codes(code):
+        for effect in _effects(part):
+            raise ArgumentError(
+                f"{function.__qualname__}: {effect.what}; a function of scalars computes its result and "
+                "does nothing else, since one call stands for all elements",
+                location=describe((part, effect.offset)),
+                suggestions=(
+                    "return what is to be kept: a tuple of numbers gives a tuple of tensors",
+                ),
+            )
+
+
+def codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a function's code and that of the functions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from codes(constant)
+
+
+def _effects(code: types.CodeType) -> Iterator[Effect]:
+    instructions = [
+        one for one in dis.get_instructions(code) if one.opname not in ("CACHE", "EXTENDED_ARG")
+    ]
+    for at, one in enumerate(instructions):
+        name = one.argval
+        if one.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            yield Effect(f"assigns to the global {name!r}", one.offset)
+        elif one.opname in ("STORE_DEREF", "DELETE_DEREF") and name in code.co_freevars:
+            yield Effect(f"assigns to {name!r} of the function around it", one.offset)
+        elif one.opname in ("STORE_ATTR", "DELETE_ATTR"):
+            yield Effect(f"sets the attribute {name!r}", one.offset)
+        elif one.opname in ("STORE_SUBSCR", "DELETE_SUBSCR"):
+            source = _container(instructions[:at])
+            if source is not None:
+                yield Effect(f"sets an item of {source!r}, which is not its own", one.offset)
+        elif one.opname == "LOAD_GLOBAL" and name in _WORLD:
+            yield Effect(f"calls {name}", one.offset)
+        elif one.opname in _OUTSIDE and at + 1 < len(instructions) and _is_outside(one, code):
+            following = instructions[at + 1]
+            if following.opname in _ATTRIBUTES and following.argval in _MUTATORS:
+                yield Effect(f"changes {name!r}, which is not its own", one.offset)
+
+
+def _is_outside(one: dis.Instruction, code: types.CodeType) -> bool:
+    return one.opname != "LOAD_DEREF" or one.argval in code.co_freevars
+
+
+def _container(before: Sequence[dis.Instruction]) -> str | None:
+    """Return the name outside of the function, or the parameter, whose item is set after these instructions."""
+    pushed = 0  # the key is on top of the container
+    for one in reversed(before):
+        pushed += dis.stack_effect(one.opcode, one.arg, jump=False)
+        if pushed >= 2:
+            return one.argval if one.opname in _OUTSIDE else None
+    return None
+
+
+def has_raise(code: types.CodeType) -> Any:
+    """Return the first instruction of a function that raises on purpose, or None."""
+    return next(
+        (
+            (part, one.offset)
+            for part in codes(code)
+            for one in dis.get_instructions(part)
+            if one.opname == "RAISE_VARARGS"
+        ),
+        None,
+    )
