@@ -20,12 +20,12 @@ from tensorframe.backends.numba.load import KernelFunction
 from tensorframe.backends.numba.target import target
 from tensorframe.backends.numba.workers import run_ranges
 from tensorframe.codegen.llvm import print_kernel
-from tensorframe.codegen.text import Text
 from tensorframe.dtypes import FLOAT, UNSIGNED, DType, bool_, float64
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel.assemble import Built, Launch
 from tensorframe.kernel.complex import Parts
+from tensorframe.kernel.ir import Kernel
 
 # Calls in which the hopeful kernel has been wrong before it is not tried any more.
 _PATIENCE = 4
@@ -116,7 +116,7 @@ def _launched(at: int, one: Launch, names: dict[str, Any]) -> list[str]:
     names[f"pack{at}"] = struct.Struct("=" + "".join(formats)).pack
     varying = f"pack{at}({', '.join(slots)}), fixed{at}"
     if one.complete is not None:
-        names[f"choose{at}"] = Choice(function, print_kernel(one.complete, target()))
+        names[f"choose{at}"] = Choice(function, one.complete)
         return ["f0 = flag()", f"choose{at}(f0, {one.total}, {one.grain}, {varying})"]
     if one.total <= one.grain:
         names[f"call{at}"] = function.call
@@ -128,9 +128,10 @@ def _launched(at: int, one: Launch, names: dict[str, Any]) -> list[str]:
 class Choice:
     """A kernel without the sides that are rarely needed, and the complete one, which runs where they are."""
 
-    def __init__(self, hopeful: KernelFunction, complete: Text) -> None:
+    def __init__(self, hopeful: KernelFunction, complete: Kernel) -> None:
         self._hopeful = hopeful
-        self._text = complete
+        self._complete = complete
+        self._function: KernelFunction | None = None  # of the complete one, when it is first needed
         self._disappointed = 0
 
     def __call__(self, flag: Any, total: int, grain: int, varying: bytes, fixed: bytes) -> None:
@@ -140,8 +141,10 @@ class Choice:
             if not flag[0]:
                 return
             self._disappointed += 1
-        complete = kernel_function(self._text.name, self._text.source)
-        run_ranges(complete, total, grain, varying, fixed)
+        if self._function is None:
+            text = print_kernel(self._complete, target())
+            self._function = kernel_function(text.name, text.source)
+        run_ranges(self._function, total, grain, varying, fixed)
 
 
 def _maker(shape: Shape, dtype: DType, layout: Sequence[int]) -> Callable[[], Any]:

@@ -8,6 +8,7 @@ finished. A thread that is late finds nothing left, or a chunk of the next job, 
 from __future__ import annotations
 
 from tensorframe.backends.numba.target import processor, target_machine
+from tensorframe.codegen.llvm import SELECTED
 
 SYMBOLS = ("run_alone", "run_shared", "serve", "pause", "give_way")
 LINE = 64
@@ -266,4 +267,4 @@ def text() -> str:
     for mark, spelling in spelled.items():
         body = body.replace(mark, spelling)
     layout = target_machine().target_data
-    return f'target triple = "{triple}"\ntarget datalayout = "{layout}"\n{body}'
+    return f'{SELECTED}target triple = "{triple}"\ntarget datalayout = "{layout}"\n{body}'

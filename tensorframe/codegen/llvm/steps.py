@@ -53,11 +53,6 @@ class Steps:
     light: bool = False
     """Whether memory is what takes the time."""
 
-    @property
-    def even(self) -> dict[Expr, str]:
-        """What stays, or advances by one."""
-        return {one: "" for one, step in self.of.items() if step is not None}
-
     def step(self, root: Expr) -> int | None:
         """Return by how much an expression advances."""
         for one in in_order((root,), self.of):

@@ -125,6 +125,8 @@ class _Pass:
         self._loop = loop
         self._steps = steps
         self._scalars: Names = dict(names)
+        # what stays or advances evenly has no vector until it is asked for, and is not looked into
+        self._even: Names = {one: "" for one, step in steps.of.items() if step is not None}
         self._vectors: Names = {}
         self._lanes = lanes
         self._masked = masked
@@ -143,7 +145,8 @@ class _Pass:
             found: Partial = {one: [] for one in first}
             for part in range(parts):
                 self._begin(index, part, stop)
-                self._vectors = {one: sources[part][0] for one, sources in opened.items()}
+                self._vectors = dict(self._even)
+                self._vectors.update((one, ways[part][0]) for one, ways in opened.items())
                 for statement in self._loop.body:
                     self._statement(statement)
                 for one in first:
@@ -200,9 +203,14 @@ class _Pass:
         known: Names = {}
 
         def value(one: Expr) -> str:
-            return known.get(one) or self._vectors.get(one) or self._spread(one)
+            if one in known:
+                return known[one]
+            found = self._vectors[one]
+            if not found:
+                found = self._vectors[one] = self._spread(one)
+            return found
 
-        for one in in_order((root,), self._steps.even | self._vectors):
+        for one in in_order((root,), self._vectors):
             if isinstance(one, Load):
                 place = self._scalar(one.position)
                 known[one] = self._memory.load(one.buffer, place, self._mask)
