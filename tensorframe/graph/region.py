@@ -8,6 +8,7 @@ from typing import Any
 from tensorframe.dtypes import DType
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
+from tensorframe.graph.space import Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +24,21 @@ class RegionOp:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Ops that run together, as plain data: what a backend compiles."""
+    """Ops that run together, as plain data: what a backend compiles.
+
+    `space` are the loops that they run in: fusion found them when it let the ops run together. A region that is made of
+    another one's parts by `dataclasses.replace` has none, since they may be others.
+    """
 
     inputs: tuple[tuple[Shape, DType], ...]
     ops: tuple[RegionOp, ...]
     outputs: tuple[int, ...]  # values that leave the region, counted as in RegionOp.inputs
     site: Any = field(default=None, compare=False)
+    space: Space | None = field(default=None, init=False, compare=False, repr=False)
+
+    def settle(self, space: Space) -> None:
+        """Keep the loops of the region, which are a function of its ops."""
+        object.__setattr__(self, "space", space)
 
     def shape_of(self, value: int) -> Shape:
         """Return the shape of an input or of an op's result."""

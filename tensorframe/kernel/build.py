@@ -8,6 +8,7 @@ from math import prod
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
+from tensorframe.graph.space import Space
 from tensorframe.kernel.assemble import Built, Launch, Partials, finish
 from tensorframe.kernel.body import Body
 from tensorframe.kernel.forms.columns import column_parts, columns
@@ -23,7 +24,6 @@ from tensorframe.kernel.nest import Nest
 from tensorframe.kernel.passes.hoist import name_values
 from tensorframe.kernel.passes.rare import FLAG, complete, has_rare, hopeful
 from tensorframe.kernel.passes.split import split
-from tensorframe.kernel.spaces.space import Space
 from tensorframe.kernel.stages import Stages, stages_of
 
 # Elements that one thread takes at a time: enough to hide handing them out, few enough to share out evenly. Where there

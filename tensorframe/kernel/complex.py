@@ -6,15 +6,16 @@ knows complex numbers, and a dialect without them has them all the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tensorframe.dtypes import COMPLEX, DType, bool_, real_of
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.graph.shape import Shape, broadcast
+from tensorframe.graph.shape import Shape
 from tensorframe.kernel.complex_math.table import FORMULAS
+from tensorframe.kernel.rewriting import Rewriting
 from tensorframe.ops import elementwise as row
 from tensorframe.ops.creation import FULL
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
@@ -59,25 +60,27 @@ def in_parts(region: Region) -> Parts:
     return _Splitting(region).parts()
 
 
-class _Splitting:
+class _Splitting(Rewriting):
     """The region over parts while it grows; `now` are the values, or pairs of values, that stand for the old ones."""
 
     def __init__(self, region: Region) -> None:
-        self.old = region
-        self.inputs: list[tuple[Shape, DType]] = []
-        self.ops: list[RegionOp] = []
+        inputs: list[tuple[Shape, DType]] = []
         self.imaginary: dict[int, int] = {}
-        self.numbers: dict[tuple[str, DType], int] = {}
-        self.now: list[int | Pair] = list(range(len(region.inputs)))
         for shape, dtype in region.inputs:
             held = dtype not in COMPLEX or shape == ()
-            self.inputs.append((shape if held else (*shape, 2), real_of(dtype)))
+            inputs.append((shape if held else (*shape, 2), real_of(dtype)))
         for at, (shape, dtype) in enumerate(region.inputs):
             if dtype in COMPLEX and shape == ():
-                self.imaginary[at] = len(self.inputs)
-                self.inputs.append(((), real_of(dtype)))
-        for one in region.ops:
-            self.now.append(self._converted(one))
+                self.imaginary[at] = len(inputs)
+                inputs.append(((), real_of(dtype)))
+        super().__init__(region, inputs)
+        self.numbers: dict[tuple[str, DType], int] = {}
+        self.now: list[int | Pair] = list(range(len(region.inputs)))
+        for value, one in enumerate(region.ops, start=len(region.inputs)):
+            found = self._converted(value, one)
+            self.now.append(found)
+            for part in (found,) if isinstance(found, int) else found:
+                self.stand(part, value)
 
     def parts(self) -> Parts:
         """Return the finished region; each output is a value of its own."""
@@ -88,10 +91,10 @@ class _Splitting:
             single = [(now, None)] if isinstance(now, int) else list(zip(now, (0, 1), strict=True))
             for one, part in single:
                 again = one in outputs or one < len(self.inputs)
-                outputs.append(self.apply(row.POSITIVE, one) if again else one)
+                made = self.apply(row.POSITIVE, one) if again else one
+                outputs.append(self.stand(made, value))
                 places.append((array, part))
-        region = Region(tuple(self.inputs), tuple(self.ops), tuple(outputs))
-        return Parts(pruned(region), self.imaginary, tuple(places))
+        return Parts(self.region(outputs), self.imaginary, tuple(places))
 
     def _operand(self, value: int) -> int | Pair:
         """Return what stands for an operand. Each use of an input takes it apart anew: it may be at another place."""
@@ -110,68 +113,45 @@ class _Splitting:
     def _part(self, at: int, shape: Shape, dtype: DType, part: int) -> int:
         starts = (0,) * len(shape) + (part,)
         attrs = (starts, (*shape, 1), (1,) * (len(shape) + 1))
-        view = self._add(SLICE, attrs, (at,), (*shape, 1), dtype)
-        return self._add(RESHAPE, (shape,), (view,), shape, dtype)
-
-    def _add(
-        self, op: Op, attrs: tuple[Any, ...], inputs: Sequence[int], shape: Shape, dtype: DType
-    ) -> int:
-        self.ops.append(RegionOp(op, attrs, tuple(inputs), shape, dtype))
-        return len(self.inputs) + len(self.ops) - 1
-
-    def _known(self, value: int) -> tuple[Shape, DType]:
-        first = len(self.inputs)
-        if value < first:
-            return self.inputs[value]
-        one = self.ops[value - first]
-        return one.shape, one.dtype
-
-    def apply(self, op: Op, *operands: int, attrs: tuple[Any, ...] = ()) -> int:
-        """Return an elementwise op on values."""
-        known = [self._known(value) for value in operands]
-        shape = broadcast(op.name, *[shape for shape, _ in known])
-        dtype = op.result(known[op.conditions][1], *attrs)
-        return self._add(op, attrs, operands, shape, dtype)
+        view = self.add(SLICE, attrs, (at,), (*shape, 1), dtype)
+        return self.add(RESHAPE, (shape,), (view,), shape, dtype)
 
     def dtype_of(self, value: int) -> DType:
         """Return the dtype of a value."""
-        return self._known(value)[1]
+        return self.known(value)[1]
 
     def number(self, value: float, dtype: DType) -> int:
         """Return a number, one value for all its uses: it has no place."""
         key = (repr(value), dtype)
         if key not in self.numbers:
-            self.numbers[key] = self._add(FULL, (value,), (), (), dtype)
+            self.numbers[key] = self.add(FULL, (value,), (), (), dtype)
         return self.numbers[key]
 
     def part(self, part: _Part | float, dtype: DType) -> int:
         """Return the value of a part, or a number of this dtype."""
         return part.value if isinstance(part, _Part) else self.number(part, dtype)
 
-    def _converted(self, one: RegionOp) -> int | Pair:
+    def _converted(self, old: int, one: RegionOp) -> int | Pair:
         """Return what stands for the result of an op."""
         operands = [self._operand(source) for source in one.inputs]
         if all(isinstance(value, int) for value in operands) and one.dtype not in COMPLEX:
             found: list[int] = [value for value in operands if isinstance(value, int)]
-            return self._add(one.op, one.attrs, found, one.shape, one.dtype)
+            return self.keep(old, found)
         if one.op is FULL:
             real = real_of(one.dtype)
             value = complex(one.attrs[0])
             both = [
-                self._add(FULL, (part,), (), one.shape, real) for part in (value.real, value.imag)
+                self.add(FULL, (part,), (), one.shape, real) for part in (value.real, value.imag)
             ]
             return both[0], both[1]
         if one.op in _PARTWISE:
-            return self._partwise(one, operands)
+            return self._partwise(old, one, operands)
         return RULES[one.op](self, one, operands)
 
-    def _partwise(self, one: RegionOp, operands: list[int | Pair]) -> Pair:
+    def _partwise(self, old: int, one: RegionOp, operands: list[int | Pair]) -> Pair:
         pairs = [value for value in operands if isinstance(value, tuple)]
         real, imaginary = [
-            self._add(
-                one.op, one.attrs, [pair[part] for pair in pairs], one.shape, real_of(one.dtype)
-            )
-            for part in (0, 1)
+            self.keep(old, [pair[part] for pair in pairs], real_of(one.dtype)) for part in (0, 1)
         ]
         return real, imaginary
 
@@ -284,20 +264,3 @@ RULES: dict[Op, Rule] = {op: _formula(written) for op, written in FORMULAS.items
 def computable_in_parts(op: Op) -> bool:
     """Whether an op on complex numbers is known in terms of their parts."""
     return op in _PARTWISE or op in RULES or op is FULL
-
-
-def pruned(region: Region) -> Region:
-    """Return a region without the ops that lead to no output: of many numbers only one part is wanted."""
-    first = len(region.inputs)
-    wanted = set(region.outputs)
-    for value in range(first + len(region.ops) - 1, first - 1, -1):
-        if value in wanted:
-            wanted.update(region.ops[value - first].inputs)
-    now = {value: value for value in range(first)}
-    ops: list[RegionOp] = []
-    for value, one in enumerate(region.ops, start=first):
-        if value in wanted:
-            now[value] = first + len(ops)
-            inputs = tuple([now[source] for source in one.inputs])
-            ops.append(RegionOp(one.op, one.attrs, inputs, one.shape, one.dtype))
-    return Region(region.inputs, tuple(ops), tuple([now[value] for value in region.outputs]))

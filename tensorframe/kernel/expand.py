@@ -7,12 +7,11 @@ where it is do, and in one kernel the second pass reads what is in the cache.
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
-from tensorframe.dtypes import FLOAT, LIMITS, DType, bool_, int64
-from tensorframe.graph.op import Op
+from tensorframe.dtypes import FLOAT, LIMITS, bool_, int64
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.graph.shape import Shape, reduced
+from tensorframe.graph.shape import reduced
+from tensorframe.kernel.rewriting import Rewriting
 from tensorframe.ops.creation import ARANGE, FULL
 from tensorframe.ops.elementwise import EQUAL, LOGICAL_OR, NOT_EQUAL, WHERE
 from tensorframe.ops.movement import RESHAPE
@@ -25,50 +24,41 @@ def expanded(region: Region) -> Region:
     """Return a region of the same meaning without positions of extremes."""
     if not any(one.op in EXTREME for one in region.ops):
         return region
-    return _Expansion(region).region()
+    return _Expansion(region).expanded()
 
 
-class _Expansion:
-    """A region that grows op by op; `now` are the new numbers of the old values."""
+class _Expansion(Rewriting):
+    """A region without positions of extremes."""
 
-    def __init__(self, region: Region) -> None:
-        self._old = region
-        self._ops: list[RegionOp] = []
-        self._now = list(range(len(region.inputs)))
-        for one in region.ops:
-            if one.op in EXTREME:
-                self._now.append(self._position(one))
-            else:
-                inputs = [self._now[source] for source in one.inputs]
-                self._now.append(self._add(one.op, one.attrs, inputs, one.shape, one.dtype))
+    def expanded(self) -> Region:
+        """Return the region."""
+        now = list(range(len(self.inputs)))
+        for value, one in enumerate(self.old.ops, start=len(self.inputs)):
+            inputs = [now[source] for source in one.inputs]
+            now.append(
+                self._position(value, one, inputs[0])
+                if one.op in EXTREME
+                else self.keep(value, inputs)
+            )
+        return self.region([now[value] for value in self.old.outputs])
 
-    def region(self) -> Region:
-        outputs = tuple([self._now[value] for value in self._old.outputs])
-        return Region(self._old.inputs, tuple(self._ops), outputs)
-
-    def _add(
-        self, op: Op, attrs: tuple[Any, ...], inputs: list[int], shape: Shape, dtype: DType
-    ) -> int:
-        self._ops.append(RegionOp(op, attrs, tuple(inputs), shape, dtype))
-        return len(self._old.inputs) + len(self._ops) - 1
-
-    def _position(self, one: RegionOp) -> int:
+    def _position(self, value: int, one: RegionOp, source: int) -> int:
         """Add the first position of the extreme; any NaN is one."""
-        (old,) = one.inputs
-        shape, dtype = self._old.shape_of(old), self._old.dtype_of(old)
+        shape, dtype = self.known(source)
         axes, keepdims = one.attrs
-        source = self._now[old]
         rows = reduced(shape, axes, keepdims=True)
-        extreme = self._add(EXTREME[one.op], (axes, True), [source], rows, dtype)
-        hit = self._add(EQUAL, (), [source, extreme], shape, bool_)
+        extreme = self.add(EXTREME[one.op], (axes, True), [source], rows, dtype)
+        self.read_as(extreme, value)
+        hit = self.add(EQUAL, (), [source, extreme], shape, bool_)
         if dtype in FLOAT:
-            unknown = self._add(NOT_EQUAL, (), [source, source], shape, bool_)
-            hit = self._add(LOGICAL_OR, (), [hit, unknown], shape, bool_)
+            unknown = self.add(NOT_EQUAL, (), [source, source], shape, bool_)
+            hit = self.add(LOGICAL_OR, (), [hit, unknown], shape, bool_)
         count = prod([shape[axis] for axis in axes])
-        flat = self._add(ARANGE, (0, 1, 0, 1), [], (count,), int64)
+        flat = self.add(ARANGE, (0, 1, 0, 1), [], (count,), int64)
         along = tuple([size if axis in axes else 1 for axis, size in enumerate(shape)])
-        place = self._add(RESHAPE, (along,), [flat], along, int64)
+        place = self.add(RESHAPE, (along,), [flat], along, int64)
         # no number of this length: the text of the kernel is that of any length
-        beyond = self._add(FULL, (LIMITS[int64][1],), [], (), int64)
-        candidate = self._add(WHERE, (), [hit, place, beyond], shape, int64)
-        return self._add(MIN, (axes, keepdims), [candidate], one.shape, int64)
+        beyond = self.add(FULL, (LIMITS[int64][1],), [], (), int64)
+        candidate = self.add(WHERE, (), [hit, place, beyond], shape, int64)
+        least = self.add(MIN, (axes, keepdims), [candidate], one.shape, int64)
+        return self.stand(self.read_as(least, value), value)

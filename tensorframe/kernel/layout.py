@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import strides_of
+from tensorframe.graph.space import Map, Space
 from tensorframe.kernel.gather import GATHERS, selected_axes
 from tensorframe.kernel.ir import Buffer, Role
 from tensorframe.kernel.nest import Access, Nest, arrange, linear, memory_order
 from tensorframe.kernel.pieces import PIECED, cut_axes
-from tensorframe.kernel.spaces.space import Map, Space
 from tensorframe.ops.creation import ARANGE
 
 Strides = tuple[int, ...]  # in elements

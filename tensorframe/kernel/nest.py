@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from math import inf, prod
 
-from tensorframe.kernel.spaces.space import Map, Space
+from tensorframe.graph.space import Map, Space
 
 Steps = tuple[int, ...]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.kernel.spaces.space import Space
+from tensorframe.graph.space import Space
 
 # Operations per element from which a value is worth a store and a load in the nearest cache.
 WORTH_SCRATCH = 8.0

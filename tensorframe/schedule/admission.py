@@ -1,7 +1,7 @@
 """Admission: whether a node may run in the loops of a group, or why it may not.
 
 The sink's shape gives the loops, and every node that joins has its elements somewhere in them
-(`kernel/spaces/space.py`); a reduction adds loops of its own, or runs along loops that its result broadcasts back to.
+(`graph/space.py`); a reduction adds loops of its own, or runs along loops that its result broadcasts back to.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from operator import attrgetter
 from tensorframe.backends.base import Capabilities
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
+from tensorframe.graph.space import Map, Space
 from tensorframe.kernel.forms.deviations import chain_of
-from tensorframe.kernel.spaces.space import Map, Space
 from tensorframe.kernel.support import computable
 from tensorframe.schedule.capture import is_leaf
 from tensorframe.schedule.group import Edge, Group, follow_operands

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from tensorframe.backends.base import Capabilities
 from tensorframe.graph.node import Node, by_serial, reachable
 from tensorframe.graph.op import Kind
-from tensorframe.kernel.spaces.space import Space
+from tensorframe.graph.space import Space
 from tensorframe.schedule.admission import can_fuse, runs_alone
 from tensorframe.schedule.capture import is_leaf
 from tensorframe.schedule.group import CapabilitiesOf, Group

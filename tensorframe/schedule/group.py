@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, fields
 from tensorframe.backends.base import Capabilities
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
+from tensorframe.graph.space import Space
 from tensorframe.kernel.spaces.follow import follow
-from tensorframe.kernel.spaces.space import Space
 from tensorframe.schedule.weights import Weights
 
 CapabilitiesOf = Callable[[Device], Capabilities]

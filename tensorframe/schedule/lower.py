@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from tensorframe.dtypes import as_scalar
 from tensorframe.graph.device import CPU
@@ -10,6 +10,7 @@ from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
 from tensorframe.graph.record import is_constant
 from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.space import Map, Space
 from tensorframe.schedule.capture import Capture
 from tensorframe.schedule.cost import charge
 from tensorframe.schedule.fallback import Fallback
@@ -82,6 +83,8 @@ def _step(
         tuple(ops),
         tuple([index[node] for node in leaving]),
     )
+    if group.space is not None:
+        region.settle(_numbered(group.space, group, index))
     inputs = tuple([slots.number(node) for node in sources])
     step = Step(
         _kind(group.nodes[0].op.kind),  # a product's comes first; its sink may be elementwise
@@ -104,6 +107,17 @@ def _names(nodes: Sequence[Node], written: Mapping[int, str]) -> tuple[str, ...]
         function = written.get(id(node.site))
         names[node if function is None else id(node.site)] = function or node.op.name
     return tuple(names.values())
+
+
+def _numbered(space: Space, group: Group, index: Mapping[Node, int]) -> Space:
+    """Return the space of a group for its region, whose values are numbered."""
+    maps: dict[Hashable, Map] = {}
+    for node in group.nodes:
+        value = index[node]
+        maps[value] = space.maps[node]
+        for at in range(len(node.inputs)):
+            maps[value, at] = space.maps[node, at]
+    return Space(space.sizes, space.reduced, maps, space.cuts)
 
 
 def _kind(kind: Kind) -> StepKind:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.kernel.expand import expanded
-from tensorframe.kernel.spaces.analyse import NotFusibleError, analyse
+from tensorframe.kernel.spaces.analyse import analyse
 from tensorframe.kernel.stages import stages_of
 from tensorframe.schedule.plan import Plan, Step
 
@@ -100,9 +100,8 @@ def _made_of(region: Region, operand: int) -> set[int]:
 
 def _read_in_place(region: Region, output: int, operand: int) -> bool:
     """Whether loops read an operand only where they write an output, in the last pass that they take."""
-    try:
-        space = analyse(region)
-    except NotFusibleError:
+    space = analyse(region)
+    if isinstance(space, str):
         return False
     here = space.maps[output]
     stages = stages_of(region, space, scratch=False)

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from tensorframe.backends.base import Capabilities
 from tensorframe.graph.node import Node, by_serial
+from tensorframe.graph.space import Map, Space
 from tensorframe.kernel.spaces.join import joined
-from tensorframe.kernel.spaces.space import Map, Space
 from tensorframe.schedule.admission import can_fuse
 from tensorframe.schedule.group import CapabilitiesOf, Group
 
@@ -95,8 +95,7 @@ def _joins(maker: Group, reader: Group, capabilities: Capabilities) -> bool:
 
 def _is_in_place(node: Node, group: Group) -> bool:
     """Whether all operands that are `node` are where a group computes it."""
-    space: Space | None = group.space
-    assert space is not None
+    space = _loops(group)
     return all(
         space.maps.get((consumer, at)) == space.maps[node]
         for consumer in group.nodes
@@ -143,8 +142,9 @@ class _Merging:
             return
         if one.copies and other.copies:  # of the same node perhaps
             return
-        pairs = _pairs(one, other, source)
-        space = joined(one.space, other.space, pairs)
+        # loops are numbered as those of the last result are, as in groups that grew from it
+        last, first = sorted((one, other), key=lambda group: group.sink.serial, reverse=True)
+        space = joined(_loops(last), _loops(first), _pairs(last, first, source))
         if space is None or self._waits(one, other) or self._waits(other, one):
             return
         one.space = space
@@ -174,6 +174,11 @@ class _Merging:
         return False
 
 
+def _loops(group: Group) -> Space:
+    assert group.space is not None
+    return group.space
+
+
 def _pairs(one: Group, other: Group, source: Node) -> Iterator[tuple[Map, Map]]:
     for here in _reads(one, source):
         for there in _reads(other, source):
@@ -182,8 +187,7 @@ def _pairs(one: Group, other: Group, source: Node) -> Iterator[tuple[Map, Map]]:
 
 def _reads(group: Group, source: Node) -> Iterator[Map]:
     """Yield the maps at which a group reads a tensor."""
-    space: Space | None = group.space
-    assert space is not None
+    space = _loops(group)
     for node in group.nodes:
         for at, operand in enumerate(node.inputs):
             if operand is source and (node, at) in space.maps:

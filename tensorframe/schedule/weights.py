@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
-from tensorframe.kernel.spaces.space import Space
+from tensorframe.graph.space import Space
 from tensorframe.ops.reduction import ARGMAX, ARGMIN
 from tensorframe.schedule.capture import is_leaf
 

@@ -41,7 +41,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, strides_of
-from tensorframe.kernel.spaces.analyse import NotFusibleError
+from tensorframe.kernel.spaces.analyse import analyse
 from tensorframe.kernel.support import computable
 from tensorframe.ops.indexing import SCATTER
 from tensorframe.ops.movement import PART, RESHAPE
@@ -292,10 +292,9 @@ class _Viewing:
         found = viewed(self._region, array) if isinstance(array, DeviceArray) else None
         if found is not None:
             return found
-        try:
-            return self._kernels(inputs, buffers)
-        except NotFusibleError:  # axes are cut where those of the result are not
+        if isinstance(analyse(self._region), str):  # axes are cut where those of the result are not
             return self._step_by_step(array)
+        return self._kernels(inputs, buffers)
 
     def _step_by_step(self, array: DeviceArray) -> Sequence[DeviceArray]:
         """Return the views of copies, which have any shape."""

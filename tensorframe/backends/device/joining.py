@@ -11,7 +11,7 @@ from tensorframe.backends.device.program import DeviceProgram
 from tensorframe.backends.device.views import viewed
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.pieces import pieces_of
-from tensorframe.kernel.spaces.analyse import NotFusibleError, analyse
+from tensorframe.kernel.spaces.analyse import analyse
 from tensorframe.ops.creation import FULL
 from tensorframe.ops.elementwise import POSITIVE
 from tensorframe.ops.movement import CONCAT, EXPAND, PAD, SLICE
@@ -31,13 +31,7 @@ def joins_many(region: Region) -> bool:
 
 def pads_along_many_axes(region: Region) -> bool:
     """Whether a pad that no kernel puts together is all that a region does: one along four axes has 81 boxes."""
-    if len(region.ops) > 1 or region.ops[0].op is not PAD:
-        return False
-    try:
-        analyse(region)
-    except NotFusibleError:
-        return True
-    return False
+    return len(region.ops) == 1 and region.ops[0].op is PAD and isinstance(analyse(region), str)
 
 
 class PiecesProgram:

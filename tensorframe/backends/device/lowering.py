@@ -9,13 +9,13 @@ from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.queue import Queue
 from tensorframe.dtypes import COMPLEX, uint32, uint64
 from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.space import Space
 from tensorframe.kernel.assemble import Built
 from tensorframe.kernel.complex import Parts, in_parts
 from tensorframe.kernel.expand import expanded
 from tensorframe.kernel.groups.forms import Target, build_groups
 from tensorframe.kernel.nest import Access
-from tensorframe.kernel.spaces.analyse import analyse
-from tensorframe.kernel.spaces.space import Space
+from tensorframe.kernel.spaces.analyse import space_of
 from tensorframe.ops.creation import ARANGE
 
 # Positions up to which 32 bits do, with room for the steps beyond the end that a loop over the grid takes.
@@ -31,7 +31,7 @@ class Lowering:
         self.original = original
         self.parts: Parts = in_parts(expanded(original))
         self.region: Region = self.parts.region
-        self.space: Space = analyse(self.region)
+        self.space: Space = space_of(self.region)
 
     def strides(self, at: int, strides: tuple[int, ...]) -> tuple[int, ...]:
         """Return the strides, in real elements, of an input."""

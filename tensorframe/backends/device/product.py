@@ -23,7 +23,7 @@ from tensorframe.kernel.algorithms.product_loops import Factor, Product
 from tensorframe.kernel.assemble import Built
 from tensorframe.kernel.complex import in_parts
 from tensorframe.kernel.dot import is_dot, summed
-from tensorframe.kernel.spaces.analyse import analyse
+from tensorframe.kernel.spaces.analyse import space_of
 from tensorframe.ops.elementwise import CAST
 from tensorframe.ops.movement import RESHAPE
 from tensorframe.ops.reduction import ANY_TRUE, SUM
@@ -99,7 +99,7 @@ class TiledProduct(Lowering):
         self.original = original
         self.parts = in_parts(without(original, at))
         self.region = self.parts.region
-        self.space = analyse(self.region)
+        self.space = space_of(self.region)
 
     def built(
         self, queue: Queue, strides: Sequence[Strides], into: DeviceArray | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -17,11 +16,12 @@ from tensorframe.backends.spans import Work, spanned
 from tensorframe.codegen.words import Parameter, packed, parameters
 from tensorframe.dtypes import COMPLEX, DType
 from tensorframe.errors import IndexingError
-from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.kernel.assemble import Launch
 from tensorframe.kernel.gather import MARK
 from tensorframe.kernel.ir import Loop, Over
+from tensorframe.kernel.rewriting import Rewriting
 from tensorframe.ops.movement import RESHAPE
 
 Careful = Callable[[Sequence[Any]], Any]
@@ -95,19 +95,19 @@ def lifted(region: Region, arrays: Sequence[bool]) -> Region:
     changed = [at for at, is_array in enumerate(arrays) if is_array and region.inputs[at][0] == ()]
     if not changed:
         return region
-    count, more = len(region.inputs), len(changed)
-    inputs = list(region.inputs)
-    now = [at if at < count else at + more for at in range(count + len(region.ops))]
-    ops = []
-    for number, at in enumerate(changed):
-        dtype = inputs[at][1]
-        inputs[at] = ((1,), dtype)
-        ops.append(RegionOp(RESHAPE, ((),), (at,), (), dtype))
-        now[at] = count + number
-    ops += [
-        replace(one, inputs=tuple([now[source] for source in one.inputs])) for one in region.ops
-    ]
-    return Region(tuple(inputs), tuple(ops), tuple([now[value] for value in region.outputs]))
+    rewriting = Rewriting(
+        region,
+        [
+            ((1,) if at in changed else shape, dtype)
+            for at, (shape, dtype) in enumerate(region.inputs)
+        ],
+    )
+    now = list(range(len(region.inputs)))
+    for at in changed:
+        now[at] = rewriting.add(RESHAPE, ((),), (at,), (), region.inputs[at][1])
+    for value, one in enumerate(region.ops, start=len(region.inputs)):
+        now.append(rewriting.keep(value, [now[source] for source in one.inputs]))
+    return rewriting.region([now[value] for value in region.outputs])
 
 
 class _Step:

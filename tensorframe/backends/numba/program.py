@@ -21,7 +21,7 @@ from tensorframe.kernel.assemble import Built
 from tensorframe.kernel.build import build
 from tensorframe.kernel.complex import in_parts
 from tensorframe.kernel.expand import expanded
-from tensorframe.kernel.spaces.analyse import analyse
+from tensorframe.kernel.spaces.analyse import space_of
 
 
 def _refuse(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> NoReturn:
@@ -39,7 +39,7 @@ class KernelProgram:
         self._parts = in_parts(expanded(region))
         self.region = self._parts.region
         self._careful = careful
-        self._space = analyse(self.region)
+        self._space = space_of(self.region)
         self._arrays = [at for at, (shape, _) in enumerate(region.inputs) if shape != ()]
         self._bound: dict[tuple[Any, ...], Run] = {}
         self._run: Run = self._choose

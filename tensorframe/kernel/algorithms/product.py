@@ -13,6 +13,7 @@ from math import prod
 
 from tensorframe.dtypes import BOOL
 from tensorframe.graph.region import Region
+from tensorframe.graph.space import Space
 from tensorframe.kernel.algorithms.blocking import Blocking, blocking_of
 from tensorframe.kernel.algorithms.product_loops import (
     LEFT,
@@ -55,7 +56,6 @@ from tensorframe.kernel.ir import (
 from tensorframe.kernel.layout import Strides, output_buffers
 from tensorframe.kernel.passes.choices import branched
 from tensorframe.kernel.scalars import converted
-from tensorframe.kernel.spaces.space import Space
 from tensorframe.kernel.walk import expressions, in_order, substituted_in
 
 # Elements of the inner axis that are in shared memory at a time, where an element has so many bytes at most.

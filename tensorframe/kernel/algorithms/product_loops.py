@@ -13,9 +13,9 @@ from math import prod
 from tensorframe.dtypes import BOOL, COMPLEX, HALF, DType, float32, int32, real_of, uint32
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
+from tensorframe.graph.space import Map, Space
 from tensorframe.kernel.layout import Layout, Strides, reads_of, written_in
 from tensorframe.kernel.nest import Nest, arrange, linear
-from tensorframe.kernel.spaces.space import Map, Space
 
 LEFT, RIGHT = "left", "right"
 # accesses that are never read: they tell which loops run along the columns, the rows and the parts, and keep them apart

@@ -20,6 +20,7 @@ from math import prod
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
+from tensorframe.graph.space import Space
 from tensorframe.kernel.assemble import Built, Launch, Partials, finish
 from tensorframe.kernel.body import Body
 from tensorframe.kernel.forms.form import Form, accumulator, finish_pass, reductions_in
@@ -53,7 +54,6 @@ from tensorframe.kernel.ir import (
 from tensorframe.kernel.layout import Layout, Strides, lay_out, output_buffers
 from tensorframe.kernel.nest import Access
 from tensorframe.kernel.passes.choices import branched
-from tensorframe.kernel.spaces.space import Space
 from tensorframe.kernel.stages import Stages, stages_of
 
 # Rows from which every group has one, and results from which every thread has.

@@ -6,46 +6,77 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from tensorframe.graph.region import Region
+from tensorframe.graph.space import Affine, Map, Space
 from tensorframe.kernel.spaces.follow import follow
 from tensorframe.kernel.spaces.join import joined
-from tensorframe.kernel.spaces.space import Affine, Map, Space
 
 
 class NotFusibleError(Exception):
-    """The ops of a region do not run in one space of loops."""
+    """The ops of a region do not run in one space of loops, though fusion said so."""
 
 
-def analyse(region: Region) -> Space:
-    """Return the space of a region's loops, with the maps of all values; NotFusibleError says why there is none."""
+def space_of(region: Region) -> Space:
+    """Return the space of a region's loops, with the maps of all values: fusion's, or else it is found now, once."""
+    space = analyse(region)
+    if isinstance(space, str):
+        raise NotFusibleError(space)
+    return space
+
+
+def analyse(region: Region) -> Space | str:
+    """Return the space of a region, which is found now, and kept, unless fusion has; or why there is none."""
+    if region.space is None:
+        space = _found(region)
+        if isinstance(space, str):
+            return space
+        region.settle(space)
+        return space
+    return region.space
+
+
+def _found(region: Region) -> Space | str:
+    """Find the space of a region, output by output."""
     used = {source for one in region.ops for source in one.inputs}
     sinks = [value for value in region.outputs if value not in used]
-    space, *waiting = [_space_of(region, sink) for sink in sorted(sinks, reverse=True)]
+    waiting: list[Space] = []
+    for sink in sorted(sinks, reverse=True):
+        space = Space.of_result(sink, region.shape_of(sink))
+        reason = complete(region, space)
+        if reason is not None:
+            return reason
+        waiting.append(space)
+    space = waiting.pop(0)
     while waiting:
         found = _joined_with_one(region, space, waiting)
         if found is None:
-            raise NotFusibleError("the outputs do not share their loops")
+            return "the outputs do not share their loops"
         space = found
     return space
 
 
-def _space_of(region: Region, sink: int) -> Space:
-    """Return the space of what one output needs."""
+def complete(region: Region, space: Space) -> str | None:
+    """Find the maps of all that values in a space are made of, from the last to the first; return why there are none.
+
+    Operands whose maps are known keep them.
+    """
     first = len(region.inputs)
-    space = Space.of_result(sink, region.shape_of(sink))
-    for value in range(sink, first - 1, -1):
+    for value in range(first + len(region.ops) - 1, first - 1, -1):
         if value not in space.maps:
             continue
         one = region.ops[value - first]
-        shapes = [region.shape_of(source) for source in one.inputs]
-        for at, reason in enumerate(follow(space, value, one.op, one.attrs, shapes)):
-            source = one.inputs[at]
-            if reason is not None and (source >= first or (value, at) not in space.maps):
-                raise NotFusibleError(f"{one.op.name}: {reason}")
+        if any((value, at) not in space.maps for at in range(len(one.inputs))):
+            shapes = [region.shape_of(source) for source in one.inputs]
+            for at, reason in enumerate(follow(space, value, one.op, one.attrs, shapes)):
+                if reason is not None and (
+                    one.inputs[at] >= first or (value, at) not in space.maps
+                ):
+                    return f"{one.op.name}: {reason}"
+        for at, source in enumerate(one.inputs):
             if source >= first:
                 found = space.maps[value, at]
                 if space.maps.setdefault(source, found) != found:
-                    raise NotFusibleError(f"value {source} is read at two places of the loops")
-    return space
+                    return f"value {source} is read at two places of the loops"
+    return None
 
 
 def _joined_with_one(region: Region, space: Space, waiting: list[Space]) -> Space | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tensorframe.kernel.spaces.space import Affine, Map, Space
+from tensorframe.graph.space import Affine, Map, Space
 
 
 def joined(

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from math import prod
 
 from tensorframe.graph.shape import Shape
-from tensorframe.kernel.spaces.space import ORIGIN, Affine, Map, Space
+from tensorframe.graph.space import ORIGIN, Affine, Map, Space
 
 
 def reshaped_map(space: Space, value: Hashable, target: Shape, source: Shape) -> Map | str:

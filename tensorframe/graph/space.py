@@ -1,7 +1,7 @@
 """The space of loops that a group of ops shares, and where in it each op's elements are.
 
 Every value of the group has a map: for each of its axes, the position as an affine function of the loop indices.
-`follow.py` finds them.
+`kernel/spaces/follow.py` finds them.
 """
 
 from __future__ import annotations
