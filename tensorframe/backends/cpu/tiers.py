@@ -21,7 +21,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 
 # Seconds: what compiling a kernel takes, the first time with importing the compiler.
-_COMPILE, _COMPILE_FIRST = 0.1, 0.5
+_COMPILE, _COMPILE_FIRST = 0.03, 0.2
 # Seconds: what finding and loading one from disk takes, the first time with importing LLVM.
 _LOAD, _LOAD_FIRST = 0.01, 0.1
 # Seconds per operation in NumPy, for an estimate before the first run.
