@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from tests.stress.scale import on_each_device, program, scale
+from tests.stress.scale import on_each_device, on_some_devices, program, scale
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no timer signals on Windows")
@@ -19,7 +19,7 @@ def test_everything_is_right_after_an_interrupt(device):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no timer signals on Windows")
-@on_each_device
+@on_some_devices("wgpu")
 def test_an_interrupt_of_the_very_first_use_breaks_nothing(device):
     for seed in range(2, scale(3, 22)):  # the test above has one, too
         program("interrupts", device, 0, seed)

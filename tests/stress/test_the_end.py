@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.stress.scale import HERE, ROOT, scale
+from tests.stress.scale import HERE, ROOT, on_some_devices, scale
 
 THREADS = """
 import atexit, sys, threading
@@ -77,9 +77,7 @@ def ended(text, *arguments):
     return done.stdout, "\n".join(lines)
 
 
-@pytest.mark.parametrize(
-    "device", [name for name in HERE if name in scale(("cpu", "opencl"), HERE)]
-)
+@on_some_devices("cpu", "opencl")
 def test_threads_that_compute_at_the_end_say_nothing(device):
     for _ in range(scale(1, 10)):
         assert ended(THREADS, device) == ("", "")

@@ -160,7 +160,7 @@ class WgpuQueue(Queue):
             self.flush()
         if data.nbytes % 4:
             data = np.concatenate((data, np.zeros(-data.nbytes % 4, np.uint8)))
-        with told("a copy to the device fails"):
+        with told("a copy to the device fails"), critical_section():  # as in `read`
             self._device.queue.write_buffer(buffer.handle, offset, data)
 
     def read(self, buffer: Memory, offset: int, nbytes: int) -> Bytes:
@@ -179,12 +179,15 @@ class WgpuQueue(Queue):
                     self._recording.submit()
                     mapped = stage.map_async(wgpu.MapMode.READ, 0, size)
                 mapped.sync_wait()
-                data = np.frombuffer(stage.read_mapped(0, size, copy=False), np.uint8)
                 low, high = max(first, offset), min(first + size, offset + nbytes)
-                found[low - offset : high - offset] = data[low - first : high - first]
-                del data
-                stage.unmap()
-                self._stage = stage
+                # A traceback through wgpu's frames would hold memoryviews, and Python up to 3.12 crashes where the
+                # collector of cycles meets these.
+                with critical_section():
+                    data = np.frombuffer(stage.read_mapped(0, size, copy=False), np.uint8)
+                    found[low - offset : high - offset] = data[low - first : high - first]
+                    del data
+                    stage.unmap()
+                    self._stage = stage
         return found
 
     def _staging(self, nbytes: int) -> Any:
