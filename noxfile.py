@@ -74,6 +74,16 @@ def stress(session: nox.Session) -> None:
 
 
 @nox.session
+def bits(session: nox.Session) -> None:
+    """The contract of bits: 200 programs in every way that must not change a bit, random numbers with 100 keys.
+
+    Minutes for each device. Arguments go to tests.bits, for example `-- --devices numpy,numba`.
+    """
+    prepare(session, "--editable", ".[dev]")
+    python(session, "-m", "tests.bits", *session.posargs)
+
+
+@nox.session
 def docs(session: nox.Session) -> None:
     """Only the code blocks of README.md and docs/, which `tests` runs too."""
     prepare(session, "--editable", ".[dev]")

@@ -7,25 +7,36 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.functions import Function, spells
-from tensorframe.dtypes import HALF
+from tensorframe.backends.numpy.sums import in_turn, joined
+from tensorframe.dtypes import COMPLEX, FLOATING, HALF
 
 Array = Any
 
 
-def _spell(name: str, function: Any, *, accumulates: bool = False) -> None:
+def _spell(name: str, function: Any) -> None:
     def run(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-        if accumulates and x.dtype in HALF:
-            return function(x, axis=axes, keepdims=keepdims, dtype=np.float32).astype(x.dtype)
-        if accumulates:
-            return function(x, axis=axes, keepdims=keepdims, dtype=x.dtype)
         return function(x, axis=axes, keepdims=keepdims)
 
     spells(name)(run)
 
 
-# not np.sum and the like, which look for a method of this name first and take twice as long on a small array
-_spell("sum", np.add.reduce, accumulates=True)
-_spell("prod", np.multiply.reduce, accumulates=True)
+def _spell_sum(name: str, ufunc: np.ufunc) -> None:
+    def run(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+        if x.dtype in HALF:
+            return run(x.astype(np.float32), axes, keepdims).astype(x.dtype)
+        if x.dtype not in FLOATING:  # integers: any order gives the same
+            return ufunc.reduce(x, axis=axes, keepdims=keepdims, dtype=x.dtype)
+        found = (in_turn if ufunc is np.multiply and x.dtype in COMPLEX else joined)(
+            ufunc, np.asarray(x), axes
+        )
+        return np.expand_dims(found, axes) if keepdims else found
+
+    spells(name)(run)
+
+
+# not np.max and the like, which look for a method of this name first and take twice as long on a small array
+_spell_sum("sum", np.add)
+_spell_sum("prod", np.multiply)
 _spell("max", np.maximum.reduce)
 _spell("min", np.minimum.reduce)
 _spell("any", np.logical_or.reduce)

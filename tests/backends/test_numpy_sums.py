@@ -1,0 +1,95 @@
+"""Sums in NumPy: their order is a function of the reduced lengths alone, not of strides or what else is reduced."""
+
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+
+from tensorframe.backends.numpy import (
+    engine,  # noqa: F401 - the spellings
+    sums,
+)
+from tensorframe.backends.numpy.functions import implementation
+from tensorframe.ops.reduction import PROD, SUM
+
+SHAPES = [
+    (1,),
+    (7,),
+    (300,),
+    (100_001,),
+    (300, 50),
+    (70_001, 3),
+    (3, 70_001),
+    (17, 31, 23),
+    (2, 3, 4, 5),
+]
+DTYPES = ["float16", "float32", "float64", "complex64"]
+
+
+def some(shape, dtype):
+    found = np.random.default_rng(0).standard_normal(shape)
+    return (found * (1 + 1j) if dtype == "complex64" else found).astype(dtype)
+
+
+def every_axes(ndim):
+    return chain.from_iterable(combinations(range(ndim), count) for count in range(1, ndim + 1))
+
+
+@pytest.mark.parametrize("op", [SUM, PROD])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_neither_layout_nor_neighbours_matter(shape, dtype, op):
+    x = some(shape, dtype)
+    if op is PROD and dtype == "complex64":
+        pytest.skip(
+            "NumPy rounds products of complex numbers differently along memory and across it"
+        )
+    if op is PROD:
+        x = (1 + x / 1000).astype(dtype)
+    total = implementation[op]
+    for axes in every_axes(x.ndim):
+        whole = np.asarray(total(x, axes, True))
+        assert whole.dtype == x.dtype
+        for order in (
+            np.asfortranarray(x),
+            np.repeat(x, 2, axis=0)[::2],
+            np.flip(np.flip(x).copy()),
+        ):
+            assert np.asarray(total(order, axes, True)).tobytes() == whole.tobytes()
+        alone = tuple(
+            [
+                slice(None) if axis in axes else slice(size // 2, size // 2 + 1)
+                for axis, size in enumerate(shape)
+            ]
+        )
+        assert np.asarray(total(x[alone], axes, True)).tobytes() == whole[alone].tobytes()
+        assert np.asarray(total(x, axes, False)).tobytes() == whole.tobytes()
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_sums_are_as_good_as_pairwise_ones(shape):
+    x = some(shape, "float32")
+    for axes in every_axes(x.ndim):
+        count = np.prod([shape[axis] for axis in axes])
+        exact = x.sum(axis=axes, dtype=np.float64)
+        error = np.abs(implementation[SUM](x, axes, False) - exact)
+        magnitude = np.abs(x).sum(axis=axes, dtype=np.float64)
+        assert np.all(error <= np.ceil(np.log2(count) + 1) * 2.0**-24 * magnitude)
+
+
+def test_products_and_nothing():
+    x = 1 + some((40_000, 3), "float64") / 1000
+    np.testing.assert_allclose(implementation[PROD](x, (0,), False), x.prod(axis=0), rtol=1e-12)
+    nothing = np.empty((0, 3), np.float32)
+    assert implementation[SUM](nothing, (0,), False).tolist() == [0.0] * 3
+    assert implementation[PROD](nothing, (0,), True).tolist() == [[1.0] * 3]
+    assert implementation[SUM](nothing, (1,), False).shape == (0,)
+
+
+@pytest.mark.parametrize("chunk", [sums._CHUNK, 4])
+def test_results_are_neither_views_of_operands_nor_of_large_memory(chunk, monkeypatch):
+    monkeypatch.setattr(sums, "_CHUNK", chunk)
+    for x in (some((1, 30), "float32"), some((64, 30), "float32")):
+        found = implementation[SUM](x, (0,), False)
+        assert not np.shares_memory(found, x)
+        assert found.base is None or found.base.nbytes <= found.nbytes

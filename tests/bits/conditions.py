@@ -1,0 +1,149 @@
+"""Conditions under which a program has the same bits as when it ran first, and the comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+import tensorframe as tfr
+from tensorframe import config
+from tensorframe.errors import TracingError
+from tests.bits.programs import Leaves, Program
+
+Bits = list[bytes]
+
+# graphs of every size get a plan, as large ones do
+PLANNED = {"small_size": 0, "small_nodes": 0}
+
+
+def evaluated(results: list[tfr.Tensor]) -> Bits:
+    """The bytes of results that are computed together."""
+    tfr.compute(*results)
+    return [one.numpy().tobytes() for one in results]
+
+
+def first(program: Program, device: str) -> Bits:
+    """The bits to compare with: a run that holds nothing else."""
+    with config.override(**PLANNED):
+        return evaluated(program.run(program.placed(device), []))
+
+
+def _with(**options: Any) -> Callable[[Program, Leaves], Bits]:
+    def run(program: Program, leaves: Leaves) -> Bits:
+        with config.override(**options):
+            return evaluated(program.run(leaves, []))
+
+    return run
+
+
+def _tenth(program: Program, leaves: Leaves) -> Bits:
+    for _ in range(8):
+        tfr.compute(*program.run(leaves, []))
+    return evaluated(program.run(leaves, []))
+
+
+def _held(program: Program, leaves: Leaves) -> Bits:
+    beside: list[Any] = []
+    return evaluated(program.run(leaves, beside))
+
+
+def _computed_before(program: Program, leaves: Leaves) -> Bits:
+    """What is made on the way has been evaluated, on its own."""
+    beside: list[Any] = []
+    results = program.run(leaves, beside)
+    for one in beside:
+        for each in one.values() if isinstance(one, dict) else [one]:
+            if isinstance(each, tfr.Tensor):
+                each.compute()
+    return evaluated(results)
+
+
+def _turned(program: Program, leaves: Leaves) -> Bits:
+    """The same values, whose memory is laid out the other way round."""
+    arrays = {name: (np.asfortranarray(one.numpy()), one.device) for name, one in leaves.items()}
+    turned = {name: tfr.asarray(one, device=place) for name, (one, place) in arrays.items()}
+    return evaluated(program.run(turned, []))
+
+
+def _one_by_one(program: Program, leaves: Leaves) -> Bits:
+    return [one.numpy().tobytes() for one in program.run(leaves, [])]
+
+
+def _jitted(program: Program, leaves: Leaves) -> Bits | None:
+    try:
+        return evaluated(list(tfr.jit(lambda leaves: program.run(leaves, []))(leaves)))
+    except TracingError:
+        return None
+
+
+# what depends on neither the program nor its values: point 1 of the contract
+SAME_PROGRAM: dict[str, Callable[[Program, Leaves], Bits | None]] = {
+    "tenth time": _tenth,
+    "1 thread": _with(threads=1),
+    "2 threads": _with(threads=2),
+    "16 threads": _with(threads=16),
+}
+# another way to the same results: point 2
+ANOTHER_WAY: dict[str, Callable[[Program, Leaves], Bits | None]] = {
+    "unfused": _with(fuse=False),
+    "held": _held,
+    "computed before": _computed_before,
+    "one by one": _one_by_one,
+    "another layout": _turned,
+    "jit": _jitted,
+}
+
+
+def differences(program: Program, device: str, expected: Bits, conditions: Any) -> Iterator[str]:
+    """Yield what has other bits under which condition."""
+    with config.override(**PLANNED):
+        leaves = program.placed(device)
+        for name, run in conditions.items():
+            found = run(program, leaves)
+            if found is not None:
+                for at, (one, other) in enumerate(zip(found, expected, strict=True)):
+                    if one != other:
+                        yield f"{device}: {program.name}, result {at}, {name}"
+
+
+def sliced(program: Program, device: str) -> Iterator[str]:
+    """Yield results of which a part has other bits than the whole has there."""
+    with config.override(**PLANNED):
+        leaves = program.placed(device)
+        whole = program.run(leaves, [])
+        tfr.compute(*whole)
+        for at, one in enumerate(whole):
+            for index in _windows(one.shape):
+                part = program.run(leaves, [])[at][index].numpy()
+                if part.tobytes() != np.ascontiguousarray(one.numpy()[index]).tobytes():
+                    yield f"{device}: {program.name}, result {at}, sliced by {index}"
+
+
+def _windows(shape: tuple[int, ...]) -> list[tuple[slice, ...]]:
+    """Two parts of a result: the middle, and a few elements of each axis."""
+    if not shape or 0 in shape:
+        return []
+    middle = tuple([slice(size // 3, size // 3 + max(size // 3, 1)) for size in shape])
+    few = tuple([slice(0, min(size, 5)) for size in shape])
+    return [middle, few]
+
+
+def violations(program: Program, device: str) -> Iterator[str]:
+    """Yield what breaks the contract.
+
+    How results come about may change products and what libraries compute. Kernels still choose the order of a sum of
+    floats with the form of the whole kernel: how it comes about may change it, on devices that have kernels.
+    """
+    expected = first(program, device)
+    yield from differences(program, device, expected, SAME_PROGRAM)
+    if not program.library and not (program.sums and device != "numpy"):
+        yield from differences(program, device, expected, ANOTHER_WAY)
+        yield from sliced(program, device)
+
+
+def digests(chosen: list[Program], device: str) -> dict[str, str]:
+    """Return what tells the bits of programs from others."""
+    return {one.name: sha256(b"".join(first(one, device))).hexdigest() for one in chosen}

@@ -1,0 +1,53 @@
+"""The contract of bits: a selection of the programs that `nox -s bits` runs.
+
+The device `cpu` is left out, as its engine still changes while a program runs.
+"""
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tests.bits.conditions import digests, first, violations
+from tests.bits.fresh import digests_of_a_fresh_process
+from tests.bits.programs import Program, programs, random_numbers, reductions, scans
+
+CHOSEN = programs(thorough=False)
+HERE = tfr.backends.available()
+ENGINES = [name for name in ("numpy", "numba") if name in HERE]
+DEVICES = [name for name in ("opencl", "wgpu", "cuda") if name in HERE]
+FEW = [list(reductions())[-6], list(scans())[1], list(random_numbers())[4]]
+
+
+@pytest.mark.parametrize("device", ENGINES)
+@pytest.mark.parametrize("program", CHOSEN, ids=lambda one: one.name)
+def test_bits_depend_on_the_program_alone(program, device):
+    assert list(violations(program, device)) == []
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("program", FEW, ids=lambda one: one.name)
+def test_bits_depend_on_the_program_alone_on_devices(program, device):
+    assert list(violations(program, device)) == []
+
+
+@pytest.mark.parametrize("device", [name for name in ENGINES if name != "numpy"])
+def test_neither_do_they_on_the_process_or_its_cache(device, tmp_path):
+    """On an empty cache, where kernels are compiled, then on a full one."""
+    expected = digests(CHOSEN[::4], device)
+    for _ in range(2):
+        how = ["--quick", "--every", "4"]
+        assert digests_of_a_fresh_process(device, str(tmp_path), how) == expected
+
+
+def test_what_breaks_the_contract_is_found():
+    """A program that counts its runs gives other bits every time."""
+    runs = []
+
+    def run(leaves, _):
+        runs.append(1)
+        return [leaves["x"] + len(runs)]
+
+    found = list(violations(Program("counts", {"x": np.ones(10, np.float32)}, run), "numpy"))
+    assert {"tenth time", "16 threads", "unfused", "held"} <= {one.split(", ")[-1] for one in found}
+    assert any("sliced" in one for one in found)
+    assert first(FEW[0], "numpy") == first(FEW[0], "numpy")
