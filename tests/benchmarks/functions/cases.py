@@ -1,0 +1,181 @@
+"""The functions that are measured, and their operands of each size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Case:
+    "A function with its operands: Python text in `xp` (the namespace) and the names of"
+
+    "`operands`."
+
+    name: str
+    text: str
+
+
+def _cases(template: str, names: str) -> list[Case]:
+    return [Case(name, template.format(name)) for name in names.split()]
+
+
+CASES: Sequence[Case] = [
+    *_cases(
+        "xp.{}(x)",
+        "abs cbrt ceil cos cosh deg2rad degrees exp exp2 expm1 fabs fix floor isfinite isinf "
+        "isnan isneginf isposinf negative "
+        "positive rad2deg radians rint round sign signbit sin sinc sinh square tan tanh arctan "
+        "asinh trunc nan_to_num real conj "
+        "logical_not reciprocal",
+    ),
+    *_cases("xp.{}(p)", "sqrt log log1p log2 log10 arcsin arccos arctanh"),
+    *_cases("xp.{}(p + 1)", "arccosh"),
+    *_cases(
+        "xp.{}(x, y)",
+        "add subtract multiply divide maximum minimum fmax fmin hypot arctan2 copysign "
+        "nextafter logaddexp equal not_equal less "
+        "less_equal greater greater_equal logical_and logical_or logical_xor heaviside isclose "
+        "allclose array_equal array_equiv",
+    ),
+    *_cases("xp.{}(x, p + 1)", "floor_divide remainder mod fmod"),
+    *_cases("xp.{}(p, p)", "pow"),
+    *_cases("xp.{}(i, j)", "bitwise_and bitwise_or bitwise_xor left_shift right_shift"),
+    *_cases("xp.{}(i)", "bitwise_not bincount"),
+    *_cases(
+        "xp.{}(x)",
+        "sum prod mean var std min max ptp argmin argmax nanmin nanmax nansum nanprod nanmean "
+        "nanvar nanstd nanargmin nanargmax "
+        "nanmedian median cumsum cumprod nancumsum cumulative_sum cumulative_prod count_nonzero "
+        "any all average diff ediff1d "
+        "gradient sort argsort flip flipud ravel atleast_1d atleast_2d atleast_3d squeeze "
+        "nonzero flatnonzero argwhere unique "
+        "unique_values unique_counts unique_inverse unique_all trapezoid histogram",
+    ),
+    *_cases(
+        "xp.{}(m)",
+        "fliplr diag diagonal trace tril triu transpose matrix_transpose rot90 corrcoef cov",
+    ),
+    *_cases("xp.{}(s)", "diagflat"),
+    *_cases("xp.permute_dims(m, (1, 0))", "permute_dims"),
+    *_cases("xp.{}(m, axis=0)", "sum mean max argmax std cumsum sort nanmax any"),
+    *_cases("xp.{}(m, axis=1)", "sum mean max argmax std cumsum sort nanmax any median"),
+    *_cases("xp.{}(x, 0.3)", "quantile nanquantile"),
+    *_cases("xp.{}(x, 30)", "percentile nanpercentile"),
+    *_cases("xp.{}(x, y)", "dot inner vdot vecdot"),
+    *_cases("xp.{}(s, s)", "outer"),
+    *_cases("xp.{}(q, q)", "matmul tensordot"),
+    *_cases(
+        "xp.{}((x, y))",
+        "concatenate concat stack vstack hstack dstack column_stack",
+    ),
+    *_cases("xp.{}(x, sorted_x)", "union1d intersect1d setdiff1d"),
+    *_cases("xp.{}(x, few)", "isin"),
+    *_cases("xp.{}(few, x)", "append"),
+    *_cases("xp.{}(x, k)", "partition argpartition"),
+    *_cases("xp.{}(n)", "arange zeros ones empty"),
+    *_cases("xp.{}(r)", "eye identity tri"),
+    *_cases("xp.{}(x)", "zeros_like ones_like empty_like"),
+    *_cases("xp.{}(0.0, 1.0, n)", "linspace"),
+    *_cases("xp.{}(1.0, 10.0, n)", "geomspace"),
+    *_cases("xp.{}(0.0, 1.0, n)", "logspace"),
+    *_cases("xp.linalg.{}(x)", "norm vector_norm"),
+    *_cases("xp.linalg.{}(m)", "matrix_norm"),
+    *_cases("xp.fft.{}(x)", "fft rfft fftshift ifftshift"),
+    *_cases("xp.fft.{}(m)", "fft2"),
+    *_cases("xp.fft.{}(n)", "fftfreq"),
+    Case("full", "xp.full(n, 1.5)"),
+    Case("full_like", "xp.full_like(x, 1.5)"),
+    Case("clip", "xp.clip(x, -1.0, 1.0)"),
+    Case("where", "xp.where(b, x, y)"),
+    Case("insert", "xp.insert(x, k, 1.0)"),
+    Case("delete", "xp.delete(x, k)"),
+    Case("pad constant", "xp.pad(x, 3)"),
+    Case("pad reflect", "xp.pad(x, 3, mode='reflect')"),
+    Case("pad edge", "xp.pad(m, 2, mode='edge')"),
+    Case("pad wrap", "xp.pad(m, 2, mode='wrap')"),
+    Case("roll", "xp.roll(x, 3)"),
+    Case("roll m", "xp.roll(m, 3, axis=1)"),
+    Case("tile", "xp.tile(s, 3)"),
+    Case("repeat", "xp.repeat(x, 2)"),
+    Case("take", "xp.take(x, index)"),
+    Case("take_along_axis", "xp.take_along_axis(x, index, 0)"),
+    Case("searchsorted", "xp.searchsorted(sorted_x, y)"),
+    Case("digitize", "xp.digitize(x, few)"),
+    Case("interp", "xp.interp(p, grid, grid)"),
+    Case("convolve", "xp.convolve(x, few)"),
+    Case("kron", "xp.kron(s, few)"),
+    Case("cross", "xp.cross(three, three)"),
+    Case("broadcast_to", "xp.broadcast_to(x, (2, x.shape[0]))"),
+    Case("expand_dims", "xp.expand_dims(x, 0)"),
+    Case("moveaxis", "xp.moveaxis(m, 0, 1)"),
+    Case("swapaxes", "xp.swapaxes(m, 0, 1)"),
+    Case("reshape", "xp.reshape(x, (-1, 1))"),
+    Case("split", "xp.array_split(x, 3)"),
+    Case("meshgrid", "xp.meshgrid(s, s)"),
+    Case("tril_indices", "xp.tril_indices(r)"),
+    Case("triu_indices", "xp.triu_indices(r)"),
+    Case("einsum", "xp.einsum('i,i->', x, y)"),
+    Case("einsum trace", "xp.einsum('ii->', m)"),
+    Case("solve", "xp.linalg.solve(q, q)"),
+    Case("inv", "xp.linalg.inv(q)"),
+    Case("det", "xp.linalg.det(q)"),
+    Case("nan_to_num", "xp.nan_to_num(x, nan=1.0)"),
+    Case("astype", "xp.astype(x, xp.float64)"),
+    Case("slice", "x[1:-1]"),
+    Case("slice step", "x[::2] + 0"),
+    Case("reverse", "x[::-1] + 0"),
+    Case("row", "m[1] + 0"),
+    Case("column", "m[:, 1] + 0"),
+    Case("element", "x[3]"),
+    Case("mask", "x[b]"),
+    Case("gather", "x[index]"),
+    Case("+ 1", "x + 1"),
+    Case("* y + z", "x * y + y"),
+    Case("** 2", "x ** 2"),
+    Case("-x", "-x"),
+    Case("m.T + m", "m.T + m"),
+    Case("m + row", "m + m[0]"),
+    Case("m - mean", "m - xp.mean(m, axis=1, keepdims=True)"),
+    Case("builtin sum", "sum(small)"),
+    Case("builtin max", "max(small)"),
+    Case("builtin min", "min(small)"),
+    Case("list", "list(small)"),
+    Case("rows", "[row for row in wide]"),
+    Case("setitem", "put(x, 3, 1.0)"),
+    Case("setitem slice", "put(x, slice(2, 8), 1.0)"),
+    Case("setitem mask", "put(x, b, 1.0)"),
+    Case("setitem index", "put(x, index, 1.0)"),
+]
+
+
+def operands(size: int) -> dict[str, Any]:
+    """Return arrays of `size` elements, or that are made into as many, and numbers."""
+    draw = np.random.default_rng(0)
+    side = max(int(size**0.5), 2)
+    few = np.sort(draw.normal(size=5)).astype(np.float32)
+    x = draw.normal(size=size).astype(np.float32)
+    return {
+        "x": x,
+        "y": draw.normal(size=size).astype(np.float32),
+        "p": draw.uniform(0.1, 0.9, size).astype(np.float32),
+        "i": draw.integers(0, 100, size).astype(np.int32),
+        "j": draw.integers(0, 7, size).astype(np.int32),
+        "b": draw.uniform(size=size) < 0.5,
+        "index": draw.integers(0, size, size),
+        "sorted_x": np.sort(x),
+        "grid": np.linspace(0, 1, 20, dtype=np.float32),
+        "few": few,
+        "m": draw.normal(size=(side, side)).astype(np.float32),
+        "q": draw.normal(size=(min(side, 200),) * 2).astype(np.float32),
+        "s": draw.normal(size=side).astype(np.float32),
+        "wide": draw.normal(size=(min(size, 1000), 8)).astype(np.float32),
+        "small": draw.normal(size=min(size, 10_000)).astype(np.float32),
+        "three": draw.normal(size=(max(size // 3, 1), 3)).astype(np.float32),
+        "k": size // 2,
+        "n": size,
+        "r": side,
+    }
