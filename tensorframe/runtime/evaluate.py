@@ -27,6 +27,7 @@ from tensorframe.runtime.leaves import early_readers, leaf_handle, stored
 from tensorframe.runtime.pace import catch_up
 from tensorframe.runtime.progress import under_way
 from tensorframe.runtime.reuse import chosen
+from tensorframe.runtime.single import run_single
 from tensorframe.runtime.small import run_small
 from tensorframe.runtime.under_way import Planning
 from tensorframe.schedule.capture import Capture, capture
@@ -52,11 +53,20 @@ def evaluate(roots: Sequence[Node], most: float = inf) -> None:
     if getattr(sys, "meta_path", None) is None:
         _compute_at_the_end(pending)
         return
+    if stamps is None and len(pending) == 1 and run_single(pending[0]):
+        return
     for read in early_readers:
         read(pending)
     if early_readers and not (pending := [root for root in pending if root.storage is None]):
         return
     request = capture(pending)
+    if len(request.wanted) > len(pending) and (moves := request.held_moves()):
+        # first and by themselves: the next request for the same has them as leaves, and is to find this one's plan
+        for node in moves:
+            evaluate((node,), most)
+        if stamps is not None:
+            stamps = [perf_counter_ns()]
+        request = capture(pending)
     tell_if_large(request.order)
     plan = PLANS.find(request.key)
     choice = chosen(request, plan, most)

@@ -16,8 +16,10 @@ from tensorframe.dtypes import as_scalar
 from tensorframe.errors import CancelledError
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, by_serial
+from tensorframe.graph.op import Kind
 from tensorframe.graph.references import IN_ONE_LIST, references
 from tensorframe.ops.creation import CONSTANT
+from tensorframe.ops.movement import RESHAPE
 from tensorframe.runtime.leaves import leaf_handle, stored
 
 # Nodes up to which computing them again takes no longer than looking which of them somebody still refers to.
@@ -35,7 +37,13 @@ def _runs_small(device: Device) -> bool:
 
 
 def run_small(roots: Sequence[Node], options: Options) -> bool:
-    """Compute `roots` if everything they need is small and on the host; else do nothing and return False."""
+    """Compute `roots` if everything they need is small and on the host; else do nothing and return False.
+
+    Views are as small as can be, whatever their shape: no byte moves.
+    """
+    for root in roots:
+        if prod(root.shape) > options.small_size and not root.op.alias:
+            return False
     values: dict[Node, Any] = dict.fromkeys(roots)
     kept = list(values)
     order = _small_graph(kept, values, options)
@@ -97,18 +105,31 @@ def _run(order: list[Node], values: dict[Node, Any]) -> None:
             values[node] = leaf_handle(node)
 
 
+def _is_free(node: Node) -> bool:
+    """Whether a large node is a view of computed memory for certain, so that it costs nothing to make it."""
+    op = node.op
+    if not op.alias or op.kind is not Kind.VIEW:
+        return False
+    if op is not RESHAPE:
+        return True
+    handle = getattr(node.inputs[0].storage, "handle", None) if node.inputs else None
+    return type(handle) is np.ndarray and handle.flags.c_contiguous
+
+
 def _small_graph(kept: list[Node], values: dict[Node, Any], options: Options) -> list[Node] | None:
     """Return the nodes that have to be computed for `kept`; None as soon as these are too many, too large or elsewhere.
 
     What is costly on the way joins `kept`, and what is computed already is put in `values`.
     """
     shape, device, limit, most = None, None, options.small_size, options.small_nodes
+    large = False
     found = list(kept)
     for node in islice(found, most + 1):  # grows while it is walked
         if node.shape is not shape:  # mostly one tuple, passed on from node to node
             shape = node.shape
-            if prod(shape) > limit:
-                return None
+            large = prod(shape) > limit
+        if large and not _is_free(node):
+            return None
         if node.device is not device:
             device = node.device
             if not _runs_small(device):

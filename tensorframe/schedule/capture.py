@@ -21,13 +21,17 @@ _TRANSFER = Kind.TRANSFER
 
 Inputs = tuple[Node, ...]
 
+# How a key ends where the first node of the order is all that was asked for.
+_FIRST_IS_WANTED = (0,)
+
 
 @dataclass(slots=True)
 class Capture:
     """A request: `order` holds all nodes, consumers first; `wanted` those to compute; `leaves` those given.
 
     `recipes` are, in the same order, the inputs that the nodes had when the request was captured, None for leaves:
-    another thread may compute a node, and drop its inputs, at any time.
+    another thread may compute a node, and drop its inputs, at any time. The first `roots` nodes of the order were asked
+    for; the rest of those wanted is held.
     """
 
     order: list[Node]
@@ -35,12 +39,23 @@ class Capture:
     leaves: list[Node]
     recipes: list[Inputs | None]
     key: tuple[Any, ...]
+    roots: int = 0
 
     def storing(self, places: Sequence[int]) -> Capture:
         """Return the request that computes the nodes at these places of the order for good, besides what is wanted."""
         wanted = [*self.wanted, *[self.order[at] for at in places]]
         key = (*self.key[:-1], (*self.key[-1], *places))
-        return Capture(self.order, wanted, self.leaves, self.recipes, key)
+        return Capture(self.order, wanted, self.leaves, self.recipes, key, self.roots)
+
+    def held_moves(self) -> list[Node]:
+        """Return the transfers of computed values to another device that nobody asked for, and somebody holds."""
+        places = [at for at in self.key[-1] if at >= self.roots]
+        return [
+            self.order[at]
+            for at in places
+            if self.order[at].op.kind is _TRANSFER
+            and not [source for source in self.recipes[at] or () if source.storage is None]
+        ]
 
     def snapshot(self) -> list[Node]:
         """Return `wanted` in a copy of the graph that nobody else can change; leaves are the same nodes."""
@@ -68,13 +83,13 @@ class Capture:
 def capture(roots: Sequence[Node], *, keep_held: bool = True) -> Capture:
     """Return the request for `roots` and, with `keep_held`, for costly intermediates that somebody else still holds."""
     wanted = list(dict.fromkeys(roots))
-    order = wanted.copy()
+    order, asked = wanted.copy(), len(wanted)
     position = {node: at for at, node in enumerate(order)}
     leaves, recipes, key, costly = _walked(order, position)
-    if costly and keep_held and costly[-1] >= len(wanted):  # in ascending order, the roots first
+    if costly and keep_held and costly[-1] >= asked:  # in ascending order, the roots first
         wanted += _held(order, position, recipes, costly, wanted)
     key.append(tuple([position[node] for node in wanted]))
-    return Capture(order, wanted, leaves, recipes, tuple(key))
+    return Capture(order, wanted, leaves, recipes, tuple(key), asked)
 
 
 def _walked(
@@ -123,6 +138,43 @@ def _walked(
             attrs = told_apart(node.attrs) if node.attrs else ()
             key.append((op, attrs, *[position[source] for source in inputs]))
     return leaves, recipes, key, costly
+
+
+def capture_single(node: Node) -> tuple[tuple[Any, ...], Sequence[Node]] | None:
+    """Return the key and the leaves of a pending node whose inputs are all given; None for any other graph.
+
+    They are those of `capture((node,))`, for a third of the time: nothing has to be walked, and nothing else is held.
+    """
+    inputs = node.inputs  # before storage: see Node.settle
+    op = node.op
+    if node.storage is not None or op.kind is _TRANSFER:
+        return None
+    entry: tuple[Any, ...]
+    places: tuple[int, ...]
+    leaves: Sequence[Node]
+    if len(inputs) == 2:
+        left, right = inputs
+        places, leaves = ((1, 2), inputs) if left is not right else ((1, 1), (left,))
+        entry = (op, node.attrs, *places)
+    elif inputs:
+        leaves = inputs if len(inputs) == 1 else tuple(dict.fromkeys(inputs))
+        places = (1,) if len(inputs) == 1 else tuple([leaves.index(one) + 1 for one in inputs])
+        entry = (op, told_apart(node.attrs), *places)
+    elif op is FULL or op is ARANGE:
+        entry = (op, told_apart(node.attrs), node.shape, node.dtype, node.device)
+        return (entry, _FIRST_IS_WANTED), ()
+    else:
+        return None
+    key: list[tuple[Any, ...]] = [entry]
+    for leaf in leaves:
+        if leaf.storage is not None:
+            key.append((leaf.shape, leaf.dtype, leaf.device))
+        elif leaf.op is CONSTANT:
+            key.append(_source_key(leaf))
+        else:
+            return None
+    key.append(_FIRST_IS_WANTED)
+    return tuple(key), leaves
 
 
 def is_leaf(node: Node) -> bool:

@@ -5,6 +5,7 @@ import numpy as np
 import tensorframe as tfr
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, listen
+from tests.backends.devices import on_every_device
 
 
 def made_by(*calls):
@@ -43,3 +44,29 @@ def test_no_plan_is_kept_where_the_option_says_none():
     with tfr.config.override(small_size=0, small_nodes=0, plan_cache=0):
         assert made_by(total(3), total(3)) == [1, 1]
     assert len(PLANS) == 0
+
+
+@on_every_device
+def test_the_second_expression_on_a_device_finds_the_plan_of_the_first(device):
+    PLANS.clear()
+    a, b = [tfr.asarray(np.full((9, 8), value, np.float32), device=device) for value in (1, 2)]
+    first, *others = made_by(*[(a + b).compute for _ in range(4)])
+    assert first == 2  # to upload takes a plan of its own
+    assert others == [0, 0, 0]
+    total = made_by(lambda: tfr.sum(a * b + 1).item(), lambda: tfr.sum(a * b + 1).item())
+    assert total == [1, 0]
+    # new operands of the same form, too
+    c, d = [tfr.asarray(np.full((9, 8), value, np.float32), device=device) for value in (3, 4)]
+    assert made_by(lambda: tfr.sum(c * d + 1).item()) == [0]
+    assert float(tfr.sum(c * d + 1)) == 13 * 72
+
+
+@on_every_device
+def test_uploads_that_nobody_holds_are_part_of_the_plan(device):
+    PLANS.clear()
+    values = np.ones((9, 8), np.float32)
+
+    def call():
+        return (tfr.asarray(values, device=device) * 2).numpy()
+
+    assert made_by(call, call, call) == [1, 0, 0]

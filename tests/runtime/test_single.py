@@ -1,0 +1,100 @@
+"""The single path: it finds the plans that the general path makes, and says the same when something fails."""
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.graph.node import Node
+from tensorframe.graph.op import Kind, rows
+from tensorframe.schedule import capture as captures
+from tensorframe.schedule.capture import capture, capture_single
+
+
+def tensor(*shape, dtype=np.float32):
+    return tfr.asarray(np.ones(shape, dtype))
+
+
+def single_nodes():
+    """Return results recorded on computed tensors as one node each, in every form that a key can have."""
+    x, y, m, flags = tensor(5000), tensor(5000), tensor(80, 70), tensor(5000, dtype=bool)
+    index = tfr.asarray(np.arange(6000) % 5000)
+    return [
+        *(x + y, y + x, x + x, x + 1, x * 2.0, x * 3.0, x / 0.0, x / -0.0, 1 - x, -x),
+        *(tfr.where(flags, x, y), tfr.where(flags, x, x), tfr.minimum(x, y), x[index]),
+        *(
+            tfr.sum(x),
+            tfr.sum(m, axis=0),
+            tfr.std(m, axis=1),
+            m.T,
+            m[3:, ::-1],
+            tfr.sort(x),
+            m @ m.T,
+        ),
+        *(tfr.concat([x, x]), tfr.concat([x, y]), tfr.concat([x, y, x]), tfr.pad(x, 1)),
+        *(tfr.pad(x, 1, constant_values=-0.0), tfr.arange(5000), tfr.arange(5000, dtype="float32")),
+        *(
+            tfr.full(5000, -0.0),
+            tfr.full(5000, 0.0),
+            tfr.full(5000, 1 - 0j),
+            tfr.full((50, 90), 0.0),
+        ),
+    ]
+
+
+def test_keys_are_those_of_the_general_path():
+    compared = 0
+    for result in single_nodes():
+        request = capture_single(result.node)
+        if request is None:
+            continue
+        compared += 1
+        key, leaves = request
+        general = capture([result.node])
+        assert key == general.key
+        assert list(leaves) == general.leaves
+    assert compared >= 28
+
+
+@pytest.mark.parametrize("row", list(rows(Kind.MAP)), ids=str)
+def test_elementwise_rows_have_the_keys_of_the_general_path(row):
+    (dtype, *_) = sorted(row.accepts, key=str)
+    operands = [tensor(5, dtype=bool) for _ in range(row.conditions)]
+    operands += [tensor(5, dtype=dtype) for _ in range(row.arity - row.conditions)]
+    inputs = tuple([one.node for one in operands])
+    for chosen in (inputs, inputs[:1] * len(inputs)):
+        node = Node(row, chosen, (), (5,), np.dtype(dtype), inputs[0].device, None)
+        key, leaves = capture_single(node)
+        general = capture([node])
+        assert (key, list(leaves)) == (general.key, general.leaves)
+
+
+def test_what_has_pending_inputs_takes_the_general_path():
+    x = tensor(5000)
+    assert capture_single((tfr.sin(x) + 1).node) is None
+    assert capture_single((x + tfr.arange(5000)).node) is None
+    assert capture_single(x.node) is None
+
+
+@pytest.mark.parametrize("device", ["cpu", "numpy"])
+def test_from_the_second_time_on_nothing_is_captured(device, monkeypatch):
+    x = tfr.asarray(np.arange(5000.0), device=device)
+    expected = tfr.sin(x).numpy()
+    walks = []
+    walked = captures._walked
+    monkeypatch.setattr(captures, "_walked", lambda *given: walks.append(1) or walked(*given))
+    for _ in range(3):
+        np.testing.assert_array_equal(tfr.sin(x).numpy(), expected)
+    assert not walks
+    tfr.sin(tfr.cos(x)).compute()
+    assert walks
+
+
+def test_a_failure_tells_the_line_and_changes_nothing():
+    matrix = tfr.asarray(np.eye(80))
+    for _ in range(2):
+        tfr.linalg.cholesky(matrix).compute()
+    wrong = tfr.linalg.cholesky(tfr.asarray(-np.eye(80)))
+    with pytest.raises(tfr.errors.TensorFrameError) as caught:
+        wrong.compute()
+    assert __file__ in caught.value.location
+    assert not wrong.is_computed
