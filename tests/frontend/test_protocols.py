@@ -384,3 +384,19 @@ def test_exported_memory_outlives_the_tensor():
     exported = np.from_dlpack(tfr.asarray(np.arange(1000.0)) + 1)
     assert sys.getrefcount(exported) > 0
     np.testing.assert_array_equal(exported, np.arange(1000.0) + 1)
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 3), (5, 0), (0,), (4, 3, 2)])
+@pytest.mark.parametrize("device", ["cpu", "numpy"])
+def test_rows_in_host_memory_are_computed_when_they_are_taken(shape, device):
+    values = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)[::-1]
+    tensor = tfr.asarray(values, device=device)
+    rows = list(tensor)
+    assert all(
+        row.is_computed and row.dtype == tensor.dtype and row.device == tensor.device
+        for row in rows
+    )
+    assert [row.tolist() for row in rows] == values.tolist()
+    for row in rows:
+        row += 1  # a row is a value: what it was taken from stays
+    assert tensor.tolist() == values.tolist()

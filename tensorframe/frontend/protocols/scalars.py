@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import BITWISE, COMPLEX, INTEGER
 from tensorframe.errors import DTypeError, ScalarError, TracingError
 from tensorframe.frontend.tensor import Tensor, method
+from tensorframe.graph.node import Node
+from tensorframe.ops.creation import DATA
 
 
 def _only(tensor: Tensor, wanted: str) -> Any:
@@ -119,8 +122,18 @@ def _rows(tensor: Tensor) -> Iterator[Tensor]:
     except TracingError as error:
         error.suggestions = ("tfr.unstack(x), whose rows are not computed", *error.suggestions)
         raise
-    for position in range(tensor.node.shape[0]):
-        yield tensor[position]
+    node = tensor.node
+    array = node.storage.handle
+    if type(array) is not np.ndarray:
+        for position in range(node.shape[0]):
+            yield tensor[position]
+        return
+    # in host memory a row is a view already: nothing has to be recorded to be computed at once
+    rest, dtype, device = node.shape[1:], node.dtype, node.device
+    for position in range(node.shape[0]):
+        row = array[position, ...]
+        storage = Storage(device, row, dtype, rest, row.strides)
+        yield Tensor(Node(DATA, (), (), rest, dtype, device, None, storage))
 
 
 @method
