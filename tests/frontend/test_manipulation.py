@@ -398,3 +398,72 @@ def test_one_axis_and_several_mean_the_same():
         same(tfr.flip(x, axis=axis), np.flip(x.numpy(), axis))
         same(tfr.flip(x, axis=(axis,)), np.flip(x.numpy(), axis))
         same(tfr.expand_dims(x, axis=axis), np.expand_dims(x.numpy(), axis))
+
+
+@pytest.mark.parametrize("shape", [(7,), (4, 5), (3, 1, 4), (2, 0, 3)])
+def test_few_places_are_inserted_and_deleted_as_many_are(shape):
+    draw = np.random.default_rng(len(shape))
+    values = draw.integers(0, 100, shape)
+    tensor = tfr.asarray(values)
+    for axis in (*range(-len(shape), len(shape)), None):
+        size = values.size if axis is None else shape[axis]
+        for count in (1, 2, 3, 8, 9, 12):
+            places = draw.integers(-size, size + 1, count)
+            expected = np.insert(values, places, 7, axis=axis)
+            np.testing.assert_array_equal(
+                tfr.insert(tensor, places, 7, axis=axis).numpy(), expected
+            )
+            if size:
+                places = draw.integers(-size, size, count)
+                expected = np.delete(values, places, axis=axis)
+                np.testing.assert_array_equal(
+                    tfr.delete(tensor, places, axis=axis).numpy(), expected
+                )
+        new = (
+            np.arange(3)
+            if axis is None
+            else np.arange(3).reshape(
+                [3 if at == axis % len(shape) else 1 for at in range(len(shape))]
+            )
+        )
+        for place in {0, size, -size, size // 2}:
+            for given in (place, [place]):
+                if axis is None or len(shape) == 1:
+                    expected = np.insert(values, given, new, axis=axis)
+                    np.testing.assert_array_equal(
+                        tfr.insert(tensor, given, new, axis=axis).numpy(), expected
+                    )
+        for ends in (
+            (None, None),
+            (1, 3),
+            (3, 1),
+            (-2, None),
+            (5, 100),
+            (None, None, -1),
+            (2, None, -1),
+            (None, None, 2),
+        ):
+            expected = np.delete(values, slice(*ends), axis=axis)
+            np.testing.assert_array_equal(
+                tfr.delete(tensor, slice(*ends), axis=axis).numpy(), expected
+            )
+
+
+@pytest.mark.parametrize("large", [1, 1 << 17])
+@pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap"])
+def test_sides_are_continued_as_in_numpy(mode, large, monkeypatch):
+    monkeypatch.setattr("tensorframe.frontend.manipulation.padding._LARGE", large)
+    for shape in ((1,), (2,), (5,), (3, 4), (1, 2)):
+        values = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+        for width in (0, 1, 2, 5, 11, (0, 3), (7, 0)):
+            np.testing.assert_array_equal(
+                tfr.pad(values, width, mode).numpy(), np.pad(values, width, mode)
+            )
+
+
+def test_one_place_costs_no_gather():
+    x = tfr.asarray(np.ones(200_000, np.float32))
+    for result in (tfr.insert(x, 5, 1), tfr.delete(x, 5), tfr.insert(x, [5, -1], 1)):
+        plan = tfr.explain(result)
+        assert plan.kernels == 1
+        assert not any(op.op.name == "gather" for step in plan.steps for op in step.region.ops)

@@ -80,3 +80,19 @@ def test_intersections_tell_where_elements_are():
         tfr.asarray([4, 2, 2]), tfr.asarray([1, 2, 4]), return_indices=True
     )
     assert (common.tolist(), first.tolist(), second.tolist()) == ([2, 4], [1, 0], [1, 2])
+
+
+@pytest.mark.parametrize("count", [1, 8, 9])
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float32", "float64"])
+def test_few_elements_are_looked_for_as_many_are(count, dtype):
+    values = np.arange(24).reshape(4, 6) % 11
+    pool = np.arange(count) * 2
+    given = [one.astype(dtype) for one in (values, pool)]
+    if dtype.startswith("float"):
+        given[0][0, :3], given[1][0] = (np.nan, -0.0, 0.0), -0.0 if count == 1 else np.nan
+    for invert in (False, True):
+        expected = np.isin(*given, invert=invert)
+        np.testing.assert_array_equal(tfr.isin(*given, invert=invert).numpy(), expected)
+    np.testing.assert_array_equal(
+        tfr.isin(given[0][1, 1], given[1]).numpy(), np.isin(given[0][1, 1], given[1])
+    )

@@ -10,12 +10,15 @@ from tensorframe.errors import IndexingError, ShapeError
 from tensorframe.frontend.indexing.searching import take
 from tensorframe.frontend.indexing.selection import as_array
 from tensorframe.frontend.manipulation.joining import concat
-from tensorframe.frontend.manipulation.views import joined, moveaxis
+from tensorframe.frontend.manipulation.views import joined, moveaxis, part_of
 from tensorframe.frontend.operands import along, expanded, operand, with_axes
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import broadcast
 
 __all__ = ["append", "delete", "insert"]
+
+# Places up to which what is between them is copied piece by piece, at the speed of memory; more are gathered.
+_FEW = 8
 
 
 def append(x: Any, values: Any, /, axis: int | None = None) -> Tensor:
@@ -37,7 +40,14 @@ def delete(x: Any, obj: Any, /, axis: int | None = None) -> Tensor:
     """
     tensor, at = along("delete", x, axis)
     size = tensor.shape[at]
-    return take(tensor, np.delete(np.arange(size), _places("delete", obj, size, size - 1)), axis=at)
+    places = _places("delete", obj, size, size - 1)
+    gaps = _gaps(places, size)
+    if gaps is None:
+        return take(tensor, np.delete(np.arange(size), places), axis=at)
+    ends = [0, *[end for gap in gaps for end in gap], size]
+    kept = list(zip(ends[::2], ends[1::2], strict=True))
+    pieces = [_piece(tensor, at, *one) for one in kept if one[0] < one[1]]
+    return joined(pieces, at) if pieces else _piece(tensor, at, 0, 0)
 
 
 def insert(x: Any, obj: Any, values: Any, /, axis: int | None = None) -> Tensor:
@@ -62,8 +72,45 @@ def insert(x: Any, obj: Any, values: Any, /, axis: int | None = None) -> Tensor:
     if broadcast("insert", new.shape, shape) != shape:
         raise ShapeError(f"insert: values of shape {new.shape} do not broadcast to {shape}")
     part = expanded(new, shape)
+    if not isinstance(places, slice) and places.dtype.kind in "iu" and 0 < places.size <= _FEW:
+        return joined(_parted(tensor, at, _from_front(places, size), part), at)
     order = np.insert(np.arange(size), places, np.arange(size, size + count))
     return take(joined([tensor, part], at), order, axis=at)
+
+
+def _parted(tensor: Tensor, axis: int, places: list[int], part: Tensor) -> list[Tensor]:
+    """Return the pieces of `tensor` between the places, and those of `part` that come there, in order."""
+    whole = len(places) == 1
+    pieces, last = [], 0
+    for number in sorted(
+        range(len(places)), key=places.__getitem__
+    ):  # equal places in the order given
+        pieces.append(_piece(tensor, axis, last, places[number]))
+        pieces.append(part if whole else _piece(part, axis, number, number + 1))
+        last = places[number]
+    pieces.append(_piece(tensor, axis, last, tensor.shape[axis]))
+    return [piece for piece in pieces if piece.shape[axis]] or [tensor]
+
+
+def _piece(tensor: Tensor, axis: int, start: int, stop: int) -> Tensor:
+    """Return the places from `start` to `stop` of an axis."""
+    return part_of(tensor, axis, start, stop - start)
+
+
+def _gaps(places: Any, size: int) -> list[tuple[int, int]] | None:
+    """Return the stretches, in ascending order, that few places or a slice without gaps are; None for others."""
+    if isinstance(places, slice):
+        start, stop, step = places.indices(size)
+        if step == -1:
+            start, stop = stop + 1, start + 1
+        return [(start, max(start, stop))] if abs(step) == 1 else None
+    if places.dtype.kind == "b" or places.size > _FEW:
+        return None
+    return [(place, place + 1) for place in sorted(set(_from_front(places, size)))]
+
+
+def _from_front(places: Any, size: int) -> list[int]:
+    return [place + size if place < 0 else place for place in places.reshape(-1).tolist()]
 
 
 def _places(name: str, obj: Any, size: int, last: int) -> Any:

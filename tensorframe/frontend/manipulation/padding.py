@@ -11,6 +11,7 @@ from tensorframe.frontend.creation.convert import as_value
 from tensorframe.frontend.creation.ranges import number
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.indexing.searching import take
+from tensorframe.frontend.manipulation.views import joined
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.parameters import count
 from tensorframe.frontend.tensor import Tensor
@@ -18,6 +19,11 @@ from tensorframe.graph.shape import normalize_axis
 from tensorframe.ops.movement import PAD
 
 __all__ = ["pad"]
+
+Places = np.ndarray[Any, np.dtype[np.int64]]
+
+# Elements from which what is inside is copied as it is, and only the sides are gathered.
+_LARGE: Final = 1 << 17
 
 # What NumPy calls the ways to continue an axis by its own elements.
 _BY_INDEX: Final = ("edge", "reflect", "symmetric", "wrap")
@@ -115,5 +121,25 @@ def _pad_by_index(tensor: Tensor, axis: int, pair: tuple[int, int], mode: str) -
             f"pad: axis {axis} of shape {tensor.shape} has no elements to continue with",
             suggestions=('mode="constant"',),
         )
-    places = np.pad(np.arange(size), pair, mode=mode)  # type: ignore[call-overload] # one of _BY_INDEX
-    return take(tensor, places, axis=axis)
+    before, after = pair
+    if tensor.size < _LARGE:
+        return take(tensor, _continued(np.arange(-before, size + after), size, mode), axis=axis)
+    sides = [np.arange(-before, 0), np.arange(size, size + after)]
+    left, right = [
+        [take(tensor, _continued(side, size, mode), axis=axis)] if side.size else []
+        for side in sides
+    ]
+    return joined([*left, tensor, *right], axis)
+
+
+def _continued(places: Places, size: int, mode: str) -> Places:
+    """Return the places of an axis that stand for those outside of it."""
+    if mode == "edge":
+        return places.clip(0, size - 1)
+    if mode == "wrap":
+        return places % size
+    # there and back again: an end is passed once, or twice if it is mirrored with the rest
+    once = int(mode == "reflect")
+    period = max(2 * (size - once), 1)
+    there = places % period
+    return np.minimum(there, period - 1 + once - there)

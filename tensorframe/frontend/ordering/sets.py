@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from tensorframe.frontend.operands import comparable, expanded, flattened, opera
 from tensorframe.frontend.parameters import flag
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axis
-from tensorframe.ops.elementwise import EQUAL, LOGICAL_NOT, MINIMUM
+from tensorframe.ops.elementwise import EQUAL, LOGICAL_NOT, LOGICAL_OR, MINIMUM
 from tensorframe.ops.reduction import ANY_TRUE
 from tensorframe.ops.sorting import SEARCHSORTED, SORT
 
@@ -171,6 +172,10 @@ def isin(
     return apply(LOGICAL_NOT, found) if flag("isin", "invert", invert) else found
 
 
+# Elements up to which each is compared with all: one pass of a kernel, where a binary search jumps about.
+_FEW = 8
+
+
 def _found(values: Tensor, pool: Tensor) -> Tensor:
     if pool.size == 0:
         nothing = Tensor(data_node(np.zeros((), bool_), values.device))
@@ -178,6 +183,9 @@ def _found(values: Tensor, pool: Tensor) -> Tensor:
     if values.dtype in COMPLEX:  # without an order: every pair is compared
         pairs = apply(EQUAL, getitem(values, (..., None)), pool)
         return call(ANY_TRUE, pairs, attrs=((values.ndim,), False))
+    if pool.size <= _FEW:
+        alike = [apply(EQUAL, values, getitem(pool, place)) for place in range(pool.size)]
+        return reduce(partial(apply, LOGICAL_OR), alike)
     ordered = call(SORT, pool, attrs=(0, False))
     place = call(SEARCHSORTED, ordered, values, attrs=("left",))
     return apply(EQUAL, getitem(ordered, apply(MINIMUM, place, pool.size - 1)), values)
