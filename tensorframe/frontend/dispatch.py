@@ -105,6 +105,8 @@ def as_nodes(op: Op, operands: tuple[Any, ...]) -> tuple[Node, ...]:
 
     Conditions stand beside nothing.
     """
+    if all_tensors(operands):
+        return tuple([one.node for one in operands])
     values = [plain(one) for one in operands]
     nodes = [
         None if type(one) in PYTHON_NUMBERS or isinstance(one, SEQUENCES) else as_node(one)
@@ -120,6 +122,14 @@ def as_nodes(op: Op, operands: tuple[Any, ...]) -> tuple[Node, ...]:
             for at, (value, node) in enumerate(zip(values, nodes, strict=True))
         ]
     )
+
+
+def all_tensors(values: Sequence[Any]) -> bool:
+    """Whether nothing has to be made of these operands: most calls have Tensors only."""
+    for one in values:  # noqa: SIM110 - a generator would take three times as long
+        if type(one) is not Tensor:
+            return False
+    return True
 
 
 def plain(value: Any) -> Any:

@@ -13,6 +13,7 @@ from tensorframe.frontend.dispatch import (
     PYTHON_NUMBERS,
     SEQUENCES,
     add_sequences,
+    all_tensors,
     call,
     plain,
     weak_constant,
@@ -69,6 +70,8 @@ def weakly(values: Sequence[Any]) -> list[Tensor]:
 
     Sequences of numbers have the dtype that `asarray` gives them, and no fewer digits than what they promote to.
     """
+    if all_tensors(values):
+        return [Tensor(one.node) for one in values]
     values = [plain(one) for one in values]
     tensors = [
         None if type(one) in PYTHON_NUMBERS or isinstance(one, SEQUENCES) else operand(one)

@@ -84,8 +84,9 @@ def record_map(op: Op, operands: tuple[Node, ...], device: Device, site: Site | 
     compute, dtype = op.resolve(tuple([node.dtype for node in operands[op.conditions :]]))
     shapes = [node.shape for node in operands]
     shape = shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast(op.name, *shapes)
-    wanted = [bool_] * op.conditions + [compute] * (len(operands) - op.conditions)
-    inputs = tuple([cast(node, one) for node, one in zip(operands, wanted, strict=True)])
+    inputs = tuple(
+        [cast(node, compute if at >= op.conditions else bool_) for at, node in enumerate(operands)]
+    )
     return Node(op, inputs, (), shape, dtype, holder(device, dtype, op.name), site)
 
 

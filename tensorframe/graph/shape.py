@@ -96,6 +96,8 @@ def _reshape_hint(shapes: Sequence[Shape]) -> list[str]:
 
 def normalize_axis(op: str, axis: int, ndim: int) -> int:
     """Return `axis` counted from the front; AxisError if it is outside -ndim to ndim - 1."""
+    if type(axis) is int and 0 <= axis < ndim:
+        return axis
     try:
         index = operator.index(axis)
     except TracingError:
@@ -132,6 +134,10 @@ def axes_in_order(op: str, axis: int | Iterable[int] | None, ndim: int) -> tuple
 
 def one_or_several(value: Any) -> tuple[Any, ...]:
     """Return the items of a sequence, or what is none by itself: a 0-d array is a number."""
+    if type(value) is int:
+        return (value,)
+    if type(value) is tuple:
+        return value
     if isinstance(value, Iterable) and getattr(value, "shape", None) != ():
         return tuple(value)
     return (value,)

@@ -114,7 +114,13 @@ def tensordot(
     array([12., 12.])
     """
     left, right = promoted(x1, x2)
-    inner_left, inner_right = _contracted_axes(left, right, axes)
+    return _over_axes(left, right, *_contracted_axes(left, right, axes))
+
+
+def _over_axes(
+    left: Tensor, right: Tensor, inner_left: Sequence[int], inner_right: Sequence[int]
+) -> Tensor:
+    """Return the products summed over these axes of both, counted from the front and known to fit."""
     pairs = dict(zip(inner_right, inner_left, strict=True))
     # an index is the operand and the axis where it stands first
     rows = [(0, axis) for axis in range(left.ndim)]

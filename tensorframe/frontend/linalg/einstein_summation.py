@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import promoted, reshaped
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.shape import Shape
 from tensorframe.ops.contraction import EINSUM
 
 __all__ = ["einsum"]
@@ -96,17 +98,29 @@ def contract(tensors: Sequence[Tensor], inputs: Sequence[Indices], output: Indic
 
     Equal contractions get equal subscripts whatever letters the user chose.
     """
-    sizes = _sizes(tensors, inputs)
-    operands, kept = [], []
-    for tensor, indices in zip(tensors, inputs, strict=True):
-        shape = tensor.shape
-        real = [at for at, index in enumerate(indices) if shape[at] == sizes[index]]
-        operands.append(reshaped(tensor, tuple(shape[at] for at in real)))
-        kept.append([indices[at] for at in real])
-    names = dict(zip(dict.fromkeys(i for one in kept for i in one), _letters(), strict=False))
-    terms = ["".join(names[index] for index in indices) for indices in kept]
-    subscripts = ",".join(terms) + "->" + "".join(names[index] for index in output)
+    shapes, subscripts = _recipe(
+        tuple([tensor.shape for tensor in tensors]), tuple(map(tuple, inputs)), tuple(output)
+    )
+    operands = [reshaped(tensor, shape) for tensor, shape in zip(tensors, shapes, strict=True)]
     return call(EINSUM, *operands, attrs=(subscripts,))
+
+
+@lru_cache(maxsize=256)
+def _recipe(
+    shapes: tuple[Shape, ...], inputs: tuple[Indices, ...], output: Indices
+) -> tuple[tuple[Shape, ...], str]:
+    """Return the shapes without axes that broadcast, and the subscripts; ShapeError if sizes do not fit."""
+    sizes = _sizes(shapes, inputs)
+    real = [
+        [at for at, index in enumerate(indices) if shape[at] == sizes[index]]
+        for shape, indices in zip(shapes, inputs, strict=True)
+    ]
+    kept = [[indices[at] for at in axes] for indices, axes in zip(inputs, real, strict=True)]
+    names = dict(zip(dict.fromkeys(i for one in kept for i in one), _letters(), strict=False))
+    terms = ["".join([names[index] for index in indices]) for indices in kept]
+    subscripts = ",".join(terms) + "->" + "".join([names[index] for index in output])
+    dropped = [tuple([shape[at] for at in axes]) for shape, axes in zip(shapes, real, strict=True)]
+    return tuple(dropped), subscripts
 
 
 def _letters() -> Iterator[str]:
@@ -114,24 +128,24 @@ def _letters() -> Iterator[str]:
     raise ShapeError(f"einsum: more than {len(_LETTERS)} different indices")
 
 
-def _sizes(tensors: Sequence[Tensor], inputs: Sequence[Indices]) -> dict[Index, int]:
+def _sizes(shapes: Sequence[Shape], inputs: Sequence[Indices]) -> dict[Index, int]:
     """Return the size of each index; 1 broadcasts between operands, not inside one."""
     sizes: dict[Index, int] = {}
-    for tensor, indices in zip(tensors, inputs, strict=True):
+    for shape, indices in zip(shapes, inputs, strict=True):
         own: dict[Index, int] = {}
-        for index, size in zip(indices, tensor.shape, strict=True):
+        for index, size in zip(indices, shape, strict=True):
             if own.setdefault(index, size) != size:
-                raise _size_error(tensors, index, own[index], size)
+                raise _size_error(shapes, index, own[index], size)
         for index, size in own.items():
             known = sizes.setdefault(index, size)
             if known == 1:
                 sizes[index] = size
             elif size not in (1, known):
-                raise _size_error(tensors, index, known, size)
+                raise _size_error(shapes, index, known, size)
     return sizes
 
 
-def _size_error(tensors: Sequence[Tensor], index: Index, one: int, other: int) -> ShapeError:
+def _size_error(shapes: Sequence[Shape], index: Index, one: int, other: int) -> ShapeError:
     name = f"axis {index} under '...'" if isinstance(index, int) else f"index {index!r}"
-    listed = " and ".join(str(tensor.shape) for tensor in tensors)
+    listed = " and ".join(map(str, shapes))
     return ShapeError(f"einsum: {name} has sizes {one} and {other} in operands of shape {listed}")
