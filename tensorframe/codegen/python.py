@@ -14,6 +14,7 @@ from tensorframe.codegen.text import Text
 from tensorframe.dtypes import FLOAT, HALF, DType, bool_, float64, uint64
 from tensorframe.kernel.ir import (
     INDEX,
+    USER,
     Allocate,
     Apply,
     Argument,
@@ -185,6 +186,8 @@ def _apply(one: Apply) -> str:
     special = _SPECIAL.get(one.op)
     if special is not None:
         return special(one, operands)
+    if one.op.startswith(USER):
+        return f"{one.op.replace('.', '_')}({', '.join(operands)})"
     if one.op in _CALLS:
         return f"{_CALLS[one.op]}({', '.join(operands)})"
     left, right = operands

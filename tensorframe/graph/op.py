@@ -82,6 +82,8 @@ class Op:
     parts: int = 1  # how many tensors one call gives
     # a user's function: operands keep dtypes of their own, and plans print its name
     user_defined: bool = False
+    # machine code of such a function that asks for values, see ops/user.py
+    compiled: Any = None
     # operand (a tuple, of several) -> result: examples and tests
     at: Mapping[Any, Any] = field(default_factory=dict)
     cost: float = 1.0  # floating-point operations per result element, for estimates

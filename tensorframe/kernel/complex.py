@@ -21,6 +21,7 @@ from tensorframe.ops.creation import FULL
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
 from tensorframe.ops.reduction import CUMULATIVE_SUM, SUM
 from tensorframe.ops.term import Term
+from tensorframe.ops.user import part_of
 
 Pair = tuple[int, int]
 
@@ -137,6 +138,8 @@ class _Splitting(Rewriting):
         if all(isinstance(value, int) for value in operands) and one.dtype not in COMPLEX:
             found: list[int] = [value for value in operands if isinstance(value, int)]
             return self.keep(old, found)
+        if one.op.compiled is not None:
+            return self._called(one, operands)
         if one.op is FULL:
             real = real_of(one.dtype)
             value = complex(one.attrs[0])
@@ -147,6 +150,19 @@ class _Splitting(Rewriting):
         if one.op in _PARTWISE:
             return self._partwise(old, one, operands)
         return RULES[one.op](self, one, operands)
+
+    def _called(self, one: RegionOp, operands: list[int | Pair]) -> int | Pair:
+        """Return the result of a user's function, which takes parts one by one."""
+        parts = [
+            part for value in operands for part in (value if isinstance(value, tuple) else (value,))
+        ]
+        if one.dtype not in COMPLEX:
+            return self.add(one.op, (), parts, one.shape, one.dtype)
+        real, imaginary = [
+            self.add(part_of(one.op, part), (), parts, one.shape, real_of(one.dtype))
+            for part in (0, 1)
+        ]
+        return real, imaginary
 
     def _partwise(self, old: int, one: RegionOp, operands: list[int | Pair]) -> Pair:
         pairs = [value for value in operands if isinstance(value, tuple)]
@@ -263,4 +279,4 @@ RULES: dict[Op, Rule] = {op: _formula(written) for op, written in FORMULAS.items
 
 def computable_in_parts(op: Op) -> bool:
     """Whether an op on complex numbers is known in terms of their parts."""
-    return op in _PARTWISE or op in RULES or op is FULL
+    return op in _PARTWISE or op in RULES or op is FULL or op.compiled is not None

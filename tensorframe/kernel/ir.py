@@ -252,6 +252,10 @@ def load(buffer: Buffer, position: Expr) -> Load:
     return found
 
 
+# what the names of users' functions begin with, which stand for themselves in `Apply`
+USER = "user_"
+
+
 def apply(op: str, *arguments: Expr, dtype: DType | None = None) -> Apply:
     """Return an op applied to scalars; its dtype is that of the last argument unless it is said."""
     result = arguments[-1].dtype if dtype is None else dtype

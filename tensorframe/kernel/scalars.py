@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tensorframe.dtypes import BOOL, FLOAT, HALF, INTEGER, DType, bool_, float32
+from tensorframe.dtypes import BOOL, FLOAT, HALF, INTEGER, DType, bool_, float32, uint8
 from tensorframe.graph.op import Op
 from tensorframe.kernel.formula import cast, not_equal
 from tensorframe.kernel.ir import Expr, apply
 from tensorframe.kernel.machine import MACHINE
 from tensorframe.kernel.math.registry import adapts, formula_of, has_formula, takes_half
+from tensorframe.ops.user import Compiled
 
 # ops on booleans that are logic under another name
 _LOGIC = {
@@ -29,6 +30,8 @@ _LOGIC = {
     "fmax": "logical_or",
     "fmin": "logical_and",
 }
+# what users' functions are given, and give, instead
+_PASSED: dict[DType, DType] = {**dict.fromkeys(HALF, float32), bool_: uint8}
 _TAKES_TRUTH = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not"})
 
 
@@ -37,7 +40,7 @@ def supports(op: Op, operands: Sequence[DType], result: DType) -> bool:
     kinds = {*operands, result}
     if not kinds <= BOOL | INTEGER | FLOAT:
         return False
-    return op.name in MACHINE or has_formula(op.name)
+    return op.compiled is not None or op.name in MACHINE or has_formula(op.name)
 
 
 def element(
@@ -49,6 +52,8 @@ def element(
     double: bool = True,
 ) -> Expr:
     """Return the expression of one element of an elementwise op; `double` says that there is float64."""
+    if op.compiled is not None:
+        return _called(op.compiled, operands, result)
     if op.name == "cast":
         return converted(operands[0], attrs[0])
     # a condition given as a number takes the dtype of the other operands
@@ -59,6 +64,13 @@ def element(
     compute = float32 if result in HALF else result
     found = _element(op.name, (*conditions, *values), attrs, compute, double=double)
     return cast(found, result)
+
+
+def _called(function: Compiled, operands: Sequence[Expr], result: DType) -> Expr:
+    """Return a call of a user's function, which knows no half precision, and truth values as bytes."""
+    values = [converted(one, _PASSED.get(one.dtype, one.dtype)) for one in operands]
+    (call,) = function.calls
+    return converted(apply(call, *values, dtype=_PASSED.get(result, result)), result)
 
 
 def _element(

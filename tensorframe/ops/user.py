@@ -1,11 +1,12 @@
-"""Rows of functions that users write: what such a function does with scalars, as ops that every operand goes through."""
+"""Rows of functions that users write: recorded ones are formulas of other rows, compiled ones machine code."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tensorframe.dtypes import ANY, DType, as_scalar
+from tensorframe.dtypes import ANY, DType, as_scalar, real_of
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.record import constant
@@ -77,4 +78,56 @@ def user_row(formula: Formula, doc: str) -> Op:
         in_standard=False,
         user_defined=True,
         cost=cost,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """What runs a result of a user's function that no formula says: code for the cpu, and the same for arrays.
+
+    The code takes and gives real numbers, in which a complex one is a pair: `calls` are names of what it gives for this
+    result, one of a real result and two of a complex one. `arrays` takes NumPy's arrays.
+    """
+
+    calls: tuple[str, ...]
+    arrays: Callable[..., Any]
+
+
+class Module(NamedTuple):
+    """Code for LLVM that defines one function, and the dtypes of what that gives."""
+
+    text: str
+    results: tuple[DType, ...]
+
+
+# by the name of the function, which contains a hash of the text
+MODULES: dict[str, Module] = {}
+
+
+def call_name(function: str, result: int) -> str:
+    """Return the name of one of the results of a function."""
+    return f"{function}.{result}"
+
+
+def compiled_row(name: str, arity: int, dtype: DType, compiled: Compiled, doc: str) -> Op:
+    """Return the row of a result of a compiled function; operands stay as they are."""
+    return Op(
+        name,
+        Kind.MAP,
+        arity,
+        ANY,
+        lambda *_: dtype,
+        doc,
+        in_standard=False,
+        user_defined=True,
+        compiled=compiled,
+        cost=100,
+    )
+
+
+def part_of(op: Op, part: int) -> Op:
+    """Return the row of one part of a complex result, over parts of operands."""
+    found: Compiled = op.compiled
+    return compiled_row(
+        op.name, 0, real_of(op.result()), Compiled((found.calls[part],), found.arrays), op.doc
     )

@@ -63,8 +63,10 @@ class _Resolved(dict[Op, Function]):
     """Functions by op, looked up once each."""
 
     def __missing__(self, op: Op) -> Function:
-        if op.expand is not None:
-            function: Function = _composed(op)
+        if op.compiled is not None:
+            function: Function = op.compiled.arrays
+        elif op.expand is not None:
+            function = _composed(op)
         else:
             function = FUNCTIONS.get(op.name) or getattr(np, op.numpy or op.name)
         self[op] = function

@@ -6,12 +6,13 @@ Values, blocks and metadata have numbers for names, so no name of the kernel's c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from tensorframe.codegen.llvm.target import Target
 from tensorframe.codegen.llvm.types import VALUE, suffix, vector
 from tensorframe.dtypes import DType
+from tensorframe.ops.user import MODULES
 
 _INTEGER = re.compile(r"(?:splat \(i\d+ )?(-?\d+)\)?")
 
@@ -71,6 +72,18 @@ class Builder:
         full, types = f"@{name}.{suffix(kind, self.lanes)}", self.vector(kind)
         self.declare(f"{types} {full}({', '.join([types] * len(operands))})")
         return self.value(f"call {flags}{types} {full}({_typed(types, operands)})")
+
+    def call_user(self, call: str, operands: Sequence[tuple[DType, str]]) -> str:
+        """Call a user's function of single values, which the module is linked with; equal calls become one."""
+        assert self.lanes == 1
+        name, at = call.split(".")
+        results = f"{{ {', '.join([VALUE[one] for one in MODULES[name].results])} }}"
+        kinds = ", ".join([VALUE[kind] for kind, _ in operands])
+        self.declare(f"{results} @{name}({kinds}) nounwind memory(none)")
+        values = ", ".join([f"{VALUE[kind]} {value}" for kind, value in operands])
+        return self.value(
+            f"extractvalue {results} {self.value(f'call {results} @{name}({values})')}, {at}"
+        )
 
     def declare(self, function: str) -> None:
         """Have the module declare a function."""

@@ -9,7 +9,7 @@ from tensorframe.codegen.llvm.builder import Builder
 from tensorframe.codegen.llvm.conversions import converted, reinterpreted
 from tensorframe.codegen.llvm.memory import Memory
 from tensorframe.codegen.llvm.types import VALUE, number
-from tensorframe.kernel.ir import Apply, Expr, Literal, Load
+from tensorframe.kernel.ir import USER, Apply, Expr, Literal, Load
 from tensorframe.kernel.walk import in_order
 
 _CASTS = frozenset({"cast", "to_index", "from_index"})
@@ -44,4 +44,8 @@ def applied(b: Builder, one: Apply, operands: list[str]) -> str:
         return converted(b, operands[0], source, one.dtype)
     if one.op == "bitcast":
         return reinterpreted(b, operands[0], source, one.dtype)
+    if one.op.startswith(USER):
+        return b.call_user(
+            one.op, [(x.dtype, y) for x, y in zip(one.arguments, operands, strict=True)]
+        )
     return OPS[one.op](b, source, *operands)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from tensorframe.dtypes import FLOAT, bfloat16
 from tensorframe.kernel.ir import (
     INDEX,
+    USER,
     Apply,
     Buffer,
     Expr,
@@ -108,7 +109,7 @@ def _is_wide(one: Expr, steps: Steps, places: Mapping[Buffer, Expr]) -> bool:
     if steps.of[one] is not None:
         return True
     if not isinstance(one, Load):
-        return not isinstance(one, Apply) or one.op not in _SCALAR
+        return not isinstance(one, Apply) or not (one.op in _SCALAR or one.op.startswith(USER))
     # what the loop has stored itself is read again at the same place only
     own = one.buffer.role is not Role.INPUT and one.buffer in steps.stored
     return steps.of[one.position] == 1 and (not own or places[one.buffer] is one.position)

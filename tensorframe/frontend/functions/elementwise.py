@@ -10,11 +10,12 @@ from typing import Any, overload
 
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
-from tensorframe.errors import ArgumentError, DTypeError
+from tensorframe.errors import ArgumentError, DTypeError, TracingError
 from tensorframe.frontend.dispatch import device_of
-from tensorframe.frontend.functions.outside import Rebuilt
+from tensorframe.frontend.functions.compiled import compile_elementwise
+from tensorframe.frontend.functions.outside import Rebuilt, Written
 from tensorframe.frontend.functions.record import key_of, record
-from tensorframe.frontend.functions.scalar import Scalar
+from tensorframe.frontend.functions.scalar import Scalar, ValueNeededError
 from tensorframe.frontend.functions.side_effects import refuse_side_effects
 from tensorframe.frontend.operands import weakly
 from tensorframe.frontend.tensor import Tensor
@@ -22,7 +23,7 @@ from tensorframe.graph.holding import holder
 from tensorframe.graph.node import Node, told_apart
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import broadcast
-from tensorframe.ops.user import user_row
+from tensorframe.ops.user import compiled_row, user_row
 from tensorframe.site import describe, recording_site
 
 __all__ = ["elementwise"]
@@ -41,7 +42,7 @@ class Rows:
         self.is_tuple = is_tuple
 
 
-class Elementwise:
+class Elementwise(Written):
     """What `elementwise` makes of a function of scalars: called with tensors, it records one op for each result."""
 
     def __init__(
@@ -51,8 +52,8 @@ class Elementwise:
         static: frozenset[str],
         owner: Any = None,
     ) -> None:
+        super().__init__(function)
         update_wrapper(self, function)
-        self._function = function
         self._name = name
         self._static = static
         self._owner = owner
@@ -104,7 +105,12 @@ class Elementwise:
     ) -> Rows:
         # attributes of an object may be others in every call
         source = Rebuilt(self._function, settled=self._owner is None)
-        recorded = record(self._title, source, names, operands, partial(self._placed, constants))
+        try:
+            recorded = record(
+                self._title, source, names, operands, partial(self._placed, constants)
+            )
+        except ValueNeededError as asked:
+            return self._compiled(dict(zip(names, operands, strict=True)), constants, asked)
         rows = []
         for formula in recorded.formulas:
             key = key_of(formula)
@@ -114,6 +120,26 @@ class Elementwise:
                 self._rows[key] = user_row(formula, inspect.getdoc(self) or "")
             rows.append(self._rows[key])
         return Rows(source, tuple(rows), recorded.is_tuple)
+
+    def _compiled(
+        self, operands: dict[str, DType], constants: dict[str, Any], asked: ValueNeededError
+    ) -> Rows:
+        """Return rows of machine code: the function asks for values."""
+        if self._owner is not None:
+            raise TracingError(
+                f"{self._title}: {asked.message}, and methods are not compiled",
+                suggestions=(*asked.suggestions, "a function that is given the object's numbers"),
+                location=asked.location,
+            )
+        source, results, is_tuple = compile_elementwise(
+            self._title, self._function, self._signature, operands, constants, asked
+        )
+        doc = inspect.getdoc(self) or ""
+        rows = [
+            compiled_row(self._title, len(operands), one.dtype, one.compiled, doc)
+            for one in results
+        ]
+        return Rows(source, tuple(rows), is_tuple)
 
     def _placed(
         self, constants: dict[str, Any], scalars: dict[str, Scalar]
@@ -194,8 +220,11 @@ def elementwise(
     `where`, and functions that are written in these. Constants from outside are looked up at every call. Where Python
     raises (1 / 0, `math.log(-1)`), elements become infinite or NaN.
 
-    Raises ArgumentError if the function takes `*args` or has side effects, TracingError if it asks for values (`if`,
-    `while`, `and`), DTypeError if it returns something else than numbers.
+    A function that asks for values (`if x > 0`, `while`, `and`) is compiled by Numba, where the extra
+    `tensorframe-lazy[numba]` is installed, and inlined in the kernels of the cpu; for other devices it runs there.
+
+    Raises ArgumentError if the function takes `*args` or has side effects, TracingError if it asks for values and
+    is not compiled, DTypeError if it returns something else than numbers.
 
     >>> @tfr.elementwise
     ... def damped(x, rate=0.5):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,32 +30,62 @@ _IMMUTABLE = (
 )
 
 
+class Written:
+    """What stands for a user's function, which other functions may call."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self._function = function
+
+
+def written(value: Any) -> Any:
+    """Return the Python function behind a value of ours or of Numba's; other values as they are."""
+    if isinstance(value, Written):
+        return value._function
+    return getattr(value, "py_func", value)
+
+
+class Policy(NamedTuple):
+    """What becomes of what a function finds outside: other functions, and all other values."""
+
+    builtins: Any
+    value: Callable[[Any], Any]
+    function: Callable[[FunctionType], Any] = lambda function: function
+
+
+RECORDED = Policy(BUILTINS, substituted)
+
+
 class Rebuilt:
     """A user's function with what it finds outside replaced, and the functions that it calls with it."""
 
-    def __init__(self, function: FunctionType, *, settled: bool) -> None:
+    def __init__(self, function: FunctionType, *, settled: bool, policy: Policy = RECORDED) -> None:
         """`settled` says that names are all that the function can find outside."""
-        self._built: dict[FunctionType, FunctionType] = {}
+        self._policy = policy
+        self._built: dict[FunctionType, Any] = {}
         self._watched: list[tuple[Callable[[], Any], Any]] = []
         self._settled = settled
         self.location = describe((function.__code__, 0))
         self.call: Callable[..., Any] = self._rebuild(function)
 
+    def freeze(self) -> None:
+        """Take attributes of values outside for what they are now, as Numba does."""
+        self._settled = True
+
     def is_current(self) -> bool:
         """Whether everything outside is for certain what it was."""
         return self._settled and all(look() is value for look, value in self._watched)
 
-    def _rebuild(self, function: FunctionType) -> FunctionType:
+    def _rebuild(self, function: FunctionType) -> Any:
         known = self._built.get(function)
         if known is not None:
             return known
         refuse_side_effects(function)
         code = function.__code__
-        namespace: dict[str, Any] = {**function.__globals__, "__builtins__": BUILTINS}
+        namespace: dict[str, Any] = {**function.__globals__, "__builtins__": self._policy.builtins}
         cells = tuple([CellType() for _ in function.__closure__ or ()])
         made = FunctionType(code, namespace, function.__name__, function.__defaults__, cells)
         made.__kwdefaults__ = function.__kwdefaults__
-        self._built[function] = made
+        self._built[function] = finished = self._policy.function(made)
         for name in _global_names(code):
             if name in function.__globals__ or not hasattr(builtins, name):
                 self._watch(_global(function, name))
@@ -66,7 +96,7 @@ class Rebuilt:
             self._watch(look)
             if look() is not _MISSING:
                 cell.cell_contents = self._replaced(look())
-        return made
+        return finished
 
     def _watch(self, look: Callable[[], Any]) -> None:
         value = look()
@@ -78,12 +108,13 @@ class Rebuilt:
             return all(map(self._is_settled, value))
         if isinstance(value, ModuleType):
             return is_known(value)
-        return isinstance(value, (*_IMMUTABLE, FunctionType))
+        return isinstance(value, _IMMUTABLE) or isinstance(written(value), FunctionType)
 
     def _replaced(self, value: Any) -> Any:
-        if isinstance(value, FunctionType) and not _is_library(value):
-            return self._rebuild(value)
-        return substituted(value)
+        function = written(value)
+        if isinstance(function, FunctionType) and not _is_library(function):
+            return self._rebuild(function)
+        return self._policy.value(value)
 
 
 def _is_library(function: FunctionType) -> bool:

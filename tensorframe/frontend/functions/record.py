@@ -49,7 +49,8 @@ def record(
 ) -> Recorded:
     """Return what a function does with scalars of these dtypes.
 
-    `arguments` makes positional and named arguments of the scalars. Raises what the function raises.
+    `arguments` makes positional and named arguments of the scalars. Raises what the function raises, and
+    ValueNeededError where it asks for a value.
     """
     parameters = [
         Node(ARGUMENT, (), (Parameter(title, name),), (), dtype, CPU, None)
@@ -58,12 +59,7 @@ def record(
     args, kwargs = arguments(
         {name: Scalar(node) for name, node in zip(names, parameters, strict=True)}
     )
-    try:
-        result = function.call(*args, **kwargs)
-    except ValueNeededError as error:
-        raise TracingError(
-            f"{title}: {error.message}", suggestions=error.suggestions, location=error.location
-        ) from None
+    result = function.call(*args, **kwargs)
     is_tuple = isinstance(result, tuple)
     results = list(result) if is_tuple else [result]
     if not results:

@@ -78,7 +78,7 @@ def needed(scalar: Scalar, *_: Any, **__: Any) -> NoReturn:
     """Raise the error of a function that asks for a value."""
     del scalar
     raise ValueNeededError(
-        "a value is asked for while a function of scalars is recorded, once for all elements",
+        "its steps depend on the values of elements",
         suggestions=_HINTS,
     )
 

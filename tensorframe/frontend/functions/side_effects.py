@@ -6,10 +6,10 @@ import dis
 import inspect
 import types
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tensorframe.errors import ArgumentError
-from tensorframe.site import describe
+from tensorframe.site import Site, describe
 
 _WORLD = frozenset(
     {"print", "input", "open", "exec", "eval", "compile", "setattr", "delattr", "breakpoint"}
@@ -97,8 +97,8 @@ def _container(before: Sequence[dis.Instruction]) -> str | None:
     return None
 
 
-def has_raise(code: types.CodeType) -> Any:
-    """Return the first instruction of a function that raises on purpose, or None."""
+def first_raise(code: types.CodeType) -> Site | None:
+    """Return where a function raises on purpose, or None."""
     return next(
         (
             (part, one.offset)
