@@ -36,7 +36,7 @@ SEQUENCES = (list, tuple, range)
 
 
 def unary(op: Op, x: Any) -> Tensor:
-    """Record a one-operand op: `apply`, by the short way where nothing has to be converted."""
+    """Record a one-operand op, by the short way where nothing has to be converted."""
     if type(x) is Tensor:
         node = x.node
         result = op.uniform.get(node.dtype)
@@ -44,11 +44,11 @@ def unary(op: Op, x: Any) -> Tensor:
             handle = _blank()
             handle.node = Node(op, (node,), (), node.shape, result, node.device, recording_site(3))
             return handle
-    return apply(op, x)
+    return _general(op, x)
 
 
 def binary(op: Op, x1: Any, x2: Any) -> Tensor:
-    """Record a two-operand op: `apply`, by the short way where nothing has to be converted.
+    """Record a two-operand op, by the short way where nothing has to be converted.
 
     Every operator comes through here, so each line counts: a recorded op must cost no more than about 1.5 us.
     """
@@ -59,17 +59,17 @@ def binary(op: Op, x1: Any, x2: Any) -> Tensor:
         elif type(x2) in PYTHON_NUMBERS:
             right = weak_constant(x2, left.dtype, left.device)
         else:
-            return apply(op, x1, x2)
+            return _general(op, x1, x2)
     elif type(x2) is Tensor and type(x1) in PYTHON_NUMBERS:
         right = x2.node
         left = weak_constant(x1, right.dtype, right.device)
     else:
-        return apply(op, x1, x2)
+        return _general(op, x1, x2)
     dtype = left.dtype
     device = left.device
     result = op.uniform.get(dtype)
     if result is None or right.dtype is not dtype or right.device is not device:
-        return apply(op, x1, x2)
+        return _general(op, x1, x2)
     shape = left.shape
     if right.shape != shape and right.shape:
         shape = broadcast(op.name, shape, right.shape) if shape else right.shape
@@ -80,6 +80,13 @@ def binary(op: Op, x1: Any, x2: Any) -> Tensor:
 
 def apply(op: Op, *operands: Any) -> Tensor:
     """Record an elementwise op on Tensors, arrays, sequences and Python numbers, and return its Tensor."""
+    if len(operands) == 2:
+        return binary(op, *operands)
+    return unary(op, *operands) if len(operands) == 1 else _general(op, *operands)
+
+
+def _general(op: Op, *operands: Any) -> Tensor:
+    """Record an elementwise op whose operands may have to be made, converted or moved."""
     site = recording_site()
     nodes = as_nodes(op, operands)
     return Tensor(record_map(op, nodes, device_of(nodes), site))

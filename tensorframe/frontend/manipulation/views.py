@@ -13,6 +13,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import (
     Shape,
     as_shape,
+    axes_in_order,
     broadcast,
     normalize_axes,
     normalize_axis,
@@ -153,9 +154,7 @@ def moveaxis(x: Any, source: Axes, destination: Axes, /) -> Tensor:
 
 def _named_axes(name: str, axis: Axes, ndim: int) -> list[int]:
     """Return axes counted from the front, in the order in which they are named."""
-    named = one_or_several(axis)
-    normalize_axes(name, named, ndim)  # refuses an axis named twice
-    return [normalize_axis(name, one, ndim) for one in named]
+    return list(axes_in_order(name, one_or_several(axis), ndim))
 
 
 def rollaxis(x: Any, axis: int, start: int = 0, /) -> Tensor:
