@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any
+from typing import Any, NamedTuple
 
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
@@ -47,6 +47,21 @@ def real_part(dtype: DType, *_: Any) -> DType:
     return dtypes.real_of(dtype)
 
 
+class Combination(NamedTuple):
+    """How a reduction, or a scan, makes one element of many.
+
+    Elements, or what `take` makes of each, are combined two at a time by the row `join`, in any order unless each step
+    of a scan has a result; `finish` makes the result of them all. `take` and `finish` are formulas over terms.
+    """
+
+    join: Op  # a ufunc of NumPy's
+    first: Callable[[DType], complex]  # which leaves any element, after `take`, as it is
+    take: Callable[[Any], Any] | None = None
+    finish: Callable[[Any], Any] | None = None
+    wide: bool = False  # floating-point elements are combined in the widest dtype that there is
+    final: bool | None = None  # a truth value that no element changes any more
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Op:
     """One row.
@@ -79,6 +94,7 @@ class Op:
     # on host memory the result shares the operand's bytes, as far as strides can say it
     alias: bool = False
     costly: bool = False  # worth keeping when the user still holds the result
+    combination: Combination | None = None  # of a reduction or a scan
     parts: int = 1  # how many tensors one call gives
     # a user's function: operands keep dtypes of their own, and plans print its name
     user_defined: bool = False

@@ -178,7 +178,7 @@ class Body:
         if one.op.kind in (Kind.REDUCE, Kind.SCAN):  # of one element: there is no loop for it
             how = accumulation(one.op, self.region.dtype_of(one.inputs[0]), self.widest)
             assert how is not None
-            return converted(how.take(self.operand(value, 0)), one.dtype)
+            return converted(how.finish(how.take(self.operand(value, 0))), one.dtype)
         operands = [self.operand(value, at) for at in range(len(one.inputs))]
         double = self.widest == float64
         return element(one.op, one.attrs, operands, one.dtype, double=double)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
-from tensorframe.dtypes import ANY, BOOL, NUMERIC, REAL, DType, int64
+from tensorframe.dtypes import ANY, BOOL, LIMITS, NUMERIC, REAL, DType, int64
 from tensorframe.errors import ShapeError
-from tensorframe.graph.op import DTypeRule, Kind, Op, boolean, register, same
+from tensorframe.graph.op import Combination, DTypeRule, Kind, Op, boolean, register, same
 from tensorframe.graph.shape import Shape, reduced
+from tensorframe.ops.elementwise import ADD, LOGICAL_AND, LOGICAL_OR, MAXIMUM, MINIMUM, MULTIPLY
 
 
 def _reduced(shapes: tuple[Shape, ...], axes: tuple[int, ...], keepdims: bool) -> Shape:
@@ -34,30 +36,56 @@ def index_dtype(*_: Any) -> DType:
     return int64
 
 
-def reduce(name: str, accepts: frozenset[DType], result: DTypeRule, doc: str, **facts: Any) -> Op:
-    """Define a row that combines the elements along `axes`."""
+def zero(_dtype: DType) -> int:
+    """Return what sums begin with."""
+    return 0
+
+
+def one(_dtype: DType) -> int:
+    """Return what products begin with."""
+    return 1
+
+
+def least(dtype: DType) -> float:
+    """Return the smallest element of a real dtype, or of bool."""
+    return 0 if dtype.kind == "b" else LIMITS[dtype][0] if dtype in LIMITS else -inf
+
+
+def most(dtype: DType) -> float:
+    """Return the largest element of a real dtype, or of bool."""
+    return 1 if dtype.kind == "b" else LIMITS[dtype][1] if dtype in LIMITS else inf
+
+
+def reduce(
+    name: str,
+    accepts: frozenset[DType],
+    result: DTypeRule,
+    doc: str,
+    combination: Combination | None = None,
+    **facts: Any,
+) -> Op:
+    """Define a row that combines the elements along `axes`. That is all there is to do for a new one, but its function."""
     facts.setdefault("shape", _reduced)
-    attributes = ("axes", "keepdims")
-    return register(
-        Op(name, Kind.REDUCE, 1, accepts, result, doc, attributes=attributes, costly=True, **facts)
-    )
+    facts |= {"attributes": ("axes", "keepdims"), "combination": combination}
+    return register(Op(name, Kind.REDUCE, 1, accepts, result, doc, costly=True, **facts))
 
 
-def scan(name: str, doc: str) -> Op:
+def scan(name: str, doc: str, combination: Combination) -> Op:
     """Define a row that combines all elements up to each position along `axis`."""
-    return register(
-        Op(name, Kind.SCAN, 1, ANY, same, doc, shape=_unchanged, attributes=("axis",), costly=True)
-    )
+    facts: dict[str, Any] = {"attributes": ("axis",), "combination": combination}
+    return register(Op(name, Kind.SCAN, 1, ANY, same, doc, shape=_unchanged, costly=True, **facts))
 
 
-SUM = reduce("sum", NUMERIC, same, "Sum along axes, in the tensor's own dtype.", identity=0)
-PROD = reduce("prod", NUMERIC, same, "Product along axes, in the tensor's own dtype.", identity=1)
-MAX = reduce("max", BOOL | REAL, same, "Largest element along axes; NaN if any is NaN.", shape=_non_empty("max"))
-MIN = reduce("min", BOOL | REAL, same, "Smallest element along axes; NaN if any is NaN.", shape=_non_empty("min"))
-ANY_TRUE = reduce("any", ANY, boolean, "Whether any element along axes is true.", identity=0)
-ALL_TRUE = reduce("all", ANY, boolean, "Whether all elements along axes are true.", identity=1)
+_TOTAL, _PRODUCT = Combination(ADD, zero, wide=True), Combination(MULTIPLY, one, wide=True)
+
+SUM = reduce("sum", NUMERIC, same, "Sum along axes, in the tensor's own dtype.", _TOTAL)
+PROD = reduce("prod", NUMERIC, same, "Product along axes, in the tensor's own dtype.", _PRODUCT)
+MAX = reduce("max", BOOL | REAL, same, "Largest element along axes; NaN if any is NaN.", Combination(MAXIMUM, least), shape=_non_empty("max"))
+MIN = reduce("min", BOOL | REAL, same, "Smallest element along axes; NaN if any is NaN.", Combination(MINIMUM, most), shape=_non_empty("min"))
+ANY_TRUE = reduce("any", ANY, boolean, "Whether any element along axes is true.", Combination(LOGICAL_OR, zero, final=True))
+ALL_TRUE = reduce("all", ANY, boolean, "Whether all elements along axes are true.", Combination(LOGICAL_AND, one, final=False))
 ARGMAX = reduce("argmax", BOOL | REAL, index_dtype, "Position of the first largest element.", shape=_non_empty("argmax"))
 ARGMIN = reduce("argmin", BOOL | REAL, index_dtype, "Position of the first smallest element.", shape=_non_empty("argmin"))
 
-CUMULATIVE_SUM = scan("cumulative_sum", "Sums of all elements up to each position.")
-CUMULATIVE_PROD = scan("cumulative_prod", "Products of all elements up to each position.")
+CUMULATIVE_SUM = scan("cumulative_sum", "Sums of all elements up to each position.", _TOTAL)
+CUMULATIVE_PROD = scan("cumulative_prod", "Products of all elements up to each position.", _PRODUCT)

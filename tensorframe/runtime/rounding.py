@@ -17,12 +17,11 @@ import numpy as np
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.dtypes import COMPLEX, FLOATING, HALF, INTEGER, DType, float64, real_of
-from tensorframe.graph.op import Kind
+from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import RegionOp
 from tensorframe.kernel.machine import MACHINE
-from tensorframe.ops.elementwise import CAST
+from tensorframe.ops.elementwise import ADD, CAST, MAXIMUM, MINIMUM, MULTIPLY
 from tensorframe.ops.movement import PAD
-from tensorframe.ops.reduction import CUMULATIVE_PROD, CUMULATIVE_SUM, MAX, MIN, PROD, SUM
 
 Array = np.ndarray[Any, Any]
 
@@ -177,13 +176,15 @@ def _moved(one: Bounded) -> list[Array]:
 def _combined(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
     (operand,) = operands
     value, function = operand.value, implementation[one.op]
-    if value.dtype not in FLOATING or one.op not in _SIZES:
+    how = one.op.combination
+    known = how is not None and how.take is None and how.finish is None and how.join in _SIZES
+    if value.dtype not in FLOATING or how is None or not known:
         return _otherwise(one, operands)
     wide = _wide(value)
     exact = function(wide, *one.attrs)
     with_errors = np.abs(wide) + operand.error
-    error = _SIZES[one.op](function, wide, with_errors, one.attrs)
-    if one.op is SUM and real_of(value.dtype) != float64:
+    error = _SIZES[how.join](function, wide, with_errors, one.attrs)
+    if how.join is ADD and one.op.kind is Kind.REDUCE and real_of(value.dtype) != float64:
         error = error + _UNITS_OF_PIECES * 2.0**-23 * function(np.abs(wide), *one.attrs)
     rounded = exact.astype(value.dtype)
     return _settled(rounded, error + _rounding(rounded, 1.0))
@@ -216,13 +217,12 @@ def _of_accumulation(wide: Array, total: Array) -> Array:
     return np.asarray(total) * (2.0 * wide.size * 2.0**-52)
 
 
-_SIZES: dict[Any, Callable[..., Array]] = {
-    SUM: _of_sum,
-    CUMULATIVE_SUM: _of_sum,
-    PROD: _of_product,
-    CUMULATIVE_PROD: _of_product,
-    MAX: _of_extreme,
-    MIN: _of_extreme,
+# by the row that joins elements
+_SIZES: dict[Op, Callable[..., Array]] = {
+    ADD: _of_sum,
+    MULTIPLY: _of_product,
+    MAXIMUM: _of_extreme,
+    MINIMUM: _of_extreme,
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.dtypes import bool_
-from tensorframe.graph.op import Op
+from tensorframe.graph.op import Kind, Op
 from tensorframe.ops.term import Term
 
 Function = Callable[..., Any]
@@ -17,6 +17,9 @@ ARRAYS = (np.ndarray, np.generic)
 
 # op name -> function(*arrays, *attrs), filled by the sibling modules
 FUNCTIONS: dict[str, Function] = {}
+
+# kind of op -> what makes the function of a row of this kind, which says all about it
+MADE: dict[Kind, Callable[[Op], Function]] = {}
 
 # functions besides NumPy's ufuncs that write into out=
 WRITING: set[Function] = set()
@@ -37,18 +40,16 @@ def spells(name: str, *, writes: bool = False) -> Callable[[Function], Function]
     return register
 
 
-def _composed(op: Op) -> Function:
-    """Return the function of a row that is written in other rows: its formula, on arrays."""
-    formula = op.expand
-    assert formula is not None
+def formula(written: Function, arity: int | None) -> Function:
+    """Return a formula over other rows, of so many operands and then attributes, as a function of arrays."""
 
     def apply(inner: Op, *operands: Any, attrs: tuple[Any, ...] = ()) -> Any:
         arrays = [one if isinstance(one, ARRAYS) else _like(operands)(one) for one in operands]
         return implementation[inner](*arrays, *attrs)
 
     def run(*values: Any) -> Any:
-        arrays, attrs = values[: op.arity], values[op.arity :]
-        return formula(*[Term(array, apply) for array in arrays], *attrs).node
+        arrays, attrs = values[:arity], values[arity:]
+        return written(*[Term(array, apply) for array in arrays], *attrs).node
 
     return run
 
@@ -66,7 +67,9 @@ class _Resolved(dict[Op, Function]):
         if op.compiled is not None:
             function: Function = op.compiled.arrays
         elif op.expand is not None:
-            function = _composed(op)
+            function = formula(op.expand, op.arity)
+        elif op.name not in FUNCTIONS and op.kind in MADE:
+            function = MADE[op.kind](op)
         else:
             function = FUNCTIONS.get(op.name) or getattr(np, op.numpy or op.name)
         self[op] = function

@@ -2,45 +2,56 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.numpy.functions import Function, spells
+from tensorframe.backends.numpy.functions import MADE, Function, formula, implementation, spells
 from tensorframe.backends.numpy.sums import in_turn, joined
 from tensorframe.dtypes import COMPLEX, FLOATING, HALF
+from tensorframe.graph.op import Kind, Op
 
 Array = Any
 
 
-def _spell(name: str, function: Any) -> None:
+def _combining(op: Op) -> Function:
+    """Return the function of a reduction whose row says how elements are combined."""
+    how = op.combination
+    assert how is not None
+    take, finish = _formula(how.take), _formula(how.finish)
+    ufunc = implementation[how.join]
+    assert isinstance(ufunc, np.ufunc)
+    together = partial(_summed if how.wide else _reduced, ufunc)
+
     def run(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-        return function(x, axis=axes, keepdims=keepdims)
-
-    spells(name)(run)
-
-
-def _spell_sum(name: str, ufunc: np.ufunc) -> None:
-    def run(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-        if x.dtype in HALF:
+        if how.wide and x.dtype in HALF:
             return run(x.astype(np.float32), axes, keepdims).astype(x.dtype)
-        if x.dtype not in FLOATING:  # integers: any order gives the same
-            return ufunc.reduce(x, axis=axes, keepdims=keepdims, dtype=x.dtype)
-        found = (in_turn if ufunc is np.multiply and x.dtype in COMPLEX else joined)(
-            ufunc, np.asarray(x), axes
-        )
-        return np.expand_dims(found, axes) if keepdims else found
+        return finish(together(take(x), axes, keepdims))
 
-    spells(name)(run)
+    return run
 
 
-# not np.max and the like, which look for a method of this name first and take twice as long on a small array
-_spell_sum("sum", np.add)
-_spell_sum("prod", np.multiply)
-_spell("max", np.maximum.reduce)
-_spell("min", np.minimum.reduce)
-_spell("any", np.logical_or.reduce)
-_spell("all", np.logical_and.reduce)
+def _formula(written: Any) -> Any:
+    """Return a formula over terms as a function of arrays; of None, what leaves them as they are."""
+    return (lambda x: x) if written is None else formula(written, 1)
+
+
+def _reduced(ufunc: np.ufunc, x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    # not np.max and the like, which look for a method of this name first and take twice as long on a small array
+    return ufunc.reduce(x, axis=axes, keepdims=keepdims)
+
+
+def _summed(ufunc: np.ufunc, x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    if x.dtype not in FLOATING:  # integers: any order gives the same
+        return ufunc.reduce(x, axis=axes, keepdims=keepdims, dtype=x.dtype)
+    found = (in_turn if ufunc is np.multiply and x.dtype in COMPLEX else joined)(
+        ufunc, np.asarray(x), axes
+    )
+    return np.expand_dims(found, axes) if keepdims else found
+
+
+MADE[Kind.REDUCE] = _combining
 
 
 def _position(function: Function) -> Function:

@@ -1,4 +1,4 @@
-"""Accumulation: how a reduction begins, takes in one element, joins two parts and ends.
+"""Accumulation: how a reduction begins, takes in one element, joins two parts and ends, as its row says.
 
 Sums of floating-point numbers accumulate in float64, in any order: more accurate than adding in their own dtype, and
 the order is what lets the loop run on whole vectors.
@@ -7,25 +7,16 @@ the order is what lets the loop run on whole vectors.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from tensorframe.dtypes import BOOL, FLOAT, INTEGER, DType, bool_, float64
-from tensorframe.graph.op import Op
+from tensorframe.dtypes import BOOL, FLOAT, HALF, INTEGER, DType, bool_, float32, float64
+from tensorframe.graph.op import Kind, Op
 from tensorframe.kernel.ir import Expr, apply, literal
-from tensorframe.kernel.scalars import converted, truth
-from tensorframe.ops.reduction import (
-    ALL_TRUE,
-    ANY_TRUE,
-    CUMULATIVE_PROD,
-    CUMULATIVE_SUM,
-    MAX,
-    MIN,
-    PROD,
-    SUM,
-)
+from tensorframe.kernel.scalars import converted, element, truth
+from tensorframe.ops.term import Term
+
+# machine ops whose operands may be in any order, for the rows that are the same op
+_ANY_ORDER = {"add": "add_any", "multiply": "multiply_any"}
 
 
 class Accumulation(NamedTuple):
@@ -35,6 +26,7 @@ class Accumulation(NamedTuple):
     first: complex
     take: Callable[[Expr], Expr]
     join: Callable[[Expr, Expr], Expr]
+    finish: Callable[[Expr], Expr]  # in the dtype of the accumulator
 
     def start(self) -> Expr:
         """Return the accumulator of no elements."""
@@ -46,39 +38,44 @@ def accumulation(op: Op, dtype: DType, widest: DType = float64) -> Accumulation 
 
     Sums of floating-point numbers have the `widest` dtype that there is.
     """
-    if dtype not in BOOL | INTEGER | FLOAT:
+    how = op.combination
+    if how is None or dtype not in BOOL | INTEGER | FLOAT:
         return None
-    if op in (ANY_TRUE, ALL_TRUE):
-        name = "logical_or" if op is ANY_TRUE else "logical_and"
-        return Accumulation(bool_, op is ALL_TRUE, truth, _joined(name))
-    if op in (SUM, PROD):
-        wide = widest if dtype in FLOAT else dtype
-        name = "add_any" if op is SUM else "multiply_any"
-        return Accumulation(wide, op is PROD, lambda x: converted(x, wide), _joined(name))
-    if op in (CUMULATIVE_SUM, CUMULATIVE_PROD):  # each step has a result: the order is given
-        wide = widest if dtype in FLOAT else dtype
-        name = "add" if op is CUMULATIVE_SUM else "multiply"
-        return Accumulation(
-            wide, op is CUMULATIVE_PROD, lambda x: converted(x, wide), _joined(name)
-        )
-    if op in (MAX, MIN):
-        return _extreme(op, dtype)
-    return None
+    held = how.join.result(dtype)
+    if held in FLOAT and how.wide:
+        held = widest
+    elif held in HALF:
+        held = float32
+    double = widest == float64
+    taken, finish = _formula(how.take, double=double), _formula(how.finish, double=double)
+
+    def take(x: Expr) -> Expr:
+        return taken(truth(x) if held == bool_ else converted(x, held))
+
+    # each step of a scan has a result: the order is given
+    name = None if op.kind is Kind.SCAN else _ANY_ORDER.get(how.join.name)
+
+    def join(x: Expr, y: Expr) -> Expr:  # short sums are joined in a dtype of their own
+        if name is not None:
+            return apply(name, x, y, dtype=x.dtype)
+        return element(how.join, (), (x, y), x.dtype, double=double)
+
+    return Accumulation(held, how.first(held), take, join, finish)
 
 
-def _extreme(op: Op, dtype: DType) -> Accumulation:
-    if dtype == bool_:
-        name = "logical_or" if op is MAX else "logical_and"
-        return Accumulation(bool_, op is MIN, lambda x: x, _joined(name))
-    if dtype in FLOAT:
-        first: float = -inf if op is MAX else inf
-    else:
-        limits = np.iinfo(dtype)
-        first = int(limits.min if op is MAX else limits.max)
-    wide = np.dtype(np.float32) if dtype.itemsize == 2 and dtype in FLOAT else dtype
-    name = "maximum" if op is MAX else "minimum"
-    return Accumulation(wide, first, lambda x: converted(x, wide), _joined(name))
+def _formula(written: Callable[[Any], Any] | None, *, double: bool) -> Callable[[Expr], Expr]:
+    """Return a formula over terms as one over expressions; of None, what leaves them as they are."""
 
+    def apply_row(op: Op, *operands: Any) -> Expr:
+        dtype = next(one.dtype for one in operands if isinstance(one, Expr))
+        values = [one if isinstance(one, Expr) else literal(one, dtype) for one in operands]
+        return element(op, (), values, op.result(dtype), double=double)
 
-def _joined(name: str) -> Callable[[Expr, Expr], Expr]:
-    return lambda x, y: apply(name, x, y, dtype=x.dtype)
+    if written is None:
+        return lambda x: x
+
+    def formula(x: Expr) -> Expr:
+        found: Expr = written(Term(x, apply_row)).node
+        return found
+
+    return formula

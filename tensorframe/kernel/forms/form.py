@@ -90,7 +90,8 @@ class Form:
 
     def is_short_sum(self, value: int) -> bool:
         """Whether a reduction adds up so few digits that float32 holds the sum of several elements."""
-        return self.operation(value) is SUM and self.operand_dtype(value) in (*HALF, float32)
+        short = self.operand_dtype(value) in (*HALF, float32)
+        return short and self.operation(value).combination == SUM.combination
 
     def distance(self, value: int, pivot: Expr) -> Expr:
         """Return the distance of an element from a pivot, for a sum of squared distances."""
@@ -98,7 +99,8 @@ class Form:
 
     def finished(self, value: int, accumulator: Expr) -> Expr:
         """Return the result of a reduction from its accumulator."""
-        return converted(accumulator, self.region.dtype_of(value))
+        finished = self.accumulation(value).finish(accumulator)
+        return converted(finished, self.region.dtype_of(value))
 
     def row_stores(self) -> list[Statement]:
         """Return the statements that write the outputs with one element per row."""

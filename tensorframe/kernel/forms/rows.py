@@ -39,7 +39,6 @@ from tensorframe.kernel.ir import (
 )
 from tensorframe.kernel.scalars import converted
 from tensorframe.kernel.walk import substituted
-from tensorframe.ops.reduction import ALL_TRUE, ANY_TRUE
 
 # Elements between two looks whether `any` or `all` is known.
 _LOOK = 4096
@@ -176,14 +175,20 @@ def _pass(
         else:
             _accumulate(form, value, found, pieces=form.is_short_sum(value))
     if len(reductions) == len(found.work) == 1:
-        total = accumulator(form, reductions[0])
-        closed = {ANY_TRUE: total, ALL_TRUE: negation(total)}.get(form.operation(reductions[0]))
-        found.open = None if closed is None else negation(closed)
+        found.open = _is_open(form, reductions[0])
     stored = [value for value in form.stages.stores[number] if value not in elsewhere]
     found.work += [form.store(value) for value in stored]
     if form.stages.stores[number]:
         found.open = None
     return found
+
+
+def _is_open(form: Form, value: int) -> Expr | None:
+    """Return whether elements may still change an accumulator, which is a truth value; None if they always may."""
+    how, total = form.operation(value).combination, accumulator(form, value)
+    if how is None or how.final is None:
+        return None
+    return negation(total) if how.final else negation(negation(total))
 
 
 def _accumulate(form: Form, value: int, one: _Pass, *, pieces: bool = False) -> Variable:

@@ -60,6 +60,8 @@ class _Namer:
         stays = {value for value in order if self._stays(value, statements)}
         uses = Counter({value: n for value, n in _uses(roots, order).items() if value in stays})
         for one in statements:
+            if isinstance(one, Combine):
+                self._drop(one.variable, names)
             worth = self._worth_naming(one, scope, names, uses)
             done += [self._let(value, names) for value in worth]
             done.append(self._renamed(one, scope, names))
@@ -138,7 +140,9 @@ class _Namer:
             changing = {*_accumulated(one), *_indices(one)}
             roots = [*inner, *own_expressions(one)]
         else:
-            roots, changing = list(own_expressions(one)), set()
+            # threads join in several steps: what is made of the accumulator is another value in each
+            roots = list(own_expressions(one))
+            changing = {one.variable} if isinstance(one, Combine) else set()
         order = in_order(roots, names)
         ready: set[Expr] = {
             value
