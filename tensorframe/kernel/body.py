@@ -8,7 +8,7 @@ from typing import Any
 from tensorframe.dtypes import FLOAT, DType, float64
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.kernel.forms.accumulate import accumulation
+from tensorframe.kernel.accumulate import accumulation
 from tensorframe.kernel.formula import where
 from tensorframe.kernel.gather import GATHERS, place_on_axis
 from tensorframe.kernel.ir import (

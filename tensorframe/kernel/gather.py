@@ -13,7 +13,6 @@ from typing import Any
 
 from tensorframe.dtypes import UNSIGNED, bool_
 from tensorframe.graph.op import Op
-from tensorframe.kernel.forms.loops import ZERO
 from tensorframe.kernel.formula import either, equal, where
 from tensorframe.kernel.ir import (
     INDEX,
@@ -33,6 +32,7 @@ from tensorframe.kernel.ir import (
     literal,
     variable,
 )
+from tensorframe.kernel.loops import ZERO
 from tensorframe.kernel.walk import (
     expressions,
     in_order,

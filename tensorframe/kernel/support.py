@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from tensorframe.dtypes import BOOL, COMPLEX, FLOAT, INTEGER, DType
 from tensorframe.graph.op import Kind, Op
+from tensorframe.kernel.accumulate import accumulation
 from tensorframe.kernel.complex import computable_in_parts
 from tensorframe.kernel.expand import EXTREME
-from tensorframe.kernel.forms.accumulate import accumulation
 from tensorframe.kernel.gather import GATHERS
 from tensorframe.kernel.pieces import PIECED
 from tensorframe.kernel.scalars import supports

@@ -11,7 +11,6 @@ from tensorframe.kernel.algorithms.lines import Lines
 from tensorframe.kernel.algorithms.order import key_dtype, key_of
 from tensorframe.kernel.assemble import Built, Launch, assembled
 from tensorframe.kernel.body import Numbers
-from tensorframe.kernel.forms.loops import ZERO, smaller
 from tensorframe.kernel.formula import where
 from tensorframe.kernel.gather import noted, place_of
 from tensorframe.kernel.groups.forms import Target
@@ -34,6 +33,7 @@ from tensorframe.kernel.ir import (
     variable,
 )
 from tensorframe.kernel.layout import Strides
+from tensorframe.kernel.loops import ZERO, smaller
 from tensorframe.ops.reduction import index_dtype
 
 

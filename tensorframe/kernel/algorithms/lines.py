@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel.body import Numbers
-from tensorframe.kernel.forms.loops import ZERO, digits
 from tensorframe.kernel.ir import Expr
+from tensorframe.kernel.loops import ZERO, digits
 
 
 class Lines:

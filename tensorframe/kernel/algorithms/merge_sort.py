@@ -17,7 +17,6 @@ from tensorframe.kernel.algorithms.lines import Lines
 from tensorframe.kernel.algorithms.order import element_of, key_dtype, key_of, last_key
 from tensorframe.kernel.assemble import Built, Launch, assembled
 from tensorframe.kernel.body import Numbers
-from tensorframe.kernel.forms.loops import ZERO, digits, smaller
 from tensorframe.kernel.formula import both, cast, either, equal, where
 from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.ir import (
@@ -43,6 +42,7 @@ from tensorframe.kernel.ir import (
     variable,
 )
 from tensorframe.kernel.layout import Strides
+from tensorframe.kernel.loops import ZERO, digits, smaller
 from tensorframe.ops.reduction import index_dtype
 
 # Elements that a thread sorts in shared memory.

@@ -25,7 +25,6 @@ from tensorframe.kernel.algorithms.product_loops import (
 )
 from tensorframe.kernel.assemble import Built, Launch, finish
 from tensorframe.kernel.body import Body
-from tensorframe.kernel.forms.loops import ZERO, digits, smaller
 from tensorframe.kernel.formula import equal, where
 from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.ir import (
@@ -54,6 +53,7 @@ from tensorframe.kernel.ir import (
     variable,
 )
 from tensorframe.kernel.layout import Strides, output_buffers
+from tensorframe.kernel.loops import ZERO, digits, smaller
 from tensorframe.kernel.passes.choices import branched
 from tensorframe.kernel.scalars import converted
 from tensorframe.kernel.walk import expressions, in_order, substituted_in

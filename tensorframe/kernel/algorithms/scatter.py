@@ -15,7 +15,6 @@ from tensorframe.graph.shape import Shape
 from tensorframe.kernel.algorithms.lines import Lines
 from tensorframe.kernel.assemble import Built, Launch, assembled
 from tensorframe.kernel.body import Numbers
-from tensorframe.kernel.forms.loops import ZERO, digits, smaller
 from tensorframe.kernel.formula import either, equal, not_equal
 from tensorframe.kernel.gather import noted, place_on_axis
 from tensorframe.kernel.groups.forms import Target
@@ -36,6 +35,7 @@ from tensorframe.kernel.ir import (
     load,
 )
 from tensorframe.kernel.layout import Strides
+from tensorframe.kernel.loops import ZERO, digits, smaller
 
 
 def number_dtype(count: int) -> DType:

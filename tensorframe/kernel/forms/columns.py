@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tensorframe.dtypes import DType, float32, float64
-from tensorframe.kernel.forms.accumulate import Accumulation
+from tensorframe.kernel.accumulate import Accumulation
 from tensorframe.kernel.forms.form import Form, reductions_in
-from tensorframe.kernel.forms.loops import ZERO, digits, flat, named, nested, smaller
 from tensorframe.kernel.forms.parts import sample
 from tensorframe.kernel.ir import (
     INDEX,
@@ -33,6 +32,7 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
+from tensorframe.kernel.loops import ZERO, digits, flat, named, nested, smaller
 from tensorframe.kernel.scalars import converted
 
 # Elements of a column that are taken in while its accumulator is in a register; the compiler writes them out.

@@ -17,10 +17,9 @@ from math import prod
 from tensorframe.dtypes import HALF, DType, float32
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
+from tensorframe.kernel.accumulate import Accumulation, accumulation
 from tensorframe.kernel.body import Body
-from tensorframe.kernel.forms.accumulate import Accumulation, accumulation
 from tensorframe.kernel.forms.deviations import Deviation
-from tensorframe.kernel.forms.loops import ZERO, digits, smaller
 from tensorframe.kernel.ir import (
     START,
     STOP,
@@ -36,6 +35,7 @@ from tensorframe.kernel.ir import (
     index,
     variable,
 )
+from tensorframe.kernel.loops import ZERO, digits, smaller
 from tensorframe.kernel.scalars import converted
 from tensorframe.kernel.stages import Stages
 from tensorframe.kernel.walk import substituted

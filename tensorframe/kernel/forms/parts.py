@@ -8,7 +8,6 @@ from tensorframe.dtypes import float64
 from tensorframe.kernel.body import Body
 from tensorframe.kernel.forms.deviations import Left
 from tensorframe.kernel.forms.form import Form, accumulator, finish_pass
-from tensorframe.kernel.forms.loops import ZERO, digits, nested, smaller
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -23,6 +22,7 @@ from tensorframe.kernel.ir import (
     literal,
     load,
 )
+from tensorframe.kernel.loops import ZERO, digits, nested, smaller
 
 
 def sample(

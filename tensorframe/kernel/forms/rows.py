@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 from tensorframe.dtypes import float32, float64
 from tensorframe.kernel.forms.form import Form, accumulator, finish_pass, reductions_in
-from tensorframe.kernel.forms.loops import ZERO, digits, flat, named, nested, smaller
 from tensorframe.kernel.forms.parts import sample
 from tensorframe.kernel.forms.scanning import distributed
 from tensorframe.kernel.formula import negation
@@ -37,6 +36,7 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
+from tensorframe.kernel.loops import ZERO, digits, flat, named, nested, smaller
 from tensorframe.kernel.scalars import converted
 from tensorframe.kernel.walk import substituted
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tensorframe.kernel.forms.form import Form
-from tensorframe.kernel.forms.loops import digits, smaller
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -28,6 +27,7 @@ from tensorframe.kernel.ir import (
     literal,
     load,
 )
+from tensorframe.kernel.loops import digits, smaller
 from tensorframe.kernel.nest import Access, Nest
 from tensorframe.kernel.walk import expressions, in_order, substituted_in
 

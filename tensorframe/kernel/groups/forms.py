@@ -24,7 +24,6 @@ from tensorframe.graph.space import Space
 from tensorframe.kernel.assemble import Built, Launch, Partials, finish
 from tensorframe.kernel.body import Body
 from tensorframe.kernel.forms.form import Form, accumulator, finish_pass, reductions_in
-from tensorframe.kernel.forms.loops import ZERO, digits, named, nested, smaller
 from tensorframe.kernel.forms.parts import begin_joining
 from tensorframe.kernel.gather import noted
 from tensorframe.kernel.groups.scans import (
@@ -52,6 +51,7 @@ from tensorframe.kernel.ir import (
     variable,
 )
 from tensorframe.kernel.layout import Layout, Strides, lay_out, output_buffers
+from tensorframe.kernel.loops import ZERO, digits, named, nested, smaller
 from tensorframe.kernel.nest import Access
 from tensorframe.kernel.passes.choices import branched
 from tensorframe.kernel.stages import Stages, stages_of

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tensorframe.kernel.forms.accumulate import Accumulation
+from tensorframe.kernel.accumulate import Accumulation
 from tensorframe.kernel.forms.form import Form, accumulator, finish_pass
-from tensorframe.kernel.forms.loops import ZERO, digits, smaller
 from tensorframe.kernel.formula import where
 from tensorframe.kernel.ir import (
     INDEX,
@@ -37,6 +36,7 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
+from tensorframe.kernel.loops import ZERO, digits, smaller
 
 _ONE = literal(1, INDEX)
 

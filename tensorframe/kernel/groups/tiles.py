@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tensorframe.kernel.forms.form import Form
-from tensorframe.kernel.forms.loops import ZERO, digits, smaller
 from tensorframe.kernel.forms.tiles import crossed_axis
 from tensorframe.kernel.ir import (
     INDEX,
@@ -32,6 +31,7 @@ from tensorframe.kernel.ir import (
     literal,
     load,
 )
+from tensorframe.kernel.loops import ZERO, digits, smaller
 from tensorframe.kernel.nest import Nest
 from tensorframe.kernel.walk import expressions, in_order, substituted_in
 

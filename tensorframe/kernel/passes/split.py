@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tensorframe.dtypes import bool_
-from tensorframe.kernel.forms.loops import ZERO, larger, smaller
 from tensorframe.kernel.formula import both
 from tensorframe.kernel.ir import Argument, Expr, If, Index, Literal, Loop, Statement, literal
+from tensorframe.kernel.loops import ZERO, larger, smaller
 from tensorframe.kernel.walk import expressions, in_order, substituted_in
 
 Block = tuple[Statement, ...]
