@@ -7,24 +7,20 @@ float. Signed integers are added as unsigned ones, which may overflow.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from math import isfinite, isnan
 
+from tensorframe.codegen.printer import Braces
 from tensorframe.codegen.text import Text
 from tensorframe.codegen.words import origin, parameters
 from tensorframe.dtypes import FLOAT, HALF, DType, bool_, float16, float64
 from tensorframe.kernel.ir import (
     STOP,
     Apply,
-    Argument,
-    Barrier,
     Buffer,
-    Combine,
     Expr,
-    If,
-    Index,
     Kernel,
     Let,
     Literal,
@@ -32,10 +28,7 @@ from tensorframe.kernel.ir import (
     Loop,
     Over,
     Role,
-    Set,
-    Statement,
     Store,
-    Variable,
 )
 
 
@@ -101,24 +94,23 @@ _WORD = re.compile(r"[a-z_]\w*")
 
 def print_kernel(kernel: Kernel, dialect: Dialect) -> Text:
     """Return a kernel as a function of a dialect, with all that it needs."""
-    return _Printer(kernel, dialect).text()
+    return _Printer(kernel, dialect).printed()
 
 
-class _Printer:
+class _Printer(Braces):
     def __init__(self, kernel: Kernel, dialect: Dialect) -> None:
-        self._kernel = kernel
+        super().__init__(kernel)
         self._dialect = dialect
-        self._declared: dict[str, str] = {}  # accumulators: name -> type
-        self._shared: dict[str, str] = {}  # memory of a group: name -> declaration
+        self.lane = dialect.lane
 
-    def text(self) -> Text:
-        kernel, dialect = self._kernel, self._dialect
-        block = self._block(kernel.body)
+    def printed(self) -> Text:
+        kernel, dialect = self.kernel, self._dialect
+        block = self.block(kernel.body)
         lines = [
             *[f"// {note}" for note in kernel.notes],
             *[self._parameter(one.name, one.dtype, one.word) for one in parameters(kernel)],
-            *self._shared.values(),
-            *[f"{kind} {name};" for name, kind in self._declared.items()],
+            *self.shared.values(),
+            *[f"{kind} {name};" for name, kind in self.declared.items()],
             *block,
         ]
         body = "".join(f"    {line}\n" for line in lines)
@@ -152,7 +144,7 @@ class _Printer:
         return [known[name] for name in found]
 
     def _parameter(self, name: str, dtype: DType, word: int) -> str:
-        kind = self._type(dtype)
+        kind = self.type(dtype)
         first = f"w.at[{word}]"
         if dtype.itemsize == 8:
             wide = self._dialect.types["uint64"]
@@ -164,96 +156,54 @@ class _Printer:
             value = f"{first} != 0" if dtype == bool_ else f"({kind}){first}"
         return f"const {kind} {name} = {value};"
 
-    def _type(self, dtype: DType) -> str:
+    def type(self, dtype: DType) -> str:
+        """Return the type that values are held in."""
         return self._dialect.types["float32" if dtype in HALF else dtype.name]
 
-    def _block(self, body: Iterable[Statement]) -> list[str]:
-        return [line for one in body for line in self._statement(one)]
+    @property
+    def barrier(self) -> str:
+        """The statement at which threads wait for each other."""
+        return self._dialect.barrier
 
-    def _statement(self, one: Statement) -> list[str]:
-        if isinstance(one, Let):
-            value = self.expression(one.value)
-            return [f"const {self._type(one.variable.dtype)} {one.variable.name} = {value};"]
-        if isinstance(one, Set):
-            self._declared[one.variable.name] = self._type(one.variable.dtype)
-            return [f"{one.variable.name} = {self.expression(one.value)};"]
-        if isinstance(one, Store):
-            return [self._store(one)]
-        if isinstance(one, Loop):
-            return [f"{self._head(one)} {{", *_indented(self._block(one.body)), "}"]
-        if isinstance(one, If):
-            inner = _indented(self._block(one.body))
-            return [f"if ({self.expression(one.condition)}) {{", *inner, "}"]
-        if isinstance(one, Combine):
-            return self._combine(one)
-        if isinstance(one, Barrier):
-            return [self._dialect.barrier]
-        self._share(one.buffer, self.expression(one.count))
-        return []
+    def let(self, one: Let) -> list[str]:
+        """Return the declaration of a constant."""
+        return [
+            f"const {self.type(one.variable.dtype)} {one.variable.name} = {self.text(one.value)};"
+        ]
 
-    def _head(self, one: Loop) -> str:
-        kind, name = self._type(one.index.dtype), one.index.name
-        first, last = self.expression(one.start), self.expression(one.stop)
+    def head(self, one: Loop) -> str:
+        """Return what a loop begins with, up to its brace."""
+        kind, name = self.type(one.index.dtype), one.index.name
+        first, last = self.text(one.start), self.text(one.stop)
         dialect = self._dialect
         if one.over is Over.NOTHING:
             return f"for ({kind} {name} = {first}; {name} < {last}; ++{name})"
         if one.over is Over.LANES:
-            begin, step = f"{first} + {dialect.lane}", str(self._kernel.lanes)
+            begin, step = f"{first} + {dialect.lane}", str(self.kernel.lanes)
         else:
             begin, step = dialect.grid if one.over is Over.GRID else dialect.groups
             last = STOP.name
         return f"for ({kind} {name} = {begin}; {name} < {last}; {name} += {step})"
 
-    def _combine(self, one: Combine) -> list[str]:
-        """Return a tree over the threads of a group, in memory that they share."""
-        name, other, dtype = one.variable.name, one.other.name, one.variable.dtype
-        memory = f"lanes_{dtype.name}"
-        self._declared[name] = self._declared[other] = self._type(dtype)
-        lanes = self._kernel.lanes
-        self._share(Buffer(memory, dtype, Role.SHARED), str(lanes))
-        lane, barrier = self._dialect.lane, self._dialect.barrier
-        return [
-            f"{memory}[{lane}] = {name};",
-            barrier,
-            f"for (int half_of = {lanes // 2}; half_of > 0; half_of >>= 1) {{",
-            f"    if ({lane} < half_of) {{",
-            f"        {other} = {memory}[{lane} + half_of];",
-            f"        {name} = {self.expression(one.joined)};",
-            f"        {memory}[{lane}] = {name};",
-            "    }",
-            f"    {barrier}",
-            "}",
-            f"{name} = {memory}[0];",
-            barrier,
-        ]
-
-    def _share(self, buffer: Buffer, count: str) -> None:
-        kind = self._type(buffer.dtype)
-        self._shared[buffer.name] = self._dialect.shared.format(
-            type=kind, name=buffer.name, count=count
+    def share(self, buffer: Buffer, count: Expr | int) -> None:
+        """Declare memory of a group."""
+        number = str(count) if isinstance(count, int) else self.text(count)
+        self.shared[buffer.name] = self._dialect.shared.format(
+            type=self.type(buffer.dtype), name=buffer.name, count=number
         )
 
-    def _store(self, one: Store) -> str:
-        buffer, at, value = one.buffer, self.expression(one.position), self.expression(one.value)
+    def store(self, one: Store) -> list[str]:
+        """Return an assignment to an element."""
+        buffer, at, value = one.buffer, self.text(one.position), self.text(one.value)
         if buffer.role is Role.SHARED or buffer.dtype not in HALF:
-            return f"{buffer.name}[{at}] = {value};"
+            return [f"{buffer.name}[{at}] = {value};"]
         if buffer.dtype == float16:
-            return self._dialect.half_store.format(buffer=buffer.name, at=at, value=value) + ";"
-        return f"{buffer.name}[{at}] = bits_of_bfloat16({value});"
+            return [self._dialect.half_store.format(buffer=buffer.name, at=at, value=value) + ";"]
+        return [f"{buffer.name}[{at}] = bits_of_bfloat16({value});"]
 
-    def expression(self, one: Expr) -> str:
-        """Return an expression in C."""
-        if isinstance(one, Literal):
-            return self._literal(one)
-        if isinstance(one, Argument | Index | Variable):
-            return one.name
-        if isinstance(one, Load):
-            return self._load(one)
-        assert isinstance(one, Apply)
-        return self._apply(one)
-
-    def _load(self, one: Load) -> str:
-        buffer, at = one.buffer, self.expression(one.position)
+    def load(self, one: Load) -> str:
+        """Return an element of a buffer, as it is held."""
+        buffer, at = one.buffer, self.text(one.position)
         if buffer.role is Role.INPUT:
             at = f"{origin(buffer.name)} + {at}"
         if buffer.role is Role.SHARED or buffer.dtype not in HALF:
@@ -262,13 +212,14 @@ class _Printer:
             return self._dialect.half_load.format(buffer=buffer.name, at=at)
         return f"bfloat16_of_bits({buffer.name}[{at}])"
 
-    def _literal(self, one: Literal) -> str:
+    def literal(self, one: Literal) -> str:
+        """Return a number."""
         if one.dtype == bool_:
             return "true" if one.value else "false"
         if one.dtype in FLOAT:
             return self._float(float(one.dtype.type(one.value.real)), one.dtype)
         value = int(one.value.real)
-        kind, suffix = self._type(one.dtype), self._dialect.suffixes.get(one.dtype.name, "")
+        kind, suffix = self.type(one.dtype), self._dialect.suffixes.get(one.dtype.name, "")
         if one.dtype.kind == "i" and value == -(2 ** (8 * one.dtype.itemsize - 1)):
             return (
                 f"({kind})({value + 1}{suffix} - 1)"  # the number without its sign is out of range
@@ -285,13 +236,13 @@ class _Printer:
         bits = "7fc0" if isnan(value) else "7f80" if value > 0 else "ff80"
         return f"as_float32(0x{bits}0000u)"
 
-    def _apply(self, one: Apply) -> str:
-        operands = [self.expression(operand) for operand in one.arguments]
+    def apply(self, one: Apply, operands: list[str]) -> str:
+        """Return a machine op on printed operands."""
         op, dtype = one.op, one.dtype
         if op in _CALLS:
             return f"{_CALLS[op]}({', '.join(operands)})"
         if op == "add_any" and dtype in FLOAT and _is_product(one.arguments[1]):
-            factors = [self.expression(operand) for operand in one.arguments[1].operands]
+            factors = [self.text(operand) for operand in one.arguments[1].operands]
             return f"multiply_add_{dtype.name}({', '.join([*factors, operands[0]])})"
         if op in _WRAPS:
             return self._wrapped(dtype, f" {_WRAPS[op]} ", operands)
@@ -302,7 +253,7 @@ class _Printer:
                 return f"(-{operands[0]})"
             return self._wrapped(dtype, " - ", ["0", operands[0]])
         if op == "bitwise_invert":
-            return f"({self._type(dtype)})(~{operands[0]})"
+            return f"({self.type(dtype)})(~{operands[0]})"
         if op == "logical_not":
             return f"(!{operands[0]})"
         if op == "where":
@@ -317,7 +268,7 @@ class _Printer:
     def _wrapped(self, dtype: DType, sign: str, operands: list[str]) -> str:
         if dtype in FLOAT or (dtype.kind == "u" and dtype.itemsize >= 4):
             return f"({sign.join(operands)})"
-        kind = self._type(dtype)
+        kind = self.type(dtype)
         # smaller ones are computed as int, which holds the result of what is unsigned
         width = max(8 * dtype.itemsize, 32)
         unsigned = self._dialect.types[f"uint{width}"]
@@ -330,7 +281,7 @@ class _Printer:
             return f"round_{one.dtype.name}({operand})"
         if source in HALF and one.dtype.name == "float32":
             return operand
-        return f"({self._type(one.dtype)}){_grouped(operand)}"
+        return f"({self.type(one.dtype)}){_grouped(operand)}"
 
 
 def _is_product(one: Expr) -> bool:
@@ -339,7 +290,3 @@ def _is_product(one: Expr) -> bool:
 
 def _grouped(text: str) -> str:
     return text if text.startswith("(") and text.endswith(")") else f"({text})"
-
-
-def _indented(lines: Iterable[str]) -> list[str]:
-    return [f"    {line}" for line in lines]

@@ -6,10 +6,11 @@ functions whose names say what they do, on values of NumPy's scalar types.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from hashlib import sha256
 from math import isfinite
 
+from tensorframe.codegen.printer import Expressions, Statements, indented
 from tensorframe.codegen.text import Text
 from tensorframe.dtypes import FLOAT, HALF, DType, bool_, float64, uint64
 from tensorframe.kernel.ir import (
@@ -17,11 +18,8 @@ from tensorframe.kernel.ir import (
     USER,
     Allocate,
     Apply,
-    Argument,
-    Expr,
     Fetch,
     If,
-    Index,
     Kernel,
     Let,
     Literal,
@@ -29,10 +27,8 @@ from tensorframe.kernel.ir import (
     Loop,
     Role,
     Set,
-    Statement,
     Store,
     Stream,
-    Variable,
 )
 from tensorframe.kernel.walk import expressions, in_order
 
@@ -80,7 +76,7 @@ def print_kernel(kernel: Kernel) -> Text:
     """Return a kernel as the source of a Python function."""
     lines = [f"# {note}" for note in kernel.notes]
     lines += _arguments(kernel)
-    lines += _block(kernel.body)
+    lines += _Python().block(kernel.body)
     if any(isinstance(one, Stream) for one in expressions(kernel.body)[1]):
         lines.append("fence()")
     lines += [f"release({one.buffer.name})" for one in kernel.body if isinstance(one, Allocate)]
@@ -121,80 +117,82 @@ def _held(dtype: DType) -> str:
     return "float32" if dtype in HALF else "bool_" if dtype == bool_ else dtype.name
 
 
-def _block(body: Iterable[Statement]) -> list[str]:
-    return [line for one in body for line in _statement(one)]
+class _Python(Expressions, Statements):
+    """Prints the body of a kernel for the processor."""
 
+    def let(self, one: Let | Set) -> list[str]:
+        """Return an assignment, which is all that a name takes."""
+        return [f"{one.variable.name} = {self.text(one.value)}"]
 
-def _statement(one: Statement) -> list[str]:
-    if isinstance(one, Let | Set):
-        return [f"{one.variable.name} = {expression(one.value)}"]
-    if isinstance(one, Store):
-        where = f"{one.buffer.name}, {expression(one.position)}"
-        return [f"store_{_stored(one.buffer.dtype)}({where}, {expression(one.value)})"]
-    if isinstance(one, Stream):
-        what = f"{one.buffer.name}, {expression(one.position)}, {one.source.name}, {expression(one.count)}"
+    def set(self, one: Set) -> list[str]:
+        """Return an assignment."""
+        return self.let(one)
+
+    def store(self, one: Store) -> list[str]:
+        """Return a store by a function that knows how elements are stored."""
+        where = f"{one.buffer.name}, {self.text(one.position)}"
+        return [f"store_{_stored(one.buffer.dtype)}({where}, {self.text(one.value)})"]
+
+    def stream(self, one: Stream) -> list[str]:
+        """Return a store past the caches."""
+        what = f"{one.buffer.name}, {self.text(one.position)}, {one.source.name}, {self.text(one.count)}"
         return [f"stream_{_stored(one.buffer.dtype)}({what})"]
-    if isinstance(one, Fetch):
-        what = f"{one.buffer.name}, {expression(one.position)}, {expression(one.count)}"
+
+    def fetch(self, one: Fetch) -> list[str]:
+        """Return a word about what is read soon."""
+        what = f"{one.buffer.name}, {self.text(one.position)}, {self.text(one.count)}"
         return [f"fetch_{_stored(one.buffer.dtype)}({what})"]
-    if isinstance(one, Loop):
-        inner = [*["in_turns()"] * one.long, *_block(one.body)] or ["pass"]
-        span = f"{expression(one.start)}, {expression(one.stop)}"
-        return [f"for {one.index.name} in range({span}):", *_indented(inner)]
-    if isinstance(one, If):
-        return [f"if {expression(one.condition)}:", *_indented(_block(one.body))]
-    assert isinstance(one, Allocate)
-    size = f"{expression(one.count)} * np.uint64({one.buffer.dtype.itemsize})"
-    return [f"{one.buffer.name} = allocate({size})"]
 
+    def loop(self, one: Loop) -> list[str]:
+        """Return a loop over a range."""
+        inner = [*["in_turns()"] * one.long, *self.block(one.body)] or ["pass"]
+        span = f"{self.text(one.start)}, {self.text(one.stop)}"
+        return [f"for {one.index.name} in range({span}):", *indented(inner)]
 
-def _indented(lines: Iterable[str]) -> list[str]:
-    return [f"    {line}" for line in lines]
+    def choice(self, one: If) -> list[str]:
+        """Return a choice."""
+        return [f"if {self.text(one.condition)}:", *indented(self.block(one.body))]
+
+    def allocate(self, one: Allocate) -> list[str]:
+        """Return an allocation, which the end of the kernel releases."""
+        size = f"{self.text(one.count)} * np.uint64({one.buffer.dtype.itemsize})"
+        return [f"{one.buffer.name} = allocate({size})"]
+
+    def load(self, one: Load) -> str:
+        """Return an element of a buffer, as it is held."""
+        way = "load" if one.buffer.role is Role.INPUT else "peek"
+        where = f"{one.buffer.name}, {self.text(one.position)}"
+        return f"{way}_{_stored(one.buffer.dtype)}({where})"
+
+    def literal(self, one: Literal) -> str:
+        """Return a number."""
+        value = one.value
+        if one.dtype == bool_:
+            return str(bool(value))
+        if one.dtype in FLOAT:
+            real = float(one.dtype.type(value.real))
+            text = repr(real) if isfinite(real) else "-np.inf" if real < 0 else f"np.{real}"
+            return text if one.dtype == float64 else f"np.float32({text})"
+        return f"np.{one.dtype.name}({value})"
+
+    def apply(self, one: Apply, operands: list[str]) -> str:
+        """Return a machine op on printed operands."""
+        special = _SPECIAL.get(one.op)
+        if special is not None:
+            return special(one, operands)
+        if one.op.startswith(USER):
+            return f"{one.op.replace('.', '_')}({', '.join(operands)})"
+        if one.op in _CALLS:
+            return f"{_CALLS[one.op]}({', '.join(operands)})"
+        left, right = operands
+        text = f"{left} {_INFIX[one.op]} {right}"
+        narrow = one.dtype.kind in "iu" and one.dtype.itemsize < 8
+        # integers of Python grow: cut off what they gain
+        return f"to_{one.dtype.name}({text})" if narrow else f"({text})"
 
 
 def _stored(dtype: DType) -> str:
     return "bool_" if dtype == bool_ else dtype.name
-
-
-def expression(one: Expr) -> str:
-    """Return an expression as Python."""
-    if isinstance(one, Literal):
-        return _literal(one)
-    if isinstance(one, Argument | Index | Variable):
-        return one.name
-    if isinstance(one, Load):
-        way = "load" if one.buffer.role is Role.INPUT else "peek"
-        where = f"{one.buffer.name}, {expression(one.position)}"
-        return f"{way}_{_stored(one.buffer.dtype)}({where})"
-    assert isinstance(one, Apply)
-    return _apply(one)
-
-
-def _literal(one: Literal) -> str:
-    value = one.value
-    if one.dtype == bool_:
-        return str(bool(value))
-    if one.dtype in FLOAT:
-        real = float(one.dtype.type(value.real))
-        text = repr(real) if isfinite(real) else "-np.inf" if real < 0 else f"np.{real}"
-        return text if one.dtype == float64 else f"np.float32({text})"
-    return f"np.{one.dtype.name}({value})"
-
-
-def _apply(one: Apply) -> str:
-    operands = [expression(operand) for operand in one.arguments]
-    special = _SPECIAL.get(one.op)
-    if special is not None:
-        return special(one, operands)
-    if one.op.startswith(USER):
-        return f"{one.op.replace('.', '_')}({', '.join(operands)})"
-    if one.op in _CALLS:
-        return f"{_CALLS[one.op]}({', '.join(operands)})"
-    left, right = operands
-    text = f"{left} {_INFIX[one.op]} {right}"
-    narrow = one.dtype.kind in "iu" and one.dtype.itemsize < 8
-    # integers of Python grow: cut off what they gain
-    return f"to_{one.dtype.name}({text})" if narrow else f"({text})"
 
 
 def _negative(one: Apply, operands: list[str]) -> str:

@@ -8,28 +8,24 @@ floats as if they were real numbers: `(a + b) - a` becomes `b`. What must be com
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from hashlib import sha256
 
-from tensorframe.codegen.wgsl_expressions import TYPES, Expressions
+from tensorframe.codegen.printer import Braces
+from tensorframe.codegen.wgsl_expressions import TYPES, WgslExpressions
 from tensorframe.codegen.wgsl_functions import Wgsl, functions
 from tensorframe.codegen.wgsl_names import allowed
 from tensorframe.codegen.words import parameters
 from tensorframe.dtypes import DType, bool_, float16
 from tensorframe.kernel.ir import (
     STOP,
-    Barrier,
     Buffer,
-    Combine,
-    If,
+    Expr,
     Kernel,
     Let,
     Literal,
     Loop,
     Over,
     Role,
-    Set,
-    Statement,
     Store,
 )
 
@@ -66,27 +62,27 @@ def print_kernel(kernel: Kernel, dialect: Wgsl, *, windowed: bool = False) -> Sh
     return _Printer(kernel, dialect, windowed=windowed).shader()
 
 
-class _Printer:
+class _Printer(WgslExpressions, Braces):
+    lane = "lane"
+    barrier = "workgroupBarrier();"
+    halving = "for (var half_of = {half}u; half_of > 0u; half_of >>= 1u) {{"
+
     def __init__(self, kernel: Kernel, dialect: Wgsl, *, windowed: bool) -> None:
-        self._kernel = kernel
+        WgslExpressions.__init__(self, dialect)
+        Braces.__init__(self, kernel)
         self._windowed = windowed
-        self._dialect = dialect
-        self._declared: dict[str, str] = {}  # accumulators: name -> type
-        self._shared: dict[str, str] = {}  # memory of a group: name -> declaration
-        self._expressions = Expressions(dialect)
-        self._text = self._expressions.text
         last = parameters(kernel)[-1]
         self._zero = last.word + last.words
         self._count = self._zero + 1 + windowed * (1 + len(kernel.outputs))
         self._immediate = 4 * self._count <= dialect.immediates
 
     def shader(self) -> Shader:
-        kernel = self._kernel
-        block = self._block(kernel.body)
+        kernel = self.kernel
+        block = self.block(kernel.body)
         lines = [
             *[f"// {note}" for note in kernel.notes],
             *[self._parameter(one.name, one.dtype, one.word) for one in parameters(kernel)],
-            *[f"var {name}: {kind};" for name, kind in self._declared.items()],
+            *[f"var {name}: {kind};" for name, kind in self.declared.items()],
             *block,
         ]
         body = "".join(f"    {line}\n" for line in lines)
@@ -94,8 +90,8 @@ class _Printer:
             "enable f16;\n" if self._dialect.half else "",
             self._words(),
             *[self._operand(at, one) for at, one in enumerate((*kernel.inputs, *kernel.outputs))],
-            *self._shared.values(),
-            functions(self._expressions.used, self._dialect, self._word(self._zero)),
+            *self.shared.values(),
+            functions(self.used, self._dialect, self._word(self._zero)),
         ]
         above = "".join(parts)
         name = "k_" + sha256(f"{above}{kernel.lanes}{body}".encode()).hexdigest()[:16]
@@ -105,7 +101,7 @@ class _Printer:
     def _words(self) -> str:
         if self._immediate:
             return f"var<immediate> w: array<u32, {self._count}>;\n"
-        at = len(self._kernel.inputs) + len(self._kernel.outputs)
+        at = len(self.kernel.inputs) + len(self.kernel.outputs)
         kind = f"array<vec4<u32>, {-(-self._count // 4)}>"
         return f"@group(0) @binding({at}) var<uniform> w: {kind};\n"
 
@@ -132,38 +128,22 @@ class _Printer:
             first = f"{first} != 0u" if dtype == bool_ else f"bitcast<{kind}>({first})"
         return f"let {allowed(name)}: {kind} = {first};"
 
-    def _block(self, body: Iterable[Statement]) -> list[str]:
-        return [line for one in body for line in self._statement(one)]
+    def type(self, dtype: DType) -> str:
+        """Return the type that values are held in."""
+        return TYPES[dtype.name]
 
-    def _statement(self, one: Statement) -> list[str]:
-        if isinstance(one, Let):
-            kind = TYPES[one.variable.dtype.name]
-            return [f"let {allowed(one.variable.name)}: {kind} = {self._text(one.value)};"]
-        if isinstance(one, Set):
-            name = allowed(one.variable.name)
-            self._declared[name] = TYPES[one.variable.dtype.name]
-            return [f"{name} = {self._text(one.value)};"]
-        if isinstance(one, Store):
-            return [self._store(one)]
-        if isinstance(one, Loop):
-            return [f"{self._head(one)} {{", *_indented(self._block(one.body)), "}"]
-        if isinstance(one, If):
-            inner = _indented(self._block(one.body))
-            return [f"if ({self._text(one.condition)}) {{", *inner, "}"]
-        if isinstance(one, Combine):
-            return self._combine(one)
-        if isinstance(one, Barrier):
-            return ["workgroupBarrier();"]
-        assert isinstance(one.count, Literal)
-        self._share(one.buffer, int(one.count.value.real))
-        return []
+    def let(self, one: Let) -> list[str]:
+        """Return the declaration of a constant."""
+        name, kind = self.name(one.variable.name), self.type(one.variable.dtype)
+        return [f"let {name}: {kind} = {self.text(one.value)};"]
 
-    def _head(self, one: Loop) -> str:
+    def head(self, one: Loop) -> str:
+        """Return what a loop begins with, up to its brace."""
         kind, name = TYPES[one.index.dtype.name], allowed(one.index.name)
-        first, last = self._text(one.start), self._text(one.stop)
+        first, last = self.text(one.start), self.text(one.stop)
         if one.over is Over.NOTHING:
             return f"for (var {name}: {kind} = {first}; {name} < {last}; {name}++)"
-        lanes = self._kernel.lanes
+        lanes = self.kernel.lanes
         if one.over is Over.LANES:
             begin, step = "lane" if first == "0u" else f"{first} + lane", f"{lanes}u"
         elif one.over is Over.GRID:
@@ -176,46 +156,24 @@ class _Printer:
                 begin = f"{self._word(self._zero + 1)} + {begin}"
         return f"for (var {name}: {kind} = {begin}; {name} < {last}; {name} += {step})"
 
-    def _combine(self, one: Combine) -> list[str]:
-        """Return a tree over the threads of a group, in memory that they share."""
-        name, other = allowed(one.variable.name), allowed(one.other.name)
-        dtype = one.variable.dtype
-        memory = f"lanes_{dtype.name}"
-        self._declared[name] = self._declared[other] = TYPES[dtype.name]
-        lanes = self._kernel.lanes
-        self._share(Buffer(memory, dtype, Role.SHARED), lanes)
-        return [
-            f"{memory}[lane] = {name};",
-            "workgroupBarrier();",
-            f"for (var half_of = {lanes // 2}u; half_of > 0u; half_of >>= 1u) {{",
-            "    if (lane < half_of) {",
-            f"        {other} = {memory}[lane + half_of];",
-            f"        {name} = {self._text(one.joined)};",
-            f"        {memory}[lane] = {name};",
-            "    }",
-            "    workgroupBarrier();",
-            "}",
-            f"{name} = {memory}[0];",
-            "workgroupBarrier();",
-        ]
-
-    def _share(self, buffer: Buffer, count: int) -> None:
+    def share(self, buffer: Buffer, count: Expr | int) -> None:
+        """Declare memory of a group."""
         name, kind = allowed(buffer.name), TYPES[buffer.dtype.name]
-        self._shared[name] = f"var<workgroup> {name}: array<{kind}, {count}>;\n"
+        if not isinstance(count, int):
+            assert isinstance(count, Literal)
+            count = int(count.value.real)
+        self.shared[name] = f"var<workgroup> {name}: array<{kind}, {count}>;\n"
 
-    def _store(self, one: Store) -> str:
-        buffer, value = one.buffer, self._text(one.value)
-        at = self._text(one.position)
+    def store(self, one: Store) -> list[str]:
+        """Return an assignment to an element."""
+        buffer, value = one.buffer, self.text(one.value)
+        at = self.text(one.position)
         if self._windowed and buffer.role is Role.OUTPUT:
-            at = f"{self._word(self._zero + 2 + self._kernel.outputs.index(buffer))} + {at}"
+            at = f"{self._word(self._zero + 2 + self.kernel.outputs.index(buffer))} + {at}"
         place = f"{allowed(buffer.name)}[{at}]"
         if buffer.role is not Role.SHARED:
             if buffer.dtype == bool_:
                 value = f"select(0u, 1u, {value})"
             elif buffer.dtype == float16 and self._dialect.half:
                 value = f"f16({value})"
-        return f"{place} = {value};"
-
-
-def _indented(lines: Iterable[str]) -> list[str]:
-    return [f"    {line}" for line in lines]
+        return [f"{place} = {value};"]

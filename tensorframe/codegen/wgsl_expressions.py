@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from math import copysign, isfinite, isnan
 
+from tensorframe.codegen.printer import Expressions
 from tensorframe.codegen.wgsl_functions import Wgsl
 from tensorframe.codegen.wgsl_names import allowed
 from tensorframe.codegen.words import origin
 from tensorframe.dtypes import FLOAT, HALF, DType, bool_, float16, float64
-from tensorframe.kernel.ir import Apply, Argument, Expr, Index, Literal, Load, Role, Variable
+from tensorframe.kernel.ir import Apply, Literal, Load, Role
 
 TYPES = {
     "bool": "bool",
@@ -41,29 +42,26 @@ _DIVIDES = {"floor_divide": "/", "remainder": "%"}
 _ROUNDS = ("floor", "ceil", "trunc", "round")
 
 
-class Expressions:
+class WgslExpressions(Expressions):
     """Prints expressions, and notes in `used` which functions of the prelude they call."""
 
     def __init__(self, dialect: Wgsl) -> None:
         self._dialect = dialect
         self.used: dict[str, None] = {}
 
-    def text(self, one: Expr) -> str:
-        """Return an expression in WGSL."""
-        if isinstance(one, Literal):
-            return self._literal(one)
-        if isinstance(one, Argument | Index | Variable):
-            return allowed(one.name)
-        if isinstance(one, Load):
-            return self._load(one)
-        assert isinstance(one, Apply)
-        operands = [self.text(operand) for operand in one.arguments]
+    def name(self, name: str) -> str:
+        """Return a name that WGSL allows."""
+        return allowed(name)
+
+    def apply(self, one: Apply, operands: list[str]) -> str:
+        """Return a machine op on printed operands."""
         if all(isinstance(operand, Literal) for operand in one.arguments):
             # numbers alone would be computed by the compiler, which refuses what overflows
             operands[-1] = self._kept(operands[-1], one.arguments[-1].dtype)
         return self._apply(one, operands)
 
-    def _load(self, one: Load) -> str:
+    def load(self, one: Load) -> str:
+        """Return an element of a buffer, as it is held."""
         buffer, at = one.buffer, self.text(one.position)
         if buffer.role is Role.INPUT:
             at = f"{allowed(origin(buffer.name))} + {at}"
@@ -74,7 +72,8 @@ class Expressions:
             return f"({found} != 0u)"
         return f"f32({found})" if buffer.dtype == float16 and self._dialect.half else found
 
-    def _literal(self, one: Literal) -> str:
+    def literal(self, one: Literal) -> str:
+        """Return a number."""
         if one.dtype == bool_:
             return "true" if one.value else "false"
         kind = TYPES[one.dtype.name]
