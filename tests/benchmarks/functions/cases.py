@@ -19,8 +19,8 @@ class Case:
     text: str
 
 
-def _cases(template: str, names: str) -> list[Case]:
-    return [Case(name, template.format(name)) for name in names.split()]
+def _cases(template: str, names: str, suffix: str = "") -> list[Case]:
+    return [Case(name + suffix, template.format(name)) for name in names.split()]
 
 
 CASES: Sequence[Case] = [
@@ -61,8 +61,8 @@ CASES: Sequence[Case] = [
     ),
     *_cases("xp.{}(s)", "diagflat"),
     *_cases("xp.permute_dims(m, (1, 0))", "permute_dims"),
-    *_cases("xp.{}(m, axis=0)", "sum mean max argmax std cumsum sort nanmax any"),
-    *_cases("xp.{}(m, axis=1)", "sum mean max argmax std cumsum sort nanmax any median"),
+    *_cases("xp.{}(m, axis=0)", "sum mean max argmax std cumsum sort nanmax any", " axis 0"),
+    *_cases("xp.{}(m, axis=1)", "sum mean max argmax std cumsum sort nanmax any median", " axis 1"),
     *_cases("xp.{}(x, 0.3)", "quantile nanquantile"),
     *_cases("xp.{}(x, 30)", "percentile nanpercentile"),
     *_cases("xp.{}(x, y)", "dot inner vdot vecdot"),
@@ -123,7 +123,7 @@ CASES: Sequence[Case] = [
     Case("solve", "xp.linalg.solve(q, q)"),
     Case("inv", "xp.linalg.inv(q)"),
     Case("det", "xp.linalg.det(q)"),
-    Case("nan_to_num", "xp.nan_to_num(x, nan=1.0)"),
+    Case("nan_to_num 1", "xp.nan_to_num(x, nan=1.0)"),
     Case("astype", "xp.astype(x, xp.float64)"),
     Case("slice", "x[1:-1]"),
     Case("slice step", "x[::2] + 0"),
