@@ -68,6 +68,8 @@ def does_everything(device: Device) -> bool:
 
 
 def _refusal(op: Op, operands: Sequence[DType], result: DType, device: Device) -> str | None:
+    if op.compiled is not None and not capabilities(device).host_memory:
+        return f"{op.name} is machine code of the processor"
     if does_everything(device):
         return None
     held = capabilities(device).dtypes

@@ -242,6 +242,8 @@ def test_static_parameters_are_constants():
     assert power(x, 2).tolist() == power(x, n=2).tolist() == [4.0, 9.0]
     assert power(x, 3, negate=True).tolist() == [-8.0, -27.0]
     assert power(x, 2).node.op is power(x, 2).node.op
+    with pytest.raises(TypeError, match="at least one operand"):
+        tfr.elementwise(static_argnames="n")(lambda n: n)(3)
     with pytest.raises(ArgumentError, match="no parameter 'm'"):
         tfr.elementwise(static_argnames="m")(power.__wrapped__)
 
@@ -507,6 +509,10 @@ def refused_effects():
         kept[int(x) + 1] = x * 2
         return x
 
+    def adds_to_item(x):
+        kept[0] += x
+        return x
+
     def sets_attribute(x):
         x.seen = True
         return x
@@ -527,6 +533,7 @@ def refused_effects():
         "assigns_around": (assigns_around, "'around' of the function around it", "around = x"),
         "appends": (appends, "changes 'kept'", "kept.append(x)"),
         "sets_item": (sets_item, "sets an item of 'kept'", "kept[int(x) + 1] = x * 2"),
+        "adds_to_item": (adds_to_item, "sets an item of 'kept'", "kept[0] += x"),
         "sets_attribute": (sets_attribute, "sets the attribute 'seen'", "x.seen = True"),
         "yields": (yields, "one by one", "def yields(x):"),
         "within": (within, "changes 'kept'", "kept.append(y)"),
@@ -556,9 +563,28 @@ def test_own_lists_may_change():
         for power in range(2, 4):
             terms.append(x**power)  # noqa: PERF401 - a list that changes
         terms[0] = 2.0
+        terms[max(0, 1)] += 0
         return sum(terms)
 
     np.testing.assert_allclose(horner(np.array([2.0])).numpy(), [2 + 4 + 8])
+
+
+def test_functions_inside_may_change_what_belongs_to_the_function():
+    @tfr.elementwise
+    def total(x):
+        found = [x]
+        count = 1
+
+        def add(term):
+            nonlocal count
+            found.append(term)
+            found[0] = x + 1
+            count += 1
+
+        add(x * 2)
+        return sum(found) + count
+
+    assert total(np.array([1.0])).tolist() == [6.0]
 
 
 def test_what_is_no_function_of_scalars_is_refused():

@@ -261,8 +261,6 @@ class KernelBackend(Backend):
         """Whether kernels compute the op on dtypes that the device has."""
         if op is TOPK and not super().supports(op, operands, index_dtype(), device):
             return False  # it has places that the device cannot hold
-        if op.compiled is not None:  # for the cpu
-            return False
         return op is SCATTER or has_call(op, operands) or computable(op, operands, result)
 
     def synchronize(self, device: Device) -> None:

@@ -39,8 +39,9 @@ def refuse_side_effects(function: types.FunctionType) -> None:
             location=describe((code, 0)),
             suggestions=("return a tuple of numbers",),
         )
+    own = {name for part in codes(code) for name in part.co_cellvars}
     for part in codes(code):
-        for effect in _effects(part):
+        for effect in _effects(part, frozenset(part.co_freevars) - own):
             raise ArgumentError(
                 f"{function.__qualname__}: {effect.what}; a function of scalars computes its result and "
                 "does nothing else, since one call stands for all elements",
@@ -59,7 +60,8 @@ def codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from codes(constant)
 
 
-def _effects(code: types.CodeType) -> Iterator[Effect]:
+def _effects(code: types.CodeType, around: frozenset[str]) -> Iterator[Effect]:
+    """Yield what code does besides computing; `around` are its variables that belong to functions around."""
     instructions = [
         one for one in dis.get_instructions(code) if one.opname not in ("CACHE", "EXTENDED_ARG")
     ]
@@ -67,33 +69,35 @@ def _effects(code: types.CodeType) -> Iterator[Effect]:
         name = one.argval
         if one.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
             yield Effect(f"assigns to the global {name!r}", one.offset)
-        elif one.opname in ("STORE_DEREF", "DELETE_DEREF") and name in code.co_freevars:
+        elif one.opname in ("STORE_DEREF", "DELETE_DEREF") and name in around:
             yield Effect(f"assigns to {name!r} of the function around it", one.offset)
         elif one.opname in ("STORE_ATTR", "DELETE_ATTR"):
             yield Effect(f"sets the attribute {name!r}", one.offset)
         elif one.opname in ("STORE_SUBSCR", "DELETE_SUBSCR"):
-            source = _container(instructions[:at])
+            source = _container(instructions[:at], around)
             if source is not None:
                 yield Effect(f"sets an item of {source!r}, which is not its own", one.offset)
         elif one.opname == "LOAD_GLOBAL" and name in _WORLD:
             yield Effect(f"calls {name}", one.offset)
-        elif one.opname in _OUTSIDE and at + 1 < len(instructions) and _is_outside(one, code):
+        elif at + 1 < len(instructions) and _is_outside(one, around):
             following = instructions[at + 1]
             if following.opname in _ATTRIBUTES and following.argval in _MUTATORS:
                 yield Effect(f"changes {name!r}, which is not its own", one.offset)
 
 
-def _is_outside(one: dis.Instruction, code: types.CodeType) -> bool:
-    return one.opname != "LOAD_DEREF" or one.argval in code.co_freevars
+def _is_outside(one: dis.Instruction, around: frozenset[str]) -> bool:
+    return one.opname in _OUTSIDE and (one.opname != "LOAD_DEREF" or one.argval in around)
 
 
-def _container(before: Sequence[dis.Instruction]) -> str | None:
+def _container(before: Sequence[dis.Instruction], around: frozenset[str]) -> str | None:
     """Return the name outside of the function, or the parameter, whose item is set after these instructions."""
-    pushed = 0  # the key is on top of the container
+    # the key is on top of the container; `x[key] += value` has computed the value by then, too
+    wanted = 3 if before[-1].opname == "SWAP" else 2
+    pushed = 0
     for one in reversed(before):
         pushed += dis.stack_effect(one.opcode, one.arg, jump=False)
-        if pushed >= 2:
-            return one.argval if one.opname in _OUTSIDE else None
+        if pushed >= wanted:
+            return one.argval if _is_outside(one, around) else None
     return None
 
 
