@@ -7,10 +7,10 @@ import tensorframe as tfr
 from tensorframe.dtypes import FLOAT, INTEGER, NUMERIC
 from tensorframe.frontend.dispatch import call
 from tensorframe.graph import op as table
-from tensorframe.graph.op import Combination, same
+from tensorframe.graph.op import Combination, find, same
 from tensorframe.ops.elementwise import ADD, BITWISE_XOR, HYPOT, MULTIPLY
 from tensorframe.ops.reduction import one, reduce, zero
-from tensorframe.ops.term import find, sqrt
+from tensorframe.ops.term import sqrt
 from tests.backends.devices import FOUND
 
 DEVICES = ["numpy", "cpu", "numba", *FOUND]
