@@ -2,7 +2,7 @@
 
 In layers, each of which imports those above it here, and none below; `tests/project/test_layering.py` has the table:
 
-    ir          the language; walk, formula, loops and machine are its tools, interpret is what it means
+    ir          the language; walk, formula, loops, machine and caches are its tools, interpret is what it means
     math/       exp, sin, erf and others as formulas over the language; complex_math/ those of complex numbers;
                 scalars, any op on elements, and accumulate, how reductions combine them
     spaces/     the loops that ops share, and where in them elements are; rewriting, expand, complex and dot make

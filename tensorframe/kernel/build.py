@@ -11,6 +11,7 @@ from tensorframe.graph.region import Region
 from tensorframe.graph.space import Space
 from tensorframe.kernel.assemble import Built, Launch, Partials, finish
 from tensorframe.kernel.body import Body
+from tensorframe.kernel.caches import CACHES
 from tensorframe.kernel.forms.columns import column_parts, columns
 from tensorframe.kernel.forms.deviations import Deviation, deviations, followed_by
 from tensorframe.kernel.forms.form import Form, map_loops
@@ -30,7 +31,7 @@ from tensorframe.kernel.stages import Stages, stages_of
 # are plenty they are more, since where a share begins nothing has been fetched ahead.
 _SHARE, _MOST_SHARED, _SHARES = 1 << 15, 1 << 17, 64
 # Elements of a chunk that gives one partial result, or one for each of its columns.
-_CHUNK = 1 << 16
+_CHUNK = CACHES.row
 _COLUMN_CHUNK = 1 << 18
 # Results from which every thread has enough rows, so that rows need not be cut.
 _ENOUGH_ROWS = 32
@@ -44,7 +45,6 @@ _FEWER_COLUMNS = 256
 _STREAMED = range(12 << 20, 32 << 20)
 # Bytes of an output that are made before they are streamed: with more, the processor does nothing else meanwhile.
 _STREAM = 2048
-_LINE = 64  # bytes of a line of a cache
 
 
 def build(
@@ -137,7 +137,9 @@ class _Builder:
     def _is_streamed(self, value: int) -> bool:
         nest, itemsize = self.nest, self._itemsize(value)
         # in a map, the ends of a row that is not whole lines would take longer than the rest saves
-        whole = bool(nest.reduced) or len(nest.kept) == 1 or nest.kept[-1] * itemsize % _LINE == 0
+        whole = (
+            bool(nest.reduced) or len(nest.kept) == 1 or nest.kept[-1] * itemsize % CACHES.line == 0
+        )
         along_memory = nest.accesses["out", value].steps[-1] == 1
         return whole and along_memory and prod(nest.sizes) * itemsize in _STREAMED
 

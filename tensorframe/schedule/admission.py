@@ -14,14 +14,13 @@ from tensorframe.backends.base import Capabilities
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
 from tensorframe.graph.space import Map, Space
+from tensorframe.kernel.caches import CACHES
 from tensorframe.kernel.forms.deviations import chain_of
 from tensorframe.kernel.support import computable
 from tensorframe.schedule.capture import is_leaf
 from tensorframe.schedule.group import Edge, Group, follow_operands
 from tensorframe.schedule.weights import misfit
 
-# Elements of a row that passes may go over several times: it has to stay in the cache.
-_LONGEST_ROW = 1 << 16
 # Cost per element up to which an op may be done again in loops that meet its elements several times.
 _CHEAP = 1.0
 # The part of a tensor that is replaced in place rather than in a loop over the whole: one in so many elements.
@@ -151,7 +150,7 @@ def _too_long(node: Node, space: Space, group: Group, *, deviates: bool) -> str 
     again = any(space.axes_of(one) & set(space.reduced) for one, _ in group.edges[node])
     several = again or any(one.op.kind is Kind.REDUCE for one in group.nodes)
     length = prod([space.sizes[axis] for axis in space.reduced])
-    if several and length > _LONGEST_ROW:
+    if several and length > CACHES.row:
         return f"rows of {length} elements do not stay in the cache between passes"
     return None
 

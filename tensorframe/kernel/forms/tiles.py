@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tensorframe.kernel.caches import CACHES
 from tensorframe.kernel.forms.form import Form
 from tensorframe.kernel.ir import (
     INDEX,
@@ -35,7 +36,6 @@ _SIDE = 64  # elements of a side of a tile: whole cache lines of either operand
 _AREA = 4096  # elements of a tile that an axis makes narrow
 _NARROW = 16  # elements of an axis below which copying a tile takes longer than it saves
 _LINES = 8  # rows that a small cache can hold at once if they are a power of two apart
-_CACHE_LINE = 64  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,5 +133,5 @@ def _crossing_loads(form: Form, tile: Tile, stores: tuple[Statement, ...]) -> li
 
 def _pitch(itemsize: int) -> int:
     """Return the elements from one row of a copied tile to the next: an odd number of cache lines."""
-    lines = -(-_SIDE * itemsize // _CACHE_LINE) | 1
-    return lines * _CACHE_LINE // itemsize
+    lines = -(-_SIDE * itemsize // CACHES.line) | 1
+    return lines * CACHES.line // itemsize
