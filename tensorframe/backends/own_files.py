@@ -55,7 +55,8 @@ def read(path: str, most: int, *, refresh_after: float | None = None) -> bytes:
         # of the open file: the path may stand for another one by now
         if not stat.S_ISREG(found.st_mode) or _foreign(found, "file") or found.st_size > most:
             raise OSError(f"{path} is not what was written there")
-        content = file.read(most + 1)
+        # not `most`, which is what Python would allocate first
+        content = file.read(found.st_size)
         if refresh_after is not None and _age(found) > refresh_after:
             with suppress(OSError):  # a folder that can only be read
                 os.utime(file.fileno() if os.utime in os.supports_fd else path)

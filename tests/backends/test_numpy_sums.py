@@ -86,10 +86,27 @@ def test_products_and_nothing():
     assert implementation[SUM](nothing, (1,), False).shape == (0,)
 
 
-@pytest.mark.parametrize("chunk", [sums._CHUNK, 4])
-def test_results_are_neither_views_of_operands_nor_of_large_memory(chunk, monkeypatch):
-    monkeypatch.setattr(sums, "_CHUNK", chunk)
+@pytest.mark.parametrize("copied", [sums._COPIED, 128])
+def test_results_are_neither_views_of_operands_nor_of_large_memory(copied, monkeypatch):
+    monkeypatch.setattr(sums, "_COPIED", copied)
     for x in (some((1, 30), "float32"), some((64, 30), "float32")):
         found = implementation[SUM](x, (0,), False)
         assert not np.shares_memory(found, x)
         assert found.base is None or found.base.nbytes <= found.nbytes
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize("count", [1, 5, 8, 63, 64, 65, 127, 129, 300, 1031])
+def test_rows_added_as_a_whole_add_the_pairs_that_numpy_adds(count, dtype):
+    x = some((3, count, 50), dtype)
+    along = np.add.reduce(np.ascontiguousarray(x.transpose(0, 2, 1)), axis=-1)
+    assert sums._across(x, 1).tobytes() == along.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_long_lines_are_cut_where_numpy_cuts_them(dtype, monkeypatch):
+    x = some((41, 1009), dtype).T
+    whole = np.add.reduce(np.ascontiguousarray(x).reshape(-1))
+    for copied in (200, 3000):
+        monkeypatch.setattr(sums, "_COPIED", copied)
+        assert np.asarray(sums.joined(np.add, x, (0, 1))).tobytes() == whole.tobytes()
