@@ -135,8 +135,12 @@ def test_results_are_told_from_those_of_forked_processes(pool):
     array[...] = 1
     child = os.fork()
     if child == 0:
-        array[...] = 2
-        os._exit(0 if pool.empty((COUNT,), FLOAT) is not None else 1)
+        status = 1
+        try:
+            array[...] = 2
+            status = 0 if pool.empty((COUNT,), FLOAT) is not None else 1
+        finally:
+            os._exit(status)  # whatever happens, the child is no second run of the tests
     assert os.waitpid(child, 0)[1] == 0
     assert (array == 1).all()
 

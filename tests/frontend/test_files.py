@@ -794,7 +794,7 @@ def test_threads_that_slice_a_compressed_array_at_once(tmp_path):
     assert found == [True] * 8
 
 
-STRANGE = [
+STRANGE: list[Any] = [
     -1,
     0,
     1,
