@@ -7,6 +7,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -146,7 +147,10 @@ def test_every_class_that_shows_itself_is_tried() -> None:
         for kind in vars(module).values()
         if isinstance(kind, type) and hasattr(kind, "_repr_html_")
     }
-    assert {kind.__name__ for kind in showing - tried} == {"Page"}
+    # a class that shows itself as one above or below it does is tried with that
+    own = attrgetter("_repr_html_")
+    ways = set(map(own, tried))
+    assert not {kind.__name__ for kind in showing if own(kind) not in ways}
 
 
 def test_styles_of_elements_are_those_that_stay(html: str) -> None:
