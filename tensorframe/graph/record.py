@@ -32,9 +32,12 @@ def record(
     if first.dtype not in op.accepts:
         raise dtype_error(op, tuple(node.dtype for node in inputs))
     shapes = tuple([node.shape for node in inputs])
-    shape = (
-        check_size(op.name, op.shape(shapes, *attrs)) if op.shape else broadcast(op.name, *shapes)
-    )
+    if op.shape is None:
+        shape = broadcast(op.name, *shapes)
+    else:
+        shape = op.shape(shapes, *attrs)
+        if op.kind is not Kind.REDUCE:  # whose results are smaller than what has been checked
+            check_size(op.name, shape)
     dtype = op.result(first.dtype, *attrs)
     if device is None:
         device = first.device
