@@ -86,6 +86,13 @@ def test_products_and_nothing():
     assert implementation[SUM](nothing, (1,), False).shape == (0,)
 
 
+@pytest.mark.parametrize("op", [SUM, PROD])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+def test_over_no_axes_elements_stay(shape, op):
+    x = some(shape, "float32")
+    assert np.array_equal(implementation[op](x, (), False), x)
+
+
 @pytest.mark.parametrize("copied", [sums._COPIED, 128])
 def test_results_are_neither_views_of_operands_nor_of_large_memory(copied, monkeypatch):
     monkeypatch.setattr(sums, "_COPIED", copied)

@@ -27,7 +27,7 @@ def _combining(op: Op) -> Function:
     is_plain = how.wide and how.take is None and how.finish is None
 
     def run(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-        if is_plain and x.ndim == 1 and x.dtype not in HALF:
+        if is_plain and x.ndim == 1 == len(axes) and x.dtype not in HALF:
             # any stride gives the same pairs, and small sums are many
             return ufunc.reduce(x, axis=0, dtype=x.dtype, keepdims=keepdims)
         if how.wide and x.dtype in HALF:
