@@ -143,15 +143,18 @@ def one_or_several(value: Any) -> tuple[Any, ...]:
     return (value,)
 
 
-def as_shape(shape: int | Iterable[int]) -> Shape:
-    """Return `shape` as a tuple of non-negative Python integers."""
-    sizes = one_or_several(shape)
+def _integers(shape: Any) -> Shape:
     try:
-        result = tuple(operator.index(size) for size in sizes)
+        return tuple([operator.index(size) for size in one_or_several(shape)])
     except TracingError:
         raise
     except TypeError as error:
         raise DTypeError(f"a shape is made of integers, got {shape!r}") from error
+
+
+def as_shape(shape: int | Iterable[int]) -> Shape:
+    """Return `shape` as a tuple of non-negative Python integers."""
+    result = _integers(shape)
     if any(size < 0 for size in result):
         raise ShapeError(f"a shape has no negative sizes, got {result}")
     return result
@@ -159,13 +162,7 @@ def as_shape(shape: int | Iterable[int]) -> Shape:
 
 def resolve_reshape(size: int, current: Shape, target: int | Iterable[int]) -> Shape:
     """Return `target` with its one -1 worked out; ShapeError if it does not hold `size` elements."""
-    sizes = one_or_several(target)
-    try:
-        wanted = tuple(operator.index(one) for one in sizes)
-    except TracingError:
-        raise
-    except TypeError as error:
-        raise DTypeError(f"reshape: a shape is made of integers, got {target!r}") from error
+    wanted = _integers(target)
     unknown = wanted.count(-1)
     known = math.prod(one for one in wanted if one != -1)
     if unknown == 1 and known > 0 and size % known == 0:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.functions import MADE, Function, formula, implementation, spells
-from tensorframe.backends.numpy.sums import in_turn, joined
-from tensorframe.dtypes import COMPLEX, FLOATING, HALF
+from tensorframe.backends.numpy.sums import joined
+from tensorframe.dtypes import FLOATING, HALF
 from tensorframe.graph.op import Kind, Op
 
 Array = Any
@@ -50,9 +50,7 @@ def _reduced(ufunc: np.ufunc, x: Array, axes: tuple[int, ...], keepdims: bool) -
 def _summed(ufunc: np.ufunc, x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     if x.dtype not in FLOATING:  # integers: any order gives the same
         return ufunc.reduce(x, axis=axes, keepdims=keepdims, dtype=x.dtype)
-    found = (in_turn if ufunc is np.multiply and x.dtype in COMPLEX else joined)(
-        ufunc, np.asarray(x), axes
-    )
+    found = joined(ufunc, np.asarray(x), axes)
     return np.expand_dims(found, axes) if keepdims else found
 
 

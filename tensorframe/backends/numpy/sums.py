@@ -30,7 +30,7 @@ _COPIED, _ROW = 1 << 17, 1 << 13
 def joined(ufunc: np.ufunc, x: Array, axes: tuple[int, ...]) -> Array:
     """Return the sum or the product over axes, which are left out of its shape, in memory of its own."""
     if ufunc is not np.add or not x.size:
-        return in_turn(ufunc, x, axes)
+        return _in_turn(ufunc, x, axes)
     if x.flags.c_contiguous and axes == tuple(range(x.ndim - len(axes), x.ndim)):
         kept = x.shape[: x.ndim - len(axes)]
         return ufunc.reduce(x.reshape((*kept, x.size // prod(kept))), axis=-1)
@@ -120,7 +120,7 @@ def _pairwise(planes: Array, width: int) -> Array:
     return result
 
 
-def in_turn(ufunc: np.ufunc, x: Array, axes: tuple[int, ...]) -> Array:
+def _in_turn(ufunc: np.ufunc, x: Array, axes: tuple[int, ...]) -> Array:
     """Return what NumPy does, one element after the other: which parts of complex products are NaN depends on it."""
     moved = _moved(x, axes)
     shape = moved.shape[len(axes) :]
