@@ -77,7 +77,7 @@ def stress(session: nox.Session) -> None:
 def bits(session: nox.Session) -> None:
     """The contract of bits: 200 programs in every way that must not change a bit, random numbers with 100 keys.
 
-    Minutes for each device. Arguments go to tests.bits, for example `-- --devices numpy,numba`.
+    Minutes for each device. Arguments go to tests.bits, for example `-- --devices numpy,llvm`.
     """
     prepare(session, "--editable", ".[dev]")
     python(session, "-m", "tests.bits", *session.posargs)

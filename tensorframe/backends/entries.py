@@ -14,6 +14,7 @@ from tensorframe.backends.apart import apart, is_interrupted_here
 from tensorframe.backends.base import Backend
 from tensorframe.errors import ArgumentError, BackendWarning
 from tensorframe.forks import new_reentrant_lock
+from tensorframe.graph.device import ALIASES, backend_called
 from tensorframe.site import warn_user
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _BUILT_IN = {
     "dry": ("tensorframe.backends.dry:DryBackend", ""),
     "numpy": ("tensorframe.backends.numpy.engine:NumpyBackend", ""),
-    "numba": ("tensorframe.backends.numba:NumbaBackend", "llvmlite"),
+    "llvm": ("tensorframe.backends.llvm:LlvmBackend", "llvmlite"),
     "cpu": ("tensorframe.backends.cpu:CpuBackend", ""),
     "opencl": ("tensorframe.backends.opencl.engine:OpenClBackend", "pyopencl"),
     "wgpu": ("tensorframe.backends.wgpu.engine:WgpuBackend", "wgpu"),
@@ -102,13 +103,13 @@ def add(backend: object, names: tuple[Any, ...], *, override: bool = False) -> N
         if not isinstance(name, str) or not _NAME.match(name) or name in RESERVED:
             hint = "small letters, digits and underscores, such as 'my_device'"
             raise ArgumentError(f"{name!r} cannot name a backend", suggestions=(hint,))
-        if name in _BUILT_IN and not override:
+        if backend_called(name) in _BUILT_IN and not override:
             hints = (f"register(backend, 'my_{name}')", "override=True, where that is meant")
             raise ArgumentError(f"{name!r} is a backend of tensorframe", suggestions=hints)
     package = type(backend).__module__.partition(".")[0]
     origin = "" if package == "tensorframe" else package
     with _lock:
-        for name in names:
+        for name in map(backend_called, names):
             _before.setdefault(name, entry_of(name))
             _entries[name] = Entry(name, origin, lambda: backend, backend=backend)
 
@@ -116,16 +117,17 @@ def add(backend: object, names: tuple[Any, ...], *, override: bool = False) -> N
 def remove(name: str) -> None:
     """Forget a backend that `add` has made known; its name stands for what it stood for before, if for anything."""
     with _lock:
-        if not isinstance(name, str) or name not in _before:
+        if not isinstance(name, str) or backend_called(name) not in _before:
             registered = ", ".join(map(repr, _before)) or "nothing is registered"
             raise ArgumentError(
                 f"unregister: no backend was registered as {name!r}", suggestions=(registered,)
             )
-        before = _before.pop(name)
+        own = backend_called(name)
+        before = _before.pop(own)
         if before is None:
-            del _entries[name]
+            del _entries[own]
         else:
-            _entries[name] = before
+            _entries[own] = before
 
 
 def entries() -> tuple[Entry, ...]:
@@ -142,6 +144,7 @@ def clashes() -> dict[str, str]:
 
 def entry_of(name: str) -> Entry | None:
     """Return the entry of a name; installed packages are looked through only if it is not known without."""
+    name = backend_called(name)
     found = _entries.get(name)
     if found is None:
         _find_plug_ins()
@@ -160,7 +163,7 @@ def _find_plug_ins() -> None:
         return  # unreadable metadata of some package: plug-ins stay unknown, everything else works
     for point in points:
         origin = point.dist.name if point.dist else point.value
-        if point.name in _entries or point.name in RESERVED or not _NAME.match(point.name):
+        if point.name in {*_entries, *ALIASES, *RESERVED} or not _NAME.match(point.name):
             _clashes[origin] = f"it calls its backend {point.name!r}: that is taken, or no name"
             continue
         _entries[point.name] = Entry(point.name, origin, partial(_make, point))

@@ -14,7 +14,7 @@ from tensorframe.backends.probing import Found, forget, probe_all
 from tensorframe.backends.remedies import remedies
 from tensorframe.backends.selection import candidates, family, first_fit, order_in_words
 from tensorframe.errors import DeviceError
-from tensorframe.graph.device import CPU, Device
+from tensorframe.graph.device import CPU, Device, backend_called
 from tensorframe.scopes import Scope
 
 VARIABLE = config.BACKEND
@@ -68,7 +68,8 @@ def unregister(name: str) -> None:
 
 
 def _drop(name: str) -> None:
-    for device in [device for device in _known if device.backend == name]:
+    own = backend_called(name)
+    for device in [device for device in _known if device.backend == own]:
         del _known[device]
     for forget_plans in _on_change:
         forget_plans()

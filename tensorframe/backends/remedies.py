@@ -73,7 +73,7 @@ def _rocm(_: Found) -> tuple[str, ...]:
 
 
 _RULES = {
-    "numba": _llvm,
+    "llvm": _llvm,
     "opencl": _opencl,
     "wgpu": _webgpu,
     **dict.fromkeys(INTERFACES, _interface),

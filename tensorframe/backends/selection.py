@@ -12,6 +12,7 @@ from tensorframe.backends.base import DeviceInfo
 from tensorframe.backends.entries import ELSEWHERE, INTERFACES, entry_of, warn_once
 from tensorframe.backends.probing import Found, probed
 from tensorframe.errors import ArgumentError, DeviceError
+from tensorframe.graph.device import backend_called
 
 # fastest first, as far as that can be told without measuring
 PRIORITY = ("cuda", "rocm", "metal", "opencl", "wgpu", "cpu")
@@ -57,7 +58,7 @@ def set_backend_priority(names: Sequence[str] | None) -> None:
             )
     if not order:
         raise ArgumentError("set_backend_priority: the list is empty", suggestions=("['cpu']",))
-    _State.order = order
+    _State.order = tuple(map(backend_called, order))
 
 
 def backend_priority() -> tuple[str, ...]:

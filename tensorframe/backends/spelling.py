@@ -40,7 +40,6 @@ _MEANING = {
     "host": ("cpu",),
     "processor": ("cpu",),
     "x86": ("cpu",),
-    "llvm": ("cpu",),
 }
 _SAID = {"auto": ", the best device that is here"}
 _PARTS = re.compile(r"[\W_]*(?P<word>[a-z][a-z0-9]*?)[\W_]*(?P<index>[0-9]{0,9})[\W_]*\Z", re.ASCII)

@@ -1,4 +1,4 @@
-"""The Python dialect: kernels for people to read, in the calling convention of `backends/numba/abi.py`.
+"""The Python dialect: kernels for people to read, in the calling convention of `backends/llvm/abi.py`.
 
 What is compiled is printed by `codegen/llvm`, which says the same in more words. A kernel here uses plain operators and
 functions whose names say what they do, on values of NumPy's scalar types.

@@ -10,6 +10,10 @@ from tensorframe.errors import DeviceError
 _PATTERN = re.compile(r"(?P<backend>[a-z][a-z0-9_]*)(?::(?P<index>[0-9]{1,9}))?\Z")
 
 
+# names that people know backends by, beside their own
+ALIASES = {"numba": "llvm"}
+
+
 class Device:
     """Where a tensor lives: `Device("cpu")`, `Device("cuda:1")`.
 
@@ -18,6 +22,8 @@ class Device:
 
     >>> tfr.Device("cpu") == tfr.Device("cpu", 0)
     True
+    >>> tfr.Device("numba")  # an alias
+    Device('llvm')
     """
 
     __slots__ = ("_hash", "backend", "index")
@@ -40,7 +46,7 @@ class Device:
                 ),
             )
         number = int(match["index"] or 0) if index is None else _checked(match, index)
-        key = (match["backend"], number)
+        key = (backend_called(match["backend"]), number)
         device = cls._known.get(key)
         if device is None:
             device = super().__new__(cls)
@@ -70,6 +76,11 @@ class Device:
 
     def __repr__(self) -> str:
         return f"Device({str(self)!r})"
+
+
+def backend_called(name: str) -> str:
+    """Return the name of the backend that is called `name`: its own, where that is an alias."""
+    return ALIASES.get(name, name)
 
 
 def _checked(name: re.Match[str], index: object) -> int:

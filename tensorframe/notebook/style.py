@@ -23,7 +23,7 @@ from tensorframe.graph.device import Device
 HUES = {
     "cpu": "#0072B2",
     "numpy": "#56B4E9",
-    "numba": "#009E73",
+    "llvm": "#009E73",
     "cuda": "#76A900",
     "rocm": "#D55E00",
     "opencl": "#E69F00",

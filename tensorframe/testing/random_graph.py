@@ -1,7 +1,7 @@
 """Random graphs: a seed makes a program that NumPy and tensorframe run, and its number is a bug report.
 
 python -m tensorframe.testing.random_graph --seed 17
-python -m tensorframe.testing.random_graph --count 1000 --no-fuse --device numba
+python -m tensorframe.testing.random_graph --count 1000 --no-fuse --device llvm
 """
 
 from __future__ import annotations

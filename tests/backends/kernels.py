@@ -5,8 +5,8 @@ from hashlib import sha256
 
 import numpy as np
 
-from tensorframe.backends.numba.functions import kernel_function
-from tensorframe.backends.numba.target import target
+from tensorframe.backends.llvm.functions import kernel_function
+from tensorframe.backends.llvm.target import target
 from tensorframe.codegen.llvm import print_kernel
 from tensorframe.kernel.ir import (
     START,

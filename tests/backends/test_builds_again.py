@@ -26,7 +26,7 @@ WORK = {
 
 
 @pytest.mark.parametrize("work", WORK)
-@pytest.mark.parametrize("device", ["numba", *FOUND])
+@pytest.mark.parametrize("device", ["llvm", *FOUND])
 def test_a_kernel_is_built_again_beside_the_first(monkeypatch, device, work):
     held = []
     make = ir._one

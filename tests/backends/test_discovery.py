@@ -274,7 +274,7 @@ print("thief" in sys.modules, "thief: its backend is left out" in text)
 def test_nothing_is_loaded_before_it_is_asked_for():
     code = """
 import sys, tensorframe as tfr
-devices = ("opencl", "wgpu", "cuda", "numba", "cpu")
+devices = ("opencl", "wgpu", "cuda", "llvm", "cpu")
 print([name for name in devices if f"tensorframe.backends.{name}" in sys.modules])
 (tfr.ones(3) + 1).numpy()
 optional = {"pyopencl", "wgpu", "cupy", "numba"}
@@ -290,7 +290,7 @@ print(sorted(optional & set(sys.modules)))
         ("wgpu", "vulkan", "wgpu is not installed", "tensorframe-lazy[wgpu]"),
         (
             "llvmlite",
-            "numba",
+            "llvm",
             "llvmlite is not installed",
             "pip install --force-reinstall llvmlite",
         ),
@@ -328,7 +328,7 @@ for _ in range(3):
     assert np.array_equal((x * 2 + 1).numpy(), np.arange(20_000.0) * 2 + 1)
 assert str((x + 1).explain(source=True))
 try:
-    tfr.ones(1, device="numba")
+    tfr.ones(1, device="llvm")
 except tfr.errors.DeviceError as error:
     print(error)
 print(tfr.doctor())

@@ -235,7 +235,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / 4)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="page faults are counted by Linux")
-@pytest.mark.parametrize("device", ["numpy", "numba"])
+@pytest.mark.parametrize("device", ["numpy", "llvm"])
 def test_a_loop_over_expressions_of_several_sizes_takes_no_new_pages(device):
     run = subprocess.run(
         [sys.executable, "-c", FAULTS, device],

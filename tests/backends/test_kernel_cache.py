@@ -16,8 +16,8 @@ from tests.backends.kernels import evaluate, slots, text
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
 from tensorframe.backends import objects
-from tensorframe.backends.numba import functions
-from tensorframe.backends.numba.key import object_key
+from tensorframe.backends.llvm import functions
+from tensorframe.backends.llvm.key import object_key
 
 ROOT = Path(__file__).parents[2]
 KEY = bytes(range(32))
@@ -87,7 +87,7 @@ FIRST = """
 import json, sys
 import numpy as np
 import tensorframe as tfr
-x = tfr.asarray(np.linspace(0.0, 1.0, 10_000), device="numba")
+x = tfr.asarray(np.linspace(0.0, 1.0, 10_000), device="llvm")
 (tfr.exp(x) * tfr.sin(x) + x / (1 + x * x)).compute()
 unwanted = {"numba", "scipy", "cffi"}
 print(json.dumps([tfr.cache.info().compilations > 0, [one for one in sys.modules if one.split(".")[0] in unwanted]]))
@@ -102,7 +102,7 @@ EIGHT = """
 import json, os
 import numpy as np
 import tensorframe as tfr
-import tensorframe.backends.numba.compile
+import tensorframe.backends.llvm.compile
 from tests.backends.kernels import evaluate
 
 def child():
@@ -148,7 +148,7 @@ print(json.dumps([found, tfr.cache.info().compilations, "numba" in sys.modules])
 """
 SEVERAL_PROCESSES = f"""{EXPRESSIONS}
 import multiprocessing
-import tensorframe.backends.numba.compile  # once, for all
+import tensorframe.backends.llvm.compile  # once, for all
 
 if __name__ == "__main__":
     with multiprocessing.get_context("fork").Pool(8) as pool:

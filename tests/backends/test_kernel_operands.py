@@ -70,7 +70,7 @@ OPS = {
 def check(layout, dtype):
     x = LAYOUTS[layout](tfr.dtypes.as_dtype(dtype))
     before = x.tobytes()
-    with tfr.use_backend("numba"):
+    with tfr.use_backend("llvm"):
         for name, op in OPS.items():
             assert_close(op(tfr, tfr.asarray(x, copy=False)), op(np, x), name=name)
     assert x.tobytes() == before

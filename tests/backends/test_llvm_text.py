@@ -55,9 +55,9 @@ from tests.backends.kernels import (
 
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
-from tensorframe.backends.numba.compile import optimised
-from tensorframe.backends.numba.functions import kernel_function
-from tensorframe.backends.numba.target import target
+from tensorframe.backends.llvm.compile import optimised
+from tensorframe.backends.llvm.functions import kernel_function
+from tensorframe.backends.llvm.target import target
 
 FLOATS = ["float32", "float64"]
 SIGNED = ["int8", "int16", "int32", "int64"]
@@ -504,7 +504,7 @@ def test_long_loops_compute_several_vectors_in_turns(monkeypatch):
 
 
 def test_heavy_loops_over_many_elements_are_long():
-    many, few = (tfr.asarray(np.ones((300, n)), device="numba").T for n in (1000, 10))
+    many, few = (tfr.asarray(np.ones((300, n)), device="llvm").T for n in (1000, 10))
     heavy, light = tfr.exp(many + 1.0), many + 1.0
     assert "in_turns()" in str(heavy.explain(source=True))
     assert "in_turns()" not in str(light.explain(source=True))

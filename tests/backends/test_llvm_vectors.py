@@ -26,7 +26,7 @@ from tests.backends.test_llvm_text import FLOATS, INTEGERS, MACHINES
 
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
-from tensorframe.backends.numba.functions import kernel_function
+from tensorframe.backends.llvm.functions import kernel_function
 from tensorframe.codegen.llvm import SELECTED
 
 LENGTHS = [*range(40), 63, 64, 65, 127, 128, 129, 300]

@@ -13,7 +13,7 @@ from tensorframe.ops.reduction import CUMULATIVE_PROD, CUMULATIVE_SUM
 
 DEVICES = [
     name
-    for name in ("cpu", "numpy", "numba", "opencl", "wgpu", "cuda")
+    for name in ("cpu", "numpy", "llvm", "opencl", "wgpu", "cuda")
     if name in tfr.backends.available()
 ]
 LONG = 100_000

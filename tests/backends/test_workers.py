@@ -31,9 +31,9 @@ from tests.backends.kernels import I, kernel, named, over, result, slots
 
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
-from tensorframe.backends.numba import workers
-from tensorframe.backends.numba.functions import kernel_function
-from tensorframe.backends.numba.workers import run_ranges
+from tensorframe.backends.llvm import workers
+from tensorframe.backends.llvm.functions import kernel_function
+from tensorframe.backends.llvm.workers import run_ranges
 
 ROOT = Path(__file__).parents[2]
 
@@ -206,7 +206,7 @@ ENDING = """
 import atexit, sys, threading, time
 import numpy as np
 import tensorframe as tfr
-from tensorframe.backends.numba import workers
+from tensorframe.backends.llvm import workers
 from tests.backends.test_workers import counted
 workers.core_count = lambda: 4
 tfr.config.configure(threads=4)

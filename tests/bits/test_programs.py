@@ -13,7 +13,7 @@ from tests.bits.programs import Program, programs, random_numbers, reductions, s
 
 CHOSEN = programs(thorough=False)
 HERE = tfr.backends.available()
-ENGINES = [name for name in ("numpy", "numba") if name in HERE]
+ENGINES = [name for name in ("numpy", "llvm") if name in HERE]
 DEVICES = [name for name in ("opencl", "wgpu", "cuda") if name in HERE]
 FEW = [list(reductions())[-6], list(scans())[1], list(random_numbers())[4]]
 

@@ -12,7 +12,7 @@ from tensorframe import random
 from tests.bits.draws import DRAWS, bits
 
 HERE = tfr.backends.available()
-DEVICES = [name for name in ("cpu", "numba", "opencl", "wgpu", "cuda") if name in HERE]
+DEVICES = [name for name in ("cpu", "llvm", "opencl", "wgpu", "cuda") if name in HERE]
 KEYS = [*random.split(random.key(7), 2), random.key(2**64 - 1)]
 # the path of small graphs; several blocks, chunks and groups
 COUNTS = [67, 40_011]

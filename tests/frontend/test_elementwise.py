@@ -17,7 +17,7 @@ from tensorframe.errors import ArgumentError, DTypeError, ShapeError, TracingErr
 
 RATE = 0.5
 DEVICES = [
-    name for name in ("cpu", "numpy", "numba", "opencl", "wgpu") if name in tfr.backends.available()
+    name for name in ("cpu", "numpy", "llvm", "opencl", "wgpu") if name in tfr.backends.available()
 ]
 SPECIAL = [
     0.0,
@@ -404,7 +404,7 @@ def test_random_expressions_have_the_values_of_plain_python(seed):
     with tfr.config.override(small_size=0, small_nodes=0):
         results = {
             device: function(tfr.asarray(x, device=device), y).numpy()
-            for device in ("numpy", "numba")
+            for device in ("numpy", "llvm")
         }
     for place, (a, b) in enumerate(pairs):
         try:

@@ -17,9 +17,9 @@ from tensorframe.schedule.fallback import forget_warnings
 
 pytest.importorskip("numba", reason="Numba compiles functions that ask for values")
 
-from tensorframe.backends.numba import compile as compiler
+from tensorframe.backends.llvm import compile as compiler
 
-HOSTS = ["numpy", "numba", "cpu"]
+HOSTS = ["numpy", "llvm", "cpu"]
 OTHERS = [name for name in ("opencl", "wgpu") if name in tfr.backends.available()]
 SPECIAL = [0.0, -0.0, 1.0, -2.5, 9.0, 1e-300, 1e300, math.inf, -math.inf, math.nan]
 
@@ -106,7 +106,7 @@ def test_branches_have_the_values_of_plain_python(device):
     assert math.copysign(1, got[1]) == -1
 
 
-@pytest.mark.parametrize("device", ["numba", "cpu"])
+@pytest.mark.parametrize("device", ["llvm", "cpu"])
 def test_it_fuses_with_its_neighbours(device):
     c = tfr.asarray(points(), device=device)
     steps, last = escape(c * 0.5, limit=20)
@@ -142,7 +142,7 @@ def test_several_results_are_one_call_in_the_kernel(monkeypatch, tmp_path):
         return steps, x + 1j * steps
 
     x = np.linspace(0, 5, 5000)
-    steps, last = halves(tfr.asarray(x, device="numba"))
+    steps, last = halves(tfr.asarray(x, device="llvm"))
     with tfr.config.override(cache_dir=str(tmp_path)):  # where no kernel is yet
         tfr.compute(steps, last)
     ((text, optimised),) = [pair for pair in texts if "@user_" in pair[0]]
@@ -246,7 +246,7 @@ def test_where_it_would_raise_there_is_no_number():
         return table[n] if n < 5 else 0.0
 
     with tfr.config.override(small_size=0, small_nodes=0):
-        got = looked_up(tfr.asarray([0, 2, 7], device="numba")).tolist()
+        got = looked_up(tfr.asarray([0, 2, 7], device="llvm")).tolist()
     assert got == [1.0, 4.0, 0.0]
 
 

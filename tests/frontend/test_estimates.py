@@ -35,13 +35,13 @@ IN_KERNELS = {
     "concat": lambda x: tfr.concat([x * 2, x + 1]),
     "scan": lambda x: tfr.cumulative_sum(x * 2, axis=1),
 }
-CASES = [(one, device) for one in EVERYWHERE for device in ("numpy", "numba", "cpu")]
-CASES += [(one, device) for one in IN_KERNELS for device in ("numpy", "numba")]
+CASES = [(one, device) for one in EVERYWHERE for device in ("numpy", "llvm", "cpu")]
+CASES += [(one, device) for one in IN_KERNELS for device in ("numpy", "llvm")]
 
 
 @pytest.mark.parametrize(("name", "device"), CASES)
 def test_the_peak_is_what_is_allocated(name, device):
-    if device == "numba":
+    if device == "llvm":
         pytest.importorskip("llvmlite")
     make = (EVERYWHERE | IN_KERNELS)[name]
     x = leaf(device)

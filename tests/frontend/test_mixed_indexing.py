@@ -17,7 +17,7 @@ Key = tuple[Any, ...]
 
 DEVICES = [
     name
-    for name in ("numpy", "numba", "cpu", "opencl", "wgpu", "cuda")
+    for name in ("numpy", "llvm", "cpu", "opencl", "wgpu", "cuda")
     if name in tfr.backends.available()
 ]
 

@@ -18,7 +18,7 @@ from tests.frontend.philox import block, word
 ENGINES = [
     str(info.device) for info in devices() if info.capabilities.executes and not info.device.index
 ]
-compiled = pytest.mark.skipif("numba" not in ENGINES, reason="kernels are compiled by LLVM")
+compiled = pytest.mark.skipif("llvm" not in ENGINES, reason="kernels are compiled by LLVM")
 
 KEY = 0x0123456789ABCDEF
 SHARES = [(1, 1), (1, 2), (1, 4), (2, 2), (2, 4)]  # positions that share, and words that they share
@@ -122,7 +122,7 @@ NUMBERS = 256  # bytes: counters, keys and the like
 @pytest.mark.parametrize("name", DRAWS)
 @pytest.mark.parametrize("shape", [(10_000,), (101, 77)])
 def test_a_draw_is_one_kernel_that_reads_no_words(name, shape):
-    drawn = DRAWS[name](shape, device="numba", key=random.key(3))
+    drawn = DRAWS[name](shape, device="llvm", key=random.key(3))
     plan = tfr.explain(drawn)
     assert (plan.kernels, plan.bytes_written) == (1, drawn.nbytes)
     assert plan.bytes_read < NUMBERS
@@ -132,11 +132,11 @@ def test_a_draw_is_one_kernel_that_reads_no_words(name, shape):
 @compiled
 @pytest.mark.parametrize("shape", [(10_001,), (101, 77)])
 def test_what_becomes_of_a_draw_is_in_its_kernel(shape):
-    x, y = (tfr.asarray(np.ones(shape, np.float32)).to_device("numba") for _ in range(2))
-    plan = tfr.explain(random.normal(shape, device="numba") * x + y)
+    x, y = (tfr.asarray(np.ones(shape, np.float32)).to_device("llvm") for _ in range(2))
+    plan = tfr.explain(random.normal(shape, device="llvm") * x + y)
     assert plan.kernels == 1
     assert x.nbytes + y.nbytes <= plan.bytes_read < x.nbytes + y.nbytes + NUMBERS
-    plan = tfr.explain(tfr.mean(random.normal(shape, device="numba") * x))
+    plan = tfr.explain(tfr.mean(random.normal(shape, device="llvm") * x))
     assert plan.kernels == 1
 
 
@@ -169,7 +169,7 @@ def test_other_keys_and_counters_need_no_other_plan(engine):
 @compiled
 def test_other_keys_counters_and_sizes_need_no_other_kernel():
     def draw(size, key):
-        return random.normal(size, device="numba", key=key).compute()
+        return random.normal(size, device="llvm", key=key).compute()
 
     draw(5000, random.key(0))
     compilations = tfr.cache.info().compilations

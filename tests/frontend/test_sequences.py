@@ -18,7 +18,7 @@ from tensorframe.testing.boxed import BoxedBackend
 
 DEVICES = [
     name
-    for name in ("numpy", "numba", "cpu", "opencl", "wgpu", "cuda")
+    for name in ("numpy", "llvm", "cpu", "opencl", "wgpu", "cuda")
     if name in tfr.backends.available()
 ]
 VALUES = np.asarray([0.1, 0.25, 0.7])

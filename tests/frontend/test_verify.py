@@ -184,7 +184,7 @@ def test_what_cannot_be_tried_is_refused(trial):
 
 @pytest.mark.parametrize("trial", [tfr.verify, tfr.bench])
 def test_a_backend_that_cannot_is_a_row(trial):
-    names = ["numba:7", "nosuch", "dry", "No such"]
+    names = ["llvm:7", "nosuch", "dry", "No such"]
     found = trial(leaf(10) * 2, backends=names)
     assert found["numpy"].error is None
     for name in names:

@@ -23,23 +23,23 @@ def blocks():
 @pytest.mark.parametrize("start", range(30_000, 30_080, CHUNK))
 def test_programs_agree_with_numpy(start):
     for seed in range(start, start + CHUNK):
-        check(seed, device="numba")
+        check(seed, device="llvm")
 
 
 @pytest.mark.parametrize("start", range(31_000, 31_120, CHUNK))
 def test_programs_in_every_form_of_kernel_agree_with_numpy(start, blocks):
     for seed in range(start, start + CHUNK):
-        check(seed, device="numba")
+        check(seed, device="llvm")
 
 
 def test_long_programs_in_every_form_of_kernel_agree_with_numpy(blocks):
     for seed in range(32_000, 32_020):
-        check(seed, moves=40, device="numba")
+        check(seed, moves=40, device="llvm")
 
 
 def test_what_validation_says_of_kernels_is_right(blocks):
     for seed in range(33_000, 33_040):
-        check(seed, device="numba", validate=True)
+        check(seed, device="llvm", validate=True)
 
 
 def test_the_cpu_agrees_when_kernels_begin_at_once(blocks, monkeypatch):
@@ -53,7 +53,7 @@ def test_the_cpu_agrees_when_kernels_begin_at_once(blocks, monkeypatch):
 
 def test_programs_have_the_same_bits_fused_and_op_by_op(blocks):
     for seed in range(35_000, 35_040):
-        program = program_of(seed, device="numba")
+        program = program_of(seed, device="llvm")
         inexact = any(name in program.body() for name in ORDERED)
         fused, alone = program.run(), program.with_options(fuse=False).run()
         for result, one, other in zip(program.results, fused, alone, strict=True):
@@ -65,9 +65,9 @@ def test_fusion_is_what_is_tested(blocks):
     """Otherwise programs would run op by op in any case."""
     kernels = {True: 0, False: 0}
     for seed in range(35_000, 35_010):
-        program = program_of(seed, device="numba")
+        program = program_of(seed, device="llvm")
         for fuse in kernels:
-            with tfr.config.override(fuse=fuse, small_size=0), tfr.use_backend("numba"):
+            with tfr.config.override(fuse=fuse, small_size=0), tfr.use_backend("llvm"):
                 results = program.pick(program.values(tfr))
                 kernels[fuse] += tfr.explain(*results).kernels
     assert kernels[True] < 0.7 * kernels[False]

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import numpy as np
 
 from tensorframe import Tensor
-from tensorframe.backends.numba import program
+from tensorframe.backends.llvm import program
 from tensorframe.kernel.interpret import evaluate
 from tensorframe.kernel.ir import (
     INDEX,
@@ -49,7 +49,7 @@ class Innermost:
 
 
 def loops_of(*tensors: Tensor) -> list[Innermost]:
-    """The innermost loops of the kernels that a plan for tensors on the numba device would run; none is run."""
+    """The innermost loops of the kernels that a plan for tensors on the llvm device would run; none is run."""
     found: list[Innermost] = []
 
     def note(region: Any, _parts: Any, built: Any, *_: Any) -> Any:

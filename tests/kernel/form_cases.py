@@ -176,7 +176,7 @@ def by_numpy(one: Case, x: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
 
 def tensors(one: Case, x: np.ndarray[Any, Any]) -> list[tfr.Tensor]:
     """The results of a program, not computed yet, on the device that compiles everything."""
-    with tfr.use_backend("numba"):
+    with tfr.use_backend("llvm"):
         return _listed(one.program(tfr, tfr.asarray(x)))
 
 

@@ -7,7 +7,7 @@ from unittest.mock import patch
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from tensorframe.backends.numba import program
+from tensorframe.backends.llvm import program
 from tensorframe.kernel.groups import forms as groups
 from tensorframe.kernel.groups import tiles as group_tiles
 from tensorframe.kernel.interpret import run, run_groups
@@ -59,7 +59,7 @@ def interpreted(*tensors):
 
 @contextmanager
 def interpreting():
-    """Interpret what is computed meanwhile on the numba device."""
+    """Interpret what is computed meanwhile on the llvm device."""
     PLANS.clear()
     with patch.object(program, "launcher", _launcher):
         yield
@@ -68,7 +68,7 @@ def interpreting():
 
 @contextmanager
 def in_groups(lanes=4, index=np.uint32, widest=np.float64):
-    """Build kernels of work-groups for what is planned meanwhile on the numba device; chunks are small."""
+    """Build kernels of work-groups for what is planned meanwhile on the llvm device; chunks are small."""
     target = groups.Target(lanes, np.dtype(widest), np.dtype(index))
     small = {"_ENOUGH_ROWS": 5, "_ENOUGH_RESULTS": 9, "_EACH": 2}
     with (
@@ -80,7 +80,7 @@ def in_groups(lanes=4, index=np.uint32, widest=np.float64):
 
 
 def kernels_of(*tensors):
-    """The kernels that a plan for tensors on the numba device runs."""
+    """The kernels that a plan for tensors on the llvm device runs."""
     made = []
 
     def note(region, parts, built, *rest):

@@ -12,7 +12,7 @@ SHAPE = (1100, 260)  # several chunks along either axis, and a part of one
 
 def variances(x, axis):
     """The variance by one kernel, and what it is."""
-    found = tfr.var(tfr.asarray(x, device="numba"), axis)
+    found = tfr.var(tfr.asarray(x, device="llvm"), axis)
     assert len(list(found.explain().steps)) == 1
     with np.errstate(invalid="ignore"):
         return found.numpy(), x.astype(np.longdouble).var(axis)
@@ -64,7 +64,7 @@ def test_equal_elements_have_none():
 
 
 def test_distances_that_are_needed_besides_take_a_pass_of_their_own():
-    x = tfr.asarray(drawn(), device="numba")
+    x = tfr.asarray(drawn(), device="llvm")
     away = x - tfr.mean(x)
     apart, variance = tfr.compute(away, tfr.mean(away * away))
     expected = drawn() - drawn().mean()
@@ -74,7 +74,7 @@ def test_distances_that_are_needed_besides_take_a_pass_of_their_own():
 
 @pytest.mark.parametrize("axis", [None, 0])
 def test_the_bits_are_those_of_one_thread(axis):
-    x = tfr.asarray(drawn(), device="numba")
+    x = tfr.asarray(drawn(), device="llvm")
     found = []
     for threads in (1, 2, 16):
         with tfr.config.override(threads=threads):
@@ -85,7 +85,7 @@ def test_the_bits_are_those_of_one_thread(axis):
 def test_distances_from_something_else():
     """Any value of the row will do, here the largest element of it."""
     x = drawn()
-    t = tfr.asarray(x, device="numba")
+    t = tfr.asarray(x, device="llvm")
     below = t - tfr.max(t, axis=0)
     found = tfr.sum(below * below, axis=0).numpy()
     expected = ((x.astype(np.longdouble) - x.max(0)) ** 2).sum(0)

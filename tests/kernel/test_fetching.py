@@ -11,8 +11,8 @@ from tests.kernel.interpreted import interpreted, kernels_of
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
 
-def on_numba(*shape, dtype="float32"):
-    return tfr.asarray(np.ones(shape, dtype), device="numba")
+def on_llvm(*shape, dtype="float32"):
+    return tfr.asarray(np.ones(shape, dtype), device="llvm")
 
 
 def fetched(tensor):
@@ -27,7 +27,7 @@ def fetched(tensor):
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint64"])
 def test_what_several_passes_read(dtype):
-    t = on_numba(9, 300, dtype=dtype)
+    t = on_llvm(9, 300, dtype=dtype)
     tensor = t - tfr.max(t, axis=1, keepdims=True)
     assert fetched(tensor) == ["x0"]
     (found,) = interpreted(tensor)
@@ -36,7 +36,7 @@ def test_what_several_passes_read(dtype):
 
 
 def test_operands_that_are_the_same_for_all_rows_are_there():
-    t, scale = on_numba(9, 300), on_numba(300)
+    t, scale = on_llvm(9, 300), on_llvm(300)
     scaled = (t - tfr.max(t, axis=1, keepdims=True)) * scale
     assert len(fetched(scaled)) == 1
 
@@ -52,7 +52,7 @@ def test_operands_that_are_the_same_for_all_rows_are_there():
     ],
 )
 def test_what_would_not_gain(shape, program):
-    assert fetched(program(on_numba(*shape))) == []
+    assert fetched(program(on_llvm(*shape))) == []
 
 
 def test_the_last_row_has_none_after_it(monkeypatch):
@@ -60,6 +60,6 @@ def test_the_last_row_has_none_after_it(monkeypatch):
     monkeypatch.setattr(rows, "_SOON", (1, 1 << 20))
     x = np.random.default_rng(3).standard_normal((40, 1 << 16)).astype("float32")
     for one in (x, x[::-1], x[:1]):
-        t = tfr.asarray(one, device="numba")
+        t = tfr.asarray(one, device="llvm")
         found = (t - tfr.max(t, axis=1, keepdims=True)).numpy()
         np.testing.assert_array_equal(found, one - one.max(1, keepdims=True))

@@ -19,13 +19,13 @@ HIDDEN, COSTLY, VECTORS = 24, 40, 16
 
 @pytest.fixture(autouse=True)
 def compiled() -> Iterator[None]:
-    with tfr.use_backend("numba"):
+    with tfr.use_backend("llvm"):
         yield
 
 
 @cache
 def stored(shape: Shape) -> tfr.Tensor:
-    return tfr.asarray(np.ones(shape, np.float32), device="numba")
+    return tfr.asarray(np.ones(shape, np.float32), device="llvm")
 
 
 PRODUCERS: dict[str, Callable[[Shape], tfr.Tensor]] = {

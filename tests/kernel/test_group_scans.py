@@ -23,7 +23,7 @@ def some(*shape):
 
 
 def on(x):
-    return tfr.asarray(x, device="numba")
+    return tfr.asarray(x, device="llvm")
 
 
 def check(result, expected, lanes=4):

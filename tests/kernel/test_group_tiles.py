@@ -24,7 +24,7 @@ def some(*shape, dtype=np.float32):
 
 
 def on(x):
-    return tfr.asarray(x, device="numba")
+    return tfr.asarray(x, device="llvm")
 
 
 def check(result, expected):

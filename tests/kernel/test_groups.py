@@ -52,7 +52,7 @@ def shared_out(*results):
 
 
 def matrix(*shape):
-    return tfr.asarray(np.arange(np.prod(shape), dtype=np.float32).reshape(shape), device="numba")
+    return tfr.asarray(np.arange(np.prod(shape), dtype=np.float32).reshape(shape), device="llvm")
 
 
 def test_a_map_gives_each_thread_an_element():
@@ -82,7 +82,7 @@ def test_random_programs(start, index):
     with in_groups(index=index), interpreting():
         for seed in range(start, start + CHUNK):
             if "(300, 500)" not in program_of(seed).body():
-                check(seed, device="numba")
+                check(seed, device="llvm")
 
 
 def tree_size(root):
@@ -95,7 +95,7 @@ def tree_size(root):
 
 def test_what_follows_a_choice_is_named():
     """Powers of integers square a value 64 times: without names the text would have 2^64 of them."""
-    x = tfr.asarray(np.arange(12).reshape(3, 4), device="numba")
+    x = tfr.asarray(np.arange(12).reshape(3, 4), device="llvm")
     with in_groups(), interpreting():
         (kernel,) = kernels_of(tfr.pow(tfr.concat([x, x], axis=0), 2 * x[0, 1]))
     roots, _ = expressions(kernel.body)

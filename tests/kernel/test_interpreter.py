@@ -14,7 +14,7 @@ from tests.kernel.interpreted import interpreted, kernels_of
 
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
-from tensorframe.backends.numba import workers
+from tensorframe.backends.llvm import workers
 
 
 @pytest.fixture(autouse=True)

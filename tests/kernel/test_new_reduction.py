@@ -13,7 +13,7 @@ from tensorframe.ops.reduction import one, reduce, zero
 from tensorframe.ops.term import sqrt
 from tests.backends.devices import FOUND
 
-DEVICES = ["numpy", "cpu", "numba", *FOUND]
+DEVICES = ["numpy", "cpu", "llvm", *FOUND]
 
 
 def sign(term):
@@ -92,6 +92,6 @@ def test_a_row_is_all_that_a_reduction_takes(reduction, shape, device):
 def test_one_element_is_taken_in_and_finished(reduction):
     row, expected, dtype = reduction
     values = np.asarray([[3], [-4]], dtype)
-    for device in ("numpy", "numba"):
+    for device in ("numpy", "llvm"):
         result = call(row, tfr.asarray(values, device=device), attrs=((1,), False))
         np.testing.assert_allclose(result.numpy(), expected(values, (1,)), rtol=1e-3)

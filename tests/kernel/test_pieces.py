@@ -20,8 +20,8 @@ def array(*shape, dtype="float32", seed=0):
     return (values > 0) if dtype == "bool" else values.astype(dtype)
 
 
-def on_numba(values):
-    return tfr.asarray(values, device="numba")
+def on_llvm(values):
+    return tfr.asarray(values, device="llvm")
 
 
 def with_slice(x, key, values):
@@ -51,7 +51,7 @@ def test_a_pad_in_the_loops_of_its_consumer_and_its_operand(dtype):
     x = array(5, 7, dtype=dtype)
     fill = x.dtype.type(1)
     padded = np.pad(doubled(x), ((1, 2), (0, 3)), constant_values=fill)
-    tensor = tfr.pad(doubled(on_numba(x)), ((1, 2), (0, 3)), constant_values=fill.item())
+    tensor = tfr.pad(doubled(on_llvm(x)), ((1, 2), (0, 3)), constant_values=fill.item())
     check(doubled(tensor), doubled(padded))
 
 
@@ -62,7 +62,7 @@ def test_a_concat_of_computed_parts(dtype, axis):
     shapes[1][axis] = 1
     shapes[2][axis] = 3
     parts = [array(*shape, dtype=dtype, seed=seed) for seed, shape in enumerate(shapes)]
-    tensor = tfr.concat([doubled(on_numba(one)) for one in parts], axis=axis)
+    tensor = tfr.concat([doubled(on_llvm(one)) for one in parts], axis=axis)
     check(tensor, np.concatenate([doubled(one) for one in parts], axis))
 
 
@@ -81,35 +81,35 @@ def test_a_slice_that_is_set_to_computed_values(dtype, key):
     x, values = array(6, 5, dtype=dtype), array(6, 5, dtype=dtype, seed=1)
     expected = x.copy()
     expected[key] = doubled(values[key])
-    tensor = with_slice(on_numba(x), key, doubled(on_numba(values)[key]))
+    tensor = with_slice(on_llvm(x), key, doubled(on_llvm(values)[key]))
     check(doubled(tensor), doubled(expected))
 
 
 def test_pieces_without_elements():
     x = array(4, 3)
-    empty = on_numba(array(0, 3))
-    check(tfr.concat([empty, on_numba(x) * 2, empty]), x * 2)
+    empty = on_llvm(array(0, 3))
+    check(tfr.concat([empty, on_llvm(x) * 2, empty]), x * 2)
     check(tfr.pad(empty * 2, ((2, 1), (0, 0)), constant_values=3), np.full((3, 3), 3, np.float32))
-    tensor = with_slice(on_numba(x), np.s_[4:], empty) + 1
+    tensor = with_slice(on_llvm(x), np.s_[4:], empty) + 1
     np.testing.assert_array_equal(tensor.numpy(), x + 1)
 
 
 def test_pieces_of_a_single_row_or_element():
     x, row, number = array(4, 3), array(1, 3, seed=1), array(1, seed=2)
     joined = np.concatenate([row * 2, x], 0)
-    check(tfr.concat([on_numba(row) * 2, on_numba(x)]), joined)
-    check(tfr.pad(on_numba(number) * 2, 2), np.pad(number * 2, 2))
-    check(tfr.stack([on_numba(x) * 2, on_numba(x)], axis=-1), np.stack([x * 2, x], -1))
+    check(tfr.concat([on_llvm(row) * 2, on_llvm(x)]), joined)
+    check(tfr.pad(on_llvm(number) * 2, 2), np.pad(number * 2, 2))
+    check(tfr.stack([on_llvm(x) * 2, on_llvm(x)], axis=-1), np.stack([x * 2, x], -1))
 
 
 def test_a_roll_of_a_computed_tensor_reads_it_at_two_places():
     x = array(6, 8)
-    rolled = tfr.roll(on_numba(x), (2, -3), axis=(0, 1)) * 2
+    rolled = tfr.roll(on_llvm(x), (2, -3), axis=(0, 1)) * 2
     check(rolled, np.roll(x, (2, -3), (0, 1)) * 2)
 
 
 def test_pieces_inside_pieces():
-    x, y = on_numba(array(4, 4)), on_numba(array(2, 4, seed=1))
+    x, y = on_llvm(array(4, 4)), on_llvm(array(2, 4, seed=1))
     tensor = tfr.pad(tfr.concat([y * 2, tfr.pad(x + 1, 1)[:, 1:-1]]), 1, constant_values=7)
     inner = np.pad(array(4, 4) + 1, 1)[:, 1:-1]
     expected = np.concatenate([array(2, 4, seed=1) * 2, inner])
@@ -118,7 +118,7 @@ def test_pieces_inside_pieces():
 
 def test_pieces_seen_through_views():
     x = array(6, 4)
-    padded = tfr.pad(on_numba(x) * 2, ((1, 1), (2, 0)))
+    padded = tfr.pad(on_llvm(x) * 2, ((1, 1), (2, 0)))
     view = tfr.permute_dims(padded[::-1, ::2], (1, 0)) + 1
     check(view, np.pad(x * 2, ((1, 1), (2, 0)))[::-1, ::2].T + 1)
 
@@ -127,14 +127,14 @@ def test_pieces_seen_through_views():
 def test_reductions_over_pieces(axis):
     x = array(5, 6).round()
     padded = np.pad(x * 2, ((1, 2), (2, 1)), constant_values=np.float32(1))
-    tensor = tfr.pad(on_numba(x) * 2, ((1, 2), (2, 1)), constant_values=1)
+    tensor = tfr.pad(on_llvm(x) * 2, ((1, 2), (2, 1)), constant_values=1)
     check(tfr.sum(tensor, axis=axis), padded.sum(axis))
 
 
 def test_passes_over_rows_of_pieces():
     x = array(3, 8)
     padded = np.pad(np.exp(x), ((0, 0), (1, 1)))
-    tensor = tfr.pad(tfr.exp(on_numba(x)), ((0, 0), (1, 1)))
+    tensor = tfr.pad(tfr.exp(on_llvm(x)), ((0, 0), (1, 1)))
     shifted = tensor - tfr.max(tensor, axis=1, keepdims=True)
     expected = padded - padded.max(1, keepdims=True)
     assert tfr.explain(shifted).kernels == 1
@@ -144,7 +144,7 @@ def test_passes_over_rows_of_pieces():
 
 def test_a_reduction_stays_outside_a_piece_that_is_not_all_of_its_loops():
     x, y = array(4, 6), array(2, 6, seed=1)
-    tensor = tfr.concat([tfr.sum(on_numba(x), axis=1), tfr.sum(on_numba(y), axis=1)])
+    tensor = tfr.concat([tfr.sum(on_llvm(x), axis=1), tfr.sum(on_llvm(y), axis=1)])
     expected = np.concatenate([x.sum(1), y.sum(1)])
     np.testing.assert_allclose(tensor.numpy(), expected, rtol=1e-6)
 
@@ -161,12 +161,12 @@ def test_parts_of_every_form_of_loops(monkeypatch):
     monkeypatch.setattr(tiling, "_LINES", 2)
     x, y = array(9, 21).round(), array(21, 9, seed=1).round()
     padded = np.pad(x, ((1, 2), (3, 1)))
-    tensor = tfr.pad(on_numba(x), ((1, 2), (3, 1)))
+    tensor = tfr.pad(on_llvm(x), ((1, 2), (3, 1)))
     check(tensor * 2, padded * 2)
-    check(tfr.pad(on_numba(x[0]), 3) * 2, np.pad(x[0], 3) * 2)
+    check(tfr.pad(on_llvm(x[0]), 3) * 2, np.pad(x[0], 3) * 2)
     for axis in (0, 1, None):
         check(tfr.sum(tensor, axis=axis), padded.sum(axis))
-    crossed = tfr.pad(on_numba(x).T + on_numba(y), 1)
+    crossed = tfr.pad(on_llvm(x).T + on_llvm(y), 1)
     check(crossed, np.pad(x.T + y, 1))
 
 
@@ -182,11 +182,11 @@ def test_a_step_of_the_heat_equation_is_one_kernel_without_choices():
     inner = u[1:-1, 1:-1]
     around = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]
     expected[1:-1, 1:-1] = inner + np.float32(0.25) * (around - 4 * inner)
-    tensor = heat(on_numba(u))
+    tensor = heat(on_llvm(u))
     plan = tfr.explain(tensor)
     assert (plan.bytes_read, plan.bytes_written) == (u.nbytes + 8, u.nbytes)
     check(tensor, expected)
-    (kernel,) = kernels_of(heat(on_numba(u)))
+    (kernel,) = kernels_of(heat(on_llvm(u)))
     roots, _ = expressions(kernel.body)
     assert not any(isinstance(one, Apply) and one.op == "where" for one in roots)
     assert len(_innermost(kernel.body)) == 3  # the first row, the inner ones, the last row
@@ -203,7 +203,7 @@ def _text(tensor):
 
 def test_other_lengths_of_axes_take_the_same_kernel():
     def made(rows, columns, before):
-        x = on_numba(np.ones((rows, columns), np.float32))
+        x = on_llvm(np.ones((rows, columns), np.float32))
         return tfr.pad(heat(x) * 2, before)
 
     assert _text(made(8, 9, 2)) == _text(made(11, 30, 3))
@@ -211,7 +211,7 @@ def test_other_lengths_of_axes_take_the_same_kernel():
 
 def test_memory_of_an_operand_that_is_read_elsewhere_is_not_written_over():
     x = array(300, 300)
-    y = tfr.exp2(on_numba(x))
+    y = tfr.exp2(on_llvm(x))
     total = tfr.sum(y)  # keeps y from joining the kernel that reads it at several places
     result = (y[::-1] + y[:, ::-1] + y).numpy()
     z = np.exp2(x)
@@ -231,8 +231,8 @@ def test_span_finds_the_indices_within_bounds(start, step):
 def test_reductions_and_scans_stay_outside_pieces():
     x = array(3, 4, 2).round()
     scanned = np.cumsum(x, 2)
-    tensor = tfr.concat([tfr.cumulative_sum(on_numba(x), axis=2), on_numba(x)], axis=1)
+    tensor = tfr.concat([tfr.cumulative_sum(on_llvm(x), axis=2), on_llvm(x)], axis=1)
     np.testing.assert_array_equal(interpreted(tensor)[0], np.concatenate([scanned, x], 1))
-    padded = tfr.pad(tfr.sum(on_numba(x), axis=2), 1)
+    padded = tfr.pad(tfr.sum(on_llvm(x), axis=2), 1)
     np.testing.assert_array_equal(interpreted(padded[:1] * 2)[0], np.zeros((1, 6)))
     np.testing.assert_array_equal(interpreted(padded[1:2] * 2)[0], np.pad(x.sum(2), 1)[1:2] * 2)

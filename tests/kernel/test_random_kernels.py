@@ -15,7 +15,7 @@ def check_small(seeds):
     with interpreting():
         for seed in seeds:
             if "(300, 500)" not in program_of(seed).body():
-                check(seed, device="numba")
+                check(seed, device="llvm")
 
 
 @pytest.mark.parametrize("start", range(20_000, 20_200, CHUNK))

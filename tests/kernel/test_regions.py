@@ -15,7 +15,7 @@ ROW = (RANDOM.standard_normal(50) + 1j).astype(np.complex64)
 
 @pytest.fixture(autouse=True)
 def compiled():
-    with tfr.use_backend("numba"):
+    with tfr.use_backend("llvm"):
         yield
 
 

@@ -16,8 +16,8 @@ def everything_is_large(monkeypatch):
     monkeypatch.setattr(build, "_STREAM", 512)
 
 
-def on_numba(values):
-    return tfr.asarray(values, device="numba")
+def on_llvm(values):
+    return tfr.asarray(values, device="llvm")
 
 
 def numbers(*shape, dtype="float32"):
@@ -41,38 +41,38 @@ def check(tensors, expected, count=1):
 @pytest.mark.parametrize("size", [32, 127, 128, 129, 1000])
 def test_vectors(everything_is_large, dtype, size):
     x = numbers(size, dtype="float32").astype(dtype)
-    check([on_numba(x) + on_numba(x)], [x + x])
+    check([on_llvm(x) + on_llvm(x)], [x + x])
 
 
 def test_answers(everything_is_large):
     x = numbers(300)
-    check([on_numba(x) > 1], [x > 1])
+    check([on_llvm(x) > 1], [x > 1])
 
 
 @pytest.mark.parametrize("columns", [48, 160, 304])
 def test_rows_of_whole_lines(everything_is_large, columns):
     x, y = numbers(7, columns + 9), numbers(columns)
-    check([on_numba(x)[:, 3 : columns + 3] * on_numba(y)], [x[:, 3 : columns + 3] * y])
+    check([on_llvm(x)[:, 3 : columns + 3] * on_llvm(y)], [x[:, 3 : columns + 3] * y])
 
 
 def test_a_transposed_result_is_written_along_its_memory(everything_is_large):
     x, y = numbers(60, 80), numbers(80)
-    tensor = on_numba(x).T * 2 + on_numba(y)[:, None]
+    tensor = on_llvm(x).T * 2 + on_llvm(y)[:, None]
     check([tensor], [x.T * np.float32(2) + y[:, None]])
     assert tensor.numpy().flags.f_contiguous
 
 
 def test_two_results_of_different_dtypes(everything_is_large):
     x = numbers(500)
-    y = on_numba(x) * 3
+    y = on_llvm(x) * 3
     check([y, y > 0], [x * np.float32(3), x > 0], count=2)
 
 
 def test_rare_sides(everything_is_large):
     x = np.linspace(0, 1e6, 400, dtype=np.float32)
-    tensor = tfr.sin(on_numba(x))
+    tensor = tfr.sin(on_llvm(x))
     np.testing.assert_allclose(tensor.numpy(), np.sin(x.astype(np.float64)), atol=2e-7)
-    (kernel,) = kernels_of(tfr.sin(on_numba(x)))
+    (kernel,) = kernels_of(tfr.sin(on_llvm(x)))
     assert len(streams(kernel)) == 1
 
 
@@ -87,19 +87,19 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_others_are_stored_as_they_are_made(everything_is_large, name):
-    (kernel,) = kernels_of(OTHERS[name](on_numba(numbers(64, 64))))
+    (kernel,) = kernels_of(OTHERS[name](on_llvm(numbers(64, 64))))
     assert not streams(kernel)
 
 
 def test_only_large_outputs_are_streamed():
     bytes_of = {False: 1 << 20, True: 16 << 20}
     for large, size in bytes_of.items():
-        source = str((on_numba(np.ones(size // 4, np.float32)) + 1).explain(source=True))
+        source = str((on_llvm(np.ones(size // 4, np.float32)) + 1).explain(source=True))
         assert ("stream_float32" in source, "fence()" in source) == (large, large)
 
 
 def test_large_results_begin_with_a_line_of_the_cache():
-    x = on_numba(np.ones((1000, 999), np.float32))
+    x = on_llvm(np.ones((1000, 999), np.float32))
     for result in ((x + 1).numpy(), (x.T * 2).numpy()):
         assert result.ctypes.data % 64 == 0
     assert (x.T * 2).numpy().strides == (4, 4 * 999)
@@ -110,7 +110,7 @@ def test_threads_do_not_matter(everything_is_large):
     found = []
     for threads in (1, 2, 5):
         with tfr.config.override(threads=threads):
-            found.append((tfr.exp(on_numba(x) / 50) + 1).numpy())
+            found.append((tfr.exp(on_llvm(x) / 50) + 1).numpy())
     assert all(np.array_equal(found[0], one) for one in found[1:])
 
 
@@ -118,7 +118,7 @@ def test_threads_do_not_matter(everything_is_large):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_rows_that_need_several_passes(everything_is_large, columns, dtype):
     x = np.random.default_rng(0).integers(-4, 5, (9, columns)).astype(dtype)
-    t = on_numba(x)
+    t = on_llvm(x)
     largest = x.max(axis=1, keepdims=True)
     check([t - tfr.max(t, axis=1, keepdims=True)], [x - largest])
     check([(t - tfr.max(t, axis=1, keepdims=True)) * 2 + t[:1]], [(x - largest) * 2 + x[:1]])
@@ -127,7 +127,7 @@ def test_rows_that_need_several_passes(everything_is_large, columns, dtype):
 def test_rows_of_several_results(everything_is_large):
     """One with an element for each row, one of each pass."""
     x = np.random.default_rng(0).integers(-4, 5, (9, 50)).astype("float32")
-    t = on_numba(x)
+    t = on_llvm(x)
     largest = tfr.max(t, axis=1)
     values = [t * 2, largest, t - tfr.expand_dims(largest, 1)]
     tfr.compute(*values)
@@ -137,5 +137,5 @@ def test_rows_of_several_results(everything_is_large):
 
 def test_columns_are_stored_as_ever(everything_is_large):
     x = np.random.default_rng(0).integers(-4, 5, (50, 60)).astype("float32")
-    t = on_numba(x)
+    t = on_llvm(x)
     check([t - tfr.max(t, axis=0)], [x - x.max(0)], count=0)

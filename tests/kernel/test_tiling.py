@@ -13,8 +13,8 @@ def array(*shape, dtype="float32", seed=0):
     return (np.random.default_rng(seed).standard_normal(shape) * 50).astype(dtype)
 
 
-def on_numba(values):
-    return tfr.asarray(values, device="numba")
+def on_llvm(values):
+    return tfr.asarray(values, device="llvm")
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def check(tensor, expected):
 @pytest.mark.parametrize("shape", [(9, 13), (8, 4), (2, 11), (11, 2)])
 def test_a_tensor_and_a_transposed_one(small_tiles, dtype, shape):
     x, y = array(*shape, dtype=dtype), array(*shape[::-1], dtype=dtype, seed=1)
-    tensor = on_numba(x) + on_numba(y).T
+    tensor = on_llvm(x) + on_llvm(y).T
     (kernel,) = kernels_of(tensor)
     assert any(isinstance(one, Allocate) for one in kernel.body) == (min(shape) > 2)
     check(tensor, x + y.T)
@@ -43,30 +43,30 @@ def test_a_tensor_and_a_transposed_one(small_tiles, dtype, shape):
 
 def test_axes_around_those_of_the_tiles(small_tiles):
     x, y = array(3, 7, 5, 6), array(3, 6, 5, 7, seed=1)
-    check(on_numba(x) + tfr.permute_dims(on_numba(y), (0, 3, 2, 1)), x + y.transpose(0, 3, 2, 1))
+    check(on_llvm(x) + tfr.permute_dims(on_llvm(y), (0, 3, 2, 1)), x + y.transpose(0, 3, 2, 1))
 
 
 def test_rows_that_run_backwards(small_tiles):
     x, y = array(9, 10), array(10, 9, seed=1)
-    check(on_numba(x) + on_numba(y)[::-1, ::-1].T, x + y[::-1, ::-1].T)
+    check(on_llvm(x) + on_llvm(y)[::-1, ::-1].T, x + y[::-1, ::-1].T)
 
 
 def test_pieces_are_not_copied(small_tiles):
     x, y = array(9, 10), array(8, 7, seed=1)
-    padded = tfr.pad(on_numba(y), ((1, 1), (1, 1)))
-    check(on_numba(x) + padded.T * 2, x + np.pad(y, 1).T * 2)
+    padded = tfr.pad(on_llvm(y), ((1, 1), (1, 1)))
+    check(on_llvm(x) + padded.T * 2, x + np.pad(y, 1).T * 2)
 
 
 def test_a_reshape_decides_where_elements_are(small_tiles):
     x = array(6, 5, 7)
     check(
-        tfr.reshape(tfr.permute_dims(on_numba(x), (2, 1, 0)) * 2, (7, 30)),
+        tfr.reshape(tfr.permute_dims(on_llvm(x), (2, 1, 0)) * 2, (7, 30)),
         (x * 2).transpose(2, 1, 0).reshape(7, 30),
     )
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "complex64"])
-@pytest.mark.parametrize("device", ["numba", "cpu"])
+@pytest.mark.parametrize("device", ["llvm", "cpu"])
 def test_a_reshape_copies_only_where_strides_cannot_say_it(dtype, device):
     x = array(130, 520).astype(dtype)
     tensor = tfr.asarray(x, device=device)

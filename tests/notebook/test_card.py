@@ -22,7 +22,7 @@ from tests.backends.devices import FOUND, holds, some
 from tests.notebook.counting import counted
 
 BILLION = 10**9
-DEVICES = ["cpu", "numpy", "numba", *FOUND]
+DEVICES = ["cpu", "numpy", "llvm", *FOUND]
 HUGE = {
     "range of integers": lambda: tfr.sqrt(tfr.arange(BILLION) + 1),
     "range of fractions": lambda: tfr.sin(tfr.arange(BILLION, dtype=tfr.float32) * 1e-8),

@@ -227,7 +227,7 @@ def test_backend_libraries_are_imported_only_by_their_backend():
 
 def test_numba_is_imported_by_functions_of_users_only():
     """Kernels are printed for LLVM; Numba is for functions that users write, when the first of them needs it."""
-    home = PACKAGE / "backends" / "numba" / "user.py"
+    home = PACKAGE / "backends" / "llvm" / "user.py"
     wrong = [
         found
         for found in IMPORTS
@@ -238,7 +238,7 @@ def test_numba_is_imported_by_functions_of_users_only():
 
 def test_one_backend_does_not_import_another():
     """But those of the host, which share its arrays, and those of devices, which share what all devices do."""
-    builds_on = {"numba": {"numpy"}, "cpu": {"numpy", "numba"}, "device": {"numpy"}}
+    builds_on = {"llvm": {"numpy"}, "cpu": {"numpy", "llvm"}, "device": {"numpy"}}
     builds_on |= {name: {"device"} for name in ("opencl", "wgpu", "cuda")}
 
     def backend(parts):

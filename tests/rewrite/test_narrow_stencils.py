@@ -16,7 +16,7 @@ from tensorframe.schedule.pipeline import transform
 from tensorframe.schedule.plan import Plan, StepKind
 from tests.backends.devices import FOUND
 
-DEVICES = ["cpu", "numpy", "numba", *FOUND]
+DEVICES = ["cpu", "numpy", "llvm", *FOUND]
 CROP = (slice(200, 210), slice(300, 310))
 
 

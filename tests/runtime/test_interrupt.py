@@ -227,7 +227,7 @@ PATIENCE = 60.0
 
 
 @pytest.mark.parametrize("work", ["steps", "kernel", "product", "library"])
-@pytest.mark.parametrize("device", ["numpy", "numba", "cpu"])
+@pytest.mark.parametrize("device", ["numpy", "llvm", "cpu"])
 def test_control_comes_back_in_the_middle_of_anything(device, work):
     interrupt(device, work)
 

@@ -15,7 +15,7 @@ from tensorframe.backends import registry, spans
 from tensorframe.backends.base import DeviceInfo
 from tensorframe.backends.device.memory import Pool, rounded
 from tensorframe.backends.device.watching import Watch
-from tensorframe.backends.numba import functions
+from tensorframe.backends.llvm import functions
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
 from tensorframe.errors import ArgumentError, KernelError
 from tensorframe.graph.device import Device
@@ -344,7 +344,7 @@ def test_profiling_does_not_change_what_is_reused_or_freed():
 
 def test_kernels_that_are_compiled_or_loaded_name_the_line(tmp_path, monkeypatch):
     monkeypatch.setattr(functions, "_functions", {})
-    x = numbers(N, device="numba")
+    x = numbers(N, device="llvm")
     with tfr.config.override(cache_dir=str(tmp_path)):
         PLANS.clear()
         with tfr.profile() as first:

@@ -17,7 +17,7 @@ from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Event, Moment, listen
 from tests.backends.devices import FOUND
 
-HOST = ["cpu", "numpy", "numba"]
+HOST = ["cpu", "numpy", "llvm"]
 SIZE = 20_000  # more than runs without a plan
 
 
@@ -123,7 +123,7 @@ def simulation() -> tfr.Tensor:
     return tfr.exp(tfr.cumulative_sum(draws, axis=1) * 0.1)
 
 
-@pytest.mark.parametrize("device", ["cpu", "numba", *FOUND])
+@pytest.mark.parametrize("device", ["cpu", "llvm", *FOUND])
 @pytest.mark.parametrize("named", [True, False])
 def test_the_mean_and_the_deviation_of_a_simulation_run_it_once(device, named):
     with tfr.use_backend(device):

@@ -16,7 +16,7 @@ pytest.importorskip("llvmlite", reason="regions of many kinds of ops are those o
 def drawn(*shape, dtype="float32", low=0.5, high=2.0):
     """A tensor of random numbers on the device that compiles everything."""
     values = np.random.default_rng(3).uniform(low, high, shape).astype(dtype)
-    return tfr.asarray(values, device="numba")
+    return tfr.asarray(values, device="llvm")
 
 
 def region_of(result):
@@ -57,7 +57,7 @@ OPS = {
     "turned": lambda x: tfr.exp(x)[::-1, ::-1].T * 2,
     "padded": lambda x: tfr.pad(tfr.exp(x), ((0, 1), (0, 1)), constant_values=3) * 2,
     "joined": lambda x: tfr.concat([tfr.exp(x), x], axis=1) * 2,
-    "taken": lambda x: tfr.exp(tfr.take(x, tfr.asarray([2, 0], device="numba"), axis=1)) * 2,
+    "taken": lambda x: tfr.exp(tfr.take(x, tfr.asarray([2, 0], device="llvm"), axis=1)) * 2,
 }
 
 
@@ -101,14 +101,14 @@ def test_what_cancels_keeps_the_error_of_its_operands():
 
 
 def test_integers_are_exact():
-    x = tfr.asarray(np.arange(12).reshape(3, 4), device="numba")
+    x = tfr.asarray(np.arange(12).reshape(3, 4), device="llvm")
     region, inputs, result = region_of(tfr.sum(x * 3, axis=1))
     assert accepts(region, inputs, result)
     assert not accepts(region, inputs, result + 1)
 
 
 def test_integers_made_of_rounded_numbers_may_be_off_where_these_lie_at_a_step():
-    x = tfr.asarray(np.log(np.array([2.0, 2.5])), device="numba")
+    x = tfr.asarray(np.log(np.array([2.0, 2.5])), device="llvm")
     region, inputs, result = region_of(tfr.floor(tfr.exp(x)).astype("int64") + 1)
     assert accepts(region, inputs, result)
     assert accepts(region, inputs, np.array([5 - result[0], result[1]]))  # 1.99... or 2.00...
@@ -121,7 +121,7 @@ def test_truth_values_of_exact_numbers_are_exact():
 
 
 def test_complex_numbers_are_compared_by_magnitude():
-    x = tfr.asarray(np.array([1 + 1e-9j, 2 - 3j]), device="numba")
+    x = tfr.asarray(np.array([1 + 1e-9j, 2 - 3j]), device="llvm")
     region, inputs, result = region_of(x * x * x)
     assert accepts(region, inputs, result * (1 + 4e-16j))
     assert not accepts(region, inputs, result * (1 + 4e-14j))
@@ -130,13 +130,13 @@ def test_complex_numbers_are_compared_by_magnitude():
 def test_what_hardly_overflows_may_be_the_largest_number():
     largest = float(np.finfo(np.float32).max)
     for size, close in ((largest, True), (0.999 * largest, False)):
-        x = tfr.asarray(np.array([size, -size], np.float32), device="numba")
+        x = tfr.asarray(np.array([size, -size], np.float32), device="llvm")
         region, inputs, result = region_of(tfr.hypot(x, drawn(2)))
         assert accepts(region, inputs, np.full_like(result, np.inf)) is close
 
 
 def test_a_wrong_kernel_is_found(monkeypatch):
-    from tensorframe.backends.numba import program
+    from tensorframe.backends.llvm import program
 
     launcher = program.launcher
 

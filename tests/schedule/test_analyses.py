@@ -17,7 +17,7 @@ X = np.random.default_rng(7).normal(size=(40, 64)).astype(np.float32)
 Z = (X + 1j * X[::-1]).astype(np.complex64)
 
 
-with_kernels = pytest.mark.parametrize("device", ["numba", *FOUND])
+with_kernels = pytest.mark.parametrize("device", ["llvm", *FOUND])
 
 
 def softmax(x):
@@ -66,7 +66,7 @@ def test_what_fusion_made_is_never_analysed_again(name, device, analyses):
 @pytest.mark.parametrize("name", FUSED)
 def test_fusion_and_analysis_find_the_same_loops(name):
     values, make = FUSED[name]
-    plan, _ = planned(*make(tfr.asarray(values, device="numba")))
+    plan, _ = planned(*make(tfr.asarray(values, device="llvm")))
     for step in plan.steps:
         for region in (step.region, in_parts(expanded(step.region)).region):
             if region.space is not None:

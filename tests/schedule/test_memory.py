@@ -11,12 +11,12 @@ from tests.kernel.interpreted import kernels_of, planned
 ROWS, COLUMNS = 300, 300
 
 
-def on_numba(values):
-    return tfr.asarray(values, device="numba")
+def on_llvm(values):
+    return tfr.asarray(values, device="llvm")
 
 
 def leaf():
-    return on_numba(np.random.default_rng(0).random((ROWS, COLUMNS), dtype=np.float32))
+    return on_llvm(np.random.default_rng(0).random((ROWS, COLUMNS), dtype=np.float32))
 
 
 def takes_over(make, output=0):
@@ -48,7 +48,7 @@ ELSEWHERE = {
     "transposed besides": lambda x: x * 2 + x.T,
     "a slice set to its neighbours": lambda x: with_interior(x, x[2:, 1:-1] * 2),
     "rolled": lambda x: tfr.roll(x, 1, axis=0) * 2,
-    "gathered": lambda x: tfr.take(x, on_numba(np.arange(ROWS)), axis=0) * 2,
+    "gathered": lambda x: tfr.take(x, on_llvm(np.arange(ROWS)), axis=0) * 2,
 }
 
 

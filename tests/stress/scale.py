@@ -11,7 +11,7 @@ import tensorframe as tfr
 
 ROOT = Path(__file__).parents[2]
 IS_FULL = bool(os.environ.get("STRESS"))
-HERE = [name for name in ("cpu", "numba", "opencl", "wgpu") if name in tfr.backends.available()]
+HERE = [name for name in ("cpu", "llvm", "opencl", "wgpu") if name in tfr.backends.available()]
 on_each_device = pytest.mark.parametrize("device", HERE)
 
 

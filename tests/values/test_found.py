@@ -13,7 +13,7 @@ from tensorframe.errors import ArgumentError, DTypeError, LinAlgError, OutOfRang
 from tests.backends.devices import FOUND, holds
 
 inf, nan = math.inf, math.nan
-ENGINES = sorted({"cpu", "numpy", "numba"} & set(tfr.backends.available()))
+ENGINES = sorted({"cpu", "numpy", "llvm"} & set(tfr.backends.available()))
 
 on_every_engine = pytest.mark.parametrize("device", [*ENGINES, *FOUND])
 

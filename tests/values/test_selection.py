@@ -99,7 +99,7 @@ def test_places_that_are_none_are_refused():
 
 
 @pytest.mark.parametrize(
-    "device", sorted({"cpu", "numpy", "numba", *FOUND} & set(tfr.backends.available()))
+    "device", sorted({"cpu", "numpy", "llvm", *FOUND} & set(tfr.backends.available()))
 )
 @pytest.mark.parametrize("name", ["quantile", "nanquantile"])
 def test_probabilities_may_be_a_tensor(name, device):

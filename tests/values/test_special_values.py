@@ -34,7 +34,7 @@ def test_plans_give_the_same_as_ops_one_by_one(device):
 
 
 @pytest.mark.parametrize(
-    "device", sorted({"numba", "opencl", "wgpu", "cuda"} & set(tfr.backends.available()))
+    "device", sorted({"llvm", "opencl", "wgpu", "cuda"} & set(tfr.backends.available()))
 )
 def test_special_values_survive_kernels(device):
     with tfr.use_backend(device):

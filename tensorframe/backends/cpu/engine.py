@@ -9,10 +9,10 @@ from typing import Any
 
 from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.cpu.tiers import TieredProgram
-from tensorframe.backends.numba.contiguous import ReshapeProgram, flattened
-from tensorframe.backends.numba.engine import (
+from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
+from tensorframe.backends.llvm.engine import (
     KERNELS,
-    NumbaBackend,
+    LlvmBackend,
     has_kernel,
     kernel_source,
     missing,
@@ -39,13 +39,13 @@ class CpuBackend(NumpyBackend):
         flat = flattened(region)
         if flat is not None and missing() is None:
             numpy_program = _NUMPY.compile(flat, device)
-            kernels = partial(_compiled, _NUMBA.kernels, flat, device)
+            kernels = partial(_compiled, _LLVM.kernels, flat, device)
             return ReshapeProgram(region.ops[0].shape, TieredProgram(flat, numpy_program, kernels))
         program = _NUMPY.compile(region, device)
         loops = epilogue_of(region) if has_epilogue(region) else region
         if missing() is not None or loops is None or not has_kernel(loops):
             return program
-        compiled = partial(_compiled, _NUMBA.compile, region, device)
+        compiled = partial(_compiled, _LLVM.compile, region, device)
         return TieredProgram(loops, program, compiled, measured=loops is region)
 
     def source(self, region: Region, device: Device) -> str:
@@ -60,4 +60,4 @@ def _compiled(
     return None if unusable() else compile_region(region, device)
 
 
-_NUMPY, _NUMBA = NumpyBackend(), NumbaBackend()
+_NUMPY, _LLVM = NumpyBackend(), LlvmBackend()

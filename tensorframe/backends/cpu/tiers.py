@@ -78,7 +78,7 @@ class TieredProgram:
         if self._hopeless or cost < (_LOAD if "llvmlite" in sys.modules else _LOAD_FIRST):
             return None
         if self._candidate is None:
-            with spanned(Work.LAYOUT, "looking for kernels on disk", "numba"):
+            with spanned(Work.LAYOUT, "looking for kernels on disk", "llvm"):
                 self._candidate = self._compiled()
                 self._hopeless = self._candidate is None
                 if self._candidate is not None and self._candidate.is_kept(inputs):

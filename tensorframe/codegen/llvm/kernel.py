@@ -1,4 +1,4 @@
-"""Kernels as modules of LLVM: one function in the calling convention of `backends/numba/abi.py`."""
+"""Kernels as modules of LLVM: one function in the calling convention of `backends/llvm/abi.py`."""
 
 from __future__ import annotations
 

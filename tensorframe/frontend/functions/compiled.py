@@ -17,7 +17,7 @@ from tensorframe.frontend.functions.side_effects import first_raise
 from tensorframe.site import describe
 
 if TYPE_CHECKING:
-    from tensorframe.backends.numba.user import Result
+    from tensorframe.backends.llvm.user import Result
 
 
 def compile_elementwise(
@@ -38,7 +38,7 @@ def compile_elementwise(
     if not is_installed("numba"):
         missing = "and Numba, which would compile it, is not installed"
         raise _error(title, asked, missing, None, "pip install tensorframe-lazy[numba]")
-    from tensorframe.backends.numba.user import CannotCompileError, compile_function, jitted
+    from tensorframe.backends.llvm.user import CannotCompileError, compile_function, jitted
 
     source = Rebuilt(function, settled=True, policy=Policy(builtins, lambda value: value, jitted))
     source.freeze()

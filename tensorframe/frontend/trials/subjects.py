@@ -153,12 +153,20 @@ def asked_for(name: str, backends: Backends) -> list[str]:
     if backends is None:
         wanted = [str(device) for device in known_devices()]
     elif isinstance(backends, str | Device):
-        wanted = [str(backends)]
+        wanted = [device_name(backends)]
     else:
-        wanted = [str(one) for one in items(name, "backends", backends)]
+        wanted = [device_name(one) for one in items(name, "backends", backends)]
     if not wanted:
         raise ArgumentError(f"{name}: the list of backends is empty", suggestions=("None for all",))
     return list(dict.fromkeys([str(REFERENCE), *wanted]))
+
+
+def device_name(device: object) -> str:
+    """Return the one name of a device that has several ("cuda:0", "numba"); what is no device by what it is called."""
+    try:
+        return str(Device(device))  # type: ignore[arg-type]
+    except DeviceError:
+        return str(device)
 
 
 def device_called(name: str) -> Device:

@@ -18,6 +18,7 @@ from tensorframe.frontend.trials.subjects import (
     Subject,
     asked_for,
     device_called,
+    device_name,
     subject_of,
     values_of,
 )
@@ -80,7 +81,7 @@ class Benchmark(Page):
         return iter(self.backends)
 
     def __getitem__(self, backend: str | Device) -> TimedBackend:
-        return next(one for one in self.backends if one.backend == str(backend))
+        return next(one for one in self.backends if one.backend == device_name(backend))
 
     def __repr__(self) -> str:
         rows = [("backend", "first", "best", "median", "rate", "speed", "ulp", "")]

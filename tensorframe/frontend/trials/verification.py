@@ -17,6 +17,7 @@ from tensorframe.frontend.trials.subjects import (
     Subject,
     asked_for,
     device_called,
+    device_name,
     lacking,
     subject_of,
     values_of,
@@ -72,7 +73,7 @@ class Verification(Page):
         return iter(self.backends)
 
     def __getitem__(self, backend: str | Device) -> VerifiedBackend:
-        return next(one for one in self.backends if one.backend == str(backend))
+        return next(one for one in self.backends if one.backend == device_name(backend))
 
     def __repr__(self) -> str:
         rows = [("backend", "ulp", "relative", "off by", "where", "value", "reference", "")]

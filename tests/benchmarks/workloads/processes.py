@@ -66,7 +66,7 @@ def memory_of_chain(program: str, start: str, _: Any) -> float:
 
 
 # everybody's compiler is loaded in both, so ours has to be asked for where there is next to nothing to do
-STARTS = CHAINS | {OURS: CHAINS[OURS].replace("copy=False", 'copy=False, device="numba"')}
+STARTS = CHAINS | {OURS: CHAINS[OURS].replace("copy=False", 'copy=False, device="llvm"')}
 
 
 MEMORY = Workload(

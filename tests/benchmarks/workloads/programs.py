@@ -58,7 +58,7 @@ function([a, b], {_EXPRESSION})(x, y)
 }
 
 # the same, compiled whatever the first call would do by itself
-COMPILED = _of_tensorframe("numba")
+COMPILED = _of_tensorframe("llvm")
 
 # who finds in a second process what was compiled in the first, without being told to keep it
 KEEPERS = ("tensorframe", "torch.compile", "tinygrad", "PyTensor")

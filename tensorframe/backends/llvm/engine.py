@@ -1,4 +1,4 @@
-"""The numba backend: every region that kernels can compute is compiled by LLVM, NumPy runs the rest."""
+"""The llvm backend: every region that kernels can compute is compiled by LLVM, NumPy runs the rest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.entries import Failure, guarded, is_installed
-from tensorframe.backends.numba.contiguous import ReshapeProgram, flattened
+from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
 from tensorframe.backends.numpy.epilogue import epilogue_of, has_epilogue
 from tensorframe.graph.device import Device
@@ -17,7 +17,7 @@ from tensorframe.graph.region import Region
 from tensorframe.kernel.support import computable
 
 if TYPE_CHECKING:
-    from tensorframe.backends.numba.program import KernelProgram
+    from tensorframe.backends.llvm.program import KernelProgram
 
 # what runs together in one kernel
 COMPILED = frozenset(
@@ -49,7 +49,7 @@ def unusable() -> str | None:
         return reason
 
     def load() -> None:
-        from tensorframe.backends.numba.target import target_machine
+        from tensorframe.backends.llvm.target import target_machine
 
         target_machine()
 
@@ -73,17 +73,17 @@ def has_kernel(region: Region) -> bool:
     )
 
 
-class NumbaBackend(NumpyBackend):
+class LlvmBackend(NumpyBackend):
     """Compiles at once, whatever it takes: what the engine can do, without NumPy in front of it."""
 
-    name = "numba"
+    name = "llvm"
 
     def probe(self) -> list[DeviceInfo] | str:  # type: ignore[override]
         """Return the device if LLVM is there."""
         reason = unusable()
         if reason is not None:
             return reason
-        from tensorframe.backends.numba.target import compiler_name  # imports LLVM
+        from tensorframe.backends.llvm.target import compiler_name  # imports LLVM
 
         capabilities = replace(KERNELS, runs_small=False)
         return [host_device(self.name, compiler_name(), capabilities)]
@@ -99,7 +99,7 @@ class NumbaBackend(NumpyBackend):
 
     def kernels(self, region: Region, device: Device) -> KernelProgram:
         """Return the program of compiled kernels of a region that has them."""
-        from tensorframe.backends.numba.program import KernelProgram  # imports LLVM
+        from tensorframe.backends.llvm.program import KernelProgram  # imports LLVM
 
         return KernelProgram(region, super().compile(region, device))
 
@@ -113,6 +113,6 @@ def kernel_source(region: Region) -> str:
     loops = epilogue_of(region) if has_epilogue(region) else region
     if loops is None or not has_kernel(loops):
         return ""
-    from tensorframe.backends.numba.program import KernelProgram  # imports LLVM
+    from tensorframe.backends.llvm.program import KernelProgram  # imports LLVM
 
     return KernelProgram(loops).source()

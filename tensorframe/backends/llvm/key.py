@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import llvmlite
 
-from tensorframe.backends.numba.target import processor
+from tensorframe.backends.llvm.target import processor
 
 # of the modules that make object code; those that print kernels, place, keep and call them may change
 _SOURCES = ("compile.py", "target.py")
@@ -22,7 +22,7 @@ def object_key(name: str, text: str) -> bytes:
 @cache
 def _surroundings() -> bytes:
     found = sha256()
-    package = files("tensorframe.backends.numba")
+    package = files("tensorframe.backends.llvm")
     for source in _SOURCES:
         found.update(package.joinpath(source).read_bytes())
     found.update(repr((llvmlite.__version__, *processor())).encode())

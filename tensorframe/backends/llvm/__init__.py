@@ -1,5 +1,5 @@
 """The engine of compiled kernels: printed for LLVM, kept on disk as machine code, run by native threads."""
 
-from tensorframe.backends.numba.engine import NumbaBackend
+from tensorframe.backends.llvm.engine import LlvmBackend
 
-__all__ = ["NumbaBackend"]
+__all__ = ["LlvmBackend"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from tensorframe.backends.numba.target import processor, target_machine
+from tensorframe.backends.llvm.target import processor, target_machine
 from tensorframe.codegen.llvm import SELECTED
 from tensorframe.forks import new_lock
 from tensorframe.kernel.ir import USER

@@ -11,7 +11,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from tensorframe import dtypes
-from tensorframe.backends.numba.target import llvm_lock
+from tensorframe.backends.llvm.target import llvm_lock
 from tensorframe.codegen.llvm.types import VALUE
 from tensorframe.dtypes import BOOL, COMPLEX, FLOAT, HALF, INTEGER, DType, real_of
 from tensorframe.ops.user import MODULES, Compiled, Module, call_name

@@ -7,7 +7,7 @@ finished. A thread that is late finds nothing left, or a chunk of the next job, 
 
 from __future__ import annotations
 
-from tensorframe.backends.numba.target import processor, target_machine
+from tensorframe.backends.llvm.target import processor, target_machine
 from tensorframe.codegen.llvm import SELECTED
 
 SYMBOLS = ("run_alone", "run_shared", "serve", "pause", "give_way")

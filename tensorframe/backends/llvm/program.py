@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tensorframe.backends.base import Program
-from tensorframe.backends.numba.functions import is_kept
-from tensorframe.backends.numba.launcher import Run, launcher
-from tensorframe.backends.numba.target import target
+from tensorframe.backends.llvm.functions import is_kept
+from tensorframe.backends.llvm.launcher import Run, launcher
+from tensorframe.backends.llvm.target import target
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.codegen import llvm, python
 from tensorframe.dtypes import COMPLEX
@@ -54,7 +54,7 @@ class KernelProgram:
         key = tuple([inputs[at].strides for at in self._arrays])
         run = self._bound.get(key)
         if run is None:
-            with spanned(Work.LAYOUT, "loops of a new layout", "numba"):
+            with spanned(Work.LAYOUT, "loops of a new layout", "llvm"):
                 run = self._bound[key] = self._bind(inputs)
         self._run = run
         return run(inputs, buffers)

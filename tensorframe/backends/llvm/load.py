@@ -10,7 +10,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from tensorframe.backends.numba.target import target_machine
+from tensorframe.backends.llvm.target import target_machine
 from tensorframe.forks import new_lock
 
 # A call lets go of the interpreter. Both arrays of slots are passed as bytes.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
-from tensorframe.backends.numba.abi import data_offset
+from tensorframe.backends.llvm.abi import data_offset
 from tensorframe.codegen.llvm import Target
 from tensorframe.forks import held_while_forking, new_reentrant_lock
 

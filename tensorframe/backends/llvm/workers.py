@@ -16,10 +16,10 @@ from threading import Thread
 from time import perf_counter_ns
 
 from tensorframe import config
-from tensorframe.backends.numba import native
-from tensorframe.backends.numba.compile import object_code
-from tensorframe.backends.numba.functions import from_object_code
-from tensorframe.backends.numba.load import KernelFunction, Placed
+from tensorframe.backends.llvm import native
+from tensorframe.backends.llvm.compile import object_code
+from tensorframe.backends.llvm.functions import from_object_code
+from tensorframe.backends.llvm.load import KernelFunction, Placed
 from tensorframe.backends.numpy.threads import core_count, thread_count
 from tensorframe.forks import in_forked_processes, new_lock
 

@@ -10,10 +10,10 @@ from typing import TypeVar
 
 from tensorframe.backends import objects
 from tensorframe.backends.apart import apart, is_interrupted_here
-from tensorframe.backends.numba.compile import object_code
-from tensorframe.backends.numba.key import object_key
-from tensorframe.backends.numba.load import KernelFunction
-from tensorframe.backends.numba.target import llvm_lock
+from tensorframe.backends.llvm.compile import object_code
+from tensorframe.backends.llvm.key import object_key
+from tensorframe.backends.llvm.load import KernelFunction
+from tensorframe.backends.llvm.target import llvm_lock
 from tensorframe.backends.spans import Work, spanned, tell_span
 
 Made = TypeVar("Made")
@@ -60,10 +60,10 @@ def from_object_code(
         if code is not None:
             with suppress(RuntimeError):  # it calls something that is not in this process
                 found = loaded(code)
-                tell_span(Work.LOAD, name, "numba", began)
+                tell_span(Work.LOAD, name, "llvm", began)
                 return found
         objects.statistics.compilations += 1
-        with spanned(Work.COMPILE, name, "numba"):
+        with spanned(Work.COMPILE, name, "llvm"):
             code = compiled()
             objects.write(key, code)
             return loaded(code)

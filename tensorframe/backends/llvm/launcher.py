@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends import host_pool
-from tensorframe.backends.numba.abi import array_slot
-from tensorframe.backends.numba.functions import kernel_function
-from tensorframe.backends.numba.load import KernelFunction
-from tensorframe.backends.numba.target import target
-from tensorframe.backends.numba.workers import run_ranges
+from tensorframe.backends.llvm.abi import array_slot
+from tensorframe.backends.llvm.functions import kernel_function
+from tensorframe.backends.llvm.load import KernelFunction
+from tensorframe.backends.llvm.target import target
+from tensorframe.backends.llvm.workers import run_ranges
 from tensorframe.codegen.llvm import print_kernel
 from tensorframe.dtypes import FLOAT, UNSIGNED, DType, bool_, float64
 from tensorframe.graph.region import Region
