@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from tests.benchmarks import report
@@ -13,8 +12,9 @@ from tests.benchmarks.changes import changes
 from tests.benchmarks.effort import Effort
 from tests.benchmarks.first_call import COLD, first_calls
 from tests.benchmarks.header import BUSY_BEFORE, Header
+from tests.benchmarks.kept import lines_with_memory_kept
 from tests.benchmarks.line import Line
-from tests.benchmarks.machine import Others, keep_freed_memory, load_average
+from tests.benchmarks.machine import Others, load_average
 from tests.benchmarks.measure import measured
 from tests.benchmarks.peers import PEERS, Peer, present
 from tests.benchmarks.suite import WORKLOADS
@@ -33,6 +33,12 @@ def command_line() -> argparse.ArgumentParser:
         type=_names,
         metavar="W1,W5",
         help="workloads whose first calls are measured, in fresh processes (all; none if --quick)",
+    )
+    option(
+        "--kept",
+        type=_names,
+        metavar="W1,W2",
+        help="workloads that run once more while freed memory is kept (all; none if --quick)",
     )
     option("--json", type=Path, metavar="PATH", help="write everything that was measured")
     option("--markdown", type=Path, metavar="PATH", help="write the page with the tables")
@@ -61,13 +67,16 @@ def main() -> int:
         print(f"the machine is busy: load average {load:.2f}", file=sys.stderr)
     effort = Effort.quick() if options.quick else Effort.full()
     first = options.first_calls or ([] if options.quick else [one.name for one in workloads])
-    header = replace(Header.now(PEERS, peers, effort), keeps_memory=keep_freed_memory())
+    kept = options.kept or ([] if options.quick else [one.name for one in workloads])
+    header = Header.now(PEERS, peers, effort)
     others = Others()
     lines: list[Line] = []
     for told in run(workloads, peers, effort, first, lines):
         print(told, file=sys.stderr)
         write(options, header.after(others), lines, workloads)
-    print(report.body(header.after(others), lines))
+    again = lines_with_memory_kept([one for one in workloads if one.name in kept], options)
+    write(options, header.after(others), lines, workloads, again)
+    print(report.body(header.after(others), lines, again))
     if options.compare:
         print(f"\n## Changes\n\n{changes(options.compare, lines)}")
     return 1 if report.failures(lines) else 0
@@ -106,12 +115,15 @@ def write(
     header: Header,
     lines: Sequence[Line],
     workloads: Sequence[Workload],
+    kept: Sequence[Line] = (),
 ) -> None:
     """Write what was measured so far: a run that is interrupted leaves its figures."""
     if options.json:
         options.json.write_text(report.as_json(header, lines), encoding="utf-8")
     if options.markdown:
-        options.markdown.write_text(report.markdown(header, lines, workloads), encoding="utf-8")
+        options.markdown.write_text(
+            report.markdown(header, lines, workloads, kept), encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

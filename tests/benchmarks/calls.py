@@ -10,17 +10,19 @@ import numpy as np
 
 from tests.benchmarks.libraries import parts
 from tests.benchmarks.peers import Peer
-from tests.benchmarks.workload import Loop, Run
+from tests.benchmarks.workload import Loop, Run, Turns
 
 Call = Callable[[], Any]
 
 
-def call_of(peer: Peer, run: Run | Loop, inputs: tuple[Any, ...]) -> Call:
+def call_of(peer: Peer, run: Run | Loop | Turns, inputs: tuple[Any, ...]) -> Call:
     """Return the call to measure, with everything that is not part of the work done."""
     namespace = peer.namespace  # ready before it is given anything
     given = tuple(map(peer.give, inputs))
     if isinstance(run, Loop):
         return _steps(peer, run, given)
+    if isinstance(run, Turns):
+        return _turns(peer, run, given)
     compiled, finish = peer.compiled(partial(run, namespace)), peer.finish
     return lambda: finish(compiled(*given))
 
@@ -33,6 +35,23 @@ def _steps(peer: Peer, loop: Loop, given: tuple[Any, ...]) -> Call:
         for _ in range(loop.times):
             value = step(value)
         return finish(value)
+
+    return call
+
+
+def _turns(peer: Peer, turns: Turns, given: tuple[Any, ...]) -> Call:
+    namespace, finish = peer.namespace, peer.finish
+    calls = [
+        (peer.compiled(partial(run, namespace)), [given[number] for number in chosen])
+        for run, chosen in turns.runs
+    ]
+
+    def call() -> Any:
+        value = None
+        for compiled, inputs in calls:
+            value = None  # the one before is dropped first
+            value = finish(compiled(*inputs))
+        return value
 
     return call
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,15 +56,30 @@ def _last_number(printed: str) -> float:
     return float(printed.splitlines()[-1])
 
 
-def output(arguments: list[str], caches: str, given: str = "") -> str:
-    """Return what Python prints when it is started with `arguments`; RuntimeError if it fails."""
+# What has glibc keep memory that is freed: 32 MiB is the most that the second takes.
+KEEPING = {"MALLOC_TRIM_THRESHOLD_": str(2**31 - 1), "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
+
+
+def output(
+    arguments: list[str],
+    caches: str,
+    given: str = "",
+    root: str = "",
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """Return what Python prints when it is started with `arguments`; RuntimeError if it fails.
+
+    Its packages are those of the checkout at `root`, this one where that is "", and its caches in the folder `caches`,
+    or the user's.
+    """
     # as for users: what is imported was compiled by an earlier import
     unusual = {"PYTHONDONTWRITEBYTECODE", "PYTHONPROFILEIMPORTTIME"}
     usual = {name: value for name, value in os.environ.items() if name not in unusual}
+    usual["PYTHONPATH"] = root or str(ROOT)
     done = subprocess.run(
         [sys.executable, *arguments],
-        cwd=ROOT,
-        env=usual | _cached_under(caches),
+        cwd=root or ROOT,
+        env={**usual, **(_cached_under(caches) if caches else {}), **settings},
         input=given,
         capture_output=True,
         text=True,

@@ -30,7 +30,6 @@ class Header:
     missing: tuple[str, ...]
     blas: str = ""
     effort: str = ""
-    keeps_memory: bool = False
     load_before: float | None = None
     load_after: float | None = None
     others: float | None = None
@@ -73,8 +72,6 @@ class Header:
         exceptions = "; ".join(f"one for {name} in {what}" for name, what in self.alone.items())
         threads = f"{self.cores} threads for each" + (f", {exceptions}" if exceptions else "")
         facts += [threads, self.effort]
-        if self.keeps_memory:
-            facts.append("freed memory stays with the process, for everybody")
         loads = (self.load_before, self.load_after)
         if None not in loads:
             facts.append("load average before and after: {:.2f}, {:.2f}".format(*loads))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 from pathlib import Path
@@ -46,19 +45,6 @@ def cores() -> int:
 def load_average() -> float | None:
     """Return the mean number of running processes over the last minute, where the system counts them."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-
-
-def keep_freed_memory() -> bool:
-    """Have the C library keep memory that is freed, and return whether it can.
-
-    Left alone it gives large pieces back now and then, and whether a temporary array is new memory, which the system
-    has to clear, is a matter of luck: it made 7 or 35 ms of the same expression in PyTorch.
-    """
-    if platform.libc_ver()[0] != "glibc":
-        return False
-    set_option = ctypes.CDLL(None).mallopt
-    trim_threshold, mmap_threshold = -1, -3  # of malloc.h; 32 MiB is the most that the second takes
-    return bool(set_option(trim_threshold, 2**31 - 1) and set_option(mmap_threshold, 32 << 20))
 
 
 class Others:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,16 @@ of a fresh process, the library imported and its inputs there; with a cold cache
 warm one by another process. The page is written by `python -m tests.benchmarks --markdown docs/benchmarks.md` (or
 `nox -s bench`), which is not part of the tests. "Numba" is a kernel written by hand for each workload: no peer, as its
 author knew the shapes, but what there is to learn from."""
+KEPT = "Everybody's best, while the C library keeps freed memory"
 NOTES = Path(__file__).with_name("notes.md")
 
 
-def body(header: Header, lines: Sequence[Line]) -> str:
-    """Return the header, the tables that have rows, and what failed."""
+def body(header: Header, lines: Sequence[Line], kept: Sequence[Line] = ()) -> str:
+    """Return the header, the tables that have rows, and what failed; `kept` are lines with freed memory kept."""
     tables = (
         verdicts(lines),
         contestants(lines, header.contestants),
+        replace(contestants(kept, header.contestants), title=KEPT),
         first_calls(lines, header.contestants),
     )
     facts = "\n".join(f"- {fact}" for fact in header.lines())
@@ -38,11 +40,16 @@ def body(header: Header, lines: Sequence[Line]) -> str:
     return "\n\n".join([facts, *shown, *([f"## Failures\n\n{wrong}"] if wrong else [])])
 
 
-def markdown(header: Header, lines: Sequence[Line], workloads: Iterable[Workload]) -> str:
+def markdown(
+    header: Header,
+    lines: Sequence[Line],
+    workloads: Iterable[Workload],
+    kept: Sequence[Line] = (),
+) -> str:
     """Return the page: how it is made, on what, the tables, what to know about them, and what the workloads are."""
     what = "\n".join(f"- **{one.name}** {one.doc}" for one in workloads)
     notes = NOTES.read_text(encoding="utf-8").strip()
-    parts = ["# Benchmarks", HOW, body(header, lines), notes, "## Workloads", what]
+    parts = ["# Benchmarks", HOW, body(header, lines, kept), notes, "## Workloads", what]
     return "\n\n".join(parts) + "\n"
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from tests.benchmarks.workloads.cold import COLD_ENCODER, COMPILATION, FIRST_CALLS
 from tests.benchmarks.workloads.elementwise import BLACK_SCHOLES, EXPRESSION, SMALL, TRANSPOSED
 from tests.benchmarks.workloads.encoder import ENCODER
 from tests.benchmarks.workloads.graphs import GRAPHS
 from tests.benchmarks.workloads.heat import HEAT
+from tests.benchmarks.workloads.in_turn import IN_TURN
 from tests.benchmarks.workloads.processes import MEMORY, STARTING
 from tests.benchmarks.workloads.products import DENSE
 from tests.benchmarks.workloads.rows import LAYER_NORM, SOFTMAX, SUMS, VARIANCES
@@ -26,6 +28,10 @@ WORKLOADS = (
     STARTING,
     MEMORY,
     GRAPHS,
+    FIRST_CALLS,
+    COMPILATION,
+    COLD_ENCODER,
+    IN_TURN,
     WALKS,
     PRICES,
 )

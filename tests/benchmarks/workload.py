@@ -33,12 +33,22 @@ class Loop:
 
 
 @dataclass(frozen=True)
+class Turns:
+    """Several runs in turn, each of some of the inputs, finished and dropped before the next; the last one's result.
+
+    Who compiles, compiles each of them.
+    """
+
+    runs: tuple[tuple[Run, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True)
 class Yardstick:
     """What a goal compares with beside the contestants, measured in turn with them."""
 
     name: str
     peer: str
-    run: Run | Loop
+    run: Run | Loop | Turns
     same_result: bool = False  # as the contestants', and checked like theirs
 
 
@@ -51,7 +61,7 @@ class Case:
     """
 
     title: str
-    runs: Mapping[str, Run | Loop]
+    runs: Mapping[str, Run | Loop | Turns]
     goals: tuple[Goal, ...] = ()
     yardsticks: tuple[Yardstick, ...] = ()
     unit: Unit = Unit.SECONDS
@@ -71,12 +81,12 @@ class Workload:
     tolerance: float = 1e-5  # of results, relative to the largest element
 
 
-def by(peers: str, run: Run | Loop) -> dict[str, Run | Loop]:
+def by(peers: str, run: Run | Loop | Turns) -> dict[str, Run | Loop | Turns]:
     """Return `run` for each of the peers, named with commas between."""
     return dict.fromkeys(peers.split(", "), run)
 
 
-def by_hand(name: str) -> dict[str, Run | Loop]:
+def by_hand(name: str) -> dict[str, Run | Loop | Turns]:
     """Return the run of the Numba function of that name in `by_hand`."""
     return {"Numba": lambda functions, *inputs: getattr(functions, name)(*inputs)}
 

@@ -1,5 +1,7 @@
 """The benchmark compares what is equal: in turns, after a look at the results, warmed up alike."""
 
+import platform
+import weakref
 from time import sleep
 
 import numpy as np
@@ -7,15 +9,18 @@ import pytest
 
 import tensorframe as tfr
 from tests.benchmarks import fresh
+from tests.benchmarks.__main__ import command_line
+from tests.benchmarks.beginning import marks
 from tests.benchmarks.calls import call_of
 from tests.benchmarks.effort import Effort
 from tests.benchmarks.first_call import first_calls
 from tests.benchmarks.goals import BEST, OURS, OWN, REFERENCE
+from tests.benchmarks.kept import lines_with_memory_kept
 from tests.benchmarks.line import Line
 from tests.benchmarks.measure import alternate, measured
 from tests.benchmarks.peers import PEERS, Peer, present
 from tests.benchmarks.suite import WORKLOADS
-from tests.benchmarks.workload import Case, Loop, Workload, Yardstick, by, chosen
+from tests.benchmarks.workload import Case, Loop, Turns, Workload, Yardstick, by, chosen
 
 BRIEF = Effort(rounds=2, seconds=0, sample=0)
 HERE = [peer for peer in PEERS if peer.name in (OURS, REFERENCE)]
@@ -249,3 +254,34 @@ mark.touch()
 def test_a_program_that_fails_says_why():
     with pytest.raises(RuntimeError, match="no_such_module"):
         fresh.seconds("import no_such_module")
+
+
+def test_runs_in_turn_take_their_own_inputs_and_are_dropped_before_the_next():
+    alive = []
+
+    def run(_, x):
+        before = [one for one in alive if one() is not None]
+        result = x + len(before)
+        alive.append(weakref.ref(result))
+        return result
+
+    turns = Turns(((run, (1,)), (run, (0,)), (run, (1,))))
+    (numpy,) = (peer for peer in HERE if peer.name == REFERENCE)
+    call = call_of(numpy, turns, (np.zeros(2), np.ones(3)))
+    assert call().tolist() == [1, 1, 1]
+    assert len(alive) == 3
+
+
+def test_a_process_says_when_each_of_its_first_calls_was_done():
+    done = marks("W9", "expression, 16 elements", OURS, 3)
+    assert len(done) == 3
+    assert 0 < done[0] < done[1] < done[2]
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a setting of glibc's")
+def test_who_keeps_freed_memory_runs_in_a_process_of_its_own():
+    options = command_line().parse_args(["--quick", "--peers", "NumPy"])
+    (small,) = chosen(WORKLOADS, ["W9"])
+    (line,) = lines_with_memory_kept([small, *chosen(WORKLOADS, ["W12"])], options)
+    assert (line.workload, line.title) == ("W9", "expression, 16 elements")
+    assert set(line.best) >= {OURS, REFERENCE}
