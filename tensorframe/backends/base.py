@@ -29,7 +29,7 @@ class Capabilities:
     # kinds that run in the step of a product, on blocks that are in the cache
     epilogues: frozenset[Kind] = frozenset()
     compiles: bool = False  # regions become kernels: ops of several shapes share loops
-    deviates: bool = (
+    one_pass_variance: bool = (
         False  # squared distances from a mean are summed in the pass that sums the mean's elements
     )
     row_by_row: bool = (

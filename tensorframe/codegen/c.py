@@ -26,7 +26,7 @@ from tensorframe.kernel.ir import (
     Literal,
     Load,
     Loop,
-    Over,
+    ParallelAxis,
     Role,
     Store,
 )
@@ -74,8 +74,8 @@ _WRAPS = {
     "add": "+",
     "subtract": "-",
     "multiply": "*",
-    "add_any": "+",
-    "multiply_any": "*",
+    "add_reassociable": "+",
+    "multiply_reassociable": "*",
 }
 # functions of the prelude, or of the language, that take any dtype they are defined on
 _CALLS = {
@@ -176,12 +176,12 @@ class _Printer(Braces):
         kind, name = self.type(one.index.dtype), one.index.name
         first, last = self.text(one.start), self.text(one.stop)
         dialect = self._dialect
-        if one.over is Over.NOTHING:
+        if one.over is ParallelAxis.NOTHING:
             return f"for ({kind} {name} = {first}; {name} < {last}; ++{name})"
-        if one.over is Over.LANES:
+        if one.over is ParallelAxis.LANES:
             begin, step = f"{first} + {dialect.lane}", str(self.kernel.lanes)
         else:
-            begin, step = dialect.grid if one.over is Over.GRID else dialect.groups
+            begin, step = dialect.grid if one.over is ParallelAxis.GRID else dialect.groups
             last = STOP.name
         return f"for ({kind} {name} = {begin}; {name} < {last}; {name} += {step})"
 
@@ -241,7 +241,7 @@ class _Printer(Braces):
         op, dtype = one.op, one.dtype
         if op in _CALLS:
             return f"{_CALLS[op]}({', '.join(operands)})"
-        if op == "add_any" and dtype in FLOAT and _is_product(one.arguments[1]):
+        if op == "add_reassociable" and dtype in FLOAT and _is_product(one.arguments[1]):
             factors = [self.text(operand) for operand in one.arguments[1].operands]
             return f"multiply_add_{dtype.name}({', '.join([*factors, operands[0]])})"
         if op in _WRAPS:
@@ -285,7 +285,7 @@ class _Printer(Braces):
 
 
 def _is_product(one: Expr) -> bool:
-    return isinstance(one, Apply) and one.op == "multiply_any"
+    return isinstance(one, Apply) and one.op == "multiply_reassociable"
 
 
 def _grouped(text: str) -> str:

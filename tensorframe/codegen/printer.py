@@ -18,7 +18,6 @@ from tensorframe.kernel.ir import (
     Buffer,
     Combine,
     Expr,
-    Fetch,
     If,
     Index,
     Kernel,
@@ -26,11 +25,12 @@ from tensorframe.kernel.ir import (
     Literal,
     Load,
     Loop,
+    Prefetch,
     Role,
     Set,
     Statement,
     Store,
-    Stream,
+    StreamingStore,
     Variable,
 )
 
@@ -95,7 +95,7 @@ class Statements(ABC):
             return self.combine(one)
         if isinstance(one, Barrier):
             return self.wait(one)
-        return self.stream(one) if isinstance(one, Stream) else self.fetch(one)
+        return self.stream(one) if isinstance(one, StreamingStore) else self.fetch(one)
 
     @abstractmethod
     def let(self, one: Let) -> list[str]:
@@ -129,11 +129,11 @@ class Statements(ABC):
         """Return the lines at which a group's threads wait for each other."""
         raise self._refusal(_one)
 
-    def stream(self, one: Stream) -> list[str]:
+    def stream(self, one: StreamingStore) -> list[str]:
         """Return the lines that write past the caches."""
         raise self._refusal(one)
 
-    def fetch(self, one: Fetch) -> list[str]:
+    def fetch(self, one: Prefetch) -> list[str]:
         """Return the lines that say what is read soon."""
         raise self._refusal(one)
 

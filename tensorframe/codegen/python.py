@@ -18,17 +18,17 @@ from tensorframe.kernel.ir import (
     USER,
     Allocate,
     Apply,
-    Fetch,
     If,
     Kernel,
     Let,
     Literal,
     Load,
     Loop,
+    Prefetch,
     Role,
     Set,
     Store,
-    Stream,
+    StreamingStore,
 )
 from tensorframe.kernel.walk import expressions, in_order
 
@@ -51,8 +51,8 @@ _INFIX = {
 }
 _CALLS = {
     "fma": "fma",
-    "add_any": "add_any",
-    "multiply_any": "multiply_any",
+    "add_reassociable": "add_reassociable",
+    "multiply_reassociable": "multiply_reassociable",
     "multiply_high": "multiply_high",
     "abs": "absolute",
     "sqrt": "sqrt",
@@ -77,7 +77,7 @@ def print_kernel(kernel: Kernel) -> Text:
     lines = [f"# {note}" for note in kernel.notes]
     lines += _arguments(kernel)
     lines += _Python().block(kernel.body)
-    if any(isinstance(one, Stream) for one in expressions(kernel.body)[1]):
+    if any(isinstance(one, StreamingStore) for one in expressions(kernel.body)[1]):
         lines.append("fence()")
     lines += [f"release({one.buffer.name})" for one in kernel.body if isinstance(one, Allocate)]
     body = "".join(f"    {line}\n" for line in lines)
@@ -133,19 +133,19 @@ class _Python(Expressions, Statements):
         where = f"{one.buffer.name}, {self.text(one.position)}"
         return [f"store_{_stored(one.buffer.dtype)}({where}, {self.text(one.value)})"]
 
-    def stream(self, one: Stream) -> list[str]:
+    def stream(self, one: StreamingStore) -> list[str]:
         """Return a store past the caches."""
         what = f"{one.buffer.name}, {self.text(one.position)}, {one.source.name}, {self.text(one.count)}"
         return [f"stream_{_stored(one.buffer.dtype)}({what})"]
 
-    def fetch(self, one: Fetch) -> list[str]:
+    def fetch(self, one: Prefetch) -> list[str]:
         """Return a word about what is read soon."""
         what = f"{one.buffer.name}, {self.text(one.position)}, {self.text(one.count)}"
         return [f"fetch_{_stored(one.buffer.dtype)}({what})"]
 
     def loop(self, one: Loop) -> list[str]:
         """Return a loop over a range."""
-        inner = [*["in_turns()"] * one.long, *self.block(one.body)] or ["pass"]
+        inner = [*["interleave()"] * one.long, *self.block(one.body)] or ["pass"]
         span = f"{self.text(one.start)}, {self.text(one.stop)}"
         return [f"for {one.index.name} in range({span}):", *indented(inner)]
 

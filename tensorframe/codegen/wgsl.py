@@ -24,7 +24,7 @@ from tensorframe.kernel.ir import (
     Let,
     Literal,
     Loop,
-    Over,
+    ParallelAxis,
     Role,
     Store,
 )
@@ -141,16 +141,16 @@ class _Printer(WgslExpressions, Braces):
         """Return what a loop begins with, up to its brace."""
         kind, name = TYPES[one.index.dtype.name], allowed(one.index.name)
         first, last = self.text(one.start), self.text(one.stop)
-        if one.over is Over.NOTHING:
+        if one.over is ParallelAxis.NOTHING:
             return f"for (var {name}: {kind} = {first}; {name} < {last}; {name}++)"
         lanes = self.kernel.lanes
-        if one.over is Over.LANES:
+        if one.over is ParallelAxis.LANES:
             begin, step = "lane" if first == "0u" else f"{first} + lane", f"{lanes}u"
-        elif one.over is Over.GRID:
+        elif one.over is ParallelAxis.GRID:
             begin, step = f"group.x * {lanes}u + lane", f"group_count.x * {lanes}u"
         else:
             begin, step = "group.x", "group_count.x"
-        if one.over is not Over.LANES:
+        if one.over is not ParallelAxis.LANES:
             last = STOP.name
             if self._windowed:
                 begin = f"{self._word(self._zero + 1)} + {begin}"

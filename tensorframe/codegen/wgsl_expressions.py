@@ -36,7 +36,10 @@ _INFIX = {
 }
 _ORDERS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
 _WRAPS = {"add": "+", "subtract": "-", "multiply": "*"}
-_ANY = {"add_any": "+", "multiply_any": "*"}  # in any order that the compiler likes
+_ANY = {
+    "add_reassociable": "+",
+    "multiply_reassociable": "*",
+}  # in any order that the compiler likes
 _SHIFTS = {"bitwise_left_shift": "<<", "bitwise_right_shift": ">>"}
 _DIVIDES = {"floor_divide": "/", "remainder": "%"}
 _ROUNDS = ("floor", "ceil", "trunc", "round")

@@ -16,7 +16,7 @@ from tensorframe.kernel.scalars import converted, element, truth
 from tensorframe.ops.term import Term
 
 # machine ops whose operands may be in any order, for the rows that are the same op
-_ANY_ORDER = {"add": "add_any", "multiply": "multiply_any"}
+_ANY_ORDER = {"add": "add_reassociable", "multiply": "multiply_reassociable"}
 
 
 class Accumulation(NamedTuple):

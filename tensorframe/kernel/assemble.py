@@ -21,14 +21,14 @@ Partials = tuple[tuple[DType, int, complex], ...]
 class Launch:
     """One kernel, the numbers of its `sizes`, and how often and in which shares its outermost loop runs.
 
-    `complete` runs instead where `kernel` sets its flag, see `kernel/passes/rare.py`.
+    `general` runs instead where `kernel` sets its flag, see `kernel/passes/rare.py`.
     """
 
     kernel: Kernel
     numbers: tuple[float, ...]
     total: int
     grain: int
-    complete: Kernel | None = None
+    general: Kernel | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,11 +92,11 @@ class Body:
         self.cuts = Cuts(self.sizes)
         self._bounds: dict[tuple[int, int], Argument] = {}
 
-    def forget(self) -> None:
+    def begin_pass(self) -> None:
         """Begin another pass: elements are expressions of other loops' indices, or known by now."""
         self._elements.clear()
 
-    def meet(self, value: int, element: Expr) -> None:
+    def define_element(self, value: int, element: Expr) -> None:
         """Make the element of a value known for the rest of this pass."""
         self._elements[value] = element
 

@@ -18,12 +18,12 @@ from tensorframe.kernel.forms.form import Form, map_loops
 from tensorframe.kernel.forms.parts import joined
 from tensorframe.kernel.forms.rows import row_parts, rows
 from tensorframe.kernel.forms.tiles import tile_of, tiles
-from tensorframe.kernel.gather import noted
+from tensorframe.kernel.gather import with_bounds_checks
 from tensorframe.kernel.ir import Buffer, Role, Statement
 from tensorframe.kernel.layout import Layout, Strides, lay_out, output_buffers
 from tensorframe.kernel.nest import Nest
 from tensorframe.kernel.passes.hoist import name_values
-from tensorframe.kernel.passes.rare import FLAG, complete, has_rare, hopeful
+from tensorframe.kernel.passes.rare import FLAG, general, has_rare, speculative
 from tensorframe.kernel.passes.split import split
 from tensorframe.kernel.stages import Stages, stages_of
 
@@ -205,11 +205,11 @@ class _Builder:
         """Return the launch of a kernel whose outermost loop runs `total` times over so many elements each."""
         grain = max(1, _share(total * elements) // max(elements, 1))
         numbers = tuple(form.body.numbers.values)
-        statements = noted(split(body, form.body.cuts))
+        statements = with_bounds_checks(split(body, form.body.cuts))
         if not has_rare(statements):
             return Launch(finish(form.body, statements), numbers, total, grain)
-        full = finish(form.body, complete(statements), FLAG)
-        quick = replace(full, body=name_values(hopeful(statements)))
+        full = finish(form.body, general(statements), FLAG)
+        quick = replace(full, body=name_values(speculative(statements)))
         return Launch(quick, numbers, total, grain, full)
 
 

@@ -61,7 +61,7 @@ def place_on_axis(index: Expr, size: Expr) -> Expr:
         from_end = index + apply("from_index", size, dtype=index.dtype)
         return place_of(where(index < 0, from_end, index), size)
     place = apply("to_index", index, dtype=INDEX)  # narrow dtypes may not hold the size
-    return apply("within", where(index < 0, place + size, place), size, dtype=INDEX)
+    return apply("checked_index", where(index < 0, place + size, place), size, dtype=INDEX)
 
 
 def place_of(number: Expr, size: Expr) -> Expr:
@@ -70,24 +70,24 @@ def place_of(number: Expr, size: Expr) -> Expr:
     if _is_wide(number):
         back = apply("from_index", place, dtype=number.dtype)
         place = where(equal(back, number), place, size)
-    return apply("within", place, size, dtype=INDEX)
+    return apply("checked_index", place, size, dtype=INDEX)
 
 
 def _is_wide(number: Expr) -> bool:
     return number.dtype.itemsize == INDEX.itemsize
 
 
-def noted(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
+def with_bounds_checks(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """Return statements that stay within bounds, and leave a mark if they would not have done so."""
     roots, _ = expressions(statements)
     if not any(map(_is_place, in_order(roots, {}))):
         return statements
-    body = _Noter().block(statements, frozenset(), {})
+    body = _BoundsChecks().block(statements, frozenset(), {})
     mark = Store(MARK, ZERO, literal(1, bool_))
     return (Set(_MISSED, literal(0, bool_)), *body, If(_MISSED, (mark,)))
 
 
-class _Noter:
+class _BoundsChecks:
     """Names places, notes those that are out of bounds, and replaces them by the first one."""
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ class _Noter:
 
 
 def _is_place(one: Expr) -> bool:
-    return isinstance(one, Apply) and one.op == "within"
+    return isinstance(one, Apply) and one.op == "checked_index"
 
 
 def _places(one: Statement, scope: frozenset[Expr]) -> Iterator[Expr]:

@@ -19,19 +19,19 @@ from tensorframe.kernel.ir import (
     Buffer,
     Combine,
     Expr,
-    Fetch,
     If,
     Kernel,
     Let,
     Literal,
     Load,
     Loop,
-    Over,
+    ParallelAxis,
+    Prefetch,
     Role,
     Set,
     Statement,
     Store,
-    Stream,
+    StreamingStore,
     argument,
 )
 from tensorframe.kernel.multiply_add import multiply_add
@@ -98,8 +98,8 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "negative": np.negative,
     "abs": np.abs,
     "fma": multiply_add,
-    "add_any": np.add,  # sums whose order the dialect may choose
-    "multiply_any": np.multiply,
+    "add_reassociable": np.add,  # sums whose order the dialect may choose
+    "multiply_reassociable": np.multiply,
     "sqrt": np.sqrt,
     "floor": np.floor,
     "ceil": np.ceil,
@@ -223,9 +223,9 @@ class _Thread:
                     yield from self.run(one.body)
             elif isinstance(one, Allocate):
                 self._allocate(one)
-            elif isinstance(one, Stream):
+            elif isinstance(one, StreamingStore):
                 self._stream(one)
-            elif not isinstance(one, Fetch):
+            elif not isinstance(one, Prefetch):
                 yield one
 
     def _evaluated(self, root: Expr) -> Array:
@@ -235,15 +235,15 @@ class _Thread:
         """Return the iterations of a loop that fall to this thread."""
         first, last = int(self._evaluated(one.start)), int(self._evaluated(one.stop))
         (group, groups), (lane, lanes) = self.group, self.lane
-        if one.over is Over.GRID:
+        if one.over is ParallelAxis.GRID:
             return range(first + group * lanes + lane, last, groups * lanes)
-        if one.over is Over.GROUPS:
+        if one.over is ParallelAxis.GROUPS:
             return range(first + group, last, groups)
-        if one.over is Over.LANES:
+        if one.over is ParallelAxis.LANES:
             return range(first + lane, last, lanes)
         return range(first, last)
 
-    def _stream(self, one: Stream) -> None:
+    def _stream(self, one: StreamingStore) -> None:
         first = int(self._evaluated(one.position))
         for at in range(int(self._evaluated(one.count))):
             self.memory[one.buffer][first + at] = self.memory[one.source][at]

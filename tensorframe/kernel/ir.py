@@ -304,7 +304,7 @@ class Store:
     value: Expr
 
 
-class Over(Enum):
+class ParallelAxis(Enum):
     """What the iterations of a loop are shared out over, in a kernel of work-groups."""
 
     NOTHING = "nothing"  # each thread that comes to the loop runs all of them
@@ -326,7 +326,7 @@ class Loop:
     stop: Expr
     body: tuple[Statement, ...]
     parallel: bool = False
-    over: Over = Over.NOTHING
+    over: ParallelAxis = ParallelAxis.NOTHING
     long: bool = False
 
 
@@ -350,7 +350,7 @@ class Allocate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stream:
+class StreamingStore:
     """Write the first `count` elements of a scratch buffer to `buffer`, from `position` on.
 
     They go past the caches: nobody reads them before these have been filled with other things.
@@ -363,7 +363,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fetch:
+class Prefetch:
     """Say that `count` elements of an input are read soon, from `position` on; there may be none at the end of it."""
 
     buffer: Buffer
@@ -388,7 +388,7 @@ class Barrier:
     """Wait for all threads of the group; what they stored in shared memory before can be loaded afterwards."""
 
 
-Statement = Let | Set | Store | Loop | If | Allocate | Stream | Fetch | Combine | Barrier
+Statement = Let | Set | Store | Loop | If | Allocate | StreamingStore | Prefetch | Combine | Barrier
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,8 +25,8 @@ MACHINE: Mapping[str, frozenset[DType]] = {
     "negative": NUMBERS,
     "abs": NUMBERS,
     # in any order that the dialect likes; a product that is added may be rounded with the sum, once
-    "add_any": NUMBERS,
-    "multiply_any": NUMBERS,
+    "add_reassociable": NUMBERS,
+    "multiply_reassociable": NUMBERS,
     # rounded once, never contracted unless written as fma
     "divide": WIDE,
     "fma": WIDE,

@@ -12,14 +12,14 @@ from tensorframe.kernel.ir import (
     Barrier,
     Combine,
     Expr,
-    Fetch,
     If,
     Literal,
     Load,
     Loop,
+    Prefetch,
     Statement,
     Store,
-    Stream,
+    StreamingStore,
     apply,
     load,
 )
@@ -41,13 +41,13 @@ def in_order(roots: Iterable[Expr], known: Mapping[Expr, Any]) -> list[Expr]:
     return list(order)
 
 
-def expressions(statements: Iterable[Statement]) -> tuple[list[Expr], list[Store | Stream]]:
+def expressions(statements: Iterable[Statement]) -> tuple[list[Expr], list[Store | StreamingStore]]:
     """Return the expressions that statements use, those of loops inside included, and all stores."""
     roots: list[Expr] = []
-    stores: list[Store | Stream] = []
+    stores: list[Store | StreamingStore] = []
     for one in statements:
         roots += own_expressions(one)
-        if isinstance(one, Store | Stream):
+        if isinstance(one, Store | StreamingStore):
             stores.append(one)
         if isinstance(one, Loop | If):
             inner, more = expressions(one.body)
@@ -66,7 +66,7 @@ def own_expressions(one: Statement) -> tuple[Expr, ...]:
         return (one.condition,)
     if isinstance(one, Allocate):
         return (one.count,)
-    if isinstance(one, Stream | Fetch):
+    if isinstance(one, StreamingStore | Prefetch):
         return (one.position, one.count)
     if isinstance(one, Combine):
         return (one.joined,)
@@ -83,7 +83,7 @@ def with_own_expressions(one: Statement, change: Callable[[Expr], Expr]) -> Stat
         return replace(one, condition=change(one.condition))
     if isinstance(one, Allocate):
         return replace(one, count=change(one.count))
-    if isinstance(one, Stream | Fetch):
+    if isinstance(one, StreamingStore | Prefetch):
         return replace(one, position=change(one.position), count=change(one.count))
     if isinstance(one, Combine):
         return replace(one, joined=change(one.joined))

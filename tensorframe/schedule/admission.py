@@ -89,7 +89,7 @@ def _place_in_loops(
     blocked = follow_operands(trial, ones)
     if node.op.kind in (Kind.REDUCE, Kind.SCAN):
         reason = blocked.get((node, 0)) or _too_long(
-            node, trial, group, deviates=capabilities.deviates
+            node, trial, group, one_pass_variance=capabilities.one_pass_variance
         )
     else:
         reason = _unread(blocked, trial)
@@ -143,9 +143,9 @@ def _follows_reduction(node: Node, size: int) -> bool:
     return False
 
 
-def _too_long(node: Node, space: Space, group: Group, *, deviates: bool) -> str | None:
+def _too_long(node: Node, space: Space, group: Group, *, one_pass_variance: bool) -> str | None:
     """Return why a reduction, whose axes are in `space`, does not run in the loops of a group."""
-    if deviates and _in_one_pass(node, space, group):
+    if one_pass_variance and _in_one_pass(node, space, group):
         return None
     again = any(space.axes_of(one) & set(space.reduced) for one, _ in group.edges[node])
     several = again or any(one.op.kind is Kind.REDUCE for one in group.nodes)

@@ -31,7 +31,7 @@ from tensorframe.kernel.ir import (
     Role,
     Set,
     Store,
-    Stream,
+    StreamingStore,
     apply,
     argument,
     index,
@@ -468,7 +468,7 @@ def test_sums_in_any_order_are_vector_code():
         Set(largest, number(-np.inf, "float64")),
         over(
             Let(value, cast(load(x, I), y.dtype)),
-            Set(total, apply("add_any", total, value)),
+            Set(total, apply("add_reassociable", total, value)),
             Set(largest, maximum(largest, value)),
         ),
         Store(y, size(0), total),
@@ -487,7 +487,9 @@ def test_only_sums_in_any_order_are_reassociated():
     flags = ("fast", "reassoc", "contract", "nnan", "ninf", "nsz", "arcp", "afn")
     assert not [one for one in flags if re.search(rf"\b{one}\b", source)]
     _, source = text(
-        [("float32", lambda a, b: apply("add_any", a, b))], ["float32"] * 2, machine=machine
+        [("float32", lambda a, b: apply("add_reassociable", a, b))],
+        ["float32"] * 2,
+        machine=machine,
     )
     assert source.count("reassoc") == 1
 
@@ -506,10 +508,10 @@ def test_long_loops_compute_several_vectors_in_turns(monkeypatch):
 def test_heavy_loops_over_many_elements_are_long():
     many, few = (tfr.asarray(np.ones((300, n)), device="llvm").T for n in (1000, 10))
     heavy, light = tfr.exp(many + 1.0), many + 1.0
-    assert "in_turns()" in str(heavy.explain(source=True))
-    assert "in_turns()" not in str(light.explain(source=True))
+    assert "interleave()" in str(heavy.explain(source=True))
+    assert "interleave()" not in str(light.explain(source=True))
     rows = tfr.exp(few[:5] + 1.0)
-    assert "in_turns()" not in str(rows.explain(source=True))
+    assert "interleave()" not in str(rows.explain(source=True))
 
 
 def test_streams_of_any_place_and_length():
@@ -518,7 +520,7 @@ def test_streams_of_any_place_and_length():
     body = [
         Allocate(scratch, COUNT),
         Loop(j, size(0), COUNT, (Store(scratch, j, load(x, j)),)),
-        Stream(y, START, scratch, COUNT),
+        StreamingStore(y, START, scratch, COUNT),
     ]
     function = kernel_function(*named(kernel(body, [x], [y], sizes=[COUNT])))
     given = np.arange(1, 200, dtype=np.float32)
@@ -545,7 +547,9 @@ def test_what_belongs_to_other_machines(triple, has, lacks):
 
     scratch = Buffer("w0", F4, Role.SCRATCH)
     y = result(0, "float32")
-    one = kernel([Allocate(scratch, COUNT), Stream(y, START, scratch, COUNT)], [], [y], (), [COUNT])
+    one = kernel(
+        [Allocate(scratch, COUNT), StreamingStore(y, START, scratch, COUNT)], [], [y], (), [COUNT]
+    )
     _, source = named(one, machine=replace(target(), triple=triple, features=frozenset()))
     llvm.parse_assembly(source).verify()
     assert [name for name in has if name not in source] == []

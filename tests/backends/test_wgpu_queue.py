@@ -18,7 +18,7 @@ from tensorframe.kernel.ir import (
     Buffer,
     Kernel,
     Loop,
-    Over,
+    ParallelAxis,
     Role,
     Store,
     argument,
@@ -262,7 +262,7 @@ def addition():
     output = Buffer("y0", np.dtype(np.float32), Role.OUTPUT)
     store = Store(output, at, load(x, at) + load(y, at))
     first, last = (argument(name, at.dtype) for name in (START.name, STOP.name))
-    loop = Loop(at, first, last, (store,), parallel=True, over=Over.GRID)
+    loop = Loop(at, first, last, (store,), parallel=True, over=ParallelAxis.GRID)
     return Kernel((x, y), (output,), (), (), (loop,), lanes=64)
 
 

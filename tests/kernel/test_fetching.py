@@ -5,7 +5,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.kernel.forms import rows
-from tensorframe.kernel.ir import Fetch, Loop
+from tensorframe.kernel.ir import Loop, Prefetch
 from tests.kernel.interpreted import interpreted, kernels_of
 
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
@@ -21,7 +21,7 @@ def fetched(tensor):
     waiting, found = list(kernel.body), []
     for one in waiting:  # grows while it is walked
         waiting += one.body if isinstance(one, Loop) else ()
-        found += [one.buffer.name] if isinstance(one, Fetch) else []
+        found += [one.buffer.name] if isinstance(one, Prefetch) else []
     return found
 
 

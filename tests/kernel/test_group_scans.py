@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.kernel.ir import Barrier, If, Loop, Over
+from tensorframe.kernel.ir import Barrier, If, Loop, ParallelAxis
 from tests.kernel.interpreted import in_groups, interpreted, interpreting, kernels_of
 
 pytest.importorskip(
@@ -84,10 +84,10 @@ def test_the_form_follows_the_shape():
     def scan(*shape, axis=1):
         return outer_loops(tfr.cumulative_sum(on(some(*shape)), axis=axis))
 
-    assert scan(7, 2) == [[Over.GRID]]  # short rows: a thread each
-    assert scan(7, 40) == [[Over.GROUPS]]
-    assert scan(2, 40) == [[Over.GROUPS]] * 3  # few long rows: in pieces
-    assert scan(40, 20, axis=0) == [[Over.GRID]]
+    assert scan(7, 2) == [[ParallelAxis.GRID]]  # short rows: a thread each
+    assert scan(7, 40) == [[ParallelAxis.GROUPS]]
+    assert scan(2, 40) == [[ParallelAxis.GROUPS]] * 3  # few long rows: in pieces
+    assert scan(40, 20, axis=0) == [[ParallelAxis.GRID]]
 
 
 def barriers(body):

@@ -5,7 +5,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.kernel.groups import tiles as group_tiles
-from tensorframe.kernel.ir import Allocate, Loop, Over
+from tensorframe.kernel.ir import Allocate, Loop, ParallelAxis
 from tests.kernel.interpreted import in_groups, interpreted, interpreting, kernels_of
 
 pytest.importorskip(
@@ -50,13 +50,13 @@ def test_matrices_of_both_orders(shape, dtype):
 
 def test_one_operand_is_turned():
     x, y = some(7, 5), some(5, 7)
-    assert form_of(on(x) * 2 + on(y).mT) == (Over.GROUPS, 1)
+    assert form_of(on(x) * 2 + on(y).mT) == (ParallelAxis.GROUPS, 1)
 
 
 def test_what_is_of_one_order_is_a_map():
     x, y = some(7, 5), some(7, 5)
-    assert form_of(on(x) + on(y)) == (Over.GRID, 0)
-    assert form_of(on(x) + on(some(5))) == (Over.GRID, 0)
+    assert form_of(on(x) + on(y)) == (ParallelAxis.GRID, 0)
+    assert form_of(on(x) + on(some(5))) == (ParallelAxis.GRID, 0)
 
 
 def test_short_axes_are_maps(monkeypatch):
@@ -64,7 +64,7 @@ def test_short_axes_are_maps(monkeypatch):
     with in_groups(), interpreting():
         monkeypatch.setattr(group_tiles, "_LEAST", 6)
         (kernel,) = kernels_of(on(x) + on(y).mT)
-    assert [one.over for one in kernel.body if isinstance(one, Loop)] == [Over.GRID]
+    assert [one.over for one in kernel.body if isinstance(one, Loop)] == [ParallelAxis.GRID]
 
 
 def test_no_more_than_shared_memory_has_room_for(monkeypatch):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.kernel.ir import Combine, If, Loop, Over
+from tensorframe.kernel.ir import Combine, If, Loop, ParallelAxis
 from tensorframe.kernel.walk import expressions, in_order
 from tensorframe.testing.compare import assert_close
 from tensorframe.testing.random_graph import check, program_of
@@ -56,23 +56,25 @@ def matrix(*shape):
 
 
 def test_a_map_gives_each_thread_an_element():
-    assert shared_out(matrix(3, 5) * 2) == ([[Over.GRID]], [0])
+    assert shared_out(matrix(3, 5) * 2) == ([[ParallelAxis.GRID]], [0])
 
 
 def test_a_softmax_is_one_kernel_with_a_group_for_each_row():
     loops, joins = shared_out(tfr.softmax(matrix(7, 20)))
-    assert loops == [[Over.GROUPS, Over.LANES, Over.LANES, Over.LANES]]
+    assert loops == [
+        [ParallelAxis.GROUPS, ParallelAxis.LANES, ParallelAxis.LANES, ParallelAxis.LANES]
+    ]
     assert joins == [2]
 
 
 def test_columns_are_summed_by_a_thread_each():
     loops, joins = shared_out(tfr.sum(matrix(4, 12), axis=0))
-    assert (loops, joins) == ([[Over.GRID, Over.NOTHING]], [0])
+    assert (loops, joins) == ([[ParallelAxis.GRID, ParallelAxis.NOTHING]], [0])
 
 
 def test_a_sum_of_everything_has_partial_results():
     loops, joins = shared_out(tfr.sum(matrix(20, 30)))
-    assert [one[0] for one in loops] == [Over.GROUPS, Over.GROUPS]
+    assert [one[0] for one in loops] == [ParallelAxis.GROUPS, ParallelAxis.GROUPS]
     assert joins == [1, 1]
 
 

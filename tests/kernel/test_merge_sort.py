@@ -7,7 +7,7 @@ from tensorframe.kernel.algorithms.merge_sort import Sorting, build_sort
 from tensorframe.kernel.algorithms.order import element_of, key_of
 from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.interpret import evaluate
-from tensorframe.kernel.ir import Barrier, If, Loop, Over, argument
+from tensorframe.kernel.ir import Barrier, If, Loop, ParallelAxis, argument
 from tests.kernel.interpreted import run_built
 
 INDEX = np.dtype(np.uint32)
@@ -73,7 +73,7 @@ def test_a_row_that_fits_is_one_kernel_and_a_longer_one_is_merged_in_passes():
         _, built = build(some(length), 0)
         kernels = [one.kernel for one in built.launches]
         loops = [next(one for one in kernel.body if isinstance(one, Loop)) for kernel in kernels]
-        assert [one.over for one in loops] == [Over.GROUPS, *[Over.GRID] * passes]
+        assert [one.over for one in loops] == [ParallelAxis.GROUPS, *[ParallelAxis.GRID] * passes]
 
 
 def test_passes_of_one_length_share_their_text():

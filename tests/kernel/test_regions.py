@@ -146,7 +146,7 @@ def test_any_and_all_know_when_they_are_done():
 def test_angles_beyond_the_quick_way_are_right_too():
     values = np.asarray([1.0, 1e6, 1e30, 0.5, -1e4] * 1000, np.float32)
     expected = np.sin(values.astype(np.float64)).astype(np.float32)
-    for _ in range(6):  # after a few disappointments the complete kernel runs at once
+    for _ in range(6):  # after a few disappointments the general kernel runs at once
         np.testing.assert_allclose(
             (tfr.sin(tfr.asarray(values)) + 1).numpy(), expected + 1, rtol=1e-6
         )

@@ -5,7 +5,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.kernel import build
-from tensorframe.kernel.ir import Loop, Stream
+from tensorframe.kernel.ir import Loop, StreamingStore
 from tests.kernel.interpreted import interpreted, kernels_of
 
 
@@ -26,7 +26,7 @@ def numbers(*shape, dtype="float32"):
 
 def streams(kernel):
     loops = [one for one in kernel.body if isinstance(one, Loop)]
-    return [one for loop in loops for one in loop.body if isinstance(one, Stream)]
+    return [one for loop in loops for one in loop.body if isinstance(one, StreamingStore)]
 
 
 def check(tensors, expected, count=1):

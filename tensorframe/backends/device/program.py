@@ -20,7 +20,7 @@ from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.kernel.assemble import Launch
 from tensorframe.kernel.gather import MARK
-from tensorframe.kernel.ir import Loop, Over
+from tensorframe.kernel.ir import Loop, ParallelAxis
 from tensorframe.kernel.rewriting import Rewriting
 from tensorframe.ops.movement import RESHAPE
 
@@ -127,7 +127,9 @@ class _Step:
         self.arrays = [buffer.name for buffer in (*kernel.inputs, *kernel.outputs)]
         self.built = queue.build(kernel)
         outer = next(one for one in kernel.body if isinstance(one, Loop))
-        groups = launch.total if outer.over is Over.GROUPS else -(-launch.total // kernel.lanes)
+        groups = (
+            launch.total if outer.over is ParallelAxis.GROUPS else -(-launch.total // kernel.lanes)
+        )
         self.groups = max(1, min(groups, queue.traits.max_groups))
 
     def words(self, operands: dict[str, Any]) -> np.ndarray[Any, Any]:

@@ -27,7 +27,7 @@ from tensorframe.kernel.assemble import Built, Launch
 from tensorframe.kernel.complex import Parts
 from tensorframe.kernel.ir import Kernel
 
-# Calls in which the hopeful kernel has been wrong before it is not tried any more.
+# Calls in which the speculative kernel has been wrong before it is not tried any more.
 _PATIENCE = 4
 
 Run = Callable[[Sequence[Any], Sequence[Any | None]], Sequence[Any]]
@@ -87,7 +87,7 @@ def _made(region: Region, built: Built, names: dict[str, Any]) -> list[str]:
     for at, (value, layout) in enumerate(zip(region.outputs, built.layouts, strict=True)):
         new = _maker(region.shape_of(value), region.dtype_of(value), layout)
         names[f"new{at}"], names[f"made{at}"] = new, new().strides
-        if any(one.complete for one in built.launches):  # it reads the inputs a second time
+        if any(one.general for one in built.launches):  # it reads the inputs a second time
             lines.append(f"y{at} = new{at}()")
             continue
         lines.append(f"y{at} = buffers[{at}]")
@@ -115,8 +115,8 @@ def _launched(at: int, one: Launch, names: dict[str, Any]) -> list[str]:
     names[f"fixed{at}"] = b"".join([_packed(size.dtype, value) for size, value in numbers])
     names[f"pack{at}"] = struct.Struct("=" + "".join(formats)).pack
     varying = f"pack{at}({', '.join(slots)}), fixed{at}"
-    if one.complete is not None:
-        names[f"choose{at}"] = Choice(function, one.complete)
+    if one.general is not None:
+        names[f"choose{at}"] = Choice(function, one.general)
         return ["f0 = flag()", f"choose{at}(f0, {one.total}, {one.grain}, {varying})"]
     if one.total <= one.grain:
         names[f"call{at}"] = function.call
@@ -126,23 +126,23 @@ def _launched(at: int, one: Launch, names: dict[str, Any]) -> list[str]:
 
 
 class Choice:
-    """A kernel without the sides that are rarely needed, and the complete one, which runs where they are."""
+    """A kernel without the sides that are rarely needed, and the general one, which runs where they are."""
 
-    def __init__(self, hopeful: KernelFunction, complete: Kernel) -> None:
-        self._hopeful = hopeful
-        self._complete = complete
-        self._function: KernelFunction | None = None  # of the complete one, when it is first needed
+    def __init__(self, speculative: KernelFunction, general: Kernel) -> None:
+        self._speculative = speculative
+        self._general = general
+        self._function: KernelFunction | None = None  # of the general one, when it is first needed
         self._disappointed = 0
 
     def __call__(self, flag: Any, total: int, grain: int, varying: bytes, fixed: bytes) -> None:
-        """Run the one that does; after a few disappointments, the complete kernel at once."""
+        """Run the one that does; after a few disappointments, the general kernel at once."""
         if self._disappointed < _PATIENCE:
-            run_ranges(self._hopeful, total, grain, varying, fixed)
+            run_ranges(self._speculative, total, grain, varying, fixed)
             if not flag[0]:
                 return
             self._disappointed += 1
         if self._function is None:
-            text = print_kernel(self._complete, target())
+            text = print_kernel(self._general, target())
             self._function = kernel_function(text.name, text.source)
         run_ranges(self._function, total, grain, varying, fixed)
 

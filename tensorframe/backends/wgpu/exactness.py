@@ -21,7 +21,7 @@ from tensorframe.kernel.ir import (
     Expr,
     Kernel,
     Loop,
-    Over,
+    ParallelAxis,
     Role,
     Store,
     argument,
@@ -65,5 +65,5 @@ def _kernel(dtype: DType, operands: int, formula: Callable[..., tuple[Expr, ...]
     outputs = tuple([Buffer(f"y{k}", dtype, Role.OUTPUT) for k in range(len(values))])
     stores = tuple([Store(one, at, value) for one, value in zip(outputs, values, strict=True)])
     first, last = argument(START.name, uint32), argument(STOP.name, uint32)
-    loop = Loop(at, first, last, stores, parallel=True, over=Over.GRID)
+    loop = Loop(at, first, last, stores, parallel=True, over=ParallelAxis.GRID)
     return Kernel(inputs, outputs, (), (), (loop,), lanes=64)

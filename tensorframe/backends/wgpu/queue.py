@@ -22,7 +22,7 @@ from tensorframe.backends.wgpu.windows import Ranges
 from tensorframe.codegen.wgsl import Shader, print_kernel
 from tensorframe.codegen.wgsl_functions import Wgsl
 from tensorframe.dtypes import float32, float64
-from tensorframe.kernel.ir import Kernel, Loop, Over
+from tensorframe.kernel.ir import Kernel, Loop, ParallelAxis
 
 _LANES = 256
 _USES = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
@@ -32,7 +32,7 @@ _STAGE = 1 << 24
 
 def over_groups(kernel: Kernel) -> bool:
     """Whether whole work-groups run the iterations of a kernel's outermost loop."""
-    return any(isinstance(one, Loop) and one.over is Over.GROUPS for one in kernel.body)
+    return any(isinstance(one, Loop) and one.over is ParallelAxis.GROUPS for one in kernel.body)
 
 
 @dataclass(slots=True)

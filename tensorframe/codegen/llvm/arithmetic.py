@@ -163,8 +163,8 @@ OPS: dict[str, Code] = {
     "abs": _absolute,
     "fma": _of_llvm("fma"),
     # in whatever order is fastest; `reassoc` alone leaves NaN, infinities and signed zeros their meaning
-    "add_any": _two("fadd reassoc", "add"),
-    "multiply_any": _two("fmul reassoc", "mul"),
+    "add_reassociable": _two("fadd reassoc", "add"),
+    "multiply_reassociable": _two("fmul reassoc", "mul"),
     "floor_divide": lambda *given: _divided(*given)[0],
     "remainder": lambda *given: _divided(*given)[1],
     "sqrt": _of_llvm("sqrt"),

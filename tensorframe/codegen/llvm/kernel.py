@@ -14,7 +14,16 @@ from tensorframe.codegen.llvm.target import Target
 from tensorframe.codegen.llvm.types import VALUE
 from tensorframe.codegen.text import Text
 from tensorframe.dtypes import FLOAT, DType, bool_
-from tensorframe.kernel.ir import START, STOP, Allocate, Argument, Expr, Kernel, Loop, Stream
+from tensorframe.kernel.ir import (
+    START,
+    STOP,
+    Allocate,
+    Argument,
+    Expr,
+    Kernel,
+    Loop,
+    StreamingStore,
+)
 from tensorframe.kernel.walk import expressions, in_order
 
 # what a text begins with that is left as it is: its instructions are what LLVM's passes would make of a loop
@@ -31,7 +40,7 @@ def print_kernel(kernel: Kernel, target: Target) -> Text:
     on_vectors = _on_vectors(kernel, target)
     Statements(b, memory, on_vectors or {}).write(kernel.body, names)
     _, stores = expressions(kernel.body)
-    if any(isinstance(one, Stream) for one in stores):
+    if any(isinstance(one, StreamingStore) for one in stores):
         lines.fence(b)
     for one in kernel.body:
         if isinstance(one, Allocate):

@@ -17,14 +17,14 @@ from tensorframe.codegen.llvm.vectors import write_loop
 from tensorframe.kernel.ir import (
     Allocate,
     Expr,
-    Fetch,
     If,
     Let,
     Loop,
+    Prefetch,
     Set,
     Statement,
     Store,
-    Stream,
+    StreamingStore,
     Variable,
 )
 
@@ -67,18 +67,18 @@ class Statements:
         if isinstance(one, Allocate):
             memory.allocate(one.buffer, self._bytes(one, names))
             return
-        if not isinstance(one, Fetch | Stream):
+        if not isinstance(one, Prefetch | StreamingStore):
             raise TypeError(f"threads of this engine have no {type(one).__name__}")
         place = memory.pointer(
-            one.buffer, self._value(one.position, names), inbounds=isinstance(one, Stream)
+            one.buffer, self._value(one.position, names), inbounds=isinstance(one, StreamingStore)
         )
         size = self._bytes(one, names)
-        if isinstance(one, Fetch):
+        if isinstance(one, Prefetch):
             lines.fetch(b, place, size)
         else:
             lines.stream(b, place, memory.pointer(one.source, "0"), size)
 
-    def _bytes(self, one: Allocate | Fetch | Stream, names: Names) -> str:
+    def _bytes(self, one: Allocate | Prefetch | StreamingStore, names: Names) -> str:
         count = self._value(one.count, names)
         return self._b.value(f"mul i64 {count}, {one.buffer.dtype.itemsize}")
 

@@ -30,7 +30,7 @@ from tensorframe.kernel.ir import (
 from tensorframe.kernel.walk import in_order, own_expressions
 
 # ops that join values in any order; additions and products of floats would have to say that any order will do
-_JOINS = frozenset({"add_any", "multiply_any", "maximum", "minimum"})
+_JOINS = frozenset({"add_reassociable", "multiply_reassociable", "maximum", "minimum"})
 _JOINS_INTEGERS = frozenset({"add", "multiply", "bitwise_xor", "bitwise_or", "bitwise_and"})
 _JOINS_CONDITIONS = frozenset({"logical_or", "logical_and", "maximum", "minimum"})
 # vector units have no such instructions

@@ -36,7 +36,13 @@ BLOCK = 128  # bytes of the widest values in a block
 REGISTER = 32  # and in a part of it, and in what is left, at a time
 
 # what changes nothing that it is joined to, for ops that must not join a value twice
-_NEUTRAL = {"add": 0, "multiply": 1, "add_any": -0.0, "multiply_any": 1, "bitwise_xor": 0}
+_NEUTRAL = {
+    "add": 0,
+    "multiply": 1,
+    "add_reassociable": -0.0,
+    "multiply_reassociable": 1,
+    "bitwise_xor": 0,
+}
 
 
 def write_loop(

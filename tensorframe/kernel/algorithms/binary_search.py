@@ -12,7 +12,7 @@ from tensorframe.kernel.algorithms.order import key_dtype, key_of
 from tensorframe.kernel.assemble import Built, Launch, assembled
 from tensorframe.kernel.body import Numbers
 from tensorframe.kernel.formula import where
-from tensorframe.kernel.gather import noted, place_of
+from tensorframe.kernel.gather import place_of, with_bounds_checks
 from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.ir import (
     INDEX,
@@ -21,7 +21,7 @@ from tensorframe.kernel.ir import (
     Buffer,
     Expr,
     Loop,
-    Over,
+    ParallelAxis,
     Role,
     Set,
     Store,
@@ -85,10 +85,15 @@ def build_search(searching: Searching, rank: int, target: Target) -> Built:
         Loop(search, ZERO, steps, (Set(count, where(before, upto, count)),)),
         Store(Buffer("y0", index_dtype(), Role.OUTPUT), lines.position(1, at, ZERO), place),
     )
-    loop = Loop(at, START, STOP, body, parallel=True, over=Over.GRID)
+    loop = Loop(at, START, STOP, body, parallel=True, over=ParallelAxis.GRID)
     notes = (f"places in a sorted vector: {dtype}",)
     kernel = assembled(
-        noted((loop,)), numbers, (scalar,), notes, lanes=target.lanes, index=target.index
+        with_bounds_checks((loop,)),
+        numbers,
+        (scalar,),
+        notes,
+        lanes=target.lanes,
+        index=target.index,
     )
     launch = Launch(kernel, tuple(numbers.values), prod(shape), 1)
     return Built((launch,), (), (tuple(range(rank)),))

@@ -29,7 +29,7 @@ from tensorframe.kernel.ir import (
     Expr,
     If,
     Loop,
-    Over,
+    ParallelAxis,
     Role,
     Set,
     Statement,
@@ -179,7 +179,7 @@ class _Pass:
         work = (self._by_lanes(fill), Barrier(), turn, self._by_lanes(give))
         size = literal(area, INDEX)
         allocated = [Allocate(one, size) for one in memory]
-        loop = Loop(group, START, STOP, work, parallel=True, over=Over.GROUPS)
+        loop = Loop(group, START, STOP, work, parallel=True, over=ParallelAxis.GROUPS)
         return (*allocated, loop), groups
 
     def _turn(self, slots: Sequence[Expr], memory: Sequence[Buffer]) -> tuple[Statement, ...]:
@@ -224,7 +224,7 @@ class _Pass:
             If(there > ZERO, (loop,)),
             *self._stores(row, target, held, goal),
         )
-        return (Loop(at, START, STOP, work, parallel=True, over=Over.GRID),)
+        return (Loop(at, START, STOP, work, parallel=True, over=ParallelAxis.GRID),)
 
     def _key(self, row: Expr, place: Expr) -> Expr:
         element = load(self._input, self._lines.position(0, row, place))
@@ -265,7 +265,7 @@ class _Pass:
     def _by_lanes(self, statements: Sequence[Statement]) -> Statement:
         """Return statements for every thread of a group; `lane` is its number."""
         lanes = literal(self._target.lanes, INDEX)
-        return Loop(index("lane"), ZERO, lanes, tuple(statements), over=Over.LANES)
+        return Loop(index("lane"), ZERO, lanes, tuple(statements), over=ParallelAxis.LANES)
 
 
 @dataclass(frozen=True, slots=True)

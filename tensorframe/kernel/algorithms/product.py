@@ -40,7 +40,7 @@ from tensorframe.kernel.ir import (
     Literal,
     Load,
     Loop,
-    Over,
+    ParallelAxis,
     Role,
     Set,
     Statement,
@@ -148,7 +148,7 @@ class _Tiled:
             for side in (self._left, self._right)
             for buffer in side.memory
         ]
-        return (*memory, Loop(tile, START, STOP, work, parallel=True, over=Over.GROUPS))
+        return (*memory, Loop(tile, START, STOP, work, parallel=True, over=ParallelAxis.GROUPS))
 
     def _totals(self) -> _Totals:
         """Return the accumulators of a thread: row, column, and one for each part of a number."""
@@ -177,7 +177,7 @@ class _Tiled:
         else:
             inner, at = digits(place, [ZERO, literal(side.length, INDEX)])
         body, along = self._body, corner + at
-        self._stand({side.loop: along}, inside=True)
+        self._set_indices({side.loop: along}, inside=True)
         step = body.step(side.factor.inner, (side.key, "inner"))
         position = _moved(body.position(side.key), smaller(first + inner, last - 1), step)
         stores = []
@@ -186,9 +186,9 @@ class _Tiled:
             value = where(first + inner < last, converted(element, memory.dtype), 0)
             stores.append(Store(memory, inner * side.pitch + at, value))
         count = literal(side.length * self._depth, INDEX)
-        return Loop(place, ZERO, count, tuple(stores), over=Over.LANES)
+        return Loop(place, ZERO, count, tuple(stores), over=ParallelAxis.LANES)
 
-    def _stand(self, at: dict[int | None, Expr], *, inside: bool = False) -> None:
+    def _set_indices(self, at: dict[int | None, Expr], *, inside: bool = False) -> None:
         """Have the body compute positions for these indices; beyond the edge of the result it is at the edge."""
         body = self._body
         body.indices = [self._places.get(loop, ZERO) for loop in range(len(body.sizes))]
@@ -241,7 +241,7 @@ class _Tiled:
     def _by_threads(self, statements: tuple[Statement, ...]) -> Statement:
         """Return statements for each thread that has a part of the tile; `lane` is its number."""
         count = literal(self._blocking.threads, INDEX)
-        return Loop(index("lane"), ZERO, count, statements, over=Over.LANES)
+        return Loop(index("lane"), ZERO, count, statements, over=ParallelAxis.LANES)
 
     def _store(self, totals: _Totals, corner: tuple[Expr, Expr]) -> Statement:
         """Return the loops over a thread's part of the tile, which compute and write what becomes of it."""
@@ -250,7 +250,7 @@ class _Tiled:
         at, by = digits(index("lane"), [ZERO, literal(blocking.across, INDEX)])
         row = corner[0] + i * blocking.down + at
         column = corner[1] + j * blocking.across + by
-        self._stand({self._rows: row, self._columns: column})
+        self._set_indices({self._rows: row, self._columns: column})
         stores: tuple[Statement, ...] = tuple(
             [
                 Store(buffer, body.position(("out", value)), body.element(value))
@@ -312,7 +312,7 @@ def _selected(totals: dict[tuple[int, int], Variable], i: Expr, j: Expr) -> Expr
 
 
 def _added(total: Expr, x: Expr, y: Expr) -> Expr:
-    return apply("add_any", total, apply("multiply_any", x, y))
+    return apply("add_reassociable", total, apply("multiply_reassociable", x, y))
 
 
 def _moved(start: Expr, place: Expr, step: Expr | None) -> Expr:

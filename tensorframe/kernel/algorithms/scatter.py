@@ -16,7 +16,7 @@ from tensorframe.kernel.algorithms.lines import Lines
 from tensorframe.kernel.assemble import Built, Launch, assembled
 from tensorframe.kernel.body import Numbers
 from tensorframe.kernel.formula import either, equal, not_equal
-from tensorframe.kernel.gather import noted, place_on_axis
+from tensorframe.kernel.gather import place_on_axis, with_bounds_checks
 from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.ir import (
     INDEX,
@@ -26,7 +26,7 @@ from tensorframe.kernel.ir import (
     Expr,
     If,
     Loop,
-    Over,
+    ParallelAxis,
     Role,
     Statement,
     Store,
@@ -67,7 +67,9 @@ def build_targets(pointing: Pointing, target: Target) -> Built:
     assert total is not None
     dtype = number_dtype(prod(pointing.sizes))
     store = Store(Buffer("y0", dtype, Role.OUTPUT), at, apply("from_index", total, dtype=dtype))
-    return _built(noted(_for_each(store)), numbers, prod(pointing.shape), target, "targets")
+    return _built(
+        with_bounds_checks(_for_each(store)), numbers, prod(pointing.shape), target, "targets"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ def _as_position(number: Expr) -> Expr:
 
 
 def _for_each(statement: Statement) -> tuple[Statement, ...]:
-    return (Loop(index("at"), START, STOP, (statement,), parallel=True, over=Over.GRID),)
+    return (Loop(index("at"), START, STOP, (statement,), parallel=True, over=ParallelAxis.GRID),)
 
 
 def _built(

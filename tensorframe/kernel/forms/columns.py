@@ -195,9 +195,9 @@ def columns(form: Form, width: int) -> tuple[Statement, ...]:
     parts = _Columns(form, lane, base, smaller(base + step, lanes), step, along)
     statements: list[Statement] = []
     for number in range(form.stages.passes + 1):
-        body.forget()
+        body.begin_pass()
         statements += _column_pass(parts, number)
-    body.forget()
+    body.begin_pass()
     stores = form.row_stores()
     if stores:
         statements.append(parts.across(stores))
@@ -217,7 +217,7 @@ def _column_pass(parts: _Columns, number: int) -> list[Statement]:
     statements = [*parts.begin([*scans, *totals]), *down]
     for value, one in zip(reductions, totals, strict=True):
         body.known[value] = form.finished(value, load(one.memory, parts.slot))
-    body.forget()
+    body.begin_pass()
     kept = {
         value: parts.scratch(f"v{value}", form.region.dtype_of(value))
         for value in _used_by_rows(form, number + 1)
@@ -232,7 +232,9 @@ def _column_pass(parts: _Columns, number: int) -> list[Statement]:
 def _scanned(parts: _Columns, value: int) -> _Total:
     """Return the accumulators of a scan: after each element they hold its result."""
     found = parts.total(value)
-    parts.form.body.meet(value, parts.form.finished(value, load(found.memory, parts.slot)))
+    parts.form.body.define_element(
+        value, parts.form.finished(value, load(found.memory, parts.slot))
+    )
     return found
 
 

@@ -96,7 +96,7 @@ def followed_by(region: Region, value: int, centred: Mapping[int, int]) -> int |
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class ChunkMoments:
     """What a chunk has left: how many elements it had, its pivot, and the sums of distances and of their squares."""
 
     count: Expr

@@ -30,7 +30,7 @@ from tensorframe.kernel.ir import (
     Role,
     Statement,
     Store,
-    Stream,
+    StreamingStore,
     Variable,
     index,
     variable,
@@ -157,6 +157,6 @@ def map_loops(form: Form, block: int, streamed: Sequence[int] = ()) -> tuple[Sta
         memory.append(Allocate(scratch, step))
         stores.append(Store(scratch, along - first, one.value))
         at_first = substituted(one.position, {along: first})
-        streams.append(Stream(one.buffer, at_first, scratch, last - first))
+        streams.append(StreamingStore(one.buffer, at_first, scratch, last - first))
     inside = Loop(along, first, last, tuple(stores), long=long)
     return (*memory, Loop(row, START, STOP, (inside, *streams), parallel=True))

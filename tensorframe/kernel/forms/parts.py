@@ -6,7 +6,7 @@ from math import isqrt
 
 from tensorframe.dtypes import float64
 from tensorframe.kernel.body import Body
-from tensorframe.kernel.forms.deviations import Left
+from tensorframe.kernel.forms.deviations import ChunkMoments
 from tensorframe.kernel.forms.form import Form, accumulator, finish_pass
 from tensorframe.kernel.ir import (
     INDEX,
@@ -74,7 +74,7 @@ def joined(form: Form, chunks: int, length: int) -> tuple[Statement, ...]:
     if form.deviations:
         step = body.numbers.take(length, "chunk")
         left = {
-            value: _left_there(form, value, chunk, chunk * height + row, step)
+            value: _chunk_moments(form, value, chunk, chunk * height + row, step)
             for value in form.deviations
         }
         for value, source in form.followed.items():
@@ -92,7 +92,7 @@ def joined(form: Form, chunks: int, length: int) -> tuple[Statement, ...]:
     return (Loop(row, START, STOP, (*before, *loops, *form.row_stores()), parallel=True),)
 
 
-def _left_there(form: Form, value: int, chunk: Index, place: Expr, step: Expr) -> Left:
+def _chunk_moments(form: Form, value: int, chunk: Index, place: Expr, step: Expr) -> ChunkMoments:
     """Return what a chunk has left of distances from its pivot."""
     body = form.body
     outer, *inner = body.sizes[len(body.nest.kept) :]
@@ -100,4 +100,4 @@ def _left_there(form: Form, value: int, chunk: Index, place: Expr, step: Expr) -
     for size in inner:
         elements = elements * size
     count = apply("from_index", elements, dtype=float64)
-    return Left(count, *[load(buffer, place) for buffer in form.deviations[value].buffers])
+    return ChunkMoments(count, *[load(buffer, place) for buffer in form.deviations[value].buffers])

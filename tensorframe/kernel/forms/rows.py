@@ -20,15 +20,15 @@ from tensorframe.kernel.ir import (
     Allocate,
     Buffer,
     Expr,
-    Fetch,
     If,
     Index,
     Loop,
+    Prefetch,
     Role,
     Set,
     Statement,
     Store,
-    Stream,
+    StreamingStore,
     Variable,
     apply,
     index,
@@ -77,7 +77,7 @@ def rows(form: Form, streamed: Sequence[int] = ()) -> tuple[Statement, ...]:
     statements: list[Statement] = []
     pieces: dict[Buffer, None] = {}
     for number in range(stages.passes + 1):
-        body.forget()
+        body.begin_pass()
         now = [value for value, begins in stages.kept.items() if begins == number]
         one = _pass(form, number, streamed, now)
         pieces.update(dict.fromkeys(one.memory))
@@ -85,7 +85,7 @@ def rows(form: Form, streamed: Sequence[int] = ()) -> tuple[Statement, ...]:
             one.work.append(Store(made[value], in_row, body.element(value)))
             at_first = body.position(("out", value))
             place = substituted(at_first, dict.fromkeys(along, ZERO))
-            one.after.append(Stream(form.outputs[value], place, made[value], length))
+            one.after.append(StreamingStore(form.outputs[value], place, made[value], length))
         one.work += [Store(scratch[value], in_row, body.element(value)) for value in now]
         if one.work or one.earlier:
             if number == 1:
@@ -95,7 +95,7 @@ def rows(form: Form, streamed: Sequence[int] = ()) -> tuple[Statement, ...]:
             statements += [*one.before, *loops, *one.after]
         finish_pass(form, number)
         body.known.update((value, load(scratch[value], in_row)) for value in now)
-    body.forget()
+    body.begin_pass()
     statements += form.row_stores()
     allocated = [Allocate(buffer, length) for buffer in memory]
     allocated += [Allocate(buffer, literal(_SHORT, INDEX)) for buffer in pieces]
@@ -114,7 +114,9 @@ def _next_row(form: Form, row: Index, along: Sequence[Index]) -> list[Statement]
     found = body.contiguous()
     if len(found) > _MOST_FETCHED:
         return []
-    return [Fetch(buffer, substituted(at, there), body.sizes[-1]) for at, buffer in found.items()]
+    return [
+        Prefetch(buffer, substituted(at, there), body.sizes[-1]) for at, buffer in found.items()
+    ]
 
 
 @dataclass(slots=True)
@@ -244,7 +246,7 @@ def row_parts(form: Form, chunk: int) -> tuple[Statement, ...]:
         middle = nested(along[1:-1], body.sizes[count + 1 : -1], inner)
         loops = (Loop(along[0], first, last, middle),)
     if one.open is not None:
-        loops = (_heard(form, at, height, place), *loops)
+        loops = (_early_exit(form, at, height, place), *loops)
     after = [
         Store(buffer, part, accumulator(form, value)) for value, buffer in form.partials.items()
     ]
@@ -266,13 +268,13 @@ def _row_pivot(
     body = form.body
     total = variable(f"sample{value}", float64)
     element = converted(body.operand(form.deviations[value].centred, 0), float64)
-    take = (Set(total, apply("add_any", total, element)),)
+    take = (Set(total, apply("add_reassociable", total, element)),)
     loops, count = sample(body, along, first, last, take, _SAMPLE)
     mean = converted(total / count, form.operand_dtype(value))
     return (Set(total, literal(0, float64)), *loops, Set(pivot_of(form, value), mean))
 
 
-def _heard(form: Form, at: Expr, height: Expr, place: Expr) -> Statement:
+def _early_exit(form: Form, at: Expr, height: Expr, place: Expr) -> Statement:
     """Return the loop that asks the chunks before; those that are not done yet are as they were made: no answer."""
     ((value, buffer),) = form.partials.items()
     total, before = accumulator(form, value), index("before")

@@ -119,7 +119,7 @@ class _Distribution:
             work.append(Set(total, how.join(total, how.take(form.body.operand(value, 0)))))
         if open_ended and self._cost(len(self.turns)) < WORTH_SCRATCH:
             for value in turn:
-                form.body.meet(value, form.finished(value, accumulator(form, value)))
+                form.body.define_element(value, form.finished(value, accumulator(form, value)))
             self.found.loops.append(work)
             return
         work += [self._stored(one, form.finished(one, accumulator(form, one))) for one in turn]
@@ -130,9 +130,9 @@ class _Distribution:
     def _close(self, work: list[Statement]) -> None:
         """Add a loop; elements that it made are made anew, or loaded, in the next one."""
         self.found.loops.append(work)
-        self.form.body.forget()
+        self.form.body.begin_pass()
         for value, element in self._met.items():
-            self.form.body.meet(value, element)
+            self.form.body.define_element(value, element)
 
     def _stored(self, value: int, element: Expr) -> Store:
         dtype = self.form.region.dtype_of(value)
@@ -142,4 +142,4 @@ class _Distribution:
     def _meet_in_memory(self, values: Sequence[int]) -> None:
         for value in values:
             self._met[value] = load(self.found.memory[value], self.slot)
-            self.form.body.meet(value, self._met[value])
+            self.form.body.define_element(value, self._met[value])

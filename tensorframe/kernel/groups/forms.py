@@ -25,7 +25,7 @@ from tensorframe.kernel.assemble import Built, Launch, Partials, finish
 from tensorframe.kernel.body import Body
 from tensorframe.kernel.forms.form import Form, accumulator, finish_pass, reductions_in
 from tensorframe.kernel.forms.parts import begin_joining
-from tensorframe.kernel.gather import noted
+from tensorframe.kernel.gather import with_bounds_checks
 from tensorframe.kernel.groups.scans import (
     by_one_lane,
     can_be_cut,
@@ -41,7 +41,7 @@ from tensorframe.kernel.ir import (
     Buffer,
     Combine,
     Loop,
-    Over,
+    ParallelAxis,
     Role,
     Set,
     Statement,
@@ -177,7 +177,7 @@ class _GroupBuilder:
         return tuple(launches), tuple(partials)
 
     def _launch(self, form: Form, body: tuple[Statement, ...], total: int) -> Launch:
-        statements = noted(branched(body, form.body.cuts))
+        statements = with_bounds_checks(branched(body, form.body.cuts))
         numbers = form.body.numbers
         kernel = finish(form.body, statements, lanes=self._target.lanes, index=self._target.index)
         return Launch(kernel, tuple(numbers.values), total, 1)
@@ -188,7 +188,7 @@ def _map(form: Form) -> tuple[Statement, ...]:
     at = index("i")
     form.body.indices = digits(at, form.body.sizes) if form.body.sizes else []
     stores = tuple([form.store(value) for value in form.outputs])
-    return (Loop(at, START, STOP, stores, parallel=True, over=Over.GRID),)
+    return (Loop(at, START, STOP, stores, parallel=True, over=ParallelAxis.GRID),)
 
 
 def _rows(form: Form) -> tuple[Statement, ...]:
@@ -200,15 +200,15 @@ def _rows(form: Form) -> tuple[Statement, ...]:
     body.indices = [*digits(row, body.sizes[:count]), *digits(along, body.sizes[count:])]
     statements: list[Statement] = []
     for number in range(stages.passes + 1):
-        body.forget()
+        body.begin_pass()
         before, work, after = _pass(form, number)
         if work:
-            loop = Loop(along, ZERO, length, tuple(work), over=Over.LANES)
+            loop = Loop(along, ZERO, length, tuple(work), over=ParallelAxis.LANES)
             statements += [*before, loop, *after]
         finish_pass(form, number)
-    body.forget()
+    body.begin_pass()
     statements += by_one_lane(form.row_stores())
-    return (Loop(row, START, STOP, tuple(statements), parallel=True, over=Over.GROUPS),)
+    return (Loop(row, START, STOP, tuple(statements), parallel=True, over=ParallelAxis.GROUPS),)
 
 
 def _pass(form: Form, number: int) -> tuple[list[Statement], list[Statement], list[Statement]]:
@@ -240,15 +240,15 @@ def _columns(form: Form) -> tuple[Statement, ...]:
     body.indices = [*digits(row, body.sizes[:count]), *along]
     statements: list[Statement] = []
     for number in range(stages.passes + 1):
-        body.forget()
+        body.begin_pass()
         before, scanned = _scans(form, number)
         begun, work, _ = _pass(form, number)
         if scanned or work:
             statements += [*before, *begun, *nested(along, lengths, (*scanned, *work))]
         finish_pass(form, number)
-    body.forget()
+    body.begin_pass()
     statements += form.row_stores()
-    return (Loop(row, START, STOP, tuple(statements), parallel=True, over=Over.GRID),)
+    return (Loop(row, START, STOP, tuple(statements), parallel=True, over=ParallelAxis.GRID),)
 
 
 def _scans(form: Form, number: int) -> tuple[list[Statement], list[Statement]]:
@@ -259,7 +259,7 @@ def _scans(form: Form, number: int) -> tuple[list[Statement], list[Statement]]:
         how, total = form.accumulation(value), accumulator(form, value)
         before.append(Set(total, how.start()))
         work.append(Set(total, how.join(total, how.take(form.body.operand(value, 0)))))
-        form.body.meet(value, form.finished(value, total))
+        form.body.define_element(value, form.finished(value, total))
     return before, work
 
 
@@ -275,13 +275,13 @@ def _parts(form: Form, chunk: int, *, in_rows: bool) -> tuple[Statement, ...]:
     body.indices = [*digits(place, body.sizes[:count]), *digits(along, body.sizes[count:])]
     before, work, after = _pass(form, 0)
     first = at * step
-    over = Over.LANES if in_rows else Over.NOTHING
+    over = ParallelAxis.LANES if in_rows else ParallelAxis.NOTHING
     loop = Loop(along, first, smaller(first + step, length), tuple(work), over=over)
     stores = [
         Store(buffer, part, accumulator(form, value)) for value, buffer in form.partials.items()
     ]
     ends = [*after, *by_one_lane(stores)] if in_rows else stores
-    outer = Over.GROUPS if in_rows else Over.GRID
+    outer = ParallelAxis.GROUPS if in_rows else ParallelAxis.GRID
     return (Loop(part, START, STOP, (*before, loop, *ends), parallel=True, over=outer),)
 
 
@@ -297,9 +297,9 @@ def _joined(form: Form, chunks: int, *, in_groups: bool) -> tuple[Statement, ...
         work.append(Set(total, how.join(total, load(buffer, chunk * height + row))))
         after.append(_combined(form, value))
     finish_pass(form, 0)
-    over = Over.LANES if in_groups else Over.NOTHING
+    over = ParallelAxis.LANES if in_groups else ParallelAxis.NOTHING
     loop = Loop(chunk, ZERO, number, tuple(work), over=over)
     stores = form.row_stores()
     ends = [*after, *by_one_lane(stores)] if in_groups else stores
-    outer = Over.GROUPS if in_groups else Over.GRID
+    outer = ParallelAxis.GROUPS if in_groups else ParallelAxis.GRID
     return (Loop(row, START, STOP, (*before, loop, *ends), parallel=True, over=outer),)

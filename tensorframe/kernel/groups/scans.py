@@ -24,7 +24,7 @@ from tensorframe.kernel.ir import (
     Expr,
     If,
     Loop,
-    Over,
+    ParallelAxis,
     Role,
     Set,
     Statement,
@@ -62,7 +62,7 @@ class Blocks:
     def lanewise(self, *statements: Statement) -> Loop:
         """Return statements for every thread; `lane` is its number."""
         count = literal(self.lanes, INDEX)
-        return Loop(index("lane"), ZERO, count, statements, over=Over.LANES)
+        return Loop(index("lane"), ZERO, count, statements, over=ParallelAxis.LANES)
 
     def inside(self, statements: Iterable[Statement]) -> If:
         """Return statements for the threads that have an element."""
@@ -123,7 +123,7 @@ def scan_pass(
         begin.append(Set(carry, before.get(value, how.start())))
         element = how.take(form.body.operand(value, 0))
         work += blocks.scanned(how, total, carry, element)
-        form.body.meet(value, form.finished(value, total))
+        form.body.define_element(value, form.finished(value, total))
     first, others, after = passed(form, number)
     if others:
         work.append(blocks.lanewise(blocks.inside(others)))
@@ -142,12 +142,12 @@ def scanned_rows(form: Form, lanes: int, passed: Pass) -> tuple[Statement, ...]:
     ]
     statements: list[Statement] = []
     for number in range(stages.passes + 1):
-        body.forget()
+        body.begin_pass()
         statements += scan_pass(form, number, blocks, passed, {})
         finish_pass(form, number)
-    body.forget()
+    body.begin_pass()
     statements += by_one_lane(form.row_stores())
-    loop = Loop(row, START, STOP, tuple(statements), parallel=True, over=Over.GROUPS)
+    loop = Loop(row, START, STOP, tuple(statements), parallel=True, over=ParallelAxis.GROUPS)
     return (*blocks.allocated(), loop)
 
 
@@ -186,9 +186,9 @@ def totals_of_pieces(form: Form, piece: int) -> tuple[Statement, ...]:
         other = variable(f"{total.name}_other", total.dtype)
         after.append(Combine(total, other, how.join(total, other)))
         stores.append(Store(buffer, part, total))
-    loop = Loop(along, first, last, tuple(work), over=Over.LANES)
+    loop = Loop(along, first, last, tuple(work), over=ParallelAxis.LANES)
     statements = (*before, loop, *after, *by_one_lane(stores))
-    return (Loop(part, START, STOP, statements, parallel=True, over=Over.GROUPS),)
+    return (Loop(part, START, STOP, statements, parallel=True, over=ParallelAxis.GROUPS),)
 
 
 def scanned_totals(
@@ -208,7 +208,9 @@ def scanned_totals(
         work += blocks.scanned(how, total, carry, load(buffer, position))
         store = Store(results[value], position, total)
         work.append(blocks.lanewise(blocks.inside([store])))
-    loop = Loop(row, START, STOP, (*begin, blocks.loop(work)), parallel=True, over=Over.GROUPS)
+    loop = Loop(
+        row, START, STOP, (*begin, blocks.loop(work)), parallel=True, over=ParallelAxis.GROUPS
+    )
     return (*blocks.allocated(), loop)
 
 
@@ -229,7 +231,7 @@ def scanned_pieces(form: Form, piece: int, lanes: int, passed: Pass) -> tuple[St
         for value, buffer in form.partials.items()
     }
     statements = tuple(scan_pass(form, 0, blocks, passed, before))
-    loop = Loop(part, START, STOP, statements, parallel=True, over=Over.GROUPS)
+    loop = Loop(part, START, STOP, statements, parallel=True, over=ParallelAxis.GROUPS)
     return (*blocks.allocated(), loop)
 
 
@@ -245,4 +247,4 @@ def by_one_lane(stores: Sequence[Statement]) -> list[Statement]:
     """Return the statements for one thread of the group: all have the results."""
     if not stores:
         return []
-    return [Loop(index("once"), ZERO, _ONE, tuple(stores), over=Over.LANES)]
+    return [Loop(index("once"), ZERO, _ONE, tuple(stores), over=ParallelAxis.LANES)]

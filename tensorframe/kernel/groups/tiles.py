@@ -23,7 +23,7 @@ from tensorframe.kernel.ir import (
     If,
     Load,
     Loop,
-    Over,
+    ParallelAxis,
     Role,
     Statement,
     Store,
@@ -75,7 +75,7 @@ def squares(form: Form, square: Square) -> tuple[Statement, ...]:
     top, left = at * _SIDE, by * _SIDE
 
     def stand(row: Expr, column: Expr) -> None:
-        body.forget()
+        body.begin_pass()
         body.indices = [*places[:axis], row, *places[axis:], column]
 
     place, side = index("place"), literal(_SIDE, INDEX)
@@ -100,12 +100,12 @@ def squares(form: Form, square: Square) -> tuple[Statement, ...]:
     work = substituted_in((there,), moved)
     area = literal(_SIDE * _SIDE, INDEX)
     statements = (
-        Loop(fill, ZERO, area, tuple(fills), over=Over.LANES),
+        Loop(fill, ZERO, area, tuple(fills), over=ParallelAxis.LANES),
         Barrier(),
-        Loop(place, ZERO, area, work, over=Over.LANES),
+        Loop(place, ZERO, area, work, over=ParallelAxis.LANES),
         Barrier(),
     )
-    loop = Loop(index("tile"), START, STOP, statements, parallel=True, over=Over.GROUPS)
+    loop = Loop(index("tile"), START, STOP, statements, parallel=True, over=ParallelAxis.GROUPS)
     return (*memory, loop)
 
 

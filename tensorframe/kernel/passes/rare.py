@@ -1,8 +1,8 @@
 """Rare choices: a kernel without the costly sides that hardly any element needs, which tells whether one did.
 
 `where_rare` would compute both sides for every element: for sin, angles beyond 2^17 take four times as long as others.
-The hopeful kernel has the cheap sides only, and sets a flag where a condition held: then the complete kernel runs over
-the same elements.
+The speculative kernel has the cheap sides only, and sets a flag where a condition held: then the general kernel runs
+over the same elements.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def has_rare(statements: Iterable[Statement]) -> bool:
     return any(is_rare(one) for one in in_order(roots, {}))
 
 
-def complete(statements: Iterable[Statement]) -> tuple[Statement, ...]:
+def general(statements: Iterable[Statement]) -> tuple[Statement, ...]:
     """Return statements that compute both sides of every choice."""
 
     def both(one: Apply) -> Expr:
@@ -51,7 +51,7 @@ def complete(statements: Iterable[Statement]) -> tuple[Statement, ...]:
     return tuple([_changed(one, lambda root: _rewritten(root, both)) for one in statements])
 
 
-def hopeful(statements: Iterable[Statement]) -> tuple[Statement, ...]:
+def speculative(statements: Iterable[Statement]) -> tuple[Statement, ...]:
     """Return statements that take the cheap side of every choice, and set the flag where that was wrong."""
     told = If(_SEEN, (Store(FLAG, literal(0, INDEX), _SEEN),))
     return (Set(_SEEN, literal(0, bool_)), *_watching(statements), told)
