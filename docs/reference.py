@@ -74,6 +74,12 @@ GROUPS = (
         ("indexing",),
     ),
     Group(
+        "gradients",
+        "Gradients",
+        "Functions made of functions: gradients, directional derivatives, and rules of your own.",
+        ("transformations",),
+    ),
+    Group(
         "sorting",
         "Sorting, sets, statistics",
         "Orders, distinct values, quantiles and histograms.",

@@ -20,6 +20,7 @@ __all__ = [
     "DeviceError",
     "FallbackWarning",
     "FileFormatError",
+    "GradientError",
     "GrowingGraphWarning",
     "IndexingError",
     "KernelError",
@@ -172,6 +173,10 @@ class MissingFileError(TensorFrameError, FileNotFoundError):
 
 class TracingError(TensorFrameError, TypeError):
     """A value is asked for while `jit` or `elementwise` records the function that it is an argument of."""
+
+
+class GradientError(TensorFrameError, RuntimeError):
+    """A gradient is not defined, or cannot be had: a loss that is no number, an op without a rule, a lost graph."""
 
 
 class CancelledError(TensorFrameError, KeyboardInterrupt):

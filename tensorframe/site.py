@@ -14,6 +14,13 @@ from tensorframe.cells import cell_of
 # (code object, instruction offset): the line number is worked out only when a message needs it
 Site = tuple[CodeType, int]
 
+
+class BackwardSite(tuple[CodeType, int]):
+    """The line that recorded an op, as the site of what its gradient consists of."""
+
+    __slots__ = ()
+
+
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # looked up once: this is asked for every node
 _frame = sys._getframe
@@ -64,6 +71,8 @@ def describe(site: Site | None) -> str | None:
     file, line = line_of(site)
     source = linecache.getline(file, line).strip()
     where = f"{cell_of(file) or file}, line {line}"
+    if type(site) is BackwardSite:
+        where = f"{where} (its gradient)"
     return f"{where}:   {source}" if source else where
 
 

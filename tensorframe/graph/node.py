@@ -10,6 +10,7 @@ from typing import Any
 from tensorframe.dtypes import DType
 from tensorframe.graph.device import Device
 from tensorframe.graph.growth import EVERY, look
+from tensorframe.graph.history import history
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
 from tensorframe.site import Site
@@ -66,11 +67,14 @@ class Node:
             look(self)
 
     def settle(self, storage: Any) -> None:
-        """Keep the computed result and let go of the inputs.
+        """Keep the computed result and let go of the inputs, which a gradient that is being recorded keeps.
 
         The order matters to other threads: whoever reads `inputs` first and `storage` second sees either the
         recipe or the result, never neither.
         """
+        kept = history.get()
+        if kept is not None and self.inputs:
+            kept[self] = self.inputs
         self.storage = storage
         self.inputs = ()
 

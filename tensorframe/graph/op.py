@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, NamedTuple
@@ -62,6 +62,23 @@ class Combination(NamedTuple):
     final: bool | None = None  # a truth value that no element changes any more
 
 
+@dataclass(frozen=True, slots=True)
+class NoGradient:
+    """Why a row has no rule for gradients: nothing flows through it, or (`refused`) asking for it is an error."""
+
+    reason: str
+    refused: bool = False
+
+
+NONE = NoGradient("its result is no floating-point value, or depends on none")
+ZERO = NoGradient("its result is constant between jumps: the derivative is zero almost everywhere")
+
+
+def refused(reason: str) -> NoGradient:
+    """Return the marker of a row that gradients do not pass; `reason` ends the sentence "has no gradient: ..."."""
+    return NoGradient(reason, refused=True)
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Op:
     """One row.
@@ -70,6 +87,13 @@ class Op:
     only are cast to the default real dtype. `attributes` names the values in `Node.attrs`, in order. `expand`
     gives the meaning of a row in terms of other rows, from operands and attributes; a row without it is a core op
     that each dialect spells. `numpy` is the name of NumPy's function where it differs.
+
+    `vjp` is the vector-Jacobian product, written over terms as `expand` is: `(ct, out, *operands, *attrs)` gives, for
+    each operand, its cotangent, None where there is none, or a function without arguments that makes it, called only
+    where it is wanted. `ct` has the shape and dtype of `out`; what a rule gives may be broadcast, or complex where the
+    operand is real: whoever walks sums it, and takes the real part. Derivatives of complex functions are conjugated. A
+    row of several `parts` gets a tuple with a cotangent, or None, for each. A row with `expand` and no `vjp` is written
+    out and differentiated; any other says why it has no rule.
     """
 
     name: str
@@ -98,6 +122,7 @@ class Op:
     parts: int = 1  # how many tensors one call gives
     # a user's function: operands keep dtypes of their own, and plans print its name
     user_defined: bool = False
+    vjp: Callable[..., Sequence[Any]] | NoGradient | None = None
     # machine code of such a function that asks for values, see ops/user.py
     compiled: Any = None
     # operand (a tuple, of several) -> result: examples and tests

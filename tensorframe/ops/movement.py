@@ -6,8 +6,9 @@ from typing import Any
 
 from tensorframe.dtypes import ANY, DType
 from tensorframe.errors import ShapeError
-from tensorframe.graph.op import DTypeRule, Kind, Op, ShapeRule, register, same
+from tensorframe.graph.op import NONE, DTypeRule, Kind, Op, ShapeRule, register, same
 from tensorframe.graph.shape import Shape
+from tensorframe.ops.derivatives import ForPart, inverse_permutation
 
 
 def view(name: str, shape: ShapeRule, doc: str, *attributes: str, **facts: Any) -> Op:
@@ -48,9 +49,14 @@ def _concatenated(shapes: tuple[Shape, ...], axis: int) -> Shape:
 
 
 
-RESHAPE = view("reshape", _said, "The elements, in C order, under another shape.", "shape", alias=True)
-PERMUTE = view("permute", _permuted, "Axes in another order.", "axes", alias=True)
-EXPAND = view("expand", _said, "Broadcast to a larger shape.", "shape", alias=True)
+# The same tensor under another name, which every plan writes as the tensor itself: an argument of a function that is
+# differentiated or mapped is a fresh alias, so that it is told from the same tensor beside it.
+ALIAS = view("alias", lambda shapes: shapes[0], "The same elements.", expand=lambda x: x, alias=True, vjp=lambda ct, _out, _x: (ct,))
+# what gradients do not pass
+STOP_GRADIENT = view("stop_gradient", lambda shapes: shapes[0], "The same elements, without a gradient.", expand=lambda x: x, alias=True, vjp=NONE)
+RESHAPE = view("reshape", _said, "The elements, in C order, under another shape.", "shape", alias=True, vjp=lambda ct, _out, x, _shape: (ct.reshaped(x.shape),))
+PERMUTE = view("permute", _permuted, "Axes in another order.", "axes", alias=True, vjp=lambda ct, _out, _x, axes: (ct.permuted(inverse_permutation(axes)),))
+EXPAND = view("expand", _said, "Broadcast to a larger shape.", "shape", alias=True, vjp=lambda ct, _out, _x, _shape: (ct,))
 SLICE = view("slice", _sliced, "Every step-th element from a start on, for each axis.", "starts", "sizes", "steps", alias=True)
 PAD = view("pad", _padded, "Surrounded by a constant value.", "before", "after", "value")
 CONCAT = register(
@@ -69,8 +75,8 @@ def _part_shape(_shapes: tuple[Shape, ...], _index: int, shape: Shape, _dtype: D
 # the parts of a library call that gives several tensors (svd, qr, topk ...)
 _rule: DTypeRule = _part_dtype
 PART = register(
-    Op("part", Kind.VIEW, 1, ANY, _rule, "One of the tensors that a library call gives.", shape=_part_shape, attributes=("index", "shape", "dtype"), cost=0.0, alias=True)
+    Op("part", Kind.VIEW, 1, ANY, _rule, "One of the tensors that a library call gives.", shape=_part_shape, attributes=("index", "shape", "dtype"), cost=0.0, alias=True, vjp=lambda ct, _out, _whole, index, _shape, _dtype: (ForPart(index, ct),))
 )
 COPY = register(
-    Op("copy", Kind.TRANSFER, 1, ANY, same, "The same values on another device.", shape=lambda shapes: shapes[0], cost=0.0, costly=True)
+    Op("copy", Kind.TRANSFER, 1, ANY, same, "The same values on another device.", shape=lambda shapes: shapes[0], cost=0.0, costly=True, vjp=lambda ct, _out, _x: (ct,))
 )

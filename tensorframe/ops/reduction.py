@@ -10,6 +10,7 @@ from tensorframe.dtypes import ANY, BOOL, LIMITS, NUMERIC, REAL, DType, int64
 from tensorframe.errors import ShapeError
 from tensorframe.graph.op import Combination, DTypeRule, Kind, Op, boolean, register, same
 from tensorframe.graph.shape import Shape, reduced
+from tensorframe.ops.derivatives import spread
 from tensorframe.ops.elementwise import ADD, LOGICAL_AND, LOGICAL_OR, MAXIMUM, MINIMUM, MULTIPLY
 
 
@@ -78,7 +79,7 @@ def scan(name: str, doc: str, combination: Combination) -> Op:
 
 _TOTAL, _PRODUCT = Combination(ADD, zero, wide=True), Combination(MULTIPLY, one, wide=True)
 
-SUM = reduce("sum", NUMERIC, same, "Sum along axes, in the tensor's own dtype.", _TOTAL)
+SUM = reduce("sum", NUMERIC, same, "Sum along axes, in the tensor's own dtype.", _TOTAL, vjp=lambda ct, _out, x, axes, keepdims: (spread(ct, x, axes, keepdims),))
 PROD = reduce("prod", NUMERIC, same, "Product along axes, in the tensor's own dtype.", _PRODUCT)
 MAX = reduce("max", BOOL | REAL, same, "Largest element along axes; NaN if any is NaN.", Combination(MAXIMUM, least), shape=_non_empty("max"))
 MIN = reduce("min", BOOL | REAL, same, "Smallest element along axes; NaN if any is NaN.", Combination(MINIMUM, most), shape=_non_empty("min"))

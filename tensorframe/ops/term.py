@@ -71,7 +71,19 @@ class Term:
 
     def reshaped(self, shape: Shape) -> Term:
         """Return the elements under another shape of as many elements."""
-        return self._with("reshape", shape)
+        return self._with("reshape", shape) if self.shape != shape else self
+
+    def expanded(self, shape: Shape) -> Term:
+        """Return the elements broadcast to a shape."""
+        return self._with("expand", shape) if self.shape != shape else self
+
+    def permuted(self, axes: tuple[int, ...]) -> Term:
+        """Return the axes in another order."""
+        return self._with("permute", axes) if axes != tuple(range(len(axes))) else self
+
+    def part(self, index: int, shape: Shape, dtype: DType) -> Term:
+        """Return one of the tensors that a library call gives."""
+        return self._with("part", index, shape, dtype)
 
     def _with(self, name: str, *attrs: Any) -> Term:
         return Term(self.apply(find(name), self.node, attrs=attrs), self.apply)
@@ -84,6 +96,8 @@ class Term:
     __rmul__ = _reflected("multiply")
     __truediv__ = _function("divide")
     __rtruediv__ = _reflected("divide")
+    __pow__ = _function("pow")
+    __matmul__ = _function("matmul")
     __lt__ = _function("less")
     __le__ = _function("less_equal")
     __gt__ = _function("greater")
@@ -117,6 +131,8 @@ isinf = _function("isinf")
 isfinite = _function("isfinite")
 real = _function("real")
 conj = _function("conj")
+negative = _function("negative")
+imag = _function("imag")
 logical_and = _function("logical_and")
 logical_or = _function("logical_or")
 logical_not = _function("logical_not")

@@ -229,6 +229,9 @@ permutation: random.permutation(x, key=random.key(0)); random.permutation(e, key
 uniform: random.uniform(low=x, high=x, key=random.key(0)); random.uniform(low=0.0, high=o, key=random.key(0))
 jit: jit(lambda x: x)(x); jit(lambda x: (x, x))(x); jit(lambda x: {"a": [x, x[1:], x.T]})(x); \
 jit(lambda x: jit(lambda y: y)(x))(x); jit(lambda x, y: (y, x))(x, o); jit(lambda d: d)({"a": x, "b": [m]})
+grad: grad(sum)(x); grad(lambda x: (x * o).sum())(x); grad(lambda x: (x.sum(), x), has_aux=True)(x)
+value_and_grad: value_and_grad(sum)(x); value_and_grad(lambda x: (x.sum(), [x, x[1:]]), has_aux=True)(x)
+vjp: vjp(lambda x: x, x)[0]; vjp(lambda x: x, x)[1](o)
 """
 
 

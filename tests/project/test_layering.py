@@ -23,6 +23,7 @@ LAYERS = (
     ("graph",),
     ("ops",),
     ("rewrite",),
+    ("transform",),
     ("kernel",),
     ("codegen",),
     ("backends",),

@@ -1,0 +1,1 @@
+"""Functions made of functions: gradients, directional derivatives, and rules of one's own."""

@@ -1,0 +1,96 @@
+"""Arguments of differentiated functions: fresh aliases of their tensors, and results put together as they were.
+
+Every tensor that is differentiated for is a node of this call's own. So it is told from the same tensor that the
+function reaches in another way, and nested transformations cannot take each other's arguments for theirs.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tensorframe.dtypes import FLOATING
+from tensorframe.errors import ArgumentError, GradientError
+from tensorframe.frontend.operands import operand
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.frontend.trees import Structure, build, flatten, names
+from tensorframe.graph.node import Node
+from tensorframe.graph.record import record
+from tensorframe.ops.movement import ALIAS
+
+
+class Aliased(NamedTuple):
+    """The arguments of a call with aliases in the place of what is differentiated for."""
+
+    args: tuple[Any, ...]
+    targets: list[Node]
+    structures: tuple[
+        Structure, ...
+    ]  # of the arguments that have targets, in the order of `argnums`
+
+    def like(self, leaves: Sequence[Any]) -> list[Any]:
+        """Return trees with these leaves, one for each argument that has targets."""
+        rest = iter(leaves)
+        return [build(one, rest) for one in self.structures]
+
+
+def aliased(
+    title: str, function: Callable[..., Any], args: tuple[Any, ...], argnums: Sequence[int]
+) -> Aliased:
+    """Return the arguments with aliases; GradientError names a leaf that no gradient exists for."""
+    given = list(args)
+    targets: list[Node] = []
+    structures = []
+    for place in argnums:
+        at = _position(title, place, len(args))
+        leaves: list[Any] = []
+        structure = flatten(args[at], leaves)
+        labels = names(structure, _parameter(function, at))
+        tensors = [_alias(title, *pair) for pair in zip(leaves, labels, strict=True)]
+        targets += [one.node for one in tensors]
+        structures.append(structure)
+        given[at] = build(structure, iter(tensors))
+    return Aliased(tuple(given), targets, tuple(structures))
+
+
+def _position(title: str, place: int, count: int) -> int:
+    if not -count <= place < count:
+        raise ArgumentError(
+            f"{title}: there is no positional argument {place}: the call has {count}",
+            suggestions=("what is differentiated for is given by position, the rest may be named",),
+        )
+    return place % count
+
+
+def _parameter(function: Callable[..., Any], at: int) -> str:
+    """Return what a function calls its positional argument, as well as it can be told."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return f"args[{at}]"
+    if at < len(parameters) and parameters[at].kind is not inspect.Parameter.VAR_POSITIONAL:
+        return parameters[at].name
+    return f"args[{at}]"
+
+
+def _alias(title: str, leaf: Any, label: str) -> Tensor:
+    tensor = operand(leaf)
+    if tensor.dtype not in FLOATING:
+        raise GradientError(
+            f"{title}: the argument {label} is {tensor.dtype.name}; only floating-point values have gradients",
+            suggestions=(
+                "x.astype(tfr.float32), or a Python float, if it is meant to vary",
+                "argnums=... for the arguments to differentiate for",
+                "a tree without it: integers beside parameters are arguments of their own",
+            ),
+        )
+    return Tensor(record(ALIAS, (tensor.node,)))
+
+
+def as_numbers(argnums: Any) -> tuple[int, ...]:
+    """Return the positions that `argnums` names; one integer is a position."""
+    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    if not all(isinstance(one, int) for one in places):
+        raise ArgumentError(f"argnums are positions of arguments, got {argnums!r}")
+    return places

@@ -1,0 +1,1 @@
+"""Transformations of recorded graphs: gradients. What programs call stands in `frontend/transformations/`."""
