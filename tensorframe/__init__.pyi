@@ -76,6 +76,12 @@ from tensorframe.frontend.indexing.searching import searchsorted as searchsorted
 from tensorframe.frontend.indexing.searching import take as take
 from tensorframe.frontend.indexing.searching import take_along_axis as take_along_axis
 from tensorframe.frontend.indexing.searching import where as where
+from tensorframe.frontend.indexing.segments import index_add as index_add
+from tensorframe.frontend.indexing.segments import segment_max as segment_max
+from tensorframe.frontend.indexing.segments import segment_mean as segment_mean
+from tensorframe.frontend.indexing.segments import segment_min as segment_min
+from tensorframe.frontend.indexing.segments import segment_prod as segment_prod
+from tensorframe.frontend.indexing.segments import segment_sum as segment_sum
 from tensorframe.frontend.jit import jit as jit
 from tensorframe.frontend.linalg.contractions import cross as cross
 from tensorframe.frontend.linalg.contractions import dot as dot

@@ -26,7 +26,7 @@ class Kind(Enum):
     VIEW = auto()  # the same elements at other positions: an index map
     CONTRACT = auto()  # products summed over shared axes
     GATHER = auto()  # elements selected by an index tensor
-    SCATTER = auto()  # elements replaced at selected positions
+    SCATTER = auto()  # elements replaced at selected positions, or combined with others
     LIBRARY = auto()  # an opaque call: sort, fft, decompositions
     FORMULA = auto()  # rows of several kinds together, in which it is written out before all else
     TRANSFER = auto()  # the same values on another device
@@ -48,7 +48,7 @@ def real_part(dtype: DType, *_: Any) -> DType:
 
 
 class Combination(NamedTuple):
-    """How a reduction, or a scan, makes one element of many.
+    """How a reduction, a scan, or a scatter that combines, makes one element of many.
 
     Elements, or what `take` makes of each, are combined two at a time by the row `join`, in any order unless each step
     of a scan has a result; `finish` makes the result of them all. `take` and `finish` are formulas over terms.
@@ -118,7 +118,7 @@ class Op:
     # on host memory the result shares the operand's bytes, as far as strides can say it
     alias: bool = False
     costly: bool = False  # worth keeping when the user still holds the result
-    combination: Combination | None = None  # of a reduction or a scan
+    combination: Combination | None = None  # of a reduction, a scan, or a scatter that combines
     parts: int = 1  # how many tensors one call gives
     # a user's function: operands keep dtypes of their own, and plans print its name
     user_defined: bool = False

@@ -52,8 +52,8 @@ def accumulation(op: Op, dtype: DType, widest: DType = float64) -> Accumulation 
     def take(x: Expr) -> Expr:
         return taken(truth(x) if held == bool_ else converted(x, held))
 
-    # each step of a scan has a result: the order is given
-    name = None if op.kind is Kind.SCAN else _ANY_ORDER.get(how.join.name)
+    # each step of a scan has a result, and a scatter takes values in as they come: the order is given
+    name = None if op.kind is not Kind.REDUCE else _ANY_ORDER.get(how.join.name)
 
     def join(x: Expr, y: Expr) -> Expr:  # short sums are joined in a dtype of their own
         if name is not None:

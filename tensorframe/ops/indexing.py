@@ -1,11 +1,12 @@
-"""Gathers and scatters: elements selected or replaced by positions."""
+"""Gathers and scatters: elements selected, replaced or combined with others by positions."""
 
 from __future__ import annotations
 
-from tensorframe.dtypes import ANY
+from tensorframe.dtypes import ANY, BOOL, NUMERIC, REAL, DType
 from tensorframe.errors import IndexingError, ShapeError
-from tensorframe.graph.op import Kind, Op, register, same
+from tensorframe.graph.op import Combination, Kind, Op, register, same
 from tensorframe.graph.shape import Shape, broadcast
+from tensorframe.ops.reduction import MAX, MIN, PROD, SUM
 
 
 def selected_shape(
@@ -59,3 +60,29 @@ SCATTER = register(
 SET_SLICE = register(
     Op("set_slice", Kind.SCATTER, 2, ANY, same, "The tensor with the elements of a slice replaced.", shape=_set, attributes=("starts", "sizes", "steps"), cost=0.0)
 )
+
+
+def _combining(name: str, how: Combination | None, accepts: frozenset[DType], doc: str) -> Op:
+    """Define a row that combines values with the elements at given positions, as a reduction combines its elements."""
+    return register(
+        Op(
+            name,
+            Kind.SCATTER,
+            None,
+            accepts,
+            same,
+            doc,
+            shape=_replaced,
+            attributes=("axes", "at"),
+            combination=how,
+            costly=True,
+        )
+    )
+
+
+# Operands as for scatter. Values for one position are combined with its element one after the other, in C order of the
+# indices, as `np.add.at` does; sums and products of floats have their reduction's wide accumulator, rounded at the end.
+SCATTER_ADD = _combining("scatter_add", SUM.combination, NUMERIC, "The tensor with values added to the elements at given positions; repeated positions add up.")
+SCATTER_PROD = _combining("scatter_prod", PROD.combination, NUMERIC, "The tensor with the elements at given positions multiplied by values, one after the other.")
+SCATTER_MAX = _combining("scatter_max", MAX.combination, BOOL | REAL, "The tensor with the elements at given positions replaced by larger values; NaN if any is NaN.")
+SCATTER_MIN = _combining("scatter_min", MIN.combination, BOOL | REAL, "The tensor with the elements at given positions replaced by smaller values; NaN if any is NaN.")

@@ -21,6 +21,7 @@ from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import RegionOp
 from tensorframe.kernel.machine import MACHINE
 from tensorframe.ops.elementwise import ADD, CAST, MAXIMUM, MINIMUM, MULTIPLY
+from tensorframe.ops.indexing import SCATTER_ADD, SCATTER_PROD
 from tensorframe.ops.movement import PAD
 
 Array = np.ndarray[Any, Any]
@@ -260,6 +261,24 @@ def _elsewhere(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
     return Bounded(value, np.asarray(function(*errors, *attrs)))
 
 
+def _scattered(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
+    """Values join elements in float64, one after the other, and are rounded once; extremes are as far off as a sum."""
+    if one.op.combination is None:
+        return _elsewhere(one, operands)
+    value = np.asarray(implementation[one.op](*[operand.value for operand in operands], *one.attrs))
+    if (
+        value.dtype not in FLOATING
+        or one.op is SCATTER_PROD
+        or not all(at.exact for at in operands[2:])
+    ):
+        return _otherwise(one, operands)
+    add, places = implementation[SCATTER_ADD], [at.value for at in operands[2:]]
+    handed_on = add(*[number.error for number in operands[:2]], *places, *one.attrs)
+    total = add(*[np.abs(_wide(number.value)) for number in operands[:2]], *places, *one.attrs)
+    added = _of_accumulation(operands[1].value, total) if one.op is SCATTER_ADD else 0.0
+    return _settled(value, handed_on + added + _rounding(value, 1.0))
+
+
 def _is_position(one: RegionOp, at: int) -> bool:
     first = {Kind.GATHER: 1, Kind.SCATTER: 2}.get(one.op.kind)
     return first is not None and at >= first
@@ -279,5 +298,5 @@ _RULES: dict[Kind, Callable[[RegionOp, Sequence[Bounded]], Bounded]] = {
     Kind.CONTRACT: _contracted,
     Kind.VIEW: _elsewhere,
     Kind.GATHER: _elsewhere,
-    Kind.SCATTER: _elsewhere,
+    Kind.SCATTER: _scattered,
 }

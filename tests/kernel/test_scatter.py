@@ -3,8 +3,16 @@
 import numpy as np
 import pytest
 
-from tensorframe.kernel.algorithms.scatter import Pointing, Replacing, build_stores, build_targets
+from tensorframe.kernel.algorithms.scatter import (
+    Pointing,
+    Replacing,
+    build_combined,
+    build_ends,
+    build_stores,
+    build_targets,
+)
 from tensorframe.kernel.groups.forms import Target
+from tensorframe.ops.indexing import SCATTER_ADD
 from tests.kernel.interpreted import run_built
 
 TARGET = Target(4, np.dtype(np.float64), np.dtype(np.uint32))
@@ -50,4 +58,25 @@ def test_the_last_of_equal_targets_is_stored():
     run_built(build_stores(replacing, TARGET), operands | {"x2": values, "y0": x})
     expected = np.zeros((2, 3, 2))
     expected[:, 0], expected[:, 2] = values[:, 1], values[:, 3]
+    np.testing.assert_array_equal(x, expected)
+
+
+def test_ends_of_equal_targets():
+    found = np.zeros(6, np.uint32)
+    operands = {"x0": np.array([0, 2, 2, 2, 5, 5], np.uint32), "y0": found}
+    run_built(build_ends(6, np.dtype(np.uint32), TARGET), operands)
+    assert found.tolist() == [1, 4, 4, 4, 6, 6]
+
+
+def test_values_of_equal_targets_join_their_element_in_order():
+    x, values = np.ones((2, 3, 2)), np.arange(16.0).reshape(2, 4, 2)
+    replacing = Replacing(
+        *[x.dtype, (3,), (2,), (4,), (2,)], ((2,), (8,), (6,)), ((2,), (1,), (1,)), 0
+    )
+    operands = {"x0": np.array([0, 2, 2, 2], np.uint32), "x1": np.array([1, 0, 2, 3], np.uint32)}
+    operands |= {"x2": values, "x3": np.array([1, 4, 4, 4], np.uint32), "y0": x}
+    run_built(build_combined(replacing, SCATTER_ADD, TARGET), operands)
+    expected = np.ones((2, 3, 2))
+    expected[:, 0] += values[:, 1]
+    expected[:, 2] += values[:, 0] + values[:, 2] + values[:, 3]
     np.testing.assert_array_equal(x, expected)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorframe.dtypes import ANY, BOOL, HALF, INTEGER, NUMERIC, REAL
+import numpy as np
+
+from tensorframe.dtypes import ANY, BOOL, FLOATING, HALF, INTEGER, NUMERIC, REAL, int64, uint64
+from tensorframe.ops.reduction import least, most, one, zero
 from tests.values import special
 from tests.values.cases import Case, each, same
 
 ORDERED = REAL | BOOL
 # equal elements are alike but for the sign of zero
 SORTED: dict[str, Any] = {"dtypes": ORDERED, "zeros": False}
+# what sums of segments have the dtype of
+_SUMMED = FLOATING | {int64, uint64}
 
 
 def _partitioned(xp: Any, x: Any) -> Any:
@@ -33,6 +38,44 @@ def _put(xp: Any, x: Any) -> Any:
 
 def _weighed(xp: Any, x: Any) -> Any:
     return xp.bincount(x % 7, minlength=9, weights=x)
+
+
+def _rows(x: Any) -> Any:
+    return [at % 3 for at in range(len(x))]
+
+
+def _added(xp: Any, x: Any) -> Any:
+    target = xp.asarray(x, copy=True)
+    if xp is not np:
+        return xp.index_add(target, _rows(x), x)
+    return _at(np.add, target, x)
+
+
+def _segments(name: str, ufunc: np.ufunc, first: Any) -> list[Case]:
+    def reference(_xp: Any, x: Any) -> Any:
+        return _at(ufunc, np.full((3, *x.shape[1:]), first(x.dtype), x.dtype), x)
+
+    dtypes = ORDERED if ufunc in (np.maximum, np.minimum) else _SUMMED
+    return each(
+        special.stacks,
+        lambda xp, x: getattr(xp, name)(x, _rows(x), 3),
+        reference=reference,
+        dtypes=dtypes,
+    )
+
+
+def _means(_xp: Any, x: Any) -> Any:
+    parts = np.bincount(_rows(x), minlength=3).clip(1).reshape((3,) + (1,) * (x.ndim - 1))
+    return _at(np.add, np.zeros((3, *x.shape[1:]), x.dtype), x) / parts.astype(x.real.dtype)
+
+
+def _at(ufunc: np.ufunc, target: Any, x: Any) -> Any:
+    """Return what NumPy makes of the rows of `x` in three segments; sums and products in float64."""
+    wide = target
+    if target.dtype in FLOATING and ufunc in (np.add, np.multiply):
+        wide = target.astype(np.result_type(target.dtype, np.float64))
+    ufunc.at(wide, _rows(x), x.astype(wide.dtype))
+    return wide.astype(target.dtype)
 
 
 def _densities(xp: Any, x: Any) -> Any:
@@ -95,6 +138,17 @@ ORDER: dict[str, list[Case]] = {
         *each(special.vectors, lambda xp, x: xp.bincount(x % 7), dtypes=INTEGER),
         *each(special.nonempty_vectors, _weighed, dtypes=INTEGER),
     ],
+    "index_add": each(special.matrices, _added, dtypes=NUMERIC),
+    "segment_sum": _segments("segment_sum", np.add, zero),
+    "segment_prod": _segments("segment_prod", np.multiply, one),
+    "segment_max": _segments("segment_max", np.maximum, least),
+    "segment_min": _segments("segment_min", np.minimum, most),
+    "segment_mean": each(
+        special.stacks,
+        lambda xp, x: xp.segment_mean(x, _rows(x), 3),
+        reference=_means,
+        dtypes=FLOATING,
+    ),
     "unique": [
         *each(
             special.stacks,

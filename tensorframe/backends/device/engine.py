@@ -29,7 +29,7 @@ from tensorframe.backends.device.make import source_of
 from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.program import DeviceProgram, made
 from tensorframe.backends.device.queue import Queue, Unusable, forked
-from tensorframe.backends.device.scatter import ScatterProgram, scatters
+from tensorframe.backends.device.scatter import ScatterProgram, can_scatter, scatters
 from tensorframe.backends.device.sort import Pair, top_region
 from tensorframe.backends.device.views import is_view, viewed
 from tensorframe.backends.numpy.engine import NumpyBackend
@@ -43,7 +43,6 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.kernel.spaces.analyse import analyse
 from tensorframe.kernel.support import computable
-from tensorframe.ops.indexing import SCATTER
 from tensorframe.ops.movement import PART, RESHAPE
 from tensorframe.ops.reduction import index_dtype
 from tensorframe.ops.sorting import TOPK
@@ -261,7 +260,9 @@ class KernelBackend(Backend):
         """Whether kernels compute the op on dtypes that the device has."""
         if op is TOPK and not super().supports(op, operands, index_dtype(), device):
             return False  # it has places that the device cannot hold
-        return op is SCATTER or has_call(op, operands) or computable(op, operands, result)
+        return (
+            can_scatter(op, operands) or has_call(op, operands) or computable(op, operands, result)
+        )
 
     def synchronize(self, device: Device) -> None:
         """Wait for the device."""

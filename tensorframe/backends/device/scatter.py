@@ -11,14 +11,18 @@ from typing import Any
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.lowering import Lowering
 from tensorframe.backends.device.make import Make
+from tensorframe.backends.device.program import DeviceProgram
 from tensorframe.backends.device.queue import Queue
 from tensorframe.backends.device.sort import sorted_with_places
-from tensorframe.dtypes import COMPLEX, real_of
+from tensorframe.dtypes import COMPLEX, DType, real_of
+from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.kernel.algorithms.scatter import (
     Pointing,
     Replacing,
+    build_combined,
+    build_ends,
     build_stores,
     build_targets,
     number_dtype,
@@ -26,21 +30,37 @@ from tensorframe.kernel.algorithms.scatter import (
 from tensorframe.kernel.assemble import Built
 from tensorframe.kernel.complex import Parts
 from tensorframe.ops.elementwise import POSITIVE
-from tensorframe.ops.indexing import GATHER, SCATTER, selected_shape
+from tensorframe.ops.indexing import GATHER, SCATTER, SCATTER_ADD, selected_shape
 from tensorframe.ops.movement import EXPAND
+from tensorframe.ops.sorting import SEARCHSORTED
 
 Strides = tuple[int, ...]
 
 
 def scatters(region: Region) -> bool:
-    """Whether replacing elements at the positions of index tensors is all that a region does."""
-    return len(region.ops) == 1 and region.ops[0].op is SCATTER
+    """Whether a scatter by index tensors is all that a region does."""
+    return len(region.ops) == 1 and _has_indices(region.ops[0].op)
+
+
+def _has_indices(op: Op) -> bool:
+    return op is SCATTER or (op.kind is Kind.SCATTER and op.combination is not None)
+
+
+def can_scatter(op: Op, operands: Sequence[DType]) -> bool:
+    """Whether kernels scatter values of these dtypes: sums of complex numbers are sums of their parts."""
+    if op is SCATTER or op is SCATTER_ADD:
+        return True
+    return _has_indices(op) and operands[0] not in COMPLEX
 
 
 class ScatterProgram:
-    """Returns the first input with the second one's elements where the others, which are indices, point to."""
+    """Returns the first input with the second one's elements where the others, which are indices, point to.
+
+    They replace what is there, or join it, as the row's combination says.
+    """
 
     quiet = True
+    _ends: DeviceProgram | None = None
 
     def __init__(self, region: Region, make: Make) -> None:
         (one,) = region.ops
@@ -67,11 +87,14 @@ class ScatterProgram:
         )
         count = prod(chosen)
         self._sorted = make(*sorted_with_places(count, targets, number_dtype(count)))
-        order = (((count,), targets), ((count,), number_dtype(count)))
-        store = RegionOp(SCATTER, one.attrs, (0, 1, 2), shape, dtype)
-        self._stores = make(
-            Region((*order, (wanted, dtype)), (store,), (3,)), partial(_Stores, chosen=chosen)
-        )
+        places = number_dtype(count)
+        order = (((count,), targets), ((count,), places))
+        given = (*order, (wanted, dtype))
+        if one.op.combination is not None:
+            self._ends = make(_ends_of(count, targets), _Ends)
+            given = (*given, ((count,), places))
+        store = RegionOp(one.op, one.attrs, tuple(range(len(given))), shape, dtype)
+        self._stores = make(Region(given, (store,), (len(given),)), partial(_Stores, chosen=chosen))
         self._count = count
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
@@ -86,9 +109,10 @@ class ScatterProgram:
         (targets,) = self._targets((replace(whole, shape=self._line), *indices), (None,))
         targets = replace(targets, shape=(self._count,), strides=(1,))
         order = self._sorted((targets,), (None, None))
+        ends = [] if self._ends is None else self._ends((order[0],), (None,))
         (result,) = self._copy((whole,), (None,))
         assert isinstance(result, DeviceArray)
-        self._stores.run((*order, values), result)
+        self._stores.run((*order, values, *ends), result)
         return (result,)
 
     def source(self) -> str:
@@ -103,10 +127,16 @@ def _copy_to(shape: Shape, source: Shape, dtype: Any) -> Region:
     return Region(((source, dtype),), (op,), (1,))
 
 
+def _ends_of(count: int, targets: DType) -> Region:
+    """Return the region of what an op over sorted targets gives; which op it is, its lowering knows."""
+    op = RegionOp(SEARCHSORTED, ("right",), (0, 0), (count,), number_dtype(count))
+    return Region((((count,), targets),), (op,), (1,))
+
+
 class _OneOp(Lowering):
     """A region of one op whose operands all have axes."""
 
-    def __init__(self, original: Region, chosen: Shape) -> None:
+    def __init__(self, original: Region, chosen: Shape = ()) -> None:
         self.original = self.region = original
         self.parts = Parts(original, {}, ())
         self._chosen = chosen
@@ -136,8 +166,19 @@ class _Targets(_OneOp):
         return replace(built, layouts=(tuple(range(len(one.shape))),))
 
 
+class _Ends(_OneOp):
+    """Where those of sorted targets end that are equal to each."""
+
+    def built(
+        self, queue: Queue, strides: Sequence[Strides], into: DeviceArray | None = None
+    ) -> Built:
+        """Return the kernel for targets in C order."""
+        (((count,), dtype),) = self.region.inputs
+        return build_ends(count, dtype, self.target(queue, strides))
+
+
 class _Stores(_OneOp):
-    """Sorted targets, the numbers of their values, and the values: written to elements of a tensor."""
+    """Sorted targets, the numbers of their values, and the values: written to elements, or joined to them."""
 
     def built(
         self, queue: Queue, strides: Sequence[Strides], into: DeviceArray | None = None
@@ -168,7 +209,10 @@ class _Stores(_OneOp):
             behind,
             scale * into.offset,
         )
-        return build_stores(replacing, self.target(queue, strides, into))
+        target = self.target(queue, strides, into)
+        if one.op.combination is not None:
+            return build_combined(replacing, one.op, target)
+        return build_stores(replacing, target)
 
 
 def _broadcast(shape: Shape, strides: Strides, chosen: Shape) -> Strides:

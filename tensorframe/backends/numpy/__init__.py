@@ -4,6 +4,7 @@ Importing this package registers the spelling of every op that NumPy does not ca
 """
 
 from tensorframe.backends.numpy import (
+    combining,
     contraction,
     creation,
     elementwise,
@@ -21,6 +22,7 @@ from tensorframe.backends.numpy import (
 )
 
 __all__ = [
+    "combining",
     "contraction",
     "creation",
     "elementwise",

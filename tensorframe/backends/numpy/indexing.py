@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -58,6 +59,20 @@ def gather(x: Array, *arguments: Any) -> Array:
         return found
     ndim = np.broadcast(*indices).ndim
     return np.moveaxis(found, _block(ndim, place), _block(ndim, at))
+
+
+def numbered(indices: Sequence[Array], sizes: Sequence[int], axes: Axes) -> Array:
+    """Return the number, in C order of the axes, of each element pointed to; IndexingError if there is none."""
+    total: Array = np.intp(0)
+    for index, size, axis in zip(indices, sizes, axes, strict=True):
+        wrong = (index >= size) | (index < -size)
+        if wrong.any():
+            first = np.asarray(index)[wrong][0]
+            message = f"index {first} is out of bounds for axis {axis} with size {size}"
+            raise _out_of_bounds(IndexError(message))
+        place = np.asarray(index).astype(np.intp)
+        total = total * size + np.where(place < 0, place + size, place)
+    return np.broadcast_to(total, np.broadcast(*indices).shape)
 
 
 @spells("take_along_axis")

@@ -21,11 +21,12 @@ from tensorframe.frontend.indexing.selection import Selection, out_of_bounds, pa
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.node import Node
+from tensorframe.graph.op import Op
 from tensorframe.graph.record import cast, record, record_map
 from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.graph.tracing import TracedNumber, example
-from tensorframe.ops.elementwise import WHERE
-from tensorframe.ops.indexing import GATHER, SCATTER, SET_SLICE
+from tensorframe.ops.elementwise import ADD, WHERE
+from tensorframe.ops.indexing import GATHER, SCATTER, SCATTER_ADD, SET_SLICE
 from tensorframe.ops.movement import EXPAND, RESHAPE, SLICE
 from tensorframe.site import recording_site
 
@@ -106,10 +107,23 @@ def setitem(tensor: Tensor, key: Any, value: Any) -> None:
     tensor._rebind(_set_slice(node, values, selection))
 
 
-def _scatter(part: Node, values: Node, selection: Selection) -> Node:
+def add_at(node: Node, key: Any, value: Any) -> Node:
+    """Return `node` with `value` added to the elements that `key` selects, once for each time that it does."""
+    values = as_values(value, node)
+    selection = parse(node, key)
+    part = _view(node, selection)
+    if selection.axes:
+        values = _scatter(part, values, selection, SCATTER_ADD)
+    else:
+        values = _fit(values, tuple(selection.shape))
+        values = record_map(ADD, (part, values), node.device, recording_site())
+    return _set_slice(node, values, selection)
+
+
+def _scatter(part: Node, values: Node, selection: Selection, op: Op = SCATTER) -> Node:
     wanted = _gather(part, selection).shape
     inputs = (part, _fit(values, wanted), *selection.indices)
-    return record(SCATTER, inputs, tuple(selection.axes), selection.at, device=part.device)
+    return record(op, inputs, tuple(selection.axes), selection.at, device=part.device)
 
 
 def _set_slice(node: Node, values: Node, selection: Selection) -> Node:

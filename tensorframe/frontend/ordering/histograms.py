@@ -9,15 +9,28 @@ import numpy as np
 
 from tensorframe.dtypes import BITWISE, BOOL, FLOATING, float64, int64
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
+from tensorframe.frontend.creation.filled import filled
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
-from tensorframe.frontend.indexing.selection import as_array
-from tensorframe.frontend.operands import beside, converted, flattened, floating, operand, promoted
+from tensorframe.frontend.indexing.segments import combined
+from tensorframe.frontend.indexing.selection import as_array, index_node
+from tensorframe.frontend.operands import (
+    beside,
+    converted,
+    expanded,
+    flattened,
+    floating,
+    operand,
+    promoted,
+)
 from tensorframe.frontend.parameters import choice, count, number, pair
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.holding import default_on
 from tensorframe.ops.elementwise import EQUAL, WHERE
+from tensorframe.ops.indexing import SCATTER_ADD
 from tensorframe.ops.reduction import MAX, MIN, SUM
 from tensorframe.ops.sorting import HISTOGRAM, SEARCHSORTED
+from tensorframe.runtime.evaluate import evaluate
 
 __all__ = ["Histogram", "bincount", "digitize", "histogram", "histogram_bin_edges"]
 
@@ -129,8 +142,9 @@ def _given_limits(limits: Any) -> Iterator[float]:
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Tensor:
     """How often each of 0, 1, 2 ... occurs in a vector of non-negative integers, or the sum of its weights.
 
-    The result reaches to the largest element, and has `minlength` elements at least. Computes at once. Counts are
-    int64; sums have the dtype of the weights, integers as the default real dtype.
+    The result reaches to the largest element, and has `minlength` elements at least. `x` is computed at once, since the
+    shape depends on it; `segment_sum` takes the length instead. Counts are int64; sums have the dtype of the weights,
+    integers as the default real dtype.
 
     >>> tfr.bincount(tfr.asarray([0, 2, 2])).tolist()
     [1, 0, 2]
@@ -139,16 +153,29 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Tensor:
     minlength = count("bincount", "minlength", minlength)
     if x.dtype not in BITWISE or x.ndim != 1:
         raise DTypeError(f"bincount: takes a vector of integers, got {x.dtype} of shape {x.shape}")
-    values = x._array().astype(int64)
-    if values.size and values.min() < 0:
-        raise OutOfRangeError(f"bincount: takes integers from 0 on, got {values.min()}")
+    if minlength < (length := _reach(x)):
+        minlength = length
     if weights is None:
-        return Tensor(data_node(np.bincount(values, minlength=minlength), x.device))
-    (weights,) = floating(weights)
-    if weights.shape != x.shape:
-        raise ShapeError(f"bincount: weights of shape {weights.shape} for x of {x.shape}")
-    sums = np.bincount(values, weights._array().astype(float64), minlength)
-    return Tensor(data_node(sums.astype(weights.dtype), x.device))
+        weights = expanded(filled((), 1, default_on(x.device, int64), x.device), x.shape)
+    else:
+        (weights,) = floating(weights)
+        if weights.shape != x.shape:
+            raise ShapeError(f"bincount: weights of shape {weights.shape} for x of {x.shape}")
+    places = Tensor(
+        index_node(converted(x, int64) if x.dtype in BOOL else x, 0, minlength, x.device)
+    )
+    return combined(SCATTER_ADD, weights, places, minlength, 0)
+
+
+def _reach(x: Tensor) -> int:
+    """Return the largest element and one; OutOfRangeError if one is negative."""
+    if not x.size:
+        return 0
+    low, high = (call(op, x, attrs=((0,), False)) for op in (MIN, MAX))
+    evaluate((x.node, low.node, high.node))
+    if low.item() < 0:
+        raise OutOfRangeError(f"bincount: takes integers from 0 on, got {low.item()}")
+    return int(high.item()) + 1
 
 
 def digitize(x: Any, bins: Any, /, right: bool = False) -> Tensor:

@@ -93,6 +93,13 @@ CALLS: dict[str, Call] = {
     ),
     "scatter": _scattered,
     "set_slice": _replaced,
+    "scatter_add": lambda x, _: (
+        tfr.index_add(x, _positions(x, 2, 0, 2), x[:3]),
+        tfr.index_add(x, (slice(None), _positions(x, 5, -1)), x[:, 1:3]),
+    ),
+    "scatter_prod": lambda x, _: tfr.segment_prod(x, _positions(x, 1, 1, 0, 1), 3),
+    "scatter_max": lambda x, _: tfr.segment_max(x, _positions(x, 2, 0, 2, -1), 3),
+    "scatter_min": lambda x, _: tfr.segment_min(x, _positions(x, 2, 0, 2, -1), 3),
     "fftn": lambda x, _: tfr.fft.fft(x),
     "ifftn": lambda x, _: tfr.fft.ifft(x),
     "rfftn": lambda x, _: tfr.fft.rfft(x),
