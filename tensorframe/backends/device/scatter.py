@@ -89,7 +89,7 @@ class ScatterProgram:
         self._sorted = make(*sorted_with_places(count, targets, number_dtype(count)))
         places = number_dtype(count)
         order = (((count,), targets), ((count,), places))
-        given = (*order, (wanted, dtype))
+        given: tuple[tuple[Shape, DType], ...] = (*order, (wanted, dtype))
         if one.op.combination is not None:
             self._ends = make(_ends_of(count, targets), _Ends)
             given = (*given, ((count,), places))
