@@ -2,7 +2,7 @@
 
 Python handles a signal in the main thread between two of its instructions, and Ctrl-C then raises there, wherever that
 is. In a critical section signals wait for its end. It has to be short: what takes long belongs into another thread
-(`apart.py`), and most state needs neither, since it changes in one step, or is taken away first and put back last.
+(`interruptible.py`), and most state needs neither: it changes in one step, or is taken away first and put back last.
 """
 
 from __future__ import annotations

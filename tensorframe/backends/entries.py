@@ -10,8 +10,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from tensorframe.backends.apart import apart, is_interrupted_here
 from tensorframe.backends.base import Backend
+from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.errors import ArgumentError, BackendWarning
 from tensorframe.forks import new_reentrant_lock
 from tensorframe.graph.device import ALIASES, backend_called
@@ -190,7 +190,7 @@ def one_by_one(call: Callable[[], Result]) -> Result:
         with _lock:
             return call()
 
-    return apart(locked) if is_interrupted_here() else locked()
+    return run_interruptibly(locked) if is_interrupted_here() else locked()
 
 
 def _load(entry: Entry) -> None:

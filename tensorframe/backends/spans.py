@@ -13,7 +13,7 @@ from enum import Enum
 from time import perf_counter_ns
 from typing import Any
 
-from tensorframe.backends.apart import caller
+from tensorframe.backends.interruptible import caller
 from tensorframe.forks import new_lock
 
 

@@ -18,33 +18,33 @@ from tensorframe.graph.device import CPU, Device
 
 
 @dataclass(slots=True)
-class _Advice:
-    """Who knows what devices hold, and who says so where a result lives elsewhere; see `advise`."""
+class _DTypeSupport:
+    """Who knows what devices hold, and who says so where a result lives elsewhere; see `set_dtype_support`."""
 
     held: Callable[[Device], frozenset[DType]] = lambda _: ANY
     leave: Callable[[str, DType, Device], Device] = lambda *_: CPU
 
 
-_advice: Final = _Advice()
+_support: Final = _DTypeSupport()
 
 
-def advise(
+def set_dtype_support(
     held: Callable[[Device], frozenset[DType]], leave: Callable[[str, DType, Device], Device]
 ) -> None:
-    """Say who knows the dtypes that a device holds, and who decides where an op's result lives that it cannot hold."""
-    _advice.held, _advice.leave = held, leave
+    """Set who knows the dtypes that a device holds, and who decides where an op's result lives that it cannot hold."""
+    _support.held, _support.leave = held, leave
 
 
 def holds(device: Device, dtype: DType) -> bool:
     """Whether the device can hold elements of a dtype."""
-    return dtype in _advice.held(device)
+    return dtype in _support.held(device)
 
 
 def holder(device: Device, dtype: DType, name: str) -> Device:
     """Return where the result of the op `name` lives: `device`, or another one if that cannot hold the dtype."""
-    if device is CPU or dtype in _advice.held(device):
+    if device is CPU or dtype in _support.held(device):
         return device
-    return _advice.leave(name, dtype, device)
+    return _support.leave(name, dtype, device)
 
 
 _NARROWER: Final[dict[DType, DType]] = {

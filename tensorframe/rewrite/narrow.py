@@ -16,9 +16,9 @@ from tensorframe.graph.shape import Shape
 from tensorframe.ops.creation import ARANGE
 from tensorframe.ops.movement import CONCAT, EXPAND, RESHAPE, SLICE
 from tensorframe.rewrite.engine import Builder, Rule
-from tensorframe.rewrite.shown import is_unseen, shown_of_inputs
-from tensorframe.rewrite.versions import Demand, Efforts, Versions, versions_of
 from tensorframe.rewrite.views import Window, block_around, flat_position, unit_axes_match
+from tensorframe.rewrite.window_merging import Demand, Efforts, MergedWindows, merge_windows
+from tensorframe.rewrite.windows import input_windows, is_unseen
 
 
 def narrow(roots: Sequence[Node], rules: Sequence[Rule]) -> list[Node]:
@@ -33,19 +33,19 @@ def narrow(roots: Sequence[Node], rules: Sequence[Rule]) -> list[Node]:
     return [seen.of(root, None) for root in roots]
 
 
-def _versions(order: list[Node], roots: Sequence[Node]) -> dict[Node, Versions]:
+def _versions(order: list[Node], roots: Sequence[Node]) -> dict[Node, MergedWindows]:
     """Return, for each node and each window that somebody wants of it, the window through which it is made."""
     efforts = Efforts(order)
     demands: dict[Node, Demand] = {node: {} for node in order}
     for root in roots:
         demands[root][None] = None
-    versions: dict[Node, Versions] = {}
+    versions: dict[Node, MergedWindows] = {}
     for node in reversed(order):
-        versions[node] = found = versions_of(node, demands[node], efforts)
+        versions[node] = found = merge_windows(node, demands[node], efforts)
         if node.storage is not None:
             continue
         for version in dict.fromkeys(found.values()):
-            wanted = shown_of_inputs(node, version) or [None] * len(node.inputs)
+            wanted = input_windows(node, version) or [None] * len(node.inputs)
             for source, part in zip(node.inputs, wanted, strict=True):
                 if not is_unseen(node, part):
                     demands[source][part] = None
@@ -55,7 +55,7 @@ def _versions(order: list[Node], roots: Sequence[Node]) -> dict[Node, Versions]:
 class _Seen:
     """The versions of nodes that were made, and nodes as their consumers see them."""
 
-    def __init__(self, versions: dict[Node, Versions], build: Builder) -> None:
+    def __init__(self, versions: dict[Node, MergedWindows], build: Builder) -> None:
         self.versions = versions
         self.build = build
         self.made: dict[tuple[Node, Window | None], Node] = {}
@@ -85,7 +85,7 @@ def _make(node: Node, window: Window | None, seen: _Seen) -> Node:
     if _counts(node):
         assert window is not None
         return _arange(node, window, build)
-    wanted = shown_of_inputs(node, window)
+    wanted = input_windows(node, window)
     if wanted is None:
         assert window is not None
         return _slice(build.remake(node, seen.whole_inputs(node)), window, build)

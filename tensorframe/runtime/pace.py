@@ -15,7 +15,7 @@ from functools import partial
 from time import perf_counter
 from typing import TypeVar
 
-from tensorframe.backends.apart import apart, is_interrupted_here
+from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.registry import backend_of, capabilities, when_changed
 from tensorframe.graph.device import Device
 from tensorframe.runtime.under_way import effort
@@ -57,7 +57,7 @@ class _Pace:
         self._given = 0.0
         wait = partial(backend_of(self._device).synchronize, self._device)
         if is_interrupted_here():
-            apart(wait)
+            run_interruptibly(wait)
         else:
             wait()
 

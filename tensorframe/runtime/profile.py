@@ -18,7 +18,15 @@ from tensorframe.backends.spans import Span, Work, join, leave
 from tensorframe.forks import new_reentrant_lock
 from tensorframe.graph.node import Node
 from tensorframe.runtime.events import Source
-from tensorframe.runtime.tallies import Loose, Made, PlanTally, SmallTally, Tally, ThreadTime, Times
+from tensorframe.runtime.tallies import (
+    Made,
+    OpenSpan,
+    PlanTally,
+    SmallTally,
+    Tally,
+    ThreadTime,
+    Times,
+)
 from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site
 
@@ -26,7 +34,7 @@ from tensorframe.site import Site
 _WAITING = 1 << 14
 
 # spans in one thread without a run that may still turn out to be parts of a longer one
-_LOOSE = 1024
+_OPEN_SPANS = 1024
 
 # what a timeline is made of: runs of one kind, or a span
 Kept = tuple[PlanTally | SmallTally, Times] | Span
@@ -94,8 +102,8 @@ class Collection:
         tally = self._latest.get((id(plan), thread))
         if tally is None or (tally.sites is not sites and tally.sites != sites):
             tally = self._tally(source, plan, sites, thread)
-        loose = tally.thread.loose
-        if len(stamps) != tally.length or (loose and loose[-1].began >= stamps[0]):
+        open_spans = tally.thread.open_spans
+        if len(stamps) != tally.length or (open_spans and open_spans[-1].began >= stamps[0]):
             self._add_closely(tally, stamps)
             return
         tally.waiting.extend(stamps)
@@ -118,8 +126,8 @@ class Collection:
         """Take work that was told by itself."""
         with self._lock:
             time = self._met(span.thread)
-            inside = time.swallow(span.began)
-            made = [one for loose in inside for one in loose.made]
+            inside = time.absorb_nested(span.began)
+            made = [one for nested in inside for one in nested.made]
             if span.work in (Work.COMPILE, Work.LOAD):
                 made.append(Made(span))
                 self.made.append(made[-1])
@@ -132,9 +140,9 @@ class Collection:
             length = span.ended - span.began - sum(one.ended - one.began for one in inside)
             self.spent[span.work] += length
             self.counts[span.work] += 1
-            if len(time.loose) >= _LOOSE:
+            if len(time.open_spans) >= _OPEN_SPANS:
                 time.settle()
-            time.loose.append(Loose(span.began, span.ended, made, span.work is Work.PLAN))
+            time.open_spans.append(OpenSpan(span.began, span.ended, made, span.work is Work.PLAN))
             if self._fits(1, span.began):
                 self.kept.append(span)
 
@@ -184,7 +192,7 @@ class Collection:
         """Add a run that needs a closer look: it broke off, or something in it was told by itself."""
         with self._lock:
             time = tally.thread
-            inside = time.swallow(stamps[0])
+            inside = time.absorb_nested(stamps[0])
             time.settle()
             time.busy += stamps[-1] - stamps[0]
             tally.planned += any(one.planned for one in inside)

@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 
 from tensorframe import config
 from tensorframe.backends import spans
-from tensorframe.backends.apart import caller
+from tensorframe.backends.interruptible import caller
 from tensorframe.cells import shell
 from tensorframe.forks import in_forked_processes, new_lock
 from tensorframe.runtime.under_way import Opening, Part, State, Wait, effort

@@ -20,7 +20,7 @@ from tensorframe import config
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
 from tensorframe.graph.references import referenced
-from tensorframe.rewrite.shown import narrows
+from tensorframe.rewrite.windows import narrows
 from tensorframe.runtime.cache import Key
 from tensorframe.schedule.capture import Capture
 from tensorframe.schedule.cost import flops

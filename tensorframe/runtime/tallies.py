@@ -31,7 +31,7 @@ class Made:
 
 
 @dataclass(slots=True)
-class Loose:
+class OpenSpan:
     """Work that no run contains so far, and the kernels made in it."""
 
     began: int
@@ -48,19 +48,19 @@ class ThreadTime:
     """The position among the threads of a profile, from 1."""
     name: str
     busy: int = 0
-    loose: list[Loose] = field(default_factory=list)
+    open_spans: list[OpenSpan] = field(default_factory=list)
 
-    def swallow(self, began: int) -> list[Loose]:
+    def absorb_nested(self, began: int) -> list[OpenSpan]:
         """Take out the work that began since, and so is part of what began then and ends now."""
         found = []
-        while self.loose and self.loose[-1].began >= began:
-            found.append(self.loose.pop())
+        while self.open_spans and self.open_spans[-1].began >= began:
+            found.append(self.open_spans.pop())
         return found
 
     def settle(self) -> None:
         """Count work that nothing contains."""
         self.busy += self._uncounted
-        self.loose.clear()
+        self.open_spans.clear()
 
     @property
     def total(self) -> int:
@@ -69,7 +69,7 @@ class ThreadTime:
 
     @property
     def _uncounted(self) -> int:
-        return sum(one.ended - one.began for one in self.loose)
+        return sum(one.ended - one.began for one in self.open_spans)
 
 
 class Tally:

@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
 from tensorframe.backends import spans
-from tensorframe.backends.apart import caller
+from tensorframe.backends.interruptible import caller
 from tensorframe.backends.registry import info_of
 from tensorframe.cached import cached_property
 from tensorframe.forks import new_lock

@@ -112,4 +112,4 @@ def _tell(message: str, key: tuple[object, ...], site: Site | None) -> None:
     warn_user("\n".join(lines), FallbackWarning)
 
 
-holding.advise(lambda device: capabilities(device).dtypes, _leave)
+holding.set_dtype_support(lambda device: capabilities(device).dtypes, _leave)

@@ -260,7 +260,7 @@ class HostRuntime:
         ctypes.memmove(target, source, nbytes)
 
     def streams(self):
-        return [place.queue.stream for place in self.backend._places.values()]
+        return [device.queue.stream for device in self.backend._open_devices.values()]
 
 
 class HostFunction:

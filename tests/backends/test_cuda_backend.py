@@ -48,7 +48,7 @@ def gpu():
 
 
 def place():
-    return backend_of(CUDA).place(CUDA)
+    return backend_of(CUDA).open_device(CUDA)
 
 
 def seen(array):
@@ -128,7 +128,7 @@ class TestTransfers:
             assert gpu.runtime.copies == [((0, 1), 12)]
             np.testing.assert_array_equal(y.numpy(), np.arange(6))
             backend = backend_of(CUDA)
-            one, two = [backend.place(tfr.Device("cuda", at)).queue.stream for at in (0, 1)]
+            one, two = [backend.open_device(tfr.Device("cuda", at)).queue.stream for at in (0, 1)]
             assert two.waited == [one]
             assert one.waited == [two]
 

@@ -128,7 +128,7 @@ def device(request):
 def pool(device):
     gc.collect()
     place = tfr.Device(device)
-    found = backend_of(place).place(place).pool
+    found = backend_of(place).open_device(place).pool
     yield found
     found.statistics.limit = None
 

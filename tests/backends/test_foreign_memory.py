@@ -54,7 +54,7 @@ def foreign_buffer(device, nbytes):
 
 
 def allocated(device):
-    return backend_of(tfr.Device(device)).place(tfr.Device(device)).pool.statistics.in_use
+    return backend_of(tfr.Device(device)).open_device(tfr.Device(device)).pool.statistics.in_use
 
 
 @on_buffers
@@ -80,7 +80,7 @@ class TestBuffers:
     @pytest.mark.parametrize("dtype", ["int32", "uint32", "complex64", "float16", "uint8", "bool"])
     def test_what_memory_holds_is_taken_and_what_it_holds_otherwise_is_refused(self, device, dtype):
         values = np.arange(8).astype(dtype)
-        held = backend_of(tfr.Device(device)).place(tfr.Device(device)).queue.traits.held
+        held = backend_of(tfr.Device(device)).open_device(tfr.Device(device)).queue.traits.held
         buffer = buffer_of(device, values)
         kind = tfr.dtypes.as_dtype(dtype)
         if kind not in held:

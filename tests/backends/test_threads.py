@@ -106,7 +106,7 @@ def test_an_interrupt_does_not_wait_for_long_jobs(
             sleep(0.001)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tensorframe.backends.numpy.threads.apart", interrupted)
+    monkeypatch.setattr("tensorframe.backends.numpy.threads.run_interruptibly", interrupted)
     with tfr.config.override(threads=threads), pytest.raises(KeyboardInterrupt):
         share_out(range(100), work, long=True)
     assert not goes_on.is_set()

@@ -47,7 +47,7 @@ def planned():
 
 @pytest.fixture
 def place():
-    return backend_of(Device(DEVICE)).place(Device(DEVICE))
+    return backend_of(Device(DEVICE)).open_device(Device(DEVICE))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensorframe as tfr
-from tensorframe.rewrite import versions
+from tensorframe.rewrite import window_merging
 from tensorframe.rewrite.engine import Builder
 from tensorframe.schedule.pipeline import transform
 from tensorframe.schedule.plan import Plan, StepKind
@@ -217,7 +217,7 @@ def test_values_are_those_of_the_whole(program, op, kernel, most):
     for stage in stages:
         expected, tensor = run(stage, expected, np), run(stage, tensor, tfr)
     with (
-        patch.multiple(versions, _OP=op, _KERNEL=kernel, _MOST=most),
+        patch.multiple(window_merging, _OP=op, _KERNEL=kernel, _MOST=most),
         tfr.config.override(small_size=0, small_nodes=0, verify=True),
     ):
         shown = tensor[keys]

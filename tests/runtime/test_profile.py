@@ -471,9 +471,9 @@ class TestOpeningDevices:
         from tensorframe.backends.opencl.engine import OpenClBackend
 
         class Slow(OpenClBackend):
-            def open(self, device):
+            def open_queue(self, device):
                 time.sleep(0.2)
-                queue = super().open(device)
+                queue = super().open_queue(device)
                 with spans.spanned(spans.Work.COMPILE, "a trial", "opencl"):
                     time.sleep(0.1)
                 return queue
@@ -536,7 +536,7 @@ class TestOpeningDevices:
             raise RuntimeError("no queue")
 
         with monkeypatch.context() as patches:
-            patches.setattr(backend, "open", broken)
+            patches.setattr(backend, "open_queue", broken)
             with tfr.profile() as p, pytest.raises(Exception, match="no queue"):
                 tfr.asarray(np.ones(10_000, np.float32), device=slow_to_open).compute()
             assert p.summary.opened == ("opencl",)

@@ -457,7 +457,7 @@ def test_opening_a_device_is_shown_as_that(shown, where):
                 wait_for(looked)
             return [DeviceInfo(Device("slowly"), "opens slowly", Capabilities())]
 
-        def open(self, device):
+        def open_queue(self, device):
             if where == "open":
                 wait_for(looked)
             raise RuntimeError("no device after all")

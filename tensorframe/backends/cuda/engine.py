@@ -37,7 +37,7 @@ class CudaBackend(KernelBackend):
         """Return the GPUs, or the reason that there are none."""
         return find(self.name)
 
-    def open(self, device: Device) -> Queue:
+    def open_queue(self, device: Device) -> Queue:
         """Return the queue of a GPU; DeviceError if it takes no programs now."""
         from tensorframe.backends.cuda.queue import CudaQueue
 
@@ -55,7 +55,7 @@ class CudaBackend(KernelBackend):
         by_kernels = len(region.ops) > 1 or (one.op is MATMUL and is_dot(region, 0))
         if by_kernels or not has_call(one.op, operands):
             return super().call(region, device)
-        return LibraryProgram(region, self._queue(device), self.place(device).pool)
+        return LibraryProgram(region, self._queue(device), self.open_device(device).pool)
 
     def supports(self, op: Op, operands: Sequence[DType], result: DType, device: Device) -> bool:
         """Whether a library or a kernel computes the op on these dtypes."""
@@ -64,7 +64,7 @@ class CudaBackend(KernelBackend):
         return has_call(op, operands) or super().supports(op, operands, result, device)
 
     def _queue(self, device: Device) -> CudaQueue:
-        queue: Any = self.place(device).queue
+        queue: Any = self.open_device(device).queue
         found: CudaQueue = queue
         return found
 
@@ -80,7 +80,7 @@ class CudaBackend(KernelBackend):
         if array.block is not None and not array.is_contiguous:
             array = self._gathered(storage.device, array)
         made = copy(
-            array, self._queue(storage.device), self._queue(target), self.place(target).pool
+            array, self._queue(storage.device), self._queue(target), self.open_device(target).pool
         )
         return self.wrap(target, made)
 
@@ -105,7 +105,7 @@ class CudaBackend(KernelBackend):
         device = Device(self.name, int(obj.device.id))
         queue = self._queue(device)
         wait_for_others(queue)
-        return self.wrap(device, borrowed(obj, queue, self.place(device).pool))
+        return self.wrap(device, borrowed(obj, queue, self.open_device(device).pool))
 
     def export_dlpack(self, storage: Storage) -> Any:
         """Return what hands the memory over in the order of the stream that asks for it."""
@@ -124,7 +124,7 @@ class CudaBackend(KernelBackend):
         array = imported(obj, queue)
         if array.dtype not in ANY:
             return None
-        return self.wrap(device, borrowed(array, queue, self.place(device).pool))
+        return self.wrap(device, borrowed(array, queue, self.open_device(device).pool))
 
     def dlpack_home(self, kind: int, index: int) -> Device | None:
         """Return the GPU that DLPack means."""

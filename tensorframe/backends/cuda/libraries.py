@@ -12,7 +12,8 @@ import numpy as np
 
 from tensorframe.backends.cuda import sorting
 from tensorframe.backends.cuda.arrays import allocator, from_cupy, to_cupy
-from tensorframe.backends.cuda.queue import CudaQueue, told
+from tensorframe.backends.cuda.error_translation import translated_errors
+from tensorframe.backends.cuda.queue import CudaQueue
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.memory import Pool
 from tensorframe.dtypes import (
@@ -149,7 +150,7 @@ class LibraryProgram:
         with queue.lock, queue.stream, cupy.cuda.using_allocator(self._allocate):
             arrays = [self._array(at, inputs[at]) for at in one.inputs]
             try:
-                with told, cupyx.errstate(linalg="raise"):
+                with translated_errors, cupyx.errstate(linalg="raise"):
                     found = function(*arrays, *one.attrs)
             except np.linalg.LinAlgError as error:
                 raise self._failed(error, arrays[0].shape) from error

@@ -10,6 +10,7 @@ import cupy
 import numpy as np
 
 from tensorframe.backends.cuda.compiler import architecture_for, code_of
+from tensorframe.backends.cuda.error_translation import translated_errors
 from tensorframe.backends.cuda.staging import Staging
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
 from tensorframe.codegen.c import print_kernel
@@ -17,14 +18,13 @@ from tensorframe.codegen.cuda import DIALECT
 from tensorframe.codegen.text import Text
 from tensorframe.codegen.words import parameters
 from tensorframe.dtypes import float64
-from tensorframe.errors import DeviceError, KernelError
+from tensorframe.errors import DeviceError
 from tensorframe.forks import new_reentrant_lock
 from tensorframe.kernel.ir import Kernel
 
 _LANES = 256
 # Groups of a launch for each multiprocessor: several times as many as it runs at once, so that none waits for the last.
 _GROUPS_EACH = 32
-_NO_MEMORY = 2  # cudaErrorMemoryAllocation, and hipErrorOutOfMemory
 
 
 class CudaQueue(Queue):
@@ -37,7 +37,7 @@ class CudaQueue(Queue):
         facts = cupy.cuda.runtime.getDeviceProperties(index)
         self._architecture = architecture(facts)
         self.lock = Current(self.device)  # a lock, and more
-        with self.lock, told:
+        with self.lock, translated_errors:
             # one that does not wait for the stream that everything else in the process uses, nor has it wait
             self.stream = cupy.cuda.Stream(non_blocking=True)
         self._staging = Staging(self.stream)
@@ -55,11 +55,11 @@ class CudaQueue(Queue):
     def allocate(self, nbytes: int) -> Any:
         """Return memory of the device, not CuPy's pool's: ours keeps what is freed."""
         try:
-            with told:
+            with translated_errors:
                 return cupy.cuda.Memory(nbytes)
         except MemoryError:
             cupy.get_default_memory_pool().free_all_blocks()  # what programs freed that use CuPy too
-            with told:
+            with translated_errors:
                 return cupy.cuda.Memory(nbytes)
 
     def release(self, buffer: Any) -> None:
@@ -67,18 +67,18 @@ class CudaQueue(Queue):
 
     def write(self, buffer: Any, offset: int, data: Bytes) -> None:
         """Copy bytes into a buffer."""
-        with told:
+        with translated_errors:
             self._staging.write(buffer.ptr + offset, data)
 
     def read(self, buffer: Any, offset: int, nbytes: int) -> Bytes:
         """Wait, and return a copy of bytes of a buffer."""
-        with told:
+        with translated_errors:
             return self._staging.read(buffer.ptr + offset, nbytes)
 
     def copy(self, source: Any, start: int, target: Any, offset: int, nbytes: int) -> None:
         """Copy bytes from one buffer of the device to another one."""
         kind = cupy.cuda.runtime.memcpyDeviceToDevice
-        with told:
+        with translated_errors:
             cupy.cuda.runtime.memcpyAsync(
                 target.ptr + offset, source.ptr + start, nbytes, kind, self.stream.ptr
             )
@@ -92,7 +92,7 @@ class CudaQueue(Queue):
         text = print_kernel(kernel, DIALECT)
         if text.name not in self._kernels:
             code = code_of(text.name, text.source, self._architecture)
-            with told:
+            with translated_errors:
                 self._kernels[text.name] = Loaded(kernel, text, code)
         return self._kernels[text.name]
 
@@ -102,7 +102,7 @@ class CudaQueue(Queue):
         """Run a kernel."""
         built.pointers[:] = [one.ptr for one in buffers]
         built.words[:] = words
-        with told:
+        with translated_errors:
             cupy.cuda.driver.launchKernel(
                 built.function.ptr,
                 *(groups, 1, 1),
@@ -115,7 +115,7 @@ class CudaQueue(Queue):
 
     def synchronize(self) -> None:
         """Wait for everything."""
-        with told:
+        with translated_errors:
             self.stream.synchronize()
 
 
@@ -179,27 +179,3 @@ def architecture(facts: dict[str, Any]) -> str:
         number = ".".join(map(str, capability))
         raise DeviceError(f"the compiler of CUDA here has given up GPUs of capability {number}")
     return found
-
-
-class Told:
-    """Raises what goes wrong on a GPU inside a block as an error of ours: MemoryError, or KernelError."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        runtime, driver = cupy.cuda.runtime, cupy.cuda.driver
-        if not isinstance(error, runtime.CUDARuntimeError | driver.CUDADriverError):
-            return
-        if error.status == _NO_MEMORY:
-            raise MemoryError(f"{error}") from error
-        name = "ROCm" if runtime.is_hip else "CUDA"
-        raise KernelError(f"{name}: {error}") from error
-
-
-told = Told()

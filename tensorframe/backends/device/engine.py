@@ -11,9 +11,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from tensorframe.backends.apart import apart, is_interrupted_here
 from tensorframe.backends.base import Backend, Program
-from tensorframe.backends.device.apart import ApartProgram, fitting
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.assign import SliceProgram, sets_slice
 from tensorframe.backends.device.calls import CALLS, has_call
@@ -31,7 +29,9 @@ from tensorframe.backends.device.program import DeviceProgram, made
 from tensorframe.backends.device.queue import Queue, Unusable, forked
 from tensorframe.backends.device.scatter import ScatterProgram, can_scatter, scatters
 from tensorframe.backends.device.sort import Pair, top_region
+from tensorframe.backends.device.split_outputs import SplitProgram, split_outputs
 from tensorframe.backends.device.views import is_view, viewed
+from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.numpy.engine import NumpyBackend
 from tensorframe.backends.spans import opened
 from tensorframe.backends.storage import Storage
@@ -56,7 +56,7 @@ EPILOGUES = frozenset({Kind.MAP, Kind.VIEW})
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OpenDevice:
     """A device that is in use: its queue and its memory."""
 
     queue: Queue
@@ -67,7 +67,7 @@ class KernelBackend(Backend):
     """What OpenCL, WebGPU and CUDA have in common; each says which devices there are, and opens their queues."""
 
     def __init__(self) -> None:
-        self._places: dict[Device, Place] = {}
+        self._open_devices: dict[Device, OpenDevice] = {}
         self._lock = new_reentrant_lock()
         self._forked = False
         _here.add(self)
@@ -75,51 +75,57 @@ class KernelBackend(Backend):
     def forget(self) -> None:
         """Be of no use from now on, in a process that was forked: what drivers have begun ends with the parent."""
         self._forked = True
-        for device, place in self._places.items():
-            place.queue.lock = Unusable(str(device))
+        for device, open_device in self._open_devices.items():
+            open_device.queue.lock = Unusable(str(device))
 
     @abstractmethod
-    def open(self, device: Device) -> Queue:
+    def open_queue(self, device: Device) -> Queue:
         """Return the queue of a device that `probe` has found."""
 
-    def place(self, device: Device) -> Place:
+    def open_device(self, device: Device) -> OpenDevice:
         """Return the queue and the memory of a device, opened when first asked for."""
-        found = self._places.get(device)
+        found = self._open_devices.get(device)
         if found is not None and not self._forked:
             return found
         if self._forked:
             raise forked(str(device))
         # an interrupt has the device opened nevertheless: drivers take it badly to be left halfway
         return (
-            apart(partial(self._opened, device)) if is_interrupted_here() else self._opened(device)
+            run_interruptibly(partial(self._opened, device))
+            if is_interrupted_here()
+            else self._opened(device)
         )
 
-    def _opened(self, device: Device) -> Place:
+    def _opened(self, device: Device) -> OpenDevice:
         with self._lock:
-            if device not in self._places:
+            if device not in self._open_devices:
                 with opened(str(device), f"opening {device}"):
-                    queue = self.open(device)
-                self._places[device] = Place(queue, Pool(queue, str(device)))
-            return self._places[device]
+                    queue = self.open_queue(device)
+                self._open_devices[device] = OpenDevice(queue, Pool(queue, str(device)))
+            return self._open_devices[device]
 
     def allocate(self, device: Device, nbytes: int) -> Block:
         """Return a block of memory."""
-        return self.place(device).pool.block(nbytes)
+        return self.open_device(device).pool.block(nbytes)
 
     def free(self, handle: Any) -> None:
         """Blocks go back to their pool when nobody refers to them."""
 
     def upload(self, device: Device, array: np.ndarray[Any, Any]) -> Storage:
         """Return storage with a copy of a host array."""
-        place = self.place(device)
+        open_device = self.open_device(device)
         handle = made(
-            place.pool, place.queue.traits.held, array.shape, array.dtype, range(array.ndim)
+            open_device.pool,
+            open_device.queue.traits.held,
+            array.shape,
+            array.dtype,
+            range(array.ndim),
         )
         if handle.block is not None:
-            held = place.queue.traits.held.get(array.dtype, array.dtype)
+            held = open_device.queue.traits.held.get(array.dtype, array.dtype)
             data = np.ascontiguousarray(array).astype(held, copy=False)
-            with place.queue.lock:
-                place.queue.write(handle.block.buffer, 0, data.reshape(-1).view(np.uint8))
+            with open_device.queue.lock:
+                open_device.queue.write(handle.block.buffer, 0, data.reshape(-1).view(np.uint8))
         return self.wrap(device, handle)
 
     def download(self, storage: Storage) -> np.ndarray[Any, Any]:
@@ -127,13 +133,13 @@ class KernelBackend(Backend):
         array: DeviceArray = storage.handle
         if array.block is None:
             return np.empty(array.shape, array.dtype)
-        place = self.place(storage.device)
+        open_device = self.open_device(storage.device)
         if not array.is_contiguous:
             array = self._gathered(storage.device, array)
         assert array.block is not None
-        held = place.queue.traits.held.get(array.dtype, array.dtype)
-        with place.queue.lock:
-            data = place.queue.read(
+        held = open_device.queue.traits.held.get(array.dtype, array.dtype)
+        with open_device.queue.lock:
+            data = open_device.queue.read(
                 array.block.buffer, array.offset * held.itemsize, array.size * held.itemsize
             )
         return data.view(held).astype(array.dtype, copy=False).reshape(array.shape)
@@ -160,8 +166,11 @@ class KernelBackend(Backend):
         if array.offset or not array.is_contiguous:
             raise ValueError("a buffer holds elements in C order, from its beginning on")
         self.synchronize(storage.device)
-        place, found = self.place(storage.device), self.library_buffer(array.block.buffer)
-        place.pool.lent[place.queue.identity(found)] = array.block
+        open_device, found = (
+            self.open_device(storage.device),
+            self.library_buffer(array.block.buffer),
+        )
+        open_device.pool.lent[open_device.queue.identity(found)] = array.block
         return found
 
     def library_buffer(self, buffer: Any) -> Any:
@@ -180,15 +189,15 @@ class KernelBackend(Backend):
         if memory is None:
             return None
         memory = memory.seen_as(shape, dtype)
-        for device, place in tuple(self._places.items()):
-            block = block_over(memory, obj, place.queue, place.pool)
+        for device, open_device in tuple(self._open_devices.items()):
+            block = block_over(memory, obj, open_device.queue, open_device.pool)
             if block is not None:
-                return self.wrap(device, array_over(memory, block, place.queue, str(device)))
+                return self.wrap(device, array_over(memory, block, open_device.queue, str(device)))
         raise of_another_context(memory, self.name)
 
     def native_device(self, device: Device) -> Any:
         """Return what the queue makes memory with."""
-        return self.place(device).queue.native
+        return self.open_device(device).queue.native
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return the kernels of a region, or what looks at its input in another way."""
@@ -196,8 +205,8 @@ class KernelBackend(Backend):
             return ScatterProgram(region, partial(self._kernels, device=device))
         if _has_no_elements(region) and not scatters(region):  # whose indices may be out of bounds
             if region.ops[0].op is TOPK:
-                return Pair(_Blank(top_region(region), self.place(device)))
-            return _Blank(region, self.place(device))
+                return Pair(_Blank(top_region(region), self.open_device(device)))
+            return _Blank(region, self.open_device(device))
         if any(0 in shape for shape, _ in region.inputs) and not sets_slice(region):
             return partial(self._by_host, region, device)
         if _is_call(region):
@@ -209,9 +218,9 @@ class KernelBackend(Backend):
         if joins_many(region) or pads_along_many_axes(region):
             new = partial(self._blank, region, device)
             return PiecesProgram(region, partial(self._kernels, device=device), new)
-        parts = fitting(region, self.place(device).queue.traits.max_buffers)
+        parts = split_outputs(region, self.open_device(device).queue.traits.max_buffers)
         if len(parts) > 1:
-            return ApartProgram([self._kernels(one, device=device) for one in parts])
+            return SplitProgram([self._kernels(one, device=device) for one in parts])
         kernels = self._kernels(region, device=device)
         if is_view(region):
             return _Viewing(region, kernels, partial(self._gathered, device))
@@ -224,16 +233,16 @@ class KernelBackend(Backend):
     def _kernels(
         self, region: Region, lower: Callable[[Region], Lowering] = Lowering, *, device: Device
     ) -> DeviceProgram:
-        place = self.place(device)
-        careful = partial(self._refuse, region, device)
-        return DeviceProgram(region, place.queue, place.pool, careful, lower)
+        open_device = self.open_device(device)
+        fallback = partial(self._refuse, region, device)
+        return DeviceProgram(region, open_device.queue, open_device.pool, fallback, lower)
 
     def _blank(self, region: Region, device: Device) -> DeviceArray:
         """Return an array for the only output of a region."""
         (value,) = region.outputs
-        shape, place = region.shape_of(value), self.place(device)
-        held = place.queue.traits.held
-        return made(place.pool, held, shape, region.dtype_of(value), range(len(shape)))
+        shape, open_device = region.shape_of(value), self.open_device(device)
+        held = open_device.queue.traits.held
+        return made(open_device.pool, held, shape, region.dtype_of(value), range(len(shape)))
 
     def _refuse(self, region: Region, device: Device, inputs: Sequence[Any]) -> None:
         """Run a region in NumPy, which says what kernels cannot say of an index that is out of bounds."""
@@ -266,9 +275,9 @@ class KernelBackend(Backend):
 
     def synchronize(self, device: Device) -> None:
         """Wait for the device."""
-        place = self.place(device)
-        with place.queue.lock:
-            place.queue.synchronize()
+        open_device = self.open_device(device)
+        with open_device.queue.lock:
+            open_device.queue.synchronize()
 
 
 class _Viewing:
@@ -314,17 +323,17 @@ class _Blank:
 
     quiet = True
 
-    def __init__(self, region: Region, place: Place) -> None:
+    def __init__(self, region: Region, open_device: OpenDevice) -> None:
         self._region = region
-        self._place = place
+        self._open_device = open_device
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return arrays without elements."""
         shapes = [self._region.shape_of(value) for value in self._region.outputs]
         dtypes = [self._region.dtype_of(value) for value in self._region.outputs]
-        held = self._place.queue.traits.held
+        held = self._open_device.queue.traits.held
         return [
-            made(self._place.pool, held, shape, dtype, range(len(shape)))
+            made(self._open_device.pool, held, shape, dtype, range(len(shape)))
             for shape, dtype in zip(shapes, dtypes, strict=True)
         ]
 

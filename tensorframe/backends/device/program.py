@@ -24,7 +24,7 @@ from tensorframe.kernel.ir import Loop, ParallelAxis
 from tensorframe.kernel.rewriting import Rewriting
 from tensorframe.ops.movement import RESHAPE
 
-Careful = Callable[[Sequence[Any]], Any]
+Fallback = Callable[[Sequence[Any]], Any]
 
 
 class DeviceProgram:
@@ -37,15 +37,15 @@ class DeviceProgram:
         region: Region,
         queue: Queue,
         pool: Pool,
-        careful: Careful,
+        fallback: Fallback,
         lower: Callable[[Region], Lowering] = Lowering,
     ) -> None:
-        """`careful` is called where an index is out of bounds: it knows how to say that."""
+        """`fallback` is called where an index is out of bounds: it knows how to say that."""
         self._region = region
         self._lower = lower
         self._queue = queue
         self._pool = pool
-        self._careful = careful
+        self._fallback = fallback
         self._lowerings: dict[tuple[tuple[bool, ...], bool], Lowering] = {}
         self._bound: dict[tuple[Any, ...], _Bound] = {}
 
@@ -70,7 +70,7 @@ class DeviceProgram:
                 bound = self._bound[key] = _Bound(self._region, lowering, self._queue, inputs, into)
         outputs, missed = bound.run(self._pool, inputs, into)
         if missed:
-            self._careful(inputs)
+            self._fallback(inputs)
             raise IndexingError("an index is out of bounds")
         return outputs
 

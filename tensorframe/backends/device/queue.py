@@ -10,7 +10,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from tensorframe.backends.apart import at_the_end
+from tensorframe.backends.interruptible import at_the_end
 from tensorframe.dtypes import DType
 from tensorframe.errors import DeviceError
 from tensorframe.forks import new_reentrant_lock

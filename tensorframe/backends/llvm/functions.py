@@ -9,7 +9,7 @@ from time import perf_counter_ns
 from typing import TypeVar
 
 from tensorframe.backends import objects
-from tensorframe.backends.apart import apart, is_interrupted_here
+from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.llvm.compile import object_code
 from tensorframe.backends.llvm.key import object_key
 from tensorframe.backends.llvm.load import KernelFunction
@@ -27,7 +27,7 @@ def kernel_function(name: str, source: str) -> KernelFunction:
     if found is None:
         # an interrupt in the middle of importing or running the compiler might leave it broken for good
         made = partial(_made, name, source)
-        found = apart(made) if is_interrupted_here() else made()
+        found = run_interruptibly(made) if is_interrupted_here() else made()
     return found
 
 

@@ -39,18 +39,18 @@ def launcher(
     built: Built,
     strides: Sequence[tuple[int, ...]],
     other: Run,
-    careful: Run,
+    fallback: Run,
 ) -> Run:
     """Return the function that runs the kernels of one layout; operands of another one are left to `other`.
 
     `region` is what the caller knows, `parts` what the kernels compute. `strides` are those of the inputs, in bytes.
-    Where an index is out of bounds `careful` runs, which raises an error.
+    Where an index is out of bounds `fallback` runs, which raises an error.
     """
     names: dict[str, Any] = {
         "slot": array_slot(),
         "run_ranges": run_ranges,
         "other": other,
-        "careful": careful,
+        "fallback": fallback,
         "flag": partial(np.zeros, 1, bool),
     }
     lines = _taken(region, strides, names)
@@ -59,7 +59,7 @@ def launcher(
     lines += ["m0 = flag()"] if built.selects else []
     for at, one in enumerate(built.launches):
         lines += _launched(at, one, names)
-    lines += ["if m0[0]: return careful(inputs, buffers)"] if built.selects else []
+    lines += ["if m0[0]: return fallback(inputs, buffers)"] if built.selects else []
     outputs = [f"y{at}," for at in range(len(region.outputs))]
     lines.append(f"return ({' '.join(outputs)})")
     source = "def run(inputs, buffers):\n" + "".join(f"    {line}\n" for line in lines)

@@ -33,12 +33,12 @@ class KernelProgram:
 
     quiet = True
 
-    def __init__(self, region: Region, careful: Program = _refuse) -> None:
+    def __init__(self, region: Region, fallback: Program = _refuse) -> None:
         """Take a region, and a program of it that says more of an index that is out of bounds than kernels can."""
         self._original = region
         self._parts = in_parts(expanded(region))
         self.region = self._parts.region
-        self._careful = careful
+        self._fallback = fallback
         self._space = space_of(self.region)
         self._arrays = [at for at, (shape, _) in enumerate(region.inputs) if shape != ()]
         self._bound: dict[tuple[Any, ...], Run] = {}
@@ -63,7 +63,7 @@ class KernelProgram:
         """Return what runs the kernels for operands of these layouts."""
         strides = [getattr(array, "strides", ()) for array in inputs]
         built = self.built(inputs)
-        return launcher(self._original, self._parts, built, strides, self._choose, self._careful)
+        return launcher(self._original, self._parts, built, strides, self._choose, self._fallback)
 
     def _in_steps(self, inputs: Sequence[Any]) -> Sequence[Any]:
         """Return the inputs with those copied whose elements are not whole steps apart: fields of records."""

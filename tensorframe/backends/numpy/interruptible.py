@@ -1,7 +1,7 @@
 """Calls of NumPy that Ctrl-C does not have to wait for: a sort of millions, the singular values of a large matrix.
 
-A call that takes long is done apart. One that was interrupted reads values that never change, and what it writes nobody
-else refers to, so it may go on.
+A call that takes long is made in another thread. One that was interrupted reads values that never change, and what it
+writes nobody else refers to, so it may go on.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-from tensorframe.backends.apart import apart, is_interrupted_here
 from tensorframe.backends.base import Program
+from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.graph.region import Region
 
 # Elements of all operands below which a call is short, whatever it does; a matrix of 256 x 256 has as many.
@@ -23,7 +23,7 @@ _LONG = 0.02
 
 
 def interruptible(program: Program, region: Region) -> Program:
-    """Return a program that does the same, apart where it takes long or nobody knows yet."""
+    """Return a program that does the same, interruptibly where it takes long or nobody knows yet."""
     elements = sum(math.prod(shape) for shape, _ in region.inputs)
     return program if elements < _FEW else _Apart(program)
 
@@ -38,7 +38,7 @@ class _Apart:
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         began = perf_counter()
         if self._seconds > _LONG and is_interrupted_here():
-            results = apart(partial(self._program, inputs, buffers))
+            results = run_interruptibly(partial(self._program, inputs, buffers))
         else:
             results = self._program(inputs, buffers)
         self._seconds = perf_counter() - began

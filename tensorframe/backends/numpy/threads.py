@@ -19,8 +19,8 @@ from typing import TypeVar
 import numpy as np
 
 from tensorframe import config
-from tensorframe.backends.apart import apart, is_interrupted_here
 from tensorframe.backends.critical import critical_section
+from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.forks import in_forked_processes, new_lock
 
 Job = TypeVar("Job")
@@ -67,7 +67,7 @@ def share_out(
     helpers = _helped(run, threads - 1)
     try:
         if waits:
-            apart(run)
+            run_interruptibly(run)
         else:
             run()
     except KeyboardInterrupt:

@@ -53,7 +53,7 @@ class OpenClBackend(KernelBackend):
             unified_memory=bool(device.host_unified_memory),
         )
 
-    def open(self, device: Device) -> Queue:
+    def open_queue(self, device: Device) -> Queue:
         """Return the queue of a device."""
         from tensorframe.backends.opencl.queue import OpenClQueue
 

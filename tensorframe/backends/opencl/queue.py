@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from tensorframe.backends.apart import apart, is_interrupted_here
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
+from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.opencl import dialect
@@ -114,7 +114,7 @@ class OpenClQueue(Queue):
         # drivers compile for seconds, and hear of no interrupt
         build = partial(cl.Program(self._context, text.source).build, self._options)
         try:
-            return apart(build) if is_interrupted_here() else build()
+            return run_interruptibly(build) if is_interrupted_here() else build()
         except cl.Error as error:
             raise KernelError(f"OpenCL does not compile {text.name}: {error}") from error
 

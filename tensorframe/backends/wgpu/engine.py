@@ -82,7 +82,7 @@ class WgpuBackend(KernelBackend):
 
         return memory_of(obj)
 
-    def open(self, device: Device) -> Queue:
+    def open_queue(self, device: Device) -> Queue:
         """Return the queue of a device."""
         from tensorframe.backends.wgpu.queue import WgpuQueue
 

@@ -15,9 +15,9 @@ from tensorframe.backends.critical import critical_section
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.backends.wgpu.adapters import Adapter
+from tensorframe.backends.wgpu.error_translation import translated_errors
 from tensorframe.backends.wgpu.exactness import Array, exact, fused
 from tensorframe.backends.wgpu.recording import Memory, Pipeline, Recording, Window
-from tensorframe.backends.wgpu.telling import told
 from tensorframe.backends.wgpu.windows import Ranges
 from tensorframe.codegen.wgsl import Shader, print_kernel
 from tensorframe.codegen.wgsl_functions import Wgsl
@@ -49,7 +49,7 @@ class WgpuQueue(Queue):
 
     def __init__(self, adapter: Adapter) -> None:
         super().__init__()
-        with told("the device does not open"):
+        with translated_errors("the device does not open"):
             self._device = adapter.handle.request_device_sync(
                 required_features=sorted(adapter.features)
             )
@@ -115,7 +115,7 @@ class WgpuQueue(Queue):
         if nbytes > self._largest:
             raise MemoryError(f"{nbytes} bytes: a buffer of the device has {self._largest} at most")
         self._forget_given_up()
-        with told(f"{nbytes} bytes are not to be had"):
+        with translated_errors(f"{nbytes} bytes are not to be had"):
             memory = Memory(self._device.create_buffer(size=nbytes, usage=_USES), nbytes)
         self._alive.add(memory)
         return memory
@@ -126,7 +126,7 @@ class WgpuQueue(Queue):
             self.flush()
         buffer.forget()
         self._alive.discard(buffer)
-        with told("a buffer is not given back"):
+        with translated_errors("a buffer is not given back"):
             buffer.handle.destroy()
 
     def borrow(self, buffer: Any, nbytes: int) -> Memory | None:
@@ -160,7 +160,7 @@ class WgpuQueue(Queue):
             self.flush()
         if data.nbytes % 4:
             data = np.concatenate((data, np.zeros(-data.nbytes % 4, np.uint8)))
-        with told("a copy to the device fails"), critical_section():  # as in `read`
+        with translated_errors("a copy to the device fails"), critical_section():  # as in `read`
             self._device.queue.write_buffer(buffer.handle, offset, data)
 
     def read(self, buffer: Memory, offset: int, nbytes: int) -> Bytes:
@@ -170,7 +170,7 @@ class WgpuQueue(Queue):
         end = -(-(offset + nbytes) // 4) * 4
         for first in range(begin, end, _STAGE):
             size = min(_STAGE, end - first)
-            with told("a copy from the device fails"):
+            with translated_errors("a copy from the device fails"):
                 with critical_section():
                     stage = self._staging(min(end - begin, _STAGE))
                     # an interrupt of the wait leaves it mapped, or about to be: nobody may use it then
@@ -195,13 +195,13 @@ class WgpuQueue(Queue):
         if self._stage is None or self._stage.size < nbytes:
             size = max(1 << (nbytes - 1).bit_length(), 1 << 16)
             usage = wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.COPY_DST
-            with told(f"{size} bytes are not to be had"):
+            with translated_errors(f"{size} bytes are not to be had"):
                 self._stage = self._device.create_buffer(size=size, usage=usage)
         return self._stage
 
     def copy(self, source: Memory, start: int, target: Memory, offset: int, nbytes: int) -> None:
         """Copy bytes from one buffer to another one, in words."""
-        with told("a copy on the device fails"):
+        with translated_errors("a copy on the device fails"):
             self._recording.use(source, target)
             self._recording.copy(source.handle, start, target.handle, offset, -(-nbytes // 4) * 4)
 
@@ -218,7 +218,7 @@ class WgpuQueue(Queue):
         if found is None:
             accesses = ["read-only-storage"] * len(kernel.inputs)
             accesses += ["storage"] * len(kernel.outputs)
-            failing = told(f"the driver does not compile {shader.name}")
+            failing = translated_errors(f"the driver does not compile {shader.name}")
             with spanned(Work.COMPILE, shader.name, "wgpu"), failing:
                 found = self._pipelines[shader.name] = Pipeline(self._device, shader, accesses)
         return found
@@ -231,7 +231,7 @@ class WgpuQueue(Queue):
         words: np.ndarray[Any, Any],
     ) -> None:
         """Record a kernel, as several launches if operands are larger than shaders may be given."""
-        with told("a kernel does not run"):
+        with translated_errors("a kernel does not run"):
             if any(one.nbytes > self.traits.max_block for one in buffers):
                 self._launch_in_parts(built, buffers, words)
             else:
@@ -265,7 +265,7 @@ class WgpuQueue(Queue):
 
     def flush(self) -> None:
         """Give the device what is recorded."""
-        with told("kernels do not run"):
+        with translated_errors("kernels do not run"):
             self._recording.submit()
 
     def synchronize(self) -> None:

@@ -12,41 +12,41 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.backends import apart as module
-from tensorframe.backends.apart import apart, caller, is_interrupted_here
+from tensorframe.backends import interruptible as module
+from tensorframe.backends.interruptible import caller, is_interrupted_here, run_interruptibly
 from tensorframe.backends.numpy.interruptible import interruptible
 from tensorframe.graph.region import Region
 
 
 def test_results_come_back_and_so_do_failures():
-    assert apart(lambda: 1) == 1
+    assert run_interruptibly(lambda: 1) == 1
     with pytest.raises(ZeroDivisionError):
-        apart(lambda: 1 / 0)
+        run_interruptibly(lambda: 1 / 0)
 
 
 def test_it_is_done_in_another_thread_for_this_one():
     here = threading.get_ident()
-    there, asked = apart(lambda: (threading.get_ident(), caller()))
+    there, asked = run_interruptibly(lambda: (threading.get_ident(), caller()))
     assert there != here
     assert asked == caller() == here
     assert not module._callers
 
 
 def test_one_inside_another_is_for_the_first():
-    assert apart(lambda: apart(caller)) == threading.get_ident()
+    assert run_interruptibly(lambda: run_interruptibly(caller)) == threading.get_ident()
 
 
 def test_options_are_those_of_the_caller():
     with tfr.config.override(threads=3), np.errstate(divide="raise"):
-        assert apart(lambda: tfr.config.get().threads) == 3
+        assert run_interruptibly(lambda: tfr.config.get().threads) == 3
         with pytest.raises(FloatingPointError):
-            apart(lambda: np.float64(1) / 0)
+            run_interruptibly(lambda: np.float64(1) / 0)
 
 
 def test_nothing_is_kept():
     array = np.ones(10)
     seen = weakref.ref(array)
-    assert apart(lambda array=array: array.sum()) == 10
+    assert run_interruptibly(lambda array=array: array.sum()) == 10
     del array
     gc.collect()
     assert seen() is None
@@ -54,7 +54,7 @@ def test_nothing_is_kept():
 
 def test_only_the_main_thread_is_interrupted():
     assert is_interrupted_here()
-    assert not apart(is_interrupted_here)
+    assert not run_interruptibly(is_interrupted_here)
 
 
 def test_an_interrupt_ends_the_wait_and_not_the_work(monkeypatch):
@@ -79,7 +79,7 @@ def test_an_interrupt_ends_the_wait_and_not_the_work(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(module, "new_lock", Pressed)
         with pytest.raises(KeyboardInterrupt):
-            apart(work)
+            run_interruptibly(work)
     assert not finished.is_set()
     goes_on.set()
     assert finished.wait(60)
@@ -87,7 +87,7 @@ def test_an_interrupt_ends_the_wait_and_not_the_work(monkeypatch):
 
 LEFT = """
 import atexit, signal, sys, threading, time
-from tensorframe.backends import apart
+from tensorframe.backends import interruptible
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell runs in the background ignores it
 
@@ -105,10 +105,10 @@ def work():
     time.sleep(float(sys.argv[1]))
     print("done", flush=True)
 
-apart.new_lock = Pressed
+interruptible.new_lock = Pressed
 atexit.register(print, "ending", flush=True)
 try:
-    apart.apart(work)
+    interruptible.run_interruptibly(work)
 except KeyboardInterrupt:
     print("left", flush=True)
 """
@@ -144,7 +144,7 @@ def test_without_another_thread_it_is_done_here(monkeypatch):
             raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(module, "Thread", NoThread)
-    assert apart(threading.get_ident) == threading.get_ident()
+    assert run_interruptibly(threading.get_ident) == threading.get_ident()
 
 
 def test_short_calls_are_done_here_and_long_ones_apart(monkeypatch):

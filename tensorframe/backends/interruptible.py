@@ -1,4 +1,4 @@
-"""Work done apart: in a thread of its own, while the caller waits, so that Ctrl-C gets through to the caller.
+"""Interruptible calls: made in a thread of their own, while the caller waits, so that Ctrl-C gets through to it.
 
 Python hears of an interrupt between two of its instructions only, and one call of a library or a driver may take
 minutes. An interrupt ends the wait; what was called goes on until it is done, for nobody. Only the end of the process
@@ -36,7 +36,7 @@ _callers: dict[int, int] = {}
 
 
 def caller() -> int:
-    """Return the thread that this one works for: itself, unless something is done apart."""
+    """Return the thread that this one works for: itself, unless a call was made interruptibly."""
     own = get_ident()
     return _callers.get(own, own)
 
@@ -46,7 +46,7 @@ def is_interrupted_here() -> bool:
     return current_thread() is main_thread() and not _End.is_near
 
 
-def apart(call: Callable[[], Result]) -> Result:
+def run_interruptibly(call: Callable[[], Result]) -> Result:
     """Return what `call` returns, or raise what it raises; it keeps no reference to anything when it is done."""
     waiting = [call]
     results: list[Result] = []

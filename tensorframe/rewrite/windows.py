@@ -1,4 +1,4 @@
-"""What is shown: which windows of its operands a window on a node looks through."""
+"""Windows: which windows of its operands a window on a node looks through."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tensorframe.rewrite.views import Window, block_around, block_in_source, uni
 Narrowing = Callable[[Node, Window], list[Window | None] | None]
 
 
-def shown_of_inputs(node: Node, window: Window | None) -> list[Window | None] | None:
+def input_windows(node: Node, window: Window | None) -> list[Window | None] | None:
     """Return what `node` seen through `window` needs of each input; None if all of it, whatever the window."""
     if node.op is SLICE:
         inner = Window(*node.attrs)

@@ -1,4 +1,4 @@
-"""Versions: through which windows a node is made, so that all that its consumers see is in one of them.
+"""Window merging: through which windows a node is made, so that all that its consumers see is in one of them.
 
 Consumers that look at shifted windows, as a stencil does, want nearly the same elements. Made for each of them, a node
 and all that it is made from would be there nine times under a blur, and 25 times under the blur of a blur.
@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
-from tensorframe.rewrite.shown import narrows
 from tensorframe.rewrite.views import Window
+from tensorframe.rewrite.windows import narrows
 
 # what a node's consumers want to see of it; None among the windows means all
 Demand = dict[Window | None, None]
 # window that is wanted -> window through which the node is made, None for the whole
-Versions = dict[Window | None, Window | None]
+MergedWindows = dict[Window | None, Window | None]
 
 # Costs are counted in operations on elements. Planning an op and calling it take as long as so many of them, however
 # few elements it has: a node is rather made once, with some elements that nobody sees, than twice.
@@ -70,7 +70,7 @@ class Efforts:
         return Effort(min(ops, _ENORMOUS), min(work, _ENORMOUS))
 
 
-def versions_of(node: Node, demand: Demand, efforts: Efforts) -> Versions:
+def merge_windows(node: Node, demand: Demand, efforts: Efforts) -> MergedWindows:
     """Return the versions of a node through which everything that is wanted of it can be seen.
 
     It is made as a whole where they would show more than half of its elements.
@@ -88,7 +88,7 @@ def versions_of(node: Node, demand: Demand, efforts: Efforts) -> Versions:
     if sum([min(one.around.size, one.size) for one in clusters]) * 2 > node.size:
         return dict.fromkeys(demand)
     # what shows nothing shows the same anywhere
-    versions: Versions = {one: Window.whole(one.sizes) for one in windows if not one.size}
+    versions: MergedWindows = {one: Window.whole(one.sizes) for one in windows if not one.size}
     many = len(windows) > _MOST
     for one in clusters:
         together = many or _saves(node, one, effort)

@@ -1,4 +1,4 @@
-"""Apart: a region with more results than a kernel may have buffers runs as several, each with some of the results."""
+"""Split outputs: a region with more results than a kernel may have buffers runs as several, each with some of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tensorframe.graph.region import Region
 from tensorframe.kernel.rewriting import pruned
 
 
-def fitting(region: Region, most: int) -> list[Region]:
+def split_outputs(region: Region, most: int) -> list[Region]:
     """Return regions with the same inputs, each with some of the outputs, that need at most so many buffers.
 
     What several of them need is computed in each. One output is never taken apart.
@@ -24,7 +24,7 @@ def fitting(region: Region, most: int) -> list[Region]:
     return [
         part
         for outputs in halves
-        for part in fitting(pruned(replace(region, outputs=outputs)), most)
+        for part in split_outputs(pruned(replace(region, outputs=outputs)), most)
     ]
 
 
@@ -36,7 +36,7 @@ def _buffers(region: Region) -> int:
     return len(read) + max(len(region.outputs), partial) + 1
 
 
-class ApartProgram:
+class SplitProgram:
     """Runs one program after the other on the same inputs, and returns the outputs of all."""
 
     quiet = True

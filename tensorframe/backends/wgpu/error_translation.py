@@ -1,4 +1,4 @@
-"""Telling: wgpu's errors as ours."""
+"""Error translation: wgpu's errors as ours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tensorframe.errors import KernelError
 _LOST = "the device is lost: its driver has given up, or it was removed"
 
 
-class told:  # noqa: N801 - reads as what it does: with told("a copy fails")
+class translated_errors:  # noqa: N801 - reads as what it does: with translated_errors("a copy fails")
     """Raise what wgpu raises meanwhile as MemoryError or KernelError; `what` says what does not work."""
 
     __slots__ = ("_what",)
