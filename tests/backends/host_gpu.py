@@ -20,7 +20,16 @@ import cupy
 import numpy as np
 
 from tensorframe.backends import nvidia
-from tensorframe.backends.cuda import arrays, devices, engine, libraries, peers, queue, staging
+from tensorframe.backends.cuda import (
+    arrays,
+    devices,
+    engine,
+    error_translation,
+    libraries,
+    peers,
+    queue,
+    staging,
+)
 from tensorframe.backends.registry import register, unregister
 
 # conversions of half precision are instructions of one family of processors
@@ -351,6 +360,7 @@ def host_gpu(count=1, limit=SMALL, lanes=LANES):
     with (
         patch.multiple(HostMemory, live={}, limit=limit),
         patch.object(queue, "cupy", fake),
+        patch.object(error_translation, "cupy", fake),
         patch.object(staging, "cupy", fake),
         patch.object(arrays, "cupy", fake),
         patch.object(peers, "cupy", fake),
