@@ -5,45 +5,58 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-import ml_dtypes
 import numpy as np
 
 from tensorframe.errors import DTypeError, OutOfRangeError
+from tensorframe.formats import FORMATS, Format
 
 DType = np.dtype[Any]
 
-bool_: Final[DType] = np.dtype("bool")
-int8: Final[DType] = np.dtype("int8")
-int16: Final[DType] = np.dtype("int16")
-int32: Final[DType] = np.dtype("int32")
-int64: Final[DType] = np.dtype("int64")
-uint8: Final[DType] = np.dtype("uint8")
-uint16: Final[DType] = np.dtype("uint16")
-uint32: Final[DType] = np.dtype("uint32")
-uint64: Final[DType] = np.dtype("uint64")
-float16: Final[DType] = np.dtype("float16")
-bfloat16: Final[DType] = np.dtype(ml_dtypes.bfloat16)
-float32: Final[DType] = np.dtype("float32")
-float64: Final[DType] = np.dtype("float64")
-complex64: Final[DType] = np.dtype("complex64")
-complex128: Final[DType] = np.dtype("complex128")
+# how each dtype is stored, computed and converted; all that follows is made of these
+FORMAT: Final[dict[DType, Format]] = {one.dtype: one for one in FORMATS}
 
-BOOL: Final = frozenset({bool_})
-SIGNED: Final = frozenset({int8, int16, int32, int64})
-UNSIGNED: Final = frozenset({uint8, uint16, uint32, uint64})
+BY_NAME: Final[dict[str, DType]] = {
+    dtype.name: dtype for dtype in sorted(FORMAT, key=lambda dtype: (dtype.kind, dtype.itemsize))
+}
+
+bool_: Final[DType] = BY_NAME["bool"]
+int8: Final[DType] = BY_NAME["int8"]
+int16: Final[DType] = BY_NAME["int16"]
+int32: Final[DType] = BY_NAME["int32"]
+int64: Final[DType] = BY_NAME["int64"]
+uint8: Final[DType] = BY_NAME["uint8"]
+uint16: Final[DType] = BY_NAME["uint16"]
+uint32: Final[DType] = BY_NAME["uint32"]
+uint64: Final[DType] = BY_NAME["uint64"]
+float16: Final[DType] = BY_NAME["float16"]
+bfloat16: Final[DType] = BY_NAME["bfloat16"]
+float32: Final[DType] = BY_NAME["float32"]
+float64: Final[DType] = BY_NAME["float64"]
+complex64: Final[DType] = BY_NAME["complex64"]
+complex128: Final[DType] = BY_NAME["complex128"]
+
+
+def _of_kind(kind: str) -> frozenset[DType]:
+    return frozenset([dtype for dtype, how in FORMAT.items() if how.kind == kind])
+
+
+BOOL: Final = _of_kind("bool")
+SIGNED: Final = _of_kind("signed")
+UNSIGNED: Final = _of_kind("unsigned")
 INTEGER: Final = SIGNED | UNSIGNED
-HALF: Final = frozenset({float16, bfloat16})
-FLOAT: Final = HALF | {float32, float64}
-COMPLEX: Final = frozenset({complex64, complex128})
+FLOAT: Final = _of_kind("float")
+COMPLEX: Final = _of_kind("complex")
 FLOATING: Final = FLOAT | COMPLEX
 REAL: Final = INTEGER | FLOAT
 NUMERIC: Final = REAL | COMPLEX
 BITWISE: Final = BOOL | INTEGER
 ANY: Final = BOOL | NUMERIC
 
-BY_NAME: Final[dict[str, DType]] = {
-    dtype.name: dtype for dtype in sorted(ANY, key=lambda dtype: (dtype.kind, dtype.itemsize))
-}
+_WIDE: Final = {dtype: BY_NAME[how.wide] for dtype, how in FORMAT.items() if how.wide}
+# what exists in memory only: computed in a wider dtype, and rounded after every op
+NARROW: Final = frozenset(_WIDE)
+# what other libraries add to NumPy, which stores it and computes with it, but sorts and prints nothing of it
+ADDED: Final = frozenset([dtype for dtype in FORMAT if dtype.isbuiltin != 1])
 
 # one object per dtype, so that `is` compares them; byte order is part of equality, names are not looked up
 _EXACT: Final[dict[DType, DType]] = {dtype: dtype for dtype in ANY}
@@ -55,10 +68,7 @@ LIMITS: Final = {dtype: (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)) for
 # that fit where there are no fractions, normal numbers of real dtypes, none of complex ones.
 _SCALARS: Final = {
     **{dtype: (dtype.type, 0.0, math.inf) for dtype in BITWISE},
-    **{
-        dtype: (dtype.type, float(info.smallest_normal), float(info.max))
-        for dtype, info in ((one, ml_dtypes.finfo(one)) for one in FLOAT)
-    },
+    **{dtype: (dtype.type, FORMAT[dtype].normal, FORMAT[dtype].largest) for dtype in FLOAT},
     **{dtype: (dtype.type, math.inf, 0.0) for dtype in COMPLEX},
 }
 
@@ -76,12 +86,10 @@ CATEGORY_NAMES: Final = {
     ANY: "any",
 }
 
-_REAL_OF: Final = {complex64: float32, complex128: float64}
+_REAL_OF: Final = {dtype: BY_NAME[FORMAT[dtype].part] for dtype in COMPLEX}
 _COMPLEX_OF: Final = {
-    float16: complex64,
-    bfloat16: complex64,
-    float32: complex64,
-    float64: complex128,
+    dtype: complex64 if FORMAT[dtype].fraction <= FORMAT[float32].fraction else complex128
+    for dtype in FLOAT
 }
 
 
@@ -97,7 +105,7 @@ def as_dtype(dtype: Any) -> DType:
     """
     if isinstance(dtype, np.dtype) and dtype in _EXACT:
         return _EXACT[dtype]
-    # ml_dtypes registers bfloat16 with NumPy, but not under the name users type
+    # ml_dtypes adds its dtypes to NumPy, but not under the names that users type
     if isinstance(dtype, str) and dtype in BY_NAME:
         return BY_NAME[dtype]
     if dtype is None:
@@ -167,6 +175,11 @@ def complex_of(dtype: DType) -> DType:
     return _COMPLEX_OF.get(dtype) or default_complex()
 
 
+def wide_of(dtype: DType) -> DType:
+    """Return the dtype that values are computed in: itself unless it is narrow."""
+    return _WIDE.get(dtype, dtype)
+
+
 def float_of(dtype: DType) -> DType:
     """Return `dtype` if floating, else the default real dtype: what `sin` of an integer gives."""
     return dtype if dtype in FLOATING else _Defaults.real
@@ -176,20 +189,31 @@ def _promote(first: DType, second: DType) -> DType:
     """One cell of the promotion table.
 
     The Array API standard's table, and where it is silent: an integer or bool takes the floating operand's dtype
-    (as in PyTorch and JAX: float32 data stay float32 when indices join in); float16 with bfloat16 is float32;
-    uint64 with a signed integer is float64, as in NumPy.
+    (as in PyTorch and JAX: float32 data stay float32 when indices join in); floating ones take the least that holds
+    both, so float16 with bfloat16 is float32; uint64 with a signed integer is float64, as in NumPy.
     """
     if first == second:
         return first
     for one, other in ((first, second), (second, first)):
         if one in FLOATING and other in BITWISE:
             return one
-    if first in HALF and second in HALF:
-        return float32
-    if bfloat16 in (first, second):
-        other = second if first == bfloat16 else first
-        return other if other in FLOATING else float32
+    if {first, second} <= FLOAT:
+        return _least_above(first, second)
+    if {first, second} <= FLOATING:
+        return _COMPLEX_OF[_least_above(real_of(first), real_of(second))]
     return BY_NAME[np.promote_types(first, second).name]
+
+
+def _least_above(first: DType, second: DType) -> DType:
+    """Return the smallest floating dtype that holds every number of both."""
+    both = FORMAT[first], FORMAT[second]
+    exponent, fraction = max(one.exponent for one in both), max(one.fraction for one in both)
+    holding = [
+        dtype
+        for dtype in FLOAT
+        if FORMAT[dtype].exponent >= exponent and FORMAT[dtype].fraction >= fraction
+    ]
+    return min(holding, key=lambda dtype: (dtype.itemsize, FORMAT[dtype].exponent))
 
 
 PROMOTION: Final[dict[tuple[DType, DType], DType]] = {

@@ -1,6 +1,6 @@
 """Kernels of work-groups as C, in the words of a dialect: OpenCL C or CUDA C++.
 
-Elements of less than 32 bits, and booleans, are computed with as C does it and cut off; half precision is held in
+Elements of less than 32 bits, and booleans, are computed with as C does it and cut off; narrow dtypes are held in
 float. Signed integers are added as unsigned ones, which may overflow.
 """
 
@@ -15,7 +15,7 @@ from math import isfinite, isnan
 from tensorframe.codegen.printer import Braces
 from tensorframe.codegen.text import Text
 from tensorframe.codegen.words import origin, parameters
-from tensorframe.dtypes import FLOAT, HALF, DType, bool_, float16, float64
+from tensorframe.dtypes import FLOAT, NARROW, DType, bool_, float64, wide_of
 from tensorframe.kernel.ir import (
     STOP,
     Apply,
@@ -48,11 +48,11 @@ class Dialect:
     grid: tuple[str, str]  # the first index of a thread, and the number of threads
     groups: tuple[str, str]
     lane: str
-    half_load: str  # {buffer}, {at}
-    half_store: str  # {buffer}, {at}, {value}
     helpers: Mapping[str, str] = field(
         default_factory=dict
     )  # functions, printed where they are used
+    # narrow dtypes that it has in memory: how an element is loaded ({buffer}, {at}) and stored ({value})
+    narrow: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 _INFIX = {
@@ -117,7 +117,7 @@ class _Printer(Braces):
         operands = [
             dialect.operand.format(
                 const="" if one.role is Role.OUTPUT else "const ",
-                type=dialect.stored[one.dtype.name],
+                type=self._stored(one.dtype),
                 name=one.name,
             )
             for one in (*kernel.inputs, *kernel.outputs)
@@ -158,7 +158,12 @@ class _Printer(Braces):
 
     def type(self, dtype: DType) -> str:
         """Return the type that values are held in."""
-        return self._dialect.types["float32" if dtype in HALF else dtype.name]
+        return self._dialect.types[wide_of(dtype).name]
+
+    def _stored(self, dtype: DType) -> str:
+        """Return the type of an element in memory; narrow dtypes are their bits."""
+        found = self._dialect.stored.get(dtype.name)
+        return found or self._dialect.types[f"uint{8 * dtype.itemsize}"]
 
     @property
     def barrier(self) -> str:
@@ -195,22 +200,29 @@ class _Printer(Braces):
     def store(self, one: Store) -> list[str]:
         """Return an assignment to an element."""
         buffer, at, value = one.buffer, self.text(one.position), self.text(one.value)
-        if buffer.role is Role.SHARED or buffer.dtype not in HALF:
+        if buffer.role is Role.SHARED or buffer.dtype not in NARROW:
             return [f"{buffer.name}[{at}] = {value};"]
-        if buffer.dtype == float16:
-            return [self._dialect.half_store.format(buffer=buffer.name, at=at, value=value) + ";"]
-        return [f"{buffer.name}[{at}] = bits_of_bfloat16({value});"]
+        _, store = self._narrow(buffer.dtype)
+        return [store.format(buffer=buffer.name, at=at, value=value) + ";"]
+
+    def _narrow(self, dtype: DType) -> tuple[str, str]:
+        """Return how an element of a narrow dtype is loaded, and how it is stored."""
+        name = dtype.name
+        by_bits = (
+            f"{name}_of_bits({{buffer}}[{{at}}])",
+            f"{{buffer}}[{{at}}] = bits_of_{name}({{value}})",
+        )
+        return self._dialect.narrow.get(name, by_bits)
 
     def load(self, one: Load) -> str:
         """Return an element of a buffer, as it is held."""
         buffer, at = one.buffer, self.text(one.position)
         if buffer.role is Role.INPUT:
             at = f"{origin(buffer.name)} + {at}"
-        if buffer.role is Role.SHARED or buffer.dtype not in HALF:
+        if buffer.role is Role.SHARED or buffer.dtype not in NARROW:
             return f"{buffer.name}[{at}]"
-        if buffer.dtype == float16:
-            return self._dialect.half_load.format(buffer=buffer.name, at=at)
-        return f"bfloat16_of_bits({buffer.name}[{at}])"
+        load, _ = self._narrow(buffer.dtype)
+        return load.format(buffer=buffer.name, at=at)
 
     def literal(self, one: Literal) -> str:
         """Return a number."""
@@ -277,9 +289,9 @@ class _Printer(Braces):
 
     def _cast(self, one: Apply, operand: str) -> str:
         source = one.arguments[0].dtype
-        if one.dtype in HALF:
+        if one.dtype in NARROW:
             return f"round_{one.dtype.name}({operand})"
-        if source in HALF and one.dtype.name == "float32":
+        if source in NARROW and one.dtype == wide_of(source):
             return operand
         return f"({self.type(one.dtype)}){_grouped(operand)}"
 

@@ -56,9 +56,11 @@ HELPER unsigned short bits_of_float16(float x) {
 #endif
 """
 
-# rounding takes the processor two instructions where plain C takes fifteen
+# rounding takes the processor two instructions where plain C takes fifteen; the other two are in the prelude
 _BY_HARDWARE = {
-    "round_float16": "HELPER float round_float16(float x) { return float16_of_bits(bits_of_float16(x)); }\n"
+    "round_float16": "HELPER float round_float16(float x) { return float16_of_bits(bits_of_float16(x)); }\n",
+    "float16_of_bits": "",
+    "bits_of_float16": "",
 }
 _HELPERS = helpers(_TYPES, ("float32", "float64")) | _BY_HARDWARE
 
@@ -67,8 +69,7 @@ PRELUDE = _PRELUDE + "".join(_HELPERS.values())
 DIALECT = Dialect(
     name="cuda",
     types=_TYPES,
-    stored=_TYPES
-    | {"bool": "unsigned char", "float16": "unsigned short", "bfloat16": "unsigned short"},
+    stored=_TYPES | {"bool": "unsigned char"},
     suffixes={"uint32": "u", "int64": "ll", "uint64": "ull"},
     prelude=PRELUDE,
     signature=(
@@ -82,6 +83,4 @@ DIALECT = Dialect(
     grid=("(blockIdx.x * blockDim.x + threadIdx.x)", "(gridDim.x * blockDim.x)"),
     groups=("blockIdx.x", "gridDim.x"),
     lane="threadIdx.x",
-    half_load="float16_of_bits({buffer}[{at}])",
-    half_store="{buffer}[{at}] = bits_of_float16({value})",
 )

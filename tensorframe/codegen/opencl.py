@@ -49,7 +49,7 @@ def dialect(*, double: bool) -> Dialect:
     return Dialect(
         name="opencl",
         types=_TYPES,
-        stored=_TYPES | {"bool": "uchar", "float16": "half", "bfloat16": "ushort"},
+        stored=_TYPES | {"bool": "uchar", "float16": "half"},
         suffixes={"uint32": "u", "int64": "l", "uint64": "ul"},
         prelude=_PRELUDE + (_DOUBLE if double else ""),
         helpers=helpers(_TYPES, reals),
@@ -64,6 +64,5 @@ def dialect(*, double: bool) -> Dialect:
         grid=("get_global_id(0)", "get_global_size(0)"),
         groups=("get_group_id(0)", "get_num_groups(0)"),
         lane="get_local_id(0)",
-        half_load="vload_half({at}, {buffer})",
-        half_store="vstore_half({value}, {at}, {buffer})",
+        narrow={"float16": ("vload_half({at}, {buffer})", "vstore_half({value}, {at}, {buffer})")},
     )

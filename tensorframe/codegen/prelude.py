@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from tensorframe.dtypes import BY_NAME, FORMAT, NARROW, DType
+from tensorframe.formats import SINGLE_FRACTION
+
 _FLOATS = """\
 HELPER {type} maximum_{name}({type} x, {type} y) {{ return (x > y || x != x) ? x : y; }}
 HELPER {type} minimum_{name}({type} x, {type} y) {{ return (x < y || x != x) ? x : y; }}
@@ -42,26 +45,44 @@ HELPER {type} remainder_{name}({type} x, {type} y) {{ return y == 0 ? 0 : x % y;
 HELPER {type} bitwise_left_shift_{name}({type} x, {type} n) {{ return n >= {bits} ? 0 : x << n; }}
 HELPER {type} bitwise_right_shift_{name}({type} x, {type} n) {{ return n >= {bits} ? 0 : x >> n; }}
 """
-# Half precision as its value in float: rounded to the nearest, ties to even. Below 2^-14 its numbers are multiples of
-# 2^-24, the distance of floats between 1/2 and 1; above, 13 bits of the significand are too many.
-_HALF = """\
-HELPER float round_float16(float x) {{
+# Narrow dtypes as their values in float: rounded to the nearest, ties to even. Where their exponents have fewer bits,
+# numbers below the smallest normal one are multiples of a step, the distance of floats from a `shifter` on.
+_NARROW = """\
+HELPER float round_{name}(float x) {{
     const float size = fabs(x);
     const {uint} bits = as_uint32(size);
+    const {uint} rounded = (bits + {half}u + (bits >> {spare} & 1u)) & ~{cut}u;
     float y;
     if (size != size) return x;
-    if (size < 0x1p-14f) y = (size + 0.5f) - 0.5f;
-    else y = size >= 65520.0f ? as_float32(0x7f800000u) : as_float32((bits + 0xfffu + (bits >> 13 & 1u)) & ~0x1fffu);
+    if (size < {normal}) y = (size + {shifter}) - {shifter};
+    else y = as_float32(size >= {overflow} ? {infinite} : rounded);
     return copysign(y, x);
 }}
-HELPER float round_bfloat16(float x) {{
+HELPER float {name}_of_bits({short} bits) {{
+    const {uint} size = bits & {magnitude}u;
+    const {uint} sign = ({uint})(bits & {sign}u) << {above};
+    const {uint} y = (size << {spare}) + (size >= {infinity}u ? {to_infinite}u : {rebias}u);
+    return as_float32(sign | (size < {least}u ? as_uint32((float)size * {step}) : y));
+}}
+HELPER {short} bits_of_{name}(float x) {{
+    const float y = fabs(round_{name}(x));
+    const {uint} sign = (as_uint32(x) >> {above}) & {sign}u;
+    const {uint} normal = (as_uint32(y) - {rebias}u) >> {spare};
+    if (!(y <= {largest})) return ({short})(sign | (y != y ? {quiet}u : {infinity}u));
+    return ({short})(sign | (y < {normal} ? ({uint})(y * {steps}) : normal));
+}}
+"""
+_UPPER = """\
+HELPER float round_{name}(float x) {{
     const {uint} bits = as_uint32(x);
-    return x != x ? x : as_float32((bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u);
+    return x != x ? x : as_float32((bits + {half}u + (bits >> {spare} & 1u)) & ~{cut}u);
 }}
-HELPER float bfloat16_of_bits({ushort} bits) {{ return as_float32(({uint})bits << 16); }}
-HELPER {ushort} bits_of_bfloat16(float x) {{
-    return x != x ? 0x7fc0 : ({ushort})(as_uint32(round_bfloat16(x)) >> 16);
+HELPER float {name}_of_bits({short} bits) {{ return as_float32(({uint})bits << {spare}); }}
+HELPER {short} bits_of_{name}(float x) {{
+    return x != x ? {quiet} : ({short})(as_uint32(round_{name}(x)) >> {spare});
 }}
+"""
+_PRODUCT = """\
 HELPER {uint} multiply_high_uint32({uint} x, {uint} y) {{ return ({uint})((({ulong})x * y) >> 32); }}
 """
 
@@ -80,9 +101,39 @@ def helpers(types: Mapping[str, str], reals: Iterable[str]) -> dict[str, str]:
         unsigned = types[f"uint{max(bits, 32)}"]
         form = _SIGNED if name.startswith("int") else _UNSIGNED
         parts.append(form.format(type=kind, name=name, unsigned=unsigned, bits=bits))
-    words = {"uint": types["uint32"], "ushort": types["uint16"], "ulong": types["uint64"]}
-    text = "".join(parts) + _HALF.format(**words)
+    parts += [_narrow(dtype, types) for dtype in BY_NAME.values() if dtype in NARROW]
+    parts.append(_PRODUCT.format(uint=types["uint32"], ulong=types["uint64"]))
+    text = "".join(parts)
     return {_name(one): one for one in _FUNCTION.findall(text)}
+
+
+def _narrow(dtype: DType, types: Mapping[str, str]) -> str:
+    """Return how values of a narrow dtype, and its elements' bits, are made of floats."""
+    how, size = FORMAT[dtype], 8 * dtype.itemsize
+    exponent = 1 - how.bias  # of the smallest normal number
+    return (_UPPER if how.has_exponents_of_single else _NARROW).format(
+        name=how.name,
+        uint=types["uint32"],
+        short=types[f"uint{size}"],
+        normal=f"0x1p{exponent}f",
+        shifter=f"0x1p{exponent + how.spare}f",
+        step=f"0x1p{exponent - how.fraction}f",
+        steps=f"0x1p{how.fraction - exponent}f",
+        overflow=f"{how.overflow.hex()}f",
+        largest=f"{how.largest.hex()}f",
+        infinite="0x7f800000u" if how.infinite else "0x7fc00000u",
+        half=hex(how.half_spare),
+        cut=hex((1 << how.spare) - 1),
+        spare=how.spare,
+        above=32 - size,
+        sign=hex(1 << (size - 1)),
+        magnitude=hex((1 << (size - 1)) - 1),
+        least=hex(1 << how.fraction),
+        rebias=hex(how.rebias << SINGLE_FRACTION),
+        to_infinite=hex(0x7F800000 - (((1 << how.exponent) - 1) << SINGLE_FRACTION)),
+        infinity=hex(how.infinity),
+        quiet=hex(how.quiet),
+    )
 
 
 def _name(function: str) -> str:

@@ -12,7 +12,7 @@ from math import isfinite
 
 from tensorframe.codegen.printer import Expressions, Statements, indented
 from tensorframe.codegen.text import Text
-from tensorframe.dtypes import FLOAT, HALF, DType, bool_, float64, uint64
+from tensorframe.dtypes import FLOAT, NARROW, DType, bool_, float64, uint64, wide_of
 from tensorframe.kernel.ir import (
     INDEX,
     USER,
@@ -114,7 +114,7 @@ def _slot(slots: str, at: int, dtype: DType) -> str:
 
 def _held(dtype: DType) -> str:
     """Return the name of the type that a value is held in: half precision in float32."""
-    return "float32" if dtype in HALF else "bool_" if dtype == bool_ else dtype.name
+    return "bool_" if dtype == bool_ else wide_of(dtype).name
 
 
 class _Python(Expressions, Statements):
@@ -213,9 +213,9 @@ def _not(_one: Apply, operands: list[str]) -> str:
 
 def _cast(one: Apply, operands: list[str]) -> str:
     source = one.arguments[0].dtype
-    if one.dtype in HALF:
+    if one.dtype in NARROW:
         return f"round_{one.dtype.name}({operands[0]})"
-    if source in HALF and one.dtype.name == "float32":
+    if source in NARROW and one.dtype == wide_of(source):
         return operands[0]
     return f"to_{_held(one.dtype)}({operands[0]})"
 

@@ -8,7 +8,7 @@ from tensorframe.codegen.printer import Expressions
 from tensorframe.codegen.wgsl_functions import Wgsl
 from tensorframe.codegen.wgsl_names import allowed
 from tensorframe.codegen.words import origin
-from tensorframe.dtypes import FLOAT, HALF, DType, bool_, float16, float64
+from tensorframe.dtypes import FLOAT, NARROW, DType, bool_, float16, float64, wide_of
 from tensorframe.kernel.ir import Apply, Literal, Load, Role
 
 TYPES = {
@@ -21,11 +21,10 @@ TYPES = {
     "uint32": "u32",
     "int64": "i64",
     "uint64": "u64",
-    "float16": "f32",
-    "bfloat16": "f32",
     "float32": "f32",
     "float64": "f64",
 }
+TYPES |= {dtype.name: TYPES[wide_of(dtype).name] for dtype in NARROW}
 _SUFFIXES = {"i32": "i", "u32": "u", "i64": "li", "u64": "lu", "f32": "f", "f64": "lf"}
 _INFIX = {
     "bitwise_and": "&",
@@ -200,7 +199,7 @@ class WgslExpressions(Expressions):
 
     def _cast(self, source: DType, target: DType, operand: str) -> str:
         kind, wanted = TYPES[source.name], TYPES[target.name]
-        if target in HALF:
+        if target in NARROW:
             return f"{self._use(f'round_{target.name}')}({operand})"
         if source == bool_:
             suffix = _SUFFIXES[wanted]

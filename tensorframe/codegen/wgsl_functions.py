@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tensorframe.dtypes import FORMAT, NARROW
+from tensorframe.formats import SINGLE_FRACTION, Format
+
 
 @dataclass(frozen=True, slots=True)
 class Wgsl:
@@ -158,25 +161,6 @@ fn bitwise_right_shift_{t}(x: {t}, n: {t}, bits: u32) -> {t} {{
 """,
 }
 _OTHERS = {
-    # Below 2^-14 half precision has multiples of 2^-24, the distance of floats between 1/2 and 1; above, 13 bits of the
-    # significand are too many. Rounded to the nearest, ties to even.
-    "round_float16": """\
-fn round_float16(x: f32) -> f32 {{
-    let bits = bitcast<u32>(x) & 0x7fffffffu;
-    let tiny = bitcast<u32>(keep_f32(bitcast<f32>(bits) + 0.5f) - 0.5f);
-    let rounded = (bits + 0xfffu + (bits >> 13u & 1u)) & 0xffffe000u;
-    let normal = select(rounded, 0x7f800000u, bits >= 0x477ff000u);
-    let y = select(normal, tiny, bits < 0x38800000u);
-    return bitcast<f32>(select(y, bits, bits > 0x7f800000u) | (bitcast<u32>(x) & 0x80000000u));
-}}
-""",
-    "round_bfloat16": """\
-fn round_bfloat16(x: f32) -> f32 {{
-    let bits = bitcast<u32>(x);
-    let rounded = (bits + 0x7fffu + (bits >> 16u & 1u)) & 0xffff0000u;
-    return bitcast<f32>(select(rounded, bits, is_nan_f32(x)));
-}}
-""",
     "multiply_high_u32": """\
 fn multiply_high_u32(x: u32, y: u32) -> u32 {{
     let low = (x & 0xffffu) * (y & 0xffffu);
@@ -186,6 +170,42 @@ fn multiply_high_u32(x: u32, y: u32) -> u32 {{
 }}
 """,
 }
+# Below its smallest normal number a narrow dtype has multiples of a step, the distance of floats from a `shifter` on;
+# above, some bits of the significand are too many. Rounded to the nearest, ties to even.
+_NARROW = """\
+fn round_{name}(x: f32) -> f32 {{
+    let bits = bitcast<u32>(x) & 0x7fffffffu;
+    let tiny = bitcast<u32>(keep_f32(bitcast<f32>(bits) + {shifter}) - {shifter});
+    let rounded = (bits + {half}u + (bits >> {spare}u & 1u)) & {kept}u;
+    let normal = select(rounded, {infinite}, bits >= {overflow}u);
+    let y = select(normal, tiny, bits < {least}u);
+    return bitcast<f32>(select(y, bits, bits > 0x7f800000u) | (bitcast<u32>(x) & 0x80000000u));
+}}
+"""
+_UPPER = """\
+fn round_{name}(x: f32) -> f32 {{
+    let bits = bitcast<u32>(x);
+    let rounded = (bits + {half}u + (bits >> {spare}u & 1u)) & {kept}u;
+    return bitcast<f32>(select(rounded, bits, is_nan_f32(x)));
+}}
+"""
+
+
+def _narrow(how: Format) -> str:
+    """Return the function that rounds to a narrow dtype."""
+    return (_UPPER if how.has_exponents_of_single else _NARROW).format(
+        name=how.name,
+        shifter=f"0x1p{1 - how.bias + how.spare:+}f",
+        half=hex(how.half_spare),
+        spare=how.spare,
+        kept=hex(0xFFFFFFFF >> how.spare << how.spare),
+        infinite="0x7f800000u" if how.infinite else "0x7fc00000u",
+        overflow=hex(how.overflow_bits),
+        least=hex((how.rebias + 1) << SINGLE_FRACTION),
+    )
+
+
+_ROUND = {f"round_{one.name}": FORMAT[one] for one in NARROW}
 _LAYOUTS = {
     "f32": {
         "u": "u32",
@@ -231,7 +251,7 @@ def _add(name: str, dialect: Wgsl, zero: str, found: dict[str, str]) -> None:
 
 
 def _is_known(name: str) -> bool:
-    if name in _OTHERS:
+    if name in _OTHERS or name in _ROUND:
         return True
     op, _, kind = name.rpartition("_")
     return op in ("keep", *_FLOATS, *_INTEGERS, *_SIGNED) and kind in (*_LAYOUTS, *_SUFFIXES)
@@ -240,6 +260,8 @@ def _is_known(name: str) -> bool:
 def _function(name: str, dialect: Wgsl, zero: str) -> str:
     if name in _OTHERS:
         return _OTHERS[name].format()
+    if name in _ROUND:
+        return _narrow(_ROUND[name])
     op, _, kind = name.rpartition("_")
     if op.endswith("_of"):
         return _from_float(op.removesuffix("_of"), kind, zero)

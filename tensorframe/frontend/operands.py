@@ -109,7 +109,7 @@ def converted(tensor: Tensor, dtype: DType) -> Tensor:
 
 def widened(tensor: Tensor) -> Tensor:
     """Return half precision as float32, since sums of it overflow and libraries do not take it; others as they are."""
-    return converted(tensor, dtypes.float32) if tensor.dtype in dtypes.HALF else tensor
+    return converted(tensor, dtypes.wide_of(tensor.dtype))
 
 
 def reshaped(tensor: Tensor, shape: Shape) -> Tensor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tensorframe.dtypes import BOOL, FLOAT, HALF, INTEGER, DType, bool_, float32, float64
+from tensorframe.dtypes import BOOL, FLOAT, INTEGER, DType, bool_, float64, wide_of
 from tensorframe.graph.op import Kind, Op
 from tensorframe.kernel.ir import Expr, apply, literal
 from tensorframe.kernel.scalars import converted, element, truth
@@ -42,10 +42,7 @@ def accumulation(op: Op, dtype: DType, widest: DType = float64) -> Accumulation 
     if how is None or dtype not in BOOL | INTEGER | FLOAT:
         return None
     held = how.join.result(dtype)
-    if held in FLOAT and how.wide:
-        held = widest
-    elif held in HALF:
-        held = float32
+    held = widest if held in FLOAT and how.wide else wide_of(held)
     double = widest == float64
     taken, finish = _formula(how.take, double=double), _formula(how.finish, double=double)
 

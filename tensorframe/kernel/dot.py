@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from tensorframe.dtypes import BOOL, HALF, DType, float32
+from tensorframe.dtypes import BOOL, DType, wide_of
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel.rewriting import Rewriting
@@ -49,7 +49,7 @@ class _Summing(Rewriting):
 
     def _product(self, one: RegionOp, inputs: Sequence[int]) -> int:
         left, right = [self.old.shape_of(source) for source in one.inputs]
-        wide = float32 if one.dtype in HALF else one.dtype
+        wide = wide_of(one.dtype)
         rows = left[:-1] or (1,)
         x = self._seen(inputs[0], (*rows, 1, left[-1]), one.dtype, wide)
         columns = inputs[1]
@@ -69,7 +69,7 @@ class _Summing(Rewriting):
         multiply, add = (LOGICAL_AND, ANY_TRUE) if one.dtype in BOOL else (MULTIPLY, SUM)
         product = self.add(multiply, (), (x, y), shape, wide)
         total = self.add(add, ((len(shape) - 1,), False), (product,), tuple(whole), wide)
-        if one.dtype in HALF:
+        if wide != one.dtype:
             total = self.add(CAST, (one.dtype,), (total,), tuple(whole), one.dtype)
         if tuple(whole) != one.shape:
             total = self.add(RESHAPE, (one.shape,), (total,), one.shape, one.dtype)

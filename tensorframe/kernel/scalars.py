@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tensorframe.dtypes import BOOL, FLOAT, HALF, INTEGER, DType, bool_, float32, uint8
+from tensorframe.dtypes import BOOL, FLOAT, INTEGER, NARROW, DType, bool_, uint8, wide_of
 from tensorframe.graph.op import Op
 from tensorframe.kernel.formula import cast, not_equal
 from tensorframe.kernel.ir import Expr, apply
@@ -31,7 +31,7 @@ _LOGIC = {
     "fmin": "logical_and",
 }
 # what users' functions are given, and give, instead
-_PASSED: dict[DType, DType] = {**dict.fromkeys(HALF, float32), bool_: uint8}
+_PASSED: dict[DType, DType] = {**{one: wide_of(one) for one in NARROW}, bool_: uint8}
 _TAKES_TRUTH = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not"})
 
 
@@ -60,9 +60,8 @@ def element(
     conditions = [converted(one, bool_) for one in operands[: op.conditions]]
     values = operands[op.conditions :]
     if not takes_half(op.name):
-        values = [cast(one, float32) if one.dtype in HALF else one for one in values]
-    compute = float32 if result in HALF else result
-    found = _element(op.name, (*conditions, *values), attrs, compute, double=double)
+        values = [converted(one, wide_of(one.dtype)) for one in values]
+    found = _element(op.name, (*conditions, *values), attrs, wide_of(result), double=double)
     return cast(found, result)
 
 
@@ -94,13 +93,10 @@ def truth(x: Expr) -> Expr:
 
 
 def converted(x: Expr, dtype: DType) -> Expr:
-    """Return an element converted; half precision goes through float32."""
+    """Return an element converted; narrow dtypes are left, and reached, through those that they are computed in."""
     if dtype == x.dtype:
         return x
+    wide = cast(x, wide_of(x.dtype))
     if dtype == bool_:
-        return truth(cast(x, float32) if x.dtype in HALF else x)
-    if x.dtype in HALF and dtype != float32:
-        x = cast(x, float32)
-    if dtype in HALF and x.dtype != float32:
-        x = cast(x, float32)
-    return cast(x, dtype)
+        return truth(wide)
+    return cast(cast(wide, wide_of(dtype)), dtype)

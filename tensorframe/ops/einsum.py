@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
-from tensorframe.dtypes import HALF, DType, float32
+from tensorframe.dtypes import NARROW, DType, wide_of
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.ops.contraction import MATMUL, split
@@ -43,8 +43,8 @@ def recipe(
     There are none where the result is the operand. Half precision is rounded once, at the end.
     """
     instructions = _Writer(subscripts, shapes, layouts, dtype).write()
-    if dtype in HALF and sum(_rounds(one) for one in instructions) > 1:
-        return _Writer(subscripts, shapes, layouts, dtype).write(through=float32)
+    if dtype in NARROW and sum(_rounds(one) for one in instructions) > 1:
+        return _Writer(subscripts, shapes, layouts, dtype).write(through=wide_of(dtype))
     return instructions
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, nan, pi, sqrt
+from math import inf, log, nan, pi, sqrt
 from typing import Any
 
 from tensorframe.dtypes import (
@@ -12,11 +12,11 @@ from tensorframe.dtypes import (
     BOOL,
     FLOAT,
     FLOATING,
+    FORMAT,
     INTEGER,
     NUMERIC,
     REAL,
     DType,
-    float16,
 )
 from tensorframe.graph.op import NONE, ZERO, DTypeRule, Kind, Op, boolean, real_part, register, same
 from tensorframe.ops.derivatives import partials, power
@@ -67,7 +67,8 @@ def _cast_result(_operand: DType, target: DType) -> DType:
 
 def _odds(x: Term) -> Term:
     """exp(x), up to where one is lost beside it and before it overflows."""
-    return exp(minimum(x, 11 if x.dtype == float16 else 40))
+    most = int(log(FORMAT[x.dtype].largest))
+    return exp(minimum(x, min(40, most)))
 
 
 def _share(odds: Term) -> Term:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, HALF, DType
+from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, NARROW, DType
 from tensorframe.graph.op import DTypeRule, Kind, Op, real_part, register, same
 from tensorframe.graph.shape import Shape, reduced
 from tensorframe.ops.term import Term, conj, exp, isfinite, log, real, where
@@ -25,7 +25,7 @@ def formula(
 
     None takes half precision, which would be rounded at every step: whoever records one converts before and after.
     """
-    return register(Op(name, Kind.FORMULA, 1, accepts - HALF, result, doc, expand=expand, **facts))
+    return register(Op(name, Kind.FORMULA, 1, accepts - NARROW, result, doc, expand=expand, **facts))
 
 
 def _reduced(shapes: tuple[Shape, ...], axes: Axes, keepdims: bool, *_: Any) -> Shape:

@@ -55,7 +55,7 @@ def _same_number(number: Node, neutral: float) -> bool:
     if visible(value) is None or isinstance(value, complex) or value != neutral:
         return False
     if number.dtype in BITWISE or value != 0:
-        return not math.isinf(neutral) or number.dtype.kind == "f"
+        return not math.isinf(neutral) or number.dtype in FLOAT
     return math.copysign(1, value) == math.copysign(1, neutral)
 
 

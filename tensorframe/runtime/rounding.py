@@ -16,7 +16,7 @@ import numpy as np
 
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.numpy.functions import implementation
-from tensorframe.dtypes import COMPLEX, FLOATING, HALF, INTEGER, DType, float64, real_of
+from tensorframe.dtypes import COMPLEX, FLOATING, INTEGER, DType, float64, real_of, wide_of
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import RegionOp
 from tensorframe.kernel.machine import MACHINE
@@ -142,7 +142,7 @@ def _is_exact(one: RegionOp, operands: Sequence[Bounded]) -> bool:
     """Whether every engine rounds an op correctly: machine ops are, but for products of complex numbers."""
     dtype = operands[-1].value.dtype
     accepted = MACHINE.get(one.op.name, frozenset())
-    return dtype in accepted or (dtype in HALF and np.dtype(np.float32) in accepted)
+    return dtype in accepted or wide_of(dtype) in accepted
 
 
 def _handed_on(

@@ -10,7 +10,7 @@ import numpy as np
 
 import tensorframe as tfr
 from tensorframe import dtypes
-from tensorframe.dtypes import BOOL, COMPLEX, FLOAT, FLOATING, HALF, INTEGER, NUMERIC, REAL, DType
+from tensorframe.dtypes import BOOL, COMPLEX, FLOAT, FLOATING, INTEGER, NARROW, NUMERIC, REAL, DType
 from tensorframe.graph.op import Kind, Op, rows
 from tensorframe.graph.shape import Shape
 from tensorframe.testing.draft import Draft, Variable
@@ -294,7 +294,7 @@ def matmul(draft: Draft) -> object:
 def sort(draft: Draft) -> object:
     """Sort along an axis, or say how."""
     x = draft.pick(REAL, exact=True)
-    if x is None or not x.shape or x.dtype in HALF:
+    if x is None or not x.shape or x.dtype in NARROW:
         return None
     name = draft.random.choice(["sort", "argsort"])
     return draft.add(f"{{out}} = xp.{name}({{0}}, axis={draft.axis(x)}, stable=True)", [x])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe import dtypes
-from tensorframe.dtypes import HALF
+from tensorframe.dtypes import ADDED, NARROW, wide_of
 from tensorframe.graph.op import Kind, Op, find, rows
 from tensorframe.ops.term import Term
 
@@ -30,10 +30,8 @@ class Reference:
     (3, 2)
     """
 
-    bfloat16 = dtypes.bfloat16
-
     def __getattr__(self, name: str) -> Any:
-        return _function(name)
+        return dtypes.BY_NAME[name] if name in dtypes.BY_NAME else _function(name)
 
     def compute(self, *arrays: Array) -> tuple[Array, ...]:
         """Nothing: arrays are computed."""
@@ -77,14 +75,15 @@ class Reference:
 
     def matmul(self, x: Array, y: Array) -> Array:
         """Matrix products."""
-        if x.dtype in HALF:
-            return np.matmul(x.astype(np.float32), y.astype(np.float32)).astype(x.dtype)
+        if x.dtype in NARROW:
+            wide = wide_of(x.dtype)
+            return np.matmul(x.astype(wide), y.astype(wide)).astype(x.dtype)
         return np.matmul(x, y)
 
 
 def _wide(function: Any, x: Array, **options: Any) -> Array:
-    if x.dtype in HALF:
-        return np.asarray(function(x.astype(np.float32), **options)).astype(x.dtype)
+    if x.dtype in NARROW:
+        return np.asarray(function(x.astype(wide_of(x.dtype)), **options)).astype(x.dtype)
     return function(x, **options)
 
 
@@ -101,19 +100,21 @@ def _function(name: str) -> Any:
 
 
 def _weak(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with results in bfloat16 where operands are: beside it, NumPy finds numbers too strong."""
+    """Return the function with results in a dtype that is added to NumPy where operands are, not in numbers'."""
 
     def call(*operands: Any) -> Any:
-        if not any(getattr(one, "dtype", None) == dtypes.bfloat16 for one in operands):
+        found = [one.dtype for one in operands if getattr(one, "dtype", None) in ADDED]
+        if not found:
             return function(*operands)
+        dtype, wide = found[0], wide_of(found[0])
         if isinstance(function, np.ufunc):
-            convert = dtypes.bfloat16.type
+            convert = dtype.type
             return function(
                 *(convert(one) if type(one) in (int, float) else one for one in operands)
             )
         # Python code around numbers of its own
-        result = np.asarray(function(*(np.asarray(one).astype(np.float32) for one in operands)))
-        return result.astype(dtypes.bfloat16) if result.dtype == np.float32 else result
+        result = np.asarray(function(*(np.asarray(one).astype(wide) for one in operands)))
+        return result.astype(dtype) if result.dtype == wide else result
 
     return call
 

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 import tensorframe as tfr
 from tensorframe import dtypes
-from tensorframe.dtypes import COMPLEX, FLOAT, HALF, DType, as_dtype, real_of
+from tensorframe.dtypes import COMPLEX, FLOAT, NARROW, DType, as_dtype, real_of
 from tensorframe.graph.shape import Shape
 
 Array = np.ndarray[Any, Any]
@@ -54,7 +54,7 @@ def elements(dtype: DType, *, special: bool = True) -> st.SearchStrategy[Any]:
         part = elements(real_of(dtype), special=special)
         return st.builds(complex, part, part)
     if dtype in FLOAT:
-        width: Any = 16 if dtype in HALF else dtype.itemsize * 8
+        width: Any = 16 if dtype in NARROW else dtype.itemsize * 8
         return st.floats(width=width, allow_nan=special, allow_infinity=special)
     if dtype == dtypes.bool_:
         return st.booleans()

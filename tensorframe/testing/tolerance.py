@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import COMPLEX, FLOATING, DType, bfloat16, real_of
+from tensorframe.dtypes import COMPLEX, FLOATING, FORMAT, DType, real_of
 
 Array = np.ndarray[Any, Any]
 
@@ -43,7 +43,7 @@ def epsilon(dtype: DType) -> float:
     """Return the distance from one to the next number; zero for what is not floating."""
     if dtype not in FLOATING:
         return 0.0
-    return 2.0**-7 if dtype == bfloat16 else float(np.finfo(dtype).eps)
+    return FORMAT[real_of(dtype)].epsilon
 
 
 def largest(array: Array) -> float:

@@ -18,6 +18,7 @@ LAYERS = (
     ("cached",),
     ("errors",),
     ("scopes",),
+    ("formats",),
     ("dtypes",),
     ("config",),
     ("graph",),

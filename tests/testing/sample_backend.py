@@ -21,7 +21,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region
 
-HELD = dtypes.ANY - dtypes.COMPLEX - dtypes.HALF
+HELD = dtypes.ANY - dtypes.COMPLEX - dtypes.NARROW
 MEMORY = 1 << 33  # bytes that the device says it has
 
 

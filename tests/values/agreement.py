@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tensorframe as tfr
-from tensorframe.dtypes import BITWISE, FLOATING, HALF, DType, float_of
+from tensorframe.dtypes import BITWISE, FLOATING, NARROW, DType, float_of
 from tests.values.cases import Case
 from tests.values.special import Arguments, Array
 
@@ -62,7 +62,7 @@ def plain(arguments: Arguments, common: DType, case: Case) -> Arguments:
 
 
 def _exact(array: Array) -> Array:
-    return array.astype(np.float32) if array.dtype in HALF else array
+    return array.astype(np.float32) if array.dtype in NARROW else array
 
 
 def outcome(call: Callable[..., Any], namespace: Any, arguments: tuple[Any, ...]) -> Outcome:
@@ -104,7 +104,7 @@ def expected_dtype(numpy: DType, operand: DType, case: Case) -> DType:
         return numpy
     if case.dtype == "own":
         return float_of(operand)
-    if operand in HALF and numpy == np.float32:
+    if operand in NARROW and numpy == np.float32:
         return operand
     if operand in BITWISE:
         return np.dtype(np.float32 if numpy.kind == "f" else np.complex64)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import ANY, BOOL, FLOAT, HALF, NUMERIC, REAL, DType
+from tensorframe.dtypes import ANY, BOOL, FLOAT, NARROW, NUMERIC, REAL, DType
 from tests.values import special
 from tests.values.cases import Case, each, same
 from tests.values.special import Arguments, Array
@@ -37,7 +37,7 @@ def _log_softmax(_: Any, x: Array) -> Any:
 ELEMENTS: dict[str, list[Case]] = {
     "heaviside": [
         *same("heaviside", special.pairs, dtypes=FLOAT),
-        *same("heaviside", special.mixed, dtypes=FLOAT - HALF),
+        *same("heaviside", special.mixed, dtypes=FLOAT - NARROW),
     ],
     "sinc": same("sinc", special.lines, dtypes=FLOAT, scaled=True),
     **{
@@ -77,7 +77,7 @@ ELEMENTS: dict[str, list[Case]] = {
     ],
     "nan_to_num": [
         # the largest number of float16 is not that of float32, which NumPy computes in here
-        *same("nan_to_num", special.stacks, dtypes=ANY - HALF),
+        *same("nan_to_num", special.stacks, dtypes=ANY - NARROW),
         *each(special.stacks, lambda xp, x: xp.nan_to_num(x, nan=1.0, posinf=2.0, neginf=-2.0)),
     ],
     "isclose": [

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import ANY, BOOL, FLOATING, HALF, INTEGER, NUMERIC, REAL, int64, uint64
+from tensorframe.dtypes import ANY, BOOL, FLOATING, INTEGER, NARROW, NUMERIC, REAL, int64, uint64
 from tensorframe.ops.reduction import least, most, one, zero
 from tests.values import special
 from tests.values.cases import Case, each, same
@@ -117,7 +117,7 @@ ORDER: dict[str, list[Case]] = {
             lambda xp, x: xp.histogram(x, 4),
             lambda xp, x: xp.histogram(x, 3, range=(-2, 2)),
             lambda xp, x: xp.histogram(x, [0, 1, 3]),
-            dtypes=REAL - HALF,
+            dtypes=REAL - NARROW,
             dtype="numpy",  # float32 does not tell large integers apart: their edges are float64
         ),
         *each(
@@ -125,13 +125,13 @@ ORDER: dict[str, list[Case]] = {
             lambda xp, x: xp.histogram(x, 3, range=(0, 2), weights=x)[0],
             dtypes=REAL,
         ),
-        *each(special.vectors, _densities, dtypes=REAL - HALF, dtype="numpy"),
+        *each(special.vectors, _densities, dtypes=REAL - NARROW, dtype="numpy"),
     ],
     "histogram_bin_edges": each(
         special.vectors,
         lambda xp, x: xp.histogram_bin_edges(x, 4),
         lambda xp, x: xp.histogram_bin_edges(x, 3, range=(-2, 2)),
-        dtypes=REAL - HALF,
+        dtypes=REAL - NARROW,
         dtype="numpy",
     ),
     "bincount": [
@@ -158,7 +158,7 @@ ORDER: dict[str, list[Case]] = {
         ),
         *each(special.vectors, lambda xp, x: xp.unique(x, True, True, True)),
         # in the order of their bytes, where NumPy compares rows: those of half precision are others
-        *each(special.stacks, lambda xp, x: xp.unique(x, axis=0), dtypes=ANY - HALF),
+        *each(special.stacks, lambda xp, x: xp.unique(x, axis=0), dtypes=ANY - NARROW),
     ],
     "unique_values": each(
         special.vectors, lambda xp, x: xp.sort(xp.unique_values(x)), dtypes=ORDERED

@@ -13,7 +13,7 @@ from tensorframe.backends.device.lowering import Lowering
 from tensorframe.backends.device.make import Make
 from tensorframe.backends.device.program import DeviceProgram
 from tensorframe.backends.device.queue import Queue
-from tensorframe.dtypes import BOOL, HALF, DType, float32
+from tensorframe.dtypes import BOOL, DType, wide_of
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
@@ -53,7 +53,7 @@ class InParts:
         self._factors = one.inputs
         factors = tuple([region.inputs[at] for at in one.inputs])
         shape = (parts, *one.shape)
-        dtype = float32 if one.dtype in HALF else one.dtype
+        dtype = wide_of(one.dtype)
         product = RegionOp(one.op, one.attrs, (0, 1), shape, dtype)
         self._products = make(Region(factors, (product,), (2,)), partial(TiledProduct, chunk=chunk))
         self._sum = make(_added_up(region, shape, dtype), Lowering)

@@ -13,7 +13,7 @@ import numpy as np
 from tensorframe import dtypes
 from tensorframe.backends.llvm.target import llvm_lock
 from tensorframe.codegen.llvm.types import VALUE
-from tensorframe.dtypes import BOOL, COMPLEX, FLOAT, HALF, INTEGER, DType, real_of
+from tensorframe.dtypes import BOOL, COMPLEX, FLOAT, INTEGER, DType, real_of, wide_of
 from tensorframe.ops.user import MODULES, Compiled, Module, call_name
 
 # what the text of Numba's module calls our function, and what we find it by
@@ -116,9 +116,7 @@ def _parameter(parameter: str, dtype: DType) -> Parameter:
 
 def _passed(dtype: DType) -> DType:
     """Return the dtype that stands for one which machine code does not take."""
-    if dtype in HALF:
-        return dtypes.float32
-    return dtypes.uint8 if dtype in BOOL else dtype
+    return dtypes.uint8 if dtype in BOOL else wide_of(dtype)
 
 
 def _parts(value: str, dtype: DType) -> list[str]:
@@ -250,14 +248,10 @@ def _arrays(
         if not made:
             made.append(_vectorized(call, operands, place, dtype, names))
         values = [np.asarray(one) for one in arrays]
-        passed = [one.astype(_of_arrays(one.dtype), copy=False) for one in values]
+        passed = [one.astype(wide_of(one.dtype), copy=False) for one in values]
         return made[0](*passed).astype(dtype, copy=False)
 
     return run
-
-
-def _of_arrays(dtype: DType) -> DType:
-    return dtypes.float32 if dtype in HALF else dtype
 
 
 def _vectorized(
@@ -268,8 +262,8 @@ def _vectorized(
     whole = {name: f"operand_{name}" for name in operands}
     pick = "" if place is None else f"[{place}]"
     each = _function("each", list(whole.values()), [f"return {_call(call, whole)}{pick}"], names)
-    kinds = [numba.from_dtype(_of_arrays(one)) for one in operands.values()]
+    kinds = [numba.from_dtype(wide_of(one)) for one in operands.values()]
     vectorize: Any = numba.vectorize
-    signature = numba.from_dtype(_of_arrays(dtype))(*kinds)
+    signature = numba.from_dtype(wide_of(dtype))(*kinds)
     with llvm_lock:
         return vectorize([signature])(each)

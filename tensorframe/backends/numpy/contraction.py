@@ -9,7 +9,7 @@ import numpy as np
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.functions import Function, implementation, spells
 from tensorframe.backends.numpy.product import Product
-from tensorframe.dtypes import HALF, DType
+from tensorframe.dtypes import NARROW, DType, wide_of
 from tensorframe.ops.einsum import Layout, recipe
 
 Array = Any
@@ -20,9 +20,9 @@ def widened(function: Function) -> Function:
 
     def run(*arguments: Any) -> Any:
         dtype = arguments[0].dtype
-        if dtype not in HALF:
+        if dtype not in NARROW:
             return function(*arguments)
-        wide = [one.astype(np.float32) if hasattr(one, "astype") else one for one in arguments]
+        wide = [one.astype(wide_of(dtype)) if hasattr(one, "astype") else one for one in arguments]
         result = function(*wide)
         if isinstance(result, tuple):
             return tuple(_narrowed(one, dtype) for one in result)
@@ -32,8 +32,8 @@ def widened(function: Function) -> Function:
 
 
 def _narrowed(result: Array, dtype: DType) -> Array:
-    """Return float32 as half precision; complex results and counts stay."""
-    return result.astype(dtype) if result.dtype == np.float32 else result
+    """Return a result of what half precision is computed in as half precision; complex ones and counts stay."""
+    return result.astype(dtype) if result.dtype == wide_of(dtype) else result
 
 
 @spells("matmul")

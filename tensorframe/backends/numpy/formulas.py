@@ -13,7 +13,7 @@ import numpy as np
 
 from tensorframe.backends import host_pool
 from tensorframe.backends.numpy.functions import spells
-from tensorframe.dtypes import HALF, DType, float32
+from tensorframe.dtypes import DType, wide_of
 from tensorframe.kernel.interpret import FUNCTIONS
 from tensorframe.kernel.ir import Apply, Expr, Literal, argument
 from tensorframe.kernel.math.registry import formula_of
@@ -88,7 +88,7 @@ def _run(name: str, x: Array, out: Array) -> None:
 
 def _spell(name: str) -> None:
     def run(x: Array, out: Array | None = None) -> Array:
-        wide = x.astype(float32) if x.dtype in HALF else np.asarray(x)
+        wide = np.asarray(x).astype(wide_of(x.dtype), copy=False)
         takes = out is not None and out.dtype == wide.dtype and out.flags.c_contiguous
         result: Array = out if takes else np.empty(wide.shape, wide.dtype)
         with np.errstate(all="ignore"):

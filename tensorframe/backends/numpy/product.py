@@ -16,7 +16,7 @@ from tensorframe.backends import host_pool
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.grid import Index, blocks, runs
 from tensorframe.backends.numpy.threads import share_out
-from tensorframe.dtypes import COMPLEX, FLOAT, HALF
+from tensorframe.dtypes import COMPLEX, FLOAT, NARROW
 from tensorframe.graph.shape import Shape
 
 Array = Any
@@ -24,7 +24,7 @@ Array = Any
 Store = Callable[[Index, Array], None]
 
 # what BLAS multiplies, by single or double precision
-IN_BLAS = frozenset((FLOAT | COMPLEX) - HALF)
+IN_BLAS = frozenset((FLOAT | COMPLEX) - NARROW)
 # A matrix of fewer rows than this is copied, if then all rows of a stack are one matrix.
 _FEW_ROWS = 64
 # Multiplications of a block that takes some 50 ms.

@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorframe.backends.numpy.functions import MADE, Function, formula, implementation, spells
 from tensorframe.backends.numpy.sums import joined
-from tensorframe.dtypes import FLOATING, HALF
+from tensorframe.dtypes import FLOATING, NARROW, wide_of
 from tensorframe.graph.op import Kind, Op
 
 Array = Any
@@ -27,11 +27,11 @@ def _combining(op: Op) -> Function:
     is_plain = how.wide and how.take is None and how.finish is None
 
     def run(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-        if is_plain and x.ndim == 1 == len(axes) and x.dtype not in HALF:
+        if is_plain and x.ndim == 1 == len(axes) and x.dtype not in NARROW:
             # any stride gives the same pairs, and small sums are many
             return ufunc.reduce(x, axis=0, dtype=x.dtype, keepdims=keepdims)
-        if how.wide and x.dtype in HALF:
-            return run(x.astype(np.float32), axes, keepdims).astype(x.dtype)
+        if how.wide and x.dtype in NARROW:
+            return run(x.astype(wide_of(x.dtype)), axes, keepdims).astype(x.dtype)
         return finish(together(take(x), axes, keepdims))
 
     return run

@@ -14,7 +14,7 @@ import numpy as np
 
 from tensorframe.backends.numpy.blocks import Index
 from tensorframe.backends.numpy.functions import spells
-from tensorframe.dtypes import HALF, DType, complex64, complex128, float32, float64
+from tensorframe.dtypes import NARROW, DType, complex64, complex128, float32, float64
 from tensorframe.graph.shape import Shape
 
 Array = Any
@@ -24,7 +24,7 @@ _PIECE = 1 << 15
 _LINES = 64
 
 _WIDE: dict[DType, DType] = {
-    **dict.fromkeys(HALF, float64),
+    **dict.fromkeys(NARROW, float64),
     float32: float64,
     complex64: complex128,
 }

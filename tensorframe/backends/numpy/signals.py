@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.functions import spells
-from tensorframe.dtypes import HALF
+from tensorframe.dtypes import NARROW, wide_of
 
 Array = Any
 
@@ -15,6 +15,7 @@ Array = Any
 @spells("convolve")
 def convolve(x: Array, y: Array, mode: Any) -> Array:
     """Convolve two vectors."""
-    if x.dtype in HALF:
-        return np.convolve(x.astype(np.float32), y.astype(np.float32), mode).astype(x.dtype)
+    if x.dtype in NARROW:
+        wide = wide_of(x.dtype)
+        return np.convolve(x.astype(wide), y.astype(wide), mode).astype(x.dtype)
     return np.convolve(x, y, mode)

@@ -1,4 +1,4 @@
-"""Sorting, searching and histograms by NumPy; bfloat16 is compared as float32, which holds it exactly."""
+"""Sorting, searching and histograms by NumPy; dtypes that are not its own are compared in wider ones that are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.functions import spells
-from tensorframe.dtypes import bfloat16
+from tensorframe.dtypes import ADDED, wide_of
 from tensorframe.errors import IndexingError, OutOfRangeError
 
 Array = Any
@@ -18,7 +18,7 @@ _SHORT = 10
 
 def _comparable(x: Array) -> Array:
     # NumPy sorts a dtype that is not its own without moving NaN to the end
-    return np.asarray(x).astype(np.float32) if x.dtype == bfloat16 else np.asarray(x)
+    return np.asarray(x).astype(wide_of(x.dtype)) if x.dtype in ADDED else np.asarray(x)
 
 
 def _mirrored(x: Array) -> Array:

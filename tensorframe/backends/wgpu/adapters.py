@@ -10,21 +10,17 @@ import wgpu
 
 from tensorframe.dtypes import (
     ANY,
+    NARROW,
+    SIGNED,
     DType,
-    bfloat16,
-    bool_,
     complex128,
     float16,
-    float32,
     float64,
-    int8,
-    int16,
     int32,
     int64,
-    uint8,
-    uint16,
     uint32,
     uint64,
+    wide_of,
 )
 
 # what kernels use where it is there
@@ -32,15 +28,16 @@ FEATURES = frozenset({"shader-f16", "shader-f64", "shader-int64", "immediates"})
 # what each interface is called, the one with the most features first
 _INTERFACES = {"Vulkan": "vulkan", "Metal": "metal", "D3D12": "dx12", "OpenGL": "gl"}
 _KINDS = ("DiscreteGPU", "IntegratedGPU", "Unknown", "CPU")
-# words are the smallest elements that memory has
-_WORDS: Mapping[DType, DType] = {
-    bool_: uint32,
-    int8: int32,
-    int16: int32,
-    uint8: uint32,
-    uint16: uint32,
-    bfloat16: float32,
-}
+
+
+def _word(dtype: DType) -> DType:
+    """Return what stands for a dtype in memory, where words are the smallest elements."""
+    if dtype in NARROW:
+        return wide_of(dtype)
+    return int32 if dtype in SIGNED else uint32
+
+
+_WORDS: Mapping[DType, DType] = {dtype: _word(dtype) for dtype in ANY if dtype.itemsize < 4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,9 @@ class Adapter:
     @property
     def held(self) -> Mapping[DType, DType]:
         """Dtypes that are held in memory as another one."""
-        return _WORDS if self.half else {**_WORDS, float16: float32}
+        if not self.half:
+            return _WORDS
+        return {dtype: word for dtype, word in _WORDS.items() if dtype != float16}
 
     @property
     def dtypes(self) -> frozenset[DType]:

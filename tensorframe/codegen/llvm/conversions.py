@@ -1,6 +1,6 @@
 """From one type to another: by value, as NumPy casts, and by bits.
 
-Half precision exists in memory only: its values are float32 that have been rounded. No conversion calls a function of
+Narrow dtypes exist in memory only: their values are float32 that have been rounded. No conversion calls a function of
 the compiler's run-time library, which this process need not have.
 """
 
@@ -8,25 +8,27 @@ from __future__ import annotations
 
 from tensorframe.codegen.llvm.arithmetic import select
 from tensorframe.codegen.llvm.builder import Builder
-from tensorframe.codegen.llvm.types import VALUE, real
+from tensorframe.codegen.llvm.types import ELEMENT, VALUE, real
 from tensorframe.dtypes import (
     FLOAT,
-    HALF,
+    FORMAT,
+    NARROW,
     SIGNED,
     DType,
     bool_,
     float16,
-    float32,
     float64,
     int32,
     uint64,
+    wide_of,
 )
+from tensorframe.formats import SINGLE_BIAS, SINGLE_FRACTION
 
 
 def converted(b: Builder, x: str, source: DType, result: DType) -> str:
     """Return a value as another dtype; what a float beyond an integer's range becomes is some number."""
-    if result in HALF:
-        return _rounded(b, converted(b, x, source, float32), result)
+    if result in NARROW:
+        return _rounded(b, converted(b, x, source, wide_of(result)), result)
     if VALUE[source] == VALUE[result] and result != bool_:
         return x
     if result == bool_:
@@ -93,27 +95,34 @@ def _uint64_of_float(b: Builder, x: str, source: DType) -> str:
     return b.value(f"xor {long} {_towards_zero(b, below, source, 'i64')}, {top}")
 
 
-# --- half precision ---
+# --- narrow dtypes ---
+
+
+def rounds_slowly(dtype: DType) -> bool:
+    """Whether a dtype is narrow, and no processor rounds to it."""
+    return dtype in NARROW and dtype != float16
 
 
 def widened(b: Builder, short: str, dtype: DType) -> str:
-    """Return the float32 of an element of half precision: exact."""
-    if dtype != float16:
-        return _shifted_up(b, short)
-    if b.target.converts_half:
-        half = b.value(f"bitcast {b.vector('i16')} {short} to {b.vector('half')}")
-        return b.value(f"fpext {b.vector('half')} {half} to {b.vector('float')}")
-    return _widened_by_bits(b, short)
+    """Return the float32 of an element of a narrow dtype: exact."""
+    w = _Words(b, dtype)
+    if w.how.has_exponents_of_single:
+        return w.as_float(w("shl", w.of_short(short), w.how.spare))
+    if dtype != float16 or not b.target.converts_half:
+        return _widened_by_bits(w, short)
+    half = b.value(f"bitcast {b.vector('i16')} {short} to {b.vector('half')}")
+    return b.value(f"fpext {b.vector('half')} {half} to {b.vector('float')}")
 
 
 def narrowed(b: Builder, value: str, dtype: DType) -> str:
-    """Return the element of half precision nearest to a float32, halves to even."""
-    if dtype != float16:
-        return _upper_part(b, value)
-    if b.target.converts_half:
-        half = b.value(f"fptrunc {b.vector('float')} {value} to {b.vector('half')}")
-        return b.value(f"bitcast {b.vector('half')} {half} to {b.vector('i16')}")
-    return _narrowed_by_bits(b, value)
+    """Return the element of a narrow dtype nearest to a float32, halves to even."""
+    w = _Words(b, dtype)
+    if w.how.has_exponents_of_single:
+        return _upper_part(w, value)
+    if dtype != float16 or not b.target.converts_half:
+        return _narrowed_by_bits(w, value)
+    half = b.value(f"fptrunc {b.vector('float')} {value} to {b.vector('half')}")
+    return b.value(f"bitcast {b.vector('half')} {half} to {b.vector('i16')}")
 
 
 def _rounded(b: Builder, value: str, dtype: DType) -> str:
@@ -121,11 +130,14 @@ def _rounded(b: Builder, value: str, dtype: DType) -> str:
 
 
 class _Words:
-    """Arithmetic on the bits of float32."""
+    """Arithmetic on the bits of float32, and those of a narrow dtype."""
 
-    def __init__(self, b: Builder) -> None:
+    def __init__(self, b: Builder, dtype: DType) -> None:
         self.b = b
+        self.how = FORMAT[dtype]
+        self.size = 8 * dtype.itemsize
         self.kind = b.vector("i32")
+        self._short = b.vector(ELEMENT[dtype])
 
     def __call__(self, op: str, x: str, y: str | int) -> str:
         y = self.b.constant("i32", y) if isinstance(y, int) else y
@@ -138,62 +150,56 @@ class _Words:
         return self.b.value(f"bitcast {self.kind} {x} to {self.b.vector('float')}")
 
     def of_short(self, x: str) -> str:
-        return self.b.value(f"zext {self.b.vector('i16')} {x} to {self.kind}")
+        return self.b.value(f"zext {self._short} {x} to {self.kind}")
 
     def as_short(self, x: str) -> str:
-        return self.b.value(f"trunc {self.kind} {x} to {self.b.vector('i16')}")
+        return self.b.value(f"trunc {self.kind} {x} to {self._short}")
 
     def choice(self, condition: str, x: str, y: str) -> str:
         return select(self.b, int32, condition, x, y)
 
 
-def _shifted_up(b: Builder, short: str) -> str:
-    """bfloat16 is the upper half of float32."""
-    w = _Words(b)
-    return w.as_float(w("shl", w.of_short(short), 16))
+def _upper_part(w: _Words, value: str) -> str:
+    """The upper part, rounded; a NaN keeps the upper part of its fraction and becomes quiet."""
+    how, bits = w.how, w.of_float(value)
+    upper = w("lshr", bits, how.spare)
+    half = w("add", w("and", upper, 1), how.half_spare)
+    rounded = w("lshr", w("add", bits, half), how.spare)
+    is_nan = w.b.value(f"fcmp uno {w.b.vector('float')} {value}, {value}")
+    return w.as_short(w.choice(is_nan, w("or", upper, how.quiet ^ how.infinity), rounded))
 
 
-def _upper_part(b: Builder, value: str) -> str:
-    """The upper half, rounded; a NaN keeps the upper part of its fraction and becomes quiet."""
-    w = _Words(b)
-    bits = w.of_float(value)
-    upper = w("lshr", bits, 16)
-    half = w("add", w("and", upper, 1), 0x7FFF)
-    rounded = w("lshr", w("add", bits, half), 16)
-    is_nan = b.value(f"fcmp uno {b.vector('float')} {value}, {value}")
-    return w.as_short(w.choice(is_nan, w("or", upper, 0x40), rounded))
-
-
-def _widened_by_bits(b: Builder, short: str) -> str:
+def _widened_by_bits(w: _Words, short: str) -> str:
     """The exponent and fraction moved up, and a product that makes the exponent right, of subnormal numbers too."""
-    w, kind = _Words(b), b.vector("float")
-    bits = w.of_short(short)
-    sign = w("shl", w("and", bits, 0x8000), 16)
-    magnitude = w("shl", w("and", bits, 0x7FFF), 13)
-    factor = b.constant("float", real(2.0**112))
+    b, how, kind = w.b, w.how, w.b.vector("float")
+    bits, highest = w.of_short(short), 1 << (w.size - 1)
+    sign = w("shl", w("and", bits, highest), 32 - w.size)
+    magnitude = w("shl", w("and", bits, highest - 1), how.spare)
+    factor = b.constant("float", real(2.0**how.rebias))
     scaled = w.of_float(b.value(f"fmul {kind} {w.as_float(magnitude)}, {factor}"))
-    special = w("icmp uge", magnitude, 0x7C00 << 13)
+    special = w("icmp uge", magnitude, how.infinity << how.spare)
     infinite_or_nan = w("or", magnitude, 0x7F800000)
     return w.as_float(w("or", sign, w.choice(special, infinite_or_nan, scaled)))
 
 
-def _narrowed_by_bits(b: Builder, value: str) -> str:
-    """By integer arithmetic; small numbers by adding one whose last place is float16's smallest step."""
-    w, kind = _Words(b), b.vector("float")
+def _narrowed_by_bits(w: _Words, value: str) -> str:
+    """By integer arithmetic; small numbers by adding one whose last place is the smallest step of the dtype."""
+    b, how, kind = w.b, w.how, w.b.vector("float")
     bits = w.of_float(value)
-    sign = w("lshr", w("and", bits, -0x80000000), 16)
+    sign = w("lshr", w("and", bits, -0x80000000), 32 - w.size)
     magnitude = w("and", bits, 0x7FFFFFFF)
-    odd = w("and", w("lshr", magnitude, 13), 1)
-    rebased = w("sub", magnitude, (127 - 15) << 23)
-    normal = w("lshr", w("add", w("add", rebased, 0xFFF), odd), 13)
-    step = b.constant("float", real(0.5))  # the last place of numbers in [0.5, 1) is 2^-24
+    odd = w("and", w("lshr", magnitude, how.spare), 1)
+    rebased = w("sub", magnitude, how.rebias << SINGLE_FRACTION)
+    normal = w("lshr", w("add", w("add", rebased, how.half_spare), odd), how.spare)
+    exponent = 1 - how.bias - how.fraction + SINGLE_FRACTION
+    step = b.constant("float", real(2.0**exponent))
     shifted = w.of_float(b.value(f"fadd {kind} {w.as_float(magnitude)}, {step}"))
-    subnormal = w("sub", shifted, 0x3F000000)
-    too_large = w("icmp uge", magnitude, (127 + 16) << 23)
-    too_small = w("icmp ult", magnitude, (127 - 14) << 23)
+    subnormal = w("sub", shifted, (SINGLE_BIAS + exponent) << SINGLE_FRACTION)
+    too_large = w("icmp uge", magnitude, how.overflow_bits)
+    too_small = w("icmp ult", magnitude, (how.rebias + 1) << SINGLE_FRACTION)
     is_nan = w("icmp ugt", magnitude, 0x7F800000)
     finite = w.choice(too_small, subnormal, normal)
     # a NaN keeps the upper part of its fraction and becomes quiet
-    fraction = w("and", w("lshr", magnitude, 13), 0x3FF)
-    special = w.choice(is_nan, w("or", fraction, 0x7E00), b.constant("i32", 0x7C00))
+    fraction = w("and", w("lshr", magnitude, how.spare), (1 << how.fraction) - 1)
+    special = w.choice(is_nan, w("or", fraction, how.quiet), b.constant("i32", how.infinity))
     return w.as_short(w("or", sign, w.choice(too_large, special, finite)))

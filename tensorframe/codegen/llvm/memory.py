@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from tensorframe.codegen.llvm.builder import Builder
 from tensorframe.codegen.llvm.conversions import narrowed, widened
 from tensorframe.codegen.llvm.types import ELEMENT, suffix
-from tensorframe.dtypes import HALF, DType, bool_
+from tensorframe.dtypes import NARROW, DType, bool_
 from tensorframe.kernel.ir import Buffer, Role
 
 CACHE_LINE = 64  # and the width of the widest vectors
@@ -96,14 +96,14 @@ class Memory:
         dtype, b = buffer.dtype, self._b
         if dtype == bool_:
             return b.value(f"icmp ne {b.vector('i8')} {element}, {b.constant('i8', 0)}")
-        return widened(b, element, dtype) if dtype in HALF else element
+        return widened(b, element, dtype) if dtype in NARROW else element
 
     def as_element(self, value: str, dtype: DType) -> str:
         """Return what a value is in memory."""
         b = self._b
         if dtype == bool_:
             return b.value(f"zext {b.vector('i1')} {value} to {b.vector('i8')}")
-        return narrowed(b, value, dtype) if dtype in HALF else value
+        return narrowed(b, value, dtype) if dtype in NARROW else value
 
     # --- alias scopes ---
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tensorframe.dtypes import FLOAT, bfloat16
+from tensorframe.codegen.llvm.conversions import rounds_slowly
+from tensorframe.dtypes import FLOAT
 from tensorframe.kernel.ir import (
     INDEX,
     USER,
@@ -125,7 +126,7 @@ def _measure(steps: Steps, body: Iterable[Statement], values: Iterable[Expr]) ->
             spread += [one for one in value.operands if steps.of[one] == 1]
     steps.widest = max([one.dtype.itemsize for one in [*varying, *spread]], default=8)
     ops = [one for one in varying if isinstance(one, Apply)]
-    costly = any(one.dtype == bfloat16 for one in varying) or any(map(steps.of.get, spread))
+    costly = any(rounds_slowly(one.dtype) for one in varying) or any(map(steps.of.get, spread))
     steps.light = len(ops) <= _LIGHT and not costly
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from tensorframe.dtypes import ANY, COMPLEX, FLOAT, HALF, DType, bool_, float32, float64
+from tensorframe.dtypes import ANY, COMPLEX, FLOAT, NARROW, DType, bool_, float32, float64, wide_of
 
 
 def _value_type(dtype: DType) -> str:
@@ -15,10 +15,10 @@ def _value_type(dtype: DType) -> str:
     return f"i{8 * dtype.itemsize}"
 
 
-# dtype -> the type of a value; half precision is computed in float32
-VALUE = {dtype: _value_type(dtype) for dtype in ANY - COMPLEX}
-# dtype -> the type of an element; half precision exists in memory only
-ELEMENT = VALUE | dict.fromkeys(HALF, "i16") | {bool_: "i8"}
+# dtype -> the type of a value
+VALUE = {dtype: _value_type(wide_of(dtype)) for dtype in ANY - COMPLEX}
+# dtype -> the type of an element; narrow dtypes exist in memory only
+ELEMENT = VALUE | {dtype: f"i{8 * dtype.itemsize}" for dtype in (*NARROW, bool_)}
 # what the names of overloaded functions end with
 SUFFIX = {"float": "f32", "double": "f64"}
 

@@ -45,9 +45,7 @@ def _comparable(x1: Any, x2: Any) -> list[Tensor]:
     dtype = pair[0].dtype
     if dtype in dtypes.BITWISE:
         dtype = dtypes.float64
-    elif dtype in dtypes.HALF:
-        dtype = dtypes.float32
-    return [converted(one, dtype) for one in pair]
+    return [converted(one, dtypes.wide_of(dtype)) for one in pair]
 
 
 def allclose(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.dtypes import FORMAT
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, SEQUENCES, binary, unary
 from tensorframe.frontend.elementwise.comparisons import (
@@ -26,8 +27,8 @@ Method = Callable[..., Any]
 _EXACTLY = frozenset({Tensor, *PYTHON_NUMBERS, np.ndarray})
 _KINDS_OF = (Tensor, np.ndarray, np.generic, *SEQUENCES, int, float, complex)
 
-# bool, unsigned, signed, real and complex: what rises keeps its values or only their precision; V is bfloat16
-_KIND_RANK = {"b": 0, "u": 1, "i": 2, "f": 3, "V": 3, "c": 4}
+# what rises keeps its values or only their precision
+_KIND_RANK = {"bool": 0, "unsigned": 1, "signed": 2, "float": 3, "complex": 4}
 
 
 def is_operand(value: Any) -> bool:
@@ -99,7 +100,7 @@ def rebind(target: Tensor, result: Tensor, name: str) -> Tensor:
             f"{name} in place: a tensor of shape {target.shape} cannot hold shape {result.shape}",
             suggestions=("x = x + y, which makes a new tensor",),
         )
-    if _KIND_RANK[result.dtype.kind] > _KIND_RANK[target.dtype.kind]:
+    if _KIND_RANK[FORMAT[result.dtype].kind] > _KIND_RANK[FORMAT[target.dtype].kind]:
         raise DTypeError(
             f"{name} in place: a tensor of {target.dtype} cannot hold {result.dtype}",
             suggestions=(

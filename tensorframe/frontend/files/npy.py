@@ -34,8 +34,8 @@ ALIGNMENT = 64  # bytes; the elements of an array start at a multiple, as NumPy 
 FIELDS = {"descr", "fortran_order", "shape"}
 # what Python 2 wrote behind large integers: "(3L, 4L)"
 LONG_INTEGER = re.compile(r"(?<=\d)L(?=[\s,)])")
-# NumPy has no name for bfloat16 and writes it, as every other type of two bytes, as this one
-UNNAMED_16_BITS = np.dtype("V2")
+# NumPy has no names for dtypes that are not its own and writes them, as every other type of their size, as these
+UNNAMED = {np.dtype(f"V{one.itemsize}"): one for one in dtypes.FORMAT if one in dtypes.ADDED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ def _parsed(text: str, path: str, name: str) -> dict[str, Any]:
 def _dtype(description: Any, path: str, name: str) -> DType:
     """Return the dtype in the file, byte order included."""
     found = _numpy_dtype(description)
-    if found == UNNAMED_16_BITS:
-        return dtypes.bfloat16
+    if found in UNNAMED:
+        return UNNAMED[found]
     if found is not None and found.newbyteorder("=") in dtypes.ANY:
         return found
     if found is not None and found.hasobject:
@@ -135,7 +135,7 @@ def npy_segment(path: str) -> Segment:
 
 def write_npy(file: IO[bytes], array: np.ndarray[Any, Any]) -> None:
     """Write one array, with a header that aligns its elements where the file starts aligned."""
-    code = UNNAMED_16_BITS.str if array.dtype == dtypes.bfloat16 else array.dtype.str
+    code = f"|V{array.itemsize}" if array.dtype in dtypes.ADDED else array.dtype.str
     fields = f"{{'descr': {code!r}, 'fortran_order': False, 'shape': {array.shape}, }}"
     text = fields.encode("latin1")
     text += b" " * (-(10 + len(text) + 1) % ALIGNMENT) + b"\n"

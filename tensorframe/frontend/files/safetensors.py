@@ -29,22 +29,7 @@ from tensorframe.frontend.files.write import write_elements
 MAX_HEADER = 100_000_000  # bytes; the format's own limit
 METADATA = "__metadata__"
 
-DTYPES: dict[str, DType] = {
-    "BOOL": dtypes.bool_,
-    "U8": dtypes.uint8,
-    "U16": dtypes.uint16,
-    "U32": dtypes.uint32,
-    "U64": dtypes.uint64,
-    "I8": dtypes.int8,
-    "I16": dtypes.int16,
-    "I32": dtypes.int32,
-    "I64": dtypes.int64,
-    "F16": dtypes.float16,
-    "BF16": dtypes.bfloat16,
-    "F32": dtypes.float32,
-    "F64": dtypes.float64,
-    "C64": dtypes.complex64,
-}
+DTYPES: dict[str, DType] = {how.file: one for one, how in dtypes.FORMAT.items() if how.file}
 CODES = {dtype: code for code, dtype in DTYPES.items()}
 
 

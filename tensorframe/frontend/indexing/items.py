@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe import dtypes
-from tensorframe.dtypes import BOOL, DType
+from tensorframe.dtypes import BOOL, FORMAT, DType
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import (
     PYTHON_NUMBERS,
@@ -177,12 +177,12 @@ def as_values(value: Any, target: Node) -> Node:
     return cast(node, target.dtype)
 
 
-_KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
+_KINDS = {"bool": 0, "unsigned": 1, "signed": 1, "float": 2, "complex": 3}
 
 
 def raise_unless_assignable(dtype: DType, target: DType) -> None:
     """Raise DTypeError if `target` is of a lower kind: bool, integer, floating and complex rise in this order."""
-    if _KINDS[dtype.kind] <= _KINDS[target.kind]:
+    if _KINDS[FORMAT[dtype].kind] <= _KINDS[FORMAT[target].kind]:
         return
     raise DTypeError(
         f"values of dtype {dtype} are not assigned to a tensor of dtype {target}: they would lose a part",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorframe.dtypes import COMPLEX, bfloat16, bool_, int64
+from tensorframe.dtypes import ADDED, COMPLEX, bool_, int64, wide_of
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.operands import comparable, expanded, flattened, operand, promoted
@@ -142,9 +142,9 @@ def _distinct(x: Tensor, **options: Any) -> tuple[Tensor, ...]:
 
 
 def _sortable(x: Tensor) -> Any:
-    # NumPy takes no care of NaN in a dtype that is not its own; float32 holds bfloat16 exactly
+    # NumPy takes no care of NaN in a dtype that is not its own
     array = x._array()
-    return array.astype(np.float32) if x.dtype == bfloat16 else array
+    return array.astype(wide_of(x.dtype)) if x.dtype in ADDED else array
 
 
 def _wrap(array: Any, like: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""DLPack capsules: the dtype inside, which is rewritten for bfloat16 because NumPy knows none."""
+"""DLPack capsules: the dtype inside, which is rewritten where NumPy does not know it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, Final
 # Codes and offsets in bytes of DLPack 1.1, dlpack.h: DLDataType inside DLTensor, DLTensor inside
 # DLManagedTensorVersioned (in DLManagedTensor it comes first).
 UNSIGNED: Final = 1
-BFLOAT: Final = 4
 _DTYPE_OFFSET: Final = 20
 _VERSIONED_OFFSET: Final = 32
 

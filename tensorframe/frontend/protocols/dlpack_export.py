@@ -8,8 +8,8 @@ import numpy as np
 
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.storage import Storage
-from tensorframe.dtypes import bfloat16
-from tensorframe.frontend.protocols.dlpack_capsule import BFLOAT, dtype_in
+from tensorframe.dtypes import FORMAT
+from tensorframe.frontend.protocols.dlpack_capsule import dtype_in
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.ops.creation import DATA
 from tensorframe.runtime.evaluate import computed_storage
@@ -58,10 +58,11 @@ def __dlpack__(
         raise BufferError(f"host memory has no streams: stream must be None, got {stream!r}")
     versioned = max_version is not None and max_version[0] >= 1
     array = _exported(self, copy=copy, versioned=versioned)
-    if array.dtype != bfloat16:
+    code = FORMAT[array.dtype].dlpack
+    if not code:
         return array.__dlpack__(max_version=max_version)
-    capsule = array.view(np.uint16).__dlpack__(max_version=max_version)
-    dtype_in(capsule).code = BFLOAT
+    capsule = array.view(f"u{array.itemsize}").__dlpack__(max_version=max_version)
+    dtype_in(capsule).code = code
     return capsule
 
 

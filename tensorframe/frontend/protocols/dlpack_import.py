@@ -1,14 +1,14 @@
-"""DLPack import: memory of other libraries as NumPy arrays, bfloat16 included."""
+"""DLPack import: memory of other libraries as NumPy arrays, of dtypes too that NumPy does not know."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-import ml_dtypes
 import numpy as np
 
+from tensorframe.dtypes import FORMAT, DType
 from tensorframe.errors import ArgumentError, DeviceError
-from tensorframe.frontend.protocols.dlpack_capsule import BFLOAT, UNSIGNED, dtype_in
+from tensorframe.frontend.protocols.dlpack_capsule import UNSIGNED, dtype_in
 
 Array = np.ndarray[Any, Any]
 
@@ -16,16 +16,22 @@ Array = np.ndarray[Any, Any]
 HOST_TYPES: Final = frozenset({1, 3})
 
 
+# code and bits -> a dtype that NumPy's importer does not know
+_UNKNOWN: Final = {(how.dlpack, 8 * one.itemsize): one for one, how in FORMAT.items() if how.dlpack}
+
+
 class _Words:
-    """An exporter of bfloat16 passed off as one of 16-bit words, since NumPy's importer knows no bfloat16."""
+    """An exporter of such a dtype passed off as one of unsigned integers; notes which it was."""
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
+        self.dtype: DType | None = None
 
     def __dlpack__(self, **options: Any) -> Any:
         capsule = self.owner.__dlpack__(**options)
         dtype = dtype_in(capsule)
-        if (dtype.code, dtype.bits, dtype.lanes) != (BFLOAT, 16, 1):
+        self.dtype = _UNKNOWN.get((dtype.code, dtype.bits)) if dtype.lanes == 1 else None
+        if self.dtype is None:
             raise BufferError(
                 f"no NumPy dtype for DLPack dtype code {dtype.code}, {dtype.bits} bits"
             )
@@ -67,4 +73,5 @@ def _import(x: Any, copy: bool | None) -> Array:
     try:
         return np.from_dlpack(x, copy=copy, **options)
     except (BufferError, RuntimeError):
-        return np.from_dlpack(_Words(x), copy=copy, **options).view(ml_dtypes.bfloat16)
+        words = _Words(x)
+        return np.from_dlpack(words, copy=copy, **options).view(words.dtype)

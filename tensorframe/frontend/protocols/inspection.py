@@ -19,7 +19,7 @@ VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 MAX_DIMENSIONS = 64
 
 # half precision is no dtype of the standard, and consumers look names up in its list
-_KINDS = {name: members - dtypes.HALF for name, members in KINDS.items()}
+_KINDS = {name: members - dtypes.NARROW for name, members in KINDS.items()}
 
 
 class NamespaceInfo:

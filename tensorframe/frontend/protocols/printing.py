@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import bfloat16, float32
+from tensorframe.dtypes import ADDED, wide_of
 from tensorframe.errors import CancelledError, ScalarError, TensorFrameError, TracingError
 from tensorframe.frontend.protocols.preview import corners, put_together, seconds_for, seen
 from tensorframe.frontend.tensor import Tensor, method
@@ -108,8 +108,8 @@ def _elements(tensor: Tensor, *, separator: str, prefix: str) -> str:
 
 
 def _text(array: Array, separator: str, prefix: str, **options: Any) -> str:
-    if array.dtype == bfloat16:
-        array = array.astype(float32)
+    if array.dtype in ADDED:
+        array = array.astype(wide_of(array.dtype))
     suffix = "," if prefix else ""
     return np.array2string(array, separator=separator, prefix=prefix, suffix=suffix, **options)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorframe import dtypes
-from tensorframe.dtypes import FLOAT, DType, bfloat16, float16, float32, float64
+from tensorframe.dtypes import FLOAT, FORMAT, NARROW, DType, float32, float64
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.creation.convert import OnDevice
 from tensorframe.frontend.dispatch import apply
@@ -19,8 +19,6 @@ from tensorframe.ops.random import COS_TURNS, SURPRISAL
 
 __all__ = ["bernoulli", "exponential", "normal", "uniform"]
 
-# as many as the significand holds, so that no fraction rounds up to 1
-_FRACTION_BITS = {bfloat16: 8, float16: 11}
 _WORD = 1 << 32
 
 
@@ -43,7 +41,8 @@ def uniform(
     """
     target = real_dtype("uniform", dtype)
     sizes = shape_for("uniform", shape, low, high)
-    bits = _FRACTION_BITS.get(target, 24)
+    # as many as the significand holds, so that no fraction rounds up to 1
+    bits = FORMAT[target].fraction + 1 if target in NARROW else 24
     result = unit(lanes(positions(sizes, device), _width(target), key), bits)
     if _is_tensor(low, high) or (low, high) != (0.0, 1.0):
         if _is_tensor(low, high):

@@ -28,8 +28,8 @@ def working_dtype(dtype: DType) -> DType:
 
     Half precision would overflow in the sum, and 32-bit and 64-bit integers do not fit a float32.
     """
-    if dtype in dtypes.HALF:
-        return dtypes.float32
+    if dtype in dtypes.NARROW:
+        return dtypes.wide_of(dtype)
     if dtype in dtypes.INTEGER and dtype.itemsize >= 4:
         return dtypes.float64
     return (

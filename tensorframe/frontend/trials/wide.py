@@ -20,8 +20,7 @@ from tensorframe.runtime.evaluate import host_array
 Array = np.ndarray[Any, Any]
 
 _WIDER: dict[DType, DType] = {
-    dtypes.float16: dtypes.float64,
-    dtypes.bfloat16: dtypes.float64,
+    **dict.fromkeys(dtypes.NARROW, dtypes.float64),
     dtypes.float32: dtypes.float64,
     dtypes.complex64: dtypes.complex128,
 }

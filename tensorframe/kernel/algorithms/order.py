@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorframe.dtypes import FLOAT, HALF, DType, bool_, float32, int32, uint32, uint64
+from tensorframe.dtypes import FLOAT, FORMAT, DType, bool_, int32, uint32, uint64, wide_of
 from tensorframe.kernel.formula import bitcast, cast, equal, where
 from tensorframe.kernel.ir import Expr, literal
 from tensorframe.kernel.scalars import converted
@@ -29,12 +29,14 @@ def key_of(x: Expr, *, descending: bool, one_zero: bool) -> Expr:
         bits = bitcast(converted(x, wide), keys)
         key = bits ^ sign if dtype.kind == "i" else bits
         return ~key if descending else key
-    bits = bitcast(converted(x, float32) if dtype in HALF else x, keys)
+    bits = bitcast(converted(x, wide_of(dtype)), keys)
     size = bits & (sign - 1)
     if one_zero:
         bits = where(equal(size, 0), 0, bits)
     key = where(bits >= sign, ~bits, bits | sign)
-    return where(size > _infinity(keys), last_key(dtype), ~key if descending else key)
+    return where(
+        size > FORMAT[wide_of(dtype)].infinity, last_key(dtype), ~key if descending else key
+    )
 
 
 def element_of(key: Expr, dtype: DType, *, descending: bool) -> Expr:
@@ -44,15 +46,10 @@ def element_of(key: Expr, dtype: DType, *, descending: bool) -> Expr:
     sign = 1 << (8 * key.dtype.itemsize - 1)
     if dtype in FLOAT:
         bits = where(key >= sign, key ^ sign, ~key)
-        return cast(bitcast(bits, float32 if dtype in HALF else dtype), dtype)
+        return cast(bitcast(bits, wide_of(dtype)), dtype)
     if dtype == bool_:
         return converted(key, bool_)
     if dtype.kind == "u":
         return cast(key, dtype)
     signed = bitcast(key ^ sign, dtype if dtype.itemsize == 8 else int32)
     return cast(signed, dtype)
-
-
-def _infinity(keys: DType) -> int:
-    """Return the bits of infinity: those of NaN are larger, but for the sign."""
-    return 0x7FF0000000000000 if keys == uint64 else 0x7F800000

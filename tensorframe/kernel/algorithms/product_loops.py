@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from tensorframe.dtypes import BOOL, COMPLEX, HALF, DType, float32, int32, real_of, uint32
+from tensorframe.dtypes import BOOL, COMPLEX, DType, int32, real_of, uint32, wide_of
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.graph.space import Map, Space
@@ -58,9 +58,7 @@ class Product:
     @property
     def total(self) -> DType:
         """The dtype in which sums are accumulated."""
-        dtype = real_of(self.dtype)
-        if dtype in HALF:
-            return float32
+        dtype = wide_of(real_of(self.dtype))
         if dtype in BOOL:
             return uint32
         if dtype.kind in "iu" and dtype.itemsize < 4:  # which wraps as the small one does

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from tensorframe.dtypes import HALF, DType, float32
+from tensorframe.dtypes import DType, float32, wide_of
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
 from tensorframe.kernel.accumulate import Accumulation, accumulation
@@ -90,7 +90,7 @@ class Form:
 
     def is_short_sum(self, value: int) -> bool:
         """Whether a reduction adds up so few digits that float32 holds the sum of several elements."""
-        short = self.operand_dtype(value) in (*HALF, float32)
+        short = wide_of(self.operand_dtype(value)) == float32
         return short and self.operation(value).combination == SUM.combination
 
     def distance(self, value: int, pivot: Expr) -> Expr:

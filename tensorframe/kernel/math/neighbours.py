@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from math import inf
 
-from tensorframe.dtypes import HALF, bfloat16, float16, float32
+from tensorframe.dtypes import FORMAT, NARROW, wide_of
 from tensorframe.kernel.formula import bitcast, cast, copysign, either, equal, isnan, where
 from tensorframe.kernel.ir import Expr, literal
 from tensorframe.kernel.math.parts import LAYOUTS
 from tensorframe.kernel.math.registry import formula
 
-# the last bits of float32 that half precision does not have, and the factor that makes its smallest exponents float32's
-SPARE = {float16: (13, 2.0**-112), bfloat16: (16, 1.0)}
-BEYOND = 65536.0  # what follows the largest float16, where infinity stands
-
 
 @formula("nextafter", half=True)
 def nextafter(x: Expr, y: Expr) -> Expr:
     """Return the number after x in the direction of y."""
-    if x.dtype not in HALF:
+    if x.dtype not in NARROW:
         return _next(x, x, y, 0)
-    spare, factor = SPARE[x.dtype]
-    wide, towards = cast(x, float32), cast(y, float32)
+    how, computed = FORMAT[x.dtype], wide_of(x.dtype)
+    wide, towards = cast(x, computed), cast(y, computed)
     start = wide
-    if x.dtype == float16:
-        start = where(equal(abs(wide), inf), copysign(literal(BEYOND, float32), wide), wide)
-    found = _next(start * factor, wide, towards, spare) * (1 / factor)
+    if not how.has_exponents_of_single:
+        # a power of two follows the largest number, where infinity stands
+        beyond = literal(2.0 ** (how.top + 1), computed)
+        start = where(equal(abs(wide), inf), copysign(beyond, wide), wide)
+    # makes its smallest exponents those of the dtype that it is computed in
+    factor = FORMAT[computed].normal / how.normal
+    found = _next(start * factor, wide, towards, how.spare) * (1 / factor)
     return cast(where(equal(wide, towards), towards, found), x.dtype)
 
 

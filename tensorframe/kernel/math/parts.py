@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import sqrt
 from typing import NamedTuple
 
-from tensorframe.dtypes import DType, float32, float64, int32, int64
+from tensorframe.dtypes import FORMAT, DType, float32, float64, int32, int64
 from tensorframe.kernel.formula import bitcast, fma, horner, where
 from tensorframe.kernel.ir import Expr, literal
 
@@ -33,7 +33,10 @@ class Layout(NamedTuple):
         return 1.5 * 2.0**self.fraction
 
 
-LAYOUTS = {float32: Layout(int32, 23, 127), float64: Layout(int64, 52, 1023)}
+LAYOUTS = {
+    dtype: Layout(bits, FORMAT[dtype].fraction, FORMAT[dtype].bias)
+    for dtype, bits in ((float32, int32), (float64, int64))
+}
 
 
 def two_sum(a: Expr, b: Expr) -> tuple[Expr, Expr]:
