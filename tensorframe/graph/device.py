@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import count
 from typing import ClassVar
 
 from tensorframe.errors import DeviceError
@@ -26,12 +28,14 @@ class Device:
     Device('llvm')
     """
 
-    __slots__ = ("_hash", "backend", "index")
+    __slots__ = ("_hash", "backend", "index", "number")
 
     backend: str
     index: int
+    number: int  # which of all devices that were named: stands for the device where keys are hashed often
     _hash: int
     _known: ClassVar[dict[tuple[str, int], Device]] = {}
+    _numbers: ClassVar[Iterator[int]] = count()
 
     def __new__(cls, name: str | Device, index: int | None = None) -> Device:
         if isinstance(name, Device):
@@ -52,6 +56,7 @@ class Device:
             device = super().__new__(cls)
             object.__setattr__(device, "backend", key[0])
             object.__setattr__(device, "index", number)
+            object.__setattr__(device, "number", next(cls._numbers))
             object.__setattr__(device, "_hash", hash(str(device)))
             # setdefault: of two threads that make the same device, both keep the first one's
             device = cls._known.setdefault(key, device)

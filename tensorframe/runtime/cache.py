@@ -27,9 +27,11 @@ class PlanCache:
         self._lock = new_lock()
         self._tick = itertools.count().__next__
 
-    def find(self, key: Key) -> Plan | None:
-        """Return the plan of `key` under the options in force, if there is one."""
-        entry = self._under(config.get()).get(key)
+    def find(self, key: Key, options: Options | None = None) -> Plan | None:
+        """Return the plan of `key` under the options in force, if there is one; a caller may know these already."""
+        options = options or config.get()
+        latest, entries = self._latest
+        entry = (entries if latest is options else self._under(options)).get(key)
         if entry is None:
             return None
         entry[1] = self._tick()

@@ -19,15 +19,15 @@ from tensorframe.backends.storage import Storage
 from tensorframe.errors import CancelledError, KernelError, TensorFrameError
 from tensorframe.graph.growth import not_looked_at, tell_if_large
 from tensorframe.graph.node import Node
-from tensorframe.runtime import collector
+from tensorframe.runtime import collector, events
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, Source, tell, tell_run, tell_small
-from tensorframe.runtime.executor import run
+from tensorframe.runtime.executor import run, run_alone
 from tensorframe.runtime.leaves import early_readers, leaf_handle, stored
 from tensorframe.runtime.pace import catch_up
 from tensorframe.runtime.progress import under_way
 from tensorframe.runtime.reuse import chosen
-from tensorframe.runtime.single import run_single
+from tensorframe.runtime.single import run_single, run_view
 from tensorframe.runtime.small import run_small
 from tensorframe.runtime.under_way import Planning
 from tensorframe.schedule.capture import Capture, capture
@@ -46,6 +46,9 @@ def evaluate(roots: Sequence[Node], most: float = inf) -> None:
     if not pending:
         return
     stamps = [perf_counter_ns()] if spans.collectors else None
+    is_single = stamps is None and len(pending) == 1
+    if is_single and pending[0].op.alias and run_view(pending[0]):
+        return
     if run_small(pending, config.get()):
         if stamps is not None:
             tell_small(pending[0], stamps)
@@ -53,7 +56,7 @@ def evaluate(roots: Sequence[Node], most: float = inf) -> None:
     if getattr(sys, "meta_path", None) is None:
         _compute_at_the_end(pending)
         return
-    if stamps is None and len(pending) == 1 and run_single(pending[0]):
+    if is_single and run_single(pending[0]):
         return
     for read in early_readers:
         read(pending)
@@ -90,12 +93,18 @@ def _compute(request: Capture, plan: Plan | None, stamps: list[int] | None) -> N
     """Run a request by its plan, which is made if there is none."""
     # before a plan is made: what has no value fails here
     slots = [leaf_handle(leaf) for leaf in request.leaves]
-    if plan is not None:
-        _computed(request, plan, slots, stamps)
-    else:
+    if plan is None:
         # making a plan and running it for the first time are one wait to whoever asked
         with under_way(Planning(len(request.order))):
             _computed(request, plan_of(request), slots, stamps)
+        return
+    program = plan.runner.alone if plan.runner is not None else None
+    if program is None or stamps is not None or events.listeners or config.get().validate:
+        _computed(request, plan, slots, stamps)
+        return
+    (node,) = request.wanted
+    value = run_alone(program, slots, plan, request)
+    node.settle(stored(node.device, node.shape, node.dtype, value))
 
 
 def request_for(roots: Sequence[Node], most: float = inf) -> Capture:

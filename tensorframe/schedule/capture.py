@@ -82,7 +82,7 @@ class Capture:
 
 def capture(roots: Sequence[Node], *, keep_held: bool = True) -> Capture:
     """Return the request for `roots` and, with `keep_held`, for costly intermediates that somebody else still holds."""
-    wanted = list(dict.fromkeys(roots))
+    wanted = list(roots if len(roots) == 1 else dict.fromkeys(roots))
     order, asked = wanted.copy(), len(wanted)
     position = {node: at for at, node in enumerate(order)}
     leaves, recipes, key, costly = _walked(order, position)
@@ -110,7 +110,7 @@ def _walked(
         if node.storage is not None:
             leaves.append(node)
             recipes.append(None)
-            key.append((node.shape, node.dtype, node.device))
+            key.append((node.shape, node.dtype, node.device.number))
             continue
         if not inputs:
             if is_leaf(node):
@@ -120,7 +120,7 @@ def _walked(
             else:
                 recipes.append(())
                 attrs = told_apart(node.attrs)
-                key.append((node.op, attrs, node.shape, node.dtype, node.device))
+                key.append((node.op, attrs, node.shape, node.dtype, node.device.number))
             continue
         for source in inputs:
             if source not in position:
@@ -133,7 +133,7 @@ def _walked(
         if len(inputs) == 2:
             key.append((op, node.attrs, position[inputs[0]], position[inputs[1]]))
         elif op.kind is _TRANSFER:
-            key.append((op, node.attrs, position[inputs[0]], node.device))
+            key.append((op, node.attrs, position[inputs[0]], node.device.number))
         else:
             attrs = told_apart(node.attrs) if node.attrs else ()
             key.append((op, attrs, *[position[source] for source in inputs]))
@@ -161,14 +161,14 @@ def capture_single(node: Node) -> tuple[tuple[Any, ...], Sequence[Node]] | None:
         places = (1,) if len(inputs) == 1 else tuple([leaves.index(one) + 1 for one in inputs])
         entry = (op, told_apart(node.attrs), *places)
     elif op is FULL or op is ARANGE:
-        entry = (op, told_apart(node.attrs), node.shape, node.dtype, node.device)
+        entry = (op, told_apart(node.attrs), node.shape, node.dtype, node.device.number)
         return (entry, _FIRST_IS_WANTED), ()
     else:
         return None
     key: list[tuple[Any, ...]] = [entry]
     for leaf in leaves:
         if leaf.storage is not None:
-            key.append((leaf.shape, leaf.dtype, leaf.device))
+            key.append((leaf.shape, leaf.dtype, leaf.device.number))
         elif leaf.op is CONSTANT:
             key.append(_source_key(leaf))
         else:
@@ -190,8 +190,8 @@ def is_leaf(node: Node) -> bool:
 
 def _source_key(node: Node) -> tuple[Any, ...]:
     if node.op is CONSTANT:
-        return (CONSTANT, node.dtype, node.device, visible(node.attrs[0]))
-    return (node.shape, node.dtype, node.device)
+        return (CONSTANT, node.dtype, node.device.number, visible(node.attrs[0]))
+    return (node.shape, node.dtype, node.device.number)
 
 
 def _held(

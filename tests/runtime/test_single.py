@@ -6,6 +6,9 @@ import pytest
 import tensorframe as tfr
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind, rows
+from tensorframe.runtime import evaluate as evaluation
+from tensorframe.runtime import executor
+from tensorframe.runtime.single import run_view
 from tensorframe.schedule import capture as captures
 from tensorframe.schedule.capture import capture, capture_single
 
@@ -98,3 +101,59 @@ def test_a_failure_tells_the_line_and_changes_nothing():
         wrong.compute()
     assert __file__ in caught.value.location
     assert not wrong.is_computed
+
+
+@pytest.mark.parametrize("device", ["cpu", "numpy"])
+def test_a_plan_of_one_program_is_that_program(device, monkeypatch):
+    x = tfr.asarray(np.arange(5000.0), device=device)
+
+    def result():
+        return tfr.exp(x) * 2 + 1
+
+    expected = result().numpy()
+    runs = []
+    executed = executor.execute
+    monkeypatch.setattr(
+        executor, "execute", lambda *given, **more: runs.append(1) or executed(*given, **more)
+    )
+    np.testing.assert_array_equal(result().numpy(), expected)
+    assert not runs
+    with tfr.config.override(validate=True):
+        result().compute()
+        np.testing.assert_array_equal(result().numpy(), expected)
+    assert runs
+
+
+VIEWS = {
+    "slice": lambda m: m[3:, ::-1],
+    "element": lambda m: m[5, 7],
+    "row": lambda m: m[-1],
+    "transpose": lambda m: m.T,
+    "flip": tfr.flip,
+    "reshape": lambda m: m.reshape((-1, 7)),
+    "expand": lambda m: tfr.broadcast_to(m, (3, 80, 70)),
+    "diagonal": tfr.linalg.diagonal,
+    "of views": lambda m: m[1:].T[::2][None],
+    "many": lambda m: m[1:][1:][1:][1:][1:][1:][1:][1:],
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_of_computed_memory_share_it_and_nothing_is_walked(name, monkeypatch):
+    array = np.arange(5600.0).reshape(80, 70)
+    matrix = tfr.asarray(array.copy())
+    monkeypatch.setattr(evaluation, "capture", None)
+    monkeypatch.setattr(evaluation, "run_small", None)
+    result = VIEWS[name](matrix).compute()
+    monkeypatch.undo()
+    expected = VIEWS[name](tfr.asarray(array) + 0)
+    np.testing.assert_array_equal(result.numpy(), expected.numpy())
+    assert np.shares_memory(result.numpy(), matrix.numpy())
+
+
+def test_what_is_no_view_of_computed_memory_is_left_to_others():
+    matrix = tensor(80, 70)
+    assert not run_view((matrix + 1).T.node)
+    assert not run_view(matrix.T.reshape(-1).node)  # a copy
+    assert not run_view(tfr.linalg.svd(matrix)[1].node)
+    assert not run_view((matrix + 1).node)
