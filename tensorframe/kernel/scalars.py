@@ -13,7 +13,7 @@ from tensorframe.dtypes import BOOL, FLOAT, INTEGER, NARROW, DType, bool_, uint8
 from tensorframe.graph.op import Op
 from tensorframe.kernel.formula import cast, not_equal
 from tensorframe.kernel.ir import Expr, apply
-from tensorframe.kernel.machine import MACHINE
+from tensorframe.kernel.machine_ops import MACHINE_OPS
 from tensorframe.kernel.math.registry import adapts, formula_of, has_formula, takes_half
 from tensorframe.ops.user import Compiled
 
@@ -40,7 +40,7 @@ def supports(op: Op, operands: Sequence[DType], result: DType) -> bool:
     kinds = {*operands, result}
     if not kinds <= BOOL | INTEGER | FLOAT:
         return False
-    return op.compiled is not None or op.name in MACHINE or has_formula(op.name)
+    return op.compiled is not None or op.name in MACHINE_OPS or has_formula(op.name)
 
 
 def element(

@@ -19,7 +19,7 @@ from tensorframe.backends.numpy.functions import implementation
 from tensorframe.dtypes import COMPLEX, FLOATING, INTEGER, DType, float64, real_of, wide_of
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import RegionOp
-from tensorframe.kernel.machine import MACHINE
+from tensorframe.kernel.machine_ops import MACHINE_OPS
 from tensorframe.ops.elementwise import ADD, CAST, MAXIMUM, MINIMUM, MULTIPLY
 from tensorframe.ops.indexing import SCATTER_ADD, SCATTER_PROD
 from tensorframe.ops.movement import PAD
@@ -141,7 +141,7 @@ def _map(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
 def _is_exact(one: RegionOp, operands: Sequence[Bounded]) -> bool:
     """Whether every engine rounds an op correctly: machine ops are, but for products of complex numbers."""
     dtype = operands[-1].value.dtype
-    accepted = MACHINE.get(one.op.name, frozenset())
+    accepted = MACHINE_OPS.get(one.op.name, frozenset())
     return dtype in accepted or wide_of(dtype) in accepted
 
 

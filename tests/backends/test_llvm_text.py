@@ -39,7 +39,7 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
-from tensorframe.kernel.machine import MACHINE
+from tensorframe.kernel.machine_ops import MACHINE_OPS
 from tests.backends.kernels import (
     I,
     elementwise,
@@ -121,7 +121,7 @@ ARITY |= {"logical_not": 1, "bitwise_invert": 1, "fma": 3, "where": 3}
     ("name", "dtype"),
     [
         pytest.param(name, dtype.name, id=f"{name}-{dtype.name}")
-        for name, accepted in MACHINE.items()
+        for name, accepted in MACHINE_OPS.items()
         if name not in CONVERSIONS | {"where_rare"}
         for dtype in sorted(accepted, key=str)
     ],

@@ -12,7 +12,7 @@ from tensorframe.codegen.llvm.arithmetic import OPS
 from tensorframe.graph.op import Kind, rows
 from tensorframe.kernel.interpret import FUNCTIONS, evaluate
 from tensorframe.kernel.ir import Apply, argument
-from tensorframe.kernel.machine import MACHINE
+from tensorframe.kernel.machine_ops import MACHINE_OPS
 from tensorframe.kernel.scalars import element, supports
 from tensorframe.kernel.walk import in_order
 from tensorframe.ops.elementwise import CAST
@@ -50,7 +50,7 @@ def is_spelled(one):
     if not isinstance(one, Apply) or one.op == "cast":
         return True
     operands = {x.dtype for x in one.arguments[one.op.startswith("where") :]}
-    return operands <= MACHINE[one.op]
+    return operands <= MACHINE_OPS[one.op]
 
 
 @pytest.mark.parametrize(("op", "dtype"), CASES)
@@ -67,18 +67,18 @@ def test_it_is_made_of_machine_ops(op, dtype):
 
 def test_the_interpreter_knows_the_machine_ops():
     conversions = {"cast", "bitcast", "to_index", "from_index"}
-    assert set(FUNCTIONS) | conversions == set(MACHINE)
+    assert set(FUNCTIONS) | conversions == set(MACHINE_OPS)
 
 
 def test_the_python_dialect_spells_the_machine_ops():
     # rare choices are made plain ones before a kernel is printed
     spelled = {*python._CALLS, *python._INFIX, *python._SPECIAL, "where_rare"}
-    assert spelled == set(MACHINE)
+    assert spelled == set(MACHINE_OPS)
 
 
 def test_what_is_compiled_spells_the_machine_ops():
     conversions = {"cast", "bitcast", "to_index", "from_index"}
-    assert {*OPS, *conversions, "where_rare"} == set(MACHINE)
+    assert {*OPS, *conversions, "where_rare"} == set(MACHINE_OPS)
 
 
 # units in the last place that kernels may be from the NumPy engine, which may be that far off itself

@@ -15,7 +15,7 @@ WIDE = frozenset({float32, float64})
 NUMBERS = INTEGER | WIDE
 
 # op -> the dtypes of its operands (of the last ones, where the first is a condition)
-MACHINE: Mapping[str, frozenset[DType]] = {
+MACHINE_OPS: Mapping[str, frozenset[DType]] = {
     # integers wrap
     "add": NUMBERS,
     "subtract": NUMBERS,
