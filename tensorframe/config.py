@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from tensorframe.errors import ArgumentError, SettingWarning, warn_at
 from tensorframe.forks import new_lock
+from tensorframe.machine import HOST
 from tensorframe.scopes import Scope
 from tensorframe.site import raising_site
 
@@ -55,7 +56,7 @@ class Options:
     )
     small_nodes: int = _option(64, "Nodes up to which a graph may run without a plan.")
     block_bytes: int = _option(
-        1 << 18, "Bytes of each operand that an elementwise region works through at a time."
+        HOST.second, "Bytes of each operand that an elementwise region works through at a time."
     )
     threads: int = _option(
         0, "Threads that work on one region or product on the cpu; 0 means one per core."

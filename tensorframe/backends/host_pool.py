@@ -27,6 +27,7 @@ import numpy as np
 from tensorframe.dtypes import DType
 from tensorframe.forks import in_forked_processes, new_lock
 from tensorframe.graph.shape import Shape, strides_of
+from tensorframe.machine import HOST
 
 Array = np.ndarray[Any, Any]
 
@@ -41,7 +42,6 @@ IDLE = 2.0
 _MOST_FREE = 32
 # Bytes of scratch memory that the C library keeps.
 _KEPT_BY_C = 1 << 17
-_LINE = 64  # bytes of a line of the cache
 # Sizes have this many significant bits, so that a block serves for lengths that are nearly the same.
 _SIGNIFICANT = 4
 _CAN_ADVISE = hasattr(mmap, "MADV_DONTNEED")
@@ -285,7 +285,7 @@ def _rounded(nbytes: int) -> int:
 
 def scratch(count: int, dtypes: Sequence[DType]) -> list[Array]:
     """Return memory for `count` elements of each of the dtypes, all in one block of the pool."""
-    sizes = [-(-count * dtype.itemsize // _LINE) * _LINE for dtype in dtypes]
+    sizes = [-(-count * dtype.itemsize // HOST.line) * HOST.line for dtype in dtypes]
     memory = pool.empty((sum(sizes),), np.dtype(np.uint8), least=_KEPT_BY_C)
     starts = accumulate(sizes, initial=0)
     return [

@@ -11,7 +11,6 @@ from tensorframe.graph.region import Region
 from tensorframe.graph.space import Space
 from tensorframe.kernel.assemble import Built, Launch, Partials, finish
 from tensorframe.kernel.body import Body
-from tensorframe.kernel.caches import CACHES
 from tensorframe.kernel.forms.columns import column_parts, columns
 from tensorframe.kernel.forms.deviations import Deviation, deviations, followed_by
 from tensorframe.kernel.forms.form import Form, map_loops
@@ -26,23 +25,17 @@ from tensorframe.kernel.passes.hoist import name_values
 from tensorframe.kernel.passes.rare import FLAG, general, has_rare, speculative
 from tensorframe.kernel.passes.split import split
 from tensorframe.kernel.stages import Stages, stages_of
+from tensorframe.machine import HOST
 
 # Elements that one thread takes at a time: enough to hide handing them out, few enough to share out evenly. Where there
 # are plenty they are more, since where a share begins nothing has been fetched ahead.
 _SHARE, _MOST_SHARED, _SHARES = 1 << 15, 1 << 17, 64
 # Elements of a chunk that gives one partial result, or one for each of its columns.
-_CHUNK = CACHES.row
+_CHUNK = HOST.row
 _COLUMN_CHUNK = 1 << 18
-# Results from which every thread has enough rows, so that rows need not be cut.
-_ENOUGH_ROWS = 32
 # Columns that advance together: the more of each row is read on, the more the processor fetches ahead, as long as their
 # accumulators stay in the nearest cache; but several passes, and threads, need blocks.
 _COLUMNS = 1024
-_FEWER_COLUMNS = 256
-# Bytes of an output that is streamed. Smaller ones would stay in the third-level cache for the next kernel, which gains
-# less from that than streaming saves from 8 MiB on, and is as fast at 16. Memory for larger ones comes from the system,
-# which has just cleared it: that is in the cache.
-_STREAMED = range(12 << 20, 32 << 20)
 # Bytes of an output that are made before they are streamed: with more, the processor does nothing else meanwhile.
 _STREAM = 2048
 
@@ -82,7 +75,7 @@ class _Builder:
         if nest.rows * nest.row_length > 2 * _CHUNK:
             if _is_joinable(stages):
                 units = nest.rows if inside else _blocks(nest, width)
-                if units < _ENOUGH_ROWS:
+                if units < HOST.units:
                     return self._in_parts(stages, {}, inside=inside, width=width)
             elif not inside or nest.row_length > _CHUNK:
                 once = self._in_one_pass(stages)
@@ -138,10 +131,10 @@ class _Builder:
         nest, itemsize = self.nest, self._itemsize(value)
         # in a map, the ends of a row that is not whole lines would take longer than the rest saves
         whole = (
-            bool(nest.reduced) or len(nest.kept) == 1 or nest.kept[-1] * itemsize % CACHES.line == 0
+            bool(nest.reduced) or len(nest.kept) == 1 or nest.kept[-1] * itemsize % HOST.line == 0
         )
         along_memory = nest.accesses["out", value].steps[-1] == 1
-        return whole and along_memory and prod(nest.sizes) * itemsize in _STREAMED
+        return whole and along_memory and prod(nest.sizes) * itemsize in HOST.streamed
 
     def _itemsize(self, value: int) -> int:
         return self.region.dtype_of(value).itemsize
@@ -220,9 +213,9 @@ def _is_joinable(stages: Stages) -> bool:
 
 def _width(nest: Nest, stages: Stages) -> int:
     """Return how many columns advance together."""
-    if _is_joinable(stages) or _blocks(nest, _COLUMNS) >= _ENOUGH_ROWS:
+    if _is_joinable(stages) or _blocks(nest, _COLUMNS) >= HOST.units:
         return _COLUMNS
-    return _FEWER_COLUMNS
+    return HOST.columns
 
 
 def _evenly(size: int, most: int) -> int:

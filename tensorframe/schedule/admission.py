@@ -14,9 +14,9 @@ from tensorframe.backends.base import Capabilities
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
 from tensorframe.graph.space import Map, Space
-from tensorframe.kernel.caches import CACHES
 from tensorframe.kernel.forms.deviations import chain_of
 from tensorframe.kernel.support import computable
+from tensorframe.machine import HOST
 from tensorframe.schedule.capture import is_leaf
 from tensorframe.schedule.group import Edge, Group, follow_operands
 from tensorframe.schedule.weights import misfit
@@ -150,7 +150,7 @@ def _too_long(node: Node, space: Space, group: Group, *, one_pass_variance: bool
     again = any(space.axes_of(one) & set(space.reduced) for one, _ in group.edges[node])
     several = again or any(one.op.kind is Kind.REDUCE for one in group.nodes)
     length = prod([space.sizes[axis] for axis in space.reduced])
-    if several and length > CACHES.row:
+    if several and length > HOST.row:
         return f"rows of {length} elements do not stay in the cache between passes"
     return None
 

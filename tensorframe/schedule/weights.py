@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
 from tensorframe.graph.space import Space
+from tensorframe.machine import HOST
 from tensorframe.ops.reduction import ARGMAX, ARGMIN
 from tensorframe.schedule.capture import is_leaf
 
@@ -25,10 +26,8 @@ if TYPE_CHECKING:
 _HEAVY, _STORED = 8.0, 16.0
 # Operations that take as long as to start one kernel more.
 _KERNEL = 1 << 17
-# Elements of a loop from which it runs on vectors.
-_VECTORS = 16
-# Rows, or blocks of columns, from which every thread has some; and elements from which one thread takes long.
-_ENOUGH, _WIDTH, _LONG = 32, 256, 1 << 17
+# Elements from which one thread takes long: kernels have chunks then.
+_LONG = 2 * HOST.row
 _POSITIONS = frozenset({ARGMAX, ARGMIN})  # reductions in two passes, which take whole rows
 _ELEMENTWISE = frozenset({Kind.MAP, Kind.VIEW, Kind.SOURCE})
 
@@ -121,10 +120,10 @@ def _badly_run(
     row = prod([space.sizes[axis] for axis in space.reduced])
     rows = prod([space.sizes[axis] for axis in space.kept])
     length = row if inside else space.sizes[loop]
-    if vectors and length < _VECTORS:
+    if vectors and length < HOST.vector:
         return f"loops of {length} elements are too short for vectors"
-    units = rows if inside else rows // length * -(-length // _WIDTH)
-    if serial and units < _ENOUGH and row * rows > _LONG:
+    units = rows if inside else rows // length * -(-length // HOST.columns)
+    if serial and units < HOST.units and row * rows > _LONG:
         return f"only {units} threads could compute it in these loops"
     return None
 

@@ -15,12 +15,13 @@ from tensorframe.backends.numpy.functions import MADE, Function, implementation
 from tensorframe.backends.numpy.indexing import numbered
 from tensorframe.dtypes import FLOATING, DType, complex128, float64
 from tensorframe.graph.op import Kind, Op
+from tensorframe.machine import HOST
 
 Array = Any
 Axes = tuple[int, ...]
 
 # Elements that are numbered at once: their numbers and wide values stay in the second level of cache.
-_PIECE = 1 << 15
+_PIECE = HOST.second // 8
 # Elements of a value from which a call of NumPy for each value takes less time than numbers for its elements.
 _LONG = 512
 

@@ -18,12 +18,13 @@ from tensorframe.kernel.interpret import FUNCTIONS
 from tensorframe.kernel.ir import Apply, Expr, Literal, argument
 from tensorframe.kernel.math.registry import formula_of
 from tensorframe.kernel.walk import in_order
+from tensorframe.machine import HOST
 from tensorframe.ops.random import COS_TURNS, SURPRISAL
 
 Array = Any
 
 # Elements of a block: its temporaries, four or so, fit the second level of cache.
-_BLOCK = 1 << 14
+_BLOCK = HOST.second // 16
 
 
 class _Call(NamedTuple):

@@ -10,6 +10,7 @@ from itertools import product
 from math import ceil, prod
 
 from tensorframe.graph.shape import Shape
+from tensorframe.machine import HOST
 
 Index = tuple[slice, ...]
 
@@ -29,7 +30,7 @@ _ENOUGH, _PLENTY = 16, 1 << 25
 # A multiplication that needs an element of its own waits for memory as long as it takes to do so many others.
 _WAIT = 16
 # What makes cutting the inner axis worth the additions: elements of the result at most, and of the axis at least.
-_SMALL_RESULT, _LONG = 1 << 14, 1 << 16
+_SMALL_RESULT, _LONG = HOST.second // 16, HOST.row
 
 
 def blocks(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.functions import spells
+from tensorframe.machine import HOST
 from tensorframe.ops.random import KEY_STEPS, MULTIPLIERS, ROUNDS, positions_of_block
 
 Array = Any
@@ -18,7 +19,7 @@ _WORD = np.uint64(32)
 _MASK = np.uint64(_LOW)
 # Blocks of one chunk, which fits the second level of cache with everything that is computed on the way; smaller ones
 # would have several threads wait for the interpreter.
-_CHUNK = 1 << 14
+_CHUNK = HOST.second // 16
 # blocks of a table that a thread keeps for the other words of the same positions, which are asked for next
 _KEPT = 1 << 16
 _STEPS = np.arange(_CHUNK, dtype=np.uint64)

@@ -16,11 +16,12 @@ from tensorframe.backends.numpy.blocks import Index
 from tensorframe.backends.numpy.functions import spells
 from tensorframe.dtypes import NARROW, DType, complex64, complex128, float32, float64
 from tensorframe.graph.shape import Shape
+from tensorframe.machine import HOST
 
 Array = Any
 
 # Elements of a piece, which fit the second level of cache in float64, and lines of it where these are long.
-_PIECE = 1 << 15
+_PIECE = HOST.second // 8
 _LINES = 64
 
 _WIDE: dict[DType, DType] = {

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.functions import spells
+from tensorframe.machine import HOST
 
 Array = Any
 Coefficients = tuple[float, ...]
 
 # elements per block of the float32 path: four float32 blocks fit the second-level cache
-_BLOCK = 16384
+_BLOCK = HOST.second // 16
 
 # erf(x) / x - 1, by x^2 up to 1
 ERF_32 = (

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.machine import HOST
+
 Array = Any
 
 _LANES, _BLOCK = 8, 128  # of NumPy's pairwise sum
@@ -24,7 +26,7 @@ _ENOUGH_LANES = 32
 # Elements from which the calls that add up its rows take less time than copying it.
 _ENOUGH_ROWS = 1 << 12
 # Elements of a copy, and of a row that stays in the cache while others are added to it.
-_COPIED, _ROW = 1 << 17, 1 << 13
+_COPIED, _ROW = 1 << 17, HOST.first // 4
 
 
 def joined(ufunc: np.ufunc, x: Array, axes: tuple[int, ...]) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tensorframe.codegen.llvm.builder import Builder
-from tensorframe.codegen.llvm.memory import CACHE_LINE
+from tensorframe.machine import HOST
 
 # Asks for bytes, line by line; what is no memory is passed over.
 _FETCH = f"""\
@@ -15,7 +15,7 @@ loop:
   %at = phi i64 [0, %entry], [%after, %loop]
   %place = getelementptr i8, ptr %start, i64 %at
   call void @llvm.prefetch.p0(ptr %place, i32 0, i32 3, i32 1)
-  %after = add i64 %at, {CACHE_LINE}
+  %after = add i64 %at, {HOST.line}
   %more = icmp ult i64 %after, %size
   br i1 %more, label %loop, label %done
 done:
@@ -28,21 +28,21 @@ define internal void @stream(ptr noalias %to, ptr noalias %from, i64 %size) noun
 entry:
   %address = ptrtoint ptr %to to i64
   %missing = sub i64 0, %address
-  %first = and i64 %missing, {CACHE_LINE - 1}
+  %first = and i64 %missing, {HOST.line - 1}
   %head = call i64 @llvm.umin.i64(i64 %first, i64 %size)
   call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %head, i1 false)
   %left = sub i64 %size, %head
-  %whole = and i64 %left, {-CACHE_LINE}
+  %whole = and i64 %left, {-HOST.line}
   %end = add i64 %head, %whole
   %some = icmp ult i64 %head, %end
   br i1 %some, label %loop, label %done
 loop:
   %at = phi i64 [%head, %entry], [%after, %loop]
   %source = getelementptr inbounds i8, ptr %from, i64 %at
-  %line = load <{CACHE_LINE // 4} x i32>, ptr %source, align 1
+  %line = load <{HOST.line // 4} x i32>, ptr %source, align 1
   %place = getelementptr inbounds i8, ptr %to, i64 %at
-  store <{CACHE_LINE // 4} x i32> %line, ptr %place, align {CACHE_LINE}, !nontemporal NONTEMPORAL
-  %after = add i64 %at, {CACHE_LINE}
+  store <{HOST.line // 4} x i32> %line, ptr %place, align {HOST.line}, !nontemporal NONTEMPORAL
+  %after = add i64 %at, {HOST.line}
   %more = icmp ult i64 %after, %end
   br i1 %more, label %loop, label %done
 done:

@@ -14,8 +14,8 @@ from tensorframe.codegen.llvm.conversions import narrowed, widened
 from tensorframe.codegen.llvm.types import ELEMENT, suffix
 from tensorframe.dtypes import NARROW, DType, bool_
 from tensorframe.kernel.ir import Buffer, Role
+from tensorframe.machine import HOST
 
-CACHE_LINE = 64  # and the width of the widest vectors
 _INPUTS, _SCRATCH = "inputs", "scratch"
 
 
@@ -35,14 +35,14 @@ class Memory:
         """Make the memory of a scratch buffer of so many bytes."""
         b = self._b
         # whole cache lines: neighbours of other threads are not in them, and C wants a multiple of the alignment
-        more = b.value(f"add i64 {size}, {CACHE_LINE - 1}")
-        whole = b.value(f"and i64 {more}, {-CACHE_LINE}")
+        more = b.value(f"add i64 {size}, {HOST.line - 1}")
+        whole = b.value(f"and i64 {more}, {-HOST.line}")
         if b.target.is_windows:
             b.declare("noalias ptr @_aligned_malloc(i64, i64)")
-            call = f"@_aligned_malloc(i64 {whole}, i64 {CACHE_LINE})"
+            call = f"@_aligned_malloc(i64 {whole}, i64 {HOST.line})"
         else:
             b.declare("noalias ptr @aligned_alloc(i64, i64)")
-            call = f"@aligned_alloc(i64 {CACHE_LINE}, i64 {whole})"
+            call = f"@aligned_alloc(i64 {HOST.line}, i64 {whole})"
         self.add(buffer, b.value(f"call noalias ptr {call}"))
 
     def release(self, buffer: Buffer) -> None:

@@ -28,12 +28,10 @@ from tensorframe.kernel.ir import (
     Variable,
 )
 from tensorframe.kernel.walk import in_order
+from tensorframe.machine import HOST
 
 Names = dict[Expr, str]
 Partial = dict[Variable, list[str]]  # the partial results of reductions, in the parts of a block
-
-BLOCK = 128  # bytes of the widest values in a block
-REGISTER = 32  # and in a part of it, and in what is left, at a time
 
 # what changes nothing that it is joined to, for ops that must not join a value twice
 _NEUTRAL = {
@@ -52,7 +50,7 @@ def write_loop(
     some, after, before = b.new_label(), b.new_label(), b.block
     b.branch(b.value(f"icmp ult i64 {start}, {stop}"), some, after)
     b.begin(some)
-    block, rest = BLOCK // steps.widest, REGISTER // steps.widest
+    block, rest = HOST.block // steps.widest, HOST.register // steps.widest
     # selecting instructions, LLVM takes the registers of one vector in any order: memory is fast in its own
     lanes = rest if steps.light else block
     count = b.value(f"sub i64 {stop}, {start}")

@@ -39,6 +39,7 @@ from tensorframe.kernel.ir import (
 from tensorframe.kernel.loops import ZERO, digits, flat, named, nested, smaller
 from tensorframe.kernel.scalars import converted
 from tensorframe.kernel.walk import substituted
+from tensorframe.machine import HOST
 
 # Elements between two looks whether `any` or `all` is known.
 _LOOK = 4096
@@ -50,7 +51,7 @@ _PIECE = index("piece")
 _SAMPLE = 1024
 # Elements of a row that is asked for before its turn: worth it, and beside the one before in the nearest cache; and
 # operands of which that is done.
-_SOON, _MOST_FETCHED = (128, 4096), 2
+_SOON, _MOST_FETCHED = (128, HOST.first // 8), 2
 
 
 def rows(form: Form, streamed: Sequence[int] = ()) -> tuple[Statement, ...]:

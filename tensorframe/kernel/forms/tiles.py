@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tensorframe.kernel.caches import CACHES
 from tensorframe.kernel.forms.form import Form
 from tensorframe.kernel.ir import (
     INDEX,
@@ -31,6 +30,7 @@ from tensorframe.kernel.ir import (
 from tensorframe.kernel.loops import digits, smaller
 from tensorframe.kernel.nest import Access, Nest
 from tensorframe.kernel.walk import expressions, in_order, substituted_in
+from tensorframe.machine import HOST
 
 _SIDE = 64  # elements of a side of a tile: whole cache lines of either operand
 _AREA = 4096  # elements of a tile that an axis makes narrow
@@ -133,5 +133,5 @@ def _crossing_loads(form: Form, tile: Tile, stores: tuple[Statement, ...]) -> li
 
 def _pitch(itemsize: int) -> int:
     """Return the elements from one row of a copied tile to the next: an odd number of cache lines."""
-    lines = -(-_SIDE * itemsize // CACHES.line) | 1
-    return lines * CACHES.line // itemsize
+    lines = -(-_SIDE * itemsize // HOST.line) | 1
+    return lines * HOST.line // itemsize
