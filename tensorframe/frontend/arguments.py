@@ -68,7 +68,7 @@ class Call:
         return args, {name: build(one, rest) for name, one in self.kwargs.items()}
 
     def values(self) -> list[Any]:
-        """Return the leaves as handles and numbers; tensors that are not computed yet are, in one plan."""
+        """Return the leaves as handles and numbers; pending tensors are evaluated first, in one plan."""
         nodes = [one for one in self.leaves if type(one) is Node]
         if any(one.storage is None for one in nodes):
             evaluate(nodes)

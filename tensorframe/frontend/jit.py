@@ -1,4 +1,4 @@
-"""Functions recorded once for each kind of arguments, and replayed from then on."""
+"""Functions recorded once for each signature, and replayed from then on."""
 
 from __future__ import annotations
 
@@ -204,20 +204,20 @@ def jit(
     static_argnames: str | Iterable[str] = (),
     static_argnums: int | Iterable[int] = (),
 ) -> Any:
-    """Return `function` recorded: it runs once for each kind of arguments, and its plan in every call after that.
+    """Return `function` recorded: it runs once for each signature, and its plan in every call after that.
 
-    A call computes, and returns computed results; arguments that are not computed yet are, together, before. Without
+    A call computes, and returns computed results; pending arguments are evaluated first, in one plan. Without
     `jit` every call records its ops again, which costs about a microsecond each; the plan is the same.
 
     Arguments are tensors, NumPy arrays, and Python numbers, at any depth of lists, tuples, dicts, dataclasses and
-    objects of types given to `register_tree`. Calls are of one kind if these containers are alike, tensors have equal
-    shapes, dtypes and devices, and numbers equal Python types; everything else, such as None and strings, is static:
-    it must be hashable, and equal. `static_argnames` and `static_argnums` make arguments static that would not be:
-    numbers that decide about shapes or branches. So do fields of dataclasses with `metadata={"static": True}`. The
+    objects of types given to `register_tree`. Calls have one signature if these containers are alike, tensors have
+    equal shapes, dtypes and devices, and numbers equal Python types; everything else, such as None and strings, is
+    static: it must be hashable, and equal. `static_argnames` and `static_argnums` make arguments static that would
+    not be: numbers that decide about shapes or branches. So do fields of dataclasses with `metadata={"static": True}`. The
     object of a method is static, and recordings go with it.
 
     While it is recorded, the function gets placeholders. Asking for values that depend on them (`if x > 0`,
-    `float(x)`, `x.numpy()`, `x[mask]`) raises TracingError. Everything else that it does, it does then: what it
+    `float(x)`, `x.numpy()`, `x[mask]`) raises TracingError. Side effects happen only while recording: what it
     prints, reads and looks up outside. A tensor from outside becomes part of the recording with the elements that it
     has then: give weights that change as arguments. What it changes of its arguments (`x += 1`, `named["w"] = x`) stays
     inside; changing another tensor raises TracingError. Random functions without a key draw anew in every call. A

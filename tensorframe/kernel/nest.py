@@ -1,4 +1,4 @@
-"""Loop nests: the loops of a space in the order of memory, neighbours merged where no operand can tell.
+"""Loop interchange and loop coalescing: the loops of a space in the order of memory, neighbours merged where possible.
 
 Everything that follows the loops is an `Access`: a position that is linear in the loop indices. Elements of operands
 have one, and so have generated values such as arange.

@@ -1,4 +1,4 @@
-"""Stages: which of a region's values differ along a row, and in which pass over the row each is needed.
+"""Loop fission into passes, and rematerialisation: in which pass over a row each value is needed, stored or recomputed.
 
 Reductions over the same axes run in passes: one that needs the result of another comes in a later pass (softmax: the
 maximum, then the sum of exponentials, then the quotients). What several passes need is computed once and kept in

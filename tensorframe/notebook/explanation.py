@@ -1,4 +1,4 @@
-"""Explanation: a plan as HTML, with what each step computes and moves, how long that takes, and why it runs apart."""
+"""Explanation: a plan as HTML, with what each step computes and moves, how long that takes, and why it is not fused."""
 
 from __future__ import annotations
 

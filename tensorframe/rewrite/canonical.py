@@ -1,4 +1,4 @@
-"""Canonical form: one spelling for what is the same, so that equal subgraphs meet."""
+"""Canonicalisation: one spelling for what is the same, so that common subexpressions are found to be equal."""
 
 from __future__ import annotations
 

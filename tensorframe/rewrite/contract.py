@@ -1,4 +1,4 @@
-"""Contractions of any number of operands become pairwise ones, in the order that takes the fewest multiplications."""
+"""Contraction ordering: products of any number of operands become pairwise ones, with the fewest multiplications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rewriting engine: rebuilds a graph bottom-up, every new node through the rules and made only once."""
+"""The rewriting engine: rebuilds a graph bottom-up by rules, and eliminates common subexpressions as it makes nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Narrowing: compute only what is shown, by moving windows (slices) towards the leaves.
+"""Slice pushdown (narrowing): compute only what is shown, by moving windows (slices) towards the leaves.
 
 Two sweeps. Backwards, every node learns through which windows its consumers look at it, and settles in which versions
 it is made: as a whole, or through a few windows that hold those. Forwards, it is made once per version, and consumers

@@ -1,4 +1,4 @@
-"""Simplification: ops whose result is known to be an operand, by the algebraic facts of their rows."""
+"""Algebraic simplification and strength reduction: ops whose result is known, or cheaper, by facts of their rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The algebra of views: what two views in a row amount to."""
+"""View composition: the algebra of views, and what two in a row amount to."""
 
 from __future__ import annotations
 

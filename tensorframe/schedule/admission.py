@@ -1,4 +1,4 @@
-"""Admission: whether a node may run in the loops of a group, or why it may not.
+"""Fusion legality and fusion barriers: whether a node may run in the loops of a group, or why it may not.
 
 The sink's shape gives the loops, and every node that joins has its elements somewhere in them
 (`graph/space.py`); a reduction adds loops of its own, or runs along loops that its result broadcasts back to.
@@ -184,7 +184,7 @@ def _unread(blocked: dict[Edge, str], space: Space) -> str | None:
 
 
 def runs_alone(node: Node, capabilities: Capabilities) -> str | None:
-    """Return why nothing joins a node that its consumers run apart from, or None if producers may."""
+    """Return why a node is a fusion barrier, which no producer joins and no consumer; None if it is none."""
     kind = node.op.kind
     if kind not in capabilities.fuses or kind is Kind.SOURCE or node.op.alias:
         return f"{node.op.name} runs alone on {node.device}"

@@ -1,4 +1,4 @@
-"""Capturing: which nodes a request needs, what of them is given, and a key that equal structures share."""
+"""Capturing: which nodes a request needs, which of these are leaves, and a key that equal structures share."""
 
 from __future__ import annotations
 

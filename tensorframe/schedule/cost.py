@@ -1,4 +1,4 @@
-"""Costs: bytes moved and floating-point operations, known before anything runs."""
+"""The cost model: bytes moved and floating-point operations, known before anything runs."""
 
 from __future__ import annotations
 

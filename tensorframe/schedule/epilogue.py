@@ -1,4 +1,4 @@
-"""Epilogues: what is done to a product row by row joins its step, and runs on blocks that are in the cache.
+"""Epilogue fusion: what is done to a matmul row by row joins its step, and runs on blocks that are in the cache.
 
 A product's only consumer joins it where it is a permutation of axes, or a group of elementwise ops of its shape, with
 reductions of its rows perhaps: softmax and layer norm are done with a row when they have seen it.
@@ -112,7 +112,7 @@ class _Merging:
         if value in self._roots:
             return "the product is needed besides"
         if len(users) != 1:
-            return "the product has several consumers, which run apart"
+            return "the product has several consumers, in different kernels"
         return users[0]
 
     def _unfit(self, value: Node, group: Group) -> str | None:

@@ -1,4 +1,4 @@
-"""Fusion: which nodes run together, with the reason wherever two do not.
+"""Operator fusion: which nodes run together, with the reason (a fusion barrier) wherever two do not.
 
 A group grows backwards from its last op, the sink: nodes are placed consumers first, in all groups that use them, or in
 one of their own.
@@ -97,14 +97,14 @@ class _Growing:
     def _not_recomputed(self, node: Node, users: Sequence[Group]) -> str | None:
         """Return why several groups do not compute `node` each for itself."""
         if node in self._wanted or any(group.space is None for group in users):
-            return "its consumers run apart"
+            return "its consumers are in different kernels"
         if node.op.kind not in (Kind.MAP, Kind.VIEW, Kind.SOURCE):
-            return "its consumers run apart, and computing it twice costs more than keeping it"
+            return "its consumers are in different kernels, and recomputing it costs more than storing it"
         weight = node.op.cost > _RECOMPUTED_COST or self._depth(users, node) > _RECOMPUTED_OPS
         if node.op.kind is Kind.MAP:
             weight = weight or not self._weights.is_light(node, _RECOMPUTED_OPS)
         if weight or len(node.inputs) > 2:
-            return "its consumers run apart, and computing it twice costs more than keeping it"
+            return "its consumers are in different kernels, and recomputing it costs more than storing it"
         return None
 
 

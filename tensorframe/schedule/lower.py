@@ -1,4 +1,4 @@
-"""Lowering: ordered groups of nodes become steps over numbered slots."""
+"""Lowering to a plan: ordered groups of nodes become steps over numbered slots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory: when each value dies, and whose memory a new value may take over."""
+"""Liveness and buffer allocation: each value's last use, and whose memory a new value may take over."""
 
 from __future__ import annotations
 

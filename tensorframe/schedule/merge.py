@@ -1,4 +1,4 @@
-"""Merging: groups that read the same data in the same loops become one, which reads it once.
+"""Horizontal fusion: groups that read the same data in the same loops become one, which reads it once.
 
 The mean and the largest element, a sum and a sum of squares, several expressions of one tensor: none of them uses the
 other, so growing from one sink never finds the others.

@@ -1,4 +1,4 @@
-"""Ordering: groups run in the order that keeps the fewest bytes alive, as far as a greedy choice can see."""
+"""Scheduling for memory: groups run in the order that keeps the fewest bytes alive, as a greedy choice sees it."""
 
 from __future__ import annotations
 

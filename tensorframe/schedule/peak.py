@@ -1,4 +1,4 @@
-"""Peak memory: how many bytes live at once on each device while a plan runs, known before it does."""
+"""Peak memory, from liveness: how many bytes live at once on each device while a plan runs, known before it does."""
 
 from __future__ import annotations
 

@@ -139,5 +139,5 @@ def show_stage(roots: Sequence[Node], until: str) -> str:
 
 def _show_group(group: Group) -> str:
     lines = [f"group of %{group.sink.serial}:"] + [f"  {node!r}" for node in group.nodes]
-    lines += [f"  %{node.serial} runs apart: {why}" for node, why in group.refusals.items()]
+    lines += [f"  %{node.serial} is not fused: {why}" for node, why in group.refusals.items()]
     return "\n".join(lines)

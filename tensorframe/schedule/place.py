@@ -1,4 +1,4 @@
-"""Placement: which device an op runs on, decided by shapes alone, and the transfers that follow from it."""
+"""Device placement: which device an op runs on, decided by shapes alone, and the transfers that follow from it."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Step:
     """One thing to do: `region` on the values in `inputs`, giving `outputs`.
 
     `frees` are slots that nobody needs afterwards; `donors` gives, for each output, a slot whose memory it may
-    take over. `refusals` says for input slots why what made them runs apart. `origin` is the place in the captured
+    take over. `refusals` says for input slots why what made them is not fused. `origin` is the place in the captured
     order of the node that stands for this step in messages. `names` are those of the ops, or of the users' functions
     that these are part of.
     """
@@ -165,7 +165,7 @@ class Plan(PlanMethods):
         return "\n".join(lines)
 
     def notes(self) -> list[list[str]]:
-        """Return what else is to say of each step: ops recorded for other devices, and why inputs run apart."""
+        """Return what else is to say of each step: ops recorded for other devices, and why inputs are not fused."""
         # these are never part of a kernel, or cost nothing
         never = {
             slot
@@ -178,7 +178,7 @@ class Plan(PlanMethods):
             runs = not step.is_view and step.kind is not StepKind.TRANSFER
             refusals = step.refusals if runs else {}
             apart = [
-                f"%{slot} runs apart: {reason}"
+                f"%{slot} is not fused: {reason}"
                 for slot, reason in refusals.items()
                 if slot not in never
             ]

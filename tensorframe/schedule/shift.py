@@ -1,4 +1,4 @@
-"""Shifting: elementwise ops run where their results are wanted, if less has to move then.
+"""Shifting (placement by bytes): elementwise ops run where their results are wanted, if less has to move then.
 
 `sin(b)` and `1 + b * b`, recorded where `b` is and wanted on another device, are two transfers; `b` is one. Results
 that the user moves by name are computed where they were recorded.

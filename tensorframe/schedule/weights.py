@@ -1,4 +1,4 @@
-"""Weights: what an element of a node costs, and loops in which that would cost more than in a kernel of its own.
+"""Fusion profitability: what an element of a node costs, and loops in which that exceeds a kernel of its own.
 
 Fusing saves a store and a load of each element, and must not take more: arithmetic that several passes repeat,
 that runs on one element at a time instead of on vectors, or in one thread instead of in all of them.

@@ -20,8 +20,8 @@ Each workload runs in one process by every contestant in turn, after its result 
 of several runs counts; absolute times differ between machines, so the ratios are what to look at. A first call is that
 of a fresh process, the library imported and its inputs there; with a cold cache nothing was compiled before, with a
 warm one by another process. The page is written by `python -m tests.benchmarks --markdown docs/benchmarks.md` (or
-`nox -s bench`), which is not part of the tests. "Numba" is a kernel written by hand for each workload: no peer, as its
-author knew the shapes, but what there is to learn from."""
+`nox -s bench`), which is not part of the tests. "Numba" is a kernel written by hand for each workload: not a
+contestant, as it is specialised for these shapes."""
 KEPT = "Everybody's best, while the C library keeps freed memory"
 NOTES = Path(__file__).with_name("notes.md")
 

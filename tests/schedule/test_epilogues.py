@@ -141,7 +141,7 @@ def test_several_results_of_one_product() -> None:
 
 
 def reason(plan: Plan) -> str:
-    """Return why products run apart from what follows."""
+    """Return why products are not fused with what follows."""
     (found,) = {text for step in plan.steps for text in step.refusals.values()}
     return found
 
@@ -175,7 +175,7 @@ def test_a_product_with_other_consumers_is_kept_whole() -> None:
     del product
     plan = plan_of(result)
     assert ["matmul"] in steps(plan)
-    assert "the product has several consumers, which run apart" in str(plan)
+    assert "the product has several consumers, in different kernels" in str(plan)
 
 
 def test_of_two_products_one_has_the_epilogue_and_takes_over_the_others_memory() -> None:

@@ -21,7 +21,7 @@ def big(*shape: int, seed: int = 0) -> tfr.Tensor:
 
 @pytest.fixture
 def apart() -> Iterator[None]:
-    """Makes new tensors live where reductions and what they reduce run apart."""
+    """Makes new tensors live where reductions are not fused with what they reduce."""
     with tfr.use_backend("numpy"):
         yield
 

@@ -1,4 +1,4 @@
-"""Whole lines of the cache: asked for before they are read, and written past the caches."""
+"""Software prefetch and streaming stores: whole lines of the cache, asked for early, or written past it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops whose iterations vectors can compute side by side, found before anything is printed.
+"""Vectorisation, found: loops whose iterations vectors can compute side by side, before anything is printed.
 
 Elements lie next to each other, or are the same for all iterations; nothing depends on the iteration before but values
 that are joined, in any order, by one op (reductions).

@@ -1,4 +1,4 @@
-"""Loops on vectors: blocks of several registers side by side, then, masked, what is left of the last one.
+"""Vectorisation: loops as blocks of several registers side by side (unrolled), and a masked (predicated) remainder.
 
 So many elements at once hide the latency of an operation behind the others. LLVM then only selects instructions, which
 takes a third of the time that its vectoriser and unroller, and the code that they make, would take. How many partial

@@ -59,12 +59,12 @@ def nanmedian(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor
 def quantile(
     x: Any, /, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
 ) -> Tensor:
-    """The values below which the shares `q` (0 to 1) of the elements along `axis` lie (all axes for None).
+    """The values below which fractions `q` (0 to 1) of the elements along `axis` lie (all axes for None).
 
     The shape of `q` comes first in the result. Between two elements, `method` decides: "linear" interpolates
     (definition 7 of Hyndman and Fan, 1996), others are "lower", "higher", "midpoint" and "nearest". Between a number
     and an infinity lies that infinity. NaN if any element is NaN; integers give the default real dtype. Elements are
-    selected, not sorted. OutOfRangeError if a share is not one, ShapeError where there are no elements.
+    selected, not sorted. OutOfRangeError if `q` is not in [0, 1], ShapeError where there are no elements.
 
     >>> tfr.quantile(tfr.asarray([0.0, 1.0, 2.0, 3.0]), tfr.asarray([0.5, 1.0])).tolist()
     [1.5, 3.0]

@@ -1,4 +1,4 @@
-"""Columns: operands are contiguous along a kept axis, and a block of neighbouring columns advances together.
+"""Columns (strip mining): operands are contiguous along a kept axis, and neighbouring columns advance together.
 
 The reduce loop is outside, so that rows are read as they are in memory: on 2048 rows of 1024, that is 91 times faster
 than one column after the other. Where there are few columns, they are cut into chunks that give partial results.

@@ -1,4 +1,4 @@
-"""Deviations: sums of squared distances from a value of the row, such as its mean, in one pass over long rows.
+"""One-pass variance: sums of squared distances from a value of the row, such as its mean, over long rows.
 
 The sum of (x - m)^2 cannot begin before m is known, and then it reads again what has left the cache. Each chunk takes
 distances from a pivot p of its own instead, the mean of its first elements. With d the sum of its x - p and q that of

@@ -1,4 +1,4 @@
-"""Tiles: blocks of two axes, for operands of which some are contiguous along one and some along the other.
+"""Tiling: blocks of two axes, for operands of which some are contiguous along one and some along the other.
 
 Whatever the order of loops, some operand would be read across its rows: a cache line for every element, and where rows
 are a power of two apart all of them in the same few places of the cache (2048x2048 transposed: 9 times slower than

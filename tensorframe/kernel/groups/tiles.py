@@ -1,4 +1,4 @@
-"""Tiles by work-groups: operands that are contiguous along another axis than the rest are turned in shared memory.
+"""Tiling by work-groups: operands contiguous along another axis than the rest are transposed in shared memory.
 
 Threads of a group read neighbouring elements at once where these are next to each other in memory. Whatever axis the
 threads run along, some operand has its elements far apart; so a group reads a square of such an operand along its own

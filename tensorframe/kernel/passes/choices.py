@@ -1,4 +1,4 @@
-"""Choices that become branches: sides that a thread must not compute, or need not.
+"""Predication undone: choices become branches where a thread must not, or need not, compute a side.
 
 A thread of a work-group can branch, where a vector loop has to be divided (`split.py`) or computed twice (`rare.py`).
 """

@@ -1,4 +1,4 @@
-"""Naming: shared values get names, as far outside the loops as they can be computed.
+"""Common subexpression naming and loop-invariant code motion: shared values get names, as far outside as possible.
 
 Builders write expressions where they need them. Here each one that is used more than once, or that does not change in
 an inner loop, becomes a `Let` in the outermost block where all it needs is there.

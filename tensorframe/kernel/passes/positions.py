@@ -1,4 +1,4 @@
-"""Positions in fewer bits: loop indices, sizes and strides as 32-bit numbers, where a device is faster with them.
+"""Index narrowing: loop indices, sizes and strides as 32-bit numbers, where a device is faster with them.
 
 Positions and elements meet at two ops only, `to_index` and `from_index`, so what is a position can be told from what is
 an element of the same dtype: it is made of loop indices and sizes.
