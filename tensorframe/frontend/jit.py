@@ -212,8 +212,8 @@ def jit(
     Arguments are tensors, NumPy arrays, and Python numbers, at any depth of lists, tuples, dicts, dataclasses and
     objects of types given to `register_tree`. Calls have one signature if these containers are alike, tensors have
     equal shapes, dtypes and devices, and numbers equal Python types; everything else, such as None and strings, is
-    static: it must be hashable, and equal. `static_argnames` and `static_argnums` make arguments static that would
-    not be: numbers that decide about shapes or branches. So do fields of dataclasses with `metadata={"static": True}`. The
+    static: it must be hashable, and equal. `static_argnames` and `static_argnums` make arguments static that would not
+    be: numbers that decide about shapes or branches. So do fields of dataclasses with `metadata={"static": True}`. The
     object of a method is static, and recordings go with it.
 
     While it is recorded, the function gets placeholders. Asking for values that depend on them (`if x > 0`,
