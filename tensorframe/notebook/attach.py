@@ -54,7 +54,7 @@ _PAGES = {
 
 
 def _page(result: Page) -> str:
-    kind = next(one.__name__ for one in type(result).__mro__ if one.__name__ in _PAGES)
+    kind = next(base.__name__ for base in type(result).__mro__ if base.__name__ in _PAGES)
     module, name = _PAGES[kind]
     draw: Callable[[Page], str] = getattr(import_module(f"tensorframe.notebook.{module}"), name)
     return draw(result)

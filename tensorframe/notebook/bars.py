@@ -28,15 +28,15 @@ class Bar:
     ended: int
     shares: dict[str, Share] = field(default_factory=dict)
 
-    def takes(self, one: Slice, apart: float) -> bool:
+    def takes(self, piece: Slice, apart: float) -> bool:
         """Whether a slice is so near that it belongs to this bar."""
-        return one.kind == self.first.kind and one.began - self.ended < apart
+        return piece.kind == self.first.kind and piece.began - self.ended < apart
 
-    def add(self, one: Slice) -> None:
+    def add(self, piece: Slice) -> None:
         """Join a slice to this bar."""
-        self.ended = max(self.ended, one.ended)
-        share = self.shares.setdefault(_named(one), Share(one))
-        share.busy += one.ended - one.began
+        self.ended = max(self.ended, piece.ended)
+        share = self.shares.setdefault(_named(piece), Share(piece))
+        share.busy += piece.ended - piece.began
         share.count += 1
 
     @property
@@ -62,10 +62,12 @@ class Bar:
     def described(self) -> str:
         """Return what pointing at the bar says: what took the most of its time, then the rest."""
         shares = self.longest_first()
-        one = shares[0].first
-        lines = [str(shares[0]) if self.count > 1 else f"{one.kind}: {one.name}"]
+        first = shares[0].first
+        lines = [str(shares[0]) if self.count > 1 else f"{first.kind}: {first.name}"]
         lines.append(time_text(shares[0].busy * 1e-9))
-        lines += [str(one.facts[name]) for name in ("for", "where", "line") if one.facts.get(name)]
+        lines += [
+            str(first.facts[name]) for name in ("for", "where", "line") if first.facts.get(name)
+        ]
         lines += [f"{share}: {time_text(share.busy * 1e-9)}" for share in shares[1:_SAID]]
         rest = sum(share.count for share in shares[_SAID:])
         return "\n".join([*lines, *([f"and {rest:,} more"] if rest else [])])
@@ -84,51 +86,51 @@ class Share:
         return name if self.count == 1 else f"{self.count:,} x {name}"
 
 
-def _named(one: Slice) -> str:
-    return f"{one.kind} {one.facts['for']}" if one.facts.get("for") else one.name
+def _named(piece: Slice) -> str:
+    return f"{piece.kind} {piece.facts['for']}" if piece.facts.get("for") else piece.name
 
 
 def lanes_of(slices: Iterable[Slice]) -> dict[Lane, list[Slice]]:
     """Return slices by lane: by thread, what prepares first, then devices, then transfers."""
-    found: dict[Lane, list[Slice]] = {}
-    for one in _apart(slices):
-        found.setdefault(one.lane, []).append(one)
+    lanes: dict[Lane, list[Slice]] = {}
+    for piece in _apart(slices):
+        lanes.setdefault(piece.lane, []).append(piece)
     places = {HOST: 0, OPENING: 1, PLANNING: 2, MAKING: 3, TRANSFERS: 5}
-    order = sorted(found, key=lambda lane: (lane.thread, places.get(lane.group, 4), lane.group))
-    return {lane: found[lane] for lane in order}
+    order = sorted(lanes, key=lambda lane: (lane.thread, places.get(lane.group, 4), lane.group))
+    return {lane: lanes[lane] for lane in order}
 
 
 def _apart(slices: Iterable[Slice]) -> Iterator[Slice]:
     """Yield slices, those of steps without opening devices and making kernels, and these without what lies inside."""
     making: dict[int, list[Slice]] = {}
     every = list(slices)
-    for one in every:
-        if one.lane.group in (OPENING, MAKING):
-            making.setdefault(one.lane.thread, []).append(one)
-    for one in every:
-        if one.lane.group in (HOST, PLANNING, TRANSFERS):
-            yield one
+    for piece in every:
+        if piece.lane.group in (OPENING, MAKING):
+            making.setdefault(piece.lane.thread, []).append(piece)
+    for piece in every:
+        if piece.lane.group in (HOST, PLANNING, TRANSFERS):
+            yield piece
         else:
-            others = making.get(one.lane.thread, ())
-            yield from _without(one, [other for other in others if other is not one])
+            others = making.get(piece.lane.thread, ())
+            yield from _without(piece, [other for other in others if other is not piece])
 
 
-def _without(one: Slice, others: Iterable[Slice]) -> Iterator[Slice]:
-    began = one.began
+def _without(piece: Slice, others: Iterable[Slice]) -> Iterator[Slice]:
+    began = piece.began
     for other in others:
-        if one.began <= other.began and other.ended <= one.ended and other.ended > began:
+        if piece.began <= other.began and other.ended <= piece.ended and other.ended > began:
             if other.began > began:
-                yield replace(one, began=began, ended=other.began)
+                yield replace(piece, began=began, ended=other.began)
             began = other.ended
-    if began < one.ended or began == one.began:
-        yield replace(one, began=began)
+    if began < piece.ended or began == piece.began:
+        yield replace(piece, began=began)
 
 
 def bars_of(slices: Iterable[Slice], apart: float) -> list[Bar]:
     """Return slices joined where nobody could see that they are two."""
-    found: list[Bar] = []
-    for one in sorted(slices, key=lambda one: one.began):
-        if not found or not found[-1].takes(one, apart):
-            found.append(Bar(one, one.began, one.ended))
-        found[-1].add(one)
-    return found
+    bars: list[Bar] = []
+    for piece in sorted(slices, key=lambda piece: piece.began):
+        if not bars or not bars[-1].takes(piece, apart):
+            bars.append(Bar(piece, piece.began, piece.ended))
+        bars[-1].add(piece)
+    return bars

@@ -10,25 +10,25 @@ from tensorframe.notebook.style import gauge, hue, numbers, text, words
 from tensorframe.notebook.wording import counted
 
 
-def calibration_page(found: Calibration) -> str:
+def calibration_page(calibration: Calibration) -> str:
     """Return a calibration as a piece of HTML."""
-    limits = [one.limits for one in found if one.limits is not None]
+    limits = [calibrated.limits for calibrated in calibration if calibrated.limits is not None]
     most = (
-        max([one.copy_bandwidth for one in limits], default=1.0),
-        max([one.flops for one in limits], default=1.0),
+        max([limits_of_one.copy_bandwidth for limits_of_one in limits], default=1.0),
+        max([limits_of_one.flops for limits_of_one in limits], default=1.0),
     )
-    facts = [f"<b>{counted(len(found.devices), 'device')}</b>", "at best, beside the fastest"]
-    rows = [_row(one, most) for one in found]
+    facts = [f"<b>{counted(len(calibration.devices), 'device')}</b>", "at best, beside the fastest"]
+    rows = [_row(calibrated, most) for calibrated in calibration]
     return result_page(facts, table(["device", "found"], ["copy", "float32"], rows))
 
 
-def _row(one: CalibratedDevice, most: Sequence[float]) -> str:
-    names = words(device_name(one.device), text(one.name))
-    if one.limits is None:
-        return f'{names}<td colspan="3" style="text-align:left">{text(one.problem)}</td>'
-    rates = (one.limits.copy_bandwidth, "GB/s"), (one.limits.flops, "GFLOP/s")
+def _row(calibrated: CalibratedDevice, most: Sequence[float]) -> str:
+    names = words(device_name(calibrated.device), text(calibrated.name))
+    if calibrated.limits is None:
+        return f'{names}<td colspan="3" style="text-align:left">{text(calibrated.problem)}</td>'
+    rates = (calibrated.limits.copy_bandwidth, "GB/s"), (calibrated.limits.flops, "GFLOP/s")
     cells = [
-        f"{rate / 1e9:.3g} {unit}{gauge(rate / best, hue(one.device), 110)}"
+        f"{rate / 1e9:.3g} {unit}{gauge(rate / best, hue(calibrated.device), 110)}"
         for (rate, unit), best in zip(rates, most, strict=True)
     ]
-    return f"{names}{numbers(*cells)}{words('' if one.measured else 'measured before')}"
+    return f"{names}{numbers(*cells)}{words('' if calibrated.measured else 'measured before')}"

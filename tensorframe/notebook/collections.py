@@ -36,18 +36,18 @@ class _Other(Exception):  # noqa: N818 - it ends a search
 def card_of(collection: Any) -> str | None:
     """Return the card of a collection of tensors, at any depth; None if it is empty or holds anything else."""
     try:
-        found = list(_tensors(collection, "", 0))
+        tensors = list(_tensors(collection, "", 0))
     except _Other:
         return None
-    if not found:
+    if not tensors:
         return None
-    shown = found[:_ROWS]
-    what = f"{_kind(collection)} of {counted(len(found), 'tensor')}"
-    size = human_bytes(sum(tensor.node.nbytes for _, tensor in found))
+    shown = tensors[:_ROWS]
+    what = f"{_kind(collection)} of {counted(len(tensors), 'tensor')}"
+    size = human_bytes(sum(tensor.node.nbytes for _, tensor in tensors))
     previews = _previews([tensor for _, tensor in shown])
     rows = [_row(named, seen) for named, seen in zip(shown, previews, strict=True)]
     parts = [table(_HEADS, _NUMBERED, rows)]
-    more = len(found) - len(shown)
+    more = len(tensors) - len(shown)
     parts += [f"and {more:,} more"] if more else []
     return result_page([f"<b>{text(what)}</b>", size], *parts)
 
@@ -57,8 +57,8 @@ def _tensors(value: Any, name: str, depth: int) -> Iterator[Named]:
     if isinstance(value, Tensor):
         yield name, value
     elif depth < _DEEPEST and is_collection(type(value)):
-        for label, one in _parts(value):
-            yield from _tensors(one, name + label, depth + 1)
+        for label, item in _parts(value):
+            yield from _tensors(item, name + label, depth + 1)
     else:
         raise _Other
 
@@ -70,9 +70,9 @@ def is_collection(kind: type) -> bool:
 
 def _parts(value: Any) -> Iterator[Named]:
     if isinstance(value, dict):
-        return ((f"[{shorten(repr(key), _NAME)}]", one) for key, one in value.items())
+        return ((f"[{shorten(repr(key), _NAME)}]", value) for key, value in value.items())
     fields: Sequence[str] = getattr(value, "_fields", ())
-    labels = [f".{field}" for field in fields] or [f"[{at}]" for at in range(len(value))]
+    labels = [f".{field}" for field in fields] or [f"[{index}]" for index in range(len(value))]
     return zip(labels, value, strict=True)
 
 
@@ -95,7 +95,7 @@ def _row(named: Named, elements: str) -> str:
 
 def _previews(tensors: Sequence[Tensor]) -> list[str]:
     """Return the first elements of each tensor; small ones are computed, together, and keep that."""
-    _attempt(lambda: evaluate([one.node for one in tensors if one.size <= SMALL]))
+    _attempt(lambda: evaluate([tensor.node for tensor in tensors if tensor.size <= SMALL]))
     patience = PATIENCE / max(len(tensors), 1)
     return [_preview(tensor, patience) for tensor in tensors]
 
@@ -111,12 +111,12 @@ def _preview(tensor: Tensor, patience: float) -> str:
     def elements() -> str:
         if seconds_for(tensor, [window], 0) > patience:
             return "…"
-        found = printed(seen(tensor, [window], 0)[0].ravel(), shortened=False)[1:-1]
+        line = printed(seen(tensor, [window], 0)[0].ravel(), shortened=False)[1:-1]
         rest = " …" if tensor.size > window.size else ""
-        return f"<code>{toned(found)}{rest}</code>"
+        return f"<code>{toned(line)}{rest}</code>"
 
-    found = _attempt(elements)
-    return found if isinstance(found, str) else f"<em>{text(_reason(found))}</em>"
+    attempt = _attempt(elements)
+    return attempt if isinstance(attempt, str) else f"<em>{text(_reason(attempt))}</em>"
 
 
 class _Failed(NamedTuple):

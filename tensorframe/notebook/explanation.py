@@ -82,7 +82,7 @@ def _figures(plan: Plan) -> str:
     seconds = [step.seconds for step in plan.steps if step.seconds is not None]
     if seconds:
         figures.append((time_text(sum(seconds)), "measured"))
-    cells = APART.join([f"<b>{text(one)}</b> {text(name)}" for one, name in figures])
+    cells = APART.join([f"<b>{text(figure)}</b> {text(name)}" for figure, name in figures])
     return f'<div class="figures">{cells}</div>'
 
 
@@ -122,7 +122,7 @@ def _figures_of(row: Row, *, predicted: bool, measured: bool) -> str:
     cells = words(
         f'{row.number} <span style="{look};{_KIND}">{row.kind}</span>',
         f"{dot(colour)}{text(row.device)}",
-        ", ".join([f"<code>{unbroken(text(one))}</code>" for one in row.gives]),
+        ", ".join([f"<code>{unbroken(text(given))}</code>" for given in row.gives]),
     )
     return f'<tr class="step">{cells}{numbers(*figures)}</tr>'
 
@@ -150,8 +150,8 @@ def _what(row: Row, source: str) -> Iterator[str]:
         summary = f"{ops}: {text(row.step.name)}"
         yield f"<details><summary>{summary}</summary><pre>{text(shown)}</pre></details>"
     fallbacks = len(row.step.fallbacks)
-    for at, note in enumerate(row.notes):
-        look = f' style="color:{TRANSFER_HUE}"' if at < fallbacks else ""
+    for index, note in enumerate(row.notes):
+        look = f' style="color:{TRANSFER_HUE}"' if index < fallbacks else ""
         yield f'<div class="note"{look}>{text(note)}</div>'
     if source:
         yield f"<details><summary>source</summary><pre>{text(source)}</pre></details>"

@@ -43,8 +43,8 @@ def _own(value: Any) -> Callable[[], Any] | None:
         return None
     from IPython.utils.dir2 import get_real_method
 
-    found: Callable[[], Any] | None = get_real_method(value, "_repr_html_")
-    return found
+    method: Callable[[], Any] | None = get_real_method(value, "_repr_html_")
+    return method
 
 
 def _begins_with_a_tensor(value: Any) -> bool:

@@ -52,11 +52,11 @@ def formulas_of(step: Step, literals: Mapping[int, object]) -> list[str]:
         operand = number_text(literals[slot]) if slot in literals else f"%{slot}"
         texts[value] = (operand, _ATOM)
     slots = dict(zip(region.outputs, step.outputs, strict=True))
-    uses = Counter(value for one in region.ops for value in one.inputs)
+    uses = Counter(value for op in region.ops for value in op.inputs)
     lines = []
     names = 0
-    for value, one in enumerate(region.ops, first):
-        text = _formula(one, texts)
+    for value, op in enumerate(region.ops, first):
+        text = _formula(op, texts)
         if value in slots:
             name = f"%{slots[value]}"
         elif uses[value] > 1 or len(text[0]) > _LONGEST:
@@ -70,9 +70,9 @@ def formulas_of(step: Step, literals: Mapping[int, object]) -> list[str]:
     return lines
 
 
-def _formula(one: RegionOp, texts: Mapping[int, _Text]) -> _Text:
-    operands = [texts[value] for value in one.inputs]
-    operator = one.op.operator or ""
+def _formula(op: RegionOp, texts: Mapping[int, _Text]) -> _Text:
+    operands = [texts[value] for value in op.inputs]
+    operator = op.op.operator or ""
     if operator in _BINARY and len(operands) == 2:
         sign, binds = _BINARY[operator]
         (left, left_binds), (right, right_binds) = operands
@@ -84,9 +84,9 @@ def _formula(one: RegionOp, texts: Mapping[int, _Text]) -> _Text:
         text, binds = operands[0]
         return _UNARY[operator] + _bracketed(text, binds < _UNARY_BINDS), _UNARY_BINDS
     arguments = [text for text, _ in operands]
-    said = attribute_text(one.op, one.attrs).replace(" keepdims", ", keepdims")
+    said = attribute_text(op.op, op.attrs).replace(" keepdims", ", keepdims")
     details = [said] if said else []
-    return f"{one.op.name}({', '.join([*arguments, *details])})", _ATOM
+    return f"{op.op.name}({', '.join([*arguments, *details])})", _ATOM
 
 
 def _bracketed(text: str, needed: bool) -> str:

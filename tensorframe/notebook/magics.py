@@ -66,18 +66,18 @@ def tfr_profile(shell: Shell, line: str, cell: str) -> None:
     What showing the result computes is not part of it. After an error the profile has what ran until then.
     """
     wanted = _PROFILE.of(line)
-    found = profile(timeline=wanted.timeline)
+    profiled = profile(timeline=wanted.timeline)
     try:
-        with found:
+        with profiled:
             value = _run(shell, cell)
         _show_result(shell, cell, value)
     finally:
         if wanted.into:
-            shell.push({wanted.into: found})
+            shell.push({wanted.into: profiled})
         if wanted.trace:
-            found.save(wanted.trace)
+            profiled.save(wanted.trace)
         if not wanted.quiet:
-            _show(found)
+            _show(profiled)
 
 
 def tfr_explain(shell: Shell, line: str, cell: str) -> None:
@@ -139,11 +139,11 @@ class ShownPlans:
 
     def _rest(self) -> list[str]:
         more = len(self.plans) - _PLANS
-        found = [f"and {more} more plans"] if more > 0 else []
+        lines = [f"and {more} more plans"] if more > 0 else []
         if self.small:
             graphs = "1 small graph" if self.small == 1 else f"{self.small:,} small graphs"
-            found.append(f"{graphs} ran op by op, without a plan")
-        return found or ([] if self.plans else ["no plan ran"])
+            lines.append(f"{graphs} ran op by op, without a plan")
+        return lines or ([] if self.plans else ["no plan ran"])
 
 
 def _run(shell: Shell, cell: str) -> Any:
@@ -169,10 +169,10 @@ def _run(shell: Shell, cell: str) -> Any:
 
 def _rendered(shell: Shell, error: BaseException, name: str) -> Any:
     """Return the lines of an error's traceback as if no magic had run the cell."""
-    found = error.__traceback__
-    while found is not None and found.tb_frame.f_code.co_filename != name:
-        found = found.tb_next
-    error.__traceback__ = found or error.__traceback__
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_frame.f_code.co_filename != name:
+        traceback = traceback.tb_next
+    error.__traceback__ = traceback or error.__traceback__
     own = getattr(type(error), "_render_traceback_", None)
     if own is not None:
         return own(error)

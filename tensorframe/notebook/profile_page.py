@@ -51,26 +51,26 @@ _FILLED, _HOLLOW = "\N{BLACK SQUARE}", "\N{WHITE SQUARE}"
 
 def profile_page(profile: Profile) -> str:
     """Return a profile as a piece of HTML."""
-    found = profile.summary
-    parts = [_headline(found), _shares(profile.records, found)]
+    summary = profile.summary
+    parts = [_headline(summary), _shares(profile.records, summary)]
     slices = profile.slices
     if slices:
-        parts.append(timeline(slices, found.seconds, profile.kept_until))
-    parts += [_table(profile.records, found.seconds), _made(profile.kernels_made)]
+        parts.append(timeline(slices, summary.seconds, profile.kept_until))
+    parts += [_table(profile.records, summary.seconds), _made(profile.kernels_made)]
     parts.append(_notes([*map(_memory, profile.memory), *map(text, profile.notes())]))
     return page(f'<div class="profile" style="max-width:960px">{"".join(parts)}</div>', _STYLE)
 
 
-def _headline(found: Summary) -> str:
+def _headline(summary: Summary) -> str:
     runs = [
-        _count(found.runs, "plan run"),
-        _count(found.small_runs, "small graph"),
-        _count(found.plans_made, "plan") + " made" if found.plans_made else "",
-        f"{found.plans_found:,} from the cache" if found.plans_found else "",
-        f"{found.replays:,} replayed by jit" if found.replays else "",
+        _count(summary.runs, "plan run"),
+        _count(summary.small_runs, "small graph"),
+        _count(summary.plans_made, "plan") + " made" if summary.plans_made else "",
+        f"{summary.plans_found:,} from the cache" if summary.plans_found else "",
+        f"{summary.replays:,} replayed by jit" if summary.replays else "",
     ]
     said = " · ".join(filter(None, runs)) or "nothing was computed"
-    took = f"<b>{time_text(found.seconds)}</b>"
+    took = f"<b>{time_text(summary.seconds)}</b>"
     return f'<div class="headline">{took}{APART}<span class="soft">{said}</span></div>'
 
 
@@ -78,10 +78,12 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}" if number else ""
 
 
-def _shares(records: Sequence[Record], found: Summary) -> str:
+def _shares(records: Sequence[Record], summary: Summary) -> str:
     """Return a bar of where the time went, and what its colours mean."""
-    parts = [(name, seconds, colour) for name, seconds, colour in _parts(records, found) if seconds]
-    whole = found.accounted or 1.0
+    parts = [
+        (name, seconds, colour) for name, seconds, colour in _parts(records, summary) if seconds
+    ]
+    whole = summary.accounted or 1.0
     bar, legend = [], []
     for name, seconds, colour in parts:
         share = seconds / whole
@@ -94,28 +96,28 @@ def _shares(records: Sequence[Record], found: Summary) -> str:
     return f'{shares}<div class="legend" style="margin:0 0 12px">{APART.join(legend)}</div>'
 
 
-def _parts(records: Sequence[Record], found: Summary) -> Iterator[tuple[str, float, str]]:
+def _parts(records: Sequence[Record], summary: Summary) -> Iterator[tuple[str, float, str]]:
     devices: dict[str, float] = {}
-    for one in records:
-        if one.kind != "transfer":
-            devices[one.device] = devices.get(one.device, 0.0) + one.seconds
+    for record in records:
+        if record.kind != "transfer":
+            devices[record.device] = devices.get(record.device, 0.0) + record.seconds
     for device, seconds in devices.items():
         yield f"on {device}", seconds, hue(device)
-    yield "transfers", found.steps["transfer"], TRANSFER_HUE
-    yield "making kernels", found.making, MAKING_HUE
-    yield "opening devices", found.opening, OPENING_HUE
-    yield "planning", found.planning, PLANNING_HUE
-    yield "overhead", found.overhead, f"{PLANNING_HUE}99"
-    yield "outside tensorframe", found.outside, ""
+    yield "transfers", summary.steps["transfer"], TRANSFER_HUE
+    yield "making kernels", summary.making, MAKING_HUE
+    yield "opening devices", summary.opening, OPENING_HUE
+    yield "planning", summary.planning, PLANNING_HUE
+    yield "overhead", summary.overhead, f"{PLANNING_HUE}99"
+    yield "outside tensorframe", summary.outside, ""
 
 
 def _table(records: Sequence[Record], seconds: float) -> str:
     if not records:
         return ""
-    shown = [one for one in records if one.kind != "view"] or list(records)
-    with_limits = any(one.share_of_limit is not None for one in shown)
+    shown = [record for record in records if record.kind != "view"] or list(records)
+    with_limits = any(record.share_of_limit is not None for record in shown)
     head = _head(with_limits=with_limits)
-    rows = [_row(one, seconds, with_limits=with_limits) for one in shown]
+    rows = [_row(record, seconds, with_limits=with_limits) for record in shown]
     table = _rows(head, rows[:_ROWS])
     if len(rows) <= _ROWS:
         return table
@@ -134,31 +136,31 @@ def _head(*, with_limits: bool) -> str:
     return f"<tr>{heads}{numbers(*names, tag='th')}</tr>"
 
 
-def _row(one: Record, seconds: float, *, with_limits: bool) -> str:
-    name = f"<b>{text(shorten(one.name, _NAME))}</b>"
-    colour = TRANSFER_HUE if one.kind == "transfer" else hue(one.device)
-    place = text(one.device.replace("->", "\N{RIGHTWARDS ARROW}"))
-    share = one.seconds / seconds if seconds else 0.0
+def _row(record: Record, seconds: float, *, with_limits: bool) -> str:
+    name = f"<b>{text(shorten(record.name, _NAME))}</b>"
+    colour = TRANSFER_HUE if record.kind == "transfer" else hue(record.device)
+    place = text(record.device.replace("->", "\N{RIGHTWARDS ARROW}"))
+    share = record.seconds / seconds if seconds else 0.0
     figures = [
-        f"{one.calls:,}",
-        time_text(one.seconds),
+        f"{record.calls:,}",
+        time_text(record.seconds),
         f'<span class="soft">{share_text(share)}</span>',
-        time_text(one.mean),
-        time_text(one.fastest),
-        _billions(one.bytes_per_second),
-        _billions(one.flops_per_second),
+        time_text(record.mean),
+        time_text(record.fastest),
+        _billions(record.bytes_per_second),
+        _billions(record.flops_per_second),
     ]
-    figures += [_gauge(one.share_of_limit)] if with_limits else []
+    figures += [_gauge(record.share_of_limit)] if with_limits else []
     first = f"<tr>{words(name, dot(colour) + place)}{numbers(*figures)}</tr>"
     across = f'colspan="{2 + len(figures)}" style="text-align:left"'
-    return f'{first}<tr class="line"><td {across}>{_line(one)}</td></tr>'
+    return f'{first}<tr class="line"><td {across}>{_line(record)}</td></tr>'
 
 
-def _line(one: Record) -> str:
+def _line(record: Record) -> str:
     """Return what a row is, and where the user wrote it."""
-    kind = {"library": "library call", "small": "small graph"}.get(one.kind, one.kind)
-    source = f"<code>{text(shorten(one.source, _SOURCE))}</code>" if one.source else ""
-    return APART.join(filter(None, [", ".join(filter(None, [kind, text(one.line)])), source]))
+    kind = {"library": "library call", "small": "small graph"}.get(record.kind, record.kind)
+    source = f"<code>{text(shorten(record.source, _SOURCE))}</code>" if record.source else ""
+    return APART.join(filter(None, [", ".join(filter(None, [kind, text(record.line)])), source]))
 
 
 def _billions(rate: float | None) -> str:
@@ -177,35 +179,35 @@ def _made(made: Sequence[MadeKernel]) -> str:
     """Return the kernels that were made, closed: they are of interest the first time."""
     if not made:
         return ""
-    disk = [one for one in made if one.from_disk]
-    compiled = [one for one in made if not one.from_disk]
+    disk = [kernel for kernel in made if kernel.from_disk]
+    compiled = [kernel for kernel in made if not kernel.from_disk]
     said = " and ".join(filter(None, [_sum(compiled, "compiled"), _sum(disk, "loaded from disk")]))
-    rows = [_made_row(one) for one in made]
+    rows = [_made_row(kernel) for kernel in made]
     head = words("kernel", "for", "", tag="th") + numbers("time", tag="th")
     return f"<details><summary>{said}</summary>{_rows(f'<tr>{head}</tr>', rows)}</details>"
 
 
 def _sum(made: Sequence[MadeKernel], how: str) -> str:
     return (
-        f"{_count(len(made), 'kernel')} {how} in {time_text(sum(one.seconds for one in made))}"
+        f"{_count(len(made), 'kernel')} {how} in {time_text(sum(kernel.seconds for kernel in made))}"
         if made
         else ""
     )
 
 
-def _made_row(one: MadeKernel) -> str:
-    how = f"{one.compiler}, from disk" if one.from_disk else f"{one.compiler}, compiled"
-    step = f"{text(shorten(one.step, _NAME))} <span class='soft'>{text(one.line)}</span>"
-    cells = words(f"<code>{text(one.name)}</code>", step, how)
-    return f"<tr>{cells}{numbers(time_text(one.seconds))}</tr>"
+def _made_row(kernel: MadeKernel) -> str:
+    how = f"{kernel.compiler}, from disk" if kernel.from_disk else f"{kernel.compiler}, compiled"
+    step = f"{text(shorten(kernel.step, _NAME))} <span class='soft'>{text(kernel.line)}</span>"
+    cells = words(f"<code>{text(kernel.name)}</code>", step, how)
+    return f"<tr>{cells}{numbers(time_text(kernel.seconds))}</tr>"
 
 
-def _memory(one: DeviceMemory) -> str:
-    if one.is_planned:
-        said = f"{human_bytes(one.peak)} for the largest plan, its inputs included"
+def _memory(memory: DeviceMemory) -> str:
+    if memory.is_planned:
+        said = f"{human_bytes(memory.peak)} for the largest plan, its inputs included"
     else:
-        said = f"{human_bytes(one.peak)} in use at most, {one.allocations:,} blocks allocated"
-    return f"{dot(hue(one.device))}memory of {text(one.device)}: {said}"
+        said = f"{human_bytes(memory.peak)} in use at most, {memory.allocations:,} blocks allocated"
+    return f"{dot(hue(memory.device))}memory of {text(memory.device)}: {said}"
 
 
 def _notes(notes: Iterable[str]) -> str:

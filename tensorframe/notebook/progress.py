@@ -71,7 +71,7 @@ def bar(state: State) -> str:
 
 def _row(*facts: str) -> str:
     # spaces for pages that leave out styles
-    return f'<div class="row">{" ".join([f"<span>{text(one)}</span>" for one in facts])}</div>'
+    return f'<div class="row">{" ".join([f"<span>{text(fact)}</span>" for fact in facts])}</div>'
 
 
 def _plain(state: State) -> str:

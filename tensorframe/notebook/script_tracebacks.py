@@ -63,10 +63,10 @@ def _take_threads_over() -> None:
     threading.excepthook = _show_in_thread
 
 
-def _show(kind: type[BaseException], error: BaseException, found: TracebackType | None) -> None:
+def _show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
     is_ours = isinstance(error, TensorFrameError)
     with _short(error):
-        _Before.hook(kind, error, error.__traceback__ if is_ours else found)
+        _Before.hook(kind, error, error.__traceback__ if is_ours else traceback)
 
 
 def _show_in_thread(told: Any) -> None:
@@ -83,29 +83,35 @@ def _show_in_thread(told: Any) -> None:
 @contextmanager
 def _short(error: BaseException) -> Iterator[None]:
     """Leave our frames out of an error, and of what it came from, while the block runs."""
-    ours = [one for one in _chain(error) if isinstance(one, TensorFrameError)]
-    whole = [(one.__traceback__, one.__cause__, one.__suppress_context__) for one in ours]
-    cut = [one for one in ours if without_ours(one.__traceback__) is not one.__traceback__]
+    ours = [failure for failure in _chain(error) if isinstance(failure, TensorFrameError)]
+    whole = [
+        (failure.__traceback__, failure.__cause__, failure.__suppress_context__) for failure in ours
+    ]
+    cut = [
+        failure
+        for failure in ours
+        if without_ours(failure.__traceback__) is not failure.__traceback__
+    ]
     try:
-        for one in ours:
-            one.__traceback__ = without_ours(one.__traceback__)
-            _leave_out_causes(one)
+        for failure in ours:
+            failure.__traceback__ = without_ours(failure.__traceback__)
+            _leave_out_causes(failure)
         with _saying(cut[:1], HOW_TO_SEE_ALL):
             yield
     finally:
-        for one, (found, cause, suppressed) in zip(ours, whole, strict=True):
-            one.__traceback__ = found
-            one.__cause__ = cause
-            one.__suppress_context__ = suppressed
+        for failure, (traceback, cause, suppressed) in zip(ours, whole, strict=True):
+            failure.__traceback__ = traceback
+            failure.__cause__ = cause
+            failure.__suppress_context__ = suppressed
 
 
 def _chain(error: BaseException) -> list[BaseException]:
     """Return an error and all that are shown with it."""
-    found = [error]
-    for one in found:  # grows while it is walked
-        others = [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
-        found += [other for other in others if other is not None and other not in found]
-    return found
+    errors = [error]
+    for failure in errors:  # grows while it is walked
+        others = [failure.__cause__, failure.__context__, *getattr(failure, "exceptions", ())]
+        errors += [other for other in others if other is not None and other not in errors]
+    return errors
 
 
 def _leave_out_causes(error: TensorFrameError) -> None:
@@ -118,20 +124,20 @@ def _leave_out_causes(error: TensorFrameError) -> None:
 
 def _is_ours(error: BaseException | None) -> bool:
     """Whether an error was caught by our code."""
-    found = error.__traceback__ if error is not None else None
-    return found is not None and is_internal(found.tb_frame.f_code)
+    traceback = error.__traceback__ if error is not None else None
+    return traceback is not None and is_internal(traceback.tb_frame.f_code)
 
 
 @contextmanager
 def _saying(errors: list[TensorFrameError], line: str) -> Iterator[None]:
     """Have a line stand below the messages of errors while the block runs."""
-    before = [one.__dict__.pop("__notes__", None) for one in errors]
-    for one, notes in zip(errors, before, strict=True):
-        one.__dict__["__notes__"] = [*(notes or ()), line]
+    before = [error.__dict__.pop("__notes__", None) for error in errors]
+    for error, notes in zip(errors, before, strict=True):
+        error.__dict__["__notes__"] = [*(notes or ()), line]
     try:
         yield
     finally:
-        for one, notes in zip(errors, before, strict=True):
-            del one.__dict__["__notes__"]
+        for error, notes in zip(errors, before, strict=True):
+            del error.__dict__["__notes__"]
             if notes is not None:
-                one.__dict__["__notes__"] = notes
+                error.__dict__["__notes__"] = notes

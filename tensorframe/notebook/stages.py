@@ -55,4 +55,4 @@ def picture_of_plan(plan: Plan, collapse: bool | None = None) -> Picture:
 
 def _numbers(request: Capture) -> dict[int, object]:
     """Return the numbers among what is given to a plan, by slot."""
-    return {at: leaf.attrs[0] for at, leaf in enumerate(request.leaves) if is_constant(leaf)}
+    return {index: leaf.attrs[0] for index, leaf in enumerate(request.leaves) if is_constant(leaf)}

@@ -44,16 +44,16 @@ class Row:
 def rows_of(plan: Plan) -> list[Row]:
     """Return a row for each step."""
     notes = plan.notes()
-    return [_row(plan, at, step, notes[at]) for at, step in enumerate(plan.steps)]
+    return [_row(plan, index, step, notes[index]) for index, step in enumerate(plan.steps)]
 
 
-def _row(plan: Plan, at: int, step: Step, notes: list[str]) -> Row:
+def _row(plan: Plan, index: int, step: Step, notes: list[str]) -> Row:
     kind = {StepKind.REGION: "kernel", StepKind.LIBRARY: "library call"}.get(step.kind, "transfer")
     device = str(step.device)
     if step.kind is StepKind.TRANSFER:
         device = f"{plan.slots[step.inputs[0]].device} → {device}"
     return Row(
-        at,
+        index,
         step,
         "view" if step.is_view else kind,
         device,

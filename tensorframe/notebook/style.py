@@ -63,8 +63,10 @@ def hue(device: Device | str) -> str:
 
 def is_bright(colour: str) -> bool:
     """Whether black is easier to read on a colour than white, by its relative luminance (WCAG 2)."""
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
+    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.26
 
 

@@ -64,13 +64,13 @@ def timeline(slices: Sequence[Slice], seconds: float, kept: float | None = None)
     blocks: list[_Block] = []
     names: list[str] = []
     top, several = _AXIS, len({lane.thread for lane in lanes}) > 1
-    for lane, found in lanes.items():
+    for lane, on_lane in lanes.items():
         is_strip = lane.group == HOST
         height = _STRIP if is_strip else _LANE
         top += _GAP if is_strip and back else 0.0  # between threads
         back.append(_label(lane, top, height, several=several))
         back.append(_rectangle(_FAINT, LABELS, top, WIDTH - LABELS, height))
-        drawn = [_block(bar, lane, top, height, scale) for bar in bars_of(found, _APART / scale)]
+        drawn = [_block(bar, lane, top, height, scale) for bar in bars_of(on_lane, _APART / scale)]
         names += [] if is_strip else [_name(block, lane) for block in drawn]
         blocks += drawn
         top += height + _GAP + (4.0 if is_strip else 0.0)
@@ -160,15 +160,15 @@ def _label(lane: Lane, top: float, height: float, *, several: bool) -> str:
 def _axis(length: float, scale: float, bottom: float) -> Iterator[str]:
     """Yield times at the top, and lines down through the lanes."""
     step = _round(length / 6)
-    at = 0.0
-    while at <= length:
-        x = LABELS + at * scale
-        anchor = "start" if at == 0 else "end" if WIDTH - x < 24 else "middle"
-        said = time_text(at * 1e-9) if at else "0"
+    time = 0.0
+    while time <= length:
+        x = LABELS + time * scale
+        anchor = "start" if time == 0 else "end" if WIDTH - x < 24 else "middle"
+        said = time_text(time * 1e-9) if time else "0"
         line = f'x1="{x:.1f}" x2="{x:.1f}" y1="{_AXIS - 5:g}" y2="{bottom:g}"'
         yield f'<line {line} stroke="currentColor" stroke-opacity="0.25" stroke-dasharray="2 3"/>'
         yield f'<text {_SOFT} x="{x:.1f}" y="{_AXIS - 9:g}" text-anchor="{anchor}">{said}</text>'
-        at += step
+        time += step
 
 
 def _round(step: float) -> float:
@@ -176,7 +176,7 @@ def _round(step: float) -> float:
     power = 1.0
     while power * 10 <= step:
         power *= 10
-    return next(power * one for one in (1, 2, 5, 10) if power * one >= step)
+    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= step)
 
 
 def _not_kept(left: float, bottom: float) -> str:

@@ -24,9 +24,9 @@ def render(error: TensorFrameError) -> list[str]:
     if running is None:
         return traceback.format_exception(error)
     shown = error if config.get().tracebacks == "full" else shortened(error)
-    found = _linked(_without_ipython(_entries(shown.__traceback__)))
+    linked = _linked(_without_ipython(_entries(shown.__traceback__)))
     lines: list[str] = running.InteractiveTB.structured_traceback(
-        type(error), shown.with_traceback(found), found, tb_offset=0
+        type(error), shown.with_traceback(linked), linked, tb_offset=0
     )
     return lines
 
@@ -39,43 +39,45 @@ def shortened(error: TensorFrameError) -> TensorFrameError:
     return copy.copy(error).with_traceback(without_ours(error.__traceback__))
 
 
-def without_ours(found: TracebackType | None) -> TracebackType | None:
+def without_ours(traceback: TracebackType | None) -> TracebackType | None:
     """Return a traceback without our frames, the very one that is given if it has none; that one stays as it is."""
-    entries = _entries(found)
+    entries = _entries(traceback)
     hidden = _hidden(entries)
     if not hidden:
-        return found
-    return _linked([entry for at, entry in enumerate(entries) if at not in hidden])
+        return traceback
+    return _linked([entry for index, entry in enumerate(entries) if index not in hidden])
 
 
-def _entries(found: TracebackType | None) -> list[TracebackType]:
+def _entries(traceback: TracebackType | None) -> list[TracebackType]:
     entries = []
-    while found is not None:
-        entries.append(found)
-        found = found.tb_next
+    while traceback is not None:
+        entries.append(traceback)
+        traceback = traceback.tb_next
     return entries
 
 
 def _linked(entries: list[TracebackType]) -> TracebackType | None:
     """Return a traceback of these entries alone; those given stay as they are."""
-    found = None
-    for one in reversed(entries):
-        found = TracebackType(found, one.tb_frame, one.tb_lasti, one.tb_lineno)
-    return found
+    linked = None
+    for entry in reversed(entries):
+        linked = TracebackType(linked, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return linked
 
 
 def _hidden(entries: list[TracebackType]) -> set[int]:
     """Return which entries are ours, or of the standard library on the way in or out: `with`, threads, partial."""
-    hidden = {at for at, entry in enumerate(entries) if is_internal(entry.tb_frame.f_code)}
+    hidden = {index for index, entry in enumerate(entries) if is_internal(entry.tb_frame.f_code)}
     passed_on = [
-        at for at, entry in enumerate(entries) if _is_standard(entry.tb_frame.f_code.co_filename)
+        index
+        for index, entry in enumerate(entries)
+        if _is_standard(entry.tb_frame.f_code.co_filename)
     ]
-    for at in passed_on:  # from outside in: threads have several of these one after the other
-        if at - 1 in hidden:
-            hidden.add(at)
-    for at in reversed(passed_on):
-        if at + 1 in hidden:
-            hidden.add(at)
+    for index in passed_on:  # from outside in: threads have several of these one after the other
+        if index - 1 in hidden:
+            hidden.add(index)
+    for index in reversed(passed_on):
+        if index + 1 in hidden:
+            hidden.add(index)
     return hidden
 
 
@@ -85,8 +87,8 @@ def _is_standard(filename: str) -> bool:
 
 def _without_ipython(entries: list[TracebackType]) -> list[TracebackType]:
     """Return the entries from the cell on: before it come those of IPython, which runs it."""
-    for at, entry in enumerate(entries):
+    for index, entry in enumerate(entries):
         name: Any = entry.tb_frame.f_globals.get("__name__")
         if str(name).partition(".")[0] not in ("IPython", "ipykernel"):
-            return entries[at:]
+            return entries[index:]
     return entries

@@ -18,55 +18,55 @@ from tensorframe.notebook.wording import counted
 from tensorframe.schedule.plan import human_bytes
 
 
-def benchmark_page(found: Benchmark) -> str:
+def benchmark_page(benchmark: Benchmark) -> str:
     """Return the times of backends, the reference first, with bars of how near each is to the fastest."""
-    timed = [one for one in found if one.best is not None]
-    facts = [f"<b>{counted(len(found.backends), 'backend')}</b>"]
-    best = min(timed, key=lambda one: one.best or 0.0, default=None)
+    timed = [timed for timed in benchmark if timed.best is not None]
+    facts = [f"<b>{counted(len(benchmark.backends), 'backend')}</b>"]
+    best = min(timed, key=lambda timed: timed.best or 0.0, default=None)
     if best is not None:
         facts.append(f"{device_name(best.backend)} is fastest: {time_text(best.best)}")
     fastest = best.best if best is not None else None
-    rows = [_timed(found, one, fastest) for one in found]
+    rows = [_timed(benchmark, timed, fastest) for timed in benchmark]
     heads = ("first", "best", "median", "rate", "speed", "ulp")
     return result_page(facts, table(["backend"], heads, rows))
 
 
-def _timed(found: Benchmark, one: TimedBackend, fastest: float | None) -> str:
-    name, *_, rate, speed, ulp, note = timed_row(found, one)
-    bar = gauge(fastest / one.best, hue(name)) if fastest and one.best else ""
-    times = [time_text(at) for at in (one.first, one.best, one.median)]
+def _timed(benchmark: Benchmark, timed: TimedBackend, fastest: float | None) -> str:
+    name, *_, rate, speed, ulp, note = timed_row(benchmark, timed)
+    bar = gauge(fastest / timed.best, hue(name)) if fastest and timed.best else ""
+    times = [time_text(seconds) for seconds in (timed.first, timed.best, timed.median)]
     return _row(name, [*times, _shown(rate), _shown(speed) + bar, _shown(ulp)], note)
 
 
-def verification_page(found: Verification) -> str:
+def verification_page(verification: Verification) -> str:
     """Return how far backends are from the reference."""
-    verdict = "all agree, but for rounding" if found.agrees else "not all agree"
-    facts = [f"<b>{verdict}</b>", f"{found.ulp:g} ulp at most"]
-    rows = [_verified(one) for one in found]
+    verdict = "all agree, but for rounding" if verification.agrees else "not all agree"
+    facts = [f"<b>{verdict}</b>", f"{verification.ulp:g} ulp at most"]
+    rows = [_verified(verified) for verified in verification]
     heads = ("ulp", "relative", "off by", "where", "value", "reference")
     return result_page(facts, table(["backend"], heads, rows))
 
 
-def _verified(one: VerifiedBackend) -> str:
-    name, *cells, note = verified_row(one)
+def _verified(verified: VerifiedBackend) -> str:
+    name, *cells, note = verified_row(verified)
     return _row(name, [text(_shown(cell)) for cell in cells], note)
 
 
-def estimate_page(found: Estimate) -> str:
+def estimate_page(estimate: Estimate) -> str:
     """Return what a computation would take: its steps, and memory by device."""
     facts = [
-        _figure(str(found.kernels), "kernel" if found.kernels == 1 else "kernels"),
+        _figure(str(estimate.kernels), "kernel" if estimate.kernels == 1 else "kernels"),
         _figure(
-            str(found.library_calls),
-            "library call" if found.library_calls == 1 else "library calls",
+            str(estimate.library_calls),
+            "library call" if estimate.library_calls == 1 else "library calls",
         ),
-        _figure(str(found.transfers), "transfer" if found.transfers == 1 else "transfers"),
-        _figure(human_bytes(found.bytes_read), "read"),
-        _figure(human_bytes(found.bytes_written), "written"),
-        _figure(human_bytes(found.bytes_moved), "between devices"),
-        _figure(count_text(found.flops), "flops"),
+        _figure(str(estimate.transfers), "transfer" if estimate.transfers == 1 else "transfers"),
+        _figure(human_bytes(estimate.bytes_read), "read"),
+        _figure(human_bytes(estimate.bytes_written), "written"),
+        _figure(human_bytes(estimate.bytes_moved), "between devices"),
+        _figure(count_text(estimate.flops), "flops"),
     ]
-    rows = [_memory(found, device) for device in found.peak]
+    rows = [_memory(estimate, device) for device in estimate.peak]
     return result_page(
         facts, *([table(["memory of"], ("peak", "inputs", "results"), rows)] if rows else [])
     )
@@ -76,20 +76,20 @@ def _figure(figure: str, name: str) -> str:
     return f"<b>{figure}</b> {name}"
 
 
-def _memory(found: Estimate, device: Device) -> str:
-    sizes = (found.peak[device], found.inputs.get(device, 0), found.results.get(device, 0))
+def _memory(estimate: Estimate, device: Device) -> str:
+    sizes = (estimate.peak[device], estimate.inputs.get(device, 0), estimate.results.get(device, 0))
     return words(device_name(device)) + numbers(*[human_bytes(size) for size in sizes])
 
 
-def diagnosis_page(found: Diagnosis) -> str:
+def diagnosis_page(diagnosis: Diagnosis) -> str:
     """Return the devices that compute, and what is missing or in the way, with what fixes it."""
-    names = [device_name(device) for device in found.usable]
-    return result_page(["<b>devices that compute</b>", *names], *map(_finding, found.findings))
+    names = [device_name(device) for device in diagnosis.usable]
+    return result_page(["<b>devices that compute</b>", *names], *map(_finding, diagnosis.findings))
 
 
-def _finding(one: Finding) -> str:
-    fixes = [f"<div>try: <code>{text(fix)}</code></div>" for fix in one.fixes]
-    return f"<b>{text(one.subject)}</b>: {text(one.problem)}{''.join(fixes)}"
+def _finding(finding: Finding) -> str:
+    fixes = [f"<div>try: <code>{text(fix)}</code></div>" for fix in finding.fixes]
+    return f"<b>{text(finding.subject)}</b>: {text(finding.problem)}{''.join(fixes)}"
 
 
 def _shown(cell: str) -> str:

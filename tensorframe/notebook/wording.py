@@ -24,7 +24,7 @@ def call_text(op: Op, attrs: tuple[Any, ...], operands: Sequence[str]) -> str:
 
     `operands` are numbers, or `WIRE` where a line leads to the op.
     """
-    given = ", ".join(operands) if any(one != WIRE for one in operands) else ""
+    given = ", ".join(operands) if any(operand != WIRE for operand in operands) else ""
     return shortened("  ".join(filter(None, [given, attribute_text(op, attrs)])), _LINE)
 
 
@@ -70,13 +70,13 @@ def names_of(ops: Iterable[str]) -> tuple[str, ...]:
         f"{name} {TIMES}{number}" if number > 1 else name for name, number in Counter(ops).items()
     ]
     lines: list[str] = []
-    for at, word in enumerate(words):
+    for index, word in enumerate(words):
         if lines and len(lines[-1]) + len(word) + 2 <= _NAMES:
             lines[-1] += f"  {word}"
         elif len(lines) < _MOST_LINES:
             lines.append(word)
         else:
-            return (*lines, f"… {len(words) - at} more")
+            return (*lines, f"… {len(words) - index} more")
     return tuple(lines)
 
 

@@ -32,7 +32,7 @@ _SHORTEST = 36  # of the shorter one, however long the other
 
 def ramp() -> str:
     """Return the colours as a background of CSS, from the least to the greatest."""
-    return f"linear-gradient(90deg,{','.join([f'#{one}' for one in _ANCHORS])})"
+    return f"linear-gradient(90deg,{','.join([f'#{anchor}' for anchor in _ANCHORS])})"
 
 
 def plane(values: Array, low: float, high: float, size: tuple[int, ...]) -> str:
@@ -67,9 +67,9 @@ def coloured(values: Array, low: float, high: float) -> Pixels:
 
 def _palette() -> Pixels:
     places = np.linspace(0, 255, len(_ANCHORS))
-    channels = np.array([_channels(one) for one in _ANCHORS]).T
-    found = [np.interp(np.arange(256), places, channel) for channel in channels]
-    return np.stack(found, axis=1).round().astype(np.uint8)
+    channels = np.array([_channels(anchor) for anchor in _ANCHORS]).T
+    ramps = [np.interp(np.arange(256), places, channel) for channel in channels]
+    return np.stack(ramps, axis=1).round().astype(np.uint8)
 
 
 def _channels(colour: str) -> tuple[int, int, int]:
@@ -91,7 +91,7 @@ def _pixels(values: Array) -> Pixels:
 
 def _image(pixels: Pixels, size: tuple[int, ...], kind: str, label: str) -> str:
     longer = max(size)
-    height, width = (max(round(_SIDE * one / longer), _SHORTEST) for one in size)
+    height, width = (max(round(_SIDE * length / longer), _SHORTEST) for length in size)
     return _tag(pixels, (height, width), kind, label)
 
 

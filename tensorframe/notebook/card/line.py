@@ -25,7 +25,7 @@ def line(low: Array, high: Array, colour: str) -> str:
     both = np.concatenate([low, high]).astype(np.float64)
     finite = both[np.isfinite(both)]
     bottom, top = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
-    lower, upper = (_heights(one, bottom, top) for one in (low, high))
+    lower, upper = (_heights(bound, bottom, top) for bound in (low, high))
     across = (np.arange(low.size) + 0.5) * (WIDTH / low.size)
     shapes = [_zero(bottom, top), *_odd(across, low, high)]
     (base,) = _heights(np.clip(np.zeros(1), bottom, top), bottom, top)
@@ -47,8 +47,8 @@ def _zero(bottom: float, top: float) -> str:
     """Return the line of zero, where values lie on both sides of it."""
     if not bottom < 0 < top:
         return ""
-    (at,) = _heights(np.zeros(1), bottom, top)
-    return f'<path d="M0 {at:.1f}H{WIDTH:g}" stroke="#888" stroke-dasharray="3 3"/>'
+    (height,) = _heights(np.zeros(1), bottom, top)
+    return f'<path d="M0 {height:.1f}H{WIDTH:g}" stroke="#888" stroke-dasharray="3 3"/>'
 
 
 def _odd(across: Array, low: Array, high: Array) -> list[str]:
@@ -60,7 +60,7 @@ def _odd(across: Array, low: Array, high: Array) -> list[str]:
         (~unknown & (low == -np.inf), HEIGHT / 2, HEIGHT),
     ]
     return [
-        f'<path d="{"".join([f"M{at:.1f} {top:g}V{bottom:g}" for at in across[where]])}" '
+        f'<path d="{"".join([f"M{x:.1f} {top:g}V{bottom:g}" for x in across[where]])}" '
         f'stroke="{UNKNOWN}" stroke-width="{max(WIDTH / across.size, 1):.1f}" opacity=".45"/>'
         for where, top, bottom in marks
         if where.any()

@@ -56,7 +56,7 @@ def look_at(tensor: Tensor) -> Look:
         sample = _quick_sample(tensor, windows, seconds)
         arrays = seen(tensor, [*windows, sample.window] if sample else windows, _NO_TRACE)
         drawn = arrays.pop() if sample else None
-        parts = [one.reshape(one.shape[leading:]) for one in arrays]
+        parts = [array.reshape(array.shape[leading:]) for array in arrays]
         index = f"[{', '.join(['0'] * leading + [':'] * _AXES)}]" if leading else ""
         return Look(_text(parts, shape), index, sample, drawn)
 

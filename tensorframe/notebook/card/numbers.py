@@ -50,8 +50,8 @@ class Numbers:
     @property
     def oddities(self) -> list[str]:
         """What is not finite, in words."""
-        found = [(self.unknown, "NaN"), (self.infinite, "infinite")]
-        return [f"{count:,} {word}" for count, word in found if count]
+        counts = [(self.unknown, "NaN"), (self.infinite, "infinite")]
+        return [f"{count:,} {word}" for count, word in counts if count]
 
 
 def real(values: Array) -> Array:

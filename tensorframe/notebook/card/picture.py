@@ -113,5 +113,5 @@ def _range(numbers: Numbers) -> str:
 
 
 def _odd(numbers: Numbers) -> str:
-    found = " · ".join(numbers.oddities)
-    return f"<em>{found}</em>" if found else ""
+    oddities = " · ".join(numbers.oddities)
+    return f"<em>{oddities}</em>" if oddities else ""

@@ -36,9 +36,9 @@ def _indexed(pixels: Pixels) -> tuple[bytes, Pixels]:
     """Return the colours, and which each pixel has; no colours, and the pixels, where there are too many."""
     if pixels.shape[2] == 3:
         packed = pixels.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
-        found, numbers = np.unique(packed, return_inverse=True)
-        if found.size <= _MOST_COLOURS:
-            return found.astype(">u4").view(np.uint8).reshape(-1, 4)[
+        colours, numbers = np.unique(packed, return_inverse=True)
+        if colours.size <= _MOST_COLOURS:
+            return colours.astype(">u4").view(np.uint8).reshape(-1, 4)[
                 :, 1:
             ].tobytes(), numbers.astype(np.uint8)
     return b"", pixels

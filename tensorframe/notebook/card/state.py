@@ -50,8 +50,8 @@ def summary_of(tensor: Tensor) -> str:
     numbers = Numbers.of(real(array))
     named = (("min", numbers.low), ("mean", numbers.mean), ("max", numbers.high))
     words = [f"{name} {number_text(value)}" for name, value in named if value is not None]
-    found = " · ".join([*words, *numbers.oddities])
-    return f"magnitude: {found}" if tensor.dtype in COMPLEX else found
+    facts = " · ".join([*words, *numbers.oddities])
+    return f"magnitude: {facts}" if tensor.dtype in COMPLEX else facts
 
 
 def _plan_ahead(node: Node) -> str:
@@ -68,16 +68,16 @@ def _plan_ahead(node: Node) -> str:
 def _recorded(node: Node) -> tuple[int, str]:
     """Return the number of nodes, and of ops in words; no node is held on, as capture would keep its value then."""
     nodes = discover((node,))
-    return len(nodes), counted(sum(not is_leaf(one) and bool(one.inputs) for one in nodes), "op")
+    return len(nodes), counted(sum(not is_leaf(node) and bool(node.inputs) for node in nodes), "op")
 
 
 def _figures(plan: Plan) -> str:
-    found = [
+    counts = [
         (plan.kernels, "kernel"),
         (plan.library_calls, "library call"),
         (plan.transfers, "transfer"),
     ]
-    steps = ", ".join([counted(count, noun) for count, noun in found if count])
+    steps = ", ".join([counted(count, noun) for count, noun in counts if count])
     if not steps:
         return "a view: nothing to compute"
     moved = f"reads {human_bytes(plan.bytes_read)}, writes {human_bytes(plan.bytes_written)}"

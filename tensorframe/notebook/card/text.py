@@ -21,10 +21,10 @@ def printed(values: Array, *, shortened: bool) -> str:
     if values.dtype in FLOAT:
         values = values.astype(np.float64)
     word = _complex if values.dtype in COMPLEX else _fraction
-    width = max([len(word(one)) for one in _shown(values, shortened).flat], default=0)
+    width = max([len(word(element)) for element in _shown(values, shortened).flat], default=0)
 
-    def aligned(one: Any) -> str:
-        return word(one).rjust(width)
+    def aligned(values: Any) -> str:
+        return word(values).rjust(width)
 
     return np.array2string(
         values,
@@ -57,5 +57,5 @@ def toned(elements: str) -> str:
     return _TOKENS.sub(_tone, text(elements))
 
 
-def _tone(found: re.Match[str]) -> str:
-    return f"<em>{found[0]}</em>" if found["odd"] else f"<span>{found[0]}</span>"
+def _tone(match: re.Match[str]) -> str:
+    return f"<em>{match[0]}</em>" if match["odd"] else f"<span>{match[0]}</span>"

@@ -33,32 +33,32 @@ def spread(
     `gap` is the room between two neighbours of a row, `shift(upper, lower, net)` how far the lower end of a straight
     link is to the right of the upper one's centre.
     """
-    apart = [[_apart(one, two, width, gap) for one, two in pairwise(row)] for row in rows.rows]
+    apart = [[_apart(left, two, width, gap) for left, two in pairwise(row)] for row in rows.rows]
     above, below = _pulls(rows, shift)
-    found = _packed(rows.rows, apart)
+    centres = _packed(rows.rows, apart)
     sweeps = min(_MOST_SWEEPS, max(3, _EFFORT // max(1, len(rows.links))))
-    both = {one: above[one] + below[one] for one in above}
+    both = {node: above[node] + below[node] for node in above}
     for sweep in range(sweeps):
         # what both sides say is balanced last: it moves a long picture only slowly
         pulls = both if sweep >= sweeps * 2 // 3 else (above, below)[sweep % 2]
         numbers = range(len(rows.rows))
-        for at in numbers if sweep % 2 == 0 else reversed(numbers):
-            _settle(rows.rows[at], apart[at], pulls, found)
-    _straighten(rows, apart, found, shift)
-    return found
+        for number in numbers if sweep % 2 == 0 else reversed(numbers):
+            _settle(rows.rows[number], apart[number], pulls, centres)
+    _straighten(rows, apart, centres, shift)
+    return centres
 
 
 def _apart(
-    one: int, two: int, width: Callable[[int], float], gap: Callable[[int, int], float]
+    left: int, two: int, width: Callable[[int], float], gap: Callable[[int, int], float]
 ) -> float:
-    return (width(one) + width(two)) / 2 + gap(one, two)
+    return (width(left) + width(two)) / 2 + gap(left, two)
 
 
 def _pulls(
     rows: Rows, shift: Callable[[int, int, int], float]
 ) -> tuple[dict[int, list[Pull]], dict[int, list[Pull]]]:
-    above: dict[int, list[Pull]] = {one: [] for row in rows.rows for one in row}
-    below: dict[int, list[Pull]] = {one: [] for one in above}
+    above: dict[int, list[Pull]] = {node: [] for row in rows.rows for node in row}
+    below: dict[int, list[Pull]] = {node: [] for node in above}
     main = main_links(rows)
     for link in rows.links:
         joints = rows.is_joint(link.upper) + rows.is_joint(link.lower)
@@ -74,29 +74,29 @@ def _pulls(
 
 def _packed(rows: Sequence[Sequence[int]], apart: Sequence[Sequence[float]]) -> dict[int, float]:
     """Return places side by side, each row in the middle."""
-    found = {}
+    centres = {}
     for row, distances in zip(rows, apart, strict=True):
-        at = -sum(distances) / 2
-        for one, distance in zip(row, [*distances, 0.0], strict=True):
-            found[one] = at
-            at += distance
-    return found
+        centre = -sum(distances) / 2
+        for node, distance in zip(row, [*distances, 0.0], strict=True):
+            centres[node] = centre
+            centre += distance
+    return centres
 
 
 def _settle(
     row: Sequence[int],
     apart: Sequence[float],
     pulls: Mapping[int, Sequence[Pull]],
-    found: dict[int, float],
+    centres: dict[int, float],
 ) -> None:
     """Move the nodes of a row to where their neighbours want them, as far as order and distances allow."""
     wishes = []
-    for one in row:
-        weight = sum(pull[1] for pull in pulls[one])
-        wish = sum((found[other] + right) * pull for other, pull, right in pulls[one])
+    for node in row:
+        weight = sum(pull[1] for pull in pulls[node])
+        wish = sum((centres[other] + right) * pull for other, pull, right in pulls[node])
         # who is not pulled stays, unless anybody wants the place
-        wishes.append((wish / weight, weight) if weight else (found[one], _ASIDE))
-    found.update(zip(row, nearest(wishes, apart), strict=True))
+        wishes.append((wish / weight, weight) if weight else (centres[node], _ASIDE))
+    centres.update(zip(row, nearest(wishes, apart), strict=True))
 
 
 def nearest(wishes: Sequence[tuple[float, float]], apart: Sequence[float]) -> list[float]:
@@ -115,23 +115,27 @@ def nearest(wishes: Sequence[tuple[float, float]], apart: Sequence[float]) -> li
 def _straighten(
     rows: Rows,
     apart: Sequence[Sequence[float]],
-    found: dict[int, float],
+    centres: dict[int, float],
     shift: Callable[[int, int, int], float],
 ) -> None:
     """Put what follows one another, and nothing else, exactly below one another, as far as neighbours leave room.
 
     Sweeps end with lines that are nearly straight, which looks worse than lines that are not straight at all.
     """
-    place = {one: (row, at) for row, ones in enumerate(rows.rows) for at, one in enumerate(ones)}
+    place = {
+        node: (row, place_in_row)
+        for row, ones in enumerate(rows.rows)
+        for place_in_row, node in enumerate(ones)
+    }
     for run in _runs(rows, shift):
-        at = 0
-        while at < len(run):
-            low, high, size = _room(run[at:], rows, apart, found, place)
-            part = run[at : at + size]
-            mean = sum(found[one] - right for one, right in part) / size
-            for one, right in part:
-                found[one] = min(max(mean, low), high) + right
-            at += size
+        start = 0
+        while start < len(run):
+            low, high, size = _room(run[start:], rows, apart, centres, place)
+            part = run[start : start + size]
+            mean = sum(centres[node] - right for node, right in part) / size
+            for node, right in part:
+                centres[node] = min(max(mean, low), high) + right
+            start += size
 
 
 def _runs(rows: Rows, shift: Callable[[int, int, int], float]) -> list[list[tuple[int, float]]]:
@@ -144,11 +148,11 @@ def _runs(rows: Rows, shift: Callable[[int, int, int], float]) -> list[list[tupl
         if trunk or (len(below[link.upper]) == 1 and main.get(link.lower) is link):
             following[link.upper] = (link.lower, shift(link.upper, link.lower, link.net))
     runs = []
-    for first in set(following) - {one for one, _ in following.values()}:
+    for first in set(following) - {node for node, _ in following.values()}:
         run = [(first, 0.0)]
         while run[-1][0] in following:
-            one, right = following[run[-1][0]]
-            run.append((one, run[-1][1] + right))
+            node, right = following[run[-1][0]]
+            run.append((node, run[-1][1] + right))
         runs.append(run)
     # long lines first: they are what one sees
     return sorted(runs, key=lambda run: (-len(run), run[0][0]))
@@ -158,16 +162,18 @@ def _room(
     run: Sequence[tuple[int, float]],
     rows: Rows,
     apart: Sequence[Sequence[float]],
-    found: Mapping[int, float],
+    centres: Mapping[int, float],
     place: Mapping[int, tuple[int, int]],
 ) -> tuple[float, float, int]:
     """Return between which places a run can stand straight, and how much of it."""
     low, high = float("-inf"), float("inf")
-    for size, (one, right) in enumerate(run):
-        row, at = place[one]
+    for size, (node, right) in enumerate(run):
+        row, index = place[node]
         ones = rows.rows[row]
-        left = found[ones[at - 1]] + apart[row][at - 1] if at else float("-inf")
-        end = found[ones[at + 1]] - apart[row][at] if at + 1 < len(ones) else float("inf")
+        left = centres[ones[index - 1]] + apart[row][index - 1] if index else float("-inf")
+        end = (
+            centres[ones[index + 1]] - apart[row][index] if index + 1 < len(ones) else float("inf")
+        )
         narrower = max(low, left - right), min(high, end - right)
         if narrower[0] > narrower[1] and size:
             return low, high, size
@@ -176,7 +182,7 @@ def _room(
 
 
 def _pooled(
-    one: tuple[float, float, int], two: tuple[float, float, int]
+    left: tuple[float, float, int], two: tuple[float, float, int]
 ) -> tuple[float, float, int]:
-    weight = one[1] + two[1]
-    return ((one[0] * one[1] + two[0] * two[1]) / weight, weight, one[2] + two[2])
+    weight = left[1] + two[1]
+    return ((left[0] * left[1] + two[0] * two[1]) / weight, weight, left[2] + two[2])

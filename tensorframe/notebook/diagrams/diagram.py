@@ -99,8 +99,8 @@ def wires_of(
     """
     if source in transfers:
         return [Wire(source, tuple(targets), label, nbytes, moves=True)]
-    stays = tuple([one for one in targets if one not in transfers])
-    leaves = tuple([one for one in targets if one in transfers])
+    stays = tuple([target for target in targets if target not in transfers])
+    leaves = tuple([target for target in targets if target in transfers])
     wires = [Wire(source, stays, label, nbytes)] if stays else []
     if leaves:
         wires.append(Wire(source, leaves, "" if stays else label, nbytes, moves=True))

@@ -71,8 +71,8 @@ def draw(diagram: Diagram) -> Drawing:
     left = (width - scene.width) / 2
     parts = [
         *[
-            words(_MARGIN, 22.0 + _TITLE_LINE * at, line, "headline")
-            for at, line in enumerate(headline)
+            words(_MARGIN, 22.0 + _TITLE_LINE * index, line, "headline")
+            for index, line in enumerate(headline)
         ],
         *_legend_parts(legend, top - 14.0),
         f'<g transform="translate({left:.1f} {top:.1f})">',
@@ -107,9 +107,9 @@ def _parts(diagram: Diagram, scene: Scene) -> Iterator[str]:
 def _legend(diagram: Diagram) -> Iterator[tuple[str, Look | None]]:
     """Yield the devices, and the looks that need a word."""
     drawn: list[Frame | Box] = [*diagram.frames, *diagram.boxes]
-    for device in dict.fromkeys(one.device for one in drawn):
+    for device in dict.fromkeys(box.device for box in drawn):
         yield device, None
-    looks = {one.look for one in drawn}
+    looks = {box.look for box in drawn}
     for look, word in _EXPLAINED.items():
         if look in looks:
             yield word, look

@@ -43,9 +43,9 @@ class Rows:
     rows: list[list[int]]
     links: list[Link]
 
-    def is_joint(self, one: int) -> bool:
+    def is_joint(self, node: int) -> bool:
         """Whether a number is a joint of a net's trunk rather than a node."""
-        return one >= self.count
+        return node >= self.count
 
 
 def ranks(count: int, nets: Sequence[Net]) -> list[int]:
@@ -59,17 +59,19 @@ def ranks(count: int, nets: Sequence[Net]) -> list[int]:
             before[target].append(net.source)
             into[target].append(net)
     order = list(TopologicalSorter(dict(enumerate(before))).static_order())
-    found = [0] * count
+    rank = [0] * count
     for node in order:
-        found[node] = max((found[source] + 1 for source in before[node]), default=0)
+        rank[node] = max((rank[source] + 1 for source in before[node]), default=0)
     for node in reversed(order):
-        users = [found[target] for net in behind[node] for target in net.targets]
-        if users and min(users) - 1 > found[node]:
+        users = [rank[target] for net in behind[node] for target in net.targets]
+        if users and min(users) - 1 > rank[node]:
             reached = min(users) - 1
-            longer = sum(max(found[one] for one in net.targets) < reached for net in into[node])
+            longer = sum(
+                max(rank[target] for target in net.targets) < reached for net in into[node]
+            )
             if longer <= len(behind[node]) and (longer < len(behind[node]) or not into[node]):
-                found[node] = reached
-    return found
+                rank[node] = reached
+    return rank
 
 
 def split_wide(rank: Sequence[int], widths: Sequence[float], most: float) -> list[int]:
@@ -77,20 +79,20 @@ def split_wide(rank: Sequence[int], widths: Sequence[float], most: float) -> lis
     members: dict[int, list[int]] = {}
     for node, row in enumerate(rank):
         members.setdefault(row, []).append(node)
-    found = [0] * len(rank)
-    at = -1
+    rows = [0] * len(rank)
+    number = -1
     for row in sorted(members):
         total = sum(widths[node] for node in members[row])
         share = total / max(1, round(total / most))  # rows of about the same width
-        at += 1
+        number += 1
         used = 0.0
         for node in members[row]:
             if used and used + widths[node] / 2 > share:
-                at += 1
+                number += 1
                 used = 0.0
             used += widths[node]
-            found[node] = at
-    return found
+            rows[node] = number
+    return rows
 
 
 def rows_of(rank: Sequence[int], nets: Sequence[Net]) -> Rows:
@@ -129,12 +131,12 @@ def uncross(rows: Rows, *, keep_first: bool = False) -> None:
         downwards = sweep % 2 == 0
         sequence = range(len(rows.rows)) if downwards else range(len(rows.rows) - 1, -1, -1)
         fixed: dict[int, float] = {}
-        for at in sequence:
-            row = rows.rows[at]
-            if not (at == 0 and keep_first):
+        for number in sequence:
+            row = rows.rows[number]
+            if not (number == 0 and keep_first):
                 _sort(row, above if downwards else below, fixed)
-            for place, one in enumerate(row):
-                fixed[one] = (place + 0.5) / len(row)
+            for place, node in enumerate(row):
+                fixed[node] = (place + 0.5) / len(row)
         crossings = _crossings(rows.rows, below)
         if crossings < fewest:
             fewest = crossings
@@ -144,8 +146,8 @@ def uncross(rows: Rows, *, keep_first: bool = False) -> None:
 
 def neighbours(rows: Rows) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     """Return what each node or joint is linked with in the row above, and in the row below."""
-    above: dict[int, list[int]] = {one: [] for row in rows.rows for one in row}
-    below: dict[int, list[int]] = {one: [] for one in above}
+    above: dict[int, list[int]] = {node: [] for row in rows.rows for node in row}
+    below: dict[int, list[int]] = {node: [] for node in above}
     for link in rows.links:
         above[link.lower].append(link.upper)
         below[link.upper].append(link.lower)
@@ -158,23 +160,23 @@ def main_links(rows: Rows) -> dict[int, Link]:
     A layer of a network hangs on the layer before it, and its weights stand beside.
     """
     above, _ = neighbours(rows)
-    arriving: dict[int, list[Link]] = {one: [] for one in above}
+    arriving: dict[int, list[Link]] = {node: [] for node in above}
     for link in rows.links:
         arriving[link.lower].append(link)
-    found = {}
-    for one, links in arriving.items():
+    links_of = {}
+    for node, links in arriving.items():
         hanging = [link for link in links if above[link.upper]] if links[1:] else links
         if len(hanging) == 1:
-            found[one] = hanging[0]
-    return found
+            links_of[node] = hanging[0]
+    return links_of
 
 
 def _sort(row: list[int], linked: dict[int, list[int]], fixed: dict[int, float]) -> None:
     wanted = {}
-    for place, one in enumerate(row):
-        others = linked[one]
+    for place, node in enumerate(row):
+        others = linked[node]
         # without a neighbour there is no reason to move
-        wanted[one] = (
+        wanted[node] = (
             sum(fixed[other] for other in others) / len(others)
             if others
             else (place + 0.5) / len(row)
@@ -186,10 +188,10 @@ def _crossings(rows: Sequence[Sequence[int]], below: dict[int, list[int]]) -> in
     """Return how many pairs of links cross: inversions of the lower ends, in the order of the upper ones."""
     total = 0
     for upper, lower in pairwise(rows):
-        place = {one: at for at, one in enumerate(lower)}
+        place = {node: index for index, node in enumerate(lower)}
         seen: list[int] = []
-        for one in upper:
-            ends = sorted(place[other] for other in below[one])
+        for node in upper:
+            ends = sorted(place[other] for other in below[node])
             for end in ends:
                 total += len(seen) - bisect_left(seen, end + 1)
             for end in ends:

@@ -85,31 +85,34 @@ class _Level:
 
     def __init__(self, diagram: Diagram) -> None:
         self.diagram = diagram
-        self.number = {box.name: at for at, box in enumerate(diagram.boxes)}
+        self.number = {box.name: index for index, box in enumerate(diagram.boxes)}
         self.frames = {frame.name: frame for frame in diagram.frames}
         names = dict.fromkeys(box.frame or box.name for box in diagram.boxes)
         self.units = list(names)
-        self.unit = {name: at for at, name in enumerate(self.units)}
+        self.unit = {name: index for index, name in enumerate(self.units)}
         self.unit_of = {box.name: self.unit[box.frame or box.name] for box in diagram.boxes}
         # wires that leave their unit, each with the units that it goes to
         self.outer: dict[int, tuple[int, ...]] = {}
         # the wires that each box makes, and those that each unit has an end of
         self.made: dict[str, list[int]] = {box.name: [] for box in diagram.boxes}
         self.touching: list[list[int]] = [[] for _ in self.units]
-        for at, wire in enumerate(diagram.wires):
+        for index, wire in enumerate(diagram.wires):
             own = self.unit_of[wire.source]
-            ends = dict.fromkeys([own, *[self.unit_of[one] for one in wire.targets]])
-            self.made[wire.source].append(at)
+            ends = dict.fromkeys([own, *[self.unit_of[target] for target in wire.targets]])
+            self.made[wire.source].append(index)
             for unit in ends:
-                self.touching[unit].append(at)
+                self.touching[unit].append(index)
             if len(ends) > 1:
-                self.outer[at] = tuple(list(ends)[1:])
+                self.outer[index] = tuple(list(ends)[1:])
         self.reached = {unit for targets in self.outer.values() for unit in targets}
 
     def scene(self) -> Scene:
         """Return the whole."""
         numbers = list(self.outer)
-        nets = [Net(self.unit_of[self.diagram.wires[at].source], self.outer[at]) for at in numbers]
+        nets = [
+            Net(self.unit_of[self.diagram.wires[number].source], self.outer[number])
+            for number in numbers
+        ]
         rank = ranks(len(self.units), nets)
         sizes = [self._estimated(name) for name in self.units]
         area = sum(width * height for width, height in sizes)
@@ -123,7 +126,7 @@ class _Level:
             for frame in self.diagram.frames
         }
         net_of = {wire: net for net, wire in enumerate(numbers)}
-        cells = [self._cell(at, insides.get(at), net_of) for at in range(len(self.units))]
+        cells = [self._cell(index, insides.get(index), net_of) for index in range(len(self.units))]
         placed = place(rows, cells, aspect=_ASPECT)
         return self._composed(placed, insides, cells, numbers)
 
@@ -137,7 +140,7 @@ class _Level:
 
     def _entering(self, rows: Rows, numbers: Sequence[int]) -> dict[int, list[int]]:
         """Return the wires that enter each unit, in the order of where they come from."""
-        place_of = {one: at for row in rows.rows for at, one in enumerate(row)}
+        place_of = {node: index for row in rows.rows for index, node in enumerate(row)}
         entering: dict[int, list[int]] = {}
         for link in sorted(rows.links, key=lambda link: place_of[link.upper]):
             if not rows.is_joint(link.lower):
@@ -149,24 +152,26 @@ class _Level:
         wires = self.diagram.wires
         own = {box.name: None for box in self.diagram.within(frame.name)}
         members = [self.number[name] for name in own]
-        exits = [at for name in own for at in self.made[name] if at in self.outer]
+        exits = [number for name in own for number in self.made[name] if number in self.outer]
         first = len(entries)
-        cell_of = {name: first + at for at, name in enumerate(own)}
-        exit_of = {wire: first + len(own) + at for at, wire in enumerate(exits)}
+        cell_of = {name: first + index for index, name in enumerate(own)}
+        exit_of = {wire: first + len(own) + index for index, wire in enumerate(exits)}
         used = self.touching[self.unit[frame.name]]
         nets = []
-        for at in used:
-            inner = [cell_of[one] for one in wires[at].targets if one in own]
-            if at in exit_of:
-                inner.append(exit_of[at])
-            source = wires[at].source
-            nets.append(Net(cell_of[source] if source in own else entries.index(at), tuple(inner)))
+        for wire in used:
+            inner = [cell_of[target] for target in wires[wire].targets if target in own]
+            if wire in exit_of:
+                inner.append(exit_of[wire])
+            source = wires[wire].source
+            nets.append(
+                Net(cell_of[source] if source in own else entries.index(wire), tuple(inner))
+            )
         rows = _inner_rows(first + len(members) + len(exits), first, len(exits), nets)
         uncross(rows, keep_first=bool(entries))
         cells = [Cell(_ENTRY, 0.0, pointed=False) for _ in entries]
         net_of = {wire: net for net, wire in enumerate(used)}
-        cells += [self._box_cell(at, net_of, unlabelled=exits) for at in members]
-        labels = [code_width(wires[at].label) + 8 for at in exits]
+        cells += [self._box_cell(number, net_of, unlabelled=exits) for number in members]
+        labels = [code_width(wires[number].label) + 8 for number in exits]
         cells += [Cell(width, 0.0, pointed=False) for width in labels]
         placed = place(rows, cells, gap=_INNER_GAP, aspect=_INNER_ASPECT)
         width = max(placed.width + 2 * PADDING, header_width(frame))
@@ -186,9 +191,9 @@ class _Level:
         width, height = box_size(box)
         cell = Cell(width, height)
         made = {
-            net_of[at]: "" if at in unlabelled else self.diagram.wires[at].label
-            for at in self.made[box.name]
-            if at in net_of
+            net_of[number]: "" if number in unlabelled else self.diagram.wires[number].label
+            for number in self.made[box.name]
+            if number in net_of
         }
         _add_starts(cell, made)
         return cell
@@ -199,11 +204,11 @@ class _Level:
             cell = self._box_cell(self.number[name], net_of)
         else:
             cell = Cell(inside.width, inside.height)
-            for at, wire in enumerate(inside.entries):
-                cell.ends[net_of[wire]] = _middle(inside, at) - inside.width / 2
+            for index, wire in enumerate(inside.entries):
+                cell.ends[net_of[wire]] = _middle(inside, index) - inside.width / 2
             first = len(inside.entries) + len(inside.members)
-            for at, wire in enumerate(inside.exits):
-                cell.starts[net_of[wire]] = _middle(inside, first + at) - inside.width / 2
+            for index, wire in enumerate(inside.exits):
+                cell.starts[net_of[wire]] = _middle(inside, first + index) - inside.width / 2
                 if self.diagram.wires[wire].label:
                     cell.tag = TAG
             if len(inside.exits) == 1:
@@ -242,9 +247,9 @@ class _Level:
     def _add_inside(self, scene: Scene, inside: _Inside, x: float, y: float) -> None:
         right, down = x + inside.left, y + inside.top
         first = len(inside.entries)
-        for at, number in enumerate(inside.members):
-            cell = inside.cells[first + at]
-            left, top = inside.placed.corners[first + at]
+        for index, number in enumerate(inside.members):
+            cell = inside.cells[first + index]
+            left, top = inside.placed.corners[first + index]
             area = Area(left + right, top + down, cell.width, cell.height)
             scene.boxes[self.diagram.boxes[number].name] = area
             own = [-1 if wire in inside.exits else wire for wire in inside.wires]
@@ -266,10 +271,10 @@ def _inner_rows(count: int, entries: int, exits: int, nets: Sequence[Net]) -> Ro
     if entries:
         # what nothing enters, such as an arange, is as near to its users as before
         lowest = min(rank[entries : count - exits])
-        rank = [one + (1 if lowest == 0 else 0) for one in rank]
+        rank = [row + (1 if lowest == 0 else 0) for row in rank]
     last = max(rank[entries : count - exits]) + 1
-    rank = [0 if at < entries else one for at, one in enumerate(rank)]
-    rank = [last if at >= count - exits else one for at, one in enumerate(rank)]
+    rank = [0 if index < entries else row for index, row in enumerate(rank)]
+    rank = [last if index >= count - exits else row for index, row in enumerate(rank)]
     return rows_of(rank, nets)
 
 
@@ -281,12 +286,12 @@ def _add_starts(cell: Cell, made: dict[int, str]) -> None:
     cell.width = max(cell.width, total) if labels[1:] else cell.width
     cell.room = total
     cell.tag = TAG if labels else 0.0
-    at = -total / 2
+    x = -total / 2
     middle = 0.0
     for net, label in made.items():
         if label:
-            middle = at + (code_width(label) + 8.0) / 2
-            at += code_width(label) + 8.0
+            middle = x + (code_width(label) + 8.0) / 2
+            x += code_width(label) + 8.0
         cell.starts[net] = middle  # without a label, the same value as before takes another way
 
 

@@ -31,9 +31,9 @@ def header_width(frame: Frame) -> float:
     return _with_note(frame)
 
 
-def _with_note(one: Box | Frame) -> float:
-    gap = 18.0 if one.note else 0.0
-    return title_width(one.title) + code_width(one.note) + gap + 2 * PADDING
+def _with_note(shape: Box | Frame) -> float:
+    gap = 18.0 if shape.note else 0.0
+    return title_width(shape.title) + code_width(shape.note) + gap + 2 * PADDING
 
 
 def title_width(text: str) -> float:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST = 150  # nodes: a larger graph has a picture of its own, `visualize`, which closes what is in a row
 _LINE = 30
 _NOWHERE = "elsewhere"
-_LOOKS = {one.value: one for one in Look} | {
+_LOOKS = {look.value: look for look in Look} | {
     "source": Look.INPUT,
     "view": Look.VIEW,
     "region": Look.KERNEL,
@@ -46,7 +46,7 @@ def diagram_of_network(graph: networkx.DiGraph[Any]) -> Diagram | None:
         title = f"{counted(len(order), 'node')}, {counted(graph.number_of_edges(), 'edge')}"
     inside = {node for node in order if _is_number(graph, node)}
     drawn = [node for node in order if node not in inside]
-    names = {node: f"n{at}" for at, node in enumerate(drawn)}
+    names = {node: f"n{index}" for index, node in enumerate(drawn)}
     diagram = Diagram(str(title))
     diagram.boxes = [_box(graph, node, names[node]) for node in drawn]
     kernels = {box.frame: box.device for box in diagram.boxes if box.frame is not None}
@@ -87,7 +87,7 @@ def _operands(graph: networkx.DiGraph[Any], node: Any) -> tuple[str, ...]:
         words |= dict.fromkeys(facts.get("operands", ()), word)
     if set(words.values()) <= {WIRE}:
         return ()
-    return (shortened(", ".join([words[at] for at in sorted(words)]), _LINE),)
+    return (shortened(", ".join([words[position] for position in sorted(words)]), _LINE),)
 
 
 def _wires(

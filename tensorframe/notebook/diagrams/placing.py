@@ -80,18 +80,21 @@ def place(rows: Rows, cells: Sequence[Cell], *, gap: float = _GAP, aspect: float
     """Return coordinates for ordered rows. With `aspect`, what is much higher than wide goes on in a next column."""
     centres = spread(
         rows,
-        lambda one: 0.0 if rows.is_joint(one) else cells[one].span,
-        lambda one, two: _beside(rows.is_joint(one), rows.is_joint(two)),
+        lambda node: 0.0 if rows.is_joint(node) else cells[node].span,
+        lambda left, two: _beside(rows.is_joint(left), rows.is_joint(two)),
         lambda upper, lower, net: _start(rows, cells, upper, net) - _end(rows, cells, lower, net),
     )
     heights = [
-        max([cells[one].height + cells[one].tag for one in row if not rows.is_joint(one)] or [0.0])
+        max(
+            [cells[node].height + cells[node].tag for node in row if not rows.is_joint(node)]
+            or [0.0]
+        )
         for row in rows.rows
     ]
     gaps = _gaps(rows, centres, gap)
     extents = [_extent(row, rows, cells, centres) for row in rows.rows]
     crossed = [0] * len(rows.rows)
-    number = {one: at for at, row in enumerate(rows.rows) for one in row}
+    number = {node: number for number, row in enumerate(rows.rows) for node in row}
     for link in rows.links:
         crossed[number[link.upper]] += 1
     columns = fold(extents, heights, gaps, crossed, aspect)
@@ -102,31 +105,31 @@ def _beside(one_is_joint: bool, two_is_joint: bool) -> float:
     return (_BESIDE, _BESIDE_JOINT, _BETWEEN_JOINTS)[one_is_joint + two_is_joint]
 
 
-def _start(rows: Rows, cells: Sequence[Cell], one: int, net: int) -> float:
-    return 0.0 if rows.is_joint(one) else cells[one].starts.get(net, 0.0)
+def _start(rows: Rows, cells: Sequence[Cell], node: int, net: int) -> float:
+    return 0.0 if rows.is_joint(node) else cells[node].starts.get(net, 0.0)
 
 
-def _end(rows: Rows, cells: Sequence[Cell], one: int, net: int) -> float:
-    return 0.0 if rows.is_joint(one) else cells[one].ends.get(net, 0.0)
+def _end(rows: Rows, cells: Sequence[Cell], node: int, net: int) -> float:
+    return 0.0 if rows.is_joint(node) else cells[node].ends.get(net, 0.0)
 
 
 def _gaps(rows: Rows, centres: dict[int, float], least: float) -> list[float]:
     """Return the height below each row: links that go far sideways need room to bend."""
     furthest = [0.0] * len(rows.rows)
-    number = {one: at for at, row in enumerate(rows.rows) for one in row}
+    number = {node: number_of_row for number_of_row, row in enumerate(rows.rows) for node in row}
     for link in rows.links:
-        at = number[link.upper]
-        furthest[at] = max(furthest[at], abs(centres[link.upper] - centres[link.lower]))
-    return [min(_MOST_GAP, least + _STEEPNESS * one) for one in furthest]
+        above = number[link.upper]
+        furthest[above] = max(furthest[above], abs(centres[link.upper] - centres[link.lower]))
+    return [min(_MOST_GAP, least + _STEEPNESS * distance) for distance in furthest]
 
 
 def _extent(
     row: Sequence[int], rows: Rows, cells: Sequence[Cell], centres: dict[int, float]
 ) -> tuple[float, float]:
-    halves = {one: 0.0 if rows.is_joint(one) else cells[one].span / 2 for one in row}
+    halves = {node: 0.0 if rows.is_joint(node) else cells[node].span / 2 for node in row}
     return (
-        min(centres[one] - half for one, half in halves.items()),
-        max(centres[one] + half for one, half in halves.items()),
+        min(centres[node] - half for node, half in halves.items()),
+        max(centres[node] + half for node, half in halves.items()),
     )
 
 
@@ -145,11 +148,11 @@ class _Drawn:
         """Return where everything stands."""
         column_of = {row: column for column in self.columns for row in column.tops}
         corners = []
-        for one, cell in enumerate(self.cells):
-            row = self.number[one]
+        for node, cell in enumerate(self.cells):
+            row = self.number[node]
             column = column_of[row]
             below = self.heights[row] - cell.height - cell.tag if cell.free else 0.0
-            x = self.centres[one] + column.right - cell.width / 2
+            x = self.centres[node] + column.right - cell.width / 2
             corners.append((x, column.tops[row] + below))
         lines: dict[int, list[Curve | Turn]] = {}
         arrivals = self._arrivals()
@@ -172,27 +175,29 @@ class _Drawn:
         for link in self.rows.links:
             if not self.rows.is_joint(link.lower):
                 arriving.setdefault(link.lower, []).append(link)
-        found = {}
+        arrivals = {}
         main = main_links(self.rows)
-        for one, links in arriving.items():
-            cell = self.cells[one]
+        for node, links in arriving.items():
+            cell = self.cells[node]
             links.sort(key=self._from)
             reach = 0.38 * cell.width
             step = min(_ARROWS, 2 * reach / max(1, len(links) - 1))
             # straight down where there is room; what the cell hangs on comes first
             wishes = [
                 (
-                    min(max(self._from(link) - self.centres[one], -reach), reach),
-                    _HANGING if main.get(one) is link else 1.0,
+                    min(max(self._from(link) - self.centres[node], -reach), reach),
+                    _HANGING if main.get(node) is link else 1.0,
                 )
                 for link in links
             ]
             places = nearest(wishes, [step] * (len(links) - 1))
-            for at, (link, right) in enumerate(zip(links, places, strict=True)):
+            for index, (link, right) in enumerate(zip(links, places, strict=True)):
                 # none beyond the cell, and room left for those on either side
-                right = min(max(right, at * step - reach), reach - (len(links) - 1 - at) * step)
-                found[one, link.net] = cell.ends.get(link.net, right)
-        return found
+                right = min(
+                    max(right, index * step - reach), reach - (len(links) - 1 - index) * step
+                )
+                arrivals[node, link.net] = cell.ends.get(link.net, right)
+        return arrivals
 
     def _from(self, link: Link) -> float:
         return self.centres[link.upper] + _start(self.rows, self.cells, link.upper, link.net)
@@ -217,8 +222,8 @@ class _Drawn:
             return x, column.tops[self.number[link.lower]]
         return x + arrivals[link.lower, link.net], corners[link.lower][1]
 
-    def _pointed(self, one: int) -> bool:
-        return not self.rows.is_joint(one) and self.cells[one].pointed
+    def _pointed(self, node: int) -> bool:
+        return not self.rows.is_joint(node) and self.cells[node].pointed
 
     def _curve(
         self,

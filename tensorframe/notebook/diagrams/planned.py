@@ -47,8 +47,8 @@ class _Drawing:
 
     def make_slot(self, slot: int, box: str) -> None:
         """Note that a box makes what is in a slot."""
-        one = self.plan.slots[slot]
-        self.make((slot,), box, f"%{slot} {one}", one.nbytes)
+        value = self.plan.slots[slot]
+        self.make((slot,), box, f"%{slot} {value}", value.nbytes)
 
     def use(self, value: Value, box: str) -> None:
         """Note that a box uses a value."""
@@ -82,8 +82,8 @@ def diagram_of_plan(
             drawing.boxes.append(Box(name, Look.INPUT, "input", device, hint=hint))
             drawing.make_slot(slot, name)
     notes = plan.notes()
-    for at, step in enumerate(plan.steps):
-        _add_step(drawing, at, step, notes[at], ordered=ordered)
+    for index, step in enumerate(plan.steps):
+        _add_step(drawing, index, step, notes[index], ordered=ordered)
     _add_results(drawing, wanted)
     whole = Diagram(_headline(plan, title), drawing.boxes, drawing.frames, _wires(drawing))
     return stack(whole) if closed else whole
@@ -96,21 +96,21 @@ def _headline(plan: Plan, title: str) -> str:
 
 def _number_texts(plan: Plan, known: Mapping[int, object]) -> dict[int, str]:
     """Return what stands for each number: its value, or its slot where only the call will tell."""
-    found = {slot: number_text(value) for slot, value in plan.literals.items()}
+    texts = {slot: number_text(value) for slot, value in plan.literals.items()}
     for slot in range(plan.leaves):
         if slot in known:
-            found[slot] = number_text(known[slot])
+            texts[slot] = number_text(known[slot])
         elif not plan.slots[slot].shape and slot not in plan.outputs:
-            found[slot] = f"%{slot}"
-    return found
+            texts[slot] = f"%{slot}"
+    return texts
 
 
 def _add_step(
-    drawing: _Drawing, at: int, step: Step, notes: Sequence[str], *, ordered: bool
+    drawing: _Drawing, index: int, step: Step, notes: Sequence[str], *, ordered: bool
 ) -> None:
-    name = f"step {at}"
+    name = f"step {index}"
     device = str(step.device)
-    hint = "\n".join([*_facts(at, step), *notes])
+    hint = "\n".join([*_facts(index, step), *notes])
     ops = step.region.ops
     if step.kind is StepKind.TRANSFER:
         line = human_bytes(step.bytes_written) if step.bytes_written else "the same memory"
@@ -118,24 +118,24 @@ def _add_step(
         _add_whole(drawing, step, box)
     elif step.is_view:
         text = _operation(drawing, step, ops[0]) if len(ops) == 1 else ""
-        title = " ".join(one.op.name for one in ops)
+        title = " ".join(op.op.name for op in ops)
         lines = (text,) if text else ()
         box = Box(name, Look.VIEW, title, device, lines, hint=hint, ops=len(ops))
         _add_whole(drawing, step, box)
     else:
         look = Look.KERNEL if step.kind is StepKind.REGION else Look.LIBRARY
         title = "kernel" if look is Look.KERNEL else "library call"
-        title = f"{at} · {title}" if ordered else title
+        title = f"{index} · {title}" if ordered else title
         if drawing.closed or len(ops) == 1:
             _add_whole(drawing, step, _closed(drawing, step, name, look, title, hint))
         else:
             note = f"{len(ops)} ops"
             drawing.frames.append(Frame(name, look, title, device, note, hint))
-            _add_inside(drawing, at, step, name)
+            _add_inside(drawing, index, step, name)
 
 
-def _facts(at: int, step: Step) -> list[str]:
-    facts = [f"step {at} on {step.device}: {step.name}"]
+def _facts(index: int, step: Step) -> list[str]:
+    facts = [f"step {index} on {step.device}: {step.name}"]
     moved = f"reads {human_bytes(step.bytes_read)}, writes {human_bytes(step.bytes_written)}"
     facts.append(f"{moved}, {step.flops:.3g} flops")
     if step.seconds is not None:
@@ -149,7 +149,7 @@ def _facts(at: int, step: Step) -> list[str]:
 def _closed(drawing: _Drawing, step: Step, name: str, look: Look, title: str, hint: str) -> Box:
     """Return a step as one box: its ops by name, each with how often it occurs."""
     ops = step.region.ops
-    lines = names_of(one.op.name for one in ops)
+    lines = names_of(op.op.name for op in ops)
     note = f"{len(ops)} ops"
     if len(ops) == 1:
         text = _operation(drawing, step, ops[0])
@@ -179,70 +179,70 @@ def _add_whole(drawing: _Drawing, step: Step, box: Box) -> None:
         drawing.make_slot(slot, box.name)
 
 
-def _add_inside(drawing: _Drawing, at: int, step: Step, frame: str) -> None:
+def _add_inside(drawing: _Drawing, index: int, step: Step, frame: str) -> None:
     """Add the ops of a step, in its frame."""
     region = step.region
     first = len(region.inputs)
     slot_of = dict(zip(region.outputs, step.outputs, strict=True))
-    for number, one in enumerate(region.ops):
+    for number, op in enumerate(region.ops):
         name = f"{frame} op {number}"
-        look = Look.LIBRARY if is_library(one.op.kind) else Look.OP
-        look = Look.VIEW if one.op.alias else look
-        text = _operation(drawing, step, one)
-        hint = f"{one.op.name} {text}\n{size_text(one.shape, one.dtype)}"
+        look = Look.LIBRARY if is_library(op.op.kind) else Look.OP
+        look = Look.VIEW if op.op.alias else look
+        text = _operation(drawing, step, op)
+        hint = f"{op.op.name} {text}\n{size_text(op.shape, op.dtype)}"
         lines = (text,) if text else ()
         device = str(step.device)
-        box = Box(name, look, one.op.name, device, lines, frame=frame, hint=hint, ops=1)
+        box = Box(name, look, op.op.name, device, lines, frame=frame, hint=hint, ops=1)
         drawing.boxes.append(box)
-        for value in one.inputs:
+        for value in op.inputs:
             if value >= first:
-                drawing.use(_value(at, value, slot_of), name)
+                drawing.use(_value(index, value, slot_of), name)
             elif step.inputs[value] not in drawing.numbers:
                 drawing.use((step.inputs[value],), name)
         made = first + number
         if made in slot_of:
             drawing.make_slot(slot_of[made], name)
         else:
-            label = size_text(one.shape, one.dtype) if _changes(one, region) else ""
-            nbytes = one.dtype.itemsize
-            for size in one.shape:
+            label = size_text(op.shape, op.dtype) if _changes(op, region) else ""
+            nbytes = op.dtype.itemsize
+            for size in op.shape:
                 nbytes *= size
-            drawing.make((at, made), name, label, nbytes)
+            drawing.make((index, made), name, label, nbytes)
 
 
-def _value(at: int, value: int, slot_of: Mapping[int, int]) -> Value:
-    return (slot_of[value],) if value in slot_of else (at, value)
+def _value(step: int, value: int, slot_of: Mapping[int, int]) -> Value:
+    return (slot_of[value],) if value in slot_of else (step, value)
 
 
-def _changes(one: RegionOp, region: Region) -> bool:
+def _changes(op: RegionOp, region: Region) -> bool:
     """Whether a value inside a kernel has another size than what it is made from, which is worth a label."""
-    made = (one.shape, one.dtype)
-    return all((region.shape_of(at), region.dtype_of(at)) != made for at in one.inputs)
+    made = (op.shape, op.dtype)
+    return all((region.shape_of(source), region.dtype_of(source)) != made for source in op.inputs)
 
 
-def _operation(drawing: _Drawing, step: Step, one: RegionOp) -> str:
+def _operation(drawing: _Drawing, step: Step, op: RegionOp) -> str:
     """Return the numbers and attributes of an op."""
     first = len(step.region.inputs)
     operands = [
         drawing.numbers.get(step.inputs[value], WIRE) if value < first else WIRE
-        for value in one.inputs
+        for value in op.inputs
     ]
-    return call_text(one.op, one.attrs, operands)
+    return call_text(op.op, op.attrs, operands)
 
 
 def _add_results(drawing: _Drawing, wanted: int | None) -> None:
     outputs = drawing.plan.outputs
     asked = len(outputs) if wanted is None else wanted
-    for at, slot in enumerate(outputs):
-        name = "result" if at < asked else "kept"
-        title = f"{name} {at}" if asked > 1 and at < asked else name
+    for index, slot in enumerate(outputs):
+        name = "result" if index < asked else "kept"
+        title = f"{name} {index}" if asked > 1 and index < asked else name
         device = str(drawing.plan.slots[slot].device)
-        hint = "" if at < asked else "somebody still holds this costly intermediate"
+        hint = "" if index < asked else "somebody still holds this costly intermediate"
         if (slot,) not in drawing.makers:  # a number, asked for by itself
             drawing.boxes.append(Box(f"input {slot}", Look.INPUT, drawing.numbers[slot], device))
             drawing.make_slot(slot, f"input {slot}")
-        drawing.boxes.append(Box(f"output {at}", Look.RESULT, title, device, hint=hint))
-        drawing.use((slot,), f"output {at}")
+        drawing.boxes.append(Box(f"output {index}", Look.RESULT, title, device, hint=hint))
+        drawing.use((slot,), f"output {index}")
 
 
 def _wires(drawing: _Drawing) -> list[Wire]:

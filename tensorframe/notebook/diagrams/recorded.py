@@ -48,8 +48,8 @@ def diagram_of_nodes(roots: Sequence[Node], stage: str, collapse: bool | None) -
         for source in inputs[node]:
             if box_of[source] != box_of[node]:
                 users[source][box_of[node]] = None
-    for at, root in enumerate(dict.fromkeys(roots)):
-        name = f"result {at}" if roots[1:] else "result"
+    for index, root in enumerate(dict.fromkeys(roots)):
+        name = f"result {index}" if roots[1:] else "result"
         diagram.boxes.append(Box(name, Look.RESULT, name, str(root.device)))
         users[root][name] = None
     moved = {box.name for box in diagram.boxes if box.look is Look.TRANSFER}
@@ -107,7 +107,7 @@ def _box(run: Run) -> Box:
     device = str(node.device)
     if run[1:]:
         hint = "\n".join(map(repr, run))
-        lines = names_of(one.op.name for one in run)
+        lines = names_of(node.op.name for node in run)
         return Box(name, Look.OP, f"{len(run)} ops", device, lines, hint=hint, ops=len(run))
     look = look_of(node)
     hint = _hint(node)
@@ -116,7 +116,9 @@ def _box(run: Run) -> Box:
     if look is Look.TRANSFER:
         line = (human_bytes(node.nbytes),)
         return Box(name, look, f"to {device}", device, line, hint=hint, ops=1)
-    operands = [number_text(one.attrs[0]) if is_constant(one) else WIRE for one in node.inputs]
+    operands = [
+        number_text(source.attrs[0]) if is_constant(source) else WIRE for source in node.inputs
+    ]
     text = call_text(node.op, node.attrs, operands)
     return Box(name, look, node.op.name, device, (text,) if text else (), hint=hint, ops=1)
 

@@ -59,10 +59,10 @@ def box_parts(box: Box, area: Area) -> Iterator[str]:
         yield _shape(box.look, area, colour)
         yield words(middle, y, box.title, "middle")
         y += LINE
-    for at, line in enumerate(box.lines):
+    for index, line in enumerate(box.lines):
         # what a closed step is made of is its content; below any other title stand details
-        content = box.closed and (box.ops > 1 or at == 0)
-        yield words(middle, y + LINE * at, line, "name middle" if content else "code middle")
+        content = box.closed and (box.ops > 1 or index == 0)
+        yield words(middle, y + LINE * index, line, "name middle" if content else "code middle")
     yield "</g>"
 
 

@@ -61,15 +61,15 @@ def _path(line: Curve | Turn) -> str:
 def _turning(line: Turn) -> str:
     """Return a line around corners, each of them round."""
     points = line.points
-    found = f"M{points[0][0]:.1f} {points[0][1]:.1f}"
+    path = f"M{points[0][0]:.1f} {points[0][1]:.1f}"
     for (x0, y0), (x1, y1), (x2, y2) in zip(points, points[1:], points[2:], strict=False):
         before = min(_CORNER, (abs(x1 - x0) + abs(y1 - y0)) / 2)
         behind = min(_CORNER, (abs(x2 - x1) + abs(y2 - y1)) / 2)
         ax, ay = x1 - before * _sign(x1 - x0), y1 - before * _sign(y1 - y0)
         bx, by = x1 + behind * _sign(x2 - x1), y1 + behind * _sign(y2 - y1)
-        found += f"L{ax:.1f} {ay:.1f}Q{x1:.1f} {y1:.1f} {bx:.1f} {by:.1f}"
+        path += f"L{ax:.1f} {ay:.1f}Q{x1:.1f} {y1:.1f} {bx:.1f} {by:.1f}"
     tip = points[-1][1] - (1.5 * ARROW if line.arrow else 0.0)
-    return found + f"L{points[-1][0]:.1f} {tip:.1f}"
+    return path + f"L{points[-1][0]:.1f} {tip:.1f}"
 
 
 def _sign(value: float) -> int:
