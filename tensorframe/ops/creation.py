@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tensorframe.dtypes import ANY
-from tensorframe.graph.op import Kind, Op, register, same
+from tensorframe.graph.op import NONE, Kind, Op, register, same
 
 
 def source(name: str, doc: str, *attributes: str, **facts: Any) -> Op:
     """Define a source row; shape and dtype are said when it is recorded."""
-    return register(Op(name, Kind.SOURCE, 0, ANY, same, doc, attributes=attributes, **facts))
+    return register(Op(name, Kind.SOURCE, 0, ANY, same, doc, attributes=attributes, vjp=NONE, **facts))
 
 
 CONSTANT = source("constant", "A Python or NumPy number; an argument of the kernels that use it.", "value")

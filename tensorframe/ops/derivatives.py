@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import inf
+from math import inf, pi
+from math import sqrt as sqrt_of
 from typing import Any, NamedTuple
 
 from tensorframe.dtypes import COMPLEX
 from tensorframe.graph.record import is_constant
-from tensorframe.graph.shape import reduced
-from tensorframe.ops.term import Term, conj, equal, log, real, where
+from tensorframe.ops.term import Term, conj, cos, equal, exp, hypot, log, real, sqrt, square, where
 
 Rule = Callable[..., Sequence[Any]]
+
+ERF_SLOPE = 2 / sqrt_of(pi)
+# up to which five terms of its series give the slope of sinc to 1e-9
+SMALL_ANGLE = 0.25
 
 
 class ForPart(NamedTuple):
@@ -49,16 +53,6 @@ def _scaled(ct: Term, derivative: Callable[..., Any], *terms: Term) -> Term:
     return ct * (conjugate(factor) if isinstance(factor, Term) else factor)
 
 
-def spread(ct: Term, x: Term, axes: tuple[int, ...], keepdims: bool) -> Term:
-    """Return the cotangent of a sum along axes for each of its elements."""
-    return with_axes(ct, x, axes, keepdims).expanded(x.shape)
-
-
-def with_axes(reduced_term: Term, x: Term, axes: tuple[int, ...], keepdims: bool) -> Term:
-    """Return what is reduced along axes of `x` with these axes of size one, if it lacks them."""
-    return reduced_term if keepdims else reduced_term.reshaped(reduced(x.shape, axes, keepdims=True))
-
-
 def inverse_permutation(axes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the order of axes that undoes an order."""
     inverse = [0] * len(axes)
@@ -87,3 +81,54 @@ def power(ct: Term, out: Term, base: Term, exponent: Term) -> Sequence[Any]:
 def real_of(x: Term) -> Term:
     """Return the real part: of real terms, the term itself."""
     return real(x) if x.dtype in COMPLEX else x
+
+
+def share_ties(ct: Term, out: Term, x: Term, y: Term) -> Sequence[Any]:
+    """Rule of a maximum or minimum of two: to the one that is the result, half to each where they are equal."""
+
+    def share(own: Term) -> Term:
+        return where(equal(own, out), where(equal(x, y), ct * 0.5, ct), 0)
+
+    return partial(share, x), partial(share, y)
+
+
+def sign_rule(ct: Term, out: Term, x: Term) -> Sequence[Any]:
+    """Rule of `sign`: constant for real numbers; a complex one turns on the unit circle."""
+    if x.dtype not in COMPLEX:
+        return (None,)
+
+    def turned() -> Term:
+        along = real(ct * conj(out)).cast(x.dtype)
+        return where(equal(x, 0), 0, (ct - out * along) / nonzero(abs(x)))
+
+    return (turned,)
+
+
+def nonzero(x: Term) -> Term:
+    """Return the elements, 1 in the place of zeros: for quotients whose numerator is zero there as well."""
+    return where(equal(x, 0), 1, x)
+
+
+def weight(out: Term, own: Term, other: Term) -> Term:
+    """Return the slope of logaddexp, exp(own - out); infinite operands that decide the result share it."""
+    share = where(equal(own, other), own.filled(0.5, ()), 1)
+    return where(equal(own, out), share, exp(own - out))
+
+
+def over_square(x: Term, own: Term, other: Term) -> Term:
+    """Return x / (own^2 + other^2), without overflow, 0 where both are."""
+    size = nonzero(hypot(own, other))
+    return x / size / size
+
+
+def length(x: Term) -> Term:
+    """Return sqrt(1 + x^2), without overflow for real terms."""
+    return sqrt(x * x + 1) if x.dtype in COMPLEX else hypot(x, 1)
+
+
+def sinc_slope(out: Term, x: Term) -> Term:
+    """Return the slope of sinc: (cos(pi x) - sinc(x)) / x, near zero by its series, where that cancels."""
+    small = abs(x) < SMALL_ANGLE
+    t = square(x * pi)
+    series = 1 - t / 10 * (1 - t / 28 * (1 - t / 54 * (1 - t / 88)))
+    return where(small, x * series * (-pi * pi / 3), (cos(x * pi) - out) / where(small, 1, x))

@@ -8,6 +8,13 @@ from typing import Any
 from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, NARROW, DType
 from tensorframe.graph.op import DTypeRule, Kind, Op, real_part, register, same
 from tensorframe.graph.shape import Shape, reduced
+from tensorframe.ops.rules.formulas import (
+    of_log_softmax,
+    of_logsumexp,
+    of_mean,
+    of_softmax,
+    of_var,
+)
 from tensorframe.ops.term import Term, conj, exp, isfinite, log, real, where
 
 Axes = tuple[int, ...]
@@ -71,8 +78,8 @@ def _log_sum(x: Term, axes: Axes, keepdims: bool) -> Term:
     return result if keepdims else result.reshaped(reduced(x.shape, axes, keepdims=False))
 
 
-MEAN = formula("mean", FLOATING, same, _mean, "Sum along axes, divided by the number of elements.", shape=_reduced, attributes=("axes", "keepdims"), costly=True)
-VAR = formula("var", FLOATING, real_part, _variance, "Squared deviations from the mean, summed along axes and divided by `divisor`.", shape=_reduced, attributes=("axes", "keepdims", "divisor"), costly=True)
-SOFTMAX = formula("softmax", FLOAT, same, _softmax, "Exponentials, scaled to sum to one along axes.", shape=_unchanged, attributes=("axes",), in_standard=False)
-LOG_SOFTMAX = formula("log_softmax", FLOAT, same, _log_softmax, "Logarithm of softmax.", shape=_unchanged, attributes=("axes",), in_standard=False)
-LOGSUMEXP = formula("logsumexp", FLOAT, same, _log_sum, "Logarithm of the sum of exponentials along axes.", shape=_reduced, attributes=("axes", "keepdims"), in_standard=False, costly=True)
+MEAN = formula("mean", FLOATING, same, _mean, "Sum along axes, divided by the number of elements.", shape=_reduced, attributes=("axes", "keepdims"), costly=True, vjp=of_mean)
+VAR = formula("var", FLOATING, real_part, _variance, "Squared deviations from the mean, summed along axes and divided by `divisor`.", shape=_reduced, attributes=("axes", "keepdims", "divisor"), costly=True, vjp=of_var)
+SOFTMAX = formula("softmax", FLOAT, same, _softmax, "Exponentials, scaled to sum to one along axes.", shape=_unchanged, attributes=("axes",), in_standard=False, vjp=of_softmax)
+LOG_SOFTMAX = formula("log_softmax", FLOAT, same, _log_softmax, "Logarithm of softmax.", shape=_unchanged, attributes=("axes",), in_standard=False, vjp=of_log_softmax)
+LOGSUMEXP = formula("logsumexp", FLOAT, same, _log_sum, "Logarithm of the sum of exponentials along axes.", shape=_reduced, attributes=("axes", "keepdims"), in_standard=False, costly=True, vjp=of_logsumexp)

@@ -6,7 +6,17 @@ from tensorframe.dtypes import ANY, BOOL, NUMERIC, REAL, DType
 from tensorframe.errors import IndexingError, ShapeError
 from tensorframe.graph.op import Combination, Kind, Op, register, same
 from tensorframe.graph.shape import Shape, broadcast
+from tensorframe.ops.derivatives import Rule
 from tensorframe.ops.reduction import MAX, MIN, PROD, SUM
+from tensorframe.ops.rules.indexing import (
+    of_gather,
+    of_scatter,
+    of_scatter_add,
+    of_scatter_extremum,
+    of_scatter_prod,
+    of_take_along_axis,
+)
+from tensorframe.ops.rules.movement import of_set_slice
 
 
 def selected_shape(
@@ -48,21 +58,21 @@ def _along(shapes: tuple[Shape, ...], axis: int) -> Shape:
 
 # Operands: the tensor, then one index tensor for each of `axes`; `at` counts the kept axes before the indices' own.
 GATHER = register(
-    Op("gather", Kind.GATHER, None, ANY, same, "Elements at the positions that index tensors give for some axes.", shape=_gathered, attributes=("axes", "at"), cost=0.0)
+    Op("gather", Kind.GATHER, None, ANY, same, "Elements at the positions that index tensors give for some axes.", shape=_gathered, attributes=("axes", "at"), cost=0.0, vjp=of_gather)
 )
 TAKE_ALONG_AXIS = register(
-    Op("take_along_axis", Kind.GATHER, 2, ANY, same, "One element for each index, from the line along the axis that the index lies on.", shape=_along, attributes=("axis",), cost=0.0)
+    Op("take_along_axis", Kind.GATHER, 2, ANY, same, "One element for each index, from the line along the axis that the index lies on.", shape=_along, attributes=("axis",), cost=0.0, vjp=of_take_along_axis)
 )
 # Operands: the tensor, the values (of the selection's shape), then as for gather.
 SCATTER = register(
-    Op("scatter", Kind.SCATTER, None, ANY, same, "The tensor with the elements at given positions replaced; of repeated positions, one value stays.", shape=_replaced, attributes=("axes", "at"), cost=0.0)
+    Op("scatter", Kind.SCATTER, None, ANY, same, "The tensor with the elements at given positions replaced; of repeated positions, one value stays.", shape=_replaced, attributes=("axes", "at"), cost=0.0, vjp=of_scatter)
 )
 SET_SLICE = register(
-    Op("set_slice", Kind.SCATTER, 2, ANY, same, "The tensor with the elements of a slice replaced.", shape=_set, attributes=("starts", "sizes", "steps"), cost=0.0)
+    Op("set_slice", Kind.SCATTER, 2, ANY, same, "The tensor with the elements of a slice replaced.", shape=_set, attributes=("starts", "sizes", "steps"), cost=0.0, vjp=of_set_slice)
 )
 
 
-def _combining(name: str, how: Combination | None, accepts: frozenset[DType], doc: str) -> Op:
+def _combining(name: str, how: Combination | None, accepts: frozenset[DType], doc: str, vjp: Rule) -> Op:
     """Define a row that combines values with the elements at given positions, as a reduction combines its elements."""
     return register(
         Op(
@@ -76,13 +86,14 @@ def _combining(name: str, how: Combination | None, accepts: frozenset[DType], do
             attributes=("axes", "at"),
             combination=how,
             costly=True,
+            vjp=vjp,
         )
     )
 
 
 # Operands as for scatter. Values for one position are combined with its element one after the other, in C order of the
 # indices, as `np.add.at` does; sums and products of floats have their reduction's wide accumulator, rounded at the end.
-SCATTER_ADD = _combining("scatter_add", SUM.combination, NUMERIC, "The tensor with values added to the elements at given positions; repeated positions add up.")
-SCATTER_PROD = _combining("scatter_prod", PROD.combination, NUMERIC, "The tensor with the elements at given positions multiplied by values, one after the other.")
-SCATTER_MAX = _combining("scatter_max", MAX.combination, BOOL | REAL, "The tensor with the elements at given positions replaced by larger values; NaN if any is NaN.")
-SCATTER_MIN = _combining("scatter_min", MIN.combination, BOOL | REAL, "The tensor with the elements at given positions replaced by smaller values; NaN if any is NaN.")
+SCATTER_ADD = _combining("scatter_add", SUM.combination, NUMERIC, "The tensor with values added to the elements at given positions; repeated positions add up.", of_scatter_add)
+SCATTER_PROD = _combining("scatter_prod", PROD.combination, NUMERIC, "The tensor with the elements at given positions multiplied by values, one after the other.", of_scatter_prod)
+SCATTER_MAX = _combining("scatter_max", MAX.combination, BOOL | REAL, "The tensor with the elements at given positions replaced by larger values; NaN if any is NaN.", of_scatter_extremum)
+SCATTER_MIN = _combining("scatter_min", MIN.combination, BOOL | REAL, "The tensor with the elements at given positions replaced by smaller values; NaN if any is NaN.", of_scatter_extremum)

@@ -6,6 +6,7 @@ from tensorframe.dtypes import NUMERIC
 from tensorframe.errors import ShapeError
 from tensorframe.graph.op import Kind, Op, register, same
 from tensorframe.graph.shape import Shape
+from tensorframe.ops.rules.ordering import of_convolve
 
 
 def _convolved(shapes: tuple[Shape, ...], mode: str) -> Shape:
@@ -31,5 +32,6 @@ CONVOLVE = register(
         attributes=("mode",),
         in_standard=False,
         costly=True,
+        vjp=of_convolve,
     )
 )

@@ -9,6 +9,7 @@ from tensorframe.errors import ShapeError
 from tensorframe.graph.op import NONE, DTypeRule, Kind, Op, ShapeRule, register, same
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.derivatives import ForPart, inverse_permutation
+from tensorframe.ops.rules.movement import of_concat, of_pad, of_slice
 
 
 def view(name: str, shape: ShapeRule, doc: str, *attributes: str, **facts: Any) -> Op:
@@ -57,10 +58,10 @@ STOP_GRADIENT = view("stop_gradient", lambda shapes: shapes[0], "The same elemen
 RESHAPE = view("reshape", _said, "The elements, in C order, under another shape.", "shape", alias=True, vjp=lambda ct, _out, x, _shape: (ct.reshaped(x.shape),))
 PERMUTE = view("permute", _permuted, "Axes in another order.", "axes", alias=True, vjp=lambda ct, _out, _x, axes: (ct.permuted(inverse_permutation(axes)),))
 EXPAND = view("expand", _said, "Broadcast to a larger shape.", "shape", alias=True, vjp=lambda ct, _out, _x, _shape: (ct,))
-SLICE = view("slice", _sliced, "Every step-th element from a start on, for each axis.", "starts", "sizes", "steps", alias=True)
-PAD = view("pad", _padded, "Surrounded by a constant value.", "before", "after", "value")
+SLICE = view("slice", _sliced, "Every step-th element from a start on, for each axis.", "starts", "sizes", "steps", alias=True, vjp=of_slice)
+PAD = view("pad", _padded, "Surrounded by a constant value.", "before", "after", "value", vjp=of_pad)
 CONCAT = register(
-    Op("concat", Kind.VIEW, None, ANY, same, "Joined along an axis.", shape=_concatenated, attributes=("axis",), cost=0.0)
+    Op("concat", Kind.VIEW, None, ANY, same, "Joined along an axis.", shape=_concatenated, attributes=("axis",), cost=0.0, vjp=of_concat)
 )
 
 

@@ -11,10 +11,12 @@ computes what when. Source: J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Sha
 
 from __future__ import annotations
 
-from math import inf, nan
+from math import inf, nan, pi
 
 from tensorframe.dtypes import FLOAT, uint32
-from tensorframe.graph.op import Kind, Op, register, same
+from tensorframe.graph.op import NONE, Kind, Op, register, same
+from tensorframe.ops.derivatives import partials
+from tensorframe.ops.term import sin
 
 ROUNDS = 10
 # the multipliers of the two halves, and the Weyl constants (golden ratio, sqrt(3) - 1) that the key grows by
@@ -34,6 +36,7 @@ RANDOM_WORD = register(
         in_standard=False,
         public=False,
         cost=80.0,
+        vjp=NONE,
     )
 )
 
@@ -49,6 +52,7 @@ SURPRISAL = register(
         public=False,
         at={1.0: 0.0},
         cost=25.0,
+        vjp=partials(lambda _out, x: -1 / x),
     )
 )
 COS_TURNS = register(
@@ -63,6 +67,7 @@ COS_TURNS = register(
         public=False,
         at={0.0: 1.0, 0.25: 0.0, inf: nan},
         cost=15.0,
+        vjp=partials(lambda _out, x: sin(x * (2 * pi)) * (-2 * pi)),
     )
 )
 

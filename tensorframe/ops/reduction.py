@@ -8,10 +8,11 @@ from typing import Any
 
 from tensorframe.dtypes import ANY, BOOL, LIMITS, NUMERIC, REAL, DType, int64
 from tensorframe.errors import ShapeError
-from tensorframe.graph.op import Combination, DTypeRule, Kind, Op, boolean, register, same
+from tensorframe.graph.op import NONE, Combination, DTypeRule, Kind, Op, boolean, register, same
 from tensorframe.graph.shape import Shape, reduced
-from tensorframe.ops.derivatives import spread
+from tensorframe.ops.derivatives import Rule
 from tensorframe.ops.elementwise import ADD, LOGICAL_AND, LOGICAL_OR, MAXIMUM, MINIMUM, MULTIPLY
+from tensorframe.ops.rules.reduction import extremum, product, running_product, running_sum, spread
 
 
 def _reduced(shapes: tuple[Shape, ...], axes: tuple[int, ...], keepdims: bool) -> Shape:
@@ -71,22 +72,22 @@ def reduce(
     return register(Op(name, Kind.REDUCE, 1, accepts, result, doc, costly=True, **facts))
 
 
-def scan(name: str, doc: str, combination: Combination) -> Op:
+def scan(name: str, doc: str, combination: Combination, vjp: Rule) -> Op:
     """Define a row that combines all elements up to each position along `axis`."""
     facts: dict[str, Any] = {"attributes": ("axis",), "combination": combination}
-    return register(Op(name, Kind.SCAN, 1, ANY, same, doc, shape=_unchanged, costly=True, **facts))
+    return register(Op(name, Kind.SCAN, 1, ANY, same, doc, shape=_unchanged, costly=True, vjp=vjp, **facts))
 
 
 _TOTAL, _PRODUCT = Combination(ADD, zero, wide=True), Combination(MULTIPLY, one, wide=True)
 
 SUM = reduce("sum", NUMERIC, same, "Sum along axes, in the tensor's own dtype.", _TOTAL, vjp=lambda ct, _out, x, axes, keepdims: (spread(ct, x, axes, keepdims),))
-PROD = reduce("prod", NUMERIC, same, "Product along axes, in the tensor's own dtype.", _PRODUCT)
-MAX = reduce("max", BOOL | REAL, same, "Largest element along axes; NaN if any is NaN.", Combination(MAXIMUM, least), shape=_non_empty("max"))
-MIN = reduce("min", BOOL | REAL, same, "Smallest element along axes; NaN if any is NaN.", Combination(MINIMUM, most), shape=_non_empty("min"))
-ANY_TRUE = reduce("any", ANY, boolean, "Whether any element along axes is true.", Combination(LOGICAL_OR, zero, final=True))
-ALL_TRUE = reduce("all", ANY, boolean, "Whether all elements along axes are true.", Combination(LOGICAL_AND, one, final=False))
-ARGMAX = reduce("argmax", BOOL | REAL, index_dtype, "Position of the first largest element.", shape=_non_empty("argmax"))
-ARGMIN = reduce("argmin", BOOL | REAL, index_dtype, "Position of the first smallest element.", shape=_non_empty("argmin"))
+PROD = reduce("prod", NUMERIC, same, "Product along axes, in the tensor's own dtype.", _PRODUCT, vjp=product)
+MAX = reduce("max", BOOL | REAL, same, "Largest element along axes; NaN if any is NaN.", Combination(MAXIMUM, least), vjp=extremum, shape=_non_empty("max"))
+MIN = reduce("min", BOOL | REAL, same, "Smallest element along axes; NaN if any is NaN.", Combination(MINIMUM, most), vjp=extremum, shape=_non_empty("min"))
+ANY_TRUE = reduce("any", ANY, boolean, "Whether any element along axes is true.", Combination(LOGICAL_OR, zero, final=True), vjp=NONE)
+ALL_TRUE = reduce("all", ANY, boolean, "Whether all elements along axes are true.", Combination(LOGICAL_AND, one, final=False), vjp=NONE)
+ARGMAX = reduce("argmax", BOOL | REAL, index_dtype, "Position of the first largest element.", shape=_non_empty("argmax"), vjp=NONE)
+ARGMIN = reduce("argmin", BOOL | REAL, index_dtype, "Position of the first smallest element.", shape=_non_empty("argmin"), vjp=NONE)
 
-CUMULATIVE_SUM = scan("cumulative_sum", "Sums of all elements up to each position.", _TOTAL)
-CUMULATIVE_PROD = scan("cumulative_prod", "Products of all elements up to each position.", _PRODUCT)
+CUMULATIVE_SUM = scan("cumulative_sum", "Sums of all elements up to each position.", _TOTAL, running_sum)
+CUMULATIVE_PROD = scan("cumulative_prod", "Products of all elements up to each position.", _PRODUCT, running_product)

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from tensorframe.dtypes import DType
+from tensorframe.dtypes import DType, int32
+from tensorframe.graph.node import Node
 from tensorframe.graph.op import find
+from tensorframe.graph.record import constant
 from tensorframe.graph.shape import Shape
 
 Apply = Callable[..., Any]
@@ -19,6 +21,18 @@ def _call(name: str, *operands: Any) -> Term:
         if isinstance(operand, Term):
             nodes[at], apply = operand.node, operand.apply
     return Term(apply(find(name), *nodes), apply)
+
+
+def call(name: str, *operands: Any, attrs: tuple[Any, ...]) -> Term:
+    """Return a row that has attributes, of terms."""
+    apply = operands[0].apply
+    return Term(apply(find(name), *[one.node for one in operands], attrs=attrs), apply)
+
+
+def arange(like: Term, size: int) -> Term:
+    """Return the positions 0 to `size` - 1, on the device of a term, in a dtype that every device has."""
+    node = like.node
+    return Term(Node(find("arange"), (), (0, 1, 0, 1), (size,), int32, node.device, node.site), like.apply)
 
 
 def _function(name: str) -> Callable[..., Term]:
@@ -81,6 +95,36 @@ class Term:
         """Return the axes in another order."""
         return self._with("permute", axes) if axes != tuple(range(len(axes))) else self
 
+    def cast(self, dtype: DType) -> Term:
+        """Return the elements in another dtype."""
+        return self._with("cast", dtype) if self.dtype != dtype else self
+
+    def sliced(self, starts: Shape, sizes: Shape, steps: Shape) -> Term:
+        """Return every step-th element from a start on, for each axis."""
+        return self._with("slice", starts, sizes, steps)
+
+    def flipped(self, axes: tuple[int, ...]) -> Term:
+        """Return the elements in reverse order along axes."""
+        if not axes:
+            return self
+        turned = [at in axes for at in range(len(self.shape))]
+        starts = tuple([max(n - 1, 0) if t else 0 for n, t in zip(self.shape, turned, strict=True)])
+        return self.sliced(starts, self.shape, tuple([-1 if t else 1 for t in turned]))
+
+    def padded(self, before: Shape, after: Shape, value: complex = 0) -> Term:
+        """Return the elements surrounded by a number."""
+        return self._with("pad", before, after, value) if any(before) or any(after) else self
+
+    def scanned(self, name: str, axis: int) -> Term:
+        """Return a scan along an axis, `cumulative_sum` or `cumulative_prod`."""
+        return self._with(name, axis)
+
+    def filled(self, value: complex, shape: Shape) -> Term:
+        """Return a tensor of one number, of the dtype and on the device of this one."""
+        node = self.node
+        number = constant(value, node.dtype, node.device, node.site)
+        return Term(self.apply(find("expand"), number, attrs=(shape,)), self.apply)
+
     def part(self, index: int, shape: Shape, dtype: DType) -> Term:
         """Return one of the tensors that a library call gives."""
         return self._with("part", index, shape, dtype)
@@ -115,6 +159,11 @@ log1p = _function("log1p")
 sqrt = _function("sqrt")
 hypot = _function("hypot")
 floor = _function("floor")
+sign = _function("sign")
+square = _function("square")
+trunc = _function("trunc")
+floor_divide = _function("floor_divide")
+sigmoid = _function("sigmoid")
 sin = _function("sin")
 cos = _function("cos")
 sinh = _function("sinh")
@@ -133,6 +182,7 @@ real = _function("real")
 conj = _function("conj")
 negative = _function("negative")
 imag = _function("imag")
+matmul = _function("matmul")
 logical_and = _function("logical_and")
 logical_or = _function("logical_or")
 logical_not = _function("logical_not")

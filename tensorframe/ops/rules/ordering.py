@@ -1,0 +1,87 @@
+"""Gradients of what orders elements, and of convolution: each goes back to where its element came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tensorframe.dtypes import int64
+from tensorframe.ops.derivatives import conjugate
+from tensorframe.ops.rules.indexing import of_take_along_axis
+from tensorframe.ops.term import Term, call, logical_and, maximum, minimum, where
+
+
+def _order(x: Term, axis: int, *, descending: bool = False) -> Term:
+    return call("argsort", x, attrs=(axis, descending, True))
+
+
+def _along(x: Term, indices: Term, axis: int) -> Term:
+    return call("take_along_axis", x, indices, attrs=(axis,))
+
+
+def of_sort(ct: Term, _out: Term, x: Term, axis: int, descending: bool) -> Sequence[Any]:
+    """Rule of sorting: the order undone."""
+    rank = _order(_order(x, axis, descending=descending), axis)
+    return (_along(ct, rank, axis),)
+
+
+def of_partition(ct: Term, out: Term, x: Term, _kth: Any, axis: int) -> Sequence[Any]:
+    """Rule of partitioning: what is the n-th of the result was the n-th of the tensor."""
+    rank = _order(_order(x, axis), axis)
+    return (_along(_along(ct, _order(out, axis), axis), rank, axis),)
+
+
+def of_select(ct: Term, _out: Term, lines: Term, places: Term) -> Sequence[Any]:
+    """Rule of the elements at places of sorted lines: added up where they came from."""
+    axis = len(lines.shape) - 1
+    positions = _along(_order(lines, axis), places, axis)
+    return of_take_along_axis(ct, ct, lines, positions, axis)
+
+
+def of_topk(
+    cts: Sequence[Term | None], out: Term, x: Term, count: int, axis: int, _largest: bool
+) -> Sequence[Any]:
+    """Rule of the largest or smallest few: to their positions."""
+    ct = cts[0]
+    if ct is None:
+        return (None,)
+    shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
+    positions = out.part(1, shape, int64)
+    return of_take_along_axis(ct, ct, x, positions, axis)[:1]
+
+
+def of_histogram(
+    ct: Term, _out: Term, x: Term, edges: Term, *weights_uniform_dtype: Any
+) -> Sequence[Any]:
+    """Rule of a weighted histogram: to each weight what its bin has. Values change bins in jumps."""
+    *weights, _uniform, _dtype = weights_uniform_dtype
+    if not weights:
+        return None, None
+
+    def of_weights() -> Term:
+        bins = edges.shape[0] - 1
+        place = call("searchsorted", edges, x, attrs=("right",)) - 1
+        inside = logical_and(x >= _edge(edges, 0), x <= _edge(edges, bins))
+        found = maximum(minimum(place, bins - 1), 0)  # the last edge belongs to its bin
+        return where(inside, call("gather", ct, found, attrs=((0,), 0)), 0)
+
+    return None, None, of_weights
+
+
+def _edge(edges: Term, at: int) -> Term:
+    return edges.sliced((at,), (1,), (1,)).reshaped(())
+
+
+def of_convolve(ct: Term, _out: Term, long: Term, short: Term, mode: str) -> Sequence[Any]:
+    """Rule of a convolution: correlations of the cotangent with the other operand."""
+    (n,), (m,) = long.shape, short.shape
+    whole = n + m - 1
+    start = {"full": 0, "same": (m - 1) // 2, "valid": m - 1}[mode]
+    ct = ct.padded((start,), (whole - start - ct.shape[0],))
+
+    def against(other: Term) -> Term:
+        turned = conjugate(other).flipped((0,))
+        return call("convolve", ct, turned, attrs=("valid",))
+
+    return lambda: against(short), lambda: against(long)
+
