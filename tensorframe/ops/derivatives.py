@@ -72,7 +72,7 @@ def power(ct: Term, out: Term, base: Term, exponent: Term) -> Sequence[Any]:
         return ct * conjugate(where(equal(exponent, 0), 0, slope))
 
     def of_exponent() -> Term:
-        at_zero = where(real_of(exponent) < 0, -inf, 0)
+        at_zero = where(real_of(exponent) < 0, base.filled(-inf, ()), 0)
         return ct * conjugate(where(equal(base, 0), at_zero, out * log(base)))
 
     return of_base, of_exponent

@@ -21,7 +21,7 @@ from tensorframe.frontend.parameters import flag, integers, number
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import normalize_axes, normalize_axis
-from tensorframe.ops.elementwise import ABS, ADD, IMAG, NOT_EQUAL, POW, REAL_PART, SQRT, SQUARE
+from tensorframe.ops.elementwise import ABS, ADD, IMAG, NOT_EQUAL, POW, REAL_PART, ROOT, SQUARE
 from tensorframe.ops.linalg import SVDVALS
 from tensorframe.ops.reduction import MAX, MIN, SUM
 
@@ -53,7 +53,7 @@ def vector_norm(
 
 def _vector_norm(x: Tensor, axes: Axes, keepdims: bool, ord: float) -> Tensor:
     if ord == 2:
-        return apply(SQRT, _reduced(SUM, _squares(x), axes, keepdims))
+        return apply(ROOT, _reduced(SUM, _squares(x), axes, keepdims))
     if ord == 0:
         nonzero = apply(NOT_EQUAL, x, 0)
         return _reduced(SUM, converted(nonzero, real_of(x.dtype)), axes, keepdims)

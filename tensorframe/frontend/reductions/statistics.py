@@ -16,7 +16,7 @@ from tensorframe.frontend.parameters import number
 from tensorframe.frontend.reductions.elementary import Axis, along
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axes
-from tensorframe.ops.elementwise import SQRT
+from tensorframe.ops.elementwise import ROOT
 from tensorframe.ops.formulas import MEAN, VAR
 from tensorframe.ops.reduction import SUM
 
@@ -105,7 +105,7 @@ def std(
     """
     correction = correction if ddof is None else ddof
     variance, dtype = _variance("std", x, axis, correction, keepdims)
-    return converted(unary(SQRT, variance), dtype)
+    return converted(unary(ROOT, variance), dtype)
 
 
 def average(

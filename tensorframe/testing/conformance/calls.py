@@ -49,6 +49,7 @@ CALLS: dict[str, Call] = {
     "random_word": lambda x, _: tfr.random.uniform(
         (5, 3), key=tfr.random.key(KEY), device=x.device
     ),
+    "root": lambda x, _: tfr.std(x, axis=1),
     "surprisal": lambda x, _: tfr.random.exponential(
         (5, 3), dtype=x.dtype, key=tfr.random.key(KEY), device=x.device
     ),
