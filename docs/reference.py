@@ -76,7 +76,7 @@ GROUPS = (
     Group(
         "gradients",
         "Gradients",
-        "Functions made of functions: gradients, directional derivatives, and rules of your own.",
+        "Functions made of functions: gradients, directional derivatives, rules of your own, many examples at once.",
         ("transformations",),
     ),
     Group(

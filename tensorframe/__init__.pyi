@@ -232,6 +232,7 @@ from tensorframe.frontend.tensor import Tensor as Tensor
 from tensorframe.frontend.transformations.gradients import grad as grad
 from tensorframe.frontend.transformations.gradients import value_and_grad as value_and_grad
 from tensorframe.frontend.transformations.gradients import vjp as vjp
+from tensorframe.frontend.transformations.mapping import vmap as vmap
 from tensorframe.frontend.trees import register_tree as register_tree
 from tensorframe.frontend.trials.estimates import Estimate as Estimate
 from tensorframe.frontend.trials.estimates import estimate as estimate

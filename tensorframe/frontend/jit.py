@@ -21,6 +21,7 @@ from tensorframe.frontend.recording import Record, record
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trees import own_tree, statics
 from tensorframe.graph.history import history
+from tensorframe.graph.mapping import mapping
 from tensorframe.graph.tracing import current
 from tensorframe.schedule.plan import Plan
 
@@ -74,6 +75,7 @@ class Jitted(Generic[P, R]):
             or dtypes.default_float() is not real
             or current.get() is not None
             or history.get() is not None
+            or mapping.get() is not None
         ):
             return self._call(args, kwargs)
         values: list[Any] = []
@@ -100,8 +102,8 @@ class Jitted(Generic[P, R]):
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
         """Call in the general way: take the arguments apart and look their kind up."""
-        # what is recorded now, by another jitted function or for a gradient, contains this call
-        if current.get() is not None or history.get() is not None:
+        # what is recorded now, by another jitted function, for a gradient or for many examples, contains this call
+        if any(one.get() is not None for one in (current, history, mapping)):
             given, named = self._signature.own(args, kwargs)
             return own_tree(self._function(*given, **named))
         call = self._signature.take_apart(args, kwargs)

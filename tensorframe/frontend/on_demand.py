@@ -29,6 +29,7 @@ EXPORTS = {
     "reductions.differences": "diff ediff1d",
     "reductions.nan_reductions": "nanargmax nanargmin nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar",
     "transformations.gradients": "grad value_and_grad vjp",
+    "transformations.mapping": "vmap",
     "trees": "register_tree",
     "trials.estimates": "Estimate estimate",
     "trials.timing": "Benchmark bench",

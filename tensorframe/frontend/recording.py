@@ -123,7 +123,7 @@ def record(
     try:
         structure, results = _called(function, *arguments(_placeholders(trace, facts)))
     except BaseException:
-        _restored(trace)
+        restored(trace.rebound)
         raise
     finally:
         current.reset(token)
@@ -155,24 +155,25 @@ def _as_result(leaf: Any) -> Result:
     return asarray(leaf).node
 
 
-def _restored(trace: Trace) -> list[Any]:
-    """Return the handles that the function rebound and that outlive it, with their former nodes."""
+def restored(rebound: list[tuple[Any, Node]]) -> bool:
+    """Give handles that a function rebound and that outlive it their former nodes; return whether there are any."""
     found = []
-    while trace.rebound:
-        reference, node = trace.rebound.pop()  # the last change first
+    handle = None
+    while rebound:
+        reference, node = rebound.pop()  # the last change first
         handle = reference()
         if handle is not None:
             handle.node = node
             found.append(reference)
-    return found
+    del handle
+    if any(one() is not None for one in found):
+        gc.collect()  # handles of the function's own that refer to themselves
+    return any(one() is not None for one in found)
 
 
 def _refuse_changes(trace: Trace) -> None:
     """Raise TracingError if the function changed a tensor of somebody else's: calls that replay would not."""
-    found = _restored(trace)
-    if any(one() is not None for one in found):
-        gc.collect()  # handles of the function's own that refer to themselves
-    if any(one() is not None for one in found):
+    if restored(trace.rebound):
         raise TracingError(
             f"{trace.function}: changes a tensor that is not among its arguments; later calls would not",
             suggestions=(

@@ -12,6 +12,7 @@ from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError
 from tensorframe.frontend.methods import TensorMethods
 from tensorframe.graph.device import Device
+from tensorframe.graph.mapping import mapping
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import current
 from tensorframe.runtime.evaluate import evaluate, host_array
@@ -75,9 +76,9 @@ class Tensor(TensorMethods):
 
     def _rebind(self, node: Node) -> None:
         """Make this handle stand for `node`, as assignments do; no other tensor changes."""
-        trace = current.get()
-        if trace is not None and self.node.serial < trace.first_serial:
-            trace.rebound.append((ref(self), self.node))
+        for recording in (current.get(), mapping.get()):
+            if recording is not None and self.node.serial < recording.first_serial:
+                recording.rebound.append((ref(self), self.node))
         self.node = node
 
     def _array(self) -> np.ndarray[Any, Any]:

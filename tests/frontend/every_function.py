@@ -237,6 +237,7 @@ jit: jit(lambda x: x)(x); jit(lambda x: (x, x))(x); jit(lambda x: {"a": [x, x[1:
 jit(lambda x: jit(lambda y: y)(x))(x); jit(lambda x, y: (y, x))(x, o); jit(lambda d: d)({"a": x, "b": [m]})
 grad: grad(sum)(x); grad(lambda x: (x * o).sum())(x); grad(lambda x: (x.sum(), x), has_aux=True)(x)
 value_and_grad: value_and_grad(sum)(x); value_and_grad(lambda x: (x.sum(), [x, x[1:]]), has_aux=True)(x)
+vmap: vmap(lambda x: x)(x); vmap(lambda x: x[:])(m); vmap(lambda x, y: (x, y), (0, None))(x, o); vmap(lambda x: x)(e)
 vjp: vjp(lambda x: x, x)[0]; vjp(lambda x: x, x)[1](o)
 """
 

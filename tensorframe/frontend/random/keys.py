@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tensorframe.backends.numpy.random import random_words
 from tensorframe.errors import ArgumentError, TracingError
 from tensorframe.forks import new_lock
+from tensorframe.graph.mapping import mapping
 from tensorframe.graph.tracing import Trace, TracedNumber, current
 
 # a counter has 128 bits: values are drawn with the upper half zero, new keys with this mark in it, so never both
@@ -20,11 +22,26 @@ _SPLIT = int.from_bytes(b"new keys", "big") << 64
 _KEYS = 2**64
 
 
+class MappedKey(NamedTuple):
+    """The value of a key that differs from example to example: the halves of its 64 bits as tensors, and all keys.
+
+    `stand` makes a key of this kind of other keys, one for each example.
+    """
+
+    low: Any
+    high: Any
+    keys: Sequence[Key]
+    stand: Callable[[Sequence[Key]], Key]
+
+    def __format__(self, _specification: str) -> str:
+        return "one of many"
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """A 64-bit key: it stands for one sequence of random words, and gives the same ones whenever it is used."""
 
-    value: int | TracedNumber
+    value: int | TracedNumber | MappedKey
 
     def __repr__(self) -> str:
         return f"Key({self.value:#018x})"
@@ -61,6 +78,9 @@ def split(key: Key, count: int = 2, /) -> tuple[Key, ...]:
     """
     if not isinstance(key, Key):
         raise ArgumentError(f"split: takes a key, got {key!r}", suggestions=("tfr.random.key(0)",))
+    if isinstance(key.value, MappedKey):
+        children = [split(one, count) for one in key.value.keys]
+        return tuple(map(key.value.stand, zip(*children, strict=True)))
     if isinstance(key.value, TracedNumber):
         numbers = key.value.then(partial(_children, count=count))
         return tuple(Key(numbers.then(itemgetter(at), int)) for at in range(count))
@@ -81,6 +101,7 @@ class Stream:
         self._drawn = 0
         self._split = 0
         self._trace = current.get()
+        self._mapping = mapping.get()
 
     def restart(self, key: Key) -> None:
         """Begin again with another key."""
@@ -93,7 +114,14 @@ class Stream:
         trace = current.get()
         return trace if trace is not self._trace else None
 
+    def _refuse_while_mapped(self) -> None:
+        """Raise TracingError where all examples of a mapped function would share what a loop draws anew."""
+        one = mapping.get()
+        if one is not None and one is not self._mapping:
+            raise _shared_by_examples(one.function)
+
     def _refuse_while_recorded(self, what: str) -> None:
+        self._refuse_while_mapped()
         trace = self._is_recorded()
         if trace is not None:
             raise TracingError(
@@ -106,6 +134,7 @@ class Stream:
 
         A function that `jit` records draws anew in every call.
         """
+        self._refuse_while_mapped()
         trace = self._is_recorded()
         if trace is not None:
             drawn = trace.arithmetic.call(self.reserve, words)
@@ -124,8 +153,21 @@ class Stream:
             return keys
 
 
+def _shared_by_examples(function: str) -> TracingError:
+    return TracingError(
+        f"{function}: a draw without a key would be the same for all examples, which vmap records once",
+        suggestions=(
+            "keys as an argument: vmap(f)(x, tfr.random.split(key, len(x)))",
+            "key=... for one draw that all share",
+        ),
+    )
+
+
 def random_key() -> Key:
     """Return a key that the operating system picks; in a function that `jit` records, another one in every call."""
+    one = mapping.get()
+    if one is not None:
+        raise _shared_by_examples(one.function)
     trace = current.get()
     return Key(trace.arithmetic.call(_random_number, kind=int) if trace else _random_number())
 

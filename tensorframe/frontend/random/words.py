@@ -9,8 +9,9 @@ from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import DType, uint32, uint64
 from tensorframe.frontend.creation.convert import OnDevice
 from tensorframe.frontend.creation.ranges import counted
+from tensorframe.frontend.dispatch import placed
 from tensorframe.frontend.operands import converted, reshaped
-from tensorframe.frontend.random.keys import Source, reserved
+from tensorframe.frontend.random.keys import MappedKey, Source, reserved
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
@@ -43,12 +44,14 @@ def lanes(at: Tensor, width: int, origin: Source, *, every: int = 1) -> list[Ten
     return [Tensor(record(RANDOM_WORD, inputs, every, width, word)) for word in range(width)]
 
 
-def _halves(number: int | TracedNumber, device: Device) -> list[Node]:
+def _halves(number: int | TracedNumber | MappedKey, device: Device) -> list[Node]:
     """Return the lower and the upper 32 of the 64 bits of a number."""
-    return [_opaque(half, uint32, device) for half in (number & _LOW, number >> 32 & _LOW)]
+    if isinstance(number, MappedKey):
+        return [placed(half.node, device) for half in (number.low, number.high)]
+    return [opaque(half, uint32, device) for half in (number & _LOW, number >> 32 & _LOW)]
 
 
-def _opaque(number: int | TracedNumber, dtype: DType, device: Device) -> Node:
+def opaque(number: int | TracedNumber, dtype: DType, device: Device) -> Node:
     """Return a number in a form of which no plan knows the value."""
     value = number if isinstance(number, TracedNumber) else dtype.type(number)
     return constant(value, dtype, device, recording_site())
@@ -57,6 +60,6 @@ def _opaque(number: int | TracedNumber, dtype: DType, device: Device) -> Node:
 def _counters(shape: Shape, counter: Any, shared: int, device: Device) -> list[Node]:
     """Return the halves of the counters that positions are counted from, which begin again every 2**32 elements."""
     turns: Any = reshaped(counted(prod(shape), 0, 1, uint64, device), shape) >> 32
-    first = Tensor(_opaque(counter, uint64, device))
+    first = Tensor(opaque(counter, uint64, device))
     total = turns * (_POSITIONS // shared) + first
     return [converted(half, uint32).node for half in (total, total >> 32)]

@@ -46,7 +46,7 @@ def aliased(
         at = _position(title, place, len(args))
         leaves: list[Any] = []
         structure = flatten(args[at], leaves)
-        labels = names(structure, _parameter(function, at))
+        labels = names(structure, parameter_name(function, at))
         tensors = [_alias(title, *pair) for pair in zip(leaves, labels, strict=True)]
         targets += [one.node for one in tensors]
         structures.append(structure)
@@ -63,7 +63,7 @@ def _position(title: str, place: int, count: int) -> int:
     return place % count
 
 
-def _parameter(function: Callable[..., Any], at: int) -> str:
+def parameter_name(function: Callable[..., Any], at: int) -> str:
     """Return what a function calls its positional argument, as well as it can be told."""
     try:
         parameters = list(inspect.signature(function).parameters.values())

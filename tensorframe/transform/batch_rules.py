@@ -1,0 +1,293 @@
+"""The rules of batching: what each kind of op becomes when its operands have one more axis in front."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable
+
+from tensorframe.dtypes import int64
+from tensorframe.graph.holding import default_on
+from tensorframe.graph.node import Node
+from tensorframe.graph.op import Kind, Op
+from tensorframe.graph.shape import Shape, broadcast
+from tensorframe.ops.contraction import EINSUM, MATMUL, split
+from tensorframe.ops.creation import ARANGE
+from tensorframe.ops.expand import expand
+from tensorframe.ops.indexing import GATHER, SET_SLICE, TAKE_ALONG_AXIS
+from tensorframe.ops.library import CONVOLVE
+from tensorframe.ops.linalg import LSTSQ, SOLVE
+from tensorframe.ops.movement import (
+    ALIAS,
+    CONCAT,
+    EXPAND,
+    PAD,
+    PART,
+    PERMUTE,
+    RESHAPE,
+    SLICE,
+    STOP_GRADIENT,
+)
+from tensorframe.ops.random import RANDOM_WORD
+from tensorframe.ops.sorting import HISTOGRAM, SEARCHSORTED, SELECT
+from tensorframe.transform.batching import Call, Rule, Value
+
+# of ops that differ from others of their kind, and of kinds
+_OF_OPS: dict[Op, Rule] = {}
+_OF_KINDS: dict[Kind, Rule] = {}
+
+
+def rule_of(op: Op) -> Rule:
+    """Return the rule of an op: its own, or that of its kind."""
+    own = _OF_OPS.get(op)
+    return _OF_KINDS[op.kind] if own is None else own
+
+
+def _for_kind(kind: Kind) -> Callable[[Rule], Rule]:
+    def register(rule: Rule) -> Rule:
+        _OF_KINDS[kind] = rule
+        return rule
+
+    return register
+
+
+def _for_ops(*ops: Op) -> Callable[[Rule], Rule]:
+    def register(rule: Rule) -> Rule:
+        _OF_OPS.update(dict.fromkeys(ops, rule))
+        return rule
+
+    return register
+
+
+# --- elementwise
+
+
+@_for_kind(Kind.MAP)
+def _map(call: Call) -> Node:
+    node = call.node
+    inputs = tuple([call.aligned(one, len(node.shape)) for one in call.inputs])
+    if call.op is RANDOM_WORD:  # whose words are those of its positions
+        inputs = (call.batch.whole(call.inputs[0]), *inputs[1:])
+    shape = (call.batch.size, *node.shape)
+    return Node(call.op, inputs, call.attrs, shape, node.dtype, node.device, node.site)
+
+
+# --- along axes
+
+
+@_for_kind(Kind.REDUCE)
+@_for_kind(Kind.SCAN)
+@_for_kind(Kind.FORMULA)
+@_for_kind(Kind.LIBRARY)
+def _along_axes(call: Call) -> Node:
+    """Axes count from the second one; what works on stacks of matrices has none among its attributes."""
+    attrs = [
+        _further(value) if name in ("axis", "axes") else value
+        for name, value in zip(call.op.attributes, call.attrs, strict=True)
+    ]
+    return call.apply(call.op, *map(call.batch.whole, call.inputs), attrs=tuple(attrs))
+
+
+def _further(axes: int | tuple[int, ...]) -> int | tuple[int, ...]:
+    return axes + 1 if isinstance(axes, int) else tuple([axis + 1 for axis in axes])
+
+
+@_for_ops(SELECT)
+def _of_lines(call: Call) -> Node:
+    return call.apply(call.op, *map(call.batch.whole, call.inputs), attrs=call.attrs)
+
+
+@_for_ops(LSTSQ, CONVOLVE, HISTOGRAM)
+def _one_by_one(call: Call) -> Value:
+    return call.one_by_one()
+
+
+@_for_ops(SEARCHSORTED)
+def _searched(call: Call) -> Value:
+    vector, values, *sorter = call.inputs
+    if vector in call.batch or any(one in call.batch for one in sorter):
+        return call.one_by_one()
+    return call.apply(call.op, vector, call.batch.of(values), *sorter, attrs=call.attrs)
+
+
+# --- views
+
+
+@_for_kind(Kind.TRANSFER)
+@_for_ops(ALIAS, STOP_GRADIENT)
+def _same(call: Call) -> Node:
+    return call.apply(call.op, call.batch.of(call.inputs[0]), attrs=call.attrs)
+
+
+@_for_kind(Kind.VIEW)
+def _expansion(call: Call) -> Value:
+    """A view without a rule of its own is what its row is written out as."""
+    meaning = expand(call.node)
+    call.batch.extend([meaning])
+    return call.batch.value(meaning)
+
+
+@_for_ops(RESHAPE)
+def _reshaped(call: Call) -> Node:
+    shape = (call.batch.size, *call.node.shape)
+    return call.apply(RESHAPE, call.batch.of(call.inputs[0]), attrs=(shape,))
+
+
+@_for_ops(EXPAND)
+def _expanded(call: Call) -> Node:
+    shape = (call.batch.size, *call.node.shape)
+    return call.apply(EXPAND, call.aligned(call.inputs[0], len(call.node.shape)), attrs=(shape,))
+
+
+@_for_ops(PERMUTE)
+def _permuted(call: Call) -> Node:
+    (axes,) = call.attrs
+    order = (0, *[axis + 1 for axis in axes])
+    return call.apply(PERMUTE, call.batch.of(call.inputs[0]), attrs=(order,))
+
+
+@_for_ops(SLICE)
+def _sliced(call: Call) -> Node:
+    return call.apply(SLICE, call.batch.of(call.inputs[0]), attrs=_window(call, *call.attrs))
+
+
+@_for_ops(SET_SLICE)
+def _set(call: Call) -> Node:
+    return call.apply(
+        SET_SLICE, *map(call.batch.whole, call.inputs), attrs=_window(call, *call.attrs)
+    )
+
+
+def _window(call: Call, starts: Shape, sizes: Shape, steps: Shape) -> tuple[Shape, Shape, Shape]:
+    return (0, *starts), (call.batch.size, *sizes), (1, *steps)
+
+
+@_for_ops(PAD)
+def _padded(call: Call) -> Node:
+    before, after, value = call.attrs
+    return call.apply(PAD, call.batch.of(call.inputs[0]), attrs=((0, *before), (0, *after), value))
+
+
+@_for_ops(CONCAT)
+def _joined(call: Call) -> Node:
+    (axis,) = call.attrs
+    return call.apply(CONCAT, *map(call.batch.whole, call.inputs), attrs=(axis + 1,))
+
+
+@_for_ops(PART)
+def _part(call: Call) -> Node:
+    whole = call.batch.value(call.inputs[0])
+    if isinstance(whole, list):
+        return call.stacked([call.apply(PART, one, attrs=call.attrs) for one in whole])
+    index, shape, dtype = call.attrs
+    return call.apply(PART, whole, attrs=(index, (call.batch.size, *shape), dtype))
+
+
+# --- products, and systems of equations
+
+
+@_for_ops(MATMUL)
+def _product(call: Call) -> Node:
+    left, right = call.inputs
+    if len(left.shape) == 2 and left not in call.batch and len(right.shape) == 1:
+        # one product instead of one for each vector
+        return call.apply(MATMUL, call.batch.of(right), call.permuted(left, (1, 0)))
+    rank = max(len(left.shape), len(right.shape), 2)
+    first = _matrices(call, left, rank, (1, *left.shape))
+    second = _matrices(call, right, rank, (*right.shape, 1))
+    if len(left.shape) == 1 and right not in call.batch and len(right.shape) == 2:
+        first = call.batch.of(left)
+    found = call.apply(MATMUL, first, second)
+    return call.reshaped(found, (call.batch.size, *call.node.shape))
+
+
+@_for_ops(SOLVE)
+def _solved(call: Call) -> Node:
+    matrix, right = call.inputs
+    rank = max(len(matrix.shape), len(right.shape))
+    columns = _matrices(call, right, rank, (*right.shape, 1))
+    found = call.apply(SOLVE, call.aligned(matrix, rank), columns)
+    return call.reshaped(found, (call.batch.size, *call.node.shape))
+
+
+def _matrices(call: Call, source: Node, rank: int, of_vector: Shape) -> Node:
+    """Return an operand as a matrix, or a stack of them; of a vector, one of the given shape."""
+    if len(source.shape) > 1:
+        return call.aligned(source, rank)
+    value = call.batch.of(source)
+    if source not in call.batch:
+        return call.reshaped(value, of_vector)
+    return call.reshaped(value, (call.batch.size, *[1] * (rank - 2), *of_vector))
+
+
+@_for_ops(EINSUM)
+def _summed(call: Call) -> Node:
+    operands, output = split(call.attrs[0])
+    letter = next(one for one in _letters() if one not in call.attrs[0])
+    named = [
+        letter + indices if source in call.batch else indices
+        for source, indices in zip(call.inputs, operands, strict=True)
+    ]
+    subscripts = f"{','.join(named)}->{letter}{output}"
+    return call.apply(EINSUM, *map(call.batch.of, call.inputs), attrs=(subscripts,))
+
+
+def _letters() -> list[str]:
+    # more than there are axes of operands
+    return [*string.ascii_letters, *map(chr, range(0x100, 0x200))]
+
+
+# --- index tensors
+
+
+@_for_ops(GATHER)
+def _gathered(call: Call) -> Node:
+    source, *indices = call.inputs
+    axes, at = call.attrs
+    if not any(one in call.batch for one in indices):
+        further = tuple([axis + 1 for axis in axes])
+        return call.apply(GATHER, call.batch.of(source), *indices, attrs=(further, at + 1))
+    places = _places(call, indices)
+    if source in call.batch:
+        axes = (0, *[axis + 1 for axis in axes])
+        places = [_example_number(call, indices), *places]
+    found = call.apply(GATHER, call.batch.of(source), *places, attrs=(axes, at))
+    return call.moved(found, at, 0)
+
+
+@_for_kind(Kind.SCATTER)
+def _scattered(call: Call) -> Node:
+    source, values, *indices = call.inputs
+    axes, at = call.attrs
+    target, given = call.batch.whole(source), call.batch.whole(values)
+    further = tuple([axis + 1 for axis in axes])
+    if not any(one in call.batch for one in indices):
+        return call.apply(call.op, target, given, *indices, attrs=(further, at + 1))
+    places = [_example_number(call, indices), *_places(call, indices)]
+    return call.apply(call.op, target, call.moved(given, 0, at), *places, attrs=((0, *further), at))
+
+
+@_for_ops(TAKE_ALONG_AXIS)
+def _taken_along(call: Call) -> Node:
+    (axis,) = call.attrs
+    rank = len(call.node.shape)
+    operands = [
+        call.aligned(one, rank) if one in call.batch else call.reshaped(one, (1, *one.shape))
+        for one in call.inputs
+    ]
+    return call.apply(TAKE_ALONG_AXIS, *operands, attrs=(axis + 1,))
+
+
+def _places(call: Call, indices: list[Node]) -> list[Node]:
+    """Return index tensors that broadcast to those of all examples."""
+    rank = max([len(one.shape) for one in indices])
+    return [call.aligned(one, rank) for one in indices]
+
+
+def _example_number(call: Call, indices: list[Node]) -> Node:
+    """Return the index tensor of each example's own number."""
+    size = call.batch.size
+    like = indices[0]
+    dtype = default_on(like.device, int64)
+    count = Node(ARANGE, (), (0, 1, 0, 1), (size,), dtype, like.device, call.node.site)
+    rank = len(broadcast("gather", *[one.shape for one in indices]))
+    return call.reshaped(count, (size, *[1] * rank))
