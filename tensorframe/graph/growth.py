@@ -51,9 +51,9 @@ def look(node: Node) -> None:
     """Warn if a node that was just recorded needs very many that are not computed."""
     if node.serial < _state.due or _unasked.get() or _is_traced():
         return
-    found = _pending(node)
-    _state.due = node.serial + len(found) // 2
-    tell_if_large(found)
+    pending = _pending(node)
+    _state.due = node.serial + len(pending) // 2
+    tell_if_large(pending)
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def tell_if_large(nodes: Sequence[Node]) -> None:
     if count < _OF_A_LOOP or line in _state.told:
         return
     _state.told.add(line)
-    site = next(one for one in sites.values() if line_of(one) == line)
+    site = next(site for site in sites.values() if line_of(site) == line)
     message = (
         f"{len(nodes):,} recorded operations wait to be computed, {count:,} of them from one line: a graph that only "
         "grows takes memory, and ever longer to plan"
@@ -103,12 +103,12 @@ def _place(site: Site | None) -> tuple[int, int]:
 
 def _pending(node: Node) -> list[Node]:
     """Return the nodes that one needs and that are not computed, as many as matter."""
-    found, seen = [node], {node}
-    for one in found:  # grows while it is walked
-        if len(found) >= _LARGE:
+    nodes, seen = [node], {node}
+    for pending in nodes:  # grows while it is walked
+        if len(nodes) >= _LARGE:
             break
-        for source in one.inputs:
+        for source in pending.inputs:
             if source.storage is None and source not in seen:
                 seen.add(source)
-                found.append(source)
-    return found
+                nodes.append(source)
+    return nodes

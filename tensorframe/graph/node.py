@@ -113,21 +113,21 @@ def discover(roots: Iterable[Node]) -> list[Node]:
     The order depends on the structure alone, not on which of two leaves was made first. Iterative and linear:
     shared nodes are visited once, and depth is no limit.
     """
-    found = list(dict.fromkeys(roots))
-    seen = set(found)
-    for node in found:  # grows while it is walked
+    nodes = list(dict.fromkeys(roots))
+    seen = set(nodes)
+    for node in nodes:  # grows while it is walked
         inputs = node.inputs  # before storage: see settle
         if node.storage is not None:
             continue
         for source in inputs:
             if source not in seen:
                 seen.add(source)
-                found.append(source)
-    return found
+                nodes.append(source)
+    return nodes
 
 
 def reachable(roots: Iterable[Node]) -> list[Node]:
     """Return the nodes that `roots` need, inputs before consumers, not going past computed ones."""
-    found = discover(roots)
-    found.sort(key=by_serial)
-    return found
+    nodes = discover(roots)
+    nodes.sort(key=by_serial)
+    return nodes

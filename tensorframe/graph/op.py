@@ -140,19 +140,19 @@ class Op:
 
     def resolve(self, operands: tuple[DType, ...]) -> tuple[DType, DType]:
         """Return (dtype the operands are cast to, dtype of the result) of a MAP row; DTypeError if it takes neither."""
-        found = self.resolved.get(operands)
-        if found is None:
+        resolved = self.resolved.get(operands)
+        if resolved is None:
             promoted = dtypes.promote(*operands)
             if promoted in self.accepts:
-                found = self.resolved[operands] = (promoted, self.result(promoted))
+                resolved = self.resolved[operands] = (promoted, self.result(promoted))
                 if all(operand is promoted for operand in operands):
-                    self.uniform[promoted] = found[1]
+                    self.uniform[promoted] = resolved[1]
             elif promoted in dtypes.BITWISE and self.accepts.isdisjoint(dtypes.INTEGER):
                 # not remembered: the default dtype may change
                 return dtypes.default_float(), self.result(dtypes.default_float())
             else:
                 raise dtype_error(self, operands)
-        return found
+        return resolved
 
 
 def dtype_error(op: Op, operands: tuple[DType, ...]) -> DTypeError:

@@ -88,7 +88,10 @@ def record_map(op: Op, operands: tuple[Node, ...], device: Device, site: Site | 
     shapes = [node.shape for node in operands]
     shape = shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast(op.name, *shapes)
     inputs = tuple(
-        [cast(node, compute if at >= op.conditions else bool_) for at, node in enumerate(operands)]
+        [
+            cast(node, compute if index >= op.conditions else bool_)
+            for index, node in enumerate(operands)
+        ]
     )
     return Node(op, inputs, (), shape, dtype, holder(device, dtype, op.name), site)
 

@@ -7,9 +7,9 @@ from sys import getrefcount
 from typing import Any
 
 
-def references(holders: Sequence[Any], at: int) -> int:
+def references(holders: Sequence[Any], index: int) -> int:
     """Return the reference count of `holders[at]`, this function's own references included."""
-    held = holders[at]
+    held = holders[index]
     return getrefcount(held)
 
 
@@ -23,7 +23,7 @@ def referenced(holders: Sequence[Any], counts: Iterable[tuple[int, int]]) -> lis
 
     `counts` are places and these numbers. Evaluations ask for all that they compute, hence for many at once.
     """
-    return [at for at, count in counts if getrefcount(holders[at]) > count + _HERE]
+    return [index for index, count in counts if getrefcount(holders[index]) > count + _HERE]
 
 
 _HERE = 0

@@ -53,8 +53,10 @@ class Region:
     def __str__(self) -> str:
         names = [f"in{index}" for index in range(len(self.inputs))]
         lines = []
-        for index, one in enumerate(self.ops):
-            arguments = ", ".join([names[at] for at in one.inputs] + [str(a) for a in one.attrs])
+        for index, op in enumerate(self.ops):
+            arguments = ", ".join(
+                [names[source] for source in op.inputs] + [str(a) for a in op.attrs]
+            )
             names.append(f"t{index}")
-            lines.append(f"t{index} = {one.op.name}({arguments}): {one.dtype}{list(one.shape)}")
+            lines.append(f"t{index} = {op.op.name}({arguments}): {op.dtype}{list(op.shape)}")
         return "\n".join(lines)

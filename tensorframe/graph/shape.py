@@ -72,8 +72,8 @@ def _broadcast_error(op: str, shapes: Sequence[Shape]) -> ShapeError:
     ndim = max(map(len, shapes))
     padded = [(1,) * (ndim - len(shape)) + shape for shape in shapes]
     axis, sizes = next(
-        (at - ndim, sizes)
-        for at, sizes in enumerate(zip(*padded, strict=True))
+        (axis - ndim, sizes)
+        for axis, sizes in enumerate(zip(*padded, strict=True))
         if len(set(sizes) - {1}) > 1
     )
     listed = " and ".join(map(str, shapes))
@@ -126,7 +126,7 @@ def axes_in_order(op: str, axis: int | Iterable[int] | None, ndim: int) -> tuple
     if axis is None:
         return tuple(range(ndim))
     named = one_or_several(axis)
-    axes = tuple(normalize_axis(op, one, ndim) for one in named)
+    axes = tuple(normalize_axis(op, axis, ndim) for axis in named)
     if len(set(axes)) != len(axes):
         raise AxisError(f"{op}: axis {named} names an axis twice")
     return axes
@@ -164,9 +164,9 @@ def resolve_reshape(size: int, current: Shape, target: int | Iterable[int]) -> S
     """Return `target` with its one -1 worked out; ShapeError if it does not hold `size` elements."""
     wanted = _integers(target)
     unknown = wanted.count(-1)
-    known = math.prod(one for one in wanted if one != -1)
+    known = math.prod(size for size in wanted if size != -1)
     if unknown == 1 and known > 0 and size % known == 0:
-        return tuple(size // known if one == -1 else one for one in wanted)
+        return tuple(size // known if length == -1 else length for length in wanted)
     if unknown == 0 and known == size and min(wanted, default=0) >= 0:
         return wanted
     message = f"reshape: a tensor of shape {current} ({size} elements) does not fit shape {wanted}"

@@ -38,6 +38,6 @@ def to_networkx(roots: Sequence[Node]) -> networkx.DiGraph[int]:
         if computed:
             continue
         for source in dict.fromkeys(inputs):
-            places = tuple([at for at, one in enumerate(inputs) if one is source])
+            places = tuple([place for place, operand in enumerate(inputs) if operand is source])
             graph.add_edge(source.serial, node.serial, operands=places)
     return graph

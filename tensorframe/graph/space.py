@@ -77,10 +77,10 @@ class Space:
         self.sizes.append(inner)
         self.sizes[axis] //= inner
         if axis in self.reduced:
-            at = self.reduced.index(axis) + 1
-            self.reduced = (*self.reduced[:at], new, *self.reduced[at:])
+            behind = self.reduced.index(axis) + 1
+            self.reduced = (*self.reduced[:behind], new, *self.reduced[behind:])
         for value, positions in self.maps.items():
-            self.maps[value] = tuple([_split(one, axis, new, inner) for one in positions])
+            self.maps[value] = tuple([_split(position, axis, new, inner) for position in positions])
 
     @property
     def kept(self) -> tuple[int, ...]:
@@ -90,16 +90,17 @@ class Space:
     def covers(self, value: Hashable, shape: Shape) -> bool:
         """Whether the loops meet every element of a value."""
         return all(
-            self._covers(one, size) for one, size in zip(self.maps[value], shape, strict=True)
+            self._covers(position, size)
+            for position, size in zip(self.maps[value], shape, strict=True)
         )
 
-    def _covers(self, one: Affine, size: int) -> bool:
+    def _covers(self, position: Affine, size: int) -> bool:
         count = 1
-        for axis, step in sorted(one.terms, key=lambda term: term[1]):
+        for axis, step in sorted(position.terms, key=lambda term: term[1]):
             if step != count:
                 return False
             count *= self.sizes[axis]
-        return one.start == 0 and count == size
+        return position.start == 0 and count == size
 
     def copy(self) -> Space:
         """Return a space that changes apart from this one."""
@@ -108,13 +109,14 @@ class Space:
     def stays_inside(self, value: Hashable, shape: Shape) -> bool:
         """Whether a value has an element wherever the loops are, and not in a piece of them only."""
         return all(
-            self.is_inside(one, size) for one, size in zip(self.maps[value], shape, strict=True)
+            self.is_inside(position, size)
+            for position, size in zip(self.maps[value], shape, strict=True)
         )
 
-    def is_inside(self, one: Affine, size: int) -> bool:
+    def is_inside(self, position: Affine, size: int) -> bool:
         """Whether a position is on an axis of this size wherever the loops are."""
-        low = high = one.start
-        for axis, step in one.terms:
+        low = high = position.start
+        for axis, step in position.terms:
             end = step * (self.sizes[axis] - 1)
             if end < 0:
                 low += end
@@ -124,13 +126,13 @@ class Space:
 
     def axes_of(self, value: Hashable) -> set[int]:
         """Return the loop axes on which a value differs."""
-        return {axis for one in self.maps[value] for axis, _ in one.terms}
+        return {axis for position in self.maps[value] for axis, _ in position.terms}
 
 
-def _split(one: Affine, axis: int, new: int, inner: int) -> Affine:
-    steps = dict(one.terms)
+def _split(position: Affine, axis: int, new: int, inner: int) -> Affine:
+    steps = dict(position.terms)
     step = steps.get(axis)
     if step is None:
-        return one
+        return position
     steps[axis], steps[new] = step * inner, step
-    return Affine(one.start, tuple(sorted(steps.items())))
+    return Affine(position.start, tuple(sorted(steps.items())))

@@ -104,7 +104,10 @@ class Arithmetic:
         """Add the numbers of a call to the arguments that it was given."""
         for function, operands, kind in self.calls:
             value = function(
-                *[values[one.position] if type(one) is TracedNumber else one for one in operands]
+                *[
+                    values[operand.position] if type(operand) is TracedNumber else operand
+                    for operand in operands
+                ]
             )
             if kind is not None and type(value) is not kind:
                 raise TracingError(
@@ -210,11 +213,11 @@ class TracedNumber:
 
 
 def _combined(function: Callable[..., Any], *operands: Any) -> Any:
-    number: TracedNumber = next(one for one in operands if type(one) is TracedNumber)
-    for one in operands:
-        if isinstance(one, np.ndarray | np.generic):
+    number: TracedNumber = next(operand for operand in operands if type(operand) is TracedNumber)
+    for operand in operands:
+        if isinstance(operand, np.ndarray | np.generic):
             _reads(number)
-        if type(one) is not TracedNumber and type(one) not in NUMBER_KINDS:
+        if type(operand) is not TracedNumber and type(operand) not in NUMBER_KINDS:
             return NotImplemented
     kind = type(function(*map(example, operands)))
     return number.arithmetic.call(function, *operands, kind=kind, place=number.place)

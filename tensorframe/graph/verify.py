@@ -26,32 +26,32 @@ def verify(roots: Sequence[Node], *, after: str, core_only: bool, placed: bool) 
 
 def _problems(node: Node, *, core_only: bool, placed: bool) -> list[str]:
     op = node.op
-    found = []
+    problems = []
     if op.arity is not None and len(node.inputs) != op.arity:
-        found.append(f"takes {op.arity} inputs, has {len(node.inputs)}")
+        problems.append(f"takes {op.arity} inputs, has {len(node.inputs)}")
     if any(source.serial >= node.serial for source in node.inputs):
-        found.append("is older than one of its inputs")
+        problems.append("is older than one of its inputs")
     if not node.inputs:
-        return found
+        return problems
     if core_only and op.expand is not None:
-        found.append("is not a core op")
+        problems.append("is not a core op")
     if placed and op.kind is not Kind.TRANSFER:
         # numbers are arguments, at home everywhere
-        found += [
-            f"input on {one.device}"
-            for one in node.inputs
-            if one.device is not node.device and not is_constant(one)
+        problems += [
+            f"input on {source.device}"
+            for source in node.inputs
+            if source.device is not node.device and not is_constant(source)
         ]
-    shapes = tuple(one.shape for one in node.inputs)
+    shapes = tuple(source.shape for source in node.inputs)
     shape = op.shape(shapes, *node.attrs) if op.shape else broadcast(op.name, *shapes)
     if shape != node.shape:
-        found.append(f"the shape rule gives {shape}")
+        problems.append(f"the shape rule gives {shape}")
     operands = node.inputs[op.conditions :]
     uniform = op.kind is Kind.MAP and not op.user_defined
-    if uniform and len({one.dtype for one in operands}) != 1:
-        found.append("operands of different dtypes")
+    if uniform and len({operand.dtype for operand in operands}) != 1:
+        problems.append("operands of different dtypes")
     if operands[0].dtype not in op.accepts:
-        found.append(f"{operands[0].dtype} is not accepted")
+        problems.append(f"{operands[0].dtype} is not accepted")
     if op.result(operands[0].dtype, *node.attrs) != node.dtype:
-        found.append(f"the dtype rule gives {op.result(operands[0].dtype, *node.attrs)}")
-    return found
+        problems.append(f"the dtype rule gives {op.result(operands[0].dtype, *node.attrs)}")
+    return problems

@@ -41,8 +41,8 @@ def partials(*derivatives: Callable[..., Any] | None) -> Rule:
 
     def rule(ct: Term, out: Term, *operands: Term) -> Sequence[Any]:
         return [
-            None if one is None else partial(_scaled, ct, one, out, *operands)
-            for one in derivatives
+            None if derivative is None else partial(_scaled, ct, derivative, out, *operands)
+            for derivative in derivatives
         ]
 
     return rule
@@ -56,8 +56,8 @@ def _scaled(ct: Term, derivative: Callable[..., Any], *terms: Term) -> Term:
 def inverse_permutation(axes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the order of axes that undoes an order."""
     inverse = [0] * len(axes)
-    for at, axis in enumerate(axes):
-        inverse[axis] = at
+    for position, axis in enumerate(axes):
+        inverse[axis] = position
     return tuple(inverse)
 
 

@@ -43,13 +43,13 @@ def recipe(
     There are none where the result is the operand. Half precision is rounded once, at the end.
     """
     instructions = _Writer(subscripts, shapes, layouts, dtype).write()
-    if dtype in NARROW and sum(_rounds(one) for one in instructions) > 1:
+    if dtype in NARROW and sum(_rounds(instruction) for instruction in instructions) > 1:
         return _Writer(subscripts, shapes, layouts, dtype).write(through=wide_of(dtype))
     return instructions
 
 
-def _rounds(one: Instruction) -> bool:
-    return one.op.kind is not Kind.VIEW
+def _rounds(instruction: Instruction) -> bool:
+    return instruction.op.kind is not Kind.VIEW
 
 
 class _Term(NamedTuple):
@@ -74,8 +74,8 @@ class _Writer:
         self._shapes = list(shapes)
         self._dtype = dtype
         self._operands = [
-            _Term(at, indices, "".join([indices[axis] for axis in layout]))
-            for at, (indices, layout) in enumerate(zip(operands, layouts, strict=True))
+            _Term(index, indices, "".join([indices[axis] for axis in layout]))
+            for index, (indices, layout) in enumerate(zip(operands, layouts, strict=True))
         ]
 
     def write(self, through: DType | None = None) -> tuple[Instruction, ...]:
@@ -105,7 +105,7 @@ class _Writer:
 
     def _add(self, op: Op, inputs: tuple[int, ...], *attrs: Any) -> int:
         """Write an instruction and return the number of its result."""
-        shapes = tuple([self._shapes[at] for at in inputs])
+        shapes = tuple([self._shapes[source] for source in inputs])
         shape = op.shape(shapes, *attrs) if op.shape else broadcast(op.name, *shapes)
         self.instructions.append(Instruction(op, inputs, attrs, shape, self._dtype))
         self._shapes.append(shape)
@@ -140,8 +140,8 @@ class _Writer:
 
     def _side_by_side(self, term: _Term, index: str, before: str, after: str, count: int) -> int:
         size = self.sizes[index]
-        axes = [at for at, one in enumerate(term.indices) if one == index]
-        order = [at for at, one in enumerate(term.indices) if one != index]
+        axes = [axis for axis, name in enumerate(term.indices) if name == index]
+        order = [axis for axis, name in enumerate(term.indices) if name != index]
         order[len(before) : len(before)] = axes
         value = term.value
         if order != sorted(order):
@@ -155,14 +155,14 @@ class _Writer:
 
     def _summed(self, term: _Term, kept: str) -> _Term:
         """Return the term summed over the indices that nothing else has."""
-        axes = tuple([at for at, index in enumerate(term.indices) if index not in kept])
+        axes = tuple([axis for axis, index in enumerate(term.indices) if index not in kept])
         if not axes:
             return term
         op = ANY_TRUE if self._dtype.kind == "b" else SUM
         value = self._add(op, (term.value,), axes, False)
         return _Term(
             value,
-            *["".join([i for i in one if i in kept]) for one in (term.indices, term.in_memory)],
+            *["".join([i for i in indices if i in kept]) for indices in (term.indices, term.in_memory)],
         )
 
     def _pair(self, left: _Term, right: _Term, kept: str, *, last: bool) -> _Term:

@@ -16,7 +16,7 @@ def expand(node: Node) -> Node:
     """Return the node's meaning, one level down: the result may hold rows that expand further."""
 
     def apply(op: Op, *operands: Any, attrs: tuple[Any, ...] = ()) -> Node:
-        nodes = tuple([_as_node(one, operands, node.site) for one in operands])
+        nodes = tuple([_as_node(operand, operands, node.site) for operand in operands])
         if op.kind is Kind.MAP and not attrs:
             return record_map(op, nodes, node.device, node.site)
         return record(op, nodes, *attrs, device=node.device, site=node.site)
@@ -32,5 +32,5 @@ def _as_node(operand: Any, operands: tuple[Any, ...], site: Site | None) -> Node
     """Return an operand as a node: a number takes the dtype of the first one that is no truth value."""
     if isinstance(operand, Node):
         return operand
-    like = next(one for one in operands if isinstance(one, Node) and one.dtype != dtypes.bool_)
+    like = next(operand for operand in operands if isinstance(operand, Node) and operand.dtype != dtypes.bool_)
     return constant(operand, like.dtype, like.device, site)

@@ -20,25 +20,25 @@ from tensorframe.ops.rules.movement import of_set_slice
 
 
 def selected_shape(
-    shape: Shape, index_shapes: tuple[Shape, ...], axes: tuple[int, ...], at: int
+    shape: Shape, index_shapes: tuple[Shape, ...], axes: tuple[int, ...], position: int
 ) -> Shape:
-    """Return the shape of a gather: the axes that are not indexed, with those of the indices before the `at`-th."""
+    """Return the shape of a gather: the axes that are not indexed, with those of the indices before the `position`-th."""
     try:
-        found = broadcast("gather", *index_shapes)
+        indexed = broadcast("gather", *index_shapes)
     except ShapeError as error:
         listed = " and ".join(map(str, index_shapes))
         hint = "x[i[:, None], j] selects rows i and columns j"
         raise IndexingError(f"index tensors of shapes {listed} do not broadcast", suggestions=(hint,)) from error
     kept = tuple(size for axis, size in enumerate(shape) if axis not in axes)
-    return kept[:at] + found + kept[at:]
+    return kept[:position] + indexed + kept[position:]
 
 
-def _gathered(shapes: tuple[Shape, ...], axes: tuple[int, ...], at: int) -> Shape:
-    return selected_shape(shapes[0], shapes[1:], axes, at)
+def _gathered(shapes: tuple[Shape, ...], axes: tuple[int, ...], position: int) -> Shape:
+    return selected_shape(shapes[0], shapes[1:], axes, position)
 
 
-def _replaced(shapes: tuple[Shape, ...], axes: tuple[int, ...], at: int) -> Shape:
-    wanted = selected_shape(shapes[0], shapes[2:], axes, at)
+def _replaced(shapes: tuple[Shape, ...], axes: tuple[int, ...], position: int) -> Shape:
+    wanted = selected_shape(shapes[0], shapes[2:], axes, position)
     if shapes[1] != wanted:
         raise ShapeError(f"scatter: values of shape {shapes[1]} do not fit a selection of shape {wanted}")
     return shapes[0]
@@ -56,7 +56,7 @@ def _along(shapes: tuple[Shape, ...], axis: int) -> Shape:
     return broadcast("take_along_axis", shape[:axis] + (size,) + shape[axis + 1 :], indices)
 
 
-# Operands: the tensor, then one index tensor for each of `axes`; `at` counts the kept axes before the indices' own.
+# Operands: the tensor, then one index tensor for each of `axes`; `position` counts the kept axes before the indices' own.
 GATHER = register(
     Op("gather", Kind.GATHER, None, ANY, same, "Elements at the positions that index tensors give for some axes.", shape=_gathered, attributes=("axes", "at"), cost=0.0, vjp=of_gather)
 )

@@ -41,8 +41,8 @@ def _concatenated(shapes: tuple[Shape, ...], axis: int) -> Shape:
     for shape in shapes:
         if len(shape) != len(first) or any(
             size != wanted
-            for at, (size, wanted) in enumerate(zip(shape, first, strict=True))
-            if at != axis
+            for index, (size, wanted) in enumerate(zip(shape, first, strict=True))
+            if index != axis
         ):
             listed = " and ".join(map(str, shapes))
             raise ShapeError(f"concat: shapes {listed} differ outside axis {axis}")

@@ -17,9 +17,9 @@ Apply = Callable[..., Any]
 
 def _call(name: str, *operands: Any) -> Term:
     nodes = list(operands)
-    for at, operand in enumerate(operands):
+    for index, operand in enumerate(operands):
         if isinstance(operand, Term):
-            nodes[at], apply = operand.node, operand.apply
+            nodes[index], apply = operand.node, operand.apply
     return Term(apply(find(name), *nodes), apply)
 
 
@@ -62,14 +62,14 @@ class Term:
     @property
     def dtype(self) -> DType:
         """The dtype of the elements."""
-        found: DType = self.node.dtype
-        return found
+        dtype: DType = self.node.dtype
+        return dtype
 
     @property
     def shape(self) -> Shape:
         """The sizes of the axes."""
-        found: Shape = self.node.shape
-        return found
+        shape: Shape = self.node.shape
+        return shape
 
     def count(self, axes: tuple[int, ...]) -> int:
         """Return how many elements the axes hold."""

@@ -37,23 +37,23 @@ class Formula:
     @property
     def dtype(self) -> DType:
         """The dtype of the result."""
-        dtypes = [*self.parameters, *[one.dtype for one in self.instructions]]
+        dtypes = [*self.parameters, *[instruction.dtype for instruction in self.instructions]]
         return dtypes[self.result]
 
     def __call__(self, *operands: Term) -> Term:
         """Return the result for operands, which broadcast."""
         apply = operands[0].apply
-        values = [one.node for one in operands]
+        values = [operand.node for operand in operands]
         for op, attrs, arguments, dtype in self.instructions:
             if op is CONSTANT:
                 values.append(_number(attrs[0], dtype, values[0]))
             else:
-                values.append(apply(op, *[values[at] for at in arguments], attrs=attrs))
-        found = values[self.result]
-        shape = broadcast(self.name, *[one.shape for one in operands])
-        if found.shape != shape:  # it does not depend on all operands
-            found = apply(EXPAND, found, attrs=(shape,))
-        return Term(found, apply)
+                values.append(apply(op, *[values[argument] for argument in arguments], attrs=attrs))
+        result = values[self.result]
+        shape = broadcast(self.name, *[operand.shape for operand in operands])
+        if result.shape != shape:  # it does not depend on all operands
+            result = apply(EXPAND, result, attrs=(shape,))
+        return Term(result, apply)
 
 
 def _number(value: complex, dtype: DType, beside: Any) -> Any:
@@ -65,7 +65,7 @@ def _number(value: complex, dtype: DType, beside: Any) -> Any:
 
 def user_row(formula: Formula, doc: str) -> Op:
     """Return the row of a user's function for operands of certain dtypes, which stay as they are."""
-    cost = sum([one.op.cost for one in formula.instructions if one.op is not CONSTANT])
+    cost = sum([instruction.op.cost for instruction in formula.instructions if instruction.op is not CONSTANT])
     dtype = formula.dtype
     return Op(
         formula.name,
@@ -127,7 +127,7 @@ def compiled_row(name: str, arity: int, dtype: DType, compiled: Compiled, doc: s
 
 def part_of(op: Op, part: int) -> Op:
     """Return the row of one part of a complex result, over parts of operands."""
-    found: Compiled = op.compiled
+    compiled: Compiled = op.compiled
     return compiled_row(
-        op.name, 0, real_of(op.result()), Compiled((found.calls[part],), found.arrays), op.doc
+        op.name, 0, real_of(op.result()), Compiled((compiled.calls[part],), compiled.arrays), op.doc
     )

@@ -23,7 +23,7 @@ def rebuild(root: Node, leaves: frozenset[Node], build: Builder) -> Node:
         return root
     if not root.inputs:  # a number: of several expansions it may be the same
         return build.make(root.op, (), root.attrs, root.shape, root.dtype, root.device, root)
-    return build.remake(root, tuple([rebuild(one, leaves, build) for one in root.inputs]))
+    return build.remake(root, tuple([rebuild(source, leaves, build) for source in root.inputs]))
 
 
 @rule(lambda op: op is FULL)
@@ -74,19 +74,19 @@ def drop_implied_broadcast(node: Node, build: Builder) -> Node | None:
     Where every operand is a broadcast of something smaller, the op runs on the smaller shapes and its result is
     broadcast.
     """
-    if not any(_is_expand(one) for one in node.inputs):
+    if not any(_is_expand(source) for source in node.inputs):
         return None
-    bare = tuple([one.inputs[0] if _is_expand(one) else one for one in node.inputs])
+    bare = tuple([source.inputs[0] if _is_expand(source) else source for source in node.inputs])
     ndim = len(node.shape)
-    padded = [(1,) * (ndim - len(one.shape)) + one.shape for one in bare]
+    padded = [(1,) * (ndim - len(operand.shape)) + operand.shape for operand in bare]
     shape = tuple(
         [
-            size if any(one[axis] == size for one in padded) else 1
+            size if any(shape[axis] == size for shape in padded) else 1
             for axis, size in enumerate(node.shape)
         ]
     )
-    if not any(len(one.shape) == ndim for one in bare):
-        shape = shape[ndim - max(len(one.shape) for one in bare) :]
+    if not any(len(operand.shape) == ndim for operand in bare):
+        shape = shape[ndim - max(len(operand.shape) for operand in bare) :]
     inner = build.remake(node, bare, shape)
     if shape == node.shape:
         return inner

@@ -15,10 +15,18 @@ def write_pairwise(node: Node, build: Builder) -> Node | None:
     values = list(node.inputs)
     shapes = tuple([source.shape for source in values])
     layouts = tuple([_layout(source) for source in values])
-    for one in recipe(*node.attrs, shapes, layouts, values[0].dtype):
-        inputs = tuple([values[at] for at in one.inputs])
+    for instruction in recipe(*node.attrs, shapes, layouts, values[0].dtype):
+        inputs = tuple([values[source] for source in instruction.inputs])
         values.append(
-            build.make(one.op, inputs, one.attrs, one.shape, one.dtype, node.device, node)
+            build.make(
+                instruction.op,
+                inputs,
+                instruction.attrs,
+                instruction.shape,
+                instruction.dtype,
+                node.device,
+                node,
+            )
         )
     return values[-1]
 

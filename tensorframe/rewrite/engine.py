@@ -61,8 +61,8 @@ class Builder:
         """Return what the first rule that applies makes of `node`, or `node`; what rules make is simple already."""
         changes = self._changes.get(node.op)
         if changes is None:
-            found = [one.change for one in self.rules if one.concerns(node.op)]
-            changes = self._changes[node.op] = tuple(found)
+            applicable = [rule.change for rule in self.rules if rule.concerns(node.op)]
+            changes = self._changes[node.op] = tuple(applicable)
         for change in changes:
             replacement = change(node, self)
             if replacement is not None:

@@ -41,10 +41,10 @@ def _versions(order: list[Node], roots: Sequence[Node]) -> dict[Node, MergedWind
         demands[root][None] = None
     versions: dict[Node, MergedWindows] = {}
     for node in reversed(order):
-        versions[node] = found = merge_windows(node, demands[node], efforts)
+        versions[node] = merged = merge_windows(node, demands[node], efforts)
         if node.storage is not None:
             continue
-        for version in dict.fromkeys(found.values()):
+        for version in dict.fromkeys(merged.values()):
             wanted = input_windows(node, version) or [None] * len(node.inputs)
             for source, part in zip(node.inputs, wanted, strict=True):
                 if not is_unseen(node, part):
@@ -143,9 +143,9 @@ def _counts(node: Node) -> bool:
 
 def _arange(node: Node, window: Window, build: Builder) -> Node:
     start, step, first, stride = node.attrs
-    at, size, by = window.axis(0)
+    skipped, size, by = window.axis(0)
     if node.dtype in INTEGER:
-        attrs = (start + step * at, step * by, first, stride)
+        attrs = (start + step * skipped, step * by, first, stride)
     else:  # another start and step would round differently
-        attrs = (start, step, first + stride * at, stride * by)
+        attrs = (start, step, first + stride * skipped, stride * by)
     return build.make(ARANGE, (), attrs, (size,), node.dtype, node.device, node)

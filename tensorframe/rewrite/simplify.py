@@ -73,8 +73,8 @@ def pull_out_negation(node: Node, build: Builder) -> Node | None:
     """`erf(-x)` is `-erf(x)` and `-x * y` is `-(x * y)`: what differs in sign alone is computed once."""
     if node.dtype not in FLOAT:
         return None
-    bare = [one.inputs[0] if _is_negation(one) else one for one in node.inputs]
-    negations = sum(one is not other for one, other in zip(bare, node.inputs, strict=True))
+    bare = [source.inputs[0] if _is_negation(source) else source for source in node.inputs]
+    negations = sum(operand is not other for operand, other in zip(bare, node.inputs, strict=True))
     if not negations:
         return None
     positive = build.remake(node, tuple(bare))

@@ -35,11 +35,11 @@ class Window:
 
     def key(self) -> tuple[slice, ...]:
         """Return what NumPy is asked with for what the window shows."""
-        found = []
+        bounds = []
         for start, size, step in map(self.axis, range(len(self.sizes))):
             stop = start + step * size
-            found.append(slice(start, None if stop < 0 else stop, step) if size else slice(0))
-        return tuple(found)
+            bounds.append(slice(start, None if stop < 0 else stop, step) if size else slice(0))
+        return tuple(bounds)
 
     def through(self, outer: Window) -> Window:
         """Return this window seen through `outer`: `x[self][outer] == x[self.through(outer)]`."""
@@ -137,8 +137,8 @@ def block_between(first: Shape, last: Shape, shape: Shape) -> Window:
 def flat_position(index: Shape, shape: Shape) -> int:
     """Return the position in C order of an index."""
     position = 0
-    for at, size in zip(index, shape, strict=True):
-        position = position * size + at
+    for coordinate, size in zip(index, shape, strict=True):
+        position = position * size + coordinate
     return position
 
 
@@ -146,8 +146,8 @@ def index_at(position: int, shape: Shape) -> Shape:
     """Return the index at a position in C order."""
     index = []
     for size in reversed(shape):
-        position, at = divmod(position, size)
-        index.append(at)
+        position, coordinate = divmod(position, size)
+        index.append(coordinate)
     return tuple(reversed(index))
 
 

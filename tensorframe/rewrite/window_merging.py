@@ -52,16 +52,16 @@ class Efforts:
     def of(self, node: Node) -> Effort:
         """Return the effort of a node of the graph."""
         if not self._known:
-            for one in self._order:
-                self._known[one] = self._from_inputs(one)
+            for each in self._order:
+                self._known[each] = self._from_inputs(each)
         return self._known[node]
 
     def _from_inputs(self, node: Node) -> Effort:
         if node.storage is not None or not narrows(node):
             return Effort()
         before = [self._known[source] for source in dict.fromkeys(node.inputs)]
-        ops = sum([one.ops for one in before])
-        work = sum([one.work for one in before])
+        ops = sum([effort.ops for effort in before])
+        work = sum([effort.work for effort in before])
         if not node.op.alias:
             ops += 1
             work += node.op.cost
@@ -85,14 +85,16 @@ def merge_windows(node: Node, demand: Demand, efforts: Efforts) -> MergedWindows
         return {window: window for window in windows}
     effort = efforts.of(node)
     clusters = _clusters([window for window in windows if window.size], effort)
-    if sum([min(one.around.size, one.size) for one in clusters]) * 2 > node.size:
+    if sum([min(cluster.around.size, cluster.size) for cluster in clusters]) * 2 > node.size:
         return dict.fromkeys(demand)
     # what shows nothing shows the same anywhere
-    versions: MergedWindows = {one: Window.whole(one.sizes) for one in windows if not one.size}
+    versions: MergedWindows = {
+        window: Window.whole(window.sizes) for window in windows if not window.size
+    }
     many = len(windows) > _MOST
-    for one in clusters:
-        together = many or _saves(node, one, effort)
-        versions |= {window: one.around if together else window for window in one.windows}
+    for cluster in clusters:
+        together = many or _saves(node, cluster, effort)
+        versions |= {window: cluster.around if together else window for window in cluster.windows}
     return versions
 
 
@@ -110,32 +112,32 @@ class _Cluster(NamedTuple):
 
 def _clusters(windows: Sequence[Window], effort: Effort) -> list[_Cluster]:
     """Return windows in clusters: those between which hardly anything lies that nobody sees."""
-    found = [_Cluster(window, (window,)) for window in windows]
-    while len(found) > 1:
-        closer = _closer(found, effort)
-        if len(closer) == len(found):
+    clusters = [_Cluster(window, (window,)) for window in windows]
+    while len(clusters) > 1:
+        closer = _closer(clusters, effort)
+        if len(closer) == len(clusters):
             break
-        found = closer
-    return found
+        clusters = closer
+    return clusters
 
 
 def _closer(clusters: Sequence[_Cluster], effort: Effort) -> list[_Cluster]:
     """Return fewer clusters, if two of them are near each other."""
     # making one node less is worth so many elements that nobody sees
     gap = effort.ops * _OP / max(effort.work, 1.0)
-    found: list[_Cluster] = []
+    closer: list[_Cluster] = []
     for cluster in clusters:
-        for at, other in enumerate(found):
+        for index, other in enumerate(closer):
             around = cluster.around.joined(other.around)
             if around.size <= cluster.around.size + other.around.size + gap:
-                found[at] = _Cluster(around, (*other.windows, *cluster.windows))
+                closer[index] = _Cluster(around, (*other.windows, *cluster.windows))
                 break
         else:
-            found.append(cluster)
-        if len(found) > _MOST:
-            windows = [window for one in clusters for window in one.windows]
+            closer.append(cluster)
+        if len(closer) > _MOST:
+            windows = [window for old in clusters for window in old.windows]
             return [_Cluster(reduce(Window.joined, windows), tuple(windows))]
-    return found
+    return closer
 
 
 def _saves(node: Node, cluster: _Cluster, effort: Effort) -> bool:

@@ -62,7 +62,7 @@ class BoxedBackend(Backend):
         self.device = Device(name)
         self.dtypes = dtypes
         self.refuses = refuses
-        self.neighbours = {Device(one): one for one in neighbours}
+        self.neighbours = {Device(neighbour): neighbour for neighbour in neighbours}
         self.counts: Counter[str] = Counter()
         self.runs: list[Region] = []
 
@@ -122,18 +122,20 @@ class BoxedBackend(Backend):
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return what opens the boxes, lets NumPy compute, and packs the results."""
-        held = {dtype for _, dtype in region.inputs} | {one.dtype for one in region.ops}
+        held = {dtype for _, dtype in region.inputs} | {op.dtype for op in region.ops}
         if not held <= self.dtypes:
             raise AssertionError(f"{device} was given {held - self.dtypes}")
-        if any(self.refuses(one.op, _operands(region, one.inputs)) for one in region.ops):
+        if any(self.refuses(op.op, _operands(region, op.inputs)) for op in region.ops):
             raise AssertionError(f"{device} was given what it refuses: {region}")
-        if all(one.op.kind is Kind.TRANSFER for one in region.ops):
+        if all(op.op.kind is Kind.TRANSFER for op in region.ops):
             raise AssertionError("transfers are no regions")
         inner = _NUMPY.compile(region, device)
 
         def run(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
             self.runs.append(region)
-            return [packed(one) for one in inner([opened(one) for one in inputs], buffers)]
+            return [
+                packed(result) for result in inner([opened(source) for source in inputs], buffers)
+            ]
 
         return run
 
@@ -141,7 +143,7 @@ class BoxedBackend(Backend):
 def opened(handle: Any) -> Any:
     """Return what is in a box or a tuple of them; numbers are in none."""
     if type(handle) is tuple:
-        return tuple([opened(one) for one in handle])
+        return tuple([opened(handle) for handle in handle])
     if isinstance(handle, Box):
         return handle._array
     if isinstance(handle, np.ndarray):
@@ -155,7 +157,7 @@ def packed(value: Any) -> Any:
 
 
 def _operands(region: Region, inputs: Sequence[int]) -> list[DType]:
-    return [region.dtype_of(at) for at in inputs]
+    return [region.dtype_of(source) for source in inputs]
 
 
 _NUMPY = NumpyBackend()

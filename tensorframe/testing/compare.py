@@ -87,9 +87,11 @@ def _report(left: Array, right: Array, distance: Array, wrong: Array, allowed: s
         f"{len(places)} of {left.size} elements of {left.dtype}{list(left.shape)} differ ({allowed})"
     ]
     for place in places[furthest]:
-        at = tuple(place.tolist())
-        where = f"  at {list(at)}: " if at else "  "
-        lines.append(f"{where}{left[at]!s}, expected {right[at]!s} ({distance[at]:g} ULP)")
+        position = tuple(place.tolist())
+        where = f"  at {list(position)}: " if position else "  "
+        lines.append(
+            f"{where}{left[position]!s}, expected {right[position]!s} ({distance[position]:g} ULP)"
+        )
     if len(places) > SHOWN:
         lines.append("  ...")
     return "\n".join(lines)

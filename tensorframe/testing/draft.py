@@ -81,9 +81,9 @@ class Draft:
         error: float | Callable[[Array], float | None] = 0.0,
     ) -> Variable | None:
         """Add a step if NumPy can run it and its result's error has a bound; None if not."""
-        if _spread([one.shape for one in inputs]) > self.limit:
+        if _spread([source.shape for source in inputs]) > self.limit:
             return None
-        step = Step(len(self.variables), tuple(one.number for one in inputs), code)
+        step = Step(len(self.variables), tuple(source.number for source in inputs), code)
         try:
             with np.errstate(all="ignore"):
                 exec(compiled(step.source()), self.names)  # noqa: S102 - the lines are ours
@@ -102,14 +102,14 @@ class Draft:
     def pick(self, *dtype_sets: frozenset[DType], exact: bool = False) -> Variable | None:
         """Return a variable of these dtypes, young ones more often."""
         wanted = dtype_sets[0].intersection(*dtype_sets[1:]) if dtype_sets else dtypes.ANY
-        found = [
-            one
-            for one in self.variables
-            if one.usable and one.dtype in wanted and (one.exact or not exact)
+        candidates = [
+            variable
+            for variable in self.variables
+            if variable.usable and variable.dtype in wanted and (variable.exact or not exact)
         ]
-        if not found:
+        if not candidates:
             return None
-        return self.random.choice(found if self.random.random() < 0.4 else found[-4:])
+        return self.random.choice(candidates if self.random.random() < 0.4 else candidates[-4:])
 
     def shape(self) -> Shape:
         """Return a random shape: up to four axes, at times none, or empty."""
@@ -141,13 +141,13 @@ class Draft:
 
     def partner(self, x: Variable, dtype: DType) -> Variable:
         """Return a variable of `dtype` that broadcasts with `x`, and a new leaf if there is none."""
-        found = [
-            one
-            for one in self.variables
-            if one.usable and one.dtype == dtype and _broadcast(x.shape, one.shape)
+        candidates = [
+            variable
+            for variable in self.variables
+            if variable.usable and variable.dtype == dtype and _broadcast(x.shape, variable.shape)
         ]
-        if found and self.random.random() < 0.85:
-            return self.random.choice(found)
+        if candidates and self.random.random() < 0.85:
+            return self.random.choice(candidates)
         shape = tuple(size if self.random.random() < 0.8 else 1 for size in x.shape)
         return self.leaf(dtype, shape[self.random.choice([0, 0, 0, 1]) :])
 
@@ -155,9 +155,9 @@ class Draft:
         """Return what has been written; what nobody reads, and some of the rest, are its results."""
         read = {number for step in self.steps for number in step.inputs}
         results = [
-            Result(one.number, one.error)
-            for one in self.variables
-            if one.number not in read or self.random.random() < 0.1
+            Result(variable.number, variable.error)
+            for variable in self.variables
+            if variable.number not in read or self.random.random() < 0.1
         ]
         self.random.shuffle(results)
         options = {"block_bytes": self.random.choice([64, 256, 4096, 1 << 18])}
@@ -173,7 +173,7 @@ def _is_usable(value: Array, error: float) -> bool:
 
 def _broadcast(first: Shape, second: Shape) -> bool:
     pairs = zip(reversed(first), reversed(second), strict=False)
-    return all(one == other or 1 in (one, other) for one, other in pairs)
+    return all(size == other or 1 in (size, other) for size, other in pairs)
 
 
 def _spread(shapes: Sequence[Shape]) -> int:

@@ -47,8 +47,11 @@ def elementwise_rows() -> tuple[Op, ...]:
 def _no_zeros(*operands: Array) -> bool:
     """Whether no part is zero: the signs of zeros, and the branch cuts at them, are not compared here."""
     return all(
-        bool((one.real != 0).all() and (one.dtype not in COMPLEX or (one.imag != 0).all()))
-        for one in operands
+        bool(
+            (operand.real != 0).all()
+            and (operand.dtype not in COMPLEX or (operand.imag != 0).all())
+        )
+        for operand in operands
     )
 
 
@@ -98,16 +101,16 @@ def _in_domain(name: str, operands: list[Array]) -> bool:
         "imag",
         "where",
     }
-    cuts = any(one.dtype in COMPLEX for one in operands) and name not in smooth
+    cuts = any(operand.dtype in COMPLEX for operand in operands) and name not in smooth
     return not cuts or _no_zeros(*operands)
 
 
 def elementwise(draft: Draft) -> object:
     """Apply a row to a variable and to partners: variables, new leaves, or Python numbers."""
-    found = elementwise_rows()
+    rows = elementwise_rows()
     if draft.random.random() < 0.4:
-        found = tuple(op for op in found if op.operator and op.arity == 2)
-    op = draft.random.choice(found)
+        rows = tuple(op for op in rows if op.operator and op.arity == 2)
+    op = draft.random.choice(rows)
     x = draft.pick(op.accepts)
     if x is None or op.arity is None:
         return None
@@ -134,32 +137,35 @@ def apply_row(
     draft: Draft, op: Op, conditions: list[Variable], operands: list[Variable | complex]
 ) -> Variable | None:
     """Add the step that applies a row, if its operands are in the domain that both sides agree on."""
-    variables = [one for one in operands if isinstance(one, Variable)]
+    variables = [operand for operand in operands if isinstance(operand, Variable)]
     dtype = variables[0].dtype
     arrays = [
-        one.value if isinstance(one, Variable) else np.asarray(one).astype(dtype)
-        for one in operands
+        operand.value if isinstance(operand, Variable) else np.asarray(operand).astype(dtype)
+        for operand in operands
     ]
-    if not _in_domain(op.name, arrays) or not all(one.exact for one in conditions):
+    if not _in_domain(op.name, arrays) or not all(condition.exact for condition in conditions):
         return None
-    errors = [one.error if isinstance(one, Variable) else 0.0 for one in operands]
-    before = [one.value for one in conditions]
+    errors = [operand.error if isinstance(operand, Variable) else 0.0 for operand in operands]
+    before = [condition.value for condition in conditions]
 
     def error(result: Array) -> float | None:
         def again(*wide: Array) -> Any:
             with np.errstate(all="ignore"):
                 return getattr(reference, op.name)(*before, *wide)
 
-        found = elementwise_error(op.name, again, errors, arrays, result)
-        if found and op.expand is not None:
+        bound = elementwise_error(op.name, again, errors, arrays, result)
+        if bound and op.expand is not None:
             # numbers on the way to a small result may be as large as the operands, or as one
-            found += UNITS * epsilon(result.dtype) * max(1.0, *map(largest, arrays))
-        return found
+            bound += UNITS * epsilon(result.dtype) * max(1.0, *map(largest, arrays))
+        return bound
 
     inputs = [*conditions, *variables]
     places = iter(range(len(conditions), len(inputs)))
     words = [f"{{{place}}}" for place in range(len(conditions))]
-    words += [f"{{{next(places)}}}" if isinstance(one, Variable) else repr(one) for one in operands]
+    words += [
+        f"{{{next(places)}}}" if isinstance(operand, Variable) else repr(operand)
+        for operand in operands
+    ]
     return draft.add(f"{{out}} = xp.{op.name}({', '.join(words)})", inputs, error)
 
 
@@ -202,14 +208,15 @@ def reduction(draft: Draft) -> object:
     )
     if x is None:
         return None
-    one = name.startswith("arg")
-    axes = _axes(draft, x, one=one)
+    gives_positions = name.startswith("arg")
+    axes = _axes(draft, x, single=gives_positions)
     along = range(len(x.shape)) if axes is None else axes
     if name not in ("sum", "prod", "any", "all") and any(x.shape[axis] == 0 for axis in along):
         return None
     axis = (
         axes[0]
-        if axes is not None and (one or (len(axes) == 1 and draft.random.random() < 0.5))
+        if axes is not None
+        and (gives_positions or (len(axes) == 1 and draft.random.random() < 0.5))
         else axes
     )
     keepdims = ", keepdims=True" if draft.random.random() < 0.3 else ""
@@ -217,11 +224,11 @@ def reduction(draft: Draft) -> object:
     return draft.add(code, [x], lambda result: _reduced_error(name, x, axis, result))
 
 
-def _axes(draft: Draft, x: Variable, *, one: bool) -> tuple[int, ...] | None:
+def _axes(draft: Draft, x: Variable, *, single: bool) -> tuple[int, ...] | None:
     ndim = len(x.shape)
     if ndim == 0 or draft.random.random() < 0.25:
         return None
-    count = 1 if one else draft.random.randint(1, ndim)
+    count = 1 if single else draft.random.randint(1, ndim)
     chosen = draft.random.sample(range(ndim), count)
     return tuple(axis - ndim if draft.random.random() < 0.3 else axis for axis in chosen)
 
@@ -270,12 +277,14 @@ def matmul(draft: Draft) -> object:
     shape: Shape = (x.shape[-1],) if draft.random.random() < 0.3 else (x.shape[-1], columns)
     if len(x.shape) > 2 and len(shape) == 2 and draft.random.random() < 0.5:
         shape = (*x.shape[:-2], *shape)
-    found = [
-        one for one in draft.variables if one.usable and one.shape == shape and one.dtype == x.dtype
+    candidates = [
+        variable
+        for variable in draft.variables
+        if variable.usable and variable.shape == shape and variable.dtype == x.dtype
     ]
     y = (
-        draft.random.choice(found)
-        if found and draft.random.random() < 0.7
+        draft.random.choice(candidates)
+        if candidates and draft.random.random() < 0.7
         else draft.leaf(x.dtype, shape)
     )
 

@@ -103,17 +103,20 @@ def _weak(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function with results in a dtype that is added to NumPy where operands are, not in numbers'."""
 
     def call(*operands: Any) -> Any:
-        found = [one.dtype for one in operands if getattr(one, "dtype", None) in ADDED]
-        if not found:
+        added = [operand.dtype for operand in operands if getattr(operand, "dtype", None) in ADDED]
+        if not added:
             return function(*operands)
-        dtype, wide = found[0], wide_of(found[0])
+        dtype, wide = added[0], wide_of(added[0])
         if isinstance(function, np.ufunc):
             convert = dtype.type
             return function(
-                *(convert(one) if type(one) in (int, float) else one for one in operands)
+                *(
+                    convert(operand) if type(operand) in (int, float) else operand
+                    for operand in operands
+                )
             )
         # Python code around numbers of its own
-        result = np.asarray(function(*(np.asarray(one).astype(wide) for one in operands)))
+        result = np.asarray(function(*(np.asarray(operand).astype(wide) for operand in operands)))
         return result.astype(dtype) if result.dtype == wide else result
 
     return call

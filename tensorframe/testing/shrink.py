@@ -35,8 +35,8 @@ def shrink(program: Program, fails: Callable[[Program], str | None] = failure) -
     Tries, until nothing helps: fewer results, a variable replaced by its value, a step left out. A program that
     NumPy does not run is none.
     """
-    found = fails(program)
-    kind = _kind(found)
+    failure = fails(program)
+    kind = _kind(failure)
     while kind is not None:
         for smaller in _smaller(program):
             if _runs(smaller) and _kind(fails(smaller)) == kind:
@@ -47,8 +47,8 @@ def shrink(program: Program, fails: Callable[[Program], str | None] = failure) -
     return program
 
 
-def _kind(found: str | None) -> str | None:
-    return found.partition(":")[0] if found else None
+def _kind(failure: str | None) -> str | None:
+    return failure.partition(":")[0] if failure else None
 
 
 def _runs(program: Program) -> bool:

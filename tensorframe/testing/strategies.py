@@ -71,14 +71,14 @@ def arrays(
     special: bool = True,
 ) -> Array:
     """NumPy arrays: contiguous ones, and strided, reversed and transposed views."""
-    found = as_dtype(draw(dtypes_of()) if dtype is None else _drawn(draw, dtype))
+    dtype_drawn = as_dtype(draw(dtypes_of()) if dtype is None else _drawn(draw, dtype))
     sizes = draw(shapes()) if shape is None else _drawn(draw, shape)
     count = math.prod(sizes)
-    values = draw(st.lists(elements(found, special=special), min_size=count, max_size=count))
+    values = draw(st.lists(elements(dtype_drawn, special=special), min_size=count, max_size=count))
     with np.errstate(
         over="ignore"
     ):  # float16's largest numbers are none of bfloat16's neighbours, but NumPy checks
-        array: Array = np.array(values, found).reshape(sizes)
+        array: Array = np.array(values, dtype_drawn).reshape(sizes)
     return draw(st.sampled_from(_LAYOUTS))(array)
 
 

@@ -151,10 +151,12 @@ def attached_members(kind: type) -> Iterator[tuple[str, Any]]:
 
 def class_statement(module: types.ModuleType, name: str) -> ast.ClassDef:
     """Return the class statement of `name` in the source of `module`."""
-    (found,) = (
-        one for one in tree(module).body if isinstance(one, ast.ClassDef) and one.name == name
+    (statement,) = (
+        statement
+        for statement in tree(module).body
+        if isinstance(statement, ast.ClassDef) and statement.name == name
     )
-    return found
+    return statement
 
 
 def member(name: str, value: Any) -> str:
@@ -165,7 +167,7 @@ def member(name: str, value: Any) -> str:
         return f"    @property\n    def {name}(self) -> {result}:{body(value, ' ' * 8)}"
     overloads = get_overloads(value)
     if overloads:
-        texts = [signature_text(one, method=True) for one in overloads]
+        texts = [signature_text(overload, method=True) for overload in overloads]
         return "\n".join(
             f"    @overload\n    def {name}{text}:{body(value, ' ' * 8)}" for text in texts
         )
@@ -230,8 +232,8 @@ def body(value: Any, indent: str, comment: str = "") -> str:
 def imports_of_annotations(function: Callable[..., Any]) -> set[str]:
     """Return the import statements for the names in the annotations of `function`, and of its overloads."""
     annotations: list[Any] = []
-    for one in (function, *get_overloads(function)):
-        signature = inspect.signature(one)
+    for overload in (function, *get_overloads(function)):
+        signature = inspect.signature(overload)
         annotations += [parameter.annotation for parameter in signature.parameters.values()]
         annotations.append(signature.return_annotation)
     texts = [text for text in annotations if isinstance(text, str)]
@@ -249,20 +251,20 @@ def imports_of_annotations(function: Callable[..., Any]) -> set[str]:
 @cache
 def top_level(module: types.ModuleType) -> dict[str, str]:
     """Return, for each name at the top of a module, the statement that imports it elsewhere."""
-    found = {}
+    statements = {}
     for statement in flattened(tree(module).body):
         if isinstance(statement, ast.Import):
             for alias in statement.names:
-                found[alias.asname or alias.name] = ast.unparse(ast.Import([alias]))
+                statements[alias.asname or alias.name] = ast.unparse(ast.Import([alias]))
         elif isinstance(statement, ast.ImportFrom):
             for alias in statement.names:
-                found[alias.asname or alias.name] = ast.unparse(
+                statements[alias.asname or alias.name] = ast.unparse(
                     ast.ImportFrom(statement.module, [alias], statement.level)
                 )
         else:
             for name in bound_names(statement):
-                found[name] = f"from {module.__name__} import {name}"
-    return found
+                statements[name] = f"from {module.__name__} import {name}"
+    return statements
 
 
 def flattened(statements: list[ast.stmt]) -> Iterator[ast.stmt]:

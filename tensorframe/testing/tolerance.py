@@ -78,7 +78,7 @@ def rounding(array: Array, units: float = UNITS) -> float:
 
 def propagated(name: str, errors: Sequence[float], operands: Sequence[Array]) -> float | None:
     """Return the error that an elementwise op hands on from its operands; None if it may be any."""
-    sizes = [largest(one) for one in operands]
+    sizes = [largest(operand) for operand in operands]
     if not any(errors):
         return 0.0
     if len(errors) == 1 and name in SLOPES:
@@ -114,6 +114,8 @@ def _same_in_double(function: Callable[..., Any], operands: Sequence[Array], res
     """Whether float64 gives the same, so that no rounding happened on the way."""
     if epsilon(result.dtype) in (0.0, epsilon(np.dtype("float64"))):
         return True
-    wide = np.complex128 if any(one.dtype in COMPLEX for one in operands) else np.float64
-    doubled = [one.astype(wide) if one.dtype in FLOATING else one for one in operands]
+    wide = np.complex128 if any(operand.dtype in COMPLEX for operand in operands) else np.float64
+    doubled = [
+        operand.astype(wide) if operand.dtype in FLOATING else operand for operand in operands
+    ]
     return bool(np.array_equal(np.asarray(function(*doubled)), result.astype(wide)))

@@ -26,8 +26,8 @@ def _reshape(draft: Draft, x: Variable) -> str:
     if kind < 0.3:
         sizes = [-1] if x.value.size else [0]
     elif kind < 0.7 and len(sizes) > 1:
-        at = draft.random.randrange(len(sizes) - 1)
-        sizes[at : at + 2] = [sizes[at] * sizes[at + 1]]
+        axis = draft.random.randrange(len(sizes) - 1)
+        sizes[axis : axis + 2] = [sizes[axis] * sizes[axis + 1]]
     else:
         sizes = [
             part
@@ -128,20 +128,20 @@ def join(draft: Draft) -> object:
     x = draft.pick()
     if x is None or not x.shape:
         return None
-    at = draft.random.randrange(len(x.shape))
+    axis = draft.random.randrange(len(x.shape))
 
-    def rest(one: Variable) -> tuple[int, ...]:
-        return (len(one.shape), *one.shape[:at], *one.shape[at + 1 :])
+    def rest(operand: Variable) -> tuple[int, ...]:
+        return (len(operand.shape), *operand.shape[:axis], *operand.shape[axis + 1 :])
 
-    found = [
-        one
-        for one in draft.variables
-        if one.usable and one.dtype == x.dtype and rest(one) == rest(x)
+    candidates = [
+        candidate
+        for candidate in draft.variables
+        if candidate.usable and candidate.dtype == x.dtype and rest(candidate) == rest(x)
     ]
-    parts = [x, *draft.random.choices(found, k=draft.random.randint(1, 2))]
+    parts = [x, *draft.random.choices(candidates, k=draft.random.randint(1, 2))]
     words = ", ".join(f"{{{place}}}" for place in range(len(parts)))
-    error = max(one.error for one in parts)
-    return draft.add(f"{{out}} = xp.concat([{words}], axis={at})", parts, error)
+    error = max(part.error for part in parts)
+    return draft.add(f"{{out}} = xp.concat([{words}], axis={axis})", parts, error)
 
 
 def gather(draft: Draft) -> object:
@@ -149,8 +149,8 @@ def gather(draft: Draft) -> object:
     x = draft.pick()
     if x is None or not x.shape or draft.large:
         return None
-    at = draft.random.randrange(len(x.shape))
-    size, kind = x.shape[at], draft.random.random()
+    axis = draft.random.randrange(len(x.shape))
+    size, kind = x.shape[axis], draft.random.random()
     if kind < 0.2:
         mask = draft.partner(x, dtypes.bool_)
         fits = mask.exact and mask.shape == x.shape[: len(mask.shape)]
@@ -160,8 +160,8 @@ def gather(draft: Draft) -> object:
     )
     index = f"xp.asarray(np.array({positions}, 'int64'))"
     if kind < 0.6:
-        return draft.add(f"{{out}} = xp.take({{0}}, {index}, axis={at})", [x], x.error)
-    before = ":, " * at
+        return draft.add(f"{{out}} = xp.take({{0}}, {index}, axis={axis})", [x], x.error)
+    before = ":, " * axis
     return draft.add(f"{{out}} = {{0}}[{before}{index}]", [x], x.error)
 
 

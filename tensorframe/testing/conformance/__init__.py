@@ -72,15 +72,18 @@ def checks(backend: Backend, *, ulp: float = 16, seeds: int = 100) -> list[Check
     >>> first()
     """
     return [
-        check for one in subjects(backend, ulp, seeds) for area in _AREAS for check in area(one)
+        check
+        for subject in subjects(backend, ulp, seeds)
+        for area in _AREAS
+        for check in area(subject)
     ]
 
 
 def conformance(backend: Backend, *, ulp: float = 16, seeds: int = 100) -> Report:
     """Run all checks of a backend, and return what passed, what failed and why; see `checks`."""
     passed, failures = [], {}
-    found = subjects(backend, ulp, seeds)
-    for subject in found:
+    tried = subjects(backend, ulp, seeds)
+    for subject in tried:
         for check in [check for area in _AREAS for check in area(subject)]:
             try:
                 check()
@@ -88,13 +91,13 @@ def conformance(backend: Backend, *, ulp: float = 16, seeds: int = 100) -> Repor
                 failures[check.name] = f"{type(error).__name__}: {error}"
             else:
                 passed.append(check.name)
-    return Report(tuple(passed), failures, _merged(found))
+    return Report(tuple(passed), failures, _merged(tried))
 
 
-def _merged(found: list[Subject]) -> dict[str, tuple[str, ...]]:
+def _merged(tried: list[Subject]) -> dict[str, tuple[str, ...]]:
     """Return what any of the devices leaves to the cpu."""
     dtypes: dict[str, dict[str, None]] = {}
-    for subject in found:
+    for subject in tried:
         for op, dtype in subject.elsewhere:
             dtypes.setdefault(op, {})[dtype] = None
     return {op: tuple(names) for op, names in dtypes.items()}

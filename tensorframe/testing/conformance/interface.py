@@ -43,21 +43,28 @@ def _is_backend(subject: Subject) -> None:
 def _probe(subject: Subject) -> None:
     first, second = subject.backend.probe(), subject.backend.probe()
     expect(isinstance(first, list), f"probe gives {type(first).__name__}, not a list")
-    expect(all(isinstance(one, DeviceInfo) for one in first), "probe gives more than DeviceInfo")
-    devices = [one.device for one in first if isinstance(one, DeviceInfo)]
-    again = [one.device for one in second if isinstance(one, DeviceInfo)]
+    expect(all(isinstance(info, DeviceInfo) for info in first), "probe gives more than DeviceInfo")
+    devices = [info.device for info in first if isinstance(info, DeviceInfo)]
+    again = [info.device for info in second if isinstance(info, DeviceInfo)]
     expect(devices == again, f"probe gives {devices}, then {again}")
     expect(len(set(devices)) == len(devices), f"a device is named twice: {devices}")
 
 
 def _capabilities(subject: Subject) -> None:
-    found = subject.capabilities
-    expect(isinstance(found, Capabilities), f"capabilities are {type(found).__name__}")
-    expect(found.dtypes <= ANY, f"no dtypes of tensorframe: {set(found.dtypes - ANY)}")
-    expect(bool(found.dtypes), "it holds no dtype")
-    kinds = found.fuses | found.epilogues
-    expect(all(isinstance(one, Kind) for one in kinds), f"no kinds of ops: {kinds}")
-    expect(found.max_inputs >= 2 and found.max_ops >= 1, "a region has two inputs and an op")
+    capabilities = subject.capabilities
+    expect(
+        isinstance(capabilities, Capabilities), f"capabilities are {type(capabilities).__name__}"
+    )
+    expect(
+        capabilities.dtypes <= ANY, f"no dtypes of tensorframe: {set(capabilities.dtypes - ANY)}"
+    )
+    expect(bool(capabilities.dtypes), "it holds no dtype")
+    kinds = capabilities.fuses | capabilities.epilogues
+    expect(all(isinstance(kind, Kind) for kind in kinds), f"no kinds of ops: {kinds}")
+    expect(
+        capabilities.max_inputs >= 2 and capabilities.max_ops >= 1,
+        "a region has two inputs and an op",
+    )
 
 
 def _allocate(subject: Subject) -> None:
@@ -88,7 +95,7 @@ def _refuse(subject: Subject) -> None:
 
 def _region(subject: Subject, outputs: tuple[int, ...]) -> Region:
     """Return the region of `a + b` and its negative, in a dtype that the device holds."""
-    dtype = next(one for one in subject.dtypes() if one in find("negative").accepts)
+    dtype = next(dtype for dtype in subject.dtypes() if dtype in find("negative").accepts)
     shape = (3, 5)
     add = RegionOp(find("add"), (), (0, 1), shape, dtype)
     negative = RegionOp(find("negative"), (), (2,), shape, dtype)
@@ -100,16 +107,16 @@ def _run(subject: Subject, region: Region) -> None:
     program = backend.compile(region, device)
     for seed in (1, 2):
         arrays = [small_numbers(dtype, shape, seed) for shape, dtype in region.inputs]
-        inputs = [backend.upload(device, one.copy()) for one in arrays]
-        results = program([one.handle for one in inputs], [None] * len(region.outputs))
+        inputs = [backend.upload(device, array.copy()) for array in arrays]
+        results = program([source.handle for source in inputs], [None] * len(region.outputs))
         total = arrays[0] + arrays[1]
         values = {2: total, 3: np.negative(total)}
         expect(len(results) == len(region.outputs), f"{len(results)} results")
         for value, handle in zip(region.outputs, results, strict=True):
             storage = backend.wrap(device, handle)
             _is_storage(subject, storage, values[value])
-            found = backend.download(storage)
-            expect(same_bits(found, values[value]), f"found\n{found}\nnot\n{values[value]}")
+            download = backend.download(storage)
+            expect(same_bits(download, values[value]), f"found\n{download}\nnot\n{values[value]}")
         for before, storage in zip(arrays, inputs, strict=True):
             expect(same_bits(backend.download(storage), before), "the program changed an input")
 

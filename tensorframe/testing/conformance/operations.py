@@ -80,7 +80,7 @@ def _elementwise(op: Op, operands: list[Array], device: Any) -> list[Tensor]:
 
 def placed(device: Any, *arrays: Array) -> list[Tensor]:
     """Return tensors whose values lie on the device already, so that the first op finds them there."""
-    return list(tfr.compute(*(tfr.asarray(one, device=device) for one in arrays)))
+    return list(tfr.compute(*(tfr.asarray(array, device=device) for array in arrays)))
 
 
 def operand_sets(op: Op, dtype: DType) -> list[list[Array]]:
@@ -88,12 +88,12 @@ def operand_sets(op: Op, dtype: DType) -> list[list[Array]]:
     arity = (op.arity or 1) - op.conditions
     sets = [[values(dtype, seed, wide=wide) for seed in range(arity)] for wide in (False, True)]
     if dtype in FLOAT:
-        points = [one if isinstance(one, tuple) else (one,) for one in op.at]
-        fitting = [one for one in points if all(type(number) is float for number in one)]
+        points = [point if isinstance(point, tuple) else (point,) for point in op.at]
+        fitting = [point for point in points if all(type(number) is float for number in point)]
         columns = [np.array(column, dtype) for column in zip(*fitting, strict=True)]
         sets += [columns] if columns and len(columns) == arity else []
     conditions = [np.arange(24).reshape(SHAPE) % 3 == 0] * op.conditions
-    return [[*conditions, *one] for one in sets]
+    return [[*conditions, *operands] for operands in sets]
 
 
 def values(dtype: DType, seed: int, *, wide: bool) -> Array:
@@ -119,8 +119,8 @@ def compare(subject: Subject, name: str, record: Recorder) -> bool:
     results = record(subject.device)
     leaves = _leaves_device(subject, results)
     tfr.compute(*results)
-    for found, wanted in zip(results, record(REFERENCE), strict=True):
-        close(subject, found, wanted, name)
+    for result, wanted in zip(results, record(REFERENCE), strict=True):
+        close(subject, result, wanted, name)
     return leaves
 
 
@@ -133,12 +133,12 @@ def _leaves_device(subject: Subject, results: list[Tensor]) -> bool:
     )
 
 
-def close(subject: Subject, found: Any, wanted: Any, name: str) -> None:
+def close(subject: Subject, got: Any, wanted: Any, name: str) -> None:
     """Raise AssertionError unless one result is near enough the reference's: equal, where nothing rounds."""
-    dtype = found.dtype
+    dtype = got.dtype
     if wanted.dtype != dtype and wanted.dtype not in subject.capabilities.dtypes:
         wanted = tfr.astype(wanted, dtype)  # sums of a device without 64 bits stay within 32
     # what is computed of complex numbers takes several roundings in each part
     units = subject.ulp * (4 if dtype in COMPLEX else 1)
     near = units * epsilon(real_of(dtype)) if dtype in FLOATING else 0.0
-    assert_close(found, wanted, rtol=near, atol=near, name=name)
+    assert_close(got, wanted, rtol=near, atol=near, name=name)

@@ -40,7 +40,7 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 
 def checks(subject: Subject) -> list[Check]:
     """Return the checks of programs."""
-    found = [
+    checks = [
         subject.check("views", name, partial(_view, subject, name, function))
         for name, function in VIEWS.items()
     ]
@@ -52,15 +52,15 @@ def checks(subject: Subject) -> list[Check]:
         "an index out of bounds is told, and the device works on": _bad_index,
         "large reductions": _large,
     }
-    found += [
+    checks += [
         subject.check("programs", promise, lambda run=run: run(subject))  # type: ignore[misc]
         for promise, run in promises.items()
     ]
     for first in range(0, subject.seeds, CHUNK):
         last = min(first + CHUNK, subject.seeds)
         run = partial(_random, subject, range(first, last))
-        found.append(subject.check("random programs", f"{first} to {last - 1}", run))
-    return found
+        checks.append(subject.check("random programs", f"{first} to {last - 1}", run))
+    return checks
 
 
 def _matrix(seed: int = 0) -> Array:
@@ -116,8 +116,8 @@ def _threads(subject: Subject) -> None:
             for turn in range(ROUNDS):
                 values = _matrix(number * ROUNDS + turn)
                 x = tfr.asarray(values, device=subject.device)
-                found = (tfr.sum(x * x, axis=1) + x[:, 0]).numpy()
-                if not same_bits(found, (values * values).sum(axis=1) + values[:, 0]):
+                total = (tfr.sum(x * x, axis=1) + x[:, 0]).numpy()
+                if not same_bits(total, (values * values).sum(axis=1) + values[:, 0]):
                     wrong.append(f"thread {number}, turn {turn}")
 
     def guarded(number: int) -> None:
@@ -127,10 +127,10 @@ def _threads(subject: Subject) -> None:
             wrong.append(f"thread {number}: {type(error).__name__}: {error}")
 
     threads = [threading.Thread(target=guarded, args=(number,)) for number in range(THREADS)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     expect(not wrong, "; ".join(wrong))
 
 

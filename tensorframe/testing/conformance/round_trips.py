@@ -30,7 +30,7 @@ LAYOUTS: dict[str, Callable[[DType], Array]] = {
 
 def checks(subject: Subject) -> list[Check]:
     """Return the checks of storage."""
-    found = [
+    checks = [
         subject.check(
             "storage", f"{dtype} comes back: {layout}", partial(_trip, subject, make, dtype)
         )
@@ -38,9 +38,9 @@ def checks(subject: Subject) -> list[Check]:
         for layout, make in LAYOUTS.items()
     ]
     if subject.capabilities.host_memory:
-        return found  # there the array is the storage
+        return checks  # there the array is the storage
     return [
-        *found,
+        *checks,
         subject.check("storage", "an upload shares no memory", partial(_upload_shares, subject)),
         subject.check("storage", "a download shares no memory", partial(_download_shares, subject)),
     ]
@@ -53,13 +53,13 @@ def _trip(subject: Subject, make: Callable[[DType], Array], dtype: DType) -> Non
     expect(told == (subject.device, dtype, array.shape), f"upload gives storage of {told}")
     expect(storage.nbytes == array.nbytes, f"nbytes is {storage.nbytes}, not {array.nbytes}")
     # a program gives handles, so a handle alone has to tell the layout
-    for one in (storage, backend.wrap(subject.device, storage.handle)):
-        found = backend.download(one)
-        expect(isinstance(found, np.ndarray), f"download gives {type(found).__name__}")
-        kind = f"{found.dtype}{list(found.shape)}"
+    for stored in (storage, backend.wrap(subject.device, storage.handle)):
+        downloaded = backend.download(stored)
+        expect(isinstance(downloaded, np.ndarray), f"download gives {type(downloaded).__name__}")
+        kind = f"{downloaded.dtype}{list(downloaded.shape)}"
         wanted = f"{dtype}{list(array.shape)}"
         expect(kind == wanted, f"download gives {kind}, not {wanted}")
-        expect(same_bits(found, array), "other bits come back")
+        expect(same_bits(downloaded, array), "other bits come back")
 
 
 def _upload_shares(subject: Subject) -> None:
@@ -67,15 +67,17 @@ def _upload_shares(subject: Subject) -> None:
         array = np.ones((4, 5), dtype)
         storage = subject.backend.upload(subject.device, array)
         array[...] = 0
-        found = subject.backend.download(storage)
-        expect(bool((found == 1).all()), "changing an array after its upload changes the storage")
+        downloaded = subject.backend.download(storage)
+        expect(
+            bool((downloaded == 1).all()), "changing an array after its upload changes the storage"
+        )
 
 
 def _download_shares(subject: Subject) -> None:
     for dtype in subject.dtypes():
         storage = subject.backend.upload(subject.device, np.ones((4, 5), dtype))
-        found = subject.backend.download(storage)
-        if found.flags.writeable:
-            found[...] = 0
+        downloaded = subject.backend.download(storage)
+        if downloaded.flags.writeable:
+            downloaded[...] = 0
         again = subject.backend.download(storage)
         expect(bool((again == 1).all()), "changing a download changes the storage")

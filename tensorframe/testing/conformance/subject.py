@@ -85,12 +85,12 @@ class Subject:
 
 def subjects(backend: Backend, ulp: float, seeds: int) -> list[Subject]:
     """Return the devices that a backend finds, ready to be checked; AssertionError says why there are none."""
-    found = backend.probe()
-    expect(not isinstance(found, str), f"the backend finds no device: {found}")
-    expect(bool(found), "the backend finds no device, and gives no reason")
+    infos = backend.probe()
+    expect(not isinstance(infos, str), f"the backend finds no device: {infos}")
+    expect(bool(infos), "the backend finds no device, and gives no reason")
     return [
         Subject(backend, info.device, info.capabilities, ulp, seeds)
-        for info in found
+        for info in infos
         if isinstance(info, DeviceInfo)
     ]
 
