@@ -229,6 +229,13 @@ from tensorframe.frontend.scalar_types import uint32 as uint32
 from tensorframe.frontend.scalar_types import uint64 as uint64
 from tensorframe.frontend.scalar_types import uint8 as uint8
 from tensorframe.frontend.tensor import Tensor as Tensor
+from tensorframe.frontend.transformations.checking import check_gradient as check_gradient
+from tensorframe.frontend.transformations.custom import custom_gradient as custom_gradient
+from tensorframe.frontend.transformations.custom import stop_gradient as stop_gradient
+from tensorframe.frontend.transformations.directional import hessian as hessian
+from tensorframe.frontend.transformations.directional import hvp as hvp
+from tensorframe.frontend.transformations.directional import jacobian as jacobian
+from tensorframe.frontend.transformations.directional import jvp as jvp
 from tensorframe.frontend.transformations.gradients import grad as grad
 from tensorframe.frontend.transformations.gradients import value_and_grad as value_and_grad
 from tensorframe.frontend.transformations.gradients import vjp as vjp

@@ -163,6 +163,8 @@ class TensorMethods:
         """Set every element to `value`, in place: no other tensor changes."""
     def flatten(self, /, order: str = 'C') -> Tensor:
         """Return the elements along one axis."""
+    def gradient(self, *tensors: Tensor) -> Any:
+        """Return the gradient of this tensor, one real number that is not computed yet, for tensors that it depends on."""
     def graph(self) -> networkx.DiGraph[int]:
         """Return the recorded graph of this tensor as a networkx DiGraph, which a notebook draws."""
     @property

@@ -48,6 +48,7 @@ from tensorframe.frontend.reductions.softmax import *
 from tensorframe.frontend.reductions.statistics import *
 from tensorframe.frontend.scalar_types import *
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.frontend.transformations import pending
 from tensorframe.graph.device import Device
 
 __array_api_version__ = "2025.12"
@@ -60,6 +61,7 @@ _ATTACHING = {
     "items",
     "numpy_functions",
     "operators",
+    "pending",
     "printing",
     "scalars",
     "ufuncs",

@@ -6,6 +6,7 @@ Importing this package defines every row. A new elementwise op is one row in `el
 from tensorframe.ops import (
     contraction,
     creation,
+    custom,
     elementwise,
     formulas,
     fourier,
@@ -20,6 +21,7 @@ from tensorframe.ops import (
 __all__ = [
     "contraction",
     "creation",
+    "custom",
     "elementwise",
     "formulas",
     "fourier",

@@ -163,6 +163,7 @@ class _Walk:
 
 
 def _of_parts(ct: Parts, count: int, apply: Any) -> tuple[Term | None, ...]:
+    count = max(count, max(ct) + 1)
     return tuple([Term(ct[at], apply) if at in ct else None for at in range(count)])
 
 

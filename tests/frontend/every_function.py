@@ -238,6 +238,12 @@ jit(lambda x: jit(lambda y: y)(x))(x); jit(lambda x, y: (y, x))(x, o); jit(lambd
 grad: grad(sum)(x); grad(lambda x: (x * o).sum())(x); grad(lambda x: (x.sum(), x), has_aux=True)(x)
 value_and_grad: value_and_grad(sum)(x); value_and_grad(lambda x: (x.sum(), [x, x[1:]]), has_aux=True)(x)
 vmap: vmap(lambda x: x)(x); vmap(lambda x: x[:])(m); vmap(lambda x, y: (x, y), (0, None))(x, o); vmap(lambda x: x)(e)
+custom_gradient: custom_gradient(lambda x: x)(x); custom_gradient(lambda x, y: {"a": [x, y[1:]]})(x, o)
+stop_gradient: stop_gradient(x); stop_gradient([x, m])
+hessian: hessian(sum)(x); hessian(lambda x: (x * x * o).sum())(x)
+hvp: hvp(sum, [x], [o]); hvp(lambda x: (x * x).sum(), [x], [o])
+jacobian: jacobian(lambda x: x)(x); jacobian(lambda x: x * o)(x)
+jvp: jvp(lambda x: x, [x], [o])[0]; jvp(lambda x: x, [x], [o])[1]; jvp(lambda x, y: y, [x, o], [o, x])
 vjp: vjp(lambda x: x, x)[0]; vjp(lambda x: x, x)[1](o)
 """
 
@@ -275,11 +281,12 @@ CALLS_OF = _of_rows() | _listed()
 OTHERS = frozenset(
     """
     Benchmark Calibration Device Estimate Generator Histogram Key Profile Tensor TopK UniqueAll UniqueCounts
-    UniqueInverse Verification allclose arange array_equal array_equiv bench broadcast_shapes calibrate can_cast compute
-    default_rng doctor elementwise empty estimate explain fftfreq finfo from_native fromfunction get_backend
-    get_default_dtype identity iinfo indices integers isdtype key linspace load load_metadata logspace ones profile
-    promote_types put_along_axis register_tree result_type rfftfreq save seed set_backend set_backend_priority
-    set_default_dtype transfer_policy tri tril_indices triu_indices use_backend verify visualize zeros
+    UniqueInverse Verification allclose arange array_equal array_equiv bench broadcast_shapes calibrate can_cast
+    check_gradient compute default_rng doctor elementwise empty estimate explain fftfreq finfo from_native
+    fromfunction get_backend get_default_dtype identity iinfo indices integers isdtype key linspace load
+    load_metadata logspace ones profile promote_types put_along_axis register_tree result_type rfftfreq save
+    seed set_backend set_backend_priority set_default_dtype transfer_policy tri tril_indices triu_indices
+    use_backend verify visualize zeros
     """.split()  # noqa: SIM905 - a table reads better than fifty quoted names
 )
 

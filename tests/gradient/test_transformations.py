@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.runtime.cache import PLANS
 
 
 def curve(x):
@@ -73,3 +74,329 @@ def test_a_pullback_outlives_what_is_computed_afterwards():
     y.compute()
     (ct,) = pullback(tfr.ones(2))
     np.testing.assert_allclose(ct.numpy(), y.numpy() * np.cos(x.numpy()), rtol=1e-6)
+
+
+def wide(values):
+    return tfr.asarray(np.array(values, dtype=np.float64))
+
+
+def test_a_derivative_along_a_direction():
+    x, along = wide([0.3, 0.7]), wide([1.0, -2.0])
+    value, slope = tfr.jvp(lambda x: tfr.sin(x) * tfr.exp(x), [x], [along])
+    points = x.numpy()
+    np.testing.assert_allclose(value.numpy(), np.sin(points) * np.exp(points), rtol=1e-15)
+    wanted = (np.cos(points) + np.sin(points)) * np.exp(points) * along.numpy()
+    np.testing.assert_allclose(slope.numpy(), wanted, rtol=1e-14)
+
+
+def test_a_direction_computes_nothing_twice_and_nothing_in_vain():
+    x = tfr.asarray(np.linspace(0.0, 1.0, 100_000))
+    plan = tfr.jvp(lambda x: tfr.sin(x) * tfr.exp(x), [x], [tfr.ones_like(x)])[1].explain()
+    (step,) = plan.steps
+    names = [one.op.name for one in step.region.ops]
+    assert sorted(names) == ["add", "cos", "exp", "multiply", "multiply", "sin"]
+
+
+@pytest.mark.parametrize("shapes", [((4,), (2,)), ((2,), (4,)), ((2, 2), (3,)), ((0,), (2,))])
+def test_jacobians_by_rows_and_by_columns(shapes):
+    """<u, J v> = <J' u, v>, and J is what both are made of."""
+    results, arguments = shapes
+    random = np.random.default_rng(2)
+    matrix = tfr.asarray(random.normal(size=(*results, *arguments)))
+
+    def function(x):
+        return tfr.tanh(tfr.tensordot(matrix, x, axes=len(arguments)))
+
+    x, u, v = (tfr.asarray(random.normal(size=shape)) for shape in (arguments, results, arguments))
+    whole = tfr.jacobian(function)(x)
+    assert whole.shape == (*results, *arguments)
+    along = tfr.jvp(function, [x], [v])[1]
+    (back,) = tfr.vjp(function, x)[1](u)
+    product = tfr.tensordot(whole, v, axes=len(arguments))
+    np.testing.assert_allclose(product.numpy(), along.numpy(), rtol=1e-13)
+    np.testing.assert_allclose(
+        tfr.sum(u * along).item(), tfr.sum(back * v).item(), rtol=1e-13, atol=1e-15
+    )
+
+
+def test_jacobians_of_trees():
+    def function(p, scale):
+        return [p["w"] * scale, p["b"] @ p["b"]]
+
+    found = tfr.jacobian(function)({"w": wide([1.0, 2.0]), "b": wide([3.0, 4.0])}, 5.0)
+    assert found[0]["w"].tolist() == [[5.0, 0.0], [0.0, 5.0]]
+    assert found[0]["b"].tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert found[1]["b"].tolist() == [6.0, 8.0]
+
+
+def test_hessians_and_their_products():
+    def function(x):
+        return tfr.sum(x**3) * x[0]
+
+    x, v = wide([0.3, 0.7, -0.2]), wide([1.0, 2.0, 3.0])
+    matrix = tfr.hessian(function)(x).numpy()
+    a, b, c = x.numpy()
+    wanted = [[12 * a**2, 3 * b**2, 3 * c**2], [3 * b**2, 6 * a * b, 0], [3 * c**2, 0, 6 * a * c]]
+    np.testing.assert_allclose(matrix, wanted, rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(tfr.hvp(function, [x], [v]).numpy(), matrix @ v.numpy(), rtol=1e-12)
+
+
+def test_third_derivatives():
+    function = tfr.sin
+    for _ in range(3):
+        function = tfr.grad(function)
+    assert function(wide(0.5)).item() == -np.cos(0.5)
+
+
+def test_hessian_of_two_arguments():
+    found = tfr.hessian(lambda a, b: a * a * b, argnums=(0, 1))(wide(2.0), wide(3.0))
+    assert [[one.item() for one in row] for row in found] == [[6.0, 4.0], [4.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    "turned",
+    [
+        lambda f: tfr.jit(tfr.hessian(f)),
+        lambda f: tfr.hessian(tfr.jit(f)),
+        lambda f: tfr.jacobian(tfr.jit(tfr.grad(f))),
+        lambda f: tfr.jacobian(lambda x: tfr.vjp(f, x)[1](1.0)[0]),
+        lambda f: lambda x: tfr.vmap(lambda v: tfr.hvp(f, [x], [v]))(tfr.eye(3, dtype=tfr.float64)),
+    ],
+    ids=["jit of hessian", "hessian of jit", "inner jit", "of vjp", "products of all directions"],
+)
+def test_transformations_compose(turned):
+    def function(x):
+        return tfr.sum(tfr.exp(x) * x[::-1])
+
+    x = wide([0.1, 0.2, 0.3])
+    e = np.exp(x.numpy())
+    wanted = np.diag(e * x.numpy()[::-1]) + np.fliplr(np.diag(e + e[::-1]))
+    wanted[1, 1] = e[1] * (0.2 + 2)
+    np.testing.assert_allclose(turned(function)(x).numpy(), wanted, rtol=1e-12)
+
+
+def test_what_is_stopped_counts_as_constant():
+    x = wide([2.0, 3.0])
+    assert tfr.grad(lambda x: tfr.sum(x * tfr.stop_gradient(x)))(x).tolist() == [2.0, 3.0]
+    stopped = tfr.stop_gradient({"a": x})
+    assert stopped["a"].tolist() == [2.0, 3.0]
+
+
+def test_assignments_are_differentiated():
+    def function(x):
+        y = tfr.zeros(4, dtype=tfr.float64)
+        y[1:3] = x * x
+        y[0] = y[1] * 2
+        y += y
+        return tfr.sum(y)
+
+    assert tfr.grad(function)(wide([1.0, 2.0])).tolist() == [12.0, 8.0]
+
+
+def test_the_argument_of_the_caller_does_not_change():
+    def function(x):
+        x += 1
+        x[0] = 0.0
+        return tfr.sum(x * x)
+
+    x = wide([1.0, 2.0])
+    assert tfr.grad(function)(x).tolist() == [0.0, 6.0]
+    assert x.tolist() == [1.0, 2.0]
+
+
+class TestPendingGraphs:
+    """`loss.gradient(...)`."""
+
+    def test_of_several(self):
+        w, b = wide([1.0, 2.0]), wide(3.0)
+        loss = tfr.sum(w * w) * b
+        for_w, for_b = loss.gradient(w, b)
+        assert (for_w.tolist(), for_b.item()) == ([6.0, 12.0], 5.0)
+
+    def test_of_what_lies_between(self):
+        w = wide([1.0, 2.0])
+        square = w * w
+        loss = tfr.sum(square * square)
+        assert loss.gradient(square).tolist() == [2.0, 8.0]
+
+    def test_twice(self):
+        w = wide([1.0, 2.0])
+        first = tfr.sum(w**3).gradient(w)
+        assert tfr.sum(first).gradient(w).tolist() == [6.0, 12.0]
+
+    def test_of_what_has_been_computed(self):
+        w = wide([1.0, 2.0])
+        loss = tfr.sum(w * w)
+        loss.compute()
+        with pytest.raises(tfr.errors.GradientError, match="has been computed") as caught:
+            loss.gradient(w)
+        assert "loss = tfr.sum(w * w)" in caught.value.location
+
+    def test_of_what_was_computed_between(self):
+        w = wide([1.0, 2.0])
+        square = (w * w).compute()
+        with pytest.raises(tfr.errors.GradientError, match="what lies between has been computed"):
+            tfr.sum(square).gradient(w)
+
+    def test_of_integers(self):
+        with pytest.raises(tfr.errors.GradientError, match="int64"):
+            tfr.sum(wide([1.0])).gradient(tfr.asarray([1]))
+
+
+class TestCustomRules:
+    """`custom_gradient`."""
+
+    @staticmethod
+    def scaled():
+        @tfr.custom_gradient
+        def scaled(x, factors):
+            return {"product": x * factors["f"], "sum": x + factors["f"]}
+
+        @scaled.vjp
+        def _(args, out, ct):
+            x, factors = args
+            assert out["product"].shape == ct["product"].shape
+            return ct["product"] * factors["f"] * 10 + ct["sum"], {"f": ct["product"] * x}
+
+        return scaled
+
+    def test_the_rule_is_asked(self):
+        scaled = self.scaled()
+
+        def function(x, f):
+            found = scaled(x, {"f": f})
+            return tfr.sum(found["product"] * found["product"]) + tfr.sum(found["sum"])
+
+        x, f = wide([1.0, 2.0]), wide([3.0, 4.0])
+        for turned in (tfr.grad(function, (0, 1)), tfr.jit(tfr.grad(function, (0, 1)))):
+            for_x, for_f = turned(x, f)
+            np.testing.assert_allclose(for_x.numpy(), 2 * np.array([3, 8.0]) * [30, 40] + 1)
+            np.testing.assert_allclose(for_f.numpy(), 2 * np.array([3, 8.0]) * [1, 2])
+
+    def test_a_result_that_is_not_used_has_a_cotangent_of_zeros(self):
+        scaled = self.scaled()
+        found = tfr.grad(lambda x: tfr.sum(scaled(x, {"f": tfr.ones(2)})["sum"]))(wide([1.0, 2.0]))
+        assert found.tolist() == [1.0, 1.0]
+
+    def test_second_derivatives_go_through_the_rule(self):
+        @tfr.custom_gradient
+        def cube(x):
+            return x**3
+
+        @cube.vjp
+        def _(args, out, ct):
+            return 3 * ct * args[0] ** 2
+
+        assert tfr.grad(tfr.grad(cube))(2.0).item() == 12.0
+
+    def test_calls_share_a_plan(self):
+        scaled = self.scaled()
+        x = tfr.ones(100_000)
+        PLANS.clear()
+        for _ in range(3):
+            tfr.grad(lambda x: tfr.sum(scaled(x, {"f": x + 1})["product"] ** 2))(x).compute()
+        assert len(PLANS) == 1
+
+    @pytest.mark.parametrize(
+        ("gives", "message"),
+        [
+            (lambda ct: (ct, ct), "gives 2 cotangents for 1 arguments"),
+            (lambda ct: ct[None], r"shape \(1, 2\) for an argument of shape \(2,\)"),
+            (lambda ct: [ct, ct], "is no tree like it"),
+        ],
+    )
+    def test_a_rule_that_does_not_fit_is_told(self, gives, message):
+        @tfr.custom_gradient
+        def same(x):
+            return x
+
+        same.vjp(lambda _args, _out, ct: gives(ct))
+        with pytest.raises(tfr.errors.GradientError, match=message):
+            tfr.grad(lambda x: tfr.sum(same(x)))(wide([1.0, 2.0]))
+
+    def test_a_function_without_its_rule_is_told(self):
+        same = tfr.custom_gradient(lambda x: x)
+        assert same(3.0).item() == 3.0
+        with pytest.raises(tfr.errors.GradientError, match="has no rule"):
+            tfr.grad(same)(3.0)
+
+    def test_what_is_closed_over_is_not_forgotten(self):
+        def function(x):
+            inner = tfr.custom_gradient(lambda y: y * x)
+            inner.vjp(lambda _args, _out, ct: ct)
+            return inner(tfr.stop_gradient(x))
+
+        with pytest.raises(tfr.errors.GradientError, match="uses a tensor that is no argument"):
+            tfr.grad(function)(3.0)
+
+
+class TestErrors:
+    """Each names what is wrong, the line, and what to do."""
+
+    def test_of_several_numbers(self):
+        with pytest.raises(tfr.errors.GradientError, match=r"of shape \(2,\)") as caught:
+            tfr.grad(lambda x: x * 2)(wide([1.0, 2.0]))
+        assert "x * 2" in caught.value.location
+        assert "loss.sum()" in str(caught.value)
+
+    def test_of_a_complex_number(self):
+        with pytest.raises(tfr.errors.GradientError, match="complex128"):
+            tfr.grad(lambda x: tfr.sum(x * 1j))(wide([1.0]))
+
+    def test_of_a_pair(self):
+        with pytest.raises(tfr.errors.GradientError, match="has_aux=True"):
+            tfr.grad(lambda x: (x, x))(1.0)
+
+    def test_of_no_pair_with_aux(self):
+        with pytest.raises(tfr.errors.GradientError, match="gives a pair"):
+            tfr.grad(lambda x: x, has_aux=True)(1.0)
+
+    def test_for_an_integer(self):
+        with pytest.raises(tfr.errors.GradientError, match=r"tree\['n'\] is int64"):
+            tfr.grad(lambda tree: tree["x"])({"x": 1.0, "n": 3})
+
+    def test_for_no_argument(self):
+        with pytest.raises(tfr.errors.ArgumentError, match="no positional argument 1"):
+            tfr.grad(lambda x: x, argnums=1)(1.0)
+
+    def test_of_a_tree_that_changed(self):
+        _, pullback = tfr.vjp(lambda x: {"a": x, "b": x}, 1.0)
+        with pytest.raises(tfr.errors.GradientError, match="not a tree like the result"):
+            pullback({"a": 1.0})
+        with pytest.raises(tfr.errors.GradientError, match="not trees like the arguments"):
+            tfr.jvp(lambda x: x["a"], [{"a": 1.0}], [1.0])
+
+    def test_of_other_shapes(self):
+        _, pullback = tfr.vjp(lambda x: x, wide([1.0, 2.0]))
+        with pytest.raises(tfr.errors.GradientError, match=r"shape \(3,\)"):
+            pullback(tfr.ones(3))
+        with pytest.raises(tfr.errors.GradientError, match=r"tangent of shape \(3,\)"):
+            tfr.jvp(lambda x: x, [wide([1.0, 2.0])], [tfr.ones(3)])
+
+    def test_of_a_compiled_function_without_a_formula(self):
+        @tfr.elementwise
+        def steps(x):
+            count = 0.0
+            while x > 1:
+                x = x / 2
+                count += 1.0
+            return count
+
+        with pytest.raises(tfr.errors.GradientError, match="has no gradient") as caught:
+            tfr.grad(lambda x: tfr.sum(steps(x)))(wide([1.0, 8.0]))
+        assert "tfr.sum(steps(x))" in caught.value.location
+        assert "custom_gradient" in str(caught.value)
+
+    def test_of_no_function(self):
+        with pytest.raises(tfr.errors.DTypeError, match="takes a function"):
+            tfr.grad(3.0)
+
+
+def test_a_gradient_is_checked():
+    tfr.check_gradient(
+        lambda p, n: tfr.sum(tfr.sin(p["a"]) * p["b"]) * n,
+        {"a": wide([0.5, 1.0]), "b": np.array([1 + 2j, 3.0]).real},
+        tfr.asarray(2),
+    )
+    with pytest.raises(tfr.errors.GradientError, match=r"the gradient for x\[1\] on cpu is 2, and"):
+        tfr.check_gradient(lambda x: x[0] + tfr.stop_gradient(x[1]) * x[1], wide([1.0, 2.0]))

@@ -44,7 +44,9 @@ LEFT_OUT: dict[str, str] = {
         "bench calibrate compute doctor elementwise estimate explain get_backend jit load_ipython_extension profile "
         "register_tree set_backend set_backend_priority transfer_policy use_backend verify visualize"
     ),
-    "transformations of functions; tests/gradient": "grad value_and_grad vjp vmap",
+    "transformations of functions; tests/gradient": (
+        "check_gradient custom_gradient grad hessian hvp jacobian jvp stop_gradient value_and_grad vjp vmap"
+    ),
     "files": "load load_metadata save",
     "one call of a library, whose special values are its own; tests/frontend/test_linalg.py": (
         "linalg.cholesky linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.lstsq linalg.qr linalg.solve "

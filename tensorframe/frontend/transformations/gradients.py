@@ -57,18 +57,18 @@ def value_and_grad(
     >>> value.item(), gradient.tolist()
     (5.0, [1.0, 3.0])
     """
-    _need_function("value_and_grad", function)
+    need_function("value_and_grad", function)
     places = as_numbers(argnums)
-    title = getattr(function, "__qualname__", repr(function))
+    title = title_of(function)
 
     def both(*args: Any, **kwargs: Any) -> Any:
         given = aliased(title, function, args, places)
         with recording_history() as history:
             result = function(*given.args, **kwargs)
             loss, aux = _with_aux(title, result) if has_aux else (result, None)
-            value = _checked_loss(title, loss)
+            value = checked_loss(title, loss)
             tape = linearize([value.node], given.targets, history)
-            found = _gradients(tape, [(value.node, _one(value.node))], given)
+            found = _gradients(tape, [(value.node, one_like(value.node))], given)
         gradient = found[0] if isinstance(argnums, int) else tuple(found)
         return ((value, aux) if has_aux else value), gradient
 
@@ -80,17 +80,19 @@ def _gradients(tape: Tape, seeds: Sequence[tuple[Node, Node]], given: Aliased) -
     found = pull_back(tape, seeds, given.targets)
     return given.like(
         [
-            Tensor(_zeros(target) if one is None else one)
+            Tensor(zeros_like(target) if one is None else one)
             for one, target in zip(found, given.targets, strict=True)
         ]
     )
 
 
-def _one(node: Node) -> Node:
+def one_like(node: Node) -> Node:
+    """Return the number 1 in the dtype of a node, where it is."""
     return constant(1, node.dtype, node.device, node.site)
 
 
-def _zeros(like: Node) -> Node:
+def zeros_like(like: Node) -> Node:
+    """Return zeros of the shape and dtype of a node, where it is."""
     return Node(FULL, (), (0,), like.shape, like.dtype, like.device, like.site)
 
 
@@ -104,8 +106,8 @@ def vjp(function: Callable[..., Any], *args: Any, has_aux: bool = False) -> tupl
     >>> y.item(), [ct.item() for ct in pullback(1.0)]
     (15.0, [5.0, 3.0])
     """
-    _need_function("vjp", function)
-    title = getattr(function, "__qualname__", repr(function))
+    need_function("vjp", function)
+    title = title_of(function)
     given = aliased(title, function, args, range(len(args)))
     with recording_history() as history:
         result = function(*given.args)
@@ -155,7 +157,7 @@ def _with_aux(title: str, result: Any) -> tuple[Any, Any]:
     )
 
 
-def _checked_loss(title: str, result: Any) -> Tensor:
+def checked_loss(title: str, result: Any) -> Tensor:
     """Return what is differentiated: one real floating-point number."""
     leaves: list[Any] = []
     if flatten(result, leaves) is not LEAF:
@@ -185,6 +187,13 @@ def _no_number(title: str, loss: Tensor, what: str) -> GradientError:
     )
 
 
-def _need_function(name: str, function: Any) -> None:
+def need_function(name: str, function: Any) -> None:
+    """Raise DTypeError unless what is to be differentiated is a function."""
     if not callable(function):
         raise DTypeError(f"{name}: takes a function, got {type(function).__name__}")
+
+
+def title_of(function: Callable[..., Any]) -> str:
+    """Return what messages call a function."""
+    title: str = getattr(function, "__qualname__", None) or repr(function)
+    return title
