@@ -108,7 +108,10 @@ class _Printer(Braces):
         block = self.block(kernel.body)
         lines = [
             *[f"// {note}" for note in kernel.notes],
-            *[self._parameter(one.name, one.dtype, one.word) for one in parameters(kernel)],
+            *[
+                self._parameter(parameter.name, parameter.dtype, parameter.word)
+                for parameter in parameters(kernel)
+            ],
             *self.shared.values(),
             *[f"{kind} {name};" for name, kind in self.declared.items()],
             *block,
@@ -116,11 +119,11 @@ class _Printer(Braces):
         body = "".join(f"    {line}\n" for line in lines)
         operands = [
             dialect.operand.format(
-                const="" if one.role is Role.OUTPUT else "const ",
-                type=self._stored(one.dtype),
-                name=one.name,
+                const="" if buffer.role is Role.OUTPUT else "const ",
+                type=self._stored(buffer.dtype),
+                name=buffer.name,
             )
-            for one in (*kernel.inputs, *kernel.outputs)
+            for buffer in (*kernel.inputs, *kernel.outputs)
         ]
         last = parameters(kernel)[-1]
         shape = {"operands": ", ".join(operands), "count": last.word + last.words}
@@ -132,16 +135,16 @@ class _Printer(Braces):
     def _helpers(self, text: str) -> list[str]:
         """Return the functions that a text needs, those that they need before them."""
         known = self._dialect.helpers
-        found: dict[str, None] = {}
+        helpers: dict[str, None] = {}
 
         def need(text: str) -> None:
             for name in dict.fromkeys(_WORD.findall(text)):
-                if name in known and name not in found:
+                if name in known and name not in helpers:
                     need(known[name].partition("{")[2])
-                    found[name] = None
+                    helpers[name] = None
 
         need(text)
-        return [known[name] for name in found]
+        return [known[name] for name in helpers]
 
     def _parameter(self, name: str, dtype: DType, word: int) -> str:
         kind = self.type(dtype)
@@ -162,31 +165,31 @@ class _Printer(Braces):
 
     def _stored(self, dtype: DType) -> str:
         """Return the type of an element in memory; narrow dtypes are their bits."""
-        found = self._dialect.stored.get(dtype.name)
-        return found or self._dialect.types[f"uint{8 * dtype.itemsize}"]
+        stored = self._dialect.stored.get(dtype.name)
+        return stored or self._dialect.types[f"uint{8 * dtype.itemsize}"]
 
     @property
     def barrier(self) -> str:
         """The statement at which threads wait for each other."""
         return self._dialect.barrier
 
-    def let(self, one: Let) -> list[str]:
+    def let(self, let: Let) -> list[str]:
         """Return the declaration of a constant."""
         return [
-            f"const {self.type(one.variable.dtype)} {one.variable.name} = {self.text(one.value)};"
+            f"const {self.type(let.variable.dtype)} {let.variable.name} = {self.text(let.value)};"
         ]
 
-    def head(self, one: Loop) -> str:
+    def head(self, loop: Loop) -> str:
         """Return what a loop begins with, up to its brace."""
-        kind, name = self.type(one.index.dtype), one.index.name
-        first, last = self.text(one.start), self.text(one.stop)
+        kind, name = self.type(loop.index.dtype), loop.index.name
+        first, last = self.text(loop.start), self.text(loop.stop)
         dialect = self._dialect
-        if one.over is ParallelAxis.NOTHING:
+        if loop.over is ParallelAxis.NOTHING:
             return f"for ({kind} {name} = {first}; {name} < {last}; ++{name})"
-        if one.over is ParallelAxis.LANES:
+        if loop.over is ParallelAxis.LANES:
             begin, step = f"{first} + {dialect.lane}", str(self.kernel.lanes)
         else:
-            begin, step = dialect.grid if one.over is ParallelAxis.GRID else dialect.groups
+            begin, step = dialect.grid if loop.over is ParallelAxis.GRID else dialect.groups
             last = STOP.name
         return f"for ({kind} {name} = {begin}; {name} < {last}; {name} += {step})"
 
@@ -197,13 +200,17 @@ class _Printer(Braces):
             type=self.type(buffer.dtype), name=buffer.name, count=number
         )
 
-    def store(self, one: Store) -> list[str]:
+    def store(self, statement: Store) -> list[str]:
         """Return an assignment to an element."""
-        buffer, at, value = one.buffer, self.text(one.position), self.text(one.value)
+        buffer, position, value = (
+            statement.buffer,
+            self.text(statement.position),
+            self.text(statement.value),
+        )
         if buffer.role is Role.SHARED or buffer.dtype not in NARROW:
-            return [f"{buffer.name}[{at}] = {value};"]
+            return [f"{buffer.name}[{position}] = {value};"]
         _, store = self._narrow(buffer.dtype)
-        return [store.format(buffer=buffer.name, at=at, value=value) + ";"]
+        return [store.format(buffer=buffer.name, at=position, value=value) + ";"]
 
     def _narrow(self, dtype: DType) -> tuple[str, str]:
         """Return how an element of a narrow dtype is loaded, and how it is stored."""
@@ -214,29 +221,29 @@ class _Printer(Braces):
         )
         return self._dialect.narrow.get(name, by_bits)
 
-    def load(self, one: Load) -> str:
+    def load(self, expr: Load) -> str:
         """Return an element of a buffer, as it is held."""
-        buffer, at = one.buffer, self.text(one.position)
+        buffer, position = expr.buffer, self.text(expr.position)
         if buffer.role is Role.INPUT:
-            at = f"{origin(buffer.name)} + {at}"
+            position = f"{origin(buffer.name)} + {position}"
         if buffer.role is Role.SHARED or buffer.dtype not in NARROW:
-            return f"{buffer.name}[{at}]"
+            return f"{buffer.name}[{position}]"
         load, _ = self._narrow(buffer.dtype)
-        return load.format(buffer=buffer.name, at=at)
+        return load.format(buffer=buffer.name, at=position)
 
-    def literal(self, one: Literal) -> str:
+    def literal(self, literal: Literal) -> str:
         """Return a number."""
-        if one.dtype == bool_:
-            return "true" if one.value else "false"
-        if one.dtype in FLOAT:
-            return self._float(float(one.dtype.type(one.value.real)), one.dtype)
-        value = int(one.value.real)
-        kind, suffix = self.type(one.dtype), self._dialect.suffixes.get(one.dtype.name, "")
-        if one.dtype.kind == "i" and value == -(2 ** (8 * one.dtype.itemsize - 1)):
+        if literal.dtype == bool_:
+            return "true" if literal.value else "false"
+        if literal.dtype in FLOAT:
+            return self._float(float(literal.dtype.type(literal.value.real)), literal.dtype)
+        value = int(literal.value.real)
+        kind, suffix = self.type(literal.dtype), self._dialect.suffixes.get(literal.dtype.name, "")
+        if literal.dtype.kind == "i" and value == -(2 ** (8 * literal.dtype.itemsize - 1)):
             return (
                 f"({kind})({value + 1}{suffix} - 1)"  # the number without its sign is out of range
             )
-        return f"({kind}){value}{suffix}" if one.dtype.itemsize < 4 else f"{value}{suffix}"
+        return f"({kind}){value}{suffix}" if literal.dtype.itemsize < 4 else f"{value}{suffix}"
 
     def _float(self, value: float, dtype: DType) -> str:
         double = dtype == float64
@@ -248,13 +255,13 @@ class _Printer(Braces):
         bits = "7fc0" if isnan(value) else "7f80" if value > 0 else "ff80"
         return f"as_float32(0x{bits}0000u)"
 
-    def apply(self, one: Apply, operands: list[str]) -> str:
+    def apply(self, expr: Apply, operands: list[str]) -> str:
         """Return a machine op on printed operands."""
-        op, dtype = one.op, one.dtype
+        op, dtype = expr.op, expr.dtype
         if op in _CALLS:
             return f"{_CALLS[op]}({', '.join(operands)})"
-        if op == "add_reassociable" and dtype in FLOAT and _is_product(one.arguments[1]):
-            factors = [self.text(operand) for operand in one.arguments[1].operands]
+        if op == "add_reassociable" and dtype in FLOAT and _is_product(expr.arguments[1]):
+            factors = [self.text(operand) for operand in expr.arguments[1].operands]
             return f"multiply_add_{dtype.name}({', '.join([*factors, operands[0]])})"
         if op in _WRAPS:
             return self._wrapped(dtype, f" {_WRAPS[op]} ", operands)
@@ -271,11 +278,11 @@ class _Printer(Braces):
         if op == "where":
             return f"({operands[0]} ? {operands[1]} : {operands[2]})"
         if op in ("cast", "to_index", "from_index"):
-            return self._cast(one, operands[0])
+            return self._cast(expr, operands[0])
         if op == "bitcast":
             return f"as_{dtype.name}({operands[0]})"
         # of the prelude, which has one for each dtype
-        return f"{op}_{one.arguments[0].dtype.name}({', '.join(operands)})"
+        return f"{op}_{expr.arguments[0].dtype.name}({', '.join(operands)})"
 
     def _wrapped(self, dtype: DType, sign: str, operands: list[str]) -> str:
         if dtype in FLOAT or (dtype.kind == "u" and dtype.itemsize >= 4):
@@ -287,17 +294,17 @@ class _Printer(Braces):
         text = sign.join([f"({unsigned}){operand}" for operand in operands])
         return f"({kind})({text})"
 
-    def _cast(self, one: Apply, operand: str) -> str:
-        source = one.arguments[0].dtype
-        if one.dtype in NARROW:
-            return f"round_{one.dtype.name}({operand})"
-        if source in NARROW and one.dtype == wide_of(source):
+    def _cast(self, expr: Apply, operand: str) -> str:
+        source = expr.arguments[0].dtype
+        if expr.dtype in NARROW:
+            return f"round_{expr.dtype.name}({operand})"
+        if source in NARROW and expr.dtype == wide_of(source):
             return operand
-        return f"({self.type(one.dtype)}){_grouped(operand)}"
+        return f"({self.type(expr.dtype)}){_grouped(operand)}"
 
 
-def _is_product(one: Expr) -> bool:
-    return isinstance(one, Apply) and one.op == "multiply_reassociable"
+def _is_product(expr: Expr) -> bool:
+    return isinstance(expr, Apply) and expr.op == "multiply_reassociable"
 
 
 def _grouped(text: str) -> str:

@@ -104,7 +104,7 @@ def helpers(types: Mapping[str, str], reals: Iterable[str]) -> dict[str, str]:
     parts += [_narrow(dtype, types) for dtype in BY_NAME.values() if dtype in NARROW]
     parts.append(_PRODUCT.format(uint=types["uint32"], ulong=types["uint64"]))
     text = "".join(parts)
-    return {_name(one): one for one in _FUNCTION.findall(text)}
+    return {_name(function): function for function in _FUNCTION.findall(text)}
 
 
 def _narrow(dtype: DType, types: Mapping[str, str]) -> str:

@@ -38,31 +38,31 @@ from tensorframe.kernel.ir import (
 class Expressions(ABC):
     """Prints expressions."""
 
-    def text(self, one: Expr) -> str:
+    def text(self, expr: Expr) -> str:
         """Return an expression in the words of the dialect."""
-        if isinstance(one, Literal):
-            return self.literal(one)
-        if isinstance(one, Argument | Index | Variable):
-            return self.name(one.name)
-        if isinstance(one, Load):
-            return self.load(one)
-        assert isinstance(one, Apply)
-        return self.apply(one, [self.text(operand) for operand in one.arguments])
+        if isinstance(expr, Literal):
+            return self.literal(expr)
+        if isinstance(expr, Argument | Index | Variable):
+            return self.name(expr.name)
+        if isinstance(expr, Load):
+            return self.load(expr)
+        assert isinstance(expr, Apply)
+        return self.apply(expr, [self.text(operand) for operand in expr.arguments])
 
     def name(self, name: str) -> str:
         """Return what the dialect calls what has this name: not all of them allow any name."""
         return name
 
     @abstractmethod
-    def literal(self, one: Literal) -> str:
+    def literal(self, literal: Literal) -> str:
         """Return a number."""
 
     @abstractmethod
-    def load(self, one: Load) -> str:
+    def load(self, load: Load) -> str:
         """Return an element of a buffer, as it is held."""
 
     @abstractmethod
-    def apply(self, one: Apply, operands: list[str]) -> str:
+    def apply(self, expr: Apply, operands: list[str]) -> str:
         """Return a machine op on printed operands."""
 
 
@@ -70,75 +70,79 @@ class Statements(ABC):
     """Prints statements as lines. What only some dialects have, the others refuse."""
 
     @abstractmethod
-    def text(self, one: Expr) -> str:
+    def text(self, expr: Expr) -> str:
         """Return an expression in the words of the dialect."""
 
     def block(self, body: Iterable[Statement]) -> list[str]:
         """Return the lines of statements."""
-        return [line for one in body for line in self.statement(one)]
+        return [line for statement in body for line in self.statement(statement)]
 
-    def statement(self, one: Statement) -> list[str]:
+    def statement(self, statement: Statement) -> list[str]:
         """Return the lines of a statement."""
-        if isinstance(one, Let):
-            return self.let(one)
-        if isinstance(one, Set):
-            return self.set(one)
-        if isinstance(one, Store):
-            return self.store(one)
-        if isinstance(one, Loop):
-            return self.loop(one)
-        if isinstance(one, If):
-            return self.choice(one)
-        if isinstance(one, Allocate):
-            return self.allocate(one)
-        if isinstance(one, Combine):
-            return self.combine(one)
-        if isinstance(one, Barrier):
-            return self.wait(one)
-        return self.stream(one) if isinstance(one, StreamingStore) else self.fetch(one)
+        if isinstance(statement, Let):
+            return self.let(statement)
+        if isinstance(statement, Set):
+            return self.set(statement)
+        if isinstance(statement, Store):
+            return self.store(statement)
+        if isinstance(statement, Loop):
+            return self.loop(statement)
+        if isinstance(statement, If):
+            return self.choice(statement)
+        if isinstance(statement, Allocate):
+            return self.allocate(statement)
+        if isinstance(statement, Combine):
+            return self.combine(statement)
+        if isinstance(statement, Barrier):
+            return self.wait(statement)
+        return (
+            self.stream(statement)
+            if isinstance(statement, StreamingStore)
+            else self.fetch(statement)
+        )
 
     @abstractmethod
-    def let(self, one: Let) -> list[str]:
+    def let(self, let: Let) -> list[str]:
         """Return the lines that name a value."""
 
     @abstractmethod
-    def set(self, one: Set) -> list[str]:
+    def set(self, assignment: Set) -> list[str]:
         """Return the lines that change a variable."""
 
     @abstractmethod
-    def store(self, one: Store) -> list[str]:
+    def store(self, store: Store) -> list[str]:
         """Return the lines that write an element."""
 
     @abstractmethod
-    def loop(self, one: Loop) -> list[str]:
+    def loop(self, loop: Loop) -> list[str]:
         """Return the lines of a loop."""
 
     @abstractmethod
-    def choice(self, one: If) -> list[str]:
+    def choice(self, branch: If) -> list[str]:
         """Return the lines of what runs only where a condition holds."""
 
     @abstractmethod
-    def allocate(self, one: Allocate) -> list[str]:
+    def allocate(self, allocation: Allocate) -> list[str]:
         """Return the lines that make memory, here or before all else."""
 
-    def combine(self, one: Combine) -> list[str]:
+    def combine(self, combination: Combine) -> list[str]:
         """Return the lines that join the values of a group's threads."""
-        raise self._refusal(one)
+        raise self._refusal(combination)
 
     def wait(self, _one: Barrier) -> list[str]:
         """Return the lines at which a group's threads wait for each other."""
         raise self._refusal(_one)
 
-    def stream(self, one: StreamingStore) -> list[str]:
+    def stream(self, store: StreamingStore) -> list[str]:
         """Return the lines that write past the caches."""
-        raise self._refusal(one)
+        raise self._refusal(store)
 
-    def fetch(self, one: Prefetch) -> list[str]:
+    def fetch(self, prefetch: Prefetch) -> list[str]:
         """Return the lines that say what is read soon."""
-        raise self._refusal(one)
+        raise self._refusal(prefetch)
 
-    def _refusal(self, one: Statement) -> TypeError:
-        return TypeError(f"{type(self).__module__} has no {type(one).__name__}")
+    def _refusal(self, statement: Statement) -> TypeError:
+        return TypeError(f"{type(self).__module__} has no {type(statement).__name__}")
 
 
 class Braces(Expressions, Statements):
@@ -163,41 +167,41 @@ class Braces(Expressions, Statements):
         """Return the type that values are held in."""
 
     @abstractmethod
-    def head(self, one: Loop) -> str:
+    def head(self, loop: Loop) -> str:
         """Return what a loop begins with, up to its brace."""
 
     @abstractmethod
     def share(self, buffer: Buffer, count: Expr | int) -> None:
         """Declare memory of a group."""
 
-    def set(self, one: Set) -> list[str]:
+    def set(self, assignment: Set) -> list[str]:
         """Return an assignment; variables are declared before all else."""
-        name = self.name(one.variable.name)
-        self.declared[name] = self.type(one.variable.dtype)
-        return [f"{name} = {self.text(one.value)};"]
+        name = self.name(assignment.variable.name)
+        self.declared[name] = self.type(assignment.variable.dtype)
+        return [f"{name} = {self.text(assignment.value)};"]
 
-    def loop(self, one: Loop) -> list[str]:
+    def loop(self, loop: Loop) -> list[str]:
         """Return a loop."""
-        return [f"{self.head(one)} {{", *indented(self.block(one.body)), "}"]
+        return [f"{self.head(loop)} {{", *indented(self.block(loop.body)), "}"]
 
-    def choice(self, one: If) -> list[str]:
+    def choice(self, branch: If) -> list[str]:
         """Return a choice."""
-        inner = indented(self.block(one.body))
-        return [f"if ({self.text(one.condition)}) {{", *inner, "}"]
+        inner = indented(self.block(branch.body))
+        return [f"if ({self.text(branch.condition)}) {{", *inner, "}"]
 
-    def allocate(self, one: Allocate) -> list[str]:
+    def allocate(self, allocation: Allocate) -> list[str]:
         """Declare memory of the group."""
-        self.share(one.buffer, one.count)
+        self.share(allocation.buffer, allocation.count)
         return []
 
     def wait(self, _one: Barrier) -> list[str]:
         """Return a barrier."""
         return [self.barrier]
 
-    def combine(self, one: Combine) -> list[str]:
+    def combine(self, combination: Combine) -> list[str]:
         """Return a tree over the threads of a group, in memory that they share."""
-        name, other = self.name(one.variable.name), self.name(one.other.name)
-        dtype = one.variable.dtype
+        name, other = self.name(combination.variable.name), self.name(combination.other.name)
+        dtype = combination.variable.dtype
         memory = f"lanes_{dtype.name}"
         self.declared[name] = self.declared[other] = self.type(dtype)
         lanes, lane = self.kernel.lanes, self.lane
@@ -208,7 +212,7 @@ class Braces(Expressions, Statements):
             self.halving.format(half=lanes // 2),
             f"    if ({lane} < half_of) {{",
             f"        {other} = {memory}[{lane} + half_of];",
-            f"        {name} = {self.text(one.joined)};",
+            f"        {name} = {self.text(combination.joined)};",
             f"        {memory}[{lane}] = {name};",
             "    }",
             f"    {self.barrier}",

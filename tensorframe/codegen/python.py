@@ -77,9 +77,13 @@ def print_kernel(kernel: Kernel) -> Text:
     lines = [f"# {note}" for note in kernel.notes]
     lines += _arguments(kernel)
     lines += _Python().block(kernel.body)
-    if any(isinstance(one, StreamingStore) for one in expressions(kernel.body)[1]):
+    if any(isinstance(expression, StreamingStore) for expression in expressions(kernel.body)[1]):
         lines.append("fence()")
-    lines += [f"release({one.buffer.name})" for one in kernel.body if isinstance(one, Allocate)]
+    lines += [
+        f"release({statement.buffer.name})"
+        for statement in kernel.body
+        if isinstance(statement, Allocate)
+    ]
     body = "".join(f"    {line}\n" for line in lines)
     name = "k_" + sha256(body.encode()).hexdigest()[:16]
     return Text(name, f"def {name}(start, stop, varying, fixed):\n{body}")
@@ -88,27 +92,27 @@ def print_kernel(kernel: Kernel) -> Text:
 def _arguments(kernel: Kernel) -> list[str]:
     """Return the lines that take operands and numbers out of their slots."""
     arrays = (*kernel.inputs, *kernel.outputs)
-    lines = [f"{buffer.name} = array_at(varying, {at})" for at, buffer in enumerate(arrays)]
+    lines = [f"{buffer.name} = array_at(varying, {index})" for index, buffer in enumerate(arrays)]
     lines += [
-        f"{one.name} = {_slot('varying', len(arrays) + at, one.dtype)}"
-        for at, one in enumerate(kernel.scalars)
+        f"{scalar.name} = {_slot('varying', len(arrays) + index, scalar.dtype)}"
+        for index, scalar in enumerate(kernel.scalars)
     ]
     roots, _ = expressions(kernel.body)
     used = set(in_order(roots, {}))
     lines += [
-        f"{one.name} = {_slot('fixed', at, one.dtype)}"
-        for at, one in enumerate(kernel.sizes)
-        if one in used
+        f"{size.name} = {_slot('fixed', index, size.dtype)}"
+        for index, size in enumerate(kernel.sizes)
+        if size in used
     ]
     return lines
 
 
-def _slot(slots: str, at: int, dtype: DType) -> str:
+def _slot(slots: str, index: int, dtype: DType) -> str:
     if dtype in FLOAT:
-        return f"{_held(dtype)}_at({slots}, {at})"
+        return f"{_held(dtype)}_at({slots}, {index})"
     if dtype == uint64:
-        return f"unsigned_at({slots}, {at})"
-    whole = f"integer_at({slots}, {at})"
+        return f"unsigned_at({slots}, {index})"
+    whole = f"integer_at({slots}, {index})"
     return f"{whole} != 0" if dtype == bool_ else f"to_{dtype.name}({whole})"
 
 
@@ -120,108 +124,110 @@ def _held(dtype: DType) -> str:
 class _Python(Expressions, Statements):
     """Prints the body of a kernel for the processor."""
 
-    def let(self, one: Let | Set) -> list[str]:
+    def let(self, let: Let | Set) -> list[str]:
         """Return an assignment, which is all that a name takes."""
-        return [f"{one.variable.name} = {self.text(one.value)}"]
+        return [f"{let.variable.name} = {self.text(let.value)}"]
 
-    def set(self, one: Set) -> list[str]:
+    def set(self, assignment: Set) -> list[str]:
         """Return an assignment."""
-        return self.let(one)
+        return self.let(assignment)
 
-    def store(self, one: Store) -> list[str]:
+    def store(self, store: Store) -> list[str]:
         """Return a store by a function that knows how elements are stored."""
-        where = f"{one.buffer.name}, {self.text(one.position)}"
-        return [f"store_{_stored(one.buffer.dtype)}({where}, {self.text(one.value)})"]
+        where = f"{store.buffer.name}, {self.text(store.position)}"
+        return [f"store_{_stored(store.buffer.dtype)}({where}, {self.text(store.value)})"]
 
-    def stream(self, one: StreamingStore) -> list[str]:
+    def stream(self, store: StreamingStore) -> list[str]:
         """Return a store past the caches."""
-        what = f"{one.buffer.name}, {self.text(one.position)}, {one.source.name}, {self.text(one.count)}"
-        return [f"stream_{_stored(one.buffer.dtype)}({what})"]
+        what = f"{store.buffer.name}, {self.text(store.position)}, {store.source.name}, {self.text(store.count)}"
+        return [f"stream_{_stored(store.buffer.dtype)}({what})"]
 
-    def fetch(self, one: Prefetch) -> list[str]:
+    def fetch(self, prefetch: Prefetch) -> list[str]:
         """Return a word about what is read soon."""
-        what = f"{one.buffer.name}, {self.text(one.position)}, {self.text(one.count)}"
-        return [f"fetch_{_stored(one.buffer.dtype)}({what})"]
+        what = (
+            f"{prefetch.buffer.name}, {self.text(prefetch.position)}, {self.text(prefetch.count)}"
+        )
+        return [f"fetch_{_stored(prefetch.buffer.dtype)}({what})"]
 
-    def loop(self, one: Loop) -> list[str]:
+    def loop(self, loop: Loop) -> list[str]:
         """Return a loop over a range."""
-        inner = [*["interleave()"] * one.long, *self.block(one.body)] or ["pass"]
-        span = f"{self.text(one.start)}, {self.text(one.stop)}"
-        return [f"for {one.index.name} in range({span}):", *indented(inner)]
+        inner = [*["interleave()"] * loop.long, *self.block(loop.body)] or ["pass"]
+        span = f"{self.text(loop.start)}, {self.text(loop.stop)}"
+        return [f"for {loop.index.name} in range({span}):", *indented(inner)]
 
-    def choice(self, one: If) -> list[str]:
+    def choice(self, branch: If) -> list[str]:
         """Return a choice."""
-        return [f"if {self.text(one.condition)}:", *indented(self.block(one.body))]
+        return [f"if {self.text(branch.condition)}:", *indented(self.block(branch.body))]
 
-    def allocate(self, one: Allocate) -> list[str]:
+    def allocate(self, allocation: Allocate) -> list[str]:
         """Return an allocation, which the end of the kernel releases."""
-        size = f"{self.text(one.count)} * np.uint64({one.buffer.dtype.itemsize})"
-        return [f"{one.buffer.name} = allocate({size})"]
+        size = f"{self.text(allocation.count)} * np.uint64({allocation.buffer.dtype.itemsize})"
+        return [f"{allocation.buffer.name} = allocate({size})"]
 
-    def load(self, one: Load) -> str:
+    def load(self, load: Load) -> str:
         """Return an element of a buffer, as it is held."""
-        way = "load" if one.buffer.role is Role.INPUT else "peek"
-        where = f"{one.buffer.name}, {self.text(one.position)}"
-        return f"{way}_{_stored(one.buffer.dtype)}({where})"
+        way = "load" if load.buffer.role is Role.INPUT else "peek"
+        where = f"{load.buffer.name}, {self.text(load.position)}"
+        return f"{way}_{_stored(load.buffer.dtype)}({where})"
 
-    def literal(self, one: Literal) -> str:
+    def literal(self, literal: Literal) -> str:
         """Return a number."""
-        value = one.value
-        if one.dtype == bool_:
+        value = literal.value
+        if literal.dtype == bool_:
             return str(bool(value))
-        if one.dtype in FLOAT:
-            real = float(one.dtype.type(value.real))
+        if literal.dtype in FLOAT:
+            real = float(literal.dtype.type(value.real))
             text = repr(real) if isfinite(real) else "-np.inf" if real < 0 else f"np.{real}"
-            return text if one.dtype == float64 else f"np.float32({text})"
-        return f"np.{one.dtype.name}({value})"
+            return text if literal.dtype == float64 else f"np.float32({text})"
+        return f"np.{literal.dtype.name}({value})"
 
-    def apply(self, one: Apply, operands: list[str]) -> str:
+    def apply(self, expr: Apply, operands: list[str]) -> str:
         """Return a machine op on printed operands."""
-        special = _SPECIAL.get(one.op)
+        special = _SPECIAL.get(expr.op)
         if special is not None:
-            return special(one, operands)
-        if one.op.startswith(USER):
-            return f"{one.op.replace('.', '_')}({', '.join(operands)})"
-        if one.op in _CALLS:
-            return f"{_CALLS[one.op]}({', '.join(operands)})"
+            return special(expr, operands)
+        if expr.op.startswith(USER):
+            return f"{expr.op.replace('.', '_')}({', '.join(operands)})"
+        if expr.op in _CALLS:
+            return f"{_CALLS[expr.op]}({', '.join(operands)})"
         left, right = operands
-        text = f"{left} {_INFIX[one.op]} {right}"
-        narrow = one.dtype.kind in "iu" and one.dtype.itemsize < 8
+        text = f"{left} {_INFIX[expr.op]} {right}"
+        narrow = expr.dtype.kind in "iu" and expr.dtype.itemsize < 8
         # integers of Python grow: cut off what they gain
-        return f"to_{one.dtype.name}({text})" if narrow else f"({text})"
+        return f"to_{expr.dtype.name}({text})" if narrow else f"({text})"
 
 
 def _stored(dtype: DType) -> str:
     return "bool_" if dtype == bool_ else dtype.name
 
 
-def _negative(one: Apply, operands: list[str]) -> str:
-    if one.dtype in FLOAT:
+def _negative(expr: Apply, operands: list[str]) -> str:
+    if expr.dtype in FLOAT:
         return f"(-{operands[0]})"
-    return f"to_{one.dtype.name}(np.{one.dtype.name}(0) - {operands[0]})"
+    return f"to_{expr.dtype.name}(np.{expr.dtype.name}(0) - {operands[0]})"
 
 
-def _invert(one: Apply, operands: list[str]) -> str:
-    all_bits = -1 if one.dtype.kind == "i" else 2 ** (8 * one.dtype.itemsize) - 1
-    text = f"{operands[0]} ^ np.{one.dtype.name}({all_bits})"
-    return f"to_{one.dtype.name}({text})"
+def _invert(expr: Apply, operands: list[str]) -> str:
+    all_bits = -1 if expr.dtype.kind == "i" else 2 ** (8 * expr.dtype.itemsize) - 1
+    text = f"{operands[0]} ^ np.{expr.dtype.name}({all_bits})"
+    return f"to_{expr.dtype.name}({text})"
 
 
 def _not(_one: Apply, operands: list[str]) -> str:
     return f"select({operands[0]}, False, True)"
 
 
-def _cast(one: Apply, operands: list[str]) -> str:
-    source = one.arguments[0].dtype
-    if one.dtype in NARROW:
-        return f"round_{one.dtype.name}({operands[0]})"
-    if source in NARROW and one.dtype == wide_of(source):
+def _cast(expr: Apply, operands: list[str]) -> str:
+    source = expr.arguments[0].dtype
+    if expr.dtype in NARROW:
+        return f"round_{expr.dtype.name}({operands[0]})"
+    if source in NARROW and expr.dtype == wide_of(source):
         return operands[0]
-    return f"to_{_held(one.dtype)}({operands[0]})"
+    return f"to_{_held(expr.dtype)}({operands[0]})"
 
 
-def _bitcast(one: Apply, operands: list[str]) -> str:
-    return f"as_{one.dtype.name}({operands[0]})"
+def _bitcast(expr: Apply, operands: list[str]) -> str:
+    return f"as_{expr.dtype.name}({operands[0]})"
 
 
 _SPECIAL: dict[str, Callable[[Apply, list[str]], str]] = {

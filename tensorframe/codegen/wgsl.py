@@ -81,7 +81,10 @@ class _Printer(WgslExpressions, Braces):
         block = self.block(kernel.body)
         lines = [
             *[f"// {note}" for note in kernel.notes],
-            *[self._parameter(one.name, one.dtype, one.word) for one in parameters(kernel)],
+            *[
+                self._parameter(parameter.name, parameter.dtype, parameter.word)
+                for parameter in parameters(kernel)
+            ],
             *[f"var {name}: {kind};" for name, kind in self.declared.items()],
             *block,
         ]
@@ -89,7 +92,10 @@ class _Printer(WgslExpressions, Braces):
         parts = [
             "enable f16;\n" if self._dialect.half else "",
             self._words(),
-            *[self._operand(at, one) for at, one in enumerate((*kernel.inputs, *kernel.outputs))],
+            *[
+                self._operand(index, buffer)
+                for index, buffer in enumerate((*kernel.inputs, *kernel.outputs))
+            ],
             *self.shared.values(),
             functions(self.used, self._dialect, self._word(self._zero)),
         ]
@@ -101,19 +107,17 @@ class _Printer(WgslExpressions, Braces):
     def _words(self) -> str:
         if self._immediate:
             return f"var<immediate> w: array<u32, {self._count}>;\n"
-        at = len(self.kernel.inputs) + len(self.kernel.outputs)
+        binding = len(self.kernel.inputs) + len(self.kernel.outputs)
         kind = f"array<vec4<u32>, {-(-self._count // 4)}>"
-        return f"@group(0) @binding({at}) var<uniform> w: {kind};\n"
+        return f"@group(0) @binding({binding}) var<uniform> w: {kind};\n"
 
-    def _word(self, at: int) -> str:
-        return f"w[{at}]" if self._immediate else f"w[{at // 4}].{'xyzw'[at % 4]}"
+    def _word(self, index: int) -> str:
+        return f"w[{index}]" if self._immediate else f"w[{index // 4}].{'xyzw'[index % 4]}"
 
-    def _operand(self, at: int, one: Buffer) -> str:
-        access = "read_write" if one.role is Role.OUTPUT else "read"
-        kind = self._stored(one.dtype)
-        return (
-            f"@group(0) @binding({at}) var<storage, {access}> {allowed(one.name)}: array<{kind}>;\n"
-        )
+    def _operand(self, index: int, buffer: Buffer) -> str:
+        access = "read_write" if buffer.role is Role.OUTPUT else "read"
+        kind = self._stored(buffer.dtype)
+        return f"@group(0) @binding({index}) var<storage, {access}> {allowed(buffer.name)}: array<{kind}>;\n"
 
     def _stored(self, dtype: DType) -> str:
         if dtype == float16 and self._dialect.half:
@@ -132,25 +136,25 @@ class _Printer(WgslExpressions, Braces):
         """Return the type that values are held in."""
         return TYPES[dtype.name]
 
-    def let(self, one: Let) -> list[str]:
+    def let(self, let: Let) -> list[str]:
         """Return the declaration of a constant."""
-        name, kind = self.name(one.variable.name), self.type(one.variable.dtype)
-        return [f"let {name}: {kind} = {self.text(one.value)};"]
+        name, kind = self.name(let.variable.name), self.type(let.variable.dtype)
+        return [f"let {name}: {kind} = {self.text(let.value)};"]
 
-    def head(self, one: Loop) -> str:
+    def head(self, loop: Loop) -> str:
         """Return what a loop begins with, up to its brace."""
-        kind, name = TYPES[one.index.dtype.name], allowed(one.index.name)
-        first, last = self.text(one.start), self.text(one.stop)
-        if one.over is ParallelAxis.NOTHING:
+        kind, name = TYPES[loop.index.dtype.name], allowed(loop.index.name)
+        first, last = self.text(loop.start), self.text(loop.stop)
+        if loop.over is ParallelAxis.NOTHING:
             return f"for (var {name}: {kind} = {first}; {name} < {last}; {name}++)"
         lanes = self.kernel.lanes
-        if one.over is ParallelAxis.LANES:
+        if loop.over is ParallelAxis.LANES:
             begin, step = "lane" if first == "0u" else f"{first} + lane", f"{lanes}u"
-        elif one.over is ParallelAxis.GRID:
+        elif loop.over is ParallelAxis.GRID:
             begin, step = f"group.x * {lanes}u + lane", f"group_count.x * {lanes}u"
         else:
             begin, step = "group.x", "group_count.x"
-        if one.over is not ParallelAxis.LANES:
+        if loop.over is not ParallelAxis.LANES:
             last = STOP.name
             if self._windowed:
                 begin = f"{self._word(self._zero + 1)} + {begin}"
@@ -164,13 +168,15 @@ class _Printer(WgslExpressions, Braces):
             count = int(count.value.real)
         self.shared[name] = f"var<workgroup> {name}: array<{kind}, {count}>;\n"
 
-    def store(self, one: Store) -> list[str]:
+    def store(self, store: Store) -> list[str]:
         """Return an assignment to an element."""
-        buffer, value = one.buffer, self.text(one.value)
-        at = self.text(one.position)
+        buffer, value = store.buffer, self.text(store.value)
+        position = self.text(store.position)
         if self._windowed and buffer.role is Role.OUTPUT:
-            at = f"{self._word(self._zero + 2 + self.kernel.outputs.index(buffer))} + {at}"
-        place = f"{allowed(buffer.name)}[{at}]"
+            position = (
+                f"{self._word(self._zero + 2 + self.kernel.outputs.index(buffer))} + {position}"
+            )
+        place = f"{allowed(buffer.name)}[{position}]"
         if buffer.role is not Role.SHARED:
             if buffer.dtype == bool_:
                 value = f"select(0u, 1u, {value})"

@@ -55,34 +55,34 @@ class WgslExpressions(Expressions):
         """Return a name that WGSL allows."""
         return allowed(name)
 
-    def apply(self, one: Apply, operands: list[str]) -> str:
+    def apply(self, expr: Apply, operands: list[str]) -> str:
         """Return a machine op on printed operands."""
-        if all(isinstance(operand, Literal) for operand in one.arguments):
+        if all(isinstance(operand, Literal) for operand in expr.arguments):
             # numbers alone would be computed by the compiler, which refuses what overflows
-            operands[-1] = self._kept(operands[-1], one.arguments[-1].dtype)
-        return self._apply(one, operands)
+            operands[-1] = self._kept(operands[-1], expr.arguments[-1].dtype)
+        return self._apply(expr, operands)
 
-    def load(self, one: Load) -> str:
+    def load(self, load: Load) -> str:
         """Return an element of a buffer, as it is held."""
-        buffer, at = one.buffer, self.text(one.position)
+        buffer, position = load.buffer, self.text(load.position)
         if buffer.role is Role.INPUT:
-            at = f"{allowed(origin(buffer.name))} + {at}"
-        found = f"{allowed(buffer.name)}[{at}]"
+            position = f"{allowed(origin(buffer.name))} + {position}"
+        element = f"{allowed(buffer.name)}[{position}]"
         if buffer.role is Role.SHARED:
-            return found
+            return element
         if buffer.dtype == bool_:
-            return f"({found} != 0u)"
-        return f"f32({found})" if buffer.dtype == float16 and self._dialect.half else found
+            return f"({element} != 0u)"
+        return f"f32({element})" if buffer.dtype == float16 and self._dialect.half else element
 
-    def literal(self, one: Literal) -> str:
+    def literal(self, literal: Literal) -> str:
         """Return a number."""
-        if one.dtype == bool_:
-            return "true" if one.value else "false"
-        kind = TYPES[one.dtype.name]
-        if one.dtype in FLOAT:
-            return self._float(float(one.dtype.type(one.value.real)), kind)
-        value, suffix = int(one.value.real), _SUFFIXES[kind]
-        if value == -(2 ** (8 * one.dtype.itemsize - 1)) and one.dtype.itemsize >= 4:
+        if literal.dtype == bool_:
+            return "true" if literal.value else "false"
+        kind = TYPES[literal.dtype.name]
+        if literal.dtype in FLOAT:
+            return self._float(float(literal.dtype.type(literal.value.real)), kind)
+        value, suffix = int(literal.value.real), _SUFFIXES[kind]
+        if value == -(2 ** (8 * literal.dtype.itemsize - 1)) and literal.dtype.itemsize >= 4:
             # the number without its sign is out of range
             return f"({value + 1}{suffix} - 1{suffix})"
         return f"({value}{suffix})" if value < 0 else f"{value}{suffix}"
@@ -100,8 +100,8 @@ class WgslExpressions(Expressions):
         places = 8 if kind == "f32" else 16
         return f"{self._use(f'bits_{kind}')}(0x{bits:0<{places}}{'u' if kind == 'f32' else 'lu'})"
 
-    def _apply(self, one: Apply, operands: list[str]) -> str:
-        op, dtype, source = one.op, one.dtype, one.arguments[-1].dtype
+    def _apply(self, expr: Apply, operands: list[str]) -> str:
+        op, dtype, source = expr.op, expr.dtype, expr.arguments[-1].dtype
         kind = TYPES[source.name]
         if op in _INFIX:
             return f"({operands[0]} {_INFIX[op]} {operands[1]})"
@@ -110,11 +110,11 @@ class WgslExpressions(Expressions):
             left = self._kept(operands[0], source) if source in FLOAT else operands[0]
             return f"({left} {_ORDERS[op]} {operands[1]})"
         if op in ("equal", "not_equal"):
-            return self._equality(one, operands)
+            return self._equality(expr, operands)
         if op in _WRAPS or op in _ANY:
-            return self._arithmetic(one, operands)
+            return self._arithmetic(expr, operands)
         if op in _SHIFTS:
-            return self._shift(one, operands)
+            return self._shift(expr, operands)
         if op in ("where", "where_rare"):
             return f"select({operands[2]}, {operands[1]}, {operands[0]})"
         if op in ("cast", "to_index", "from_index"):
@@ -131,7 +131,7 @@ class WgslExpressions(Expressions):
             return f"{op}({operands[0]})"
         if op == "abs":
             return self._absolute(dtype, operands[0])
-        divisor = one.arguments[-1]
+        divisor = expr.arguments[-1]
         if op in _DIVIDES and kind[0] == "u" and isinstance(divisor, Literal) and divisor.value:
             return f"({operands[0]} {_DIVIDES[op]} {operands[1]})"
         return self._called(op, kind, dtype, operands)
@@ -143,9 +143,9 @@ class WgslExpressions(Expressions):
             return self._cut(dtype, text)
         return text
 
-    def _equality(self, one: Apply, operands: list[str]) -> str:
-        left, right = one.arguments
-        negated = one.op == "not_equal"
+    def _equality(self, expr: Apply, operands: list[str]) -> str:
+        left, right = expr.arguments
+        negated = expr.op == "not_equal"
         if left.dtype not in FLOAT:
             return f"({operands[0]} {'!=' if negated else '=='} {operands[1]})"
         if left is right:  # which is asked to find NaN
@@ -155,14 +155,14 @@ class WgslExpressions(Expressions):
         text = f"({self._kept(operands[0], left.dtype)} == {operands[1]})"
         return f"(!{text})" if negated else text
 
-    def _arithmetic(self, one: Apply, operands: list[str]) -> str:
-        dtype, left, right = one.dtype, *one.arguments
-        text = f"({operands[0]} {(_WRAPS | _ANY)[one.op]} {operands[1]})"
+    def _arithmetic(self, expr: Apply, operands: list[str]) -> str:
+        dtype, left, right = expr.dtype, *expr.arguments
+        text = f"({operands[0]} {(_WRAPS | _ANY)[expr.op]} {operands[1]})"
         if dtype not in FLOAT:
             return self._cut(dtype, text)
-        if one.op in _ANY:
+        if expr.op in _ANY:
             return text
-        if left is right and one.op == "subtract":  # not zero where it is infinite
+        if left is right and expr.op == "subtract":  # not zero where it is infinite
             text = f"({self._kept(operands[0], dtype)} - {operands[1]})"
         return self._kept(text, dtype)
 
@@ -178,13 +178,13 @@ class WgslExpressions(Expressions):
             return f"abs({operand})"
         return self._cut(dtype, f"{self._use(f'abs_{TYPES[dtype.name]}')}({operand})")
 
-    def _shift(self, one: Apply, operands: list[str]) -> str:
-        dtype, count, sign = one.dtype, one.arguments[1], _SHIFTS[one.op]
+    def _shift(self, expr: Apply, operands: list[str]) -> str:
+        dtype, count, sign = expr.dtype, expr.arguments[1], _SHIFTS[expr.op]
         bits = 8 * dtype.itemsize
         if isinstance(count, Literal) and 0 <= count.value.real < bits:
             text = f"({operands[0]} {sign} {int(count.value.real)}u)"
         else:
-            name = self._use(f"{one.op}_{TYPES[dtype.name]}")
+            name = self._use(f"{expr.op}_{TYPES[dtype.name]}")
             text = f"{name}({operands[0]}, {operands[1]}, {bits}u)"
         return self._cut(dtype, text) if sign == "<<" else text
 
@@ -235,8 +235,8 @@ class WgslExpressions(Expressions):
 def _closes_last(text: str) -> bool:
     """Whether the parenthesis that opens the text is the one that ends it."""
     depth = 0
-    for at, letter in enumerate(text):
+    for index, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
         if depth == 0:
-            return at == len(text) - 1
+            return index == len(text) - 1
     return False

@@ -205,7 +205,7 @@ def _narrow(how: Format) -> str:
     )
 
 
-_ROUND = {f"round_{one.name}": FORMAT[one] for one in NARROW}
+_ROUND = {f"round_{dtype.name}": FORMAT[dtype] for dtype in NARROW}
 _LAYOUTS = {
     "f32": {
         "u": "u32",
@@ -234,20 +234,20 @@ _CALL = re.compile(r"\b([a-z_0-9]+)\(")
 
 def functions(names: Iterable[str], dialect: Wgsl, zero: str) -> str:
     """Return the functions with these names and those that they call; `zero` spells the word that is zero."""
-    found: dict[str, str] = {}
+    functions: dict[str, str] = {}
     for name in names:
-        _add(name, dialect, zero, found)
-    return "".join(found.values())
+        _add(name, dialect, zero, functions)
+    return "".join(functions.values())
 
 
-def _add(name: str, dialect: Wgsl, zero: str, found: dict[str, str]) -> None:
-    if name in found:
+def _add(name: str, dialect: Wgsl, zero: str, texts: dict[str, str]) -> None:
+    if name in texts:
         return
     text = _function(name, dialect, zero)
     for called in _CALL.findall(text):
         if called != name and _is_known(called):
-            _add(called, dialect, zero, found)
-    found[name] = text
+            _add(called, dialect, zero, texts)
+    texts[name] = text
 
 
 def _is_known(name: str) -> bool:

@@ -30,7 +30,7 @@ class Parameter:
 
 def index_dtype(kernel: Kernel) -> DType:
     """Return the dtype of a kernel's positions."""
-    loop = next(one for one in kernel.body if isinstance(one, Loop))
+    loop = next(statement for statement in kernel.body if isinstance(statement, Loop))
     return loop.index.dtype
 
 
@@ -44,23 +44,25 @@ def parameters(kernel: Kernel) -> tuple[Parameter, ...]:
     index = index_dtype(kernel)
     wanted = [
         (STOP.name, index),
-        *[(origin(one.name), index) for one in kernel.inputs],
-        *[(one.name, one.dtype) for one in kernel.sizes],
-        *[(one.name, one.dtype) for one in kernel.scalars],
+        *[(origin(buffer.name), index) for buffer in kernel.inputs],
+        *[(size.name, size.dtype) for size in kernel.sizes],
+        *[(scalar.name, scalar.dtype) for scalar in kernel.scalars],
     ]
-    found: list[Parameter] = []
+    parameters: list[Parameter] = []
     for name, dtype in wanted:
-        found.append(Parameter(name, dtype, found[-1].word + found[-1].words if found else 0))
-    return tuple(found)
+        parameters.append(
+            Parameter(name, dtype, parameters[-1].word + parameters[-1].words if parameters else 0)
+        )
+    return tuple(parameters)
 
 
 def packed(wanted: Sequence[Parameter], values: Sequence[Any]) -> Array:
     """Return the words of parameters with these values."""
     words: list[int] = []
-    for one, value in zip(wanted, values, strict=True):
-        number = _bits(one.dtype, value)
+    for parameter, value in zip(wanted, values, strict=True):
+        number = _bits(parameter.dtype, value)
         words.append(number & 0xFFFFFFFF)
-        if one.words == 2:
+        if parameter.words == 2:
             words.append(number >> 32)
     return np.array(words, np.uint32)
 

@@ -82,8 +82,8 @@ def _place_in_loops(
     ones = [node, *[copy(node) for _ in range(len(places) - 1)]]
     trial = space.copy()
     trial.maps.update(zip(ones, places, strict=True))
-    for one in ones:
-        reason = _misplaced(one, trial, kept=kept)
+    for copied in ones:
+        reason = _misplaced(copied, trial, kept=kept)
         if reason is not None:
             return reason
     blocked = follow_operands(trial, ones)
@@ -132,8 +132,8 @@ def _misplaced(node: Node, space: Space, *, kept: bool) -> str | None:
 def _follows_reduction(node: Node, size: int) -> bool:
     """Whether `node` is computed, element by element, from a reduction of as many elements as the loops have."""
     seen = [node]
-    for one in seen:  # grows while it is walked
-        for source in one.inputs:
+    for other in seen:  # grows while it is walked
+        for source in other.inputs:
             if is_leaf(source) or len(seen) > _LOOKAHEAD:
                 continue
             if source.op.kind is Kind.REDUCE and source.inputs[0].size == size:
@@ -147,8 +147,8 @@ def _too_long(node: Node, space: Space, group: Group, *, one_pass_variance: bool
     """Return why a reduction, whose axes are in `space`, does not run in the loops of a group."""
     if one_pass_variance and _in_one_pass(node, space, group):
         return None
-    again = any(space.axes_of(one) & set(space.reduced) for one, _ in group.edges[node])
-    several = again or any(one.op.kind is Kind.REDUCE for one in group.nodes)
+    again = any(space.axes_of(producer) & set(space.reduced) for producer, _ in group.edges[node])
+    several = again or any(node.op.kind is Kind.REDUCE for node in group.nodes)
     length = prod([space.sizes[axis] for axis in space.reduced])
     if several and length > HOST.row:
         return f"rows of {length} elements do not stay in the cache between passes"
@@ -157,22 +157,22 @@ def _too_long(node: Node, space: Space, group: Group, *, one_pass_variance: bool
 
 def _in_one_pass(node: Node, space: Space, group: Group) -> bool:
     """Whether a reduction runs in the same pass as the group's: only sums of squared distances need it."""
-    reductions = [one for one in group.nodes if one.op.kind is Kind.REDUCE]
+    reductions = [node for node in group.nodes if node.op.kind is Kind.REDUCE]
     chains = [
-        chain_of(one, attrgetter("op"), attrgetter("inputs"), attrgetter("dtype"))
-        for one in reductions
+        chain_of(reduction, attrgetter("op"), attrgetter("inputs"), attrgetter("dtype"))
+        for reduction in reductions
     ]
-    between = {one for chain in chains if chain is not None for one in chain}
+    between = {link for chain in chains if chain is not None for link in chain}
     if None in chains or between & group.outputs:
         return False
     after, seen = [node], {node}
-    for one in after:  # grows while it is walked
-        along = bool(space.axes_of(one) & set(space.reduced))
-        if one in between and len({consumer for consumer, _ in group.edges[one]}) > 1:
+    for follower in after:  # grows while it is walked
+        along = bool(space.axes_of(follower) & set(space.reduced))
+        if follower in between and len({consumer for consumer, _ in group.edges[follower]}) > 1:
             return False
-        if one is not node and along and one not in between:
+        if follower is not node and along and follower not in between:
             return False
-        consumers = {consumer for consumer, _ in group.edges.get(one, ())} - seen
+        consumers = {consumer for consumer, _ in group.edges.get(follower, ())} - seen
         seen |= consumers
         after += consumers
     return bool(between)

@@ -20,9 +20,9 @@ def charge(step: Step, inputs: Sequence[Slot], outputs: Sequence[Slot]) -> None:
     step.bytes_read = sum(slot.nbytes for slot in inputs)
     step.bytes_written = sum(slot.nbytes for slot in outputs)
     shapes = [shape for shape, _ in step.region.inputs]
-    for one in step.region.ops:
-        step.flops += flops(one.op, one.shape, [shapes[at] for at in one.inputs])
-        shapes.append(one.shape)
+    for op in step.region.ops:
+        step.flops += flops(op.op, op.shape, [shapes[source] for source in op.inputs])
+        shapes.append(op.shape)
 
 
 def flops(op: Op, shape: Shape, operands: Sequence[Shape]) -> float:

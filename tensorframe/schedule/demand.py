@@ -85,15 +85,15 @@ class Demand:
         for device, parts in self._parts.pop(node, {}).items():
             whole = device in self._needed[node] or node in self._generated
             if node.op.parts == 1:
-                whole = whole or sum(one.size for one in parts) >= node.size
+                whole = whole or sum(part.size for part in parts) >= node.size
             place = device if whole else home
-            if any(self._homes.abilities.refusal(one, place) for one in parts):
+            if any(self._homes.abilities.refusal(part, place) for part in parts):
                 place = CPU
             self._need(node, {place: None})
-            for one in parts:
-                self.made[one][place] = None
+            for part in parts:
+                self.made[part][place] = None
                 if place is not device:
-                    self.moves[one][device] = place
+                    self.moves[part][device] = place
 
     def _send(self, node: Node, home: Device, needed: Devices) -> None:
         """Settle from where a value moves to the devices that need it, through the host once at most."""
@@ -105,7 +105,9 @@ class Demand:
             moves.update(dict.fromkeys(targets, home))
             return
         near = [device for device in targets if is_on_host(device)]
-        far = [one for one in targets if not is_on_host(one) and not is_direct(home, one)]
+        far = [
+            target for target in targets if not is_on_host(target) and not is_direct(home, target)
+        ]
         host = near[0] if near else CPU
         if near or len(far) > 1:  # one of `far` alone goes in a single step
             moves[host] = home
@@ -116,7 +118,9 @@ class Demand:
 
 def _is_exact(node: Node) -> bool:
     """Whether the op rounds nothing, so that its result has the same bits on every device."""
-    return node.op is FULL or FLOATING.isdisjoint({node.dtype, *(one.dtype for one in node.inputs)})
+    return node.op is FULL or FLOATING.isdisjoint(
+        {node.dtype, *(source.dtype for source in node.inputs)}
+    )
 
 
 def _is_sent_away(home: Device, needed: Devices) -> bool:
@@ -126,11 +130,11 @@ def _is_sent_away(home: Device, needed: Devices) -> bool:
 
 def _generated(order: Sequence[Node]) -> set[Node]:
     """Return the nodes whose values come from nothing but numbers: sources, and what is computed from these."""
-    found: set[Node] = set()
+    generated: set[Node] = set()
     for node in order:
         if is_leaf(node):
             continue
         made = node.op.kind in (Kind.SOURCE, Kind.MAP) or passes_on(node)
-        if made and all(source in found or is_constant(source) for source in node.inputs):
-            found.add(node)
-    return found
+        if made and all(source in generated or is_constant(source) for source in node.inputs):
+            generated.add(node)
+    return generated

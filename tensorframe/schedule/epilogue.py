@@ -74,8 +74,8 @@ class _Merging:
         value = product.sink
         user = self._only_user(value)
         if isinstance(user, str):
-            for one in self._users.get(value, ()):
-                one.refusals[value] = user
+            for consumer in self._users.get(value, ()):
+                consumer.refusals[value] = user
             return
         reason = self._unfit(value, user) or self._too_many(product, user)
         if reason is not None:
@@ -164,7 +164,7 @@ class _Merging:
         product.refusals.update(user.refusals)
         for source in user.inputs:
             product.inputs.setdefault(source, None)
-            users = [product if one is user else one for one in self._users[source]]
+            users = [product if consumer is user else consumer for consumer in self._users[source]]
             self._users[source] = list(dict.fromkeys(users))
         self.groups.remove(user)
 

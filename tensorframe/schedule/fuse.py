@@ -75,8 +75,8 @@ class _Growing:
             self._users.setdefault(source, {}).update(dict.fromkeys(users))
 
     def _depth(self, users: Sequence[Group], node: Node) -> int:
-        consumers = [one for group in users for one, _ in group.edges.get(node, ())]
-        return 1 + max(self._recomputed.get(one, 0) for one in consumers)
+        consumers = [consumer for group in users for consumer, _ in group.edges.get(node, ())]
+        return 1 + max(self._recomputed.get(consumer, 0) for consumer in consumers)
 
     def _refusal(
         self, node: Node, users: Sequence[Group], capabilities: Capabilities

@@ -68,12 +68,12 @@ class Group:
 
     def become(self, other: Group) -> None:
         """Take over everything from a group that began as a copy of this one."""
-        for one in fields(other):
-            setattr(self, one.name, getattr(other, one.name))
+        for attribute in fields(other):
+            setattr(self, attribute.name, getattr(other, attribute.name))
 
     def operands(self, node: Node) -> list[Node]:
         """Return the operands of a node of the group, or their copies at its place."""
-        return [self.copies.get((node, at), source) for at, source in enumerate(node.inputs)]
+        return [self.copies.get((node, index), source) for index, source in enumerate(node.inputs)]
 
     def admit(self, node: Node) -> None:
         """Make `node`, whose place in the loops is known, a part of the group, and copies of it at other places."""
@@ -81,8 +81,8 @@ class Group:
         repeats = self.repeats.get(node, {})
         for same, edges in repeats.items():
             self.copies.update(dict.fromkeys(edges, same))
-        for one in (node, *repeats):
-            self._include(one)
+        for copy in (node, *repeats):
+            self._include(copy)
         if self.candidate is not None and self.candidate[0] is node:
             _, self.space, blocked = self.candidate
             self.blocked.update(blocked)
@@ -93,10 +93,10 @@ class Group:
     def _include(self, node: Node) -> None:
         if node is not self.sink:
             self.nodes.append(node)
-        for at, source in enumerate(node.inputs):
+        for index, source in enumerate(node.inputs):
             if source not in self.inputs:
                 self.inputs[source] = None
-            self.edges.setdefault(source, {})[node, at] = None
+            self.edges.setdefault(source, {})[node, index] = None
 
 
 def follow_operands(space: Space, nodes: Iterable[Node]) -> dict[Edge, str]:
@@ -104,7 +104,7 @@ def follow_operands(space: Space, nodes: Iterable[Node]) -> dict[Edge, str]:
     blocked = {}
     for node in nodes:
         shapes = [source.shape for source in node.inputs]
-        for at, reason in enumerate(follow(space, node, node.op, node.attrs, shapes)):
+        for index, reason in enumerate(follow(space, node, node.op, node.attrs, shapes)):
             if reason is not None:
-                blocked[node, at] = reason
+                blocked[node, index] = reason
     return blocked

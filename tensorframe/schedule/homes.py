@@ -82,13 +82,13 @@ class Homes:
 
     def _fed_by_fallbacks(self, order: Sequence[Node]) -> set[Node]:
         """Return the cheap ops all of whose operands are on the host, at least one since a fallback made it."""
-        found: set[Node] = set()
+        fed: set[Node] = set()
         for node in order:
             if is_leaf(node) or passes_on(node) or node in self.fallbacks:
                 continue
-            bases = [self.base[one] for one in node.inputs if not is_constant(one)]
-            fallen = [one for one in bases if one in self.fallbacks or one in found]
-            near = [one for one in bases if one in fallen or is_on_host(self.of[one])]
+            bases = [self.base[source] for source in node.inputs if not is_constant(source)]
+            fallen = [base for base in bases if base in self.fallbacks or base in fed]
+            near = [base for base in bases if base in fallen or is_on_host(self.of[base])]
             if fallen and len(near) == len(bases) and node.op.kind in _CHEAP:
-                found.add(node)
-        return found
+                fed.add(node)
+        return fed

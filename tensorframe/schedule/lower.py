@@ -51,7 +51,7 @@ def lower(
 ) -> Plan:
     """Return the plan that runs `groups` in this order; `outputs` stand for `request.wanted`, one to one."""
     slots = _Slots(leaves)
-    origins = {id(node.site): at for at, node in enumerate(request.order)}
+    origins = {id(node.site): index for index, node in enumerate(request.order)}
     written = {
         id(node.site): node.op.name for node in request.order if node.op.user_defined and node.site
     }
@@ -71,7 +71,7 @@ def _step(
     written: dict[int, str],
 ) -> Step:
     sources = list(group.inputs)
-    index = {node: at for at, node in enumerate(sources)}
+    index = {node: index for index, node in enumerate(sources)}
     ops = []
     for node in group.nodes:
         arguments = tuple([index[source] for source in group.operands(node)])
@@ -115,8 +115,8 @@ def _numbered(space: Space, group: Group, index: Mapping[Node, int]) -> Space:
     for node in group.nodes:
         value = index[node]
         maps[value] = space.maps[node]
-        for at in range(len(node.inputs)):
-            maps[value, at] = space.maps[node, at]
+        for operand in range(len(node.inputs)):
+            maps[value, operand] = space.maps[node, operand]
     return Space(space.sizes, space.reduced, maps, space.cuts)
 
 

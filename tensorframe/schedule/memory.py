@@ -24,8 +24,8 @@ def share_storage(plan: Plan) -> None:
     """
     last_use = _last_uses(plan)
     owned: set[int] = set()  # slots with memory of their own: neither given to the plan nor views
-    for at, step in enumerate(plan.steps):
-        dying = [slot for slot in dict.fromkeys(step.inputs) if last_use[slot] == at]
+    for index, step in enumerate(plan.steps):
+        dying = [slot for slot in dict.fromkeys(step.inputs) if last_use[slot] == index]
         step.frees = tuple(slot for slot in dying if slot >= plan.leaves)
         step.donors = _donors(step, plan, [slot for slot in dying if slot in owned])
         if not step.is_view:
@@ -35,9 +35,9 @@ def share_storage(plan: Plan) -> None:
 def _last_uses(plan: Plan) -> list[int]:
     end = len(plan.steps)
     last = [-1] * len(plan.slots)
-    for at, step in enumerate(plan.steps):
+    for index, step in enumerate(plan.steps):
         for slot in (*step.inputs, *step.outputs):
-            last[slot] = max(last[slot], at)
+            last[slot] = max(last[slot], index)
     for slot in plan.outputs:
         last[slot] = end
     for step in reversed(plan.steps):
@@ -50,10 +50,10 @@ def _last_uses(plan: Plan) -> list[int]:
 def _donors(step: Step, plan: Plan, dying: Sequence[int]) -> tuple[int | None, ...]:
     donors: list[int | None] = []
     free = list(dying)
-    for at, output in enumerate(step.outputs):
+    for index, output in enumerate(step.outputs):
         alike = [slot for slot in free if plan.slots[slot] == plan.slots[output]]
         donor = next(
-            (slot for slot in alike if may_overwrite(step.region, at, step.inputs.index(slot))),
+            (slot for slot in alike if may_overwrite(step.region, index, step.inputs.index(slot))),
             None,
         )
         if donor is not None:
@@ -62,7 +62,7 @@ def _donors(step: Step, plan: Plan, dying: Sequence[int]) -> tuple[int | None, .
     return tuple(donors)
 
 
-def may_overwrite(region: Region, at: int, operand: int) -> bool:
+def may_overwrite(region: Region, index: int, operand: int) -> bool:
     """Whether output number `at` may be written over an operand of its shape and dtype, element by element.
 
     It may where every read of the operand is at the very position that is written, and nothing that is written later
@@ -73,29 +73,29 @@ def may_overwrite(region: Region, at: int, operand: int) -> bool:
         return last.inputs[0] == operand
     ops = region.ops
     if ops[0].op.kind is Kind.CONTRACT:
-        if operand in ops[0].inputs or any(one.op.kind is Kind.REDUCE for one in ops):
+        if operand in ops[0].inputs or any(op.op.kind is Kind.REDUCE for op in ops):
             return False  # parts of the result are written before all of it is read
-        ops = tuple([one for one in ops[1:] if one.op.kind is Kind.MAP])
-    if any(one.op.kind not in _IN_LOOPS for one in ops):
+        ops = tuple([op for op in ops[1:] if op.op.kind is Kind.MAP])
+    if any(op.op.kind not in _IN_LOOPS for op in ops):
         return False
     region = expanded(region)
-    output = region.outputs[at]
+    output = region.outputs[index]
     later = {value for value in region.outputs if value > output}
     if later and later & _made_of(region, operand):
         return False
     shape = region.shape_of(output)
-    if all(one.op.kind is Kind.MAP and one.shape == shape for one in ops):
+    if all(op.op.kind is Kind.MAP and op.shape == shape for op in ops):
         return True
     return ops is region.ops and _read_in_place(region, output, operand)
 
 
 def _made_of(region: Region, operand: int) -> set[int]:
     """Return an operand and the values of a region that are made of it."""
-    found = {operand}
-    for value, one in enumerate(region.ops, start=len(region.inputs)):
-        if not found.isdisjoint(one.inputs):
-            found.add(value)
-    return found
+    values = {operand}
+    for value, op in enumerate(region.ops, start=len(region.inputs)):
+        if not values.isdisjoint(op.inputs):
+            values.add(value)
+    return values
 
 
 def _read_in_place(region: Region, output: int, operand: int) -> bool:
@@ -106,8 +106,8 @@ def _read_in_place(region: Region, output: int, operand: int) -> bool:
     here = space.maps[output]
     stages = stages_of(region, space, scratch=False)
     return stages.level[output] == stages.passes and all(
-        space.maps[value, at] == here
-        for value, one in enumerate(region.ops, start=len(region.inputs))
-        for at, source in enumerate(one.inputs)
+        space.maps[value, index] == here
+        for value, op in enumerate(region.ops, start=len(region.inputs))
+        for index, source in enumerate(op.inputs)
         if source == operand
     )

@@ -75,7 +75,7 @@ def _with_makers(
 def _joins(maker: Group, reader: Group, capabilities: Capabilities) -> bool:
     """Make the nodes of a group part of the one that reads its result, all or none of them."""
     trial = reader.copy()
-    copies = {one for found in maker.repeats.values() for one in found}
+    copies = {copy for copies in maker.repeats.values() for copy in copies}
     if copies and reader.copies:  # of the same node perhaps
         return False
     for node in reversed([node for node in maker.nodes if node not in copies]):
@@ -97,9 +97,9 @@ def _is_in_place(node: Node, group: Group) -> bool:
     """Whether all operands that are `node` are where a group computes it."""
     space = _loops(group)
     return all(
-        space.maps.get((consumer, at)) == space.maps[node]
+        space.maps.get((consumer, index)) == space.maps[node]
         for consumer in group.nodes
-        for at, source in enumerate(group.operands(consumer))
+        for index, source in enumerate(group.operands(consumer))
         if source is node
     )
 
@@ -136,27 +136,27 @@ class _Merging:
         """Return the groups that others became part of."""
         return {self.now(group) for group in self._into}
 
-    def merge(self, one: Group, other: Group, source: Node) -> None:
+    def merge(self, group: Group, other: Group, source: Node) -> None:
         """Make `other` a part of `one` if their loops are the same and neither waits for the other."""
-        if one.space is None or other.space is None or one.sink.device is not other.sink.device:
+        if group.space is None or other.space is None or group.sink.device is not other.sink.device:
             return
-        if one.copies and other.copies:  # of the same node perhaps
+        if group.copies and other.copies:  # of the same node perhaps
             return
         # loops are numbered as those of the last result are, as in groups that grew from it
-        last, first = sorted((one, other), key=lambda group: group.sink.serial, reverse=True)
+        last, first = sorted((group, other), key=lambda group: group.sink.serial, reverse=True)
         space = joined(_loops(last), _loops(first), _pairs(last, first, source))
-        if space is None or self._waits(one, other) or self._waits(other, one):
+        if space is None or self._waits(group, other) or self._waits(other, group):
             return
-        one.space = space
-        one.nodes = sorted(dict.fromkeys([*one.nodes, *other.nodes]), key=by_serial)
-        one.sink = one.nodes[-1]
-        one.inputs.update(other.inputs)
+        group.space = space
+        group.nodes = sorted(dict.fromkeys([*group.nodes, *other.nodes]), key=by_serial)
+        group.sink = group.nodes[-1]
+        group.inputs.update(other.inputs)
         for operand, edges in other.edges.items():
-            one.edges.setdefault(operand, {}).update(edges)
-        one.refusals.update(other.refusals)
-        one.copies.update(other.copies)
-        one.blocked.update(other.blocked)
-        self._into[other] = one
+            group.edges.setdefault(operand, {}).update(edges)
+        group.refusals.update(other.refusals)
+        group.copies.update(other.copies)
+        group.blocked.update(other.blocked)
+        self._into[other] = group
 
     def _waits(self, group: Group, other: Group) -> bool:
         """Whether `group` needs, directly or not, something that `other` makes."""
@@ -165,12 +165,12 @@ class _Merging:
         while stack:
             for source in stack.pop().inputs:
                 maker = self._maker.get(source)
-                found = None if maker is None else self.now(maker)
-                if found is other:
+                current = None if maker is None else self.now(maker)
+                if current is other:
                     return True
-                if found is not None and found not in seen:
-                    seen.add(found)
-                    stack.append(found)
+                if current is not None and current not in seen:
+                    seen.add(current)
+                    stack.append(current)
         return False
 
 
@@ -179,8 +179,8 @@ def _loops(group: Group) -> Space:
     return group.space
 
 
-def _pairs(one: Group, other: Group, source: Node) -> Iterator[tuple[Map, Map]]:
-    for here in _reads(one, source):
+def _pairs(group: Group, other: Group, source: Node) -> Iterator[tuple[Map, Map]]:
+    for here in _reads(group, source):
         for there in _reads(other, source):
             yield here, there
 
@@ -189,6 +189,6 @@ def _reads(group: Group, source: Node) -> Iterator[Map]:
     """Yield the maps at which a group reads a tensor."""
     space = _loops(group)
     for node in group.nodes:
-        for at, operand in enumerate(node.inputs):
-            if operand is source and (node, at) in space.maps:
-                yield space.maps[node, at]
+        for index, operand in enumerate(node.inputs):
+            if operand is source and (node, index) in space.maps:
+                yield space.maps[node, index]

@@ -14,26 +14,32 @@ def least_live_bytes_first(groups: Sequence[Group]) -> list[Group]:
 
     Ties keep the recorded order, so equal structures give equal plans.
     """
-    made_by: dict[Node, int] = {node: at for at, group in enumerate(groups) for node in group.nodes}
+    made_by: dict[Node, int] = {
+        node: number for number, group in enumerate(groups) for node in group.nodes
+    }
     users: dict[Node, int] = {}
     for group in groups:
         for source in group.inputs:
             users[source] = users.get(source, 0) + 1
     waiting = [len({made_by[s] for s in group.inputs if s in made_by}) for group in groups]
     followers: list[set[int]] = [set() for _ in groups]
-    for at, group in enumerate(groups):
+    for number, group in enumerate(groups):
         for source in group.inputs:
             if source in made_by:
-                followers[made_by[source]].add(at)
-    ready = [(_added(groups[at], users), at) for at in range(len(groups)) if waiting[at] == 0]
+                followers[made_by[source]].add(number)
+    ready = [
+        (_added(groups[number], users), number)
+        for number in range(len(groups))
+        if waiting[number] == 0
+    ]
     heapq.heapify(ready)
     order = []
     while ready:
-        _, at = heapq.heappop(ready)
-        order.append(groups[at])
-        for source in groups[at].inputs:
+        _, number = heapq.heappop(ready)
+        order.append(groups[number])
+        for source in groups[number].inputs:
             users[source] -= 1
-        for follower in sorted(followers[at]):
+        for follower in sorted(followers[number]):
             waiting[follower] -= 1
             if waiting[follower] == 0:
                 heapq.heappush(ready, (_added(groups[follower], users), follower))

@@ -55,7 +55,7 @@ def _stays(plan: Plan, step: Step) -> bool:
 def _writes_over(step: Step) -> bool:
     """Whether what runs the step writes where it is told to: kernels do, NumPy's functions of most kinds do not."""
     return capabilities(step.device).compiles or all(
-        one.op.kind in (Kind.MAP, Kind.SCATTER) for one in step.region.ops
+        op.op.kind in (Kind.MAP, Kind.SCATTER) for op in step.region.ops
     )
 
 
@@ -64,9 +64,9 @@ def _size(plan: Plan, step: Step, slot: int) -> int:
     if step.region.ops[-1].op.parts == 1:
         return plan.slots[slot].nbytes
     taken = {
-        one.region.ops[0].attrs: plan.slots[one.outputs[0]].nbytes
-        for one in plan.steps
-        if one.is_view and slot in one.inputs
+        step.region.ops[0].attrs: plan.slots[step.outputs[0]].nbytes
+        for step in plan.steps
+        if step.is_view and slot in step.inputs
     }
     return max(plan.slots[slot].nbytes, sum(taken.values()))
 

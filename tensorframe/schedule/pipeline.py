@@ -64,7 +64,7 @@ GRAPH_PASSES = (
 )
 # after these the graph has become groups, then a plan
 PLAN_PASSES = ("fuse", "order", "memory")
-PASS_NAMES = tuple(one.name for one in GRAPH_PASSES) + PLAN_PASSES
+PASS_NAMES = tuple(graph_pass.name for graph_pass in GRAPH_PASSES) + PLAN_PASSES
 
 
 def transform(
@@ -79,13 +79,15 @@ def transform(
     options = config.get()
     current = list(roots)
     placed = False
-    for one in GRAPH_PASSES:
-        if options.rewrite or not one.optional:
-            current = one.run(current, fallbacks) if one.places else one.run(current)
-            placed = placed or one.places
+    for graph_pass in GRAPH_PASSES:
+        if options.rewrite or not graph_pass.optional:
+            current = (
+                graph_pass.run(current, fallbacks) if graph_pass.places else graph_pass.run(current)
+            )
+            placed = placed or graph_pass.places
             if options.verify:
-                verify(current, after=one.name, core_only=True, placed=placed)
-        if one.name == until:
+                verify(current, after=graph_pass.name, core_only=True, placed=placed)
+        if graph_pass.name == until:
             break
     return current
 

@@ -124,11 +124,11 @@ def _reasons(order: Sequence[Node]) -> dict[tuple[Node, Device], Node]:
 
     That is the user's own transfer; what no line has recorded, since it was given, moves for its first reader.
     """
-    found: dict[tuple[Node, Device], Node] = {}
+    reasons: dict[tuple[Node, Device], Node] = {}
     for node in order:
         for source in node.inputs:
             if node.op is COPY:
-                found[source, node.device] = node
+                reasons[source, node.device] = node
             elif source.site is None:
-                found.setdefault((source, node.device), node)
-    return found
+                reasons.setdefault((source, node.device), node)
+    return reasons

@@ -78,12 +78,12 @@ class Step:
     @property
     def is_view(self) -> bool:
         """Whether the step only says that the same bytes are seen differently."""
-        return all(one.op.alias for one in self.region.ops)
+        return all(op.op.alias for op in self.region.ops)
 
     @property
     def name(self) -> str:
         """The ops, in short."""
-        names = list(self.names) or [one.op.name for one in self.region.ops]
+        names = list(self.names) or [op.op.name for op in self.region.ops]
         if len(names) > 6:
             names = [*names[:3], f"... {len(names) - 5} more ...", *names[-2:]]
         return " ".join(names)
@@ -149,18 +149,18 @@ class Plan(PlanMethods):
         """Return the steps as a networkx DiGraph, with an edge for each value that passes between two."""
         graph = new_network()
         made_by: dict[int, int] = {}
-        for at, step in enumerate(self.steps):
-            graph.add_node(at, label=step.name, kind=step.kind.value, device=str(step.device))
+        for index, step in enumerate(self.steps):
+            graph.add_node(index, label=step.name, kind=step.kind.value, device=str(step.device))
             for slot in step.inputs:
                 if slot in made_by:
-                    graph.add_edge(made_by[slot], at, bytes=self.slots[slot].nbytes)
-            made_by.update(dict.fromkeys(step.outputs, at))
+                    graph.add_edge(made_by[slot], index, bytes=self.slots[slot].nbytes)
+            made_by.update(dict.fromkeys(step.outputs, index))
         return graph
 
     def __str__(self) -> str:
         lines = [self.headline]
-        for at, (step, notes) in enumerate(zip(self.steps, self.notes(), strict=True)):
-            lines.append(f"  {_summary(at, step, self.slots)}")
+        for index, (step, notes) in enumerate(zip(self.steps, self.notes(), strict=True)):
+            lines.append(f"  {_summary(index, step, self.slots)}")
             lines += [f"       {note}" for note in notes]
         return "\n".join(lines)
 
@@ -173,7 +173,7 @@ class Plan(PlanMethods):
             if step.is_view or step.kind is StepKind.TRANSFER
             for slot in step.outputs
         }
-        found = []
+        notes = []
         for step in self.steps:
             runs = not step.is_view and step.kind is not StepKind.TRANSFER
             refusals = step.refusals if runs else {}
@@ -182,8 +182,8 @@ class Plan(PlanMethods):
                 for slot, reason in refusals.items()
                 if slot not in never
             ]
-            found.append([*map(str, step.fallbacks), *apart])
-        return found
+            notes.append([*map(str, step.fallbacks), *apart])
+        return notes
 
     @property
     def headline(self) -> str:
@@ -205,7 +205,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _summary(at: int, step: Step, slots: list[Slot]) -> str:
+def _summary(index: int, step: Step, slots: list[Slot]) -> str:
     made = ", ".join(f"%{slot} {slots[slot]}" for slot in step.outputs)
     used = ", ".join(f"%{slot}" for slot in step.inputs)
     moved = f"{human_bytes(step.bytes_read)} -> {human_bytes(step.bytes_written)}"
@@ -219,17 +219,17 @@ def _summary(at: int, step: Step, slots: list[Slot]) -> str:
     where = f"on {step.device}"
     if step.kind is StepKind.TRANSFER:
         where = f"from {slots[step.inputs[0]].device} to {step.device}"
-    return f"{at}: {what} {where}: {step.name}({used}) -> {made}   [{moved}]"
+    return f"{index}: {what} {where}: {step.name}({used}) -> {made}   [{moved}]"
 
 
 def human_bytes(count: float) -> str:
     """Return a byte count for people: 1536 -> `1.5 KiB`."""
     units = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-    at = 0
-    while count >= 1024 and at < len(units) - 1:
+    power = 0
+    while count >= 1024 and power < len(units) - 1:
         count /= 1024
-        at += 1
-    return f"{count:.3g} {units[at]}" if count < 999.5 else f"{count:.0f} {units[at]}"
+        power += 1
+    return f"{count:.3g} {units[power]}" if count < 999.5 else f"{count:.0f} {units[power]}"
 
 
 def is_library(kind: Kind) -> bool:

@@ -71,8 +71,8 @@ def _connected(order: Sequence[Node], wanted: dict[Node, Device], homes: Homes) 
         for value in (node, *_operands(node, homes)):
             known = groups.get((value, target), group)
             if known is not group:
-                for one in group:
-                    for each in (one, *_operands(one, homes)):
+                for member in group:
+                    for each in (member, *_operands(member, homes)):
                         groups[each, target] = known
                 known += group
                 group = known

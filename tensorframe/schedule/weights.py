@@ -48,25 +48,29 @@ class Weights:
     @classmethod
     def of(cls, order: Sequence[Node]) -> Weights:
         """Return the weights of nodes, which come inputs first."""
-        found = cls()
+        weights = cls()
         for node in order:
-            found.uses.update(set(node.inputs))
+            weights.uses.update(set(node.inputs))
         for node in order:
-            found._add(node)
-        return found
+            weights._add(node)
+        return weights
 
     def _add(self, node: Node) -> None:
         sources = dict.fromkeys(node.inputs)
         if is_leaf(node) or node.op.kind not in _ELEMENTWISE:
             self.total[node] = self.own[node] = 0.0
             return
-        self.total[node] = node.op.cost + sum([self._share(self.total, one) for one in sources])
-        if all(self._is_flat(one, node) for one in sources):
+        self.total[node] = node.op.cost + sum(
+            [self._share(self.total, source) for source in sources]
+        )
+        if all(self._is_flat(source, node) for source in sources):
             self.flat.add(node)
             self.own[node] = self.total[node]
         else:
-            rest = [one for one in sources if one not in self.flat or self.own[one] < _HEAVY]
-            self.own[node] = node.op.cost + sum([self._share(self.own, one) for one in rest])
+            rest = [
+                source for source in sources if source not in self.flat or self.own[source] < _HEAVY
+            ]
+            self.own[node] = node.op.cost + sum([self._share(self.own, rest) for rest in rest])
 
     def _share(self, weights: dict[Node, float], source: Node) -> float:
         return weights.get(source, 0.0) / self.uses[source]
@@ -82,8 +86,10 @@ class Weights:
 
     def is_light(self, node: Node, most: float) -> bool:
         """Whether making a node several times takes few operations, beside nodes that are stored for others anyway."""
-        heavy = [one for one in dict.fromkeys(node.inputs) if self.total.get(one, 0.0) > most]
-        return self.total[node] <= most or all(self.uses[one] > 1 for one in heavy)
+        heavy = [
+            source for source in dict.fromkeys(node.inputs) if self.total.get(source, 0.0) > most
+        ]
+        return self.total[node] <= most or all(self.uses[heavy] > 1 for heavy in heavy)
 
 
 def misfit(node: Node, group: Group, space: Space, *, row_by_row: bool) -> str | None:
@@ -96,7 +102,7 @@ def misfit(node: Node, group: Group, space: Space, *, row_by_row: bool) -> str |
     loop = _innermost(node, space)
     inside = loop in space.reduced
     if node.op.kind is Kind.SCAN:
-        weight = sum([one.op.cost for one in group.nodes if one.size == node.size])
+        weight = sum([member.op.cost for member in group.nodes if member.size == node.size])
         if weight * node.size < _KERNEL:
             return None
         return _badly_run(weight, loop, space, vectors=row_by_row, serial=True)
@@ -104,7 +110,7 @@ def misfit(node: Node, group: Group, space: Space, *, row_by_row: bool) -> str |
     passes = 1 if (inside and row_by_row) or weight < _HEAVY else _passes(node, group)
     if weight * (passes - 1) >= _STORED:
         return f"each of {passes} passes would compute it again"
-    serial = any(one.op.kind is Kind.SCAN or one.op in _POSITIONS for one in group.nodes)
+    serial = any(member.op.kind is Kind.SCAN or member.op in _POSITIONS for member in group.nodes)
     serial = serial or not space.axes_of(group.sink).isdisjoint(space.reduced)
     vectors = row_by_row and node in group.weights.flat
     return _badly_run(weight, loop, space, vectors=vectors, serial=serial)
@@ -130,7 +136,7 @@ def _badly_run(
 
 def _innermost(node: Node, space: Space) -> int:
     """Return the loop along which neighbours in a node are, if it is stored in C order."""
-    terms = next(one.terms for one in reversed(space.maps[node]) if one.terms)
+    terms = next(access.terms for access in reversed(space.maps[node]) if access.terms)
     return min(terms, key=lambda term: abs(term[1]))[0]
 
 
@@ -139,19 +145,19 @@ def _passes(node: Node, group: Group) -> int:
     needed: dict[Node, set[int]] = {}
 
     def collected(source: Node) -> set[int]:
-        found: set[int] = set()
+        sums: set[int] = set()
         for consumer, _ in group.edges.get(source, ()):
             before = needed.get(consumer, {0})
             if consumer.op.kind is Kind.REDUCE:
                 first = 1 + max(before)
-                found |= {first, first + 1} if consumer.op in _POSITIONS else {first}
+                sums |= {first, first + 1} if consumer.op in _POSITIONS else {first}
             else:
-                found |= before
-        return found
+                sums |= before
+        return sums
 
     # counted from the last pass; a result that is reduced itself is there after all of them
-    for one in sorted(group.nodes, key=lambda one: -one.serial):
-        needed[one] = (collected(one) or {0}) | ({0} if one in group.outputs else set())
-        if one is group.sink and one.op.kind is Kind.REDUCE:
-            needed[one] = {-1}
+    for member in sorted(group.nodes, key=lambda member: -member.serial):
+        needed[member] = (collected(member) or {0}) | ({0} if member in group.outputs else set())
+        if member is group.sink and member.op.kind is Kind.REDUCE:
+            needed[member] = {-1}
     return len(collected(node))
