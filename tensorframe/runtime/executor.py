@@ -1,10 +1,12 @@
-"""The executor: runs a plan's steps in order, frees what nobody needs any more, and explains what fails."""
+"""The executor: runs a plan's steps in order, frees what nobody needs any more, and explains what fails.
+
+There is one loop over the steps. Whoever looks, to show how far it is, to time or to check, stands beside it
+(`observers.py`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from time import perf_counter, perf_counter_ns
 from typing import Any
@@ -19,52 +21,22 @@ from tensorframe.backends.transfer import is_shared, move
 from tensorframe.graph.device import Device
 from tensorframe.graph.references import IN_ONE_LIST, references
 from tensorframe.runtime import events
-from tensorframe.runtime.events import Moment, tell
 from tensorframe.runtime.failures import Recorded, explain
-from tensorframe.runtime.pace import paced
+from tensorframe.runtime.observers import (
+    Action,
+    Actions,
+    Donor,
+    ListenerError,
+    Runner,
+    observed,
+    shown,
+)
 from tensorframe.runtime.progress import can_take_long, under_way
-from tensorframe.runtime.under_way import Compute, Preparing
-from tensorframe.runtime.validate import validate
+from tensorframe.runtime.under_way import Preparing
 from tensorframe.schedule.plan import Plan, Step, StepKind
-
-# A slot whose memory a result may take over, and what says whether the value there owns its memory.
-Donor = tuple[int, Callable[[Any], bool]]
-
-# A step, ready to run: its place, its program, what takes the inputs out of the slots, buffers for a step without
-# donors, donors, where the results go (a number if there is one), and the slots to free. A plain tuple: the loop
-# over these is all that small plans cost besides their programs.
-Action = tuple[
-    int,
-    Program,
-    Callable[[list[Any]], Sequence[Any]],
-    tuple[None, ...],
-    tuple[Donor | None, ...] | None,
-    int | tuple[int, ...],
-    tuple[int, ...],
-]
-
 
 # What a program of one result without a donor is given to write to.
 _BLANK = (None,)
-
-
-@dataclass(slots=True)
-class Runner:
-    """What runs a plan: its steps with their programs, and whether none of these makes NumPy warn.
-
-    `rest` are the values of the slots behind the leaves before the first step: literals, and None. `waits`
-    says that a step may be over before its device has done the work, `long` that all of it may take a while.
-    `perform` runs the steps when nobody listens: the first time in one way, since kernels may be compiled, and
-    then in another. `alone` is the program of a plan that is one call of it with the leaves, once that has run.
-    """
-
-    actions: tuple[Action, ...]
-    quiet: bool
-    rest: tuple[Any, ...]
-    waits: bool
-    long: bool
-    perform: Callable[[Iterable[Action], list[Any], Plan, Recorded], None]
-    alone: Program | None = None
 
 
 def run(plan: Plan, slots: list[Any], recorded: Recorded, stamps: list[int] | None = None) -> None:
@@ -96,42 +68,30 @@ def execute(
 
     `stamps`, if it is given, gets the time before the first step and after each one.
     """
-    perform = _watched if checked or events.listeners else runner.perform
-    actions: Iterable[Action] = runner.actions
-    is_single = False
-    if stamps is not None:
-        # loops of one kernel are the shortest runs: nothing has to stand between steps of which there is one
-        is_single = len(runner.actions) == 1 and not runner.waits
-        if is_single:
-            stamps.append(perf_counter_ns())
-        else:
-            actions = _waited(runner, plan, stamps) if runner.waits else _stamped(runner, stamps)
-    if runner.quiet:
-        perform(actions, slots, plan, recorded)
+    if runner.observers or checked or stamps is not None or events.listeners:
+        _observed(runner, observed(runner, plan, checked, stamps), slots, plan, recorded)
+    elif runner.quiet:
+        _perform(runner.actions, slots, plan, recorded)
     else:
         with np.errstate(all="ignore"):
-            perform(actions, slots, plan, recorded)
-    if is_single and stamps is not None:
-        stamps.append(perf_counter_ns())
+            _perform(runner.actions, slots, plan, recorded)
 
 
-def _stamped(runner: Runner, stamps: list[int]) -> Iterator[Action]:
-    """Yield the actions, noting the time before the first and whenever the next one is asked for."""
-    note, clock = stamps.append, perf_counter_ns
-    note(clock())
-    for action in runner.actions:
-        yield action
-        note(clock())
-
-
-def _waited(runner: Runner, plan: Plan, stamps: list[int]) -> Iterator[Action]:
-    """Do what `_stamped` does, on devices that work on their own: each step's work is waited for."""
-    waits = [partial(backend_of(step.device).synchronize, step.device) for step in plan.steps]
-    stamps.append(perf_counter_ns())
-    for action, wait in zip(runner.actions, waits, strict=True):
-        yield action
-        wait()
-        stamps.append(perf_counter_ns())
+def _observed(
+    runner: Runner, looking: Sequence[Actions], slots: list[Any], plan: Plan, recorded: Recorded
+) -> None:
+    """Run every step as observers hand it on, the last of which asks the others."""
+    try:
+        if runner.quiet:
+            _perform(looking[-1], slots, plan, recorded)
+        else:
+            with np.errstate(all="ignore"):
+                _perform(looking[-1], slots, plan, recorded)
+    except ListenerError as failed:
+        raise failed.error from None
+    finally:
+        for one in looking:
+            one.close()
 
 
 def runner_of(plan: Plan, recorded: Recorded) -> Runner:
@@ -155,7 +115,7 @@ def _prepared(plan: Plan, recorded: Recorded) -> Runner:
     silent = [step.is_view or is_quiet(one) for step, one in zip(plan.steps, programs, strict=True)]
     waits = not all(capabilities(step.device).host_memory for step in plan.steps)
     runner = plan.runner = Runner(
-        tuple(actions), all(silent), rest, waits, can_take_long(plan), _first
+        tuple(actions), all(silent), rest, waits, can_take_long(plan), (shown, _settled)
     )
     tell_span(Work.PREPARE, f"{len(actions)} steps", "", began)
     return runner
@@ -231,18 +191,12 @@ def _perform(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: 
         explain(error, plan, at, recorded)
 
 
-def _shown(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: Recorded) -> None:
-    """Do what `_perform` does where it can take long: others see how far it is, and no device is far behind."""
-    with under_way(Compute(plan)) as compute:
-        _perform(_in_step(compute, actions, plan), slots, plan, recorded)
-
-
-def _first(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: Recorded) -> None:
-    """Do what `_perform` does the first time, when kernels are compiled, and settle how it is done from then on."""
-    _shown(actions, slots, plan, recorded)
-    plan.runner.perform = _shown if plan.runner.long else _perform
-    if not plan.runner.long:
-        plan.runner.alone = _alone(plan)
+def _settled(runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions:
+    """See the first run to its end, and settle who looks at those that follow."""
+    yield from actions
+    runner.observers = (shown,) if runner.long else ()
+    if not runner.long:
+        runner.alone = _alone(plan)
 
 
 def _alone(plan: Plan) -> Program | None:
@@ -256,12 +210,6 @@ def _alone(plan: Plan) -> Program | None:
     program: Program = plan.runner.actions[0][1]
     # as a decorator it takes half as long as in a `with`
     return program if plan.runner.quiet else np.errstate(all="ignore")(program)
-
-
-def _in_step(compute: Compute, actions: Iterable[Action], plan: Plan) -> Iterable[Action]:
-    """Return actions that are counted as they are taken, and in a long plan not far ahead of the device."""
-    counted = compute.counted(actions)
-    return paced(counted, plan) if plan.runner.waits and plan.runner.long else counted
 
 
 def _reusing_memory(
@@ -278,34 +226,6 @@ def _reusing_memory(
 def _store(slots: list[Any], targets: Sequence[int], results: Sequence[Any]) -> None:
     for slot, result in zip(targets, results, strict=True):
         slots[slot] = result
-
-
-def _watched(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: Recorded) -> None:
-    """Do what `_perform` does, step by step, telling listeners and checking results where options ask for it."""
-    checked = config.get().validate
-    tell(Moment.PLAN_STARTED, plan)
-    with under_way(Compute(plan)) as compute:
-        for at, action in enumerate(_in_step(compute, actions, plan)):
-            tell(Moment.STEP_STARTED, plan, at)
-            one = _validated(action, plan.steps[at]) if checked else action
-            began = perf_counter()
-            _perform((one,), slots, plan, recorded)
-            plan.steps[at].seconds = perf_counter() - began
-            tell(Moment.STEP_FINISHED, plan, at)
-    tell(Moment.PLAN_FINISHED, plan)
-
-
-def _validated(action: Action, step: Step) -> Action:
-    """Return the action with its results checked; inputs are read again for that, so none is overwritten."""
-    at, program, take, blank, _, target, frees = action
-
-    def run_and_check(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
-        results = program(inputs, buffers)
-        if step.kind is not StepKind.TRANSFER:
-            validate(step.region, inputs, results)
-        return results
-
-    return at, run_and_check, take, blank, None, target, frees
 
 
 def _buffer(slots: list[Any], donor: Donor | None) -> Any | None:

@@ -13,10 +13,12 @@ import tensorframe as tfr
 from tensorframe.backends import registry
 from tensorframe.backends.base import DeviceInfo, is_quiet, quiet
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
+from tensorframe.errors import KernelError
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import Trace
 from tensorframe.ops.elementwise import ADD
+from tensorframe.runtime import progress
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.runtime.events import Moment, listen
@@ -198,3 +200,40 @@ class TestReplay:
         assert first[0] is not second[0]
         np.testing.assert_array_equal(first[0].storage.handle, second[0].storage.handle)
         assert root.storage is None
+
+
+def test_a_listener_that_fails_is_no_step_that_fails(spy):
+    x = leaf(3) + 1
+
+    def fail(event):
+        if event.moment is Moment.STEP_STARTED:
+            raise LookupError("in the listener")
+
+    with listen(fail), pytest.raises(LookupError, match="in the listener"):
+        x.compute()
+    assert not x.is_computed
+    assert x.sum().item() == (leaf(3) + 1).numpy().sum()
+
+
+def test_observers_are_closed_when_a_step_fails(spy):
+    """While somebody still holds the error, and with it the frames of the loop."""
+    started = []
+
+    def fail(_inputs, _buffers):
+        started.append(len(progress._Watch.computes))
+        raise ArithmeticError("in the step")
+
+    x = leaf(41) - 7
+    request = capture((x.node,))
+    plan = plan_of(request)
+    runner = runner_of(plan, request)
+    place, program, *rest = runner.actions[0]
+    runner.actions = ((place, fail, *rest),)
+    with listen(lambda event: None), pytest.raises(KernelError) as caught:
+        x.compute()
+    assert started == [1]
+    assert progress._Watch.computes == []
+    assert runner.observers  # it has not run yet
+    assert caught.value.__cause__.args == ("in the step",)
+    runner.actions = ((place, program, *rest),)
+    np.testing.assert_array_equal(x.numpy(), leaf(41).numpy() - 7)

@@ -19,7 +19,7 @@ from tensorframe.backends.llvm import functions
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
 from tensorframe.errors import ArgumentError, KernelError
 from tensorframe.graph.device import Device
-from tensorframe.runtime import evaluate, events, executor, profile, replay
+from tensorframe.runtime import evaluate, events, executor, observers, profile, replay
 from tensorframe.runtime.cache import PLANS
 from tensorframe.testing.boxed import BoxedBackend
 from tests.backends.devices import on_every_device
@@ -315,11 +315,10 @@ def test_without_a_profile_no_time_is_taken_and_nothing_stands_between_steps(mon
 
     x, step = numbers(N), tfr.jit(lambda u: u * 2)
     step(x), (x + 1).compute(), _two_steps(x)  # plans are made
-    for module in (evaluate, executor, events, replay):
+    for module in (evaluate, executor, observers, events, replay):
         monkeypatch.setattr(module, "perf_counter_ns", clock)
     with monkeypatch.context() as patched:
-        for name in ("_stamped", "_waited", "_watched"):
-            patched.setattr(executor, name, refuse)
+        patched.setattr(executor, "observed", refuse)
         step(x), (x + 1).compute(), _two_steps(x)
         assert (tfr.asarray([1.0]) + 1).item() == 2
     assert not asked

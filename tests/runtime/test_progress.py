@@ -23,7 +23,8 @@ from tensorframe.runtime import pace, progress, terminal
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.runtime.events import listen
-from tensorframe.runtime.executor import _first, _perform, _shown, runner_of
+from tensorframe.runtime.executor import _settled, runner_of
+from tensorframe.runtime.observers import shown as counting
 from tensorframe.runtime.progress import can_take_long
 from tensorframe.runtime.under_way import Compute, Phase
 from tensorframe.runtime.wording import amounts, step_words, time_words
@@ -196,16 +197,16 @@ def test_short_plans_run_as_ever_and_long_ones_are_counted():
         plan, request = plan_for(chain("cpu"))
         assert not can_take_long(plan)
         # the first run may compile kernels
-        assert runner_of(plan, request).perform is _first
+        assert runner_of(plan, request).observers == (counting, _settled)
         chain("cpu").compute()
-        assert runner_of(plan, request).perform is _perform
+        assert runner_of(plan, request).observers == ()
 
 
 def test_a_long_plan_is_counted_every_time(shown):
     plan, request = plan_for(chain("cpu"))
-    assert runner_of(plan, request).perform is _first
+    assert runner_of(plan, request).observers == (counting, _settled)
     chain("cpu").compute()
-    assert runner_of(plan, request).perform is _shown
+    assert runner_of(plan, request).observers == (counting,)
 
 
 def test_planning_is_shown_and_what_follows_in_the_same_line(shown, slow, monkeypatch):

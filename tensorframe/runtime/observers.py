@@ -1,0 +1,157 @@
+"""Observers: what stands beside the executor's loop, and sees each step before and after it runs.
+
+An observer is a generator over the steps of a run: it yields each to the loop, and goes on when the loop asks for the
+next one. What stands behind its last `yield` comes after the last step, and only if none failed. The loop knows nothing
+of observers, and where there are none it walks over the steps themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter, perf_counter_ns
+from typing import Any
+
+from tensorframe.backends.base import Program
+from tensorframe.backends.registry import backend_of
+from tensorframe.runtime import events
+from tensorframe.runtime.events import Moment, tell
+from tensorframe.runtime.pace import paced
+from tensorframe.runtime.progress import under_way
+from tensorframe.runtime.under_way import Compute
+from tensorframe.runtime.validate import validate
+from tensorframe.schedule.plan import Plan, Step, StepKind
+
+# A slot whose memory a result may take over, and what says whether the value there owns its memory.
+Donor = tuple[int, Callable[[Any], bool]]
+
+# A step, ready to run: its place, its program, what takes the inputs out of the slots, buffers for a step without
+# donors, donors, where the results go (a number if there is one), and the slots to free. A plain tuple: the loop
+# over these is all that small plans cost besides their programs.
+Action = tuple[
+    int,
+    Program,
+    Callable[[list[Any]], Sequence[Any]],
+    tuple[None, ...],
+    tuple[Donor | None, ...] | None,
+    int | tuple[int, ...],
+    tuple[int, ...],
+]
+Actions = Generator[Action, None, None]
+Observer = Callable[["Runner", Plan, Iterable[Action]], Actions]
+
+
+@dataclass(slots=True)
+class Runner:
+    """What runs a plan: its steps with their programs, and whether none of these makes NumPy warn.
+
+    `rest` are the values of the slots behind the leaves before the first step: literals, and None. `waits`
+    says that a step may be over before its device has done the work, `long` that all of it may take a while.
+    `observers` are those of every run: of the first, when kernels may be compiled, others than of the rest. `alone` is
+    the program of a plan that is one call of it with the leaves, once that has run.
+    """
+
+    actions: tuple[Action, ...]
+    quiet: bool
+    rest: tuple[Any, ...]
+    waits: bool
+    long: bool
+    observers: tuple[Observer, ...]
+    alone: Program | None = None
+
+
+def observed(
+    runner: Runner, plan: Plan, checked: bool, stamps: list[int] | None
+) -> Sequence[Actions]:
+    """Return the steps of a run as each of its observers hands them on, the outermost last; to be closed afterwards."""
+    found: list[Actions] = []
+    last: Iterable[Action] = runner.actions
+    for observer in _observers(runner, checked=checked):
+        last = observer(runner, plan, last)
+        found.append(last)
+    if stamps is not None:
+        last = waited(stamps, plan, last) if runner.waits else stamped(stamps, last)
+        found.append(last)
+    return found
+
+
+def _observers(runner: Runner, *, checked: bool) -> tuple[Observer, ...]:
+    """Return those that a plan always has, and those of who looks now; but who takes times."""
+    found = runner.observers
+    if checked:
+        found = (validated, *found)
+    if events.listeners:
+        found = (*(found if runner.observers else (*found, shown)), told)
+    return found
+
+
+def stamped(stamps: list[int], actions: Iterable[Action]) -> Actions:
+    """Note the time before the first step and after each one."""
+    note, clock = stamps.append, perf_counter_ns
+    note(clock())
+    for action in actions:
+        yield action
+        note(clock())
+
+
+def waited(stamps: list[int], plan: Plan, actions: Iterable[Action]) -> Actions:
+    """Do what `stamped` does, on devices that work on their own: each step's work is waited for."""
+    waits = [partial(backend_of(step.device).synchronize, step.device) for step in plan.steps]
+    stamps.append(perf_counter_ns())
+    for action, wait in zip(actions, waits, strict=True):
+        yield action
+        wait()
+        stamps.append(perf_counter_ns())
+
+
+def shown(runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions:
+    """Count steps for whoever shows how far a run is, and let no device fall far behind in a long one."""
+    with under_way(Compute(plan)) as compute:
+        counted = compute.counted(actions)
+        yield from paced(counted, plan) if runner.waits and runner.long else counted
+
+
+class ListenerError(BaseException):
+    """A listener has failed, which is no failure of the step that it heard of."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+def told(_runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions:
+    """Tell listeners of each step, which keeps the time that it took."""
+    _tell(Moment.PLAN_STARTED, plan)
+    for at, action in enumerate(actions):
+        _tell(Moment.STEP_STARTED, plan, at)
+        began = perf_counter()
+        yield action
+        plan.steps[at].seconds = perf_counter() - began
+        _tell(Moment.STEP_FINISHED, plan, at)
+    _tell(Moment.PLAN_FINISHED, plan)
+
+
+def _tell(moment: Moment, plan: Plan, at: int | None = None) -> None:
+    try:
+        tell(moment, plan, at)
+    except Exception as error:
+        raise ListenerError(error) from error
+
+
+def validated(_runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions:
+    """Have the results of each region compared with those of its ops, run one by one."""
+    for action, step in zip(actions, plan.steps, strict=True):
+        yield _checked(action, step)
+
+
+def _checked(action: Action, step: Step) -> Action:
+    """Return the action with its results checked; inputs are read again for that, so none is overwritten."""
+    at, program, take, blank, _, target, frees = action
+
+    def run_and_check(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
+        results = program(inputs, buffers)
+        if step.kind is not StepKind.TRANSFER:
+            validate(step.region, inputs, results)
+        return results
+
+    return at, run_and_check, take, blank, None, target, frees
