@@ -6,10 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorframe import dtypes
-from tensorframe.dtypes import FLOATING, DType
+from tensorframe.dtypes import FLOATING, NARROW, DType
 from tensorframe.errors import ShapeError
 from tensorframe.graph.op import DTypeRule, Kind, Op, ShapeRule, real_part, register, same
 from tensorframe.graph.shape import Shape, broadcast
+from tensorframe.ops.rules import decompositions, solvers
+from tensorframe.ops.rules.matrices import adjoint, column_of, reduced_svd
+from tensorframe.ops.term import Term, matmul, reciprocal, where
 
 
 def library(name: str, shape: ShapeRule, result: DTypeRule, doc: str, *attributes: str, **facts: Any) -> Op:
@@ -88,16 +91,37 @@ def _lstsq(shapes: tuple[Shape, ...], _rcond: float) -> Shape:
     return matrix[1:] + right[1:]
 
 
-CHOLESKY = library("cholesky", _square("cholesky", 0), same, "Triangular factor of positive definite matrices.", "upper")
-DET = library("det", _square("det", 2), same, "Determinants.")
-SLOGDET = library("slogdet", _square("slogdet", 2), same, "Signs of determinants, and logarithms of their magnitudes.", parts=2)
-INV = library("inv", _square("inv", 0), same, "Inverse matrices.")
-SOLVE = library("solve", _solve, same, "Solutions of square systems of linear equations.", arity=2)
-LSTSQ = library("lstsq", _lstsq, same, "Solutions of least squares problems, with residuals, rank and singular values.", "rcond", arity=2, parts=4, in_standard=False)
-EIG = library("eig", _square("eig", 1), complexified, "Eigenvalues and eigenvectors of general matrices.", parts=2)
-EIGVALS = library("eigvals", _square("eigvals", 1), complexified, "Eigenvalues of general matrices.")
-EIGH = library("eigh", _square("eigh", 1), real_part, "Eigenvalues and eigenvectors of symmetric or Hermitian matrices.", parts=2)
-EIGVALSH = library("eigvalsh", _square("eigvalsh", 1), real_part, "Eigenvalues of symmetric or Hermitian matrices.")
-QR = library("qr", _qr, same, "Orthonormal columns and the upper triangle that combines them.", "mode", parts=2)
-SVD = library("svd", _svd, same, "Singular vectors and singular values.", "full_matrices", parts=3)
-SVDVALS = library("svdvals", _svdvals, real_part, "Singular values.")
+CHOLESKY = library("cholesky", _square("cholesky", 0), same, "Triangular factor of positive definite matrices.", "upper", vjp=decompositions.of_cholesky)
+DET = library("det", _square("det", 2), same, "Determinants.", vjp=solvers.of_det)
+SLOGDET = library("slogdet", _square("slogdet", 2), same, "Signs of determinants, and logarithms of their magnitudes.", parts=2, vjp=solvers.of_slogdet)
+INV = library("inv", _square("inv", 0), same, "Inverse matrices.", vjp=solvers.of_inv)
+SOLVE = library("solve", _solve, same, "Solutions of square systems of linear equations.", arity=2, vjp=solvers.of_solve)
+LSTSQ = library("lstsq", _lstsq, same, "Solutions of least squares problems, with residuals, rank and singular values.", "rcond", arity=2, parts=4, in_standard=False, vjp=solvers.of_lstsq)
+EIG = library("eig", _square("eig", 1), complexified, "Eigenvalues and eigenvectors of general matrices.", parts=2, vjp=decompositions.of_eig)
+EIGVALS = library("eigvals", _square("eigvals", 1), complexified, "Eigenvalues of general matrices.", vjp=decompositions.of_eigvals)
+EIGH = library("eigh", _square("eigh", 1), real_part, "Eigenvalues and eigenvectors of symmetric or Hermitian matrices.", parts=2, vjp=decompositions.of_eigh)
+EIGVALSH = library("eigvalsh", _square("eigvalsh", 1), real_part, "Eigenvalues of symmetric or Hermitian matrices.", vjp=decompositions.of_eigvalsh)
+QR = library("qr", _qr, same, "Orthonormal columns and the upper triangle that combines them.", "mode", parts=2, vjp=decompositions.of_qr)
+SVD = library("svd", _svd, same, "Singular vectors and singular values.", "full_matrices", parts=3, vjp=decompositions.of_svd)
+SVDVALS = library("svdvals", _svdvals, real_part, "Singular values.", vjp=decompositions.of_svdvals)
+
+
+def _pinv(shapes: tuple[Shape, ...], _rtol: float) -> Shape:
+    need_matrix("pinv", shapes[0])
+    *stack, rows, columns = shapes[0]
+    return (*stack, columns, rows)
+
+
+def _pseudo_inverse(x: Term, rtol: float) -> Term:
+    """Return V diag(1 / s) U^H without the singular values up to `rtol` times the largest."""
+    left, values, right = reduced_svd(x)
+    start, sizes = (0,) * len(values.shape), (*values.shape[:-1], min(1, values.shape[-1]))
+    largest = values.sliced(start, sizes, (1,) * len(sizes))
+    inverse = where(values > largest * rtol, reciprocal(values), 0.0)
+    return matmul(adjoint(right), column_of(inverse) * adjoint(left))
+
+
+# A formula with a rule of its own: that of its expansion would divide by differences of singular values.
+PINV = register(
+    Op("pinv", Kind.FORMULA, 1, FLOATING - NARROW, same, "Moore-Penrose inverses.", shape=_pinv, attributes=("rtol",), expand=_pseudo_inverse, costly=True, vjp=solvers.of_pinv)
+)

@@ -21,6 +21,7 @@ from tensorframe.frontend.operands import (
     promoted,
     reshaped,
     weakly,
+    widened,
 )
 from tensorframe.frontend.parameters import integer, items
 from tensorframe.frontend.reductions.elementary import any as any_true
@@ -35,7 +36,7 @@ from tensorframe.ops.elementwise import (
     RECIPROCAL,
     WHERE,
 )
-from tensorframe.ops.linalg import need_matrix, need_square
+from tensorframe.ops.linalg import PINV, need_matrix, need_square
 from tensorframe.ops.movement import SLICE
 from tensorframe.ops.reduction import SUM
 
@@ -83,8 +84,11 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Tensor:
            [0. , 0. ]])
     """
     (x,) = floating(x)
+    cutoff = default_rtol(x) if rtol is None else rtol
+    if type(cutoff) in (int, float):
+        return converted(call(PINV, widened(x), attrs=(float(cutoff),)), x.dtype)
     u, s, vh = svd(x, full_matrices=False)
-    kept = _significant(s, default_rtol(x) if rtol is None else rtol)
+    kept = _significant(s, cutoff)
     inverse = apply(WHERE, kept, apply(RECIPROCAL, s), 0.0)
     inverse = reshaped(inverse, (*inverse.shape, 1))
     return matmul(_adjoint(vh), apply(MULTIPLY, inverse, _adjoint(u)))

@@ -110,6 +110,7 @@ CALLS: dict[str, Call] = {
     "det": lambda _, spd: tfr.linalg.det(spd),
     "slogdet": lambda _, spd: tuple(tfr.linalg.slogdet(spd)),
     "inv": lambda _, spd: tfr.linalg.inv(spd),
+    "pinv": lambda _, spd: tfr.linalg.pinv(spd[:, :3]),
     "solve": lambda _, spd: tfr.linalg.solve(spd, spd[:, :2] + 1),
     "lstsq": lambda _, spd: tfr.linalg.lstsq(spd, spd[:, 0] + 1)[0],
     "eig": lambda _, spd: tfr.sort(tfr.real(tfr.linalg.eig(spd)[0])),
