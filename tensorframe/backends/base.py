@@ -137,10 +137,10 @@ class Backend(ABC):
 
         By default everything whose dtypes are among the device's capabilities.
         """
-        found = self.probe()
+        answer = self.probe()
         wanted = {*operands, result}
-        return not isinstance(found, str) and any(
-            info.device is device and wanted <= info.capabilities.dtypes for info in found
+        return not isinstance(answer, str) and any(
+            info.device is device and wanted <= info.capabilities.dtypes for info in answer
         )
 
     def reaches(self, source: Device, target: Device) -> bool:

@@ -45,8 +45,8 @@ def select(
     wanted = as_bytes(memory)
     again = wanted is not None  # what is free changes
     if isinstance(name, str | Device) and name == "auto":
-        found = candidates(backend_priority(), again=again)
-        return first_fit(found, wanted, order_in_words()).device
+        passed = candidates(backend_priority(), again=again)
+        return first_fit(passed, wanted, order_in_words()).device
     names = _listed(name)
     if len(names) == 1:
         named_device("select", names[0])  # the error of a single device says more
@@ -74,8 +74,8 @@ def _each(names: Sequence[str | Device], *, again: bool) -> Iterator[DeviceInfo 
         except DeviceError as error:
             yield Passed(str(name), error.message)
             continue
-        found = family(known.device.backend, again=again)
-        yield next((info for info in found.devices if info.device is known.device), known)
+        current = family(known.device.backend, again=again)
+        yield next((info for info in current.devices if info.device is known.device), known)
 
 
 def native_device(device: str | Device) -> Any:
@@ -91,11 +91,11 @@ def native_device(device: str | Device) -> Any:
     ...
     """
     place = named_device("native_device", device)
-    found = backend_of(place).native_device(place)
-    if found is None:
+    native = backend_of(place).native_device(place)
+    if native is None:
         kind = "works in host memory" if capabilities(place).host_memory else "has none"
         raise DeviceError(f"native_device: {place} {kind}", suggestions=("a NumPy array",))
-    return found
+    return native
 
 
 def best() -> Device:

@@ -29,7 +29,7 @@ def available() -> tuple[str, ...]:
     >>> "cpu" in tfr.backends.available()
     True
     """
-    return tuple([found.name for found in probe_all() if found.available])
+    return tuple([probe.name for probe in probe_all() if probe.available])
 
 
 def devices() -> tuple[DeviceInfo, ...]:
@@ -39,7 +39,7 @@ def devices() -> tuple[DeviceInfo, ...]:
     >>> cpu.unified_memory, cpu.software, cpu.compute_capability
     (True, False, None)
     """
-    every = [info for found in probe_all(again=True) for info in found.devices]
+    every = [info for probe in probe_all(again=True) for info in probe.devices]
     return tuple([info for info in every if info.capabilities.executes])
 
 
@@ -54,12 +54,12 @@ def summary() -> str:
     return table(probe_all(again=True))
 
 
-def table(found: Iterable[Found]) -> str:
+def table(probes: Iterable[Found]) -> str:
     """Return what was found as lines: devices, then what is not here, then the order in which "auto" looks."""
-    known = list(found)
-    here = [_device_row(info) for one in known for info in one.devices]
+    known = list(probes)
+    here = [_device_row(info) for probe in known for info in probe.devices]
     lines = columns([("device", "found", ""), *here])
-    missing = [_missing_row(one) for one in known if not one.devices]
+    missing = [_missing_row(probe) for probe in known if not probe.devices]
     if missing:
         lines += ["", *columns([("missing", "because", "try"), *missing])]
     return "\n".join([*lines, "", f'"auto" looks for: {", ".join(backend_priority())}'])
@@ -69,9 +69,9 @@ def _device_row(info: DeviceInfo) -> tuple[str, str, str]:
     return str(info.device), info.name, ", ".join(details(info))
 
 
-def _missing_row(found: Found) -> tuple[str, str, str]:
-    name = f"{found.name} ({found.origin})" if found.origin else found.name
-    return name, found.reason, "; ".join(remedies(found)[:1])
+def _missing_row(probe: Found) -> tuple[str, str, str]:
+    name = f"{probe.name} ({probe.origin})" if probe.origin else probe.name
+    return name, probe.reason, "; ".join(remedies(probe)[:1])
 
 
 def details(info: DeviceInfo) -> list[str]:
@@ -89,7 +89,7 @@ def details(info: DeviceInfo) -> list[str]:
         said.append("software: taken only by name")
     if not info.capabilities.executes:
         said.append("makes plans only")
-    return [one for one in said if one]
+    return [word for word in said if word]
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:

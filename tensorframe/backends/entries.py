@@ -145,11 +145,11 @@ def clashes() -> dict[str, str]:
 def entry_of(name: str) -> Entry | None:
     """Return the entry of a name; installed packages are looked through only if it is not known without."""
     name = backend_called(name)
-    found = _entries.get(name)
-    if found is None:
+    entry = _entries.get(name)
+    if entry is None:
         _find_plug_ins()
-        found = _entries.get(name)
-    return found
+        entry = _entries.get(name)
+    return entry
 
 
 @cache

@@ -10,13 +10,13 @@ _GROUP = "/sys/fs/cgroup"  # where containers find their own limits
 
 def total() -> int | None:
     """Return the bytes of memory that there are, within the container's limit; None where nothing tells."""
-    known = [one for one in (_physical()[0], _number(f"{_GROUP}/memory.max")) if one is not None]
+    known = [size for size in (_physical()[0], _number(f"{_GROUP}/memory.max")) if size is not None]
     return min(known, default=None)
 
 
 def available() -> int | None:
     """Return the bytes that programs can still have without swapping; None where nothing tells."""
-    known = [one for one in (_free(), _left_in_group()) if one is not None]
+    known = [size for size in (_free(), _left_in_group()) if size is not None]
     return min(known, default=None)
 
 

@@ -92,7 +92,7 @@ _left: set[LockType] = set()
 
 
 def _leave(running: LockType) -> None:
-    _left.difference_update([one for one in _left if not one.locked()])
+    _left.difference_update([running for running in _left if not running.locked()])
     _left.add(running)
 
 

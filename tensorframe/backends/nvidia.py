@@ -59,5 +59,8 @@ def cupy_packages() -> tuple[str, ...]:
     """Return the installed packages that bring the module `cupy`: the last of several has overwritten the rest."""
     from importlib.metadata import distributions
 
-    names = {str(one.metadata["Name"]).lower().replace("_", "-") for one in distributions()}
+    names = {
+        str(distribution.metadata["Name"]).lower().replace("_", "-")
+        for distribution in distributions()
+    }
     return tuple(sorted(name for name in names if _CUPY.match(name)))

@@ -116,17 +116,17 @@ def _keep_within_limit(where: str, added: int) -> None:
 def _trim(where: str, limit: int) -> int:
     """Remove the files that were not used for longest, and what interrupted writers left; return the bytes kept."""
     now = time.time()
-    found = []
+    entries = []
     for entry, state in own_files.entries(where, SUFFIX, own_files.PART):
         if entry.name.endswith(own_files.PART) and now - state.st_mtime > _HOUR:
             with suppress(OSError):
                 os.unlink(entry.path)
         else:
-            found.append((state.st_mtime, state.st_size, entry.path))
-    total = sum(size for _, size, _ in found)
+            entries.append((state.st_mtime, state.st_size, entry.path))
+    total = sum(size for _, size, _ in entries)
     if total <= limit:
         return total
-    for _, size, path in sorted(found):
+    for _, size, path in sorted(entries):
         if total <= limit * 0.9:  # room for the next ones
             break
         with suppress(OSError):

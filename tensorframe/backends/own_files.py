@@ -26,23 +26,23 @@ def problem(where: str | None) -> str | None:
         wanted = config.get().cache_bytes
         return "the user has no home" if wanted else "the option cache_bytes is 0"
     try:
-        found = os.stat(where)
+        status = os.stat(where)
     except FileNotFoundError:
         return None  # it is made when there is something to keep
     except OSError as error:
         return error.strerror
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         return "it is not a directory"
-    return _foreign(found, "directory")
+    return _foreign(status, "directory")
 
 
-def _foreign(found: os.stat_result, what: str) -> str | None:
+def _foreign(status: os.stat_result, what: str) -> str | None:
     """Return why others may have written something, None if it is the user's alone."""
     if sys.platform == "win32":  # the rights of the user's own folder are inherited
         return None
-    if found.st_uid != os.geteuid():
+    if status.st_uid != os.geteuid():
         return f"the {what} belongs to another user"
-    return f"other users may write to the {what}" if found.st_mode & _OTHERS_MAY_WRITE else None
+    return f"other users may write to the {what}" if status.st_mode & _OTHERS_MAY_WRITE else None
 
 
 def read(path: str, most: int, *, refresh_after: float | None = None) -> bytes:
@@ -51,22 +51,22 @@ def read(path: str, most: int, *, refresh_after: float | None = None) -> bytes:
     What was last touched `refresh_after` seconds ago, or longer, is touched: the files used last are kept.
     """
     with open(os.open(path, _READ), "rb") as file:
-        found = os.fstat(file.fileno())
+        status = os.fstat(file.fileno())
         # of the open file: the path may stand for another one by now
-        if not stat.S_ISREG(found.st_mode) or _foreign(found, "file") or found.st_size > most:
+        if not stat.S_ISREG(status.st_mode) or _foreign(status, "file") or status.st_size > most:
             raise OSError(f"{path} is not what was written there")
         # not `most`, which is what Python would allocate first
-        content = file.read(found.st_size)
-        if refresh_after is not None and _age(found) > refresh_after:
+        content = file.read(status.st_size)
+        if refresh_after is not None and _age(status) > refresh_after:
             with suppress(OSError):  # a folder that can only be read
                 os.utime(file.fileno() if os.utime in os.supports_fd else path)
     return content
 
 
-def _age(found: os.stat_result) -> float:
+def _age(status: os.stat_result) -> float:
     import time
 
-    return time.time() - found.st_mtime
+    return time.time() - status.st_mtime
 
 
 def replace(path: str, content: bytes) -> None:
@@ -86,9 +86,9 @@ def replace(path: str, content: bytes) -> None:
 
 def entries(where: str, *suffixes: str) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
     """Yield the regular files of a folder whose names end so, and what is known of each; links, pipes are none."""
-    with suppress(OSError), os.scandir(where) as found:
-        for one in [one for one in found if one.name.endswith(suffixes)]:
+    with suppress(OSError), os.scandir(where) as listed:
+        for entry in [entry for entry in listed if entry.name.endswith(suffixes)]:
             with suppress(OSError):  # another process may remove it now
-                state = one.stat(follow_symlinks=False)
+                state = entry.stat(follow_symlinks=False)
                 if stat.S_ISREG(state.st_mode):
-                    yield one, state
+                    yield entry, state

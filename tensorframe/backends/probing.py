@@ -103,15 +103,15 @@ def probe_all(*, again: bool = False) -> tuple[Found, ...]:
     if again:
         invalidate_caches()  # packages may have been installed since
     asked: set[Backend] = set()
-    found = []
+    answers = []
     for entry in entries():
         if again:
             _retry(entry)
         backend = loaded(entry)
-        found.append(probed(entry, again=again and backend not in asked))
+        answers.append(probed(entry, again=again and backend not in asked))
         if backend is not None:
             asked.add(backend)
-    return tuple(found)
+    return tuple(answers)
 
 
 def _retry(entry: Entry) -> None:

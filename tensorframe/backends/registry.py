@@ -96,18 +96,18 @@ def capabilities(device: Device) -> Capabilities:
 
 def info_of(device: Device) -> DeviceInfo:
     """Return what discovery found about a device; DeviceError says why it is not there, and what helps."""
-    found = family(device.backend)
-    own = [info for info in found.devices if info.device is device]
+    probe = family(device.backend)
+    own = [info for info in probe.devices if info.device is device]
     if not own:
-        raise _unavailable(device, found)
+        raise _unavailable(device, probe)
     _known[device] = own[0]
     return own[0]
 
 
-def _unavailable(device: Device, found: Found) -> DeviceError:
+def _unavailable(device: Device, probe: Found) -> DeviceError:
     name = str(device)
-    if found.devices:
-        names = [str(info.device) for info in found.devices]
+    if probe.devices:
+        names = [str(info.device) for info in probe.devices]
         if device.backend in INTERFACES:
             names = [str(Device(device.backend, index)) for index in range(len(names))]
         listed = ", ".join(names)
@@ -115,14 +115,14 @@ def _unavailable(device: Device, found: Found) -> DeviceError:
     usable = ", ".join(map(repr, map(str, known_devices())))
     guesses = () if entry_of(device.backend) or device.backend in INTERFACES else _guesses(name)
     return DeviceError(
-        f"there is no device {name!r} here: {found.reason}",
-        suggestions=(*guesses, *remedies(found), f"one of {usable}"),
+        f"there is no device {name!r} here: {probe.reason}",
+        suggestions=(*guesses, *remedies(probe), f"one of {usable}"),
     )
 
 
 def devices() -> tuple[DeviceInfo, ...]:
     """Return the devices of all backends that are available here, those that only make plans included."""
-    return tuple([info for found in probe_all() for info in found.devices])
+    return tuple([info for probe in probe_all() for info in probe.devices])
 
 
 def known_devices() -> tuple[Device, ...]:
@@ -140,14 +140,14 @@ def resolve_device(device: str | Device | None) -> Device:
         return default_device()
     if device is CPU:
         return CPU
-    found = _called(device)
-    if found is _AUTO:
+    meant = _called(device)
+    if meant is _AUTO:
         return first_fit(candidates(selection.backend_priority()), None, order_in_words()).device
-    if found.backend in INTERFACES:
-        return _adapter(found)
-    if found not in _known:
-        info_of(found)
-    return found
+    if meant.backend in INTERFACES:
+        return _adapter(meant)
+    if meant not in _known:
+        info_of(meant)
+    return meant
 
 
 def named_device(call: str, device: str | Device) -> Device:
@@ -178,10 +178,10 @@ def _guesses(name: object) -> tuple[str, ...]:
 
 def _adapter(device: Device) -> Device:
     """Return the wgpu device that a name such as "vulkan:1" means."""
-    found = family(device.backend)
-    if device.index < len(found.devices):
-        return found.devices[device.index].device
-    raise _unavailable(device, found)
+    probe = family(device.backend)
+    if device.index < len(probe.devices):
+        return probe.devices[device.index].device
+    raise _unavailable(device, probe)
 
 
 def default_device() -> Device:
@@ -218,9 +218,11 @@ def use_backend(device: str | Device) -> Scope[Device]:
     ...     print(tfr.zeros(2).device)
     numpy
     """
-    found = named_device("use_backend", device)
-    name = str(found)
-    return Scope(_chosen, lambda: found, f"tfr.use_backend({name!r})", f"tfr.set_backend({name!r})")
+    chosen = named_device("use_backend", device)
+    name = str(chosen)
+    return Scope(
+        _chosen, lambda: chosen, f"tfr.use_backend({name!r})", f"tfr.set_backend({name!r})"
+    )
 
 
 def set_backend(device: str | Device | None) -> None:

@@ -18,20 +18,20 @@ def extra(name: str) -> str:
     return f"pip install '{PROJECT}[{name}]'"
 
 
-def remedies(found: Found) -> tuple[str, ...]:
+def remedies(probe: Found) -> tuple[str, ...]:
     """Return what to try, first things first, so that a backend finds a device; nothing if there is nothing to do."""
-    if found.origin:  # whatever its name is
-        return (f"pip install --upgrade {found.origin}",) if found.failed else ()
-    rule = _RULES.get(found.name)
-    return rule(found) if rule is not None else ()
+    if probe.origin:  # whatever its name is
+        return (f"pip install --upgrade {probe.origin}",) if probe.failed else ()
+    rule = _RULES.get(probe.name)
+    return rule(probe) if rule is not None else ()
 
 
 def _llvm(_: Found) -> tuple[str, ...]:
     return ("pip install --force-reinstall llvmlite",)
 
 
-def _opencl(found: Found) -> tuple[str, ...]:
-    if found.failed:
+def _opencl(probe: Found) -> tuple[str, ...]:
+    if probe.failed:
         return (extra("opencl"),)
     software = f"{extra('pocl')}, which is OpenCL on the processor, for tests"
     if not is_debian():
@@ -40,19 +40,19 @@ def _opencl(found: Found) -> tuple[str, ...]:
     return (f"sudo apt install one of {packages}", software)
 
 
-def _webgpu(found: Found) -> tuple[str, ...]:
-    if found.failed:
+def _webgpu(probe: Found) -> tuple[str, ...]:
+    if probe.failed:
         return (extra("wgpu"),)
     if is_debian():
         return ("sudo apt install libvulkan1 mesa-vulkan-drivers",)
     return ("a driver from the GPU's maker; on Linux, the Vulkan loader and Mesa's Vulkan drivers",)
 
 
-def _interface(found: Found) -> tuple[str, ...]:
+def _interface(probe: Found) -> tuple[str, ...]:
     """Return what helps where an interface of one system is asked for: nothing on another one."""
-    if found.name in ELSEWHERE and sys.platform != ELSEWHERE[found.name][0]:
+    if probe.name in ELSEWHERE and sys.platform != ELSEWHERE[probe.name][0]:
         return ()
-    return _webgpu(found)
+    return _webgpu(probe)
 
 
 def _cuda(_: Found) -> tuple[str, ...]:

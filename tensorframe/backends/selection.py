@@ -80,21 +80,21 @@ def family(name: str, *, again: bool = False) -> Found:
     entry = entry_of("wgpu" if spellings else name)
     if entry is None:
         return Found(name, (), "no package here brings a backend of this name")
-    found = probed(entry, again=again)
-    if found.failed:
-        warn_once(entry, found.reason)
+    probe = probed(entry, again=again)
+    if probe.failed:
+        warn_once(entry, probe.reason)
     if spellings is None:
-        return found
-    own = tuple([info for info in found.devices if info.api.lower() in spellings])
-    return Found(name, own, "" if own else _no_interface(name, found), found.origin, found.failed)
+        return probe
+    own = tuple([info for info in probe.devices if info.api.lower() in spellings])
+    return Found(name, own, "" if own else _no_interface(name, probe), probe.origin, probe.failed)
 
 
-def _no_interface(name: str, found: Found) -> str:
+def _no_interface(name: str, probe: Found) -> str:
     """Return why no adapter of wgpu has a graphics interface."""
     system, reason = ELSEWHERE.get(name, (sys.platform, ""))
     if sys.platform != system:
         return reason
-    return found.reason or f"no adapter here has the interface {name}"
+    return probe.reason or f"no adapter here has the interface {name}"
 
 
 class Passed(NamedTuple):
@@ -110,10 +110,10 @@ class Passed(NamedTuple):
 def candidates(order: Sequence[str], *, again: bool = False) -> Iterator[DeviceInfo | Passed]:
     """Yield the devices that `"auto"` may choose in turn, and between them what it passes over."""
     for name in order:
-        found = family(name, again=again)
-        if not found.devices:
-            yield Passed(name, found.reason)
-        for info in found.devices:
+        probe = family(name, again=again)
+        if not probe.devices:
+            yield Passed(name, probe.reason)
+        for info in probe.devices:
             if info.software:
                 yield Passed(str(info.device), f"{info.name} is software, taken only by name")
             elif not info.capabilities.executes:
@@ -122,16 +122,16 @@ def candidates(order: Sequence[str], *, again: bool = False) -> Iterator[DeviceI
                 yield info
 
 
-def first_fit(found: Iterator[DeviceInfo | Passed], memory: int | None, what: str) -> DeviceInfo:
+def first_fit(offered: Iterator[DeviceInfo | Passed], memory: int | None, what: str) -> DeviceInfo:
     """Return the first device with enough memory; DeviceError says why each one is not."""
     passed = []
-    for one in found:
-        if isinstance(one, Passed):
-            passed.append(one)
-        elif (reason := too_small(one, memory)) is not None:
-            passed.append(Passed(str(one.device), reason))
+    for candidate in offered:
+        if isinstance(candidate, Passed):
+            passed.append(candidate)
+        elif (reason := too_small(candidate, memory)) is not None:
+            passed.append(Passed(str(candidate.device), reason))
         else:
-            return one
+            return candidate
     wanted = f" with {show_bytes(memory)}" if memory is not None else ""
     listed = "; ".join(map(str, passed))
     hints = ["tfr.doctor(), which says what each device needs"]
@@ -153,7 +153,7 @@ def room_of(info: DeviceInfo) -> int | None:
     if info.free_memory is not None:
         return info.free_memory
     if info.unified_memory:  # the host's, of which a driver may tell only the size
-        known = [one for one in (host_memory.available(), info.total_memory) if one is not None]
+        known = [size for size in (host_memory.available(), info.total_memory) if size is not None]
         return min(known, default=None)
     return info.total_memory
 

@@ -111,4 +111,4 @@ def leave(collector: Any) -> None:
     """Tell `collector` nothing any more."""
     global collectors  # noqa: PLW0603 - as above
     with _changing:
-        collectors = tuple([one for one in collectors if one is not collector])
+        collectors = tuple([other for other in collectors if other is not collector])

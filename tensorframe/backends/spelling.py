@@ -58,11 +58,11 @@ def meant(name: object, known: Iterable[str]) -> tuple[str, ...]:
     spellings = [(whole, ""), (match["word"], match["index"])] if match else [(whole, "")]
     listed = [*known]
     for word, index in spellings:
-        if found := _exactly(word, listed):
-            return tuple([_hint(one, index) for one in found])
+        if names := _exactly(word, listed):
+            return tuple([_hint(device, index) for device in names])
     word, index = spellings[-1]
     near = get_close_matches(word, [*listed, *_MEANING], 1, 0.75)
-    return tuple([_hint(one, index) for one in _exactly(near[0], listed)]) if near else ()
+    return tuple([_hint(device, index) for device in _exactly(near[0], listed)]) if near else ()
 
 
 def _exactly(word: str, known: list[str]) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ def move(handle: Any, source: Device, target: Device) -> Any:
     if is_shared(source, target):
         return handle
     if type(handle) is tuple:  # of a library call that gives several tensors
-        return tuple([move(one, source, target) for one in handle])
+        return tuple([move(part, source, target) for part in handle])
     giver, taker = backend_of(source), backend_of(target)
     storage = giver.wrap(source, handle)
     if taker.reaches(source, target):

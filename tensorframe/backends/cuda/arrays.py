@@ -103,8 +103,8 @@ def from_cupy(array: Any, queue: CudaQueue) -> DeviceArray | None:
         offset, rest = divmod(array.data.ptr - memory.ptr, size)
         return None if rest else DeviceArray(memory.block, dtype, shape, strides, offset)
     reach = [step * (count - 1) for step, count in zip(steps, shape, strict=True)]
-    below = -sum(min(one, 0) for one in reach)
-    above = sum(max(one, 0) for one in reach) + size
+    below = -sum(min(extent, 0) for extent in reach)
+    above = sum(max(extent, 0) for extent in reach) + size
     if (array.data.ptr - below) % size:
         return None
     block = Borrowed(array, queue, below + above, below)
@@ -118,12 +118,12 @@ def is_array(obj: Any) -> bool:
 
 def borrowed(array: Any, queue: CudaQueue, pool: Pool) -> DeviceArray:
     """Return our array over one of CuPy's, or over a copy where its elements are not whole steps apart."""
-    found = from_cupy(array, queue)
-    if found is None:
+    ours = from_cupy(array, queue)
+    if ours is None:
         with queue.lock, queue.stream, cupy.cuda.using_allocator(allocator(pool, queue.index)):
-            found = from_cupy(cupy.ascontiguousarray(array), queue)
-    assert found is not None
-    return found
+            ours = from_cupy(cupy.ascontiguousarray(array), queue)
+    assert ours is not None
+    return ours
 
 
 def imported(obj: Any, queue: CudaQueue) -> Any:

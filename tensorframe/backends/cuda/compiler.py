@@ -32,7 +32,7 @@ def architecture_for(capability: tuple[int, int], known: Sequence[int]) -> str |
     wanted = 10 * capability[0] + capability[1]
     if wanted in known:
         return f"sm_{wanted}"
-    older = [one for one in known if one < wanted]
+    older = [capability for capability in known if capability < wanted]
     return f"compute_{max(older)}" if older else None
 
 
@@ -69,13 +69,13 @@ def compiled(name: str, source: str, architecture: str) -> bytes:
         program = nvrtc.createProgram(source, f"{name}.cu", (), ())
         nvrtc.compileProgram(program, options(architecture))
         if architecture.startswith("sm_"):
-            found: bytes | str = nvrtc.getCUBIN(program)
+            binary: bytes | str = nvrtc.getCUBIN(program)
         else:  # HIP's compiler gives machine code by this name too
-            found = nvrtc.getPTX(program)
+            binary = nvrtc.getPTX(program)
     except Exception as error:  # of NVRTC, or RuntimeError where the library is missing
         said = f"{error}" if program is None else f"{error}\n{nvrtc.getProgramLog(program)}"
         raise KernelError(f"{name} does not compile: {said.strip()}") from error
     finally:
         if program is not None:
             nvrtc.destroyProgram(program)
-    return found.encode() if isinstance(found, str) else found
+    return binary.encode() if isinstance(binary, str) else binary

@@ -41,8 +41,8 @@ def _unusable_for_nvidia(packages: tuple[str, ...]) -> str | None:
     """Return why these packages cannot run on NVIDIA's GPUs, without importing CuPy; None if it may."""
     if any(map(_FOR_AMD.match, packages)):
         return _built_for_another(packages[0], "cuda")
-    matches = [_FOR_NVIDIA.match(one) for one in packages]
-    needed = [int(one[1]) for one in matches if one is not None]
+    matches = [_FOR_NVIDIA.match(package) for package in packages]
+    needed = [int(match[1]) for match in matches if match is not None]
     if not needed:
         return None  # built from source: only CuPy itself knows for what
     release = nvidia.driver_release()
@@ -71,13 +71,13 @@ def _built_for_another(package: str, family: str) -> str:
 
 
 def _usable(cupy: Any, count: int) -> list[DeviceInfo] | str:
-    found, reasons = [], []
+    usable, reasons = [], []
     for index in range(count):
         try:
-            found.append(_info(cupy, index))
+            usable.append(_info(cupy, index))
         except Exception as error:  # one GPU that has fallen off the bus leaves the others
             reasons.append(f"GPU {index}: {_first_line(error)}")
-    return found or "; ".join(reasons) or "there is no GPU"
+    return usable or "; ".join(reasons) or "there is no GPU"
 
 
 def _info(cupy: Any, index: int) -> DeviceInfo:

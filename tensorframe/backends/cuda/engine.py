@@ -50,10 +50,10 @@ class CudaBackend(KernelBackend):
         """Return a library's function, or kernels of ours."""
         from tensorframe.backends.cuda.libraries import LibraryProgram, has_call
 
-        one = region.ops[0]
-        operands = [region.dtype_of(at) for at in one.inputs]
-        by_kernels = len(region.ops) > 1 or (one.op is MATMUL and is_dot(region, 0))
-        if by_kernels or not has_call(one.op, operands):
+        op = region.ops[0]
+        operands = [region.dtype_of(source) for source in op.inputs]
+        by_kernels = len(region.ops) > 1 or (op.op is MATMUL and is_dot(region, 0))
+        if by_kernels or not has_call(op.op, operands):
             return super().call(region, device)
         return LibraryProgram(region, self._queue(device), self.open_device(device).pool)
 
@@ -65,8 +65,8 @@ class CudaBackend(KernelBackend):
 
     def _queue(self, device: Device) -> CudaQueue:
         queue: Any = self.open_device(device).queue
-        found: CudaQueue = queue
-        return found
+        cuda_queue: CudaQueue = queue
+        return cuda_queue
 
     def reaches(self, source: Device, target: Device) -> bool:
         """Whether both are GPUs of the same maker: the driver copies from one to the other."""
@@ -142,8 +142,8 @@ class RocmBackend(CudaBackend):
 
 @cache
 def _found(family: str) -> frozenset[Device]:
-    found = find(family)
-    return frozenset() if isinstance(found, str) else frozenset(one.device for one in found)
+    infos = find(family)
+    return frozenset() if isinstance(infos, str) else frozenset(info.device for info in infos)
 
 
 @cache

@@ -145,41 +145,41 @@ class LibraryProgram:
 
     def __call__(self, inputs: Sequence[Any], _buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the result; a tuple where the op gives several."""
-        one, queue = self._one, self._queue
-        function = CALLS[one.op].function
+        op, queue = self._one, self._queue
+        function = CALLS[op.op].function
         with queue.lock, queue.stream, cupy.cuda.using_allocator(self._allocate):
-            arrays = [self._array(at, inputs[at]) for at in one.inputs]
+            arrays = [self._array(source, inputs[source]) for source in op.inputs]
             try:
                 with translated_errors, cupyx.errstate(linalg="raise"):
-                    found = function(*arrays, *one.attrs)
+                    result = function(*arrays, *op.attrs)
             except np.linalg.LinAlgError as error:
                 raise self._failed(error, arrays[0].shape) from error
             except (MemoryError, TensorFrameError):
                 raise
             except Exception as error:
-                raise KernelError(f"{one.op.name}, by CuPy: {error}") from error
-            if type(found) is tuple:
-                return (tuple([self._adopted(part) for part in found]),)
-            self._check(found)
-            return (self._adopted(found),)
+                raise KernelError(f"{op.op.name}, by CuPy: {error}") from error
+            if type(result) is tuple:
+                return (tuple([self._adopted(part) for part in result]),)
+            self._check(result)
+            return (self._adopted(result),)
 
-    def _array(self, at: int, one: Any) -> Array:
-        if isinstance(one, DeviceArray):
-            return to_cupy(one, self._queue)
-        return cupy.asarray(np.asarray(one, self._region.inputs[at][1]))
+    def _array(self, index: int, value: Any) -> Array:
+        if isinstance(value, DeviceArray):
+            return to_cupy(value, self._queue)
+        return cupy.asarray(np.asarray(value, self._region.inputs[index][1]))
 
-    def _adopted(self, found: Array) -> DeviceArray:
-        array = from_cupy(found, self._queue)
+    def _adopted(self, result: Array) -> DeviceArray:
+        array = from_cupy(result, self._queue)
         if array is None:
-            array = from_cupy(cupy.ascontiguousarray(found), self._queue)
+            array = from_cupy(cupy.ascontiguousarray(result), self._queue)
         assert array is not None
         return array
 
-    def _check(self, found: Array) -> None:
-        one = self._one
-        if found.dtype != one.dtype or tuple(found.shape) != one.shape:
-            got, wanted = f"{found.dtype}{[*found.shape]}", f"{one.dtype}{[*one.shape]}"
-            raise KernelError(f"{one.op.name}, by CuPy: {got} instead of {wanted}")
+    def _check(self, result: Array) -> None:
+        op = self._one
+        if result.dtype != op.dtype or tuple(result.shape) != op.shape:
+            got, wanted = f"{result.dtype}{[*result.shape]}", f"{op.dtype}{[*op.shape]}"
+            raise KernelError(f"{op.op.name}, by CuPy: {got} instead of {wanted}")
 
     def _failed(self, error: Exception, shape: tuple[int, ...]) -> LinAlgError:
         name = self._one.op.name

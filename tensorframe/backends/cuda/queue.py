@@ -100,7 +100,7 @@ class CudaQueue(Queue):
         self, built: Any, groups: int, buffers: Sequence[Any], words: np.ndarray[Any, Any]
     ) -> None:
         """Run a kernel."""
-        built.pointers[:] = [one.ptr for one in buffers]
+        built.pointers[:] = [buffer.ptr for buffer in buffers]
         built.words[:] = words
         with translated_errors:
             cupy.cuda.driver.launchKernel(
@@ -162,7 +162,7 @@ class Loaded:
         self.pointers = np.zeros(count, np.uint64)
         self.words = np.zeros(last.word + last.words, np.uint32)
         first = self.pointers.__array_interface__["data"][0]
-        addresses = [first + 8 * at for at in range(count)]
+        addresses = [first + 8 * index for index in range(count)]
         addresses.append(self.words.__array_interface__["data"][0])
         self._addresses = np.array(addresses, np.uint64)
         self.arguments: int = self._addresses.__array_interface__["data"][0]
@@ -174,8 +174,8 @@ def architecture(facts: dict[str, Any]) -> str:
         name: bytes = facts["gcnArchName"]
         return name.decode().partition(":")[0]
     capability = (int(facts["major"]), int(facts["minor"]))
-    found = architecture_for(capability, cupy.cuda.nvrtc.getSupportedArchs())
-    if found is None:
+    chosen = architecture_for(capability, cupy.cuda.nvrtc.getSupportedArchs())
+    if chosen is None:
         number = ".".join(map(str, capability))
         raise DeviceError(f"the compiler of CUDA here has given up GPUs of capability {number}")
-    return found
+    return chosen

@@ -29,8 +29,8 @@ class Staging:
             self._copy(address, _address(data), data.size, cupy.cuda.runtime.memcpyHostToDevice)
             self._stream.synchronize()
             return
-        for at, first, last in _ranges(data.size):
-            memory, event = pieces[at]
+        for slot, first, last in _ranges(data.size):
+            memory, event = pieces[slot]
             event.synchronize()  # its last transfer
             memory[: last - first] = data[first:last]
             self._copy(
@@ -43,17 +43,17 @@ class Staging:
 
     def read(self, address: int, nbytes: int) -> Bytes:
         """Wait for everything before, and return a copy of bytes of the device."""
-        found = np.empty(nbytes, np.uint8)
+        data = np.empty(nbytes, np.uint8)
         pieces = self._pinned()
         if not pieces:
-            self._copy(_address(found), address, nbytes, cupy.cuda.runtime.memcpyDeviceToHost)
+            self._copy(_address(data), address, nbytes, cupy.cuda.runtime.memcpyDeviceToHost)
             self._stream.synchronize()
-            return found
+            return data
         waiting: list[tuple[int, int, int]] = []
-        for at, first, last in _ranges(nbytes):
+        for slot, first, last in _ranges(nbytes):
             if len(waiting) == _PIECES:
-                self._take(found, *waiting.pop(0))
-            memory, event = pieces[at]
+                self._take(data, *waiting.pop(0))
+            memory, event = pieces[slot]
             event.synchronize()
             self._copy(
                 _address(memory),
@@ -62,16 +62,16 @@ class Staging:
                 cupy.cuda.runtime.memcpyDeviceToHost,
             )
             event.record(self._stream)
-            waiting.append((at, first, last))
-        for one in waiting:
-            self._take(found, *one)
-        return found
+            waiting.append((slot, first, last))
+        for piece in waiting:
+            self._take(data, *piece)
+        return data
 
-    def _take(self, found: Bytes, at: int, first: int, last: int) -> None:
+    def _take(self, data: Bytes, slot: int, first: int, last: int) -> None:
         assert self._pieces is not None
-        memory, event = self._pieces[at]
+        memory, event = self._pieces[slot]
         event.synchronize()
-        found[first:last] = memory[: last - first]
+        data[first:last] = memory[: last - first]
 
     def _copy(self, target: int, source: int, nbytes: int, kind: int) -> None:
         cupy.cuda.runtime.memcpyAsync(target, source, nbytes, kind, self._stream.ptr)

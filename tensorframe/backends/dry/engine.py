@@ -85,8 +85,8 @@ class DryBackend(Backend):
     def compile(self, region: Region, device: Device) -> Program:
         """Return a program that only says what it would give."""
         first = len(region.inputs)
-        made = [region.ops[at - first] for at in region.outputs]
-        handles = tuple(DryHandle(one.shape, one.dtype) for one in made)
+        made = [region.ops[value - first] for value in region.outputs]
+        handles = tuple(DryHandle(op.shape, op.dtype) for op in made)
 
         def run(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
             return handles

@@ -26,16 +26,16 @@ class OpenClBackend(KernelBackend):
         if find_spec("pyopencl") is None:
             return "PyOpenCL is not installed"
         try:
-            found = _devices()
+            devices = _devices()
         except Exception as error:
             return f"no OpenCL platform: {error}"
-        if not found:
+        if not devices:
             return "OpenCL has no devices"
-        return [self._info(at, one) for at, one in enumerate(found)]
+        return [self._info(index, device) for index, device in enumerate(devices)]
 
-    def _info(self, at: int, device: Any) -> DeviceInfo:
+    def _info(self, index: int, device: Any) -> DeviceInfo:
         dtypes = ANY if "cl_khr_fp64" in device.extensions.split() else ANY - {float64, complex128}
-        name = self.name if at == 0 else f"{self.name}:{at}"
+        name = self.name if index == 0 else f"{self.name}:{index}"
         capabilities = Capabilities(
             dtypes=dtypes,
             fuses=KERNELS,
@@ -79,7 +79,7 @@ def _is_hardware(device: Any) -> bool:
 def _devices() -> list[Any]:
     import pyopencl as cl
 
-    found = [device for platform in cl.get_platforms() for device in platform.get_devices()]
-    for device in found:
+    devices = [device for platform in cl.get_platforms() for device in platform.get_devices()]
+    for device in devices:
         name_processor(device)
-    return sorted(found, key=lambda one: one.type & cl.device_type.GPU == 0)
+    return sorted(devices, key=lambda device: device.type & cl.device_type.GPU == 0)

@@ -35,10 +35,10 @@ def name_processor(device: Any) -> None:
     for place in range(first, first + 8 * _WORDS, 8):
         if not _within(ranges, place, 8):
             return
-        at = ctypes.c_uint64.from_address(place).value
+        pointer = ctypes.c_uint64.from_address(place).value
         # a string of its own has 24 bytes at least, as glibc allocates
-        if _within(ranges, at, 24) and ctypes.string_at(at, len(_UNKNOWN)) == _UNKNOWN:
-            ctypes.memmove(at, name + b"\0", len(name) + 1)
+        if _within(ranges, pointer, 24) and ctypes.string_at(pointer, len(_UNKNOWN)) == _UNKNOWN:
+            ctypes.memmove(pointer, name + b"\0", len(name) + 1)
 
 
 def _writable() -> Iterator[tuple[int, int]]:
@@ -46,9 +46,9 @@ def _writable() -> Iterator[tuple[int, int]]:
     for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
         addresses, rights, *_ = line.split()
         if rights.startswith("rw"):
-            first, last = (int(one, 16) for one in addresses.split("-"))
+            first, last = (int(address, 16) for address in addresses.split("-"))
             yield first, last
 
 
-def _within(ranges: list[tuple[int, int]], at: int, count: int) -> bool:
-    return any(first <= at and at + count <= last for first, last in ranges)
+def _within(ranges: list[tuple[int, int]], address: int, count: int) -> bool:
+    return any(first <= address and address + count <= last for first, last in ranges)

@@ -84,12 +84,12 @@ class OpenClQueue(Queue):
 
     def read(self, buffer: Any, offset: int, nbytes: int) -> Bytes:
         """Wait, and return a copy of bytes of a buffer."""
-        found = np.empty(nbytes, np.uint8)
+        data = np.empty(nbytes, np.uint8)
         try:
-            cl.enqueue_copy(self._queue, found, buffer, src_offset=offset, is_blocking=True)
+            cl.enqueue_copy(self._queue, data, buffer, src_offset=offset, is_blocking=True)
         except cl.Error as error:
             raise self._told(error) from error
-        return found
+        return data
 
     def copy(self, source: Any, start: int, target: Any, offset: int, nbytes: int) -> None:
         """Copy bytes from one buffer to another one."""

@@ -82,19 +82,26 @@ class Adapter:
     @property
     def dtypes(self) -> frozenset[DType]:
         """The dtypes that kernels compute with."""
-        found = ANY if self.double else ANY - {float64, complex128}
-        return found if self.long else found - {int64, uint64}
+        able = ANY if self.double else ANY - {float64, complex128}
+        return able if self.long else able - {int64, uint64}
 
 
 def adapters() -> list[Adapter]:
     """Return all adapters with compute shaders, those first that are likely the fastest."""
-    found = [_adapter(one) for one in wgpu.gpu.enumerate_adapters_sync()]
+    listed = [_adapter(adapter) for adapter in wgpu.gpu.enumerate_adapters_sync()]
     usable = [
-        one for one in found if one.api and one.limits["max-compute-invocations-per-workgroup"]
+        adapter
+        for adapter in listed
+        if adapter.api and adapter.limits["max-compute-invocations-per-workgroup"]
     ]
     order = list(_INTERFACES.values())
     return sorted(
-        usable, key=lambda one: (one.software, _KINDS.index(one.kind), order.index(one.api))
+        usable,
+        key=lambda adapter: (
+            adapter.software,
+            _KINDS.index(adapter.kind),
+            order.index(adapter.api),
+        ),
     )
 
 

@@ -34,31 +34,31 @@ class WgpuBackend(KernelBackend):
         if find_spec("wgpu") is None:
             return "wgpu is not installed"
         try:
-            found = _adapters()
+            adapters = _adapters()
         except Exception as error:
             return f"wgpu finds nothing: {type(error).__name__}: {error}"
-        if not found:
+        if not adapters:
             return "no adapter: there is no driver for Vulkan, Metal, Direct3D 12 or OpenGL"
-        return [self._info(at, one) for at, one in enumerate(found)]
+        return [self._info(index, adapter) for index, adapter in enumerate(adapters)]
 
-    def _info(self, at: int, one: Adapter) -> DeviceInfo:
-        name = self.name if at == 0 else f"{self.name}:{at}"
+    def _info(self, index: int, adapter: Adapter) -> DeviceInfo:
+        name = self.name if index == 0 else f"{self.name}:{index}"
         capabilities = Capabilities(
-            dtypes=one.dtypes,
+            dtypes=adapter.dtypes,
             fuses=KERNELS,
             epilogues=EPILOGUES,
             compiles=True,
-            max_inputs=one.limits["max-storage-buffers-per-shader-stage"] - _OUTPUTS,
+            max_inputs=adapter.limits["max-storage-buffers-per-shader-stage"] - _OUTPUTS,
             max_ops=128,
         )
         return DeviceInfo(
             Device(name),
-            one.name,
+            adapter.name,
             capabilities,
-            driver=one.driver,
-            api=one.api,
-            software=one.software,
-            unified_memory=one.kind in ("IntegratedGPU", "CPU"),
+            driver=adapter.driver,
+            api=adapter.api,
+            software=adapter.software,
+            unified_memory=adapter.kind in ("IntegratedGPU", "CPU"),
         )
 
     def supports(self, op: Op, operands: Sequence[DType], result: DType, device: Device) -> bool:

@@ -41,8 +41,8 @@ def fused(dtype: DType, run: Run) -> bool:
     """Whether fma rounds once."""
     x, y = _numbers(dtype)
     z = -(x * y)
-    (found,) = run(_kernel(dtype, 3, lambda x, y, z: (fma(x, y, z),)), [x, y, z])
-    return bool(np.array_equal(found, multiply_add(x, y, z)))
+    (results,) = run(_kernel(dtype, 3, lambda x, y, z: (fma(x, y, z),)), [x, y, z])
+    return bool(np.array_equal(results, multiply_add(x, y, z)))
 
 
 def exact(dtype: DType, run: Run) -> bool:
@@ -59,11 +59,13 @@ def _numbers(dtype: DType) -> tuple[Array, Array]:
 
 def _kernel(dtype: DType, operands: int, formula: Callable[..., tuple[Expr, ...]]) -> Kernel:
     """Return a kernel that computes formulas of one element of each operand."""
-    at = index("i", uint32)
+    position = index("i", uint32)
     inputs = tuple([Buffer(f"x{k}", dtype, Role.INPUT) for k in range(operands)])
-    values = formula(*[load(one, at) for one in inputs])
+    values = formula(*[load(source, position) for source in inputs])
     outputs = tuple([Buffer(f"y{k}", dtype, Role.OUTPUT) for k in range(len(values))])
-    stores = tuple([Store(one, at, value) for one, value in zip(outputs, values, strict=True)])
+    stores = tuple(
+        [Store(output, position, value) for output, value in zip(outputs, values, strict=True)]
+    )
     first, last = argument(START.name, uint32), argument(STOP.name, uint32)
-    loop = Loop(at, first, last, stores, parallel=True, over=ParallelAxis.GRID)
+    loop = Loop(position, first, last, stores, parallel=True, over=ParallelAxis.GRID)
     return Kernel(inputs, outputs, (), (), (loop,), lanes=64)

@@ -28,12 +28,13 @@ def dtypes_inside(
     inputs = tuple([((2,), dtype) for dtype in operands])
     whole = RegionOp(op, attrs, tuple(range(len(inputs))), (2,), result)
     region = in_parts(Region(inputs, (whole,), (len(inputs),))).region
-    found: set[DType] = set()
-    for one in region.ops:
-        if one.op.kind is Kind.MAP:
+    inside: set[DType] = set()
+    for region_op in region.ops:
+        if region_op.op.kind is Kind.MAP:
             scalars = [
-                argument(f"x{at}", region.dtype_of(source)) for at, source in enumerate(one.inputs)
+                argument(f"x{index}", region.dtype_of(source))
+                for index, source in enumerate(region_op.inputs)
             ]
-            root = element(one.op, one.attrs, scalars, one.dtype, double=double)
-            found.update(inner.dtype for inner in in_order((root,), {}))
-    return frozenset(found)
+            root = element(region_op.op, region_op.attrs, scalars, region_op.dtype, double=double)
+            inside.update(inner.dtype for inner in in_order((root,), {}))
+    return frozenset(inside)

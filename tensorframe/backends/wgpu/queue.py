@@ -32,7 +32,10 @@ _STAGE = 1 << 24
 
 def over_groups(kernel: Kernel) -> bool:
     """Whether whole work-groups run the iterations of a kernel's outermost loop."""
-    return any(isinstance(one, Loop) and one.over is ParallelAxis.GROUPS for one in kernel.body)
+    return any(
+        isinstance(statement, Loop) and statement.over is ParallelAxis.GROUPS
+        for statement in kernel.body
+    )
 
 
 @dataclass(slots=True)
@@ -88,8 +91,12 @@ class WgpuQueue(Queue):
         )
         self._dialect = replace(
             self._dialect,
-            fused=frozenset(f"f{8 * one.itemsize}" for one in floats if fused(one, self._tried)),
-            exact=frozenset(f"f{8 * one.itemsize}" for one in floats if exact(one, self._tried)),
+            fused=frozenset(
+                f"f{8 * dtype.itemsize}" for dtype in floats if fused(dtype, self._tried)
+            ),
+            exact=frozenset(
+                f"f{8 * dtype.itemsize}" for dtype in floats if exact(dtype, self._tried)
+            ),
         )
 
     def _tried(self, kernel: Kernel, operands: list[Array]) -> list[Array]:
@@ -100,10 +107,10 @@ class WgpuQueue(Queue):
             self.write(buffer, 0, operand.view(np.uint8))
         words = np.array([size] + [0] * len(kernel.inputs), np.uint32)
         self.launch(self.build(kernel), -(-size // kernel.lanes), buffers, words)
-        found = [self.read(one, 0, nbytes) for one in buffers[len(operands) :]]
-        for one in buffers:
-            self.release(one)
-        return [one.view(operands[0].dtype) for one in found]
+        results = [self.read(buffer, 0, nbytes) for buffer in buffers[len(operands) :]]
+        for memory in buffers:
+            self.release(memory)
+        return [data.view(operands[0].dtype) for data in results]
 
     @property
     def submissions(self) -> int:
@@ -165,7 +172,7 @@ class WgpuQueue(Queue):
 
     def read(self, buffer: Memory, offset: int, nbytes: int) -> Bytes:
         """Wait, and return a copy of bytes of a buffer."""
-        found = np.empty(nbytes, np.uint8)
+        result = np.empty(nbytes, np.uint8)
         begin = offset // 4 * 4
         end = -(-(offset + nbytes) // 4) * 4
         for first in range(begin, end, _STAGE):
@@ -184,11 +191,11 @@ class WgpuQueue(Queue):
                 # collector of cycles meets these.
                 with critical_section():
                     data = np.frombuffer(stage.read_mapped(0, size, copy=False), np.uint8)
-                    found[low - offset : high - offset] = data[low - first : high - first]
+                    result[low - offset : high - offset] = data[low - first : high - first]
                     del data
                     stage.unmap()
                     self._stage = stage
-        return found
+        return result
 
     def _staging(self, nbytes: int) -> Any:
         """Return a buffer that the host can look into."""
@@ -214,14 +221,14 @@ class WgpuQueue(Queue):
         return Built(kernel, self._pipeline(print_kernel(kernel, self._dialect), kernel))
 
     def _pipeline(self, shader: Shader, kernel: Kernel) -> Pipeline:
-        found = self._pipelines.get(shader.name)
-        if found is None:
+        pipeline = self._pipelines.get(shader.name)
+        if pipeline is None:
             accesses = ["read-only-storage"] * len(kernel.inputs)
             accesses += ["storage"] * len(kernel.outputs)
             failing = translated_errors(f"the driver does not compile {shader.name}")
             with spanned(Work.COMPILE, shader.name, "wgpu"), failing:
-                found = self._pipelines[shader.name] = Pipeline(self._device, shader, accesses)
-        return found
+                pipeline = self._pipelines[shader.name] = Pipeline(self._device, shader, accesses)
+        return pipeline
 
     def launch(
         self,
@@ -232,7 +239,7 @@ class WgpuQueue(Queue):
     ) -> None:
         """Record a kernel, as several launches if operands are larger than shaders may be given."""
         with translated_errors("a kernel does not run"):
-            if any(one.nbytes > self.traits.max_block for one in buffers):
+            if any(buffer.nbytes > self.traits.max_block for buffer in buffers):
                 self._launch_in_parts(built, buffers, words)
             else:
                 self._recording.launch(built.pipeline, groups, buffers, words)
@@ -243,7 +250,7 @@ class WgpuQueue(Queue):
         kernel = built.kernel
         held = self.traits.held
         operands = (*kernel.inputs, *kernel.outputs)
-        sizes = [held.get(one.dtype, one.dtype).itemsize for one in operands]
+        sizes = [held.get(operand.dtype, operand.dtype).itemsize for operand in operands]
         most = self.traits.max_block
         ranges = Ranges(kernel, sizes, buffers, words, most=most, step=self._step)
         if built.windowed is None:

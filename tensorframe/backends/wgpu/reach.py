@@ -47,26 +47,28 @@ class _Following:
     def __init__(self, kernel: Kernel, words: np.ndarray[Any, Any], outermost: Interval) -> None:
         self._outermost = outermost
         self._numbers = {
-            one.name: _signed(int(words[one.word])) for one in parameters(kernel) if one.words == 1
+            parameter.name: _signed(int(words[parameter.word]))
+            for parameter in parameters(kernel)
+            if parameter.words == 1
         }
         self._values: dict[Expr, Interval] = {}  # of indices and variables
         self.seen: dict[str, Interval] = {}
 
     def block(self, body: Iterable[Statement]) -> None:
-        for one in body:
-            found = [self._value(root) for root in own_expressions(one)]
-            if isinstance(one, Let):
-                self._values[one.variable] = found[0]
-            elif isinstance(one, Set):
-                self._values[one.variable] = None
-            elif isinstance(one, Store):
-                self._see(one.buffer.name, found[0])
-            elif isinstance(one, Loop):
-                whole = None if None in found else (found[0][0], max(found[1][1] - 1, found[0][0]))  # type: ignore[index]
-                self._values[one.index] = self._outermost if one.parallel else whole
-                self.block(one.body)
-            elif isinstance(one, If):
-                self.block(one.body)
+        for statement in body:
+            ends = [self._value(root) for root in own_expressions(statement)]
+            if isinstance(statement, Let):
+                self._values[statement.variable] = ends[0]
+            elif isinstance(statement, Set):
+                self._values[statement.variable] = None
+            elif isinstance(statement, Store):
+                self._see(statement.buffer.name, ends[0])
+            elif isinstance(statement, Loop):
+                whole = None if None in ends else (ends[0][0], max(ends[1][1] - 1, ends[0][0]))  # type: ignore[index]
+                self._values[statement.index] = self._outermost if statement.parallel else whole
+                self.block(statement.body)
+            elif isinstance(statement, If):
+                self.block(statement.body)
 
     def _see(self, name: str, where: Interval) -> None:
         before = self.seen.get(name, where)
@@ -74,20 +76,20 @@ class _Following:
 
     def _value(self, root: Expr) -> Interval:
         made: dict[Expr, Interval] = {}
-        for one in in_order((root,), {}):
-            if isinstance(one, Literal):
-                number = _signed(int(one.value.real)) if one.dtype.kind in "iu" else None
-                made[one] = None if number is None else (number, number)
-            elif isinstance(one, Argument):
-                known = self._numbers.get(one.name) if one.dtype.kind in "iu" else None
-                made[one] = None if known is None else (known, known)
-            elif isinstance(one, Load):
-                self._see(one.buffer.name, made[one.position])
-                made[one] = None
-            elif isinstance(one, Apply):
-                made[one] = _applied(one.op, [made[operand] for operand in one.arguments])
+        for expr in in_order((root,), {}):
+            if isinstance(expr, Literal):
+                number = _signed(int(expr.value.real)) if expr.dtype.kind in "iu" else None
+                made[expr] = None if number is None else (number, number)
+            elif isinstance(expr, Argument):
+                known = self._numbers.get(expr.name) if expr.dtype.kind in "iu" else None
+                made[expr] = None if known is None else (known, known)
+            elif isinstance(expr, Load):
+                self._see(expr.buffer.name, made[expr.position])
+                made[expr] = None
+            elif isinstance(expr, Apply):
+                made[expr] = _applied(expr.op, [made[operand] for operand in expr.arguments])
             else:
-                made[one] = self._values.get(one)
+                made[expr] = self._values.get(expr)
         return made[root]
 
 
@@ -104,7 +106,7 @@ def _applied(op: str, operands: list[Interval]) -> Interval:
     if op == "subtract":
         return low - other_high, high - other_low
     if op == "multiply":
-        ends = [one * other for one in (low, high) for other in (other_low, other_high)]
+        ends = [bound * other for bound in (low, high) for other in (other_low, other_high)]
         return min(ends), max(ends)
     if op in ("minimum", "maximum"):
         choose = min if op == "minimum" else max
@@ -122,10 +124,10 @@ def _divided(op: str, low: int, high: int, size: int) -> Interval:
     return 0, size - 1
 
 
-def _both(one: Interval, other: Interval) -> Interval:
-    if one is None or other is None:
+def _both(interval: Interval, other: Interval) -> Interval:
+    if interval is None or other is None:
         return None
-    return min(one[0], other[0]), max(one[1], other[1])
+    return min(interval[0], other[0]), max(interval[1], other[1])
 
 
 def _signed(word: int) -> int:

@@ -53,8 +53,8 @@ class Memory:
 
     def forget(self) -> None:
         """Let bind groups go that refer to the buffer."""
-        for one in self.pipelines:
-            one.forget(self)
+        for pipeline in self.pipelines:
+            pipeline.forget(self)
         self.pipelines.clear()
 
 
@@ -88,7 +88,7 @@ class Pipeline:
                 f"a kernel has {count} operands and results, the device allows {limit}",
                 suggestions=("compute() some of the operands before",),
             )
-        entries = [_entry(at, {"type": access}) for at, access in enumerate(accesses)]
+        entries = [_entry(index, {"type": access}) for index, access in enumerate(accesses)]
         if not shader.immediate:
             entries.append(_entry(len(accesses), {"type": "uniform", "has_dynamic_offset": True}))
         self.layout = device.create_bind_group_layout(entries=entries)
@@ -102,13 +102,13 @@ class Pipeline:
 
     def forget(self, memory: Memory) -> None:
         """Let bind groups go that refer to a buffer."""
-        gone = [key for key in self.groups if any(one == memory.serial for one, _, _ in key)]
+        gone = [key for key in self.groups if any(serial == memory.serial for serial, _, _ in key)]
         for key in gone:
             del self.groups[key]
 
 
-def _entry(at: int, buffer: dict[str, Any]) -> dict[str, Any]:
-    return {"binding": at, "visibility": wgpu.ShaderStage.COMPUTE, "buffer": buffer}
+def _entry(index: int, buffer: dict[str, Any]) -> dict[str, Any]:
+    return {"binding": index, "visibility": wgpu.ShaderStage.COMPUTE, "buffer": buffer}
 
 
 class _Launch(NamedTuple):
@@ -150,8 +150,8 @@ class Recording:
 
     def use(self, *buffers: Memory) -> None:
         """Note that something recorded uses these."""
-        for one in buffers:
-            one.used = self.submissions
+        for buffer in buffers:
+            buffer.used = self.submissions
 
     def launch(
         self,
@@ -165,7 +165,7 @@ class Recording:
         passed[: words.size] = words
         offset = () if pipeline.immediate else (self._kept(passed),)
         group = self._group(pipeline, buffers)
-        self.use(*[one.whole for one in buffers])
+        self.use(*[buffer.whole for buffer in buffers])
         self._commands.append(_Launch(pipeline, group, groups, offset, passed))
         if len(self._commands) >= _MOST:
             self.submit()
@@ -193,41 +193,41 @@ class Recording:
         """Return the commands as the device takes them; launches between two copies share a compute pass."""
         encoder = self._device.create_command_encoder()
         launches = None
-        for one in commands:
-            if isinstance(one, _Launch):
+        for command in commands:
+            if isinstance(command, _Launch):
                 launches = launches or encoder.begin_compute_pass()
-                launches.set_pipeline(one.pipeline.handle)
-                launches.set_bind_group(0, one.group, one.offset)
-                if one.pipeline.immediate:
-                    launches.set_immediates(0, one.words, 0, one.words.nbytes)
-                launches.dispatch_workgroups(one.groups)
+                launches.set_pipeline(command.pipeline.handle)
+                launches.set_bind_group(0, command.group, command.offset)
+                if command.pipeline.immediate:
+                    launches.set_immediates(0, command.words, 0, command.words.nbytes)
+                launches.dispatch_workgroups(command.groups)
                 continue
             if launches is not None:
                 launches.end()
                 launches = None
-            encoder.copy_buffer_to_buffer(*one)
+            encoder.copy_buffer_to_buffer(*command)
         if launches is not None:
             launches.end()
         return encoder.finish()
 
     def _group(self, pipeline: Pipeline, buffers: Sequence[Memory | Window]) -> Any:
-        key = tuple([(one.whole.serial, one.offset, one.nbytes) for one in buffers])
-        found = pipeline.groups.get(key)
-        if found is None:
+        key = tuple([(buffer.whole.serial, buffer.offset, buffer.nbytes) for buffer in buffers])
+        group = pipeline.groups.get(key)
+        if group is None:
             if len(pipeline.groups) >= _REMEMBERED:
                 pipeline.groups.clear()
-            for one in buffers:
-                one.whole.pipelines.add(pipeline)
-            found = pipeline.groups[key] = self._new_group(pipeline, buffers)
-        return found
+            for buffer in buffers:
+                buffer.whole.pipelines.add(pipeline)
+            group = pipeline.groups[key] = self._new_group(pipeline, buffers)
+        return group
 
     def _new_group(self, pipeline: Pipeline, buffers: Sequence[Memory | Window]) -> Any:
-        resources = [(one.whole.handle, one.offset, one.nbytes) for one in buffers]
+        resources = [(buffer.whole.handle, buffer.offset, buffer.nbytes) for buffer in buffers]
         if not pipeline.immediate:
             resources.append((self._arena, 0, pipeline.nbytes))
         entries = [
-            {"binding": at, "resource": {"buffer": buffer, "offset": offset, "size": size}}
-            for at, (buffer, offset, size) in enumerate(resources)
+            {"binding": index, "resource": {"buffer": buffer, "offset": offset, "size": size}}
+            for index, (buffer, offset, size) in enumerate(resources)
         ]
         return self._device.create_bind_group(layout=pipeline.layout, entries=entries)
 

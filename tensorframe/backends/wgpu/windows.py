@@ -40,8 +40,8 @@ class Ranges:
         self._words = words
         self._most = most
         self._step = step
-        self._names = [one.name for one in (*kernel.inputs, *kernel.outputs)]
-        self._large = [at for at, one in enumerate(buffers) if one.nbytes > most]
+        self._names = [buffer.name for buffer in (*kernel.inputs, *kernel.outputs)]
+        self._large = [index for index, buffer in enumerate(buffers) if buffer.nbytes > most]
 
     def parts(self) -> Iterator[Part]:
         """Yield the words, buffers and iterations of each part; KernelError if one iteration sees too much."""
@@ -71,17 +71,17 @@ class Ranges:
         )
         passed[0], passed[behind + 1] = last, first
         buffers = list(self._buffers)
-        for at in self._large:
-            span = seen.get(self._names[at], (0, 0))
+        for index in self._large:
+            span = seen.get(self._names[index], (0, 0))
             if span is None:
                 return None
-            size, buffer = self._sizes[at], buffers[at]
-            place = 1 + at if at < inputs else behind + 2 + at - inputs
+            size, buffer = self._sizes[index], buffers[index]
+            place = 1 + index if index < inputs else behind + 2 + index - inputs
             origin = int(passed[place])
             begin = max(origin + span[0], 0) * size // self._step * self._step
             end = min(-(-(origin + span[1] + 1) * size // 4) * 4, buffer.nbytes)
             if end - begin > self._most:
                 return None
-            buffers[at] = buffer.part(begin, end - begin)
+            buffers[index] = buffer.part(begin, end - begin)
             passed[place] = (origin - begin // size) % 2**32
         return passed, buffers
