@@ -47,7 +47,8 @@ Map = tuple[Affine, ...]
 class Space:
     """Loop axes by number, with their sizes, and the map of each value.
 
-    Reductions run over the axes in `reduced`. `cuts` are the axes that pieces divide, and where.
+    Reductions run over the axes in `reduced`, which are as long as `lengths` before any is split. `cuts` are the axes
+    that pieces divide, and where.
 
     Values are named by anything hashable: nodes while groups grow, positions in a region afterwards.
     """
@@ -56,6 +57,7 @@ class Space:
     reduced: tuple[int, ...] = ()
     maps: dict[Hashable, Map] = field(default_factory=dict)
     cuts: dict[int, frozenset[int]] = field(default_factory=dict)
+    lengths: tuple[int, ...] = ()
 
     @classmethod
     def of_result(cls, value: Hashable, shape: Shape) -> Space:
@@ -104,7 +106,7 @@ class Space:
 
     def copy(self) -> Space:
         """Return a space that changes apart from this one."""
-        return Space(list(self.sizes), self.reduced, dict(self.maps), dict(self.cuts))
+        return Space(list(self.sizes), self.reduced, dict(self.maps), dict(self.cuts), self.lengths)
 
     def stays_inside(self, value: Hashable, shape: Shape) -> bool:
         """Whether a value has an element wherever the loops are, and not in a piece of them only."""

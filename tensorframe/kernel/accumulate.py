@@ -1,7 +1,7 @@
 """Accumulation: how a reduction begins, takes in one element, joins two parts and ends, as its row says.
 
-Sums of floating-point numbers accumulate in float64, in any order: more accurate than adding in their own dtype, and
-the order is what lets the loop run on whole vectors.
+Sums of floating-point numbers accumulate in float64: more accurate than adding in their own dtype. Their order is that
+of `kernel/order.py`, which lets loops run on whole vectors.
 """
 
 from __future__ import annotations
@@ -15,18 +15,23 @@ from tensorframe.kernel.ir import Expr, apply, literal
 from tensorframe.kernel.scalars import converted, element, truth
 from tensorframe.ops.term import Term
 
-# machine ops whose operands may be in any order, for the rows that are the same op
+# machine ops that join elements in the order of lanes, for the rows that are the same op
 _ANY_ORDER = {"add": "add_reassociable", "multiply": "multiply_reassociable"}
 
 
 class Accumulation(NamedTuple):
-    """`first` is the accumulator before any element; `take` makes an element what is combined; `join` combines."""
+    """`first` is the accumulator before any element; `take` makes an element what is combined; `join` combines.
+
+    The bits of an `ordered` one depend on the order: elements are joined in that of lanes, parts by `then`.
+    """
 
     dtype: DType  # of the accumulator
     first: complex
     take: Callable[[Expr], Expr]
     join: Callable[[Expr, Expr], Expr]
     finish: Callable[[Expr], Expr]  # in the dtype of the accumulator
+    then: Callable[[Expr, Expr], Expr]
+    ordered: bool = False
 
     def start(self) -> Expr:
         """Return the accumulator of no elements."""
@@ -55,9 +60,21 @@ def accumulation(op: Op, dtype: DType, widest: DType = float64) -> Accumulation 
     def join(x: Expr, y: Expr) -> Expr:  # short sums are joined in a dtype of their own
         if name is not None:
             return apply(name, x, y, dtype=x.dtype)
+        return then(x, y)
+
+    def then(x: Expr, y: Expr) -> Expr:
         return element(how.join, (), (x, y), x.dtype, double=double)
 
-    return Accumulation(held, how.first(held), take, join, finish)
+    ordered = held in FLOAT and name is not None
+    return Accumulation(held, how.first(held), take, join, finish, then, ordered)
+
+
+def is_ordered(op: Op, dtype: DType) -> bool:
+    """Whether the bits of a reduction of elements of `dtype` depend on the order in which they are joined."""
+    if op.kind is not Kind.REDUCE:
+        return False
+    how = accumulation(op, dtype)
+    return how is not None and how.ordered
 
 
 def _formula(written: Callable[[Any], Any] | None, *, double: bool) -> Callable[[Expr], Expr]:

@@ -9,6 +9,7 @@ from math import prod
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
 from tensorframe.graph.space import Space
+from tensorframe.kernel import order
 from tensorframe.kernel.assemble import Built, Launch, Partials, finish
 from tensorframe.kernel.body import Body
 from tensorframe.kernel.forms.columns import column_parts, columns
@@ -50,7 +51,7 @@ def build(
 
     `places` are the array that each output goes to, and which part of its complex elements it is, or None.
     """
-    found = lay_out(region, space, strides, places)
+    found = lay_out(region, space, strides, places, in_order=True)
     launches, partials = _Builder(region, space, found).launches()
     return Built(launches, partials, found.layouts)
 
@@ -75,7 +76,7 @@ class _Builder:
         if nest.rows * nest.row_length > 2 * _CHUNK:
             if _is_joinable(stages):
                 units = nest.rows if inside else _blocks(nest, width)
-                if units < HOST.units:
+                if units < HOST.units and self._has_parts(stages, inside=inside):
                     return self._in_parts(stages, {}, inside=inside, width=width)
             elif not inside or nest.row_length > _CHUNK:
                 once = self._in_one_pass(stages)
@@ -139,10 +140,20 @@ class _Builder:
     def _itemsize(self, value: int) -> int:
         return self.region.dtype_of(value).itemsize
 
+    def _has_parts(self, stages: Stages, *, inside: bool) -> bool:
+        """Whether chunks of rows are pieces of what their sums go over: what is packed is whole rows of a loop."""
+        nest = self.nest
+        if not inside or nest.inner == 1 or len(nest.reduced) > nest.inner:
+            return True
+        form = self._form(stages)
+        return not any(stages.stores) and all(
+            form.accumulation(value).ordered for value in stages.reductions[0]
+        )
+
     def _in_one_pass(self, stages: Stages) -> tuple[Stages, dict[int, int]] | None:
         """Return stages of a single pass, and the sums of squared distances that are all that needed a second one."""
         found = deviations(self.region, stages.full)
-        if not found or any(stages.stores[1:]) or any(stages.scans):
+        if self.nest.inner > 1 or not found or any(stages.stores[1:]) or any(stages.scans):
             return None
         once = stages_of(self.region, self.space, scratch=False, deviations=found)
         return (once, found) if once.passes == 1 else None
@@ -152,14 +163,17 @@ class _Builder:
     ) -> tuple[tuple[Launch, ...], Partials]:
         """Return two kernels: partial results of chunks, and the chunks joined."""
         nest = self.nest
-        across = nest.row_length // nest.reduced[0] * (1 if inside else min(width, nest.kept[-1]))
-        chunk = max(1, (_CHUNK if inside else _COLUMN_CHUNK) // across)
-        chunks = -(-nest.reduced[0] // chunk)
         form = self._form(stages)
+        along = nest.reduced[0] if form.outer else nest.row_length
+        across = nest.row_length // along * (1 if inside else min(width, nest.kept[-1]))
+        chunk = max(1, (_CHUNK if inside else _COLUMN_CHUNK) // across)
+        if not form.outer:  # whole pieces
+            chunk = -(-chunk // order.PIECE) * order.PIECE
+        chunks = -(-along // chunk)
         partials: list[tuple[DType, int, complex]] = []
 
-        def made(dtype: DType, first: complex = 0) -> Buffer:
-            partials.append((dtype, chunks * nest.rows, first))
+        def made(dtype: DType, first: complex = 0, count: int = chunks) -> Buffer:
+            partials.append((dtype, count * nest.rows, first))
             return Buffer(f"p{len(partials) - 1}", dtype, Role.OUTPUT)
 
         for value in stages.reductions[0]:
@@ -171,7 +185,8 @@ class _Builder:
                 buffers = [made(dtype) for dtype in (form.operand_dtype(value), *[how.dtype] * 2)]
                 form.deviations[value] = Deviation(centred[value], *buffers)
             else:
-                form.partials[value] = made(how.dtype, how.first)
+                count = form.units if how.ordered else chunks
+                form.partials[value] = made(how.dtype, how.first, count)
         if inside:
             units = nest.rows
             body = row_parts(form, chunk)

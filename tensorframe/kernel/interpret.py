@@ -35,6 +35,7 @@ from tensorframe.kernel.ir import (
     argument,
 )
 from tensorframe.kernel.multiply_add import multiply_add
+from tensorframe.kernel.order import with_lanes
 from tensorframe.kernel.walk import in_order
 
 Array = Any  # arrays and NumPy scalars: an expression has a value for each element of its bindings
@@ -141,7 +142,7 @@ def run(
     """
     values: dict[Expr, Any] = {START: np.uint64(start), STOP: np.uint64(stop)}
     values.update((one, one.dtype.type(value)) for one, value in arguments.items())
-    for _ in _Thread(values, dict(memory)).run(kernel.body):
+    for _ in _Thread(values, dict(memory)).run(with_lanes(kernel.body)):
         raise ValueError("a kernel without work-groups waits for other threads")
 
 

@@ -9,6 +9,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import strides_of
 from tensorframe.graph.space import Map, Space
+from tensorframe.kernel.accumulate import is_ordered
 from tensorframe.kernel.gather import GATHERS, selected_axes
 from tensorframe.kernel.ir import Buffer, Role
 from tensorframe.kernel.nest import Access, Nest, arrange, linear, memory_order
@@ -41,8 +42,10 @@ def lay_out(
     strides: Sequence[Strides],
     places: Sequence[tuple[int, int | None]],
     into: Sequence[Access] = (),
+    *,
+    in_order: bool = False,
 ) -> Layout:
-    """Return the loops of a region whose inputs have these strides.
+    """Return the loops of a region whose inputs have these strides; with `in_order`, as sums of floats want them.
 
     Outputs go to new arrays, or, if `into` is given, to where it says: for each, a position and the steps of its axes.
     """
@@ -68,7 +71,12 @@ def lay_out(
     for value, target in zip(region.outputs, into, strict=False):
         found = linear(space.maps[value], target.steps, space)
         accesses["out", value] = replace(found, start=found.start + target.start)
-    nest = arrange(space, accesses, order, _pieces(region, space))
+    ordered = in_order and any(
+        is_ordered(one.op, region.dtype_of(one.inputs[0]))
+        for one in region.ops
+        if one.op.kind is Kind.REDUCE
+    )
+    nest = arrange(space, accesses, order, _pieces(region, space), ordered=ordered)
     arrays = {value: array for value, (array, _) in zip(region.outputs, places, strict=True)}
     return Layout(nest, reads, _lines(region, strides), arrays, tuple(layouts.values()))
 

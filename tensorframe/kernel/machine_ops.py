@@ -24,7 +24,8 @@ MACHINE_OPS: Mapping[str, frozenset[DType]] = {
     "multiply_high": frozenset({uint32}),
     "negative": NUMBERS,
     "abs": NUMBERS,
-    # in any order that the dialect likes; a product that is added may be rounded with the sum, once
+    # floats in the order of kernel/order.py; among threads of work-groups in any order that the dialect likes, and a
+    # product that is added may be rounded with the sum, once
     "add_reassociable": NUMBERS,
     "multiply_reassociable": NUMBERS,
     # rounded once, never contracted unless written as fma

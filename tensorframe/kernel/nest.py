@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from math import inf, prod
 
 from tensorframe.graph.space import Map, Space
+from tensorframe.kernel.order import inner_loops
 
 Steps = tuple[int, ...]
 
@@ -37,6 +38,7 @@ class Nest:
     accesses: dict[Hashable, Access]  # steps: along the kept loops, then along the reduced ones
     order: tuple[int, ...]  # the axes of the space, outermost first, before any were merged
     reduced_inside: bool  # whether operands are contiguous along a reduced axis
+    inner: int = 1  # how many of the last reduced loops run over the inner axes of an ordered sum: kernel/order.py
     # (value made of pieces, its axis) -> the position on that axis; the loop it follows is never merged with others
     pieces: dict[Hashable, Access] = field(default_factory=dict)
 
@@ -84,13 +86,27 @@ def arrange(
     accesses: dict[Hashable, Access],
     order: tuple[int, ...],
     pieces: dict[Hashable, Access],
+    *,
+    ordered: bool = False,
 ) -> Nest:
-    """Return the nest of a space with loops in this order; each class of axes stays together."""
+    """Return the nest of a space with loops in this order; each class of axes stays together.
+
+    The loops of `ordered` reductions keep the order that axes have in the shape.
+    """
     reduced = [axis for axis in order if axis in space.reduced]
+    nearest = reduced[-1:]
     kept = [axis for axis in order if axis not in space.reduced]
     together = [*accesses.values(), *pieces.values()]
     kept_groups = _merged(kept, space, together)
-    reduced_groups = _merged(reduced, space, together)
+    if ordered:
+        reduced = list(space.reduced)
+        count = inner_loops([space.sizes[axis] for axis in reduced], space.lengths)
+        outer, inside = reduced[: len(reduced) - count], reduced[len(reduced) - count :]
+        inner_groups = _merged(inside, space, together)
+        reduced_groups = [*_merged(outer, space, together), *inner_groups]
+        inner = len(inner_groups)
+    else:
+        reduced_groups, inner = _merged(reduced, space, together), 1
     innermost = [group[-1] for group in kept_groups + reduced_groups]
     sizes = [prod([space.sizes[axis] for axis in group]) for group in kept_groups + reduced_groups]
     count = len(kept_groups)
@@ -99,7 +115,8 @@ def arrange(
         tuple(sizes[count:]),
         _along(accesses, innermost),
         tuple(kept + reduced),
-        bool(reduced) and (not kept or _closer(reduced[-1], kept[-1], accesses.values())),
+        bool(nearest) and (not kept or _closer(nearest[0], kept[-1], accesses.values())),
+        inner,
         _along(pieces, innermost),
     )
 

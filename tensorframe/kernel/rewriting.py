@@ -81,7 +81,7 @@ class Rewriting:
 
     def _space(self, region: Region, old: Space, now: dict[int, int]) -> Space:
         """Return the space of the new region, whose loops are those of the old one."""
-        space = Space(list(old.sizes), old.reduced, {}, dict(old.cuts))
+        space = Space(list(old.sizes), old.reduced, {}, dict(old.cuts), old.lengths)
         for value, stood in self._stands.items():
             if value in now and stood in old.maps:
                 space.maps[now[value]] = old.maps[stood]

@@ -117,7 +117,7 @@ def _numbered(space: Space, group: Group, index: Mapping[Node, int]) -> Space:
         maps[value] = space.maps[node]
         for operand in range(len(node.inputs)):
             maps[value, operand] = space.maps[node, operand]
-    return Space(space.sizes, space.reduced, maps, space.cuts)
+    return Space(space.sizes, space.reduced, maps, space.cuts, space.lengths)
 
 
 def _kind(kind: Kind) -> StepKind:

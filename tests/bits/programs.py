@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,10 @@ class Program:
     name: str
     leaves: dict[str, Array]
     run: Callable[[Leaves, list[Any]], list[tfr.Tensor]]
-    sums: bool = False  # of floats: kernels choose their order with the form of the whole kernel
+    sums: bool = False  # of floats: kernels of work-groups choose their order with the form of the whole kernel
+    distances: bool = (
+        False  # from a mean, squared and summed: in one pass or two, by what else there is
+    )
     library: bool = False  # calls libraries, or multiplies matrices
 
     def placed(self, device: str) -> Leaves:
@@ -73,6 +77,8 @@ def _lines(steps: Any, names: dict[str, Any]) -> dict[str, Any]:
 
 
 FIRST_SEED = 30_000
+# Elements beyond which kernels take squared distances from a mean in one pass, if that is all there is to compute.
+LARGE = 2 << 16
 # one row, many short ones, a few long ones, more than a chunk, columns, three axes
 SHAPES = [(7,), (300,), (70_001,), (3000, 13), (5, 9_001), (300, 500), (40_001, 3), (17, 31, 23)]
 
@@ -93,6 +99,8 @@ def reductions() -> Iterator[Program]:
 
 
 def _reduction(shape: tuple[int, ...], axis: Any) -> Program:
+    large = prod(shape) > LARGE  # distances have a program of their own
+
     def run(leaves: Leaves, beside: list[Any]) -> list[tfr.Tensor]:
         x = leaves["x"]
         scaled = tfr.exp(x * 0.5) + 1
@@ -102,14 +110,33 @@ def _reduction(shape: tuple[int, ...], axis: Any) -> Program:
             tfr.sum(x, axis=axis),
             tfr.sum(scaled, axis=axis),
             tfr.mean(scaled * x, axis=axis),
-            tfr.var(x, axis=axis),
-            tfr.sum(centred * centred, axis=axis),
+            tfr.prod(scaled * 0.5, axis=axis),
+            *([] if large else [tfr.var(x, axis=axis), tfr.sum(centred * centred, axis=axis)]),
             tfr.max(scaled, axis=axis),
             tfr.softmax(x, axis=axis),
         ]
 
     name = f"reductions of {shape} over {axis}"
     return Program(name, {"x": normals(shape)}, run, sums=True)
+
+
+def distances() -> Iterator[Program]:
+    """Variances of arrays that do not stay in the cache between two passes."""
+    for shape in SHAPES:
+        if prod(shape) > LARGE:
+            for axis in [None, *range(len(shape))]:
+                yield _distances(shape, axis)
+
+
+def _distances(shape: tuple[int, ...], axis: Any) -> Program:
+    def run(leaves: Leaves, beside: list[Any]) -> list[tfr.Tensor]:
+        x = leaves["x"]
+        centred = x - tfr.mean(x, axis=axis, keepdims=True)
+        beside.append(centred)
+        return [tfr.var(x, axis=axis), tfr.sum(centred * centred, axis=axis)]
+
+    name = f"distances of {shape} over {axis}"
+    return Program(name, {"x": normals(shape)}, run, sums=True, distances=True)
 
 
 def scans() -> Iterator[Program]:
@@ -178,7 +205,7 @@ def _draw(name: str) -> Program:
 
 def programs(*, thorough: bool) -> list[Program]:
     """200 programs, or a selection that takes seconds."""
-    known = [[*reductions()], [*scans()], [*elementwise()], [*random_numbers()]]
+    known = [[*reductions(), *distances()], [*scans()], [*elementwise()], [*random_numbers()]]
     if thorough:
         flat = [one for each in known for one in each]
         return [*flat, *random_graphs(range(FIRST_SEED, FIRST_SEED + max(200 - len(flat), 50)))]

@@ -3,7 +3,7 @@
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
-from tensorframe.kernel import build
+from tensorframe.kernel import build, order
 from tensorframe.kernel.forms import columns, rows
 from tensorframe.kernel.forms import tiles as tiling
 from tensorframe.runtime.cache import PLANS
@@ -19,7 +19,8 @@ SMALL = {
         "_ENOUGH_ROWS": 5,
     },
     columns: {"_GROUP": 2},
-    rows: {"_LOOK": 4, "_SHORT": 3, "_SOON": (1, 4096)},
+    order: {"PIECE": 9, "GROUP": 6, "LANES": 4, "TAIL": 2},
+    rows: {"_LOOK": 4, "_SOON": (1, 4096)},
     tiling: {"_SIDE": 4, "_AREA": 8, "_NARROW": 3},
     merge: {"_WORTH_SHARING": 0},
     admission: {"_SMALL_PART": 1 << 40},

@@ -36,7 +36,7 @@ LAYERS = (
 )
 # The same inside kernel/: each name is a module or a folder.
 KERNEL = {
-    "ir": ("ir", "formula", "walk", "loops", "machine_ops", "multiply_add", "interpret"),
+    "ir": ("ir", "formula", "walk", "loops", "machine_ops", "multiply_add", "order", "interpret"),
     "math": ("math", "complex_math", "scalars", "accumulate"),
     "spaces": ("pieces", "gather", "spaces", "rewriting", "expand", "complex", "dot"),
     "nest": ("nest", "layout", "stages", "passes", "body", "assemble", "support"),

@@ -1,6 +1,6 @@
 """Ops on values of one type, with NumPy's meaning: integers wrap, NaN stays, nothing branches, traps or is left open.
 
-No instruction carries a flag that lets LLVM change a result, except `reassoc` where the op says that any order will do.
+No instruction carries a flag that lets LLVM change a result.
 """
 
 from __future__ import annotations
@@ -162,9 +162,9 @@ OPS: dict[str, Code] = {
     "negative": _negative,
     "abs": _absolute,
     "fma": _of_llvm("fma"),
-    # in whatever order is fastest; `reassoc` alone leaves NaN, infinities and signed zeros their meaning
-    "add_reassociable": _two("fadd reassoc", "add"),
-    "multiply_reassociable": _two("fmul reassoc", "mul"),
+    # their order is that of lanes, which loops have by now
+    "add_reassociable": _two("fadd", "add"),
+    "multiply_reassociable": _two("fmul", "mul"),
     "floor_divide": lambda *given: _divided(*given)[0],
     "remainder": lambda *given: _divided(*given)[1],
     "sqrt": _of_llvm("sqrt"),

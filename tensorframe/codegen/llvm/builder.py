@@ -120,6 +120,13 @@ class Builder:
         mask = f"<{count} x i32> <{places}>"
         return self.value(f"shufflevector {wide} {value}, {wide} poison, {mask}")
 
+    def together(self, kind: str, low: str, high: str, lanes: int) -> str:
+        """Return the lanes of two values in one."""
+        wide = vector(kind, lanes)
+        places = ", ".join([f"i32 {at}" for at in range(2 * lanes)])
+        mask = f"<{2 * lanes} x i32> <{places}>"
+        return self.value(f"shufflevector {wide} {low}, {wide} {high}, {mask}")
+
     # --- blocks ---
 
     def new_label(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import sha256
 
 from tensorframe.codegen.llvm import lines
@@ -24,6 +25,7 @@ from tensorframe.kernel.ir import (
     Loop,
     StreamingStore,
 )
+from tensorframe.kernel.order import with_lanes
 from tensorframe.kernel.walk import expressions, in_order
 
 # what a text begins with that is left as it is: its instructions are what LLVM's passes would make of a loop
@@ -33,12 +35,13 @@ _NAME = "KERNEL"  # until the text is there, of which the name is a hash
 
 def print_kernel(kernel: Kernel, target: Target) -> Text:
     """Return a kernel as a module of LLVM."""
+    on_vectors, complete = _on_vectors(kernel, target)
+    kernel = replace(kernel, body=with_lanes(kernel.body, on_vectors))
     b = Builder(target)
     memory = Memory(b, kernel.outputs)
     names: Names = {START: "%start", STOP: "%stop"}
     _take_operands(b, memory, kernel, names)
-    on_vectors = _on_vectors(kernel, target)
-    Statements(b, memory, on_vectors or {}).write(kernel.body, names)
+    Statements(b, memory, on_vectors).write(kernel.body, names)
     _, stores = expressions(kernel.body)
     if any(isinstance(one, StreamingStore) for one in stores):
         lines.fence(b)
@@ -48,31 +51,33 @@ def print_kernel(kernel: Kernel, target: Target) -> Text:
     b.do("ret void")
     attributes = f'nounwind "min-legal-vector-width"="{_register_bits(on_vectors)}"'
     text = b.module(f"void @{_NAME}(i64 %start, i64 %stop, ptr %varying, ptr %fixed) {attributes}")
-    text = ("" if on_vectors is None else SELECTED) + text
+    text = (SELECTED if complete else "") + text
     name = "k_" + sha256(text.encode()).hexdigest()[:16]
     return Text(name, text.replace(f"@{_NAME}(", f"@{name}("))
 
 
-def _on_vectors(kernel: Kernel, target: Target) -> dict[Loop, Steps] | None:
-    """Return the innermost loops with their steps, if the target has vectors and can compute all of them on these."""
+def _on_vectors(kernel: Kernel, target: Target) -> tuple[dict[Loop, Steps], bool]:
+    """Return the innermost loops to print on vectors, with their steps, and whether these are all there are.
+
+    Where the target has no vectors, or cannot compute all loops on them, they are left to LLVM's passes, but for those
+    that join floats in lanes: these say in which order.
+    """
     if not target.has_masks:
-        return None
-    found = {}
-    for loop in innermost(kernel.body):
-        steps = steps_of(loop)
-        if steps is None:
-            return None
-        found[loop] = steps
-    return found
+        return {}, False
+    found = {loop: steps_of(loop) for loop in innermost(kernel.body)}
+    on_vectors = {loop: steps for loop, steps in found.items() if steps is not None}
+    if len(on_vectors) == len(found):
+        return on_vectors, True
+    return {loop: steps for loop, steps in on_vectors.items() if steps.has_lanes}, False
 
 
-def _register_bits(on_vectors: dict[Loop, Steps] | None) -> int:
+def _register_bits(on_vectors: dict[Loop, Steps]) -> int:
     """Return the size of the registers that the kernel pays for, or 0 to leave it to what the processor prefers.
 
     Processors that prefer halves of their registers do so for what is short: long loops of many operations take three
     quarters of the time with whole ones, rows of a dozen elements half as much again.
     """
-    return 512 if any(loop.long for loop in on_vectors or ()) else 0
+    return 512 if any(loop.long for loop in on_vectors) else 0
 
 
 def _take_operands(b: Builder, memory: Memory, kernel: Kernel, names: Names) -> None:

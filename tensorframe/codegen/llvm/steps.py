@@ -28,9 +28,10 @@ from tensorframe.kernel.ir import (
     Store,
     Variable,
 )
+from tensorframe.kernel.order import NEUTRAL
 from tensorframe.kernel.walk import in_order, own_expressions
 
-# ops that join values in any order; additions and products of floats would have to say that any order will do
+# ops that join values in any order, or in that of lanes: additions and products of floats have to say so
 _JOINS = frozenset({"add_reassociable", "multiply_reassociable", "maximum", "minimum"})
 _JOINS_INTEGERS = frozenset({"add", "multiply", "bitwise_xor", "bitwise_or", "bitwise_and"})
 _JOINS_CONDITIONS = frozenset({"logical_or", "logical_and", "maximum", "minimum"})
@@ -54,6 +55,11 @@ class Steps:
     """Bytes of the largest values that differ between iterations."""
     light: bool = False
     """Whether memory is what takes the time."""
+
+    @property
+    def has_lanes(self) -> bool:
+        """Whether floats are joined in the order of lanes."""
+        return any(op in NEUTRAL and one.dtype in FLOAT for one, op in self.joins.items())
 
     def step(self, root: Expr) -> int | None:
         """Return by how much an expression advances."""

@@ -27,6 +27,7 @@ from tensorframe.kernel.ir import (
     Store,
     Variable,
 )
+from tensorframe.kernel.order import LANES, TAIL
 from tensorframe.kernel.walk import in_order
 from tensorframe.machine import HOST
 
@@ -53,6 +54,8 @@ def write_loop(
     block, rest = HOST.block // steps.widest, HOST.register // steps.widest
     # selecting instructions, LLVM takes the registers of one vector in any order: memory is fast in its own
     lanes = rest if steps.light else block
+    if steps.has_lanes:
+        block, rest = LANES, TAIL
     count = b.value(f"sub i64 {stop}, {start}")
     end = b.value(f"add i64 {start}, {b.value(f'and i64 {count}, {-block}')}")
     first = {
@@ -87,18 +90,22 @@ def _first(b: Builder, one: Variable, op: str, given: str, lanes: int) -> str:
 
 def _narrowed(b: Builder, one: Variable, op: str, parts: list[str], lanes: int, wanted: int) -> str:
     """Return the partial results of a block's parts, joined until so many are left."""
-    with b.on(lanes):
-        while len(parts) > 1:
+    parts = list(parts)
+    while len(parts) * lanes > wanted:
+        if len(parts) > 1:
             half = len(parts) // 2
-            pairs = zip(parts[:half], parts[half:], strict=True)
-            parts = [OPS[op](b, one.dtype, *pair) for pair in pairs]
-    (found,) = parts
-    while lanes > wanted:
-        lanes //= 2
-        halves = [b.part(VALUE[one.dtype], found, 2 * lanes, at, lanes) for at in (0, lanes)]
+            pairs = list(zip(parts[:half], parts[half:], strict=True))
+        else:
+            lanes //= 2
+            halves = [b.part(VALUE[one.dtype], parts[0], 2 * lanes, at, lanes) for at in (0, lanes)]
+            pairs = [(halves[0], halves[1])]
         with b.on(lanes):
-            found = OPS[op](b, one.dtype, *halves)
-    return found
+            parts = [OPS[op](b, one.dtype, *pair) for pair in pairs]
+    while len(parts) > 1:
+        pairs = list(zip(parts[::2], parts[1::2], strict=True))
+        parts = [b.together(VALUE[one.dtype], *pair, lanes) for pair in pairs]
+        lanes *= 2
+    return parts[0]
 
 
 def _result(b: Builder, one: Variable, op: str, parts: list[str], lanes: int, given: str) -> str:

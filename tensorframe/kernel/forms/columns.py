@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 
-from tensorframe.dtypes import DType, float32, float64
+from tensorframe.dtypes import DType, bool_, float32, float64
+from tensorframe.kernel import order
 from tensorframe.kernel.accumulate import Accumulation
 from tensorframe.kernel.forms.form import Form, reductions_in
-from tensorframe.kernel.forms.parts import sample
+from tensorframe.kernel.forms.parts import PIECE, sample, unit_of
 from tensorframe.kernel.ir import (
     INDEX,
     START,
     STOP,
     Allocate,
+    Apply,
     Buffer,
     Expr,
+    If,
     Index,
     Loop,
     Role,
@@ -34,13 +38,15 @@ from tensorframe.kernel.ir import (
 )
 from tensorframe.kernel.loops import ZERO, digits, flat, named, nested, smaller
 from tensorframe.kernel.scalars import converted
+from tensorframe.kernel.walk import substituted_in
 
 # Elements of a column that are taken in while its accumulator is in a register; the compiler writes them out.
 _GROUP = 8
+_AT = index("at")
 # Operations for an element up to which that pays.
 _LIGHT = 12.0
 # Elements whose mean is the pivot of a chunk of a column: see kernel/forms/deviations.py.
-_COLUMN_SAMPLE = 8
+_COLUMN_SAMPLE = 32
 
 
 @dataclass(slots=True)
@@ -50,7 +56,29 @@ class _Total:
     memory: Buffer
     how: Accumulation
     element: Expr  # of the operand
-    short: bool  # whether a few elements are summed in float32
+    short: bool  # whether pieces are summed in float32
+    lanes: Buffer | None = None  # of an ordered one, in a piece: LANES accumulators for each column
+    tail: Buffer | None = None  # and what they are joined to
+    partial: Buffer | None = None  # where results of pieces go, if not to `memory`
+
+    @property
+    def op(self) -> str:
+        """The op that joins lanes."""
+        joined = self.how.join(self.element, self.element)
+        assert isinstance(joined, Apply)
+        return order.STRICT[joined.op]
+
+    @property
+    def neutral(self) -> Expr:
+        """What a lane begins with."""
+        assert self.lanes is not None
+        value = {"add": -0.0, "multiply": 1.0}[self.op]
+        return literal(value, self.lanes.dtype)
+
+    def taken(self) -> Expr:
+        """Return the element as a lane takes it in."""
+        assert self.lanes is not None
+        return converted(self.element, float32) if self.short else self.how.take(self.element)
 
 
 @dataclass(slots=True)
@@ -63,7 +91,8 @@ class _Columns:
     end: Expr
     width: Expr
     along: list[Index]
-    memory: list[Buffer] = field(default_factory=list)
+    lengths: list[Expr]  # of the loops over `along`
+    memory: dict[Buffer, int] = field(default_factory=dict)  # and rows of as many columns
 
     @property
     def slot(self) -> Expr:
@@ -72,25 +101,36 @@ class _Columns:
     def across(self, work: Sequence[Statement]) -> Statement:
         return Loop(self.lane, self.base, self.end, tuple(work))
 
-    def scratch(self, name: str, dtype: DType) -> Buffer:
+    def scratch(self, name: str, dtype: DType, rows: int = 1) -> Buffer:
         buffer = Buffer(name, dtype, Role.SCRATCH)
-        if buffer not in self.memory:  # a scan may run in several passes
-            self.memory.append(buffer)
+        self.memory.setdefault(buffer, rows)  # a scan may run in several passes
         return buffer
+
+    def allocated(self) -> list[Statement]:
+        """Return the statements that make scratch memory."""
+        return [Allocate(one, self.width * rows) for one, rows in self.memory.items()]
 
     def total(self, value: int) -> _Total:
         """Return the accumulators of a reduction."""
-        how = self.form.accumulation(value)
-        memory = self.scratch(f"r{value}", how.dtype)
         element = self.form.body.operand(value, 0)
-        return _Total(memory, how, element, self.form.is_short_sum(value))
+        return self._total(value, "", element, self.form.partials.get(value))
+
+    def _total(self, value: int, mark: str, element: Expr, partial: Buffer | None = None) -> _Total:
+        how, short = self.form.accumulation(value), self.form.is_short_sum(value)
+        name = f"{value}{mark}"
+        if not how.ordered:
+            return _Total(self.scratch(f"r{name}", how.dtype), how, element, short)
+        dtype = float32 if short else how.dtype
+        lanes = self.scratch(f"lanes{name}", dtype, order.LANES)
+        tail = self.scratch(f"tail{name}", dtype, order.TAIL)
+        if partial is not None and self.form.unit is not None:
+            return _Total(partial, how, element, short, lanes, tail, partial)
+        return _Total(self.scratch(f"r{name}", how.dtype), how, element, short, lanes, tail)
 
     def distances(self, value: int) -> tuple[_Total, _Total]:
         """Return the accumulators of distances from a pivot, and of their squares."""
-        how, short = self.form.accumulation(value), self.form.is_short_sum(value)
         away = self.form.distance(value, load(self.pivot(value), self.slot))
-        distances, squares = [self.scratch(f"r{value}{mark}", how.dtype) for mark in "dq"]
-        return _Total(distances, how, away, short), _Total(squares, how, away * away, short)
+        return self._total(value, "d", away), self._total(value, "q", away * away)
 
     def pivot(self, value: int) -> Buffer:
         """Return the memory of the columns' pivots."""
@@ -109,22 +149,136 @@ class _Columns:
 
     def begin(self, totals: Sequence[_Total]) -> tuple[Statement, ...]:
         """Return the loop that empties accumulators."""
-        work = [Store(one.memory, self.slot, one.how.start()) for one in totals]
+        work = [
+            Store(one.memory, self.slot, one.how.start()) for one in totals if one.partial is None
+        ]
         return (self.across(work),) if work else ()
 
     def down(
         self, totals: Sequence[_Total], stores: list[Statement], first: Expr, last: Expr
     ) -> tuple[Statement, ...]:
         """Return the loops that take in all elements, along the outermost reduced axis from `first` to `last`."""
-        body = self.form.body
         if not totals and not stores:
             return ()
-        sizes = body.sizes[len(body.nest.kept) :]
+        rows = self._in_pieces if any(one.lanes for one in totals) else self._in_groups
         if len(self.along) == 1:
-            return self._in_groups(totals, stores, first, last)
-        inner = self._in_groups(totals, stores, ZERO, sizes[-1])
-        middle = nested(self.along[1:-1], sizes[1:-1], inner)
+            return rows(totals, stores, first, last)
+        inner = rows(totals, stores, ZERO, self.lengths[-1])
+        middle = nested(self.along[1:-1], self.lengths[1:-1], inner)
         return (Loop(self.along[0], first, last, middle),)
+
+    # --- pieces, of which lanes take every so many rows: see kernel/order.py ---
+
+    def _in_pieces(
+        self, totals: Sequence[_Total], stores: list[Statement], first: Expr, last: Expr
+    ) -> tuple[Statement, ...]:
+        length = order.PIECE
+        pieces = apply("floor_divide", last - first + (length - 1), literal(length, INDEX))
+        start = first + PIECE * length
+        stop = smaller(start + length, last)
+        ordered = [one for one in totals if one.lanes]
+        blocks = apply("floor_divide", stop - start, literal(order.LANES, INDEX))
+        end = start + blocks * order.LANES
+        whole = (
+            self._rows(order.LANES, self._emptied(ordered, lanes=True)),
+            *self._blocks(totals, stores, start, blocks),
+            self._rows(order.TAIL, self._narrowed(ordered)),
+        )
+        few = self._rows(order.TAIL, self._emptied(ordered, lanes=False))
+        body: tuple[Statement, ...] = (
+            If(apply("less", ZERO, blocks, dtype=bool_), whole),
+            If(apply("equal", blocks, ZERO, dtype=bool_), (few,)),
+            self._one_by_one(totals, stores, start, end, stop),
+            self.across([self._ended(one) for one in ordered]),
+        )
+        return (Loop(PIECE, ZERO, pieces, body),)
+
+    def _rows(self, count: int, work: Sequence[Statement]) -> Statement:
+        return Loop(_AT, ZERO, literal(count, INDEX), (self.across(work),))
+
+    def _place(self, row: Expr) -> Expr:
+        """Return where in scratch memory the column of a row of accumulators is."""
+        return row * self.width + self.slot
+
+    def _emptied(self, totals: Sequence[_Total], *, lanes: bool) -> list[Statement]:
+        place = self._place(_AT)
+        return [
+            Store(buffer, place, one.neutral)
+            for one in totals
+            if (buffer := one.lanes if lanes else one.tail) is not None
+        ]
+
+    def _narrowed(self, totals: Sequence[_Total]) -> list[Statement]:
+        found: list[Statement] = []
+        for one in totals:
+            assert one.lanes is not None
+            assert one.tail is not None
+            rows = range(0, order.LANES, order.TAIL)
+            parts = [load(one.lanes, self._place(_AT + at)) for at in rows]
+            found.append(Store(one.tail, self._place(_AT), order.halves(parts, one.op)))
+        return found
+
+    def _ended(self, one: _Total) -> Store:
+        """Return the statement that joins what a piece gives to what there is, or leaves it as a partial result."""
+        assert one.tail is not None
+        rows = range(order.TAIL)
+        parts = [load(one.tail, self._place(literal(at, INDEX))) for at in rows]
+        whole = order.halves(parts, one.op)
+        whole = apply(one.op, literal(one.how.first, whole.dtype), whole)
+        taken = one.how.take(whole) if one.short else whole
+        if one.partial is not None:
+            assert self.form.unit is not None
+            return Store(one.partial, self.form.unit, taken)
+        return Store(one.memory, self.slot, one.how.then(load(one.memory, self.slot), taken))
+
+    def _lane(self, one: _Total, buffer: Buffer | None, row: Expr) -> Store:
+        """Return the statement that takes an element into the accumulator in this row."""
+        if buffer is None:
+            return self._added(one, one.element)
+        place = self._place(row)
+        return Store(buffer, place, apply(one.op, load(buffer, place), one.taken()))
+
+    def _one_by_one(
+        self,
+        totals: Sequence[_Total],
+        stores: list[Statement],
+        start: Expr,
+        first: Expr,
+        last: Expr,
+        *,
+        whole: bool = False,
+    ) -> Statement:
+        """Take in rows in their order; those of `whole` blocks go to lanes."""
+        along = self.along[-1]
+        count = order.LANES if whole else order.TAIL
+        row = apply("bitwise_and", along - start, literal(count - 1, INDEX))
+        taken = [self._lane(one, one.lanes if whole else one.tail, row) for one in totals]
+        return Loop(along, first, last, (self.across([*taken, *stores]),))
+
+    def _blocks(
+        self, totals: Sequence[_Total], stores: list[Statement], start: Expr, blocks: Expr
+    ) -> tuple[Statement, ...]:
+        """Take in whole blocks; of each lane several elements at a time, while its accumulator is in a register."""
+        end = start + blocks * order.LANES
+        if self._take_one() or any(self.form.stages.scans):
+            return (self._one_by_one(totals, stores, start, start, end, whole=True),)
+        group, turn, along = index("group"), index("turn"), self.along[-1]
+        groups = apply("floor_divide", blocks, literal(_GROUP, INDEX))
+        row = start + (group * _GROUP + turn) * order.LANES + _AT
+        few = [self._few(one) for one in totals]
+        takes = substituted_in([*[one.take for one in few], *stores], {along: row})
+        several: tuple[Statement, ...] = (
+            *[one.begin for one in few],
+            Loop(turn, ZERO, literal(_GROUP, INDEX), takes),
+            *[one.end for one in few],
+        )
+        rest = start + groups * (_GROUP * order.LANES)
+        return (
+            Loop(group, ZERO, groups, (self._rows(order.LANES, several),)),
+            self._one_by_one(totals, stores, start, rest, end, whole=True),
+        )
+
+    # --- everything else, in any order ---
 
     def _take_one(self) -> bool:
         """Whether loading and storing accumulators for each element does not matter, or groups would be cut up."""
@@ -159,11 +313,14 @@ class _Columns:
 
     def _few(self, one: _Total) -> _Few:
         """Return the statements around and in a loop over a few elements of a column."""
-        name = one.memory.name.replace("r", "a")
-        if one.short:
-            few = variable(name, float32)
-            take = Set(few, one.how.join(few, converted(one.element, float32)))
-            return _Few(Set(few, literal(0, float32)), take, self._added(one, few))
+        name = f"a{one.memory.name[1:]}"
+        if one.lanes is not None:
+            few, place = variable(name, one.lanes.dtype), self._place(_AT)
+            return _Few(
+                Set(few, load(one.lanes, place)),
+                Set(few, apply(one.op, few, one.taken())),
+                Store(one.lanes, place, few),
+            )
         few = variable(name, one.how.dtype)
         return _Few(
             Set(few, load(one.memory, self.slot)),
@@ -189,10 +346,11 @@ def columns(form: Form, width: int) -> tuple[Statement, ...]:
     step = body.numbers.take(width, "width")
     lanes = body.sizes[len(body.nest.kept) - 1]
     *places, at = digits(block, [*body.sizes[: len(body.nest.kept) - 1], blocks])
-    lane, along = index("lane"), named("k", len(body.nest.reduced))
+    lane = index("lane")
+    along, lengths, indices = _loops_down(form)
     base = at * step
-    body.indices = [*places, lane, *along]
-    parts = _Columns(form, lane, base, smaller(base + step, lanes), step, along)
+    body.indices = [*places, lane, *indices]
+    parts = _Columns(form, lane, base, smaller(base + step, lanes), step, along, lengths)
     statements: list[Statement] = []
     for number in range(form.stages.passes + 1):
         body.begin_pass()
@@ -201,8 +359,19 @@ def columns(form: Form, width: int) -> tuple[Statement, ...]:
     stores = form.row_stores()
     if stores:
         statements.append(parts.across(stores))
-    memory = [Allocate(buffer, step) for buffer in parts.memory]
-    return (*memory, Loop(block, START, STOP, tuple(statements), parallel=True))
+    return (*parts.allocated(), Loop(block, START, STOP, tuple(statements), parallel=True))
+
+
+def _loops_down(form: Form) -> tuple[list[Index], list[Expr], list[Expr]]:
+    """Return the loops over reduced axes, their lengths, and the indices in the nest; the inner axes have one loop."""
+    nest, body = form.body.nest, form.body
+    sizes: list[Expr] = [*body.sizes[len(nest.kept) :]]
+    outer = len(sizes) - nest.inner
+    along = named("k", outer + 1)
+    if nest.inner == 1:
+        return along, sizes, [*along]
+    length = body.numbers.take(prod(nest.reduced[outer:]), "n")
+    return along, [*sizes[:outer], length], [*along[:-1], *digits(along[-1], sizes[outer:])]
 
 
 def _column_pass(parts: _Columns, number: int) -> list[Statement]:
@@ -212,8 +381,7 @@ def _column_pass(parts: _Columns, number: int) -> list[Statement]:
     scans = [_scanned(parts, value) for value in form.stages.scans[number]]
     totals = [parts.total(value) for value in reductions]
     stores: list[Statement] = [form.store(value) for value in form.stages.stores[number]]
-    length = body.sizes[len(body.nest.kept)]
-    down = parts.down([*scans, *totals], stores, ZERO, length)
+    down = parts.down([*scans, *totals], stores, ZERO, parts.lengths[0])
     statements = [*parts.begin([*scans, *totals]), *down]
     for value, one in zip(reductions, totals, strict=True):
         body.known[value] = form.finished(value, load(one.memory, parts.slot))
@@ -263,21 +431,28 @@ def column_parts(form: Form, width: int, chunk: int) -> tuple[Statement, ...]:
     """Partial results of blocks of columns: each iteration takes `chunk` indices of the outermost reduced loop."""
     body = form.body
     count = len(body.nest.kept)
-    part, lane, along = index("part"), index("lane"), named("k", len(body.nest.reduced))
+    part, lane = index("part"), index("lane")
+    along, lengths, indices = _loops_down(form)
     blocks = body.numbers.take(-(-body.nest.kept[-1] // width), "blocks")
     step, rise = body.numbers.take(width, "width"), body.numbers.take(chunk, "chunk")
     height = body.numbers.take(body.nest.rows, "rows")
     kept = body.sizes[:count]
     at, *places, block = digits(part, [ZERO, *kept[:-1], blocks])
     base = block * step
-    body.indices = [*places, lane, *along]
-    parts = _Columns(form, lane, base, smaller(base + step, kept[-1]), step, along)
+    body.indices = [*places, lane, *indices]
+    parts = _Columns(form, lane, base, smaller(base + step, kept[-1]), step, along, lengths)
+    unit = unit_of(form, at, chunk, along, lengths)
+    form.unit = unit * height + flat([*places, lane], kept)
     totals = [parts.total(value) for value in form.partials]
     stores: list[Statement] = [form.store(value) for value in form.stages.stores[0]]
     top = at * rise
-    bottom = smaller(top + rise, body.sizes[count])
+    bottom = smaller(top + rise, lengths[0])
     place = at * height + flat([*places, lane], kept)
-    left = list(zip(form.partials.values(), [one.memory for one in totals], strict=True))
+    left = [
+        (buffer, one.memory)
+        for buffer, one in zip(form.partials.values(), totals, strict=True)
+        if one.partial is None
+    ]
     pivots: list[Statement] = []
     for value, deviation in form.deviations.items():
         pivots += parts.pivots(value, top, bottom)
@@ -290,7 +465,6 @@ def column_parts(form: Form, width: int, chunk: int) -> tuple[Statement, ...]:
         *pivots,
         *parts.begin(totals),
         *parts.down(totals, stores, top, bottom),
-        parts.across(last),
+        *([parts.across(last)] if last else []),
     )
-    allocated = [Allocate(buffer, step) for buffer in parts.memory]
-    return (*allocated, Loop(part, START, STOP, statements, parallel=True))
+    return (*parts.allocated(), Loop(part, START, STOP, statements, parallel=True))

@@ -85,14 +85,30 @@ def deviations(region: Region, full: Sequence[bool]) -> dict[int, int]:
 
 
 def followed_by(region: Region, value: int, centred: Mapping[int, int]) -> int | None:
-    """Return the sum of squared distances that also tells what the elements themselves sum to, if `value` is that."""
+    """Return the sum of squared distances that also tells what the elements themselves sum to, if `value` is that.
+
+    What is seen outside has the bits of a sum in its own order.
+    """
     first = len(region.inputs)
     one = region.ops[value - first]
-    if one.op is not SUM or one.dtype not in DTYPES:
+    if one.op is not SUM or one.dtype not in DTYPES or value in _seen(region, centred):
         return None
     return next(
         (at for at, c in centred.items() if region.ops[c - first].inputs[0] == one.inputs[0]), None
     )
+
+
+def _seen(region: Region, centred: Mapping[int, int]) -> set[int]:
+    """Return the values that outputs are made of otherwise than by sums of squared distances."""
+    first = len(region.inputs)
+    found: set[int] = set()
+    waiting = list(region.outputs)
+    while waiting:
+        value = waiting.pop()
+        if value >= first and value not in found and value not in centred:
+            found.add(value)
+            waiting += region.ops[value - first].inputs
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from math import prod
 from tensorframe.dtypes import DType, float32, wide_of
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
+from tensorframe.kernel import order
 from tensorframe.kernel.accumulate import Accumulation, accumulation
 from tensorframe.kernel.body import Body
 from tensorframe.kernel.forms.deviations import Deviation
@@ -55,6 +56,7 @@ class Form:
     outputs: dict[int, Buffer]  # value -> where it goes
     partials: dict[int, Buffer] = field(default_factory=dict)  # reduction -> its partial results
     deviations: dict[int, Deviation] = field(default_factory=dict)
+    unit: Expr | None = None  # where the partial result of a piece of an ordered sum goes
     # sum of the elements whose distances a sum of squares takes -> this one
     followed: dict[int, int] = field(default_factory=dict)
 
@@ -62,6 +64,21 @@ class Form:
     def region(self) -> Region:
         """The region that the kernel computes."""
         return self.body.region
+
+    @property
+    def outer(self) -> int:
+        """How many loops run over the outer axes of an ordered sum."""
+        return len(self.body.nest.reduced) - self.body.nest.inner
+
+    @property
+    def pieces(self) -> int:
+        """How many pieces the inner elements of an ordered sum are cut into."""
+        return -(-prod(self.body.nest.reduced[self.outer :]) // order.PIECE)
+
+    @property
+    def units(self) -> int:
+        """How many pieces an ordered sum of a row has."""
+        return prod(self.body.nest.reduced[: self.outer]) * self.pieces
 
     @property
     def cost(self) -> float:

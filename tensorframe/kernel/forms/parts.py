@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isqrt
 
 from tensorframe.dtypes import float64
+from tensorframe.kernel import order
 from tensorframe.kernel.body import Body
 from tensorframe.kernel.forms.deviations import ChunkMoments
 from tensorframe.kernel.forms.form import Form, accumulator, finish_pass
@@ -22,7 +24,10 @@ from tensorframe.kernel.ir import (
     literal,
     load,
 )
-from tensorframe.kernel.loops import ZERO, digits, nested, smaller
+from tensorframe.kernel.loops import ZERO, digits, flat, nested, smaller
+
+# the loop over the pieces of a chunk or a row
+PIECE = index("piece")
 
 
 def sample(
@@ -48,6 +53,20 @@ def sample(
     return (Loop(along[0], first, stop, inner),), apply("from_index", count, dtype=float64)
 
 
+def unit_of(
+    form: Form, at: Expr, chunk: int, along: Sequence[Index], lengths: Sequence[Expr]
+) -> Expr:
+    """Return the number of the piece that runs now, among those of a row; `at` is the number of the chunk.
+
+    Loops over the inner axes come last, and may be one.
+    """
+    outer = form.outer
+    if not outer:
+        return at * form.body.numbers.take(chunk // order.PIECE, "each") + PIECE
+    pieces = form.body.numbers.take(form.pieces, "pieces")
+    return flat(along[:outer], lengths[:outer]) * pieces + PIECE
+
+
 def begin_joining(form: Form, chunks: int) -> tuple[Index, Index, Expr, Expr]:
     """Put the form at a row of the result; return the row, the chunk, and how many there are of both."""
     body = form.body
@@ -69,7 +88,12 @@ def joined(form: Form, chunks: int, length: int) -> tuple[Statement, ...]:
         how = form.accumulation(value)
         total = accumulator(form, value)
         before.append(Set(total, how.start()))
-        work.append(Set(total, how.join(total, load(buffer, chunk * height + row))))
+        if how.ordered:
+            units = body.numbers.take(form.units, "units")
+            take = Set(total, how.then(total, load(buffer, chunk * height + row)))
+            before.append(Loop(chunk, ZERO, units, (take,)))
+        else:
+            work.append(Set(total, how.join(total, load(buffer, chunk * height + row))))
     again: list[Statement] = []
     if form.deviations:
         step = body.numbers.take(length, "chunk")

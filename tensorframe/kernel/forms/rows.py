@@ -6,11 +6,12 @@ Where there are few rows, each is cut into chunks that give partial results.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tensorframe.dtypes import float32, float64
+from tensorframe.kernel import order
 from tensorframe.kernel.forms.form import Form, accumulator, finish_pass, reductions_in
-from tensorframe.kernel.forms.parts import sample
+from tensorframe.kernel.forms.parts import PIECE, sample, unit_of
 from tensorframe.kernel.forms.scanning import distributed
 from tensorframe.kernel.formula import negation
 from tensorframe.kernel.ir import (
@@ -43,10 +44,7 @@ from tensorframe.machine import HOST
 
 # Elements between two looks whether `any` or `all` is known.
 _LOOK = 4096
-# Elements that are summed in float32: each of 32 or 64 lanes takes in 32 of them at most, which costs two digits of the
-# last place at worst, as NumPy's blocks of 128 with 8 accumulators do.
-_SHORT = 1024
-_PIECE = index("piece")
+_PACKED = index("packed")
 # Elements whose mean is the pivot of a chunk of a row: see kernel/forms/deviations.py.
 _SAMPLE = 1024
 # Elements of a row that is asked for before its turn: worth it, and beside the one before in the nearest cache; and
@@ -73,15 +71,18 @@ def rows(form: Form, streamed: Sequence[int] = ()) -> tuple[Statement, ...]:
         for number, value in enumerate(streamed)
     }
     memory = [*scratch.values(), *made.values()]
-    length = body.numbers.take(body.nest.row_length, "length") if memory else ZERO
+    packs = is_packed(form)
+    length = body.numbers.take(body.nest.row_length, "length") if memory or packs else ZERO
     in_row = flat(along, lengths)
     statements: list[Statement] = []
     pieces: dict[Buffer, None] = {}
+    packed: dict[Buffer, None] = {}
     for number in range(stages.passes + 1):
         body.begin_pass()
         now = [value for value, begins in stages.kept.items() if begins == number]
-        one = _pass(form, number, streamed, now)
+        one = _pass(form, number, along, streamed, now)
         pieces.update(dict.fromkeys(one.memory))
+        packed.update(dict.fromkeys(one.packed))
         for value in [value for value in streamed if value in stages.stores[number]]:
             one.work.append(Store(made[value], in_row, body.element(value)))
             at_first = body.position(("out", value))
@@ -91,15 +92,14 @@ def rows(form: Form, streamed: Sequence[int] = ()) -> tuple[Statement, ...]:
         if one.work or one.earlier:
             if number == 1:
                 statements += _next_row(form, row, along)
-            inner = one.over(along[-1], ZERO, lengths[-1])
-            loops = nested(along[:-1], lengths[:-1], inner)
+            loops = one.over_axes(form, along, lengths)
             statements += [*one.before, *loops, *one.after]
         finish_pass(form, number)
         body.known.update((value, load(scratch[value], in_row)) for value in now)
     body.begin_pass()
     statements += form.row_stores()
-    allocated = [Allocate(buffer, length) for buffer in memory]
-    allocated += [Allocate(buffer, literal(_SHORT, INDEX)) for buffer in pieces]
+    allocated = [Allocate(buffer, length) for buffer in [*memory, *packed]]
+    allocated += [Allocate(buffer, literal(order.PIECE, INDEX)) for buffer in pieces]
     return (*allocated, Loop(row, START, STOP, tuple(statements), parallel=True))
 
 
@@ -124,10 +124,11 @@ def _next_row(form: Form, row: Index, along: Sequence[Index]) -> list[Statement]
 class _Pass:
     """One pass over a row: what comes before it, what it does with each element, and what comes after it.
 
-    `begin` and `end` are for pieces of a row: sums of float32 run in float32, on twice as many lanes, for as many
-    elements as do not lose digits, and are added up in float64. `open` is the condition that a pass for `any` or `all`
-    alone may still find its answer: a vector loop cannot stop, but it need not begin. `earlier` are loops over the same
-    piece that run before its `work`, and hand elements over in `memory`: see kernel/forms/scanning.py.
+    `begin` and `end` are for pieces of a row, in which sums run in the order of lanes; `lanes` are their statements
+    where elements are `packed` first, since the loops over them are not along one axis. `open` is the condition
+    that a pass for `any` or `all` alone may still find its answer: a vector loop cannot stop, but it need not
+    begin. `earlier` are loops over the same piece that run before its `work`, and hand elements over in `memory`:
+    see kernel/forms/scanning.py.
     """
 
     before: list[Statement] = field(default_factory=list)
@@ -138,13 +139,46 @@ class _Pass:
     open: Expr | None = None
     earlier: list[list[Statement]] = field(default_factory=list)
     memory: list[Buffer] = field(default_factory=list)
+    packed: list[Buffer] = field(default_factory=list)
+    lanes: list[Statement] = field(default_factory=list)
+
+    def over_axes(
+        self, form: Form, along: Sequence[Index], lengths: Sequence[Expr]
+    ) -> tuple[Statement, ...]:
+        """Return the loops over all reduced axes."""
+        if not self.packed:
+            inner = self.over(along[-1], ZERO, lengths[-1])
+            return nested(along[:-1], lengths[:-1], inner)
+        outer = len(along) - form.body.nest.inner
+        inner = (
+            *nested(
+                along[outer:-1], lengths[outer:-1], self.elements(along[-1], ZERO, lengths[-1])
+            ),
+            *self.over_packed(ZERO, total_of(lengths[outer:]), ZERO),
+        )
+        return nested(along[:outer], lengths[:outer], inner)
+
+    def over_packed(self, first: Expr, last: Expr, base: Expr) -> tuple[Statement, ...]:
+        """Return the loops over packed elements from `first` to `last`, of which `base` is the first in memory."""
+        length = order.PIECE
+        pieces = apply("floor_divide", last - first + (length - 1), literal(length, INDEX))
+        start = first + PIECE * length
+        stop = smaller(start + length, last)
+        inner = Loop(_PACKED, start - base, stop - base, tuple(self.lanes))
+        return (Loop(PIECE, ZERO, pieces, (*self.begin, inner, *self.end)),)
+
+    def elements(self, along: Index, first: Expr, last: Expr) -> tuple[Statement, ...]:
+        """Return the loops over the innermost axis that pack elements."""
+        if self.earlier:
+            return replace(self, begin=[], end=[], packed=[]).over(along, first, last)
+        return (Loop(along, first, last, tuple(self.work)),)
 
     def over(self, along: Index, first: Expr, last: Expr) -> tuple[Statement, ...]:
         """Return the loops over the innermost axis from `first` to `last`."""
         if not self.begin and self.open is None and not self.earlier:
             return (Loop(along, first, last, tuple(self.work)),)
-        length = _SHORT if self.begin or self.earlier else _LOOK
-        piece = _PIECE
+        length = order.PIECE if self.begin or self.earlier else _LOOK
+        piece = PIECE
         pieces = apply("floor_divide", last - first + (length - 1), literal(length, INDEX))
         start = first + piece * length
         stop = smaller(start + length, last)
@@ -154,8 +188,31 @@ class _Pass:
         return (Loop(piece, ZERO, pieces, body if self.open is None else (If(self.open, body),)),)
 
 
+def total_of(lengths: Sequence[Expr]) -> Expr:
+    """Return how many iterations loops of these lengths have."""
+    found = lengths[0]
+    for one in lengths[1:]:
+        found = found * one
+    return found
+
+
+def is_packed(form: Form) -> bool:
+    """Whether elements of ordered sums are put side by side first: several loops, or parts of one, go over them."""
+    nest = form.body.nest
+    count = len(nest.kept)
+    cut = any(any(one.steps[count:]) for one in nest.pieces.values())
+    return (nest.inner > 1 or cut) and any(
+        form.accumulation(value).ordered for values in form.stages.reductions for value in values
+    )
+
+
 def _pass(
-    form: Form, number: int, elsewhere: Sequence[int] = (), kept: Sequence[int] = ()
+    form: Form,
+    number: int,
+    along: Sequence[Index],
+    elsewhere: Sequence[int] = (),
+    kept: Sequence[int] = (),
+    base: Expr = ZERO,
 ) -> _Pass:
     """Return one pass over a row, with the scans, reductions and stores that run in it.
 
@@ -163,7 +220,7 @@ def _pass(
     """
     found = _Pass()
     if form.stages.scans[number]:
-        slot = form.body.indices[-1] - _PIECE * _SHORT
+        slot = form.body.indices[-1] - PIECE * order.PIECE
         one = distributed(form, number, slot, [*kept, *form.stages.stores[number]])
         found.before += one.before
         found.memory += one.memory.values()
@@ -176,7 +233,9 @@ def _pass(
         if value in form.deviations:
             _deviate(form, value, found)
         else:
-            _accumulate(form, value, found, pieces=form.is_short_sum(value))
+            element = form.body.operand(value, 0)
+            place = _slot(form, along, base) if is_packed(form) else None
+            _take_in(form, value, str(value), element, found, place)
     if len(reductions) == len(found.work) == 1:
         found.open = _is_open(form, reductions[0])
     stored = [value for value in form.stages.stores[number] if value not in elsewhere]
@@ -194,33 +253,47 @@ def _is_open(form: Form, value: int) -> Expr | None:
     return negation(total) if how.final else negation(negation(total))
 
 
-def _accumulate(form: Form, value: int, one: _Pass, *, pieces: bool = False) -> Variable:
-    element = form.body.operand(value, 0)
-    return _take_in(form, value, str(value), element, one, pieces=pieces)
+def _slot(form: Form, along: Sequence[Index], base: Expr) -> Expr:
+    """Return where an element is packed."""
+    outer = len(along) - form.body.nest.inner
+    sizes = form.body.sizes[len(form.body.nest.kept) + outer :]
+    return flat(along[outer:], sizes) - base
 
 
 def _take_in(
-    form: Form, value: int, name: str, element: Expr, one: _Pass, *, pieces: bool
-) -> Variable:
-    """Take elements into the accumulator of this name, as a reduction does; in `pieces`, those of float32."""
+    form: Form, value: int, name: str, element: Expr, one: _Pass, slot: Expr | None = None
+) -> None:
+    """Take elements into the accumulator of this name, as a reduction does; with a slot, they are packed first."""
     how = form.accumulation(value)
     total = variable(f"r{name}", how.dtype)
-    one.before.append(Set(total, how.start()))
-    if pieces:
-        short = variable(f"a{name}", float32)
-        one.begin.append(Set(short, literal(0, float32)))
-        one.work.append(Set(short, how.join(short, converted(element, float32))))
-        one.end.append(Set(total, how.join(total, how.take(short))))
-    else:
+    if not how.ordered:
+        one.before.append(Set(total, how.start()))
         one.work.append(Set(total, how.join(total, how.take(element))))
-    return total
+        return
+    short = form.is_short_sum(value)
+    part = variable(f"a{name}", float32 if short else how.dtype)
+    element = converted(element, float32) if short else how.take(element)
+    one.begin.append(Set(part, literal(how.first, part.dtype)))
+    if slot is None:
+        one.work.append(Set(part, how.join(part, element)))
+    else:
+        packed = Buffer(f"packed{name}", part.dtype, Role.SCRATCH)
+        one.packed.append(packed)
+        one.work.append(Store(packed, slot, element))
+        one.lanes.append(Set(part, how.join(part, load(packed, _PACKED))))
+    taken = how.take(part) if short else part
+    if value in form.partials and form.unit is not None:
+        one.end.append(Store(form.partials[value], form.unit, taken))
+    else:
+        one.before.append(Set(total, how.start()))
+        one.end.append(Set(total, how.then(total, taken)))
 
 
 def _deviate(form: Form, value: int, one: _Pass) -> None:
     """Take in distances from the pivot, and their squares."""
-    away, pieces = form.distance(value, pivot_of(form, value)), form.is_short_sum(value)
-    _take_in(form, value, f"{value}d", away, one, pieces=pieces)
-    _take_in(form, value, f"{value}q", away * away, one, pieces=pieces)
+    away = form.distance(value, pivot_of(form, value))
+    _take_in(form, value, f"{value}d", away, one)
+    _take_in(form, value, f"{value}q", away * away, one)
 
 
 def pivot_of(form: Form, value: int) -> Variable:
@@ -237,19 +310,31 @@ def row_parts(form: Form, chunk: int) -> tuple[Statement, ...]:
     height = body.numbers.take(body.nest.rows, "rows")
     at, place = digits(part, [ZERO, height])
     body.indices = [*digits(place, body.sizes[:count]), *along]
-    one = _pass(form, 0)
+    lengths = body.sizes[count:]
     first = at * step
-    last = smaller(first + step, body.sizes[count])
-    if len(along) == 1:
+    outer = form.outer
+    last = smaller(first + step, lengths[0] if outer else total_of(lengths))
+    form.unit = unit_of(form, at, chunk, along, lengths) * height + place
+    top, bottom, base = packed_rows(lengths, first, last)
+    one = _pass(form, 0, along, base=base if not outer else ZERO)
+    if outer:
+        inside = one.over_axes(form, along[1:], lengths[1:])
+        loops: tuple[Statement, ...] = (Loop(along[0], first, last, inside),)
+    elif not one.packed:
         loops = one.over(along[0], first, last)
     else:
-        inner = one.over(along[-1], ZERO, body.sizes[-1])
-        middle = nested(along[1:-1], body.sizes[count + 1 : -1], inner)
-        loops = (Loop(along[0], first, last, middle),)
+        if len(along) == 1:
+            elements = one.elements(along[0], first, last)
+        else:
+            inner = one.elements(along[-1], ZERO, lengths[-1])
+            elements = (Loop(along[0], top, bottom, nested(along[1:-1], lengths[1:-1], inner)),)
+        loops = (*elements, *one.over_packed(first, last, base))
     if one.open is not None:
         loops = (_early_exit(form, at, height, place), *loops)
-    after = [
-        Store(buffer, part, accumulator(form, value)) for value, buffer in form.partials.items()
+    after: list[Statement] = [
+        Store(buffer, part, accumulator(form, value))
+        for value, buffer in form.partials.items()
+        if not form.accumulation(value).ordered
     ]
     pivots: list[Statement] = []
     for value, deviation in form.deviations.items():
@@ -259,7 +344,22 @@ def row_parts(form: Form, chunk: int) -> tuple[Statement, ...]:
             Store(deviation.distances, part, variable(f"r{value}d", deviation.distances.dtype)),
             Store(deviation.squares, part, variable(f"r{value}q", deviation.squares.dtype)),
         ]
-    return (Loop(part, START, STOP, (*pivots, *one.before, *loops, *after), parallel=True),)
+    room = lengths[0] if not outer else total_of(lengths[outer:])
+    if not outer:
+        room = step + total_of(lengths[1:]) * 2 if len(along) > 1 else step
+    allocated = [Allocate(buffer, room) for buffer in one.packed]
+    body_of = (*pivots, *one.before, *loops, *after)
+    return (*allocated, Loop(part, START, STOP, body_of, parallel=True))
+
+
+def packed_rows(lengths: Sequence[Expr], first: Expr, last: Expr) -> tuple[Expr, Expr, Expr]:
+    """Return where the outermost of the inner loops meets elements from `first` to `last`, and its first element."""
+    if len(lengths) == 1:
+        return first, last, first
+    rest = total_of(lengths[1:])
+    top = apply("floor_divide", first, rest)
+    bottom = apply("floor_divide", last + rest - 1, rest)
+    return top, bottom, top * rest
 
 
 def _row_pivot(

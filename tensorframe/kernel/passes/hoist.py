@@ -167,6 +167,8 @@ class _Namer:
         # what is in memory is loaded before anything of the block is stored: it may be stored to the same place
         uses = _uses(roots, order)
         uses |= Counter({one: in_block[one] for one in order})
+        if isinstance(one, Set) and uses[one.value] == 1:
+            ready.discard(one.value)  # it has a name already, and what joins is looked for there
         return self._shared_or_deep(order, uses, ready, set())
 
     def _is_ready(

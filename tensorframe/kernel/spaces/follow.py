@@ -171,9 +171,14 @@ def _unreduced_map(
     if not space.reduced and not others:
         new = [space.axis(size) for size in sizes]
         space.reduced = tuple([axis for one in new for axis, _ in one.terms])
+        space.lengths = tuple(sizes)
     elif not space.reduced and [space.sizes[axis] for axis in others] == sizes:
-        space.reduced = tuple(others)
-    elif sorted(space.reduced) != others or [space.sizes[axis] for axis in space.reduced] != sizes:
+        space.reduced, space.lengths = tuple(others), tuple(sizes)
+    elif (
+        sorted(space.reduced) != others
+        or [space.sizes[axis] for axis in space.reduced] != sizes
+        or space.lengths != tuple(sizes)
+    ):
         return "its reduction runs over other axes than the loops"
     along = iter(space.reduced)
     kept = iter(positions)
@@ -200,5 +205,5 @@ def _scanned_map(space: Space, result: Map, shape: Shape, axis: int) -> Map | st
         return "it is a piece only of what the loops run over"
     if space.reduced not in ((), (loop,)):
         return "its scan runs along another axis than the loops"
-    space.reduced = (loop,)
+    space.reduced, space.lengths = (loop,), (shape[axis],)
     return result

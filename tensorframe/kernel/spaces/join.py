@@ -37,8 +37,8 @@ def _together(one: Space, other: Space, axes: dict[int, int], *, rows: bool) -> 
     rest = set(range(len(one.sizes))) - set(axes.values())
     if rest and not (rows and rest <= set(one.reduced)):
         return None
-    reduced = {axes[axis] for axis in other.reduced}
-    if one.reduced and reduced and reduced != set(one.reduced):
+    reduced = tuple([axes[axis] for axis in other.reduced])
+    if one.reduced and reduced and (reduced, other.lengths) != (one.reduced, one.lengths):
         return None
     maps = dict(one.maps)
     for value, positions in other.maps.items():
@@ -47,7 +47,8 @@ def _together(one: Space, other: Space, axes: dict[int, int], *, rows: bool) -> 
             return None
     space = one.copy()
     space.maps = maps
-    space.reduced = one.reduced or tuple([axes[axis] for axis in other.reduced])
+    if not one.reduced:
+        space.reduced, space.lengths = reduced, other.lengths
     for axis, places in other.cuts.items():
         space.cuts[axes[axis]] = space.cuts.get(axes[axis], frozenset()) | places
     return space

@@ -1,0 +1,126 @@
+"""Sums and products have the bits that lengths give them, in compiled kernels of every form and on NumPy arrays."""
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe import config
+from tensorframe.backends.numpy.lanes import lane_prod, lane_sum
+
+pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
+
+LENGTHS = [*range(71), 127, 128, 129, 130, 1023, 1024, 1025, 1026, 4095, 4096, 4097, 66_000]
+FLOATS = ["float32", "float64", "float16", "bfloat16"]
+
+
+@pytest.fixture(autouse=True)
+def _planned():
+    with config.override(small_size=0, small_nodes=0):
+        yield
+
+
+def drawn(shape, dtype="float32"):
+    return np.random.default_rng(3).standard_normal(shape).astype(np.dtype(dtype))
+
+
+def layouts(x):
+    """The same values in other orders of memory, and with gaps."""
+    here = tfr.asarray(x, device="llvm")
+    yield here
+    yield tfr.asarray(np.asfortranarray(x), device="llvm")
+    yield tfr.asarray(np.ascontiguousarray(np.repeat(x, 2, axis=-1)), device="llvm")[..., ::2]
+
+
+def same(found, expected):
+    return found.numpy().tobytes() == np.ascontiguousarray(expected).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_every_length(dtype):
+    for length in LENGTHS:
+        x = drawn(length, dtype)
+        assert same(tfr.sum(tfr.asarray(x, device="llvm")), lane_sum(x, (0,))), length
+        rows = drawn((3, length), dtype) if length < 5000 else x[None]
+        for one in layouts(rows):
+            assert same(tfr.sum(one, axis=1), lane_sum(rows, (1,))), length
+            assert same(tfr.sum(one.T, axis=0), lane_sum(rows.T, (0,))), length
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_every_dtype(dtype):
+    x = drawn((100, 40), dtype)
+    dtype = tfr.asarray(x[:1]).dtype
+    for axis in (0, 1):
+        for one in layouts(x):
+            assert same(tfr.sum(one, axis=axis), lane_sum(x, (axis,)))
+            assert same(tfr.prod(one / 2 + 1, axis=axis), lane_prod((one / 2 + 1).numpy(), (axis,)))
+
+
+def test_complex_numbers():
+    x = drawn((50, 70)) + 1j * drawn((70, 50)).T
+    x = x.astype("complex64")
+    for axis in (0, 1):
+        for one in layouts(x):
+            assert same(tfr.sum(one, axis=axis), lane_sum(x, (axis,)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        *[((17, 31, 23), axes) for axes in [(0, 1, 2), (0, 1), (0, 2), (1, 2), (0,), (1,), (2,)]],
+        *[((300, 500), axes) for axes in [(0, 1), (0,), (1,)]],
+        *[((40_001, 3), axes) for axes in [(0, 1), (0,), (1,)]],
+        *[((70, 300, 20), axes) for axes in [(0, 1), (0, 2), (0, 1, 2)]],
+        ((1, 300, 1, 5), (0, 1, 2)),
+        ((600, 2000), (0, 1)),
+        ((3, 100_000), (0, 1)),
+    ],
+)
+def test_every_set_of_axes(shape, axes):
+    x = drawn(shape)
+    for one in layouts(x):
+        assert same(tfr.sum(one, axis=axes), lane_sum(x, axes))
+
+
+def test_beside_anything_else():
+    """Other reductions, outputs and scans in the same kernel, and operands that are computed, change nothing."""
+    for shape in [(40, 1300), (1300, 40)]:
+        x = drawn(shape)
+        for one in layouts(x):
+            for axis in (0, 1):
+                y = one * 3 + 1
+                found = [
+                    tfr.sum(y, axis=axis),
+                    tfr.max(y, axis=axis),
+                    tfr.cumulative_sum(y, axis=axis),
+                ]
+                tfr.compute(*found, y)
+                expected = lane_sum(x * np.float32(3) + np.float32(1), (axis,))
+                assert same(found[0], expected), (shape, axis)
+
+
+def test_of_pieces():
+    """Loops that are cut where an operand begins or ends."""
+    x = drawn((50, 90))
+    for one in layouts(x):
+        joined = tfr.concat([one, one * 2], axis=1)
+        assert same(tfr.sum(joined, axis=1), lane_sum(np.concatenate([x, x * 2], 1), (1,)))
+        joined = tfr.concat([one, one * 2], axis=0)
+        assert same(tfr.sum(joined, axis=0), lane_sum(np.concatenate([x, x * 2], 0), (0,)))
+        assert same(tfr.sum(joined), lane_sum(np.concatenate([x, x * 2], 0), (0, 1)))
+
+
+def test_of_a_reshape():
+    x = drawn((60, 64))
+    for one in layouts(x):
+        turned = tfr.reshape(one.T * 2, (48, 80))
+        expected = (x.T * 2).reshape(48, 80)
+        for axes in [(0,), (1,), (0, 1)]:
+            assert same(tfr.sum(turned, axis=axes), lane_sum(expected, axes))
+
+
+def test_zeros_keep_no_sign_but_that_of_one_element():
+    assert not np.signbit(lane_sum(np.full(5, -0.0, np.float32), (0,)))
+    assert same(tfr.sum(tfr.asarray(np.full(5, -0.0), device="llvm")), np.float64(0.0))
+    one = np.full((3, 1), -0.0)
+    assert same(tfr.sum(tfr.asarray(one, device="llvm"), axis=1), lane_sum(one, (1,)))
