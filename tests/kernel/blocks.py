@@ -6,6 +6,7 @@ from unittest.mock import patch
 from tensorframe.kernel import build, order
 from tensorframe.kernel.forms import columns, rows
 from tensorframe.kernel.forms import tiles as tiling
+from tensorframe.machine import HOST
 from tensorframe.runtime.cache import PLANS
 from tensorframe.schedule import admission, merge
 
@@ -15,8 +16,7 @@ SMALL = {
         "_CHUNK": 6,
         "_COLUMN_CHUNK": 6,
         "_COLUMNS": 3,
-        "_FEWER_COLUMNS": 3,
-        "_ENOUGH_ROWS": 5,
+        "HOST": HOST._replace(units=5, columns=3),
     },
     columns: {"_GROUP": 2},
     order: {"PIECE": 9, "GROUP": 6, "LANES": 4, "TAIL": 2},

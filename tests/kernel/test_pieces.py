@@ -10,6 +10,7 @@ from tensorframe.kernel.forms import tiles as tiling
 from tensorframe.kernel.ir import Apply, Loop
 from tensorframe.kernel.pieces import span
 from tensorframe.kernel.walk import expressions
+from tensorframe.machine import HOST
 from tests.kernel.interpreted import interpreted, kernels_of
 
 DTYPES = ["bool", "int8", "uint8", "int32", "int64", "float16", "float32", "float64"]
@@ -153,9 +154,8 @@ def test_parts_of_every_form_of_loops(monkeypatch):
     monkeypatch.setattr(building, "_SHARE", 4)
     monkeypatch.setattr(building, "_CHUNK", 3)
     monkeypatch.setattr(building, "_COLUMN_CHUNK", 3)
-    monkeypatch.setattr(building, "_ENOUGH_ROWS", 7)
+    monkeypatch.setattr(building, "HOST", HOST._replace(units=7, columns=2))
     monkeypatch.setattr(building, "_COLUMNS", 2)
-    monkeypatch.setattr(building, "_FEWER_COLUMNS", 2)
     monkeypatch.setattr(tiling, "_SIDE", 4)
     monkeypatch.setattr(tiling, "_NARROW", 3)
     monkeypatch.setattr(tiling, "_LINES", 2)

@@ -4,6 +4,7 @@ import pytest
 
 from tensorframe.kernel import build
 from tensorframe.kernel.forms import tiles as tiling
+from tensorframe.machine import HOST
 from tensorframe.testing.random_graph import check, program_of
 from tests.kernel.interpreted import interpreting
 
@@ -29,9 +30,8 @@ def test_kernels_of_random_programs_in_small_blocks(start, monkeypatch):
         "_SHARE": 4,
         "_CHUNK": 3,
         "_COLUMN_CHUNK": 3,
-        "_ENOUGH_ROWS": 7,
         "_COLUMNS": 2,
-        "_FEWER_COLUMNS": 2,
+        "HOST": HOST._replace(units=7, columns=2),
     }.items():
         monkeypatch.setattr(build, name, value)
     for name, value in {"_SIDE": 4, "_NARROW": 3, "_AREA": 8}.items():

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import COMPLEX, HALF, float32, float64
+from tensorframe.dtypes import COMPLEX, float32, float64, wide_of
 from tensorframe.kernel.order import LANES, PIECE, TAIL, inner_length
 
 Array = np.ndarray[Any, Any]
@@ -24,7 +24,7 @@ def lane_sum(x: Array, axes: Sequence[int]) -> Array:
         found = np.empty([size for at, size in enumerate(x.shape) if at not in axes], x.dtype)
         found.real, found.imag = lane_sum(x.real, axes), lane_sum(x.imag, axes)
         return found
-    narrow = x.dtype in HALF or x.dtype == float32
+    narrow = wide_of(x.dtype) == float32
     return _reduced(np.add, x, axes, 0.0, np.dtype(float32 if narrow else float64))
 
 
