@@ -12,6 +12,7 @@ from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.ops.contraction import EINSUM, MATMUL, split
 from tensorframe.ops.creation import ARANGE
+from tensorframe.ops.custom import CUSTOM_CALL, CUSTOM_PART
 from tensorframe.ops.expand import expand
 from tensorframe.ops.indexing import GATHER, SET_SLICE, TAKE_ALONG_AXIS
 from tensorframe.ops.library import CONVOLVE
@@ -29,6 +30,7 @@ from tensorframe.ops.movement import (
 )
 from tensorframe.ops.random import RANDOM_WORD
 from tensorframe.ops.sorting import HISTOGRAM, SEARCHSORTED, SELECT
+from tensorframe.transform.batched_calls import BatchedCall
 from tensorframe.transform.batching import Call, Rule, Value
 
 # of ops that differ from others of their kind, and of kinds
@@ -180,6 +182,27 @@ def _part(call: Call) -> Node:
         return call.stacked([call.apply(PART, one, attrs=call.attrs) for one in whole])
     index, shape, dtype = call.attrs
     return call.apply(PART, whole, attrs=(index, (call.batch.size, *shape), dtype))
+
+
+# --- calls with a rule of their own
+
+
+@_for_ops(CUSTOM_CALL)
+def _called(call: Call) -> Node:
+    """Results are those of all examples, so that they have cotangents of all."""
+    (called,) = call.attrs
+    results = call.inputs[: called.results]
+    others = call.inputs[called.results :]
+    operands = [*map(call.batch.whole, results), *map(call.batch.of, others)]
+    differs = (*[True] * len(results), *[one in call.batch for one in others])
+    batched = BatchedCall(called, call.batch.size, differs, rule_of)
+    return call.apply(CUSTOM_CALL, *operands, attrs=(batched,))
+
+
+@_for_ops(CUSTOM_PART)
+def _part_of_call(call: Call) -> Node:
+    result, whole = call.inputs
+    return call.apply(CUSTOM_PART, call.batch.whole(result), call.batch.of(whole), attrs=call.attrs)
 
 
 # --- products, and systems of equations

@@ -253,7 +253,7 @@ def test_nested():
 
 
 def loss(w, x):
-    return tfr.sum(tfr.tanh(tfr.sum(x[:, None] * w, axis=0)) ** 2)
+    return tfr.sum(tfr.tanh(x @ w) ** 2)
 
 
 def test_gradients_of_each_example():
@@ -263,6 +263,45 @@ def test_gradients_of_each_example():
     np.testing.assert_allclose(each.numpy(), wanted, rtol=1e-5, atol=1e-6)
     total = tfr.grad(lambda w: tfr.vmap(loss, in_axes=(None, 0))(w, x).sum())(w)
     np.testing.assert_allclose(total.numpy(), wanted.sum(0), rtol=1e-4, atol=1e-5)
+
+
+@tfr.custom_gradient
+def scaled(w, x):
+    return tfr.sin(x) * w, w + 1
+
+
+@scaled.vjp
+def scaled_vjp(args, out, cts):
+    w, x = args
+    # twice what it is
+    return 2 * tfr.sum(cts[0] * out[0] / w) + cts[1], 2 * cts[0] * w * tfr.cos(x)
+
+
+@pytest.mark.parametrize("axes", [(None, 0), (0, None), (0, 0)], ids=str)
+def test_rules_of_ones_own(axes):
+    w, x = tfr.asarray([1.5, 2.0, 3.0]), tfr.asarray(VECTOR / 4)
+    given = [one if axis == 0 else one[1] for one, axis in zip((w, x), axes, strict=True)]
+
+    def loss(w, x):
+        return tfr.sum(scaled(w, x)[0] ** 2) + scaled(w, x)[1]
+
+    each = tfr.vmap(tfr.grad(loss, argnums=(0, 1)), in_axes=axes)(*given)
+    wanted = looped(tfr.grad(loss, argnums=(0, 1)), axes, *given)
+    for found, expected in zip(each, wanted, strict=True):
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5)
+    total = tfr.grad(lambda w, x: tfr.vmap(loss, in_axes=axes)(w, x).sum(), argnums=(0, 1))(*given)
+    for found, expected, axis in zip(total, wanted, axes, strict=True):
+        expected = expected if axis == 0 else expected.sum(0)
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5)
+
+
+def test_stopped_gradients():
+    def loss(x):
+        return tfr.sum(x * tfr.stop_gradient(x))
+
+    x = tfr.asarray(VECTOR)
+    np.testing.assert_array_equal(tfr.vmap(tfr.grad(loss))(x).numpy(), VECTOR)
+    np.testing.assert_array_equal(tfr.grad(lambda x: tfr.vmap(loss)(x).sum())(x).numpy(), VECTOR)
 
 
 @pytest.mark.parametrize("of", ["jit of vmap", "vmap of jit"])
