@@ -52,7 +52,7 @@ GROUPS = (
         "creation",
         "Creation",
         "Tensors from values, from other libraries, and from nothing.",
-        ("creation", "protocols.native"),
+        ("creation", "conversion", "protocols.native"),
     ),
     Group(
         "elementwise",

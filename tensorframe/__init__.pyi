@@ -24,9 +24,9 @@ from tensorframe.frontend.constants import inf as inf
 from tensorframe.frontend.constants import nan as nan
 from tensorframe.frontend.constants import newaxis as newaxis
 from tensorframe.frontend.constants import pi as pi
-from tensorframe.frontend.creation.convert import array as array
-from tensorframe.frontend.creation.convert import asarray as asarray
-from tensorframe.frontend.creation.convert import from_dlpack as from_dlpack
+from tensorframe.frontend.conversion.convert import array as array
+from tensorframe.frontend.conversion.convert import asarray as asarray
+from tensorframe.frontend.conversion.convert import from_dlpack as from_dlpack
 from tensorframe.frontend.creation.filled import empty as empty
 from tensorframe.frontend.creation.filled import empty_like as empty_like
 from tensorframe.frontend.creation.filled import full as full

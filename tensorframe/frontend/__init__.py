@@ -4,7 +4,8 @@ Here: `tensor` is the handle, `dispatch` records what is done to it, `operands` 
 with, and `namespace` lists what is public. The folders hold the functions:
 
     elementwise   the rows as functions and operators, and what is composed of them
-    creation      from other values, of one value, evenly spaced, triangular
+    conversion    numbers, sequences, arrays and DLPack objects of others as tensors
+    creation      of one value, evenly spaced, triangular
     manipulation  shapes, axes, joining, splitting, padding, editing
     indexing      elements by position or condition
     reductions    along axes: sums, statistics, scans, differences

@@ -14,7 +14,7 @@ from tensorframe import dtypes
 from tensorframe.backends.registry import capabilities, default_device
 from tensorframe.cached import cached_property
 from tensorframe.errors import ArgumentError, DTypeError
-from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.conversion.convert import asarray
 from tensorframe.frontend.dispatch import data_node
 from tensorframe.frontend.recording import Fact
 from tensorframe.frontend.tensor import Tensor

@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorframe import dtypes
 from tensorframe.errors import DTypeError
-from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.conversion.convert import asarray
 from tensorframe.frontend.creation.filled import zeros_like
 from tensorframe.frontend.dispatch import unary
 from tensorframe.frontend.linalg.contractions import matrix_transpose

@@ -13,7 +13,7 @@ from tensorframe import config
 from tensorframe.backends.registry import backend_of, info_of, known_devices, resolve_device
 from tensorframe.dtypes import float32
 from tensorframe.errors import DeviceError, KernelError
-from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.conversion.convert import asarray
 from tensorframe.frontend.pages import Page
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trials.tables import reason, table

@@ -19,7 +19,7 @@ from tensorframe.dtypes import (
     as_dtype,
 )
 from tensorframe.errors import ArgumentError
-from tensorframe.frontend.creation.convert import (
+from tensorframe.frontend.conversion.convert import (
     NUMBERS_BY_KIND,
     OnDevice,
     asarray,

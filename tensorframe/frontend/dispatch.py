@@ -156,7 +156,7 @@ def add_sequences(values: Sequence[Any], nodes: list[Node | None], free: int = 0
     places = [at for at, one in enumerate(values) if isinstance(one, SEQUENCES)]
     if not places:
         return
-    from tensorframe.frontend.creation.convert import asarray  # it records by this module
+    from tensorframe.frontend.conversion.convert import asarray  # it records by this module
 
     device = _device_beside(nodes)
     for at in places:
@@ -220,7 +220,7 @@ def as_node(value: Any) -> Node:
         return value.node
     if isinstance(value, np.ndarray | np.generic):
         return data_node(np.array(value))
-    from tensorframe.frontend.creation import convert  # it records by this module
+    from tensorframe.frontend.conversion import convert  # it records by this module
 
     if isinstance(value, SEQUENCES) or convert.holds_elements(value):
         return convert.asarray(value).node

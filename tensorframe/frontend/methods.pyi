@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from collections.abc import Iterator
-from tensorframe.frontend.creation.convert import OnDevice
+from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.manipulation.views import Axes
 from tensorframe.frontend.protocols.dlpack_export import Version
 from tensorframe.frontend.protocols.host import Array

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
-from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.conversion.convert import as_value, asarray
 from tensorframe.frontend.dispatch import (
     PYTHON_NUMBERS,
     SEQUENCES,
@@ -19,9 +21,12 @@ from tensorframe.frontend.dispatch import (
     weak_constant,
 )
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.device import Device
+from tensorframe.graph.holding import default_on, require
 from tensorframe.graph.node import Node
-from tensorframe.graph.record import cast
+from tensorframe.graph.record import cast, source
 from tensorframe.graph.shape import Shape, normalize_axis
+from tensorframe.ops.creation import FULL
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE
 
 
@@ -153,3 +158,41 @@ def need_axes(name: str, tensor: Tensor, count: int) -> None:
     if tensor.ndim < count:
         wanted = "a vector" if count == 1 else "a matrix or a stack of matrices"
         raise ShapeError(f"{name}: takes {wanted}, got shape {tensor.shape}")
+
+
+def accumulator(dtype: DType) -> DType:
+    """Return the dtype of sums and products: bools and narrow integers grow to 64 bits, floats stay.
+
+    Devices without such integers sum in their default ones: see `default_on`.
+    """
+    if dtype in dtypes.UNSIGNED:
+        return dtypes.uint64
+    return dtypes.int64 if dtype in dtypes.BITWISE else dtype
+
+
+def accumulated(x: Any, dtype: Any) -> Tensor:
+    """Return `x` in the dtype that it is summed in: `dtype` if one is asked for."""
+    tensor = operand(x)
+    if dtype is None and tensor.dtype in dtypes.FLOATING:
+        return tensor
+    own = default_on(tensor.device, accumulator(tensor.dtype))
+    return converted(tensor, own if dtype is None else dtypes.as_dtype(dtype))
+
+
+def number(name: str, value: Any) -> Any:
+    """Return a Python number: `value` itself, or the element of a 0-d tensor, array or NumPy scalar."""
+    if type(value) in PYTHON_NUMBERS:
+        return value
+    if isinstance(value, Tensor | np.ndarray | np.generic) and value.ndim == 0:
+        found = value.item()
+        if isinstance(found, bool | int | float | complex):
+            return found
+    raise DTypeError(
+        f"{name}: takes numbers, got {value!r}", suggestions=("x.item() of a 0-d tensor",)
+    )
+
+
+def filled(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
+    """Return the tensor that has one Python number everywhere; DTypeError if the device cannot hold it."""
+    require("full", device, dtype)
+    return Tensor(source(FULL, shape, dtype, device, as_value("full", value, dtype)))

@@ -11,7 +11,7 @@ import numpy as np
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import DType
 from tensorframe.errors import TracingError
-from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.conversion.convert import asarray
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trees import LEAF, Structure, build, flatten, statics
 from tensorframe.graph.device import Device

@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends.registry import use_backend
-from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.conversion.convert import asarray
 from tensorframe.frontend.elementwise.functions import exp, sin
 from tensorframe.frontend.plans import explain
 from tensorframe.frontend.reductions.elementary import sum

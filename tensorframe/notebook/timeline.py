@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tensorframe.notebook.bars import Bar, bars_of, lanes_of
-from tensorframe.notebook.diagrams.diagram import shortened
 from tensorframe.notebook.figures import time_text
 from tensorframe.notebook.style import (
     TRANSFER_HUE,
@@ -16,6 +15,7 @@ from tensorframe.notebook.style import (
     is_bright,
     text,
 )
+from tensorframe.notebook.wording import shortened
 from tensorframe.runtime.timeline import (
     HOST,
     MAKING,

@@ -10,13 +10,17 @@ import numpy as np
 
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
-from tensorframe.notebook.diagrams.diagram import shortened
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 WIRE = "·"  # an operand that a line leads to
 _LINE = 30
 _NAMES = 24
 _MOST_LINES = 4
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most `most` characters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def call_text(op: Op, attrs: tuple[Any, ...], operands: Sequence[str]) -> str:

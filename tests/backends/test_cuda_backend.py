@@ -17,7 +17,7 @@ from tensorframe.backends import nvidia, objects
 from tensorframe.backends.cuda import arrays, compiler, devices, libraries, queue, staging
 from tensorframe.backends.cuda.libraries import Call
 from tensorframe.backends.registry import backend_of
-from tensorframe.frontend.creation.convert import stored_tensor
+from tensorframe.frontend.conversion.convert import stored_tensor
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.linalg import CHOLESKY
 from tests.backends.host_gpu import (

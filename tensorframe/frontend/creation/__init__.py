@@ -1,1 +1,1 @@
-"""New tensors: from other values, of one value, evenly spaced, triangular."""
+"""New tensors: of one value, evenly spaced, triangular."""

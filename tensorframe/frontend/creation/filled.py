@@ -11,16 +11,14 @@ from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import DType, as_dtype
 from tensorframe.errors import ShapeError
-from tensorframe.frontend.creation.convert import OnDevice, array, as_value, asarray, from_dlpack
+from tensorframe.frontend.conversion.convert import OnDevice, array, asarray, from_dlpack
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS
-from tensorframe.frontend.operands import converted, expanded, operand
+from tensorframe.frontend.operands import converted, expanded, filled, operand
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import default_on, require
-from tensorframe.graph.record import source
-from tensorframe.graph.shape import Shape, as_shape, broadcast
+from tensorframe.graph.shape import as_shape, broadcast
 from tensorframe.graph.tracing import TracedNumber
-from tensorframe.ops.creation import FULL
 
 __all__ = [
     "array",
@@ -37,12 +35,6 @@ __all__ = [
 ]
 
 Sizes = int | Iterable[int]
-
-
-def filled(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
-    """Return the tensor that has one Python number everywhere; DTypeError if the device cannot hold it."""
-    require("full", device, dtype)
-    return Tensor(source(FULL, shape, dtype, device, as_value("full", value, dtype)))
 
 
 def default_real(name: str, dtype: Any, device: Device) -> DType:

@@ -6,17 +6,15 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
 from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, INTEGER, DType, as_dtype, int64
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
-from tensorframe.frontend.creation.convert import OnDevice, as_value
-from tensorframe.frontend.creation.filled import Sizes, default_real, filled
-from tensorframe.frontend.dispatch import PYTHON_NUMBERS, apply, placed
+from tensorframe.frontend.conversion.convert import OnDevice, as_value
+from tensorframe.frontend.creation.filled import Sizes, default_real
+from tensorframe.frontend.dispatch import apply, placed
 from tensorframe.frontend.manipulation.joining import stack
-from tensorframe.frontend.operands import converted, expanded, operand, reshaped
+from tensorframe.frontend.operands import converted, expanded, filled, number, operand, reshaped
 from tensorframe.frontend.parameters import count
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
@@ -27,19 +25,6 @@ from tensorframe.ops.creation import ARANGE
 from tensorframe.ops.elementwise import ADD, EQUAL, FLOOR, MULTIPLY, POW, WHERE
 
 __all__ = ["arange", "fromfunction", "geomspace", "indices", "linspace", "logspace", "meshgrid"]
-
-
-def number(name: str, value: Any) -> Any:
-    """Return a Python number: `value` itself, or the element of a 0-d tensor, array or NumPy scalar."""
-    if type(value) in PYTHON_NUMBERS:
-        return value
-    if isinstance(value, Tensor | np.ndarray | np.generic) and value.ndim == 0:
-        found = value.item()
-        if isinstance(found, bool | int | float | complex):
-            return found
-    raise DTypeError(
-        f"{name}: takes numbers, got {value!r}", suggestions=("x.item() of a 0-d tensor",)
-    )
 
 
 def counted(size: int, start: Any, step: Any, dtype: DType, device: Device) -> Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.errors import ShapeError
-from tensorframe.frontend.creation.convert import OnDevice
+from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.creation.filled import default_real
 from tensorframe.frontend.creation.ranges import counted, positions
 from tensorframe.frontend.dispatch import apply

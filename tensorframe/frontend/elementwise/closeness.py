@@ -6,15 +6,15 @@ from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.errors import ShapeError
-from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.operands import beside, comparable, converted, promoted
 from tensorframe.frontend.parameters import flag, is_number
-from tensorframe.frontend.reductions.elementary import all as all_true
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.record import source
 from tensorframe.graph.shape import broadcast
 from tensorframe.ops.creation import FULL
 from tensorframe.ops.elementwise import EQUAL, ISFINITE, ISNAN, LESS_EQUAL
+from tensorframe.ops.reduction import ALL_TRUE
 
 __all__ = ["allclose", "array_equal", "array_equiv", "isclose"]
 
@@ -48,6 +48,11 @@ def _comparable(x1: Any, x2: Any) -> list[Tensor]:
     return [converted(one, dtypes.wide_of(dtype)) for one in pair]
 
 
+def _everywhere(found: Tensor) -> Tensor:
+    """Whether all elements are true, as a 0-d tensor."""
+    return call(ALL_TRUE, found, attrs=(tuple(range(found.ndim)), False))
+
+
 def allclose(
     x1: Any, x2: Any, /, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
 ) -> Tensor:
@@ -56,7 +61,7 @@ def allclose(
     >>> bool(tfr.allclose(tfr.asarray([1.0, 2.0]), tfr.asarray([1.0, 2.000001])))
     True
     """
-    return all_true(isclose(x1, x2, rtol, atol, equal_nan))
+    return _everywhere(isclose(x1, x2, rtol, atol, equal_nan))
 
 
 def array_equal(x1: Any, x2: Any, /, equal_nan: bool = False) -> Tensor:
@@ -89,7 +94,7 @@ def _all_equal(a: Tensor, b: Tensor, *, equal_nan: bool) -> Tensor:
     equal = apply(EQUAL, a, b)
     if equal_nan and {a.dtype, b.dtype} <= dtypes.FLOATING:
         equal = equal | apply(ISNAN, a) & apply(ISNAN, b)
-    return all_true(equal)
+    return _everywhere(equal)
 
 
 def _false(like: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tensorframe.dtypes import SIGNED, bool_, uint64
 from tensorframe.errors import DTypeError, OutOfRangeError
-from tensorframe.frontend.creation.convert import holds_elements
+from tensorframe.frontend.conversion.convert import holds_elements
 from tensorframe.frontend.dispatch import SEQUENCES, apply, as_node, binary
 from tensorframe.frontend.operands import converted
 from tensorframe.frontend.tensor import Tensor

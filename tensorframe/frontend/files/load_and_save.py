@@ -13,7 +13,7 @@ import numpy as np
 
 from tensorframe.backends.registry import capabilities, resolve_device
 from tensorframe.errors import DTypeError, FileFormatError
-from tensorframe.frontend.creation.convert import OnDevice, asarray
+from tensorframe.frontend.conversion.convert import OnDevice, asarray
 from tensorframe.frontend.dispatch import placed
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device

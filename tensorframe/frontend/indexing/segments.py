@@ -6,13 +6,11 @@ from typing import Any
 
 from tensorframe.dtypes import BOOL, COMPLEX, INTEGER
 from tensorframe.errors import DTypeError, IndexingError, ShapeError
-from tensorframe.frontend.creation.filled import filled
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.indexing.items import add_at
 from tensorframe.frontend.indexing.selection import as_array, index_node
-from tensorframe.frontend.operands import expanded, floating, operand, reshaped
+from tensorframe.frontend.operands import accumulated, expanded, filled, floating, operand, reshaped
 from tensorframe.frontend.parameters import count
-from tensorframe.frontend.reductions.elementary import accumulated
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.ops.elementwise import MAXIMUM

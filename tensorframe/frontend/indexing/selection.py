@@ -12,7 +12,7 @@ import numpy as np
 
 from tensorframe.dtypes import BOOL, INTEGER, int64, uint64
 from tensorframe.errors import ArgumentError, DTypeError, IndexingError, TracingError
-from tensorframe.frontend.creation.convert import asarray, holds_elements, ragged
+from tensorframe.frontend.conversion.convert import asarray, holds_elements, ragged
 from tensorframe.frontend.dispatch import data_node
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tensorframe.frontend.dispatch import call
-from tensorframe.frontend.operands import need_axes, operand, reshaped
+from tensorframe.frontend.operands import accumulated, need_axes, operand, reshaped
 from tensorframe.frontend.parameters import integer
-from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.movement import SLICE
+from tensorframe.ops.reduction import SUM
 
 __all__ = ["diagonal", "trace"]
 
@@ -39,4 +39,5 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     >>> tfr.linalg.trace(np.asarray([[1, 2], [3, 4]])).item()
     5
     """
-    return total(diagonal(x, offset=offset), axis=-1, dtype=dtype)
+    found = accumulated(diagonal(x, offset=offset), dtype)
+    return call(SUM, found, attrs=((found.ndim - 1,), False))

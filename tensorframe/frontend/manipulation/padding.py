@@ -7,12 +7,11 @@ from typing import Any, Final
 import numpy as np
 
 from tensorframe.errors import ArgumentError, ShapeError
-from tensorframe.frontend.creation.convert import as_value
-from tensorframe.frontend.creation.ranges import number
+from tensorframe.frontend.conversion.convert import as_value
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.indexing.searching import take
 from tensorframe.frontend.manipulation.views import joined
-from tensorframe.frontend.operands import operand
+from tensorframe.frontend.operands import number, operand
 from tensorframe.frontend.parameters import count
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axis

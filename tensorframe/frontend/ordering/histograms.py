@@ -9,7 +9,6 @@ import numpy as np
 
 from tensorframe.dtypes import BITWISE, BOOL, FLOATING, float64, int64
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
-from tensorframe.frontend.creation.filled import filled
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.indexing.segments import combined
@@ -18,6 +17,7 @@ from tensorframe.frontend.operands import (
     beside,
     converted,
     expanded,
+    filled,
     flattened,
     floating,
     operand,

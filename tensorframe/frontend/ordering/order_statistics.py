@@ -10,11 +10,18 @@ import numpy as np
 
 from tensorframe.dtypes import FLOAT, float64, float_of, int64
 from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
-from tensorframe.frontend.creation.filled import filled
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.manipulation.views import part_of
-from tensorframe.frontend.operands import converted, expanded, floating, operand, permuted, reshaped
+from tensorframe.frontend.operands import (
+    converted,
+    expanded,
+    filled,
+    floating,
+    operand,
+    permuted,
+    reshaped,
+)
 from tensorframe.frontend.parameters import choice
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.tensor import Tensor

@@ -9,7 +9,7 @@ import numpy as np
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import FORMAT
-from tensorframe.frontend.protocols.dlpack_capsule import dtype_in
+from tensorframe.frontend.conversion.dlpack_capsule import dtype_in
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.ops.creation import DATA
 from tensorframe.runtime.evaluate import computed_storage

@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorframe.backends.registry import named_device, resolve_device
 from tensorframe.errors import DeviceError
-from tensorframe.frontend.creation.ownership import copied, is_settled
+from tensorframe.frontend.conversion.ownership import copied, is_settled
 from tensorframe.frontend.dispatch import data_node, placed
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.device import CPU

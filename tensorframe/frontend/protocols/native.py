@@ -10,7 +10,7 @@ import numpy as np
 from tensorframe.backends.registry import backend_of, capabilities, devices, resolve_device
 from tensorframe.dtypes import DType, as_dtype
 from tensorframe.errors import DeviceError, DTypeError, ShapeError
-from tensorframe.frontend.creation.convert import asarray, stored_tensor
+from tensorframe.frontend.conversion.convert import asarray, stored_tensor
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import require

@@ -7,7 +7,7 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.dtypes import FLOAT, FORMAT, NARROW, DType, float32, float64
 from tensorframe.errors import DTypeError, ShapeError
-from tensorframe.frontend.creation.convert import OnDevice
+from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.operands import converted, operand, weakly
 from tensorframe.frontend.random.keys import Source

@@ -11,7 +11,7 @@ import numpy as np
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import INTEGER, UNSIGNED, DType, as_dtype, float64, int64, uint64
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
-from tensorframe.frontend.creation.convert import OnDevice
+from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.dispatch import placed
 from tensorframe.frontend.indexing.searching import searchsorted, take
 from tensorframe.frontend.operands import converted, operand, reshaped

@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import DType, uint32, uint64
-from tensorframe.frontend.creation.convert import OnDevice
+from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.creation.ranges import counted
 from tensorframe.frontend.dispatch import placed
 from tensorframe.frontend.operands import converted, reshaped

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tensorframe import dtypes
-from tensorframe.dtypes import DType
-from tensorframe.frontend.operands import converted, operand
+from tensorframe.frontend.operands import accumulated, operand
 from tensorframe.frontend.parameters import flag
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.holding import default_on
 from tensorframe.graph.op import Op
 from tensorframe.graph.record import record
 from tensorframe.graph.shape import normalize_axes
@@ -29,25 +26,6 @@ def reduced_by(op: Op, x: Tensor, axis: Axis, keepdims: Any) -> Tensor:
 def along(op: Op, x: Tensor, axes: tuple[int, ...], keepdims: Any, *attrs: Any) -> Tensor:
     """Return the reduction `op` of `x` along axes that are counted from the front, in ascending order."""
     return Tensor(record(op, (x.node,), axes, flag(op.name, "keepdims", keepdims), *attrs))
-
-
-def accumulator(dtype: DType) -> DType:
-    """Return the dtype of sums and products: bools and narrow integers grow to 64 bits, floats stay.
-
-    Devices without such integers sum in their default ones: see `default_on`.
-    """
-    if dtype in dtypes.UNSIGNED:
-        return dtypes.uint64
-    return dtypes.int64 if dtype in dtypes.BITWISE else dtype
-
-
-def accumulated(x: Any, dtype: Any) -> Tensor:
-    """Return `x` in the dtype that it is summed in: `dtype` if one is asked for."""
-    tensor = operand(x)
-    if dtype is None and tensor.dtype in dtypes.FLOATING:
-        return tensor
-    own = default_on(tensor.device, accumulator(tensor.dtype))
-    return converted(tensor, own if dtype is None else dtypes.as_dtype(dtype))
 
 
 def sum(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:

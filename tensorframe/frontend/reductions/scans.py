@@ -7,9 +7,8 @@ from typing import Any
 from tensorframe.dtypes import COMPLEX
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.dispatch import call
-from tensorframe.frontend.operands import flattened
+from tensorframe.frontend.operands import accumulated, flattened
 from tensorframe.frontend.parameters import flag
-from tensorframe.frontend.reductions.elementary import accumulated
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import normalize_axis

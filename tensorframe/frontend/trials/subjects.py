@@ -17,7 +17,7 @@ from tensorframe.backends.registry import (
     use_backend,
 )
 from tensorframe.errors import ArgumentError, DeviceError, DTypeError
-from tensorframe.frontend.creation.convert import asarray
+from tensorframe.frontend.conversion.convert import asarray
 from tensorframe.frontend.parameters import items
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trees import LEAF, build, flatten, names

@@ -105,8 +105,3 @@ def wires_of(
     if leaves:
         wires.append(Wire(source, leaves, "" if stays else label, nbytes, moves=True))
     return wires
-
-
-def shortened(text: str, most: int) -> str:
-    """Return a text of at most `most` characters."""
-    return text if len(text) <= most else text[: most - 1] + "…"

@@ -11,10 +11,9 @@ from tensorframe.notebook.diagrams.diagram import (
     Frame,
     Look,
     Wire,
-    shortened,
     wires_of,
 )
-from tensorframe.notebook.wording import WIRE, counted, number_text
+from tensorframe.notebook.wording import WIRE, counted, number_text, shortened
 from tensorframe.schedule.plan import human_bytes
 
 if TYPE_CHECKING:

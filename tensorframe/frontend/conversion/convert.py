@@ -23,9 +23,9 @@ from tensorframe.errors import (
     ShapeError,
     TracingError,
 )
-from tensorframe.frontend.creation.ownership import copied, is_settled
+from tensorframe.frontend.conversion.dlpack_import import HOST_TYPES, adopt, dlpack_device
+from tensorframe.frontend.conversion.ownership import copied, is_settled
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, call, data_node, placed
-from tensorframe.frontend.protocols.dlpack_import import HOST_TYPES, adopt, dlpack_device
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import default_on, holds, require

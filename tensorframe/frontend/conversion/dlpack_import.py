@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorframe.dtypes import FORMAT, DType
 from tensorframe.errors import ArgumentError, DeviceError
-from tensorframe.frontend.protocols.dlpack_capsule import UNSIGNED, dtype_in
+from tensorframe.frontend.conversion.dlpack_capsule import UNSIGNED, dtype_in
 
 Array = np.ndarray[Any, Any]
 
