@@ -19,15 +19,15 @@ class Recorded(Protocol):
         """Return the line that recorded the node at a place of the captured order."""
 
 
-def explain(error: BaseException, plan: Plan, at: int, recorded: Recorded) -> NoReturn:
+def explain(error: BaseException, plan: Plan, index: int, recorded: Recorded) -> NoReturn:
     """Raise what the user should see: the op, shapes, dtypes and device, and the line that recorded it."""
-    step = plan.steps[at]
+    step = plan.steps[index]
     location = describe(recorded.site(step.origin))
     what = _what(plan, step)
     if isinstance(error, CancelledError):
         raise error
     if isinstance(error, KeyboardInterrupt):
-        message = f"interrupted in step {at + 1} of {len(plan.steps)}; no tensor is changed"
+        message = f"interrupted in step {index + 1} of {len(plan.steps)}; no tensor is changed"
         cancelled = CancelledError(message, location=location)
         cancelled.step = what
         raise cancelled from None
@@ -76,9 +76,9 @@ def _out_of_memory(
         "a smaller dtype such as float32 or float16",
         "tfr.estimate(t).peak, which says what a compute takes before it runs",
     )
-    found = OutOfMemoryError(message, suggestions=hints, location=location)
-    found.step = what
-    return found
+    refused = OutOfMemoryError(message, suggestions=hints, location=location)
+    refused.step = what
+    return refused
 
 
 def _instead_of(step: Step) -> tuple[str, ...]:

@@ -78,17 +78,17 @@ def _read(identity: str) -> Limits | None:
     import json
 
     try:
-        found = json.loads(own_files.read(path, _LARGEST))
-        return _checked(found, identity)
+        stored = json.loads(own_files.read(path, _LARGEST))
+        return _checked(stored, identity)
     except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
 
 
-def _checked(found: Any, identity: str) -> Limits | None:
-    if found["version"] != _VERSION or found["identity"] != identity:
+def _checked(stored: Any, identity: str) -> Limits | None:
+    if stored["version"] != _VERSION or stored["identity"] != identity:
         return None
-    limits = Limits(float(found["copy_bandwidth"]), float(found["flops"]))
-    sound = all(isfinite(one) and one > 0 for one in asdict(limits).values())
+    limits = Limits(float(stored["copy_bandwidth"]), float(stored["flops"]))
+    sound = all(isfinite(rate) and rate > 0 for rate in asdict(limits).values())
     return limits if sound else None
 
 

@@ -127,7 +127,7 @@ class Collection:
         with self._lock:
             time = self._met(span.thread)
             inside = time.absorb_nested(span.began)
-            made = [one for nested in inside for one in nested.made]
+            made = [kernel for nested in inside for kernel in nested.made]
             if span.work in (Work.COMPILE, Work.LOAD):
                 made.append(Made(span))
                 self.made.append(made[-1])
@@ -137,7 +137,7 @@ class Collection:
                 copies = self.copies.setdefault((span.name, span.where), Tally())
                 copies.add(span.ended - span.began)
                 copies.nbytes += span.nbytes
-            length = span.ended - span.began - sum(one.ended - one.began for one in inside)
+            length = span.ended - span.began - sum(nested.ended - nested.began for nested in inside)
             self.spent[span.work] += length
             self.counts[span.work] += 1
             if len(time.open_spans) >= _OPEN_SPANS:
@@ -195,11 +195,11 @@ class Collection:
             inside = time.absorb_nested(stamps[0])
             time.settle()
             time.busy += stamps[-1] - stamps[0]
-            tally.planned += any(one.planned for one in inside)
-            steps = tally.add_closely(stamps, [(one.began, one.ended) for one in inside])
-            for one, at in zip(inside, steps, strict=True):
-                for made in one.made if at >= 0 else ():
-                    made.name, made.site = tally.plan.steps[at].name, tally.sites[at]
+            tally.planned += any(span.planned for span in inside)
+            steps = tally.add_closely(stamps, [(span.began, span.ended) for span in inside])
+            for span_inside, step in zip(inside, steps, strict=True):
+                for made in span_inside.made if step >= 0 else ():
+                    made.name, made.site = tally.plan.steps[step].name, tally.sites[step]
             self._keep(tally, np.array([stamps]))
 
     def _keep(self, tally: PlanTally | SmallTally, times: Times) -> None:

@@ -157,8 +157,8 @@ def _display() -> Display:
     wanted = config.get().progress
     if wanted == "off":
         return _Nothing()
-    for found in displays:
-        display = found()
+    for make_display in displays:
+        display = make_display()
         if display is not None:
             return display
     from tensorframe.runtime.terminal import terminal

@@ -151,14 +151,14 @@ class Summary:
 
 def records_of(collection: Collection) -> tuple[Record, ...]:
     """Return a record for each thing that ran, the longest first."""
-    found: dict[tuple[object, ...], Record] = {}
+    records: dict[tuple[object, ...], Record] = {}
     for record in _every(collection):
         key = (
             *(record.kind, record.name, record.device, record.line, record.source),
             *(record.bytes_read, record.bytes_written, record.flops),
         )
-        found[key] = _joined(found[key], record) if key in found else record
-    return tuple(sorted(found.values(), key=lambda one: -one.seconds))
+        records[key] = _joined(records[key], record) if key in records else record
+    return tuple(sorted(records.values(), key=lambda record: -record.seconds))
 
 
 def _every(collection: Collection) -> Iterator[Record]:
@@ -193,13 +193,13 @@ def _of_step(plan: Plan, step: Step, tally: Tally) -> Record:
     )
 
 
-def _joined(one: Record, other: Record) -> Record:
+def _joined(record: Record, other: Record) -> Record:
     return replace(
-        one,
-        calls=one.calls + other.calls,
-        seconds=one.seconds + other.seconds,
-        fastest=min(one.fastest, other.fastest),
-        slowest=max(one.slowest, other.slowest),
+        record,
+        calls=record.calls + other.calls,
+        seconds=record.seconds + other.seconds,
+        fastest=min(record.fastest, other.fastest),
+        slowest=max(record.slowest, other.slowest),
     )
 
 
@@ -225,20 +225,20 @@ def line_of(site: Site | None) -> tuple[str, str]:
 
 def made_of(collection: Collection) -> tuple[MadeKernel, ...]:
     """Return the kernels that were made, those that took longest first."""
-    made = [_made(one) for one in collection.made]
-    return tuple(sorted(made, key=lambda one: -one.seconds))
+    made = [_made(kernel) for kernel in collection.made]
+    return tuple(sorted(made, key=lambda kernel: -kernel.seconds))
 
 
-def _made(one: Made) -> MadeKernel:
-    span = one.span
+def _made(made: Made) -> MadeKernel:
+    span = made.span
     seconds = (span.ended - span.began) * 1e-9
     from_disk = span.work is Work.LOAD
-    return MadeKernel(span.name, span.where, from_disk, seconds, one.name, line_of(one.site)[0])
+    return MadeKernel(span.name, span.where, from_disk, seconds, made.name, line_of(made.site)[0])
 
 
 def memory_of(collection: Collection) -> tuple[DeviceMemory, ...]:
     """Return what devices have counted, and for the others what plans know."""
-    found = {
+    memory = {
         name: DeviceMemory(name, counts.peak, is_planned=False, allocations=counts.allocations)
         for name, counts in collection.memory.items()
     }
@@ -247,8 +247,8 @@ def memory_of(collection: Collection) -> tuple[DeviceMemory, ...]:
         for device, size in tally.plan.peak.items():
             planned[device] = max(planned.get(device, 0), size)
     for device, size in planned.items():
-        found.setdefault(str(device), DeviceMemory(str(device), size, is_planned=True))
-    return tuple(found.values())
+        memory.setdefault(str(device), DeviceMemory(str(device), size, is_planned=True))
+    return tuple(memory.values())
 
 
 def summary_of(collection: Collection, now: int) -> Summary:
@@ -282,13 +282,13 @@ def summary_of(collection: Collection, now: int) -> Summary:
 
 def _by_kind(collection: Collection) -> dict[str, int]:
     """Return the nanoseconds of each kind of record."""
-    found = dict.fromkeys(("kernel", "library", "transfer", "view", "small"), 0)
+    seconds = dict.fromkeys(("kernel", "library", "transfer", "view", "small"), 0)
     for plan in collection.plans:
         for step, tally in zip(plan.plan.steps, plan.steps, strict=True):
-            found[kind_of(step)] += tally.total
-    found["small"] = sum(small.tally.total for small in collection.small)
-    found["transfer"] += collection.spent[Work.TRANSFER]
-    return found
+            seconds[kind_of(step)] += tally.total
+    seconds["small"] = sum(small.tally.total for small in collection.small)
+    seconds["transfer"] += collection.spent[Work.TRANSFER]
+    return seconds
 
 
 def _runs(plans: Iterable[PlanTally], source: Source) -> int:

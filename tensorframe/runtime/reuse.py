@@ -99,13 +99,13 @@ def chosen(request: Capture, plan: Plan | None, most: float = inf) -> Choice:
     if not held:
         return _NOTHING
     if outlook.at_once.isdisjoint(held) and not _spent_before(order, outlook.charges):
-        return Choice((), [(order[at], outlook.charges[at]) for at in held])
+        return Choice((), [(order[index], outlook.charges[index]) for index in held])
     return _weighed(request, outlook, frozenset(held), most)
 
 
 def _spent_before(order: Sequence[Node], places: Iterable[int]) -> bool:
     """Whether something was spent on one of these nodes by an earlier evaluation."""
-    return max([order[at].spent for at in places]) > 0
+    return max([order[index].spent for index in places]) > 0
 
 
 def _weighed(request: Capture, outlook: Outlook, held: frozenset[int], most: float) -> Choice:
@@ -118,14 +118,18 @@ def _weighed(request: Capture, outlook: Outlook, held: frozenset[int], most: flo
     seen = set(roots)
     stack = list(roots)
     while stack:
-        at = stack.pop()
-        if at in held:
-            one = outlook.candidates[at]
-            if one.nbytes <= limit and one.price <= most and _pays(one, spent[at]):
-                stored.append(at)
+        index = stack.pop()
+        if index in held:
+            candidates = outlook.candidates[index]
+            if (
+                candidates.nbytes <= limit
+                and candidates.price <= most
+                and _pays(candidates, spent[index])
+            ):
+                stored.append(index)
                 continue  # what it is made from is not needed again for its sake
-            charged.append((request.order[at], spent[at] + outlook.charges[at]))
-        for source in outlook.inputs.get(at, ()):
+            charged.append((request.order[index], spent[index] + outlook.charges[index]))
+        for source in outlook.inputs.get(index, ()):
             if source not in seen:
                 seen.add(source)
                 stack.append(source)
@@ -133,20 +137,20 @@ def _weighed(request: Capture, outlook: Outlook, held: frozenset[int], most: flo
     return Choice(stored, charged)
 
 
-def _pays(one: Candidate, spent: float) -> bool:
+def _pays(candidate: Candidate, spent: float) -> bool:
     """Whether to store a node now, on which so much was spent before."""
-    if spent and spent + one.part + one.planned >= one.price:
+    if spent and spent + candidate.part + candidate.planned >= candidate.price:
         return True
-    return one.pays_at_once
+    return candidate.pays_at_once
 
 
 def _spent(request: Capture, outlook: Outlook, held: frozenset[int]) -> dict[int, float]:
     """Return what was spent on each node: what nobody references any more leaves it to its consumers."""
     spent: dict[int, float] = {}
     order = request.order
-    for at in outlook.upwards:
-        left = [spent.get(source, 0.0) for source in outlook.inputs[at] if source not in held]
-        spent[at] = max(order[at].spent, *left, 0.0)
+    for index in outlook.upwards:
+        left = [spent.get(source, 0.0) for source in outlook.inputs[index] if source not in held]
+        spent[index] = max(order[index].spent, *left, 0.0)
     return spent
 
 
@@ -168,9 +172,9 @@ def _surveyed(request: Capture) -> Outlook:
     What several nodes have in common is shared out between them, so that costs add up to those of the request.
     """
     order, recipes = request.order, request.recipes
-    place = {node: at for at, node in enumerate(order)}
+    place = {node: index for index, node in enumerate(order)}
     upwards = [place[node] for node in sorted(order, key=by_serial) if recipes[place[node]]]
-    inputs = {at: tuple([place[one] for one in recipes[at] or ()]) for at in upwards}
+    inputs = {index: tuple([place[source] for source in recipes[index] or ()]) for index in upwards}
     uses = dict.fromkeys(range(len(order)), 0)
     for sources in inputs.values():
         for source in sources:
@@ -178,30 +182,30 @@ def _surveyed(request: Capture) -> Outlook:
     needed = _needed(request, upwards, inputs)
     work: dict[int, float] = {}
     nodes: dict[int, float] = {}
-    for at in upwards:
-        node, sources = order[at], inputs[at]
-        shares = [(one, _part_of(node, order[one], 1.0) / uses[one]) for one in sources]
-        work[at] = flops(node.op, node.shape, [order[one].shape for one in sources])
-        work[at] += sum([share * work.get(one, 0.0) for one, share in shares])
-        nodes[at] = 1.0 + sum([nodes.get(one, 0.0) / uses[one] for one in sources])
+    for index in upwards:
+        node, sources = order[index], inputs[index]
+        shares = [(source, _part_of(node, order[source], 1.0) / uses[source]) for source in sources]
+        work[index] = flops(node.op, node.shape, [order[source].shape for source in sources])
+        work[index] += sum([share * work.get(source, 0.0) for source, share in shares])
+        nodes[index] = 1.0 + sum([nodes.get(source, 0.0) / uses[source] for source in sources])
     wanted = frozenset(request.key[-1])
     candidates = {
-        at: Candidate(
-            order[at].nbytes,
-            needed[at] * work[at],
-            nodes[at] * _PLANNED,
-            (1 - needed[at]) * work[at] + _STORED * order[at].size + _PLANNED,
+        index: Candidate(
+            order[index].nbytes,
+            needed[index] * work[index],
+            nodes[index] * _PLANNED,
+            (1 - needed[index]) * work[index] + _STORED * order[index].size + _PLANNED,
         )
-        for at in upwards
-        if at not in wanted and order[at].op.parts == 1
+        for index in upwards
+        if index not in wanted and order[index].op.parts == 1
     }
     return Outlook(
         candidates,
         inputs,
         tuple(upwards),
-        tuple([(at, uses[at]) for at in candidates]),
-        {at: one.part + one.planned for at, one in candidates.items()},
-        frozenset([at for at, one in candidates.items() if one.pays_at_once]),
+        tuple([(index, uses[index]) for index in candidates]),
+        {index: candidate.part + candidate.planned for index, candidate in candidates.items()},
+        frozenset([index for index, candidate in candidates.items() if candidate.pays_at_once]),
     )
 
 
@@ -212,9 +216,9 @@ def _needed(
     order = request.order
     needed = dict.fromkeys(range(len(order)), 0.0)
     needed.update(dict.fromkeys(request.key[-1], 1.0))
-    for at in reversed(upwards):
-        for source in inputs[at]:
-            part = _part_of(order[at], order[source], needed[at])
+    for index in reversed(upwards):
+        for source in inputs[index]:
+            part = _part_of(order[index], order[source], needed[index])
             needed[source] = max(needed[source], part)
     return needed
 

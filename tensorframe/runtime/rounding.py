@@ -50,17 +50,17 @@ def exactly(value: Any) -> Bounded:
     return Bounded(array, np.zeros(array.shape))
 
 
-def bounded(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
+def bounded(op: RegionOp, operands: Sequence[Bounded]) -> Bounded:
     """Return the result of an op by NumPy, and how far off it may be elsewhere."""
-    if one.op.kind is Kind.SOURCE:
-        return exactly(generate(one))
-    return _RULES.get(one.op.kind, _otherwise)(one, operands)
+    if op.op.kind is Kind.SOURCE:
+        return exactly(generate(op))
+    return _RULES.get(op.op.kind, _otherwise)(op, operands)
 
 
-def near(found: Array, expected: Bounded) -> bool:
+def near(array: Array, expected: Bounded) -> bool:
     """Whether every element is within its bound; NaN is near NaN, and what overflows near what hardly does not."""
-    same = (found == expected.value) | (np.isnan(found) & np.isnan(expected.value))
-    distance = _distance(_finite(found), _finite(expected.value))
+    same = (array == expected.value) | (np.isnan(array) & np.isnan(expected.value))
+    distance = _distance(_finite(array), _finite(expected.value))
     return bool(np.all(same | ((expected.error > 0) & ~(distance > expected.error))))
 
 
@@ -75,9 +75,11 @@ class _Precision(NamedTuple):
 @cache
 def _precision(dtype: DType) -> _Precision:
     number = real_of(dtype).type
-    zero, one, infinity = number(0), number(1), number(np.inf)
+    zero, unit, infinity = number(0), number(1), number(np.inf)
     return _Precision(
-        float(np.spacing(one)), float(np.nextafter(zero, one)), float(np.nextafter(infinity, zero))
+        float(np.spacing(unit)),
+        float(np.nextafter(zero, unit)),
+        float(np.nextafter(infinity, zero)),
     )
 
 
@@ -97,9 +99,9 @@ def _finite(array: Array) -> Array:
 
 def _distance(left: Array, right: Array) -> Array:
     """Return |left - right|; infinite where only one of them is NaN."""
-    found = np.abs(_wide(left) - _wide(right))
+    distance = np.abs(_wide(left) - _wide(right))
     unlike = np.isnan(left) != np.isnan(right)
-    return np.asarray(np.where(unlike, np.inf, np.where(np.isnan(found), 0.0, found)))
+    return np.asarray(np.where(unlike, np.inf, np.where(np.isnan(distance), 0.0, distance)))
 
 
 def _rounding(array: Array, units: float = _UNITS) -> Array:
@@ -123,70 +125,73 @@ def _settled(value: Array, error: Array) -> Bounded:
 # --- elementwise
 
 
-def _map(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
-    function = implementation[one.op]
+def _map(op: RegionOp, operands: Sequence[Bounded]) -> Bounded:
+    function = implementation[op.op]
     values = [operand.value for operand in operands]
-    value = np.asarray(function(*values, *one.attrs))
-    error = np.zeros(value.shape) if _is_exact(one, operands) else _rounding(value)
-    for at, operand in enumerate(operands):
+    value = np.asarray(function(*values, *op.attrs))
+    error = np.zeros(value.shape) if _is_exact(op, operands) else _rounding(value)
+    for index, operand in enumerate(operands):
         if not operand.exact:
-            error = error + _handed_on(lambda x: function(*x, *one.attrs), values, at, operand)
-    if one.op is CAST and one.dtype in INTEGER:
-        limits = np.iinfo(one.dtype)
+            error = error + _handed_on(lambda x: function(*x, *op.attrs), values, index, operand)
+    if op.op is CAST and op.dtype in INTEGER:
+        limits = np.iinfo(op.dtype)
         outside = ~((values[0] >= limits.min) & (values[0] <= limits.max))
         error = np.where(outside & (values[0].dtype in FLOATING), np.inf, error)
     return _settled(value, error)
 
 
-def _is_exact(one: RegionOp, operands: Sequence[Bounded]) -> bool:
+def _is_exact(op: RegionOp, operands: Sequence[Bounded]) -> bool:
     """Whether every engine rounds an op correctly: machine ops are, but for products of complex numbers."""
     dtype = operands[-1].value.dtype
-    accepted = MACHINE_OPS.get(one.op.name, frozenset())
+    accepted = MACHINE_OPS.get(op.op.name, frozenset())
     return dtype in accepted or wide_of(dtype) in accepted
 
 
 def _handed_on(
-    function: Callable[[Sequence[Array]], Array], values: Sequence[Array], at: int, one: Bounded
+    function: Callable[[Sequence[Array]], Array],
+    values: Sequence[Array],
+    index: int,
+    operand: Bounded,
 ) -> Array:
     """Return how much a result changes when an operand does so by its error."""
     value = _wide(np.asarray(function(values)))
     changes = []
-    for moved in _moved(one):
-        others = [*values[:at], moved, *values[at + 1 :]]
+    for moved in _moved(operand):
+        others = [*values[:index], moved, *values[index + 1 :]]
         changes.append(_distance(np.asarray(function(others)), value))
-    unknown = np.where(np.isinf(one.error), np.inf, 0.0)
-    found = np.broadcast_to(unknown, value.shape)
+    unknown = np.where(np.isinf(operand.error), np.inf, 0.0)
+    unknowns = np.broadcast_to(unknown, value.shape)
     for change in changes:
-        found = np.maximum(found, change)
-    return np.asarray(found)
+        unknowns = np.maximum(unknowns, change)
+    return np.asarray(unknowns)
 
 
-def _moved(one: Bounded) -> list[Array]:
+def _moved(operand: Bounded) -> list[Array]:
     """Return the values moved by their errors to either side."""
-    dtype = one.value.dtype
+    dtype = operand.value.dtype
     if dtype not in FLOATING:
         return []
-    error = np.where(np.isfinite(one.error), one.error, 0.0)
+    error = np.where(np.isfinite(operand.error), operand.error, 0.0)
     steps = [error, -error, 1j * error, -1j * error] if dtype in COMPLEX else [error, -error]
-    return [(_wide(one.value) + step).astype(dtype) for step in steps]
+    return [(_wide(operand.value) + step).astype(dtype) for step in steps]
 
 
 # --- reductions and scans: accumulated in float64, sums in pieces of float32, then rounded
 
 
-def _combined(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
+def _combined(op: RegionOp, operands: Sequence[Bounded]) -> Bounded:
     (operand,) = operands
-    value, function = operand.value, implementation[one.op]
-    how = one.op.combination
+    value, function = operand.value, implementation[op.op]
+    how = op.op.combination
     known = how is not None and how.take is None and how.finish is None and how.join in _SIZES
     if value.dtype not in FLOATING or how is None or not known:
-        return _otherwise(one, operands)
+        return _otherwise(op, operands)
     wide = _wide(value)
-    exact = function(wide, *one.attrs)
+    exact = function(wide, *op.attrs)
     with_errors = np.abs(wide) + operand.error
-    error = _SIZES[how.join](function, wide, with_errors, one.attrs)
-    if how.join is ADD and one.op.kind is Kind.REDUCE and real_of(value.dtype) != float64:
-        error = error + _UNITS_OF_PIECES * 2.0**-23 * function(np.abs(wide), *one.attrs)
+    error = _SIZES[how.join](function, wide, with_errors, op.attrs)
+    if how.join is ADD and op.op.kind is Kind.REDUCE and real_of(value.dtype) != float64:
+        error = error + _UNITS_OF_PIECES * 2.0**-23 * function(np.abs(wide), *op.attrs)
     rounded = exact.astype(value.dtype)
     return _settled(rounded, error + _rounding(rounded, 1.0))
 
@@ -200,16 +205,16 @@ def _of_sum(function: Any, wide: Array, with_errors: Array, attrs: Any) -> Array
 def _of_product(function: Any, wide: Array, with_errors: Array, attrs: Any) -> Array:
     size = np.abs(wide)
     whole = function(size, *attrs)
-    found = function(with_errors, *attrs) - whole + _of_accumulation(wide, whole)
+    spread = function(with_errors, *attrs) - whole + _of_accumulation(wide, whole)
     # products in another order may overflow, or underflow, on the way
     far = function(np.maximum(size, 1.0), *attrs), function(np.minimum(size, 1.0), *attrs)
-    return np.asarray(np.where(np.isfinite(far[0]) & (far[1] > 0), found, np.inf))
+    return np.asarray(np.where(np.isfinite(far[0]) & (far[1] > 0), spread, np.inf))
 
 
 def _of_extreme(function: Any, wide: Array, with_errors: Array, attrs: Any) -> Array:
     errors = with_errors - np.abs(wide)
     whole = function(wide, *attrs)
-    up, down = [np.abs(function(one, *attrs) - whole) for one in (wide + errors, wide - errors)]
+    up, down = [np.abs(function(moved, *attrs) - whole) for moved in (wide + errors, wide - errors)]
     return np.asarray(np.maximum(up, down))
 
 
@@ -230,63 +235,63 @@ _SIZES: dict[Op, Callable[..., Array]] = {
 # --- products of matrices
 
 
-def _contracted(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
-    function = implementation[one.op]
-    value = np.asarray(function(*[operand.value for operand in operands], *one.attrs))
+def _contracted(op: RegionOp, operands: Sequence[Bounded]) -> Bounded:
+    function = implementation[op.op]
+    value = np.asarray(function(*[operand.value for operand in operands], *op.attrs))
     if value.dtype not in FLOATING or len(operands) != 2:
-        return _otherwise(one, operands)
+        return _otherwise(op, operands)
     sizes = [np.abs(_wide(operand.value)) for operand in operands]
     moved = [size + operand.error for size, operand in zip(sizes, operands, strict=True)]
-    total = function(*sizes, *one.attrs)
+    total = function(*sizes, *op.attrs)
     terms = prod([size.size for size in sizes]) / max(value.size, 1)
     units = (_UNITS + sqrt(terms)) * _precision(value.dtype).unit
-    return _settled(value, function(*moved, *one.attrs) - total + units * total)
+    return _settled(value, function(*moved, *op.attrs) - total + units * total)
 
 
 # --- other places, and what nothing is known about
 
 
-def _elsewhere(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
+def _elsewhere(op: RegionOp, operands: Sequence[Bounded]) -> Bounded:
     """Elements move, and their errors with them; positions that may be any select any."""
-    function = implementation[one.op]
+    function = implementation[op.op]
     values = [operand.value for operand in operands]
-    value = np.asarray(function(*values, *one.attrs))
-    attrs = (*one.attrs[:2], 0.0) if one.op is PAD else one.attrs
+    value = np.asarray(function(*values, *op.attrs))
+    attrs = (*op.attrs[:2], 0.0) if op.op is PAD else op.attrs
     errors = [
-        operand.value if _is_position(one, at) else operand.error
-        for at, operand in enumerate(operands)
+        operand.value if _is_position(op, index) else operand.error
+        for index, operand in enumerate(operands)
     ]
-    if any(_is_position(one, at) and not operand.exact for at, operand in enumerate(operands)):
+    if any(_is_position(op, index) and not operand.exact for index, operand in enumerate(operands)):
         return Bounded(value, np.full(value.shape, np.inf))
     return Bounded(value, np.asarray(function(*errors, *attrs)))
 
 
-def _scattered(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
+def _scattered(op: RegionOp, operands: Sequence[Bounded]) -> Bounded:
     """Values join elements in float64, one after the other, and are rounded once; extremes are as far off as a sum."""
-    if one.op.combination is None:
-        return _elsewhere(one, operands)
-    value = np.asarray(implementation[one.op](*[operand.value for operand in operands], *one.attrs))
+    if op.op.combination is None:
+        return _elsewhere(op, operands)
+    value = np.asarray(implementation[op.op](*[operand.value for operand in operands], *op.attrs))
     if (
         value.dtype not in FLOATING
-        or one.op is SCATTER_PROD
-        or not all(at.exact for at in operands[2:])
+        or op.op is SCATTER_PROD
+        or not all(operand.exact for operand in operands[2:])
     ):
-        return _otherwise(one, operands)
-    add, places = implementation[SCATTER_ADD], [at.value for at in operands[2:]]
-    handed_on = add(*[number.error for number in operands[:2]], *places, *one.attrs)
-    total = add(*[np.abs(_wide(number.value)) for number in operands[:2]], *places, *one.attrs)
-    added = _of_accumulation(operands[1].value, total) if one.op is SCATTER_ADD else 0.0
+        return _otherwise(op, operands)
+    add, places = implementation[SCATTER_ADD], [operand.value for operand in operands[2:]]
+    handed_on = add(*[number.error for number in operands[:2]], *places, *op.attrs)
+    total = add(*[np.abs(_wide(number.value)) for number in operands[:2]], *places, *op.attrs)
+    added = _of_accumulation(operands[1].value, total) if op.op is SCATTER_ADD else 0.0
     return _settled(value, handed_on + added + _rounding(value, 1.0))
 
 
-def _is_position(one: RegionOp, at: int) -> bool:
-    first = {Kind.GATHER: 1, Kind.SCATTER: 2}.get(one.op.kind)
-    return first is not None and at >= first
+def _is_position(op: RegionOp, index: int) -> bool:
+    first = {Kind.GATHER: 1, Kind.SCATTER: 2}.get(op.op.kind)
+    return first is not None and index >= first
 
 
-def _otherwise(one: RegionOp, operands: Sequence[Bounded]) -> Bounded:
+def _otherwise(op: RegionOp, operands: Sequence[Bounded]) -> Bounded:
     """Exact results of what is exact, any of what is not."""
-    value = np.asarray(implementation[one.op](*[operand.value for operand in operands], *one.attrs))
+    value = np.asarray(implementation[op.op](*[operand.value for operand in operands], *op.attrs))
     exact = all(operand.exact for operand in operands)
     return Bounded(value, np.full(value.shape, 0.0 if exact else np.inf))
 

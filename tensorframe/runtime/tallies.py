@@ -52,10 +52,10 @@ class ThreadTime:
 
     def absorb_nested(self, began: int) -> list[OpenSpan]:
         """Take out the work that began since, and so is part of what began then and ends now."""
-        found = []
+        nested = []
         while self.open_spans and self.open_spans[-1].began >= began:
-            found.append(self.open_spans.pop())
-        return found
+            nested.append(self.open_spans.pop())
+        return nested
 
     def settle(self) -> None:
         """Count work that nothing contains."""
@@ -69,7 +69,7 @@ class ThreadTime:
 
     @property
     def _uncounted(self) -> int:
-        return sum(one.ended - one.began for one in self.open_spans)
+        return sum(span.ended - span.began for span in self.open_spans)
 
 
 class Tally:
@@ -111,9 +111,9 @@ class Log:
         count = len(self.waiting)  # the thread may add to it meanwhile
         if not count:
             return None
-        found = np.fromiter(self.waiting, np.int64, count)
+        times = np.fromiter(self.waiting, np.int64, count)
         del self.waiting[:count]
-        return found.reshape(-1, self.length)
+        return times.reshape(-1, self.length)
 
 
 class SmallTally(Log):
@@ -170,8 +170,8 @@ class PlanTally(Log):
         """
         gaps = [after - before for before, after in pairwise(stamps)]
         places = [min(bisect_right(stamps, began), len(gaps)) - 1 for began, _ in spans]
-        for at, (began, ended) in zip(places, spans, strict=True):
-            gaps[at] -= ended - began
+        for place, (began, ended) in zip(places, spans, strict=True):
+            gaps[place] -= ended - began
         done = max(len(stamps) - 3, 0)
         self.runs += 1
         self.unfinished += done < len(self.steps)
@@ -179,7 +179,7 @@ class PlanTally(Log):
             tally.add(gap)
         self.around += gaps[0] + sum(gaps[1 + done :])
         self._latest = gaps[1 : 1 + done]
-        return [at - 1 if at <= min(done + 1, len(self.steps)) else -1 for at in places]
+        return [place - 1 if place <= min(done + 1, len(self.steps)) else -1 for place in places]
 
     def remember(self) -> None:
         """Keep the times of the last run in the plan, where `explain` shows them."""

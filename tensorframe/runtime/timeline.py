@@ -54,13 +54,13 @@ class Slice:
 def slices_of(collection: Collection) -> Iterator[Slice]:
     """Yield what was kept in order of time, of each run first the run, then its steps."""
     cut = collection.cut
-    needed = {id(one.span): one.name for one in collection.made}
+    needed = {id(kernel.span): kernel.name for kernel in collection.made}
     rows: list[tuple[int, PlanTally | SmallTally | None, Sequence[int] | Span]] = []
-    for one in collection.kept:
-        if isinstance(one, Span):
-            rows.append((one.began, None, one))
+    for entry in collection.kept:
+        if isinstance(entry, Span):
+            rows.append((entry.began, None, entry))
         else:
-            runs, times = one
+            runs, times = entry
             rows += [(row[0], runs, row) for row in times.tolist()]
     for began, tally, row in sorted(rows, key=itemgetter(0)):
         if cut is not None and began >= cut:
@@ -100,19 +100,19 @@ def _of_run(collection: Collection, tally: PlanTally, stamps: Sequence[int]) -> 
     lane = _lane(HOST, tally.thread)
     yield Slice(lane, "run", name, times[0], times[-1], facts)
     done = zip(steps, tally.sites, times[1:], times[2:-1], strict=False)
-    for at, (step, site, began, ended) in enumerate(done):
+    for index, (step, site, began, ended) in enumerate(done):
         kind = kind_of(step)
         group = TRANSFERS if kind == "transfer" else str(step.device)
-        facts = {"step": at, "line": ": ".join(line_of(site)), **_costs(step)}
+        facts = {"step": index, "line": ": ".join(line_of(site)), **_costs(step)}
         facts |= {"where": where(tally.plan, step)} if kind == "transfer" else {}
         lane = _lane(group, tally.thread)
         yield Slice(lane, kind, step.name, began, ended, facts)
 
 
 def _costs(step: Step) -> dict[str, float]:
-    found = {
+    costs = {
         "bytes read": step.bytes_read,
         "bytes written": step.bytes_written,
         "flops": step.flops,
     }
-    return {name: count for name, count in found.items() if count}
+    return {name: count for name, count in costs.items() if count}

@@ -30,9 +30,9 @@ def chrome_trace(slices: Iterable[Slice], about: dict[str, Any]) -> dict[str, An
     numbers: dict[str, int] = {}
     lanes: dict[Lane, None] = {}
     events = []
-    for one in slices:
-        lanes.setdefault(one.lane)
-        events.append(_complete(one, _number(one.lane.group, numbers)))
+    for piece in slices:
+        lanes.setdefault(piece.lane)
+        events.append(_complete(piece, _number(piece.lane.group, numbers)))
     named = [event for lane in lanes for event in _metadata(lane, numbers)]
     return {"traceEvents": named + events, "displayTimeUnit": "ns", "otherData": about}
 
@@ -45,16 +45,16 @@ def _number(group: str, numbers: dict[str, int]) -> int:
     return numbers[group]
 
 
-def _complete(one: Slice, process: int) -> dict[str, Any]:
+def _complete(piece: Slice, process: int) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "cat": one.kind,
+        "name": piece.name,
+        "cat": piece.kind,
         "ph": "X",
-        "ts": one.began / 1e3,
-        "dur": (one.ended - one.began) / 1e3,
+        "ts": piece.began / 1e3,
+        "dur": (piece.ended - piece.began) / 1e3,
         "pid": process,
-        "tid": one.lane.thread,
-        "args": dict(one.facts),
+        "tid": piece.lane.thread,
+        "args": dict(piece.facts),
     }
 
 

@@ -22,29 +22,31 @@ Array = np.ndarray[Any, Any]
 
 def validate(region: Region, inputs: Sequence[Any], results: Sequence[Any]) -> None:
     """Raise KernelError if `results` differ from what the region's ops give one by one, by more than rounding."""
-    if not all(isinstance(one, np.ndarray | np.generic) for one in results):
+    if not all(isinstance(result, np.ndarray | np.generic) for result in results):
         return
-    found = [np.asarray(one) for one in results]
+    arrays = [np.asarray(result) for result in results]
     with np.errstate(all="ignore"):
-        right = _equal(region, inputs, found) or _near(region, inputs, found)
+        right = _equal(region, inputs, arrays) or _near(region, inputs, arrays)
     if not right:
         raise KernelError(f"a region's result differs from its ops run one by one:\n{region}")
 
 
-def _equal(region: Region, inputs: Sequence[Any], found: Sequence[Array]) -> bool:
+def _equal(region: Region, inputs: Sequence[Any], results: Sequence[Array]) -> bool:
     values = list(inputs)
-    for one in region.ops:
-        operands = [values[at] for at in one.inputs]
-        is_source = one.op.kind is Kind.SOURCE
-        values.append(generate(one) if is_source else implementation[one.op](*operands, *one.attrs))
+    for op in region.ops:
+        operands = [values[source] for source in op.inputs]
+        is_source = op.op.kind is Kind.SOURCE
+        values.append(generate(op) if is_source else implementation[op.op](*operands, *op.attrs))
     return all(
-        np.array_equal(np.asarray(values[at]), result, equal_nan=True)
-        for at, result in zip(region.outputs, found, strict=True)
+        np.array_equal(np.asarray(values[value]), result, equal_nan=True)
+        for value, result in zip(region.outputs, results, strict=True)
     )
 
 
-def _near(region: Region, inputs: Sequence[Any], found: Sequence[Array]) -> bool:
-    values = [exactly(one) for one in inputs]
-    for one in region.ops:
-        values.append(bounded(one, [values[at] for at in one.inputs]))
-    return all(near(result, values[at]) for at, result in zip(region.outputs, found, strict=True))
+def _near(region: Region, inputs: Sequence[Any], results: Sequence[Array]) -> bool:
+    values = [exactly(source) for source in inputs]
+    for op in region.ops:
+        values.append(bounded(op, [values[source] for source in op.inputs]))
+    return all(
+        near(result, values[value]) for value, result in zip(region.outputs, results, strict=True)
+    )

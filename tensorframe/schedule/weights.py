@@ -70,7 +70,7 @@ class Weights:
             rest = [
                 source for source in sources if source not in self.flat or self.own[source] < _HEAVY
             ]
-            self.own[node] = node.op.cost + sum([self._share(self.own, rest) for rest in rest])
+            self.own[node] = node.op.cost + sum([self._share(self.own, source) for source in rest])
 
     def _share(self, weights: dict[Node, float], source: Node) -> float:
         return weights.get(source, 0.0) / self.uses[source]
@@ -89,7 +89,7 @@ class Weights:
         heavy = [
             source for source in dict.fromkeys(node.inputs) if self.total.get(source, 0.0) > most
         ]
-        return self.total[node] <= most or all(self.uses[heavy] > 1 for heavy in heavy)
+        return self.total[node] <= most or all(self.uses[source] > 1 for source in heavy)
 
 
 def misfit(node: Node, group: Group, space: Space, *, row_by_row: bool) -> str | None:

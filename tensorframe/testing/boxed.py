@@ -143,7 +143,7 @@ class BoxedBackend(Backend):
 def opened(handle: Any) -> Any:
     """Return what is in a box or a tuple of them; numbers are in none."""
     if type(handle) is tuple:
-        return tuple([opened(handle) for handle in handle])
+        return tuple([opened(part) for part in handle])
     if isinstance(handle, Box):
         return handle._array
     if isinstance(handle, np.ndarray):

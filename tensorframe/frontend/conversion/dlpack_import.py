@@ -17,7 +17,9 @@ HOST_TYPES: Final = frozenset({1, 3})
 
 
 # code and bits -> a dtype that NumPy's importer does not know
-_UNKNOWN: Final = {(how.dlpack, 8 * one.itemsize): one for one, how in FORMAT.items() if how.dlpack}
+_UNKNOWN: Final = {
+    (how.dlpack, 8 * dtype.itemsize): dtype for dtype, how in FORMAT.items() if how.dlpack
+}
 
 
 class _Words:

@@ -21,15 +21,17 @@ class Members(Mapping[str, Tensor]):
     def unreadable(self) -> dict[str, FileFormatError]:
         """The errors of the members that are no tensors."""
         return {
-            name: one for name, one in self._members.items() if isinstance(one, FileFormatError)
+            name: member
+            for name, member in self._members.items()
+            if isinstance(member, FileFormatError)
         }
 
     def __getitem__(self, name: str) -> Tensor:
-        found = self._members[name]
-        if isinstance(found, FileFormatError):
+        member = self._members[name]
+        if isinstance(member, FileFormatError):
             # one of its own for each that touches it, at the line that does
-            raise FileFormatError(found.message, suggestions=found.suggestions)
-        return found
+            raise FileFormatError(member.message, suggestions=member.suggestions)
+        return member
 
     def __contains__(self, name: object) -> bool:
         return name in self._members
@@ -41,7 +43,7 @@ class Members(Mapping[str, Tensor]):
         return len(self._members)
 
     def __repr__(self) -> str:
-        lines = [f"  {name!r}: {_in_words(one)}" for name, one in self._members.items()]
+        lines = [f"  {name!r}: {_in_words(member)}" for name, member in self._members.items()]
         return "\n".join([f"{len(self)} members of a file:", *lines])
 
 

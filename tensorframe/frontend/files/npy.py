@@ -35,7 +35,9 @@ FIELDS = {"descr", "fortran_order", "shape"}
 # what Python 2 wrote behind large integers: "(3L, 4L)"
 LONG_INTEGER = re.compile(r"(?<=\d)L(?=[\s,)])")
 # NumPy has no names for dtypes that are not its own and writes them, as every other type of their size, as these
-UNNAMED = {np.dtype(f"V{one.itemsize}"): one for one in dtypes.FORMAT if one in dtypes.ADDED}
+UNNAMED = {
+    np.dtype(f"V{dtype.itemsize}"): dtype for dtype in dtypes.FORMAT if dtype in dtypes.ADDED
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +96,12 @@ def _parsed(text: str, path: str, name: str) -> dict[str, Any]:
 
 def _dtype(description: Any, path: str, name: str) -> DType:
     """Return the dtype in the file, byte order included."""
-    found = _numpy_dtype(description)
-    if found in UNNAMED:
-        return UNNAMED[found]
-    if found is not None and found.newbyteorder("=") in dtypes.ANY:
-        return found
-    if found is not None and found.hasobject:
+    dtype = _numpy_dtype(description)
+    if dtype in UNNAMED:
+        return UNNAMED[dtype]
+    if dtype is not None and dtype.newbyteorder("=") in dtypes.ANY:
+        return dtype
+    if dtype is not None and dtype.hasobject:
         problem = f"{name} holds pickled Python objects, which can run any code when they are read"
         hint = (
             "np.load(path, allow_pickle=True) if you trust its author, then asarray of the numbers"

@@ -26,7 +26,7 @@ Member = Segment | PackedMember | FileFormatError
 
 def npz_members(path: str) -> dict[str, Member]:
     """Return where each array of an .npz file lies, or why a member is none; only directory and headers are read."""
-    found: dict[str, Member] = {}
+    members: dict[str, Member] = {}
     with open_to_read(path) as file:
         stamp = Stamp.of(file)
         start = file.read(4)
@@ -38,13 +38,13 @@ def npz_members(path: str) -> dict[str, Member]:
                 if info.filename.endswith("/"):  # a folder
                     continue
                 name = info.filename.removesuffix(".npy")
-                if name in found:
+                if name in members:
                     raise broken(path, f"{name!r} appears twice")
                 try:
-                    found[name] = _member(path, name, stamp, archive, info)
+                    members[name] = _member(path, name, stamp, archive, info)
                 except FileFormatError as error:  # the others may be what it was loaded for
-                    found[name] = error
-    return found
+                    members[name] = error
+    return members
 
 
 def _member(

@@ -61,8 +61,8 @@ class PackedMember:
         """Return the elements; a piece is all that is in memory beside them."""
         if self.passes.whole is not None:
             return self.passes.whole
-        (found,) = self._unpacked([Window.whole(self.shape)])
-        return found
+        (whole,) = self._unpacked([Window.whole(self.shape)])
+        return whole
 
     def parts(self, windows: Sequence[Window]) -> list[Array]:
         """Return what windows show of the elements, from one pass that keeps nothing else; see PASSES."""

@@ -54,8 +54,8 @@ def _file_behind(node: Node) -> Node | None:
 def _read(file: Node, slices: Sequence[Node]) -> None:
     reader: PackedMember = file.attrs[0]
     try:
-        found = reader.parts([Window(*node.attrs) for node in slices])
-        for node, array in zip(slices, found, strict=True):
+        parts = reader.parts([Window(*node.attrs) for node in slices])
+        for node, array in zip(slices, parts, strict=True):
             node.settle(placed(array, node.device))
     except (FileFormatError, MissingFileError) as error:
         error.location = describe(file.site)  # the line that names the file

@@ -29,7 +29,7 @@ from tensorframe.frontend.files.write import write_elements
 MAX_HEADER = 100_000_000  # bytes; the format's own limit
 METADATA = "__metadata__"
 
-DTYPES: dict[str, DType] = {how.file: one for one, how in dtypes.FORMAT.items() if how.file}
+DTYPES: dict[str, DType] = {how.file: dtype for dtype, how in dtypes.FORMAT.items() if how.file}
 CODES = {dtype: code for code, dtype in DTYPES.items()}
 
 
@@ -67,12 +67,12 @@ def _read_header(file: IO[bytes], size: int, path: str) -> tuple[dict[str, Any],
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         counts = Counter(name for name, _ in pairs)
         twice = next(name for name, count in counts.items() if count > 1)
         raise ValueError(f"the key {twice!r} appears twice")
-    return found
+    return values
 
 
 def _checked_metadata(metadata: Any, path: str) -> dict[str, str]:
@@ -117,7 +117,7 @@ def _is_range(value: Any) -> bool:
 def _check_cover(segments: Iterable[Segment], start: int, size: int, path: str) -> None:
     """Raise FileFormatError unless the tensors fill the rest of the file, each byte once."""
     position = start
-    for segment in sorted(segments, key=lambda one: (one.offset, math.prod(one.shape))):
+    for segment in sorted(segments, key=lambda entry: (entry.offset, math.prod(entry.shape))):
         if segment.offset != position:
             relation = "overlaps" if segment.offset < position else "leaves a hole after"
             raise broken(path, f"{segment.name!r} {relation} the tensor before it")

@@ -41,7 +41,9 @@ def slabs(shape: Shape, itemsize: int) -> Iterator[Slab]:
         yield Slab((), 0, ())
         return
     # the first axis whose places fit
-    axis = next(at for at in range(len(shape)) if math.prod(shape[at + 1 :]) * itemsize <= PIECE)
+    axis = next(
+        axis for axis in range(len(shape)) if math.prod(shape[axis + 1 :]) * itemsize <= PIECE
+    )
     length, inner = shape[axis], shape[axis + 1 :]
     count = max(PIECE // (math.prod(inner) * itemsize), 1)
     for outer in product(*map(range, shape[:axis])):
@@ -55,7 +57,7 @@ class Part:
     def __init__(self, window: Window, dtype: DType, turn: slice) -> None:
         """`turn` puts the axes into the order of the slabs: as they are, or reversed."""
         self._turn = turn
-        axes = [window.axis(at) for at in range(len(window.sizes))][turn]
+        axes = [window.axis(axis) for axis in range(len(window.sizes))][turn]
         self._backwards = [step < 0 for _, _, step in axes]
         self._axes = [_forwards(*axis) for axis in axes]
         self._array: Array = np.empty([size for _, size, _ in axes], dtype)

@@ -51,7 +51,7 @@ ANSWERS: dict[Function, Function] = {}
 def __array_function__(
     _self: Tensor, function: Function, types: Iterable[type], args: Any, options: dict[str, Any]
 ) -> Any:
-    if not all(issubclass(one, Tensor | np.ndarray) for one in types):
+    if not all(issubclass(kind, Tensor | np.ndarray) for kind in types):
         return NotImplemented
     out = options.get("out")
     options = {name: value for name, value in options.items() if name != "out"}
@@ -96,7 +96,9 @@ def _arguments(function: Function) -> tuple[float, frozenset[str] | None]:
     if Parameter.VAR_KEYWORD in kinds:
         return positions, None
     named = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-    return positions, frozenset(one.name for one in parameters if one.kind in named)
+    return positions, frozenset(
+        parameter.name for parameter in parameters if parameter.kind in named
+    )
 
 
 def answers(*functions: Function) -> Callable[[Function], Function]:
@@ -138,8 +140,8 @@ def _is_real(x: Tensor) -> bool:
 def _result_type(*operands: Any) -> DType:
     import tensorframe
 
-    found: DType = tensorframe.result_type(*operands)
-    return found
+    dtype: DType = tensorframe.result_type(*operands)
+    return dtype
 
 
 @answers(np.copy)

@@ -138,9 +138,9 @@ def _rows(tensor: Tensor) -> Iterator[Tensor]:
 
 @method
 def __contains__(self: Tensor, value: Any, /) -> bool:
-    found = self == value
+    equal = self == value
     # another class may have answered
-    return bool(found._array().any() if isinstance(found, Tensor) else np.any(found))
+    return bool(equal._array().any() if isinstance(equal, Tensor) else np.any(equal))
 
 
 __all__: list[str] = []

@@ -46,7 +46,7 @@ _SCANS = {np.add: "cumulative_sum", np.multiply: "cumulative_prod"}
 @method
 def __array_ufunc__(_self: Tensor, ufunc: np.ufunc, how: str, *inputs: Any, **options: Any) -> Any:
     out = options.pop("out", ())
-    if not all(isinstance(one, OPERANDS) for one in (*inputs, *out) if one is not None):
+    if not all(isinstance(operand, OPERANDS) for operand in (*inputs, *out) if operand is not None):
         return NotImplemented
     if how == "at":
         written_to(ufunc.at, *inputs, **options)
@@ -57,7 +57,9 @@ def __array_ufunc__(_self: Tensor, ufunc: np.ufunc, how: str, *inputs: Any, **op
     else:
         if "where" in options:
             # elements outside of the condition stay as they are in `out`
-            options["out"] = tuple(None if one is None else np.array(one) for one in out) or None
+            options["out"] = (
+                tuple(None if target is None else np.array(target) for target in out) or None
+            )
         result = through_numpy(getattr(ufunc, how), inputs, options)
     return _delivered(result, out) if out else result
 
@@ -116,8 +118,8 @@ def _delivered(result: Any, out: tuple[Any, ...]) -> Any:
     """Write results where `out=` says: a Tensor is rebound to them, an array is filled."""
     results = result if isinstance(result, tuple) else (result,)
     written = [
-        one if target is None else deliver(one, target)
-        for one, target in zip(results, out, strict=True)
+        result if target is None else deliver(result, target)
+        for result, target in zip(results, out, strict=True)
     ]
     return tuple(written) if isinstance(result, tuple) else written[0]
 
@@ -164,9 +166,9 @@ def _unwrapped(value: Any, given: _Given) -> Any:
     if isinstance(value, np.ndarray):
         given.arrays.append(value)
     if type(value) in (list, tuple):
-        return type(value)(_unwrapped(one, given) for one in value)
+        return type(value)(_unwrapped(item, given) for item in value)
     if type(value) is dict:
-        return {key: _unwrapped(one, given) for key, one in value.items()}
+        return {key: _unwrapped(item, given) for key, item in value.items()}
     return value
 
 
@@ -177,13 +179,13 @@ def _wrapped(value: Any, given: _Given) -> Any:
     """
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufcV":
         array = np.asarray(value)
-        if any(np.may_share_memory(array, one) for one in given.arrays):
+        if any(np.may_share_memory(array, memory) for memory in given.arrays):
             array = array.copy()
         return Tensor(data_node(array, given.devices[0] if given.devices else CPU))
     if isinstance(value, list):
-        return [_wrapped(one, given) for one in value]
+        return [_wrapped(item, given) for item in value]
     if isinstance(value, tuple):
-        parts = [_wrapped(one, given) for one in value]
+        parts = [_wrapped(item, given) for item in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value
 

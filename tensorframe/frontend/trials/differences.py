@@ -65,18 +65,18 @@ def _rank(array: Array) -> Array:
 
 
 def difference(
-    found: Sequence[Array], expected: Sequence[Array], labels: Sequence[str]
+    results: Sequence[Array], expected: Sequence[Array], labels: Sequence[str]
 ) -> Difference:
     """Return how far results are off; ValueError, with the reason, if they cannot be compared."""
-    if len(found) != len(expected):
-        raise ValueError(f"{len(found)} results instead of {len(expected)}")
+    if len(results) != len(expected):
+        raise ValueError(f"{len(results)} results instead of {len(expected)}")
     worst = Difference()
-    for one, right, label in zip(found, expected, labels, strict=True):
-        if (one.shape, one.dtype) != (right.shape, right.dtype):
-            kinds = [f"{array.dtype}{list(array.shape)}" for array in (one, right)]
+    for left, right, label in zip(results, expected, labels, strict=True):
+        if (left.shape, left.dtype) != (right.shape, right.dtype):
+            kinds = [f"{array.dtype}{list(array.shape)}" for array in (left, right)]
             raise ValueError(f"{label or 'the result'} is {kinds[0]} instead of {kinds[1]}")
-        if one.size:
-            worst = _worse(worst, _of_one(one, right, label))
+        if left.size:
+            worst = _worse(worst, _of_one(left, right, label))
     return worst
 
 
@@ -89,20 +89,20 @@ def _worse(first: Difference, second: Difference) -> Difference:
     )
 
 
-def _of_one(found: Array, expected: Array, label: str) -> Difference:
-    distance = ulp_distance(found, expected)
+def _of_one(array: Array, expected: Array, label: str) -> Difference:
+    distance = ulp_distance(array, expected)
     ulp = float(distance.max())
     if not ulp:
         return Difference()
-    at = tuple(map(int, np.unravel_index(int(np.argmax(distance)), distance.shape)))
+    position = tuple(map(int, np.unravel_index(int(np.argmax(distance)), distance.shape)))
     return Difference(
         ulp,
-        _relative(found, expected),
+        _relative(array, expected),
         label,
-        at,
-        found[at],
-        expected[at],
-        agrees=_within_rounding(found, expected),
+        position,
+        array[position],
+        expected[position],
+        agrees=_within_rounding(array, expected),
     )
 
 
@@ -110,27 +110,27 @@ def _wide(array: Array) -> Array:
     return array.astype(np.complex128 if array.dtype in COMPLEX else np.float64)
 
 
-def _relative(found: Array, expected: Array) -> float:
+def _relative(array: Array, expected: Array) -> float:
     with np.errstate(all="ignore"):
-        left, right = _wide(found), _wide(expected)
+        left, right = _wide(array), _wide(expected)
         same = (left == right) | (np.isnan(left) & np.isnan(right))
         apart = np.abs(left - right) / np.maximum(np.abs(left), np.abs(right))
     return float(np.max(np.where(same, 0.0, np.where(np.isnan(apart), np.inf, apart))))
 
 
-def _within_rounding(found: Array, expected: Array) -> bool:
+def _within_rounding(array: Array, expected: Array) -> bool:
     """Whether floats differ by less than half of their digits, counted from the result's largest element.
 
     Rounding grows where large numbers cancel; a result that is wrong is hardly ever as near.
     """
-    if found.dtype not in FLOATING:
+    if array.dtype not in FLOATING:
         return False
-    left, right = _wide(found), _wide(expected)
+    left, right = _wide(array), _wide(expected)
     with np.errstate(all="ignore"):
         same = (left == right) | (np.isnan(left) & np.isnan(right))
         finite = np.isfinite(left) & np.isfinite(right)
         largest = np.max(np.abs(right), where=np.isfinite(right), initial=0.0)
-        allowed = math.sqrt(_unit(found)) * largest
+        allowed = math.sqrt(_unit(array)) * largest
         return bool(np.all(same | (finite & (np.abs(left - right) <= allowed))))
 
 
@@ -139,16 +139,16 @@ def _unit(array: Array) -> float:
     return float(np.spacing(real_of(array.dtype).type(1)))
 
 
-def error_in_ulp(found: Array, exact: Array) -> float:
+def error_in_ulp(array: Array, exact: Array) -> float:
     """Return the largest distance from results in a wider dtype, in units in the last place of `found`'s dtype."""
-    if found.dtype in COMPLEX:
-        return max(error_in_ulp(part(found), part(exact)) for part in (np.real, np.imag))
-    if not found.size:
+    if array.dtype in COMPLEX:
+        return max(error_in_ulp(part(array), part(exact)) for part in (np.real, np.imag))
+    if not array.size:
         return 0.0
     with np.errstate(all="ignore"):
-        rounded = exact.astype(found.dtype)
+        rounded = exact.astype(array.dtype)
         unit = np.abs(np.spacing(rounded)).astype(exact.dtype)
-        off = np.abs(found.astype(exact.dtype) - exact) / unit
-        same = (found == rounded) | (np.isnan(found) & np.isnan(rounded))
+        off = np.abs(array.astype(exact.dtype) - exact) / unit
+        same = (array == rounded) | (np.isnan(array) & np.isnan(rounded))
     infinite = ~np.isfinite(off)
     return float(np.max(np.where(infinite, np.where(same, 0.0, np.inf), off)))

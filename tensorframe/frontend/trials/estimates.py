@@ -121,19 +121,19 @@ def estimate(*tensors: Tensor, device: str | Device | None = None) -> Estimate:
 def _target(device: str | Device) -> tuple[Device, Device]:
     """Return the device a user means, and the one that plans are made for: a dry one if it is not here."""
     try:
-        found = resolve_device(device)
+        there = resolve_device(device)
     except DeviceError:
-        found = Device(device)
-        if found.backend not in INTERFACES and entry_of(found.backend) is None:
+        there = Device(device)
+        if there.backend not in INTERFACES and entry_of(there.backend) is None:
             raise
-        return found, IMAGINED
-    return found, found
+        return there, IMAGINED
+    return there, there
 
 
 def _of_plan(plan: Plan, names: Mapping[Device, Device] | None = None) -> Estimate:
     """Return what a plan takes; `names` says which devices others stand in for."""
     known = names or {}
-    results = {at: plan.slots[at] for at in plan.outputs if at >= plan.leaves}
+    results = {slot: plan.slots[slot] for slot in plan.outputs if slot >= plan.leaves}
     return Estimate(
         peak={known.get(device, device): size for device, size in plan.peak.items()},
         inputs=_by_device(plan.slots[: plan.leaves], known),
@@ -149,8 +149,8 @@ def _of_plan(plan: Plan, names: Mapping[Device, Device] | None = None) -> Estima
 
 
 def _by_device(slots: Iterable[Slot], names: Mapping[Device, Device]) -> dict[Device, int]:
-    found: dict[Device, int] = {}
+    sizes: dict[Device, int] = {}
     for slot in slots:
         device = names.get(slot.device, slot.device)
-        found[device] = found.get(device, 0) + slot.nbytes
-    return found
+        sizes[device] = sizes.get(device, 0) + slot.nbytes
+    return sizes

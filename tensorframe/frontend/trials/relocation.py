@@ -76,11 +76,11 @@ class Values:
 
     def of(self, leaf: Node) -> Array:
         """Return a leaf's values; a file is read for this, and its tensor stays as lazy as it was."""
-        found = self._arrays.get(leaf)
-        if found is None:
-            found = host_array(leaf) if leaf.storage is not None else generate(leaf)
-            self._arrays[leaf] = found
-        return found
+        array = self._arrays.get(leaf)
+        if array is None:
+            array = host_array(leaf) if leaf.storage is not None else generate(leaf)
+            self._arrays[leaf] = array
+        return array
 
     def placed_on(self, device: Device) -> Callable[[Node], Node]:
         """Return what makes a leaf on `device` of another one: each once, however often it is asked for."""

@@ -13,9 +13,9 @@ def table(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
     `right` are the columns of numbers, whose last digits stand below each other.
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    turned = [str.rjust if at in right else str.ljust for at in range(len(widths))]
+    turned = [str.rjust if index in right else str.ljust for index in range(len(widths))]
     lines = [
-        "  ".join([turned[at](cell, widths[at]) for at, cell in enumerate(row)]).rstrip()
+        "  ".join([turned[index](cell, widths[index]) for index, cell in enumerate(row)]).rstrip()
         for row in rows
     ]
     return "\n".join(lines)

@@ -74,28 +74,31 @@ class Benchmark(Page):
 
     def speed(self, backend: str | Device) -> float | None:
         """Return how many times as fast as the reference a backend is, by their best runs."""
-        one, reference = self[backend].best, self.backends[0].best
-        return reference / one if one and reference else None
+        own, reference = self[backend].best, self.backends[0].best
+        return reference / own if own and reference else None
 
     def __iter__(self) -> Iterator[TimedBackend]:
         return iter(self.backends)
 
     def __getitem__(self, backend: str | Device) -> TimedBackend:
-        return next(one for one in self.backends if one.backend == device_name(backend))
+        return next(timed for timed in self.backends if timed.backend == device_name(backend))
 
     def __repr__(self) -> str:
         rows = [("backend", "first", "best", "median", "rate", "speed", "ulp", "")]
-        return table(rows + [row_of(self, one) for one in self.backends])
+        return table(rows + [row_of(self, timed) for timed in self.backends])
 
 
-def row_of(found: Benchmark, one: TimedBackend) -> tuple[str, ...]:
+def row_of(benchmark: Benchmark, timed: TimedBackend) -> tuple[str, ...]:
     """Return the cells of a backend, a dash where there is nothing to say, and a note at the end."""
-    times = ["-" if at is None else human_seconds(at) for at in (one.first, one.best, one.median)]
-    rate = "-" if one.bytes_per_second is None else f"{human_bytes(one.bytes_per_second)}/s"
-    speed = found.speed(one.backend)
-    ulp = "-" if one.difference is None else f"{one.difference.ulp:g}"
-    note = reason(one.error) if one.error else ""
-    return (one.backend, *times, rate, "-" if speed is None else f"{speed:.3g}x", ulp, note)
+    times = [
+        "-" if seconds is None else human_seconds(seconds)
+        for seconds in (timed.first, timed.best, timed.median)
+    ]
+    rate = "-" if timed.bytes_per_second is None else f"{human_bytes(timed.bytes_per_second)}/s"
+    speed = benchmark.speed(timed.backend)
+    ulp = "-" if timed.difference is None else f"{timed.difference.ulp:g}"
+    note = reason(timed.error) if timed.error else ""
+    return (timed.backend, *times, rate, "-" if speed is None else f"{speed:.3g}x", ulp, note)
 
 
 def bench(
@@ -143,10 +146,10 @@ def _checked(
         try:
             prepared = subject.on(device_called(name))
             nodes, row.first = prepared.run()
-            found = values_of(nodes)
-            expected = expected or found
-            row.nbytes = subject.input_bytes + sum(one.nbytes for one in found)
-            row.difference = difference(found, expected, prepared.labels())
+            values = values_of(nodes)
+            expected = expected or values
+            row.nbytes = subject.input_bytes + sum(value.nbytes for value in values)
+            row.difference = difference(values, expected, prepared.labels())
         except Exception as error:  # whatever a backend does is its own row's matter
             if name == str(REFERENCE):
                 raise

@@ -62,43 +62,47 @@ class Verification(Page):
     @property
     def agrees(self) -> bool:
         """Whether every backend computed the reference's result, but for rounding."""
-        return all(one.agrees for one in self.backends)
+        return all(verified.agrees for verified in self.backends)
 
     @property
     def ulp(self) -> float:
         """The largest difference in representable numbers; infinite if a backend computed nothing."""
-        return max(one.difference.ulp if one.difference else np.inf for one in self.backends)
+        return max(
+            verified.difference.ulp if verified.difference else np.inf for verified in self.backends
+        )
 
     def __iter__(self) -> Iterator[VerifiedBackend]:
         return iter(self.backends)
 
     def __getitem__(self, backend: str | Device) -> VerifiedBackend:
-        return next(one for one in self.backends if one.backend == device_name(backend))
+        return next(
+            verified for verified in self.backends if verified.backend == device_name(backend)
+        )
 
     def __repr__(self) -> str:
         rows = [("backend", "ulp", "relative", "off by", "where", "value", "reference", "")]
-        return table(rows + [row_of(one) for one in self.backends])
+        return table(rows + [row_of(verified) for verified in self.backends])
 
 
-def row_of(one: VerifiedBackend) -> tuple[str, ...]:
+def row_of(verified: VerifiedBackend) -> tuple[str, ...]:
     """Return the cells of a backend, a dash where there is nothing to say, and a note at the end."""
-    off, note = one.difference, _note(one)
+    off, note = verified.difference, _note(verified)
     if off is None:
-        return (one.backend, "-", "-", "-", "-", "-", "-", note)
-    error = "-" if one.error_in_ulp is None else f"{one.error_in_ulp:.3g} ulp"
+        return (verified.backend, "-", "-", "-", "-", "-", "-", note)
+    error = "-" if verified.error_in_ulp is None else f"{verified.error_in_ulp:.3g} ulp"
     place = "-" if off.index is None else f"{off.result}{list(off.index)}"
     pair = [str(off.value), str(off.expected)] if off.index is not None else ["-", "-"]
-    return (one.backend, f"{off.ulp:g}", f"{off.relative:.2g}", error, place, *pair, note)
+    return (verified.backend, f"{off.ulp:g}", f"{off.relative:.2g}", error, place, *pair, note)
 
 
-def _note(one: VerifiedBackend) -> str:
-    notes = [reason(one.error)] if one.error else []
-    if one.difference and not one.difference.agrees:
+def _note(verified: VerifiedBackend) -> str:
+    notes = [reason(verified.error)] if verified.error else []
+    if verified.difference and not verified.difference.agrees:
         notes.append("differs by more than rounding")
-    if one.lacking:
-        notes.append(f"has no {', '.join(one.lacking)}: parts ran elsewhere")
-    if one.elsewhere:
-        notes.append(f"parts were recorded for {', '.join(one.elsewhere)}")
+    if verified.lacking:
+        notes.append(f"has no {', '.join(verified.lacking)}: parts ran elsewhere")
+    if verified.elsewhere:
+        notes.append(f"parts were recorded for {', '.join(verified.elsewhere)}")
     return "; ".join(notes)
 
 
@@ -175,15 +179,15 @@ def _verified(
         prepared = subject.on(device)
         roots = prepared.record()
         missing = lacking(roots, device)
-        others = {str(one.device) for one in reachable(roots)} - {str(device)}
+        others = {str(node.device) for node in reachable(roots)} - {str(device)}
         prepared.finish(roots)
-        found = values_of(roots)
-        off = difference(found, expected, prepared.labels())
+        values = values_of(roots)
+        off = difference(values, expected, prepared.labels())
     except Exception as error:  # whatever a backend does is its own row's matter
         return replace(row, error=_explained(error, name, missing))
     errors = [
-        error_in_ulp(one, exact)
-        for one, exact in zip(found, wide, strict=True)
+        error_in_ulp(value, exact)
+        for value, exact in zip(values, wide, strict=True)
         if exact is not None
     ]
     return replace(

@@ -64,7 +64,10 @@ def _value(node: Node, values: dict[Node, Any]) -> Any:
     operands = [values[source] for source in node.inputs]
     if node.op.kind is Kind.TRANSFER:
         return operands[0]
-    attrs = [_wider(one) if isinstance(one, np.dtype) else one for one in node.attrs]
+    attrs = [
+        _wider(attribute) if isinstance(attribute, np.dtype) else attribute
+        for attribute in node.attrs
+    ]
     return implementation[node.op](*operands, *attrs)
 
 
@@ -74,7 +77,7 @@ def _wider(dtype: DType) -> DType:
 
 def _can_be_wider(node: Node) -> bool:
     """Whether NumPy computes the node's op in the wider dtype, rather than in float64 with long numbers around."""
-    if not any(one.dtype in _LONG for one in (node, *node.inputs)) or not node.inputs:
+    if not any(each.dtype in _LONG for each in (node, *node.inputs)) or not node.inputs:
         return True
     if any(dtype not in _WIDER for dtype in _LONG):
         return False
@@ -94,11 +97,11 @@ def _core_ops(node: Node) -> Iterator[Op]:
     given = set(node.inputs)
     waiting = [expand(node)]
     while waiting:
-        one = waiting.pop()
-        if one in given or not one.inputs:
+        inner = waiting.pop()
+        if inner in given or not inner.inputs:
             continue
-        if one.op.expand is not None:
-            yield from _core_ops(one)
+        if inner.op.expand is not None:
+            yield from _core_ops(inner)
         else:
-            yield one.op
-        waiting += one.inputs
+            yield inner.op
+        waiting += inner.inputs
