@@ -17,9 +17,9 @@ Apply = Callable[..., Any]
 
 def _call(name: str, *operands: Any) -> Term:
     nodes = list(operands)
-    for index, operand in enumerate(operands):
-        if isinstance(operand, Term):
-            nodes[index], apply = operand.node, operand.apply
+    for at, operand in enumerate(operands):
+        if type(operand) is Term:
+            nodes[at], apply = operand.node, operand.apply
     return Term(apply(find(name), *nodes), apply)
 
 
@@ -43,9 +43,24 @@ def _function(name: str) -> Callable[..., Term]:
     return call
 
 
+def _operator(name: str) -> Callable[..., Term]:
+    """Return a function of one or two operands, of which the first is a term: what rules mostly consist of."""
+
+    def call(left: Term, *right: Any) -> Term:
+        apply = left.apply
+        if not right:
+            return Term(apply(find(name), left.node), apply)
+        other = right[0]
+        return Term(apply(find(name), left.node, other.node if type(other) is Term else other), apply)
+
+    call.__name__ = name
+    return call
+
+
 def _reflected(name: str) -> Callable[..., Term]:
-    def call(right: Any, left: Any) -> Term:
-        return _call(name, left, right)
+    def call(right: Term, left: Any) -> Term:
+        apply = right.apply
+        return Term(apply(find(name), left, right.node), apply)
 
     return call
 
@@ -132,40 +147,40 @@ class Term:
     def _with(self, name: str, *attrs: Any) -> Term:
         return Term(self.apply(find(name), self.node, attrs=attrs), self.apply)
 
-    __add__ = _function("add")
+    __add__ = _operator("add")
     __radd__ = _reflected("add")
-    __sub__ = _function("subtract")
+    __sub__ = _operator("subtract")
     __rsub__ = _reflected("subtract")
-    __mul__ = _function("multiply")
+    __mul__ = _operator("multiply")
     __rmul__ = _reflected("multiply")
-    __truediv__ = _function("divide")
+    __truediv__ = _operator("divide")
     __rtruediv__ = _reflected("divide")
-    __pow__ = _function("pow")
-    __matmul__ = _function("matmul")
-    __lt__ = _function("less")
-    __le__ = _function("less_equal")
-    __gt__ = _function("greater")
-    __ge__ = _function("greater_equal")
-    __neg__ = _function("negative")
-    __abs__ = _function("abs")
+    __pow__ = _operator("pow")
+    __matmul__ = _operator("matmul")
+    __lt__ = _operator("less")
+    __le__ = _operator("less_equal")
+    __gt__ = _operator("greater")
+    __ge__ = _operator("greater_equal")
+    __neg__ = _operator("negative")
+    __abs__ = _operator("abs")
 
 
-exp = _function("exp")
+exp = _operator("exp")
 expm1 = _function("expm1")
-log = _function("log")
+log = _operator("log")
 log2 = _function("log2")
 log10 = _function("log10")
 log1p = _function("log1p")
-sqrt = _function("sqrt")
+sqrt = _operator("sqrt")
 hypot = _function("hypot")
 floor = _function("floor")
-sign = _function("sign")
-square = _function("square")
+sign = _operator("sign")
+square = _operator("square")
 trunc = _function("trunc")
 floor_divide = _function("floor_divide")
 sigmoid = _function("sigmoid")
-sin = _function("sin")
-cos = _function("cos")
+sin = _operator("sin")
+cos = _operator("cos")
 sinh = _function("sinh")
 cosh = _function("cosh")
 asinh = _function("asinh")
@@ -179,8 +194,8 @@ equal = _function("equal")
 isinf = _function("isinf")
 isfinite = _function("isfinite")
 reciprocal = _function("reciprocal")
-real = _function("real")
-conj = _function("conj")
+real = _operator("real")
+conj = _operator("conj")
 negative = _function("negative")
 imag = _function("imag")
 matmul = _function("matmul")

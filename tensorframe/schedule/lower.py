@@ -16,6 +16,7 @@ from tensorframe.schedule.cost import charge
 from tensorframe.schedule.fallback import Fallback
 from tensorframe.schedule.group import Group
 from tensorframe.schedule.plan import Plan, Slot, Step, StepKind, is_library
+from tensorframe.site import BackwardSite
 
 
 class _Slots:
@@ -94,6 +95,7 @@ def _step(
         tuple([slots.number(node) for node in leaving]),
         origin=origins.get(id(group.sink.site), -1),
         names=_names(group.nodes, written),
+        backward=sum([type(node.site) is BackwardSite for node in group.nodes]),
         refusals={slots.number(node): reason for node, reason in group.refusals.items()},
     )
     charge(step, [slots.slots[slot] for slot in inputs], [slots.slots[s] for s in step.outputs])

@@ -70,6 +70,7 @@ class Step:
     bytes_read: int = 0
     bytes_written: int = 0
     flops: float = 0.0
+    backward: int = 0  # how many of the ops were recorded for a gradient
     fallbacks: tuple[Fallback, ...] = ()  # ops that were recorded for another device
     seconds: float | None = (
         None  # of the last run that measured it: transfers, and all steps while somebody listens
@@ -215,11 +216,18 @@ def _summary(index: int, step: Step, slots: list[Slot]) -> str:
         moved += f", {step.flops:.3g} flops"
     if step.seconds is not None:
         moved += f", {step.seconds * 1e3:.3g} ms"
-    what = "view" if step.is_view else step.kind.value
+    what = f"{'view' if step.is_view else step.kind.value}{_direction(step)}"
     where = f"on {step.device}"
     if step.kind is StepKind.TRANSFER:
         where = f"from {slots[step.inputs[0]].device} to {step.device}"
     return f"{index}: {what} {where}: {step.name}({used}) -> {made}   [{moved}]"
+
+
+def _direction(step: Step) -> str:
+    """Return whether a step is part of a gradient: all of it, or beside what is differentiated."""
+    if not step.backward:
+        return ""
+    return ", backward," if step.backward == len(step.region.ops) else ", forward and backward,"
 
 
 def human_bytes(count: float) -> str:

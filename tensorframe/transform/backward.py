@@ -18,11 +18,12 @@ from tensorframe.graph.record import record
 from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.ops.derivatives import ForPart
 from tensorframe.ops.elementwise import ADD, CAST, REAL_PART
-from tensorframe.ops.movement import COPY, EXPAND, RESHAPE
+from tensorframe.ops.movement import COPY, EXPAND, PAD, RESHAPE
 from tensorframe.ops.reduction import SUM
 from tensorframe.ops.term import Term
 from tensorframe.site import BackwardSite, Site, describe
 from tensorframe.transform.recorder import recorder
+from tensorframe.transform.windows import joined
 
 Inputs = tuple[Node, ...]
 
@@ -85,12 +86,12 @@ def pull_back(
             walk.add(result, ct, ct.site)
     wanted = frozenset(targets)
     for node, inputs in tape.order:
-        known = walk.cotangents.get(node)
+        known = walk.total(node)
         if known is not None:
             if node not in wanted:
                 del walk.cotangents[node]
             walk.through(node, inputs, known)
-    found = [walk.cotangents.get(target) for target in targets]
+    found = [walk.total(target) for target in targets]
     return [one if isinstance(one, Node) else None for one in found]
 
 
@@ -100,6 +101,13 @@ class _Walk:
     def __init__(self, reached: frozenset[Node]) -> None:
         self._reached = reached
         self.cotangents: dict[Node, Node | Parts] = {}
+        self._windows: dict[Node, list[Node]] = {}
+
+    def total(self, node: Node) -> Node | Parts | None:
+        """Return the cotangent of a node, all of whose consumers have been gone through."""
+        for window in joined(self._windows.pop(node, ())):
+            self._accumulate(node, window, window.site)
+        return self.cotangents.get(node)
 
     def through(self, node: Node, inputs: Inputs, ct: Node | Parts) -> None:
         """Add what flows from a node to its inputs."""
@@ -109,13 +117,13 @@ class _Walk:
             if rule.refused:
                 raise _refusal(node, rule.reason)
             return
-        site = None if node.site is None else BackwardSite(node.site)
+        site = node.site if node.site is None else BackwardSite(node.site)
         if rule is None:
             self._through_expansion(node, inputs, ct, site)
             return
         apply = recorder(node.device, site)
         operands = [Term(one, apply) for one in inputs]
-        given_ct = Term(ct, apply) if isinstance(ct, Node) else _of_parts(ct, op.parts, apply)
+        given_ct = Term(ct, apply) if type(ct) is Node else _of_parts(ct, op.parts, apply)
         found = rule(given_ct, Term(node, apply), *operands, *node.attrs)
         # both have one entry for each operand
         for source, given in zip(inputs, found):  # noqa: B905
@@ -145,9 +153,16 @@ class _Walk:
 
     def add(self, node: Node, ct: Node, site: Site | None) -> None:
         """Add a cotangent of a node to those of its other consumers."""
-        if node.dtype not in FLOATING:
+        if ct.dtype is not node.dtype and node.dtype not in FLOATING:
             return
-        ct = _fitted(ct, node, site)
+        if ct.shape != node.shape or ct.dtype is not node.dtype or ct.device is not node.device:
+            ct = _fitted(ct, node, site)
+        if ct.op is PAD:  # what flows to a slice: see `joined`
+            self._windows.setdefault(node, []).append(ct)
+        else:
+            self._accumulate(node, ct, site)
+
+    def _accumulate(self, node: Node, ct: Node, site: Site | None) -> None:
         known = self.cotangents.get(node)
         if isinstance(known, Node):
             ct = Node(ADD, (known, ct), (), ct.shape, ct.dtype, ct.device, site)

@@ -12,25 +12,45 @@ from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.record import constant, record, record_map
 from tensorframe.site import Site
 
+_MAP = Kind.MAP
+_KINDS = frozenset({int, float})
+
+
+# numbers that rules bring along: the same few in every gradient
+_numbers: dict[tuple[Any, ...], Node] = {}
+_NUMBERS_KEPT = 256
+
 
 def recorder(device: Device, site: Site | None) -> Callable[..., Node]:
     """Return the function that records an op on nodes and numbers, on a device and for a line."""
 
     def apply(op: Op, *operands: Any, attrs: tuple[Any, ...] = ()) -> Node:
+        if op.kind is not _MAP or attrs:
+            nodes = tuple(
+                [one if type(one) is Node else number(one, operands, site) for one in operands]
+            )
+            return record(op, nodes, *attrs, device=device, site=site)
+        if len(operands) == 2:
+            left, right = operands
+            if type(right) is not Node:
+                right = number(right, operands, site)
+            elif type(left) is not Node:
+                left = number(left, operands, site)
+            # as in dispatch: mostly operands share a dtype and a shape, and nothing has to be converted
+            dtype, shape = left.dtype, left.shape
+            if (
+                dtype is right.dtype
+                and op.uniform.get(dtype) is dtype
+                and (right.shape == shape or not right.shape or not shape)
+            ):
+                return Node(op, (left, right), (), shape or right.shape, dtype, device, site)
+            return record_map(op, (left, right), device, site)
         nodes = tuple(
             [one if type(one) is Node else number(one, operands, site) for one in operands]
         )
-        if op.kind is not Kind.MAP or attrs:
-            return record(op, nodes, *attrs, device=device, site=site)
         first = nodes[0]
-        dtype = op.uniform.get(first.dtype)
-        # as in dispatch: most operands share a dtype and a shape, and nothing has to be converted
-        if dtype is first.dtype and first.device is device:
-            for other in nodes:
-                if other.dtype is not dtype or other.shape != first.shape:
-                    break
-            else:
-                return Node(op, nodes, (), first.shape, dtype, device, site)
+        if len(nodes) == 1 and op.uniform.get(first.dtype) is first.dtype:
+            return Node(op, nodes, (), first.shape, first.dtype, device, site)
         return record_map(op, nodes, device, site)
 
     return apply
@@ -39,4 +59,13 @@ def recorder(device: Device, site: Site | None) -> Callable[..., Node]:
 def number(value: complex, beside: tuple[Any, ...], site: Site | None) -> Node:
     """Return a number as a node: it takes the dtype of the first operand that is no truth value."""
     like = next(one for one in beside if type(one) is Node and one.dtype not in BOOL)
-    return constant(value, like.dtype, like.device, site)
+    key = (type(value), value, like.dtype, like.device)
+    known = _numbers.get(key)
+    if known is None:
+        known = constant(value, like.dtype, like.device, site)
+        # a recording's number belongs to it alone, and 0.0 == -0.0
+        if type(value) in _KINDS and (value or type(value) is int):
+            if len(_numbers) >= _NUMBERS_KEPT:
+                _numbers.clear()
+            _numbers[key] = known
+    return known

@@ -7,6 +7,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.dtypes import float64
+from tensorframe.graph.node import reachable
 from tensorframe.graph.op import Kind, NoGradient, rows
 from tests.gradient.differences import check
 
@@ -345,3 +346,33 @@ def test_gradients_have_the_dtype_of_what_they_are_for(dtype):
 def test_half_precision_counts_ties_beyond_what_it_can_hold():
     found = tfr.grad(tfr.max)(tfr.ones(5000, dtype=tfr.bfloat16))
     np.testing.assert_allclose(found.astype(tfr.float32).numpy(), 1 / 5000, rtol=1e-2)
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [(0, 2), (2, 5), (5, 9)],
+        [(5, 9), (0, 2), (2, 5)],
+        [(1, 3), (5, 6)],
+        [(0, 4), (2, 6), (6, 8)],
+        [(0, 3), (0, 3), (3, 9)],
+        [(3, 3), (3, 9)],
+    ],
+)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_slices_side_by_side(pieces, axis):
+    def function(x):
+        parts = [x[a:b] if axis == 0 else x[:, a:b] for a, b in pieces]
+        return sum(tfr.sum(tfr.sin(part) * (at + 1)) for at, part in enumerate(parts))
+
+    check(function, numbers((9, 2) if axis == 0 else (2, 9)))
+
+
+def test_slices_side_by_side_are_joined():
+    """Not added: the sum of a thousand tensors of which each is zero but for a row would go over all of them."""
+    x = tfr.asarray(numbers((1000, 3)))
+    gradient = tfr.grad(lambda x: sum(tfr.sum(x[at]) * at for at in range(1000)))(x)
+    ops = [node.op.name for node in reachable([gradient.node])]
+    assert ops.count("concat") == 1
+    assert ops.count("pad") == 0
+    assert gradient[7].tolist() == [7.0, 7.0, 7.0]

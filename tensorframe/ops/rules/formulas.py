@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorframe.ops.rules.reduction import Axes, spread, with_axes
-from tensorframe.ops.term import Term, exp, isfinite, where
+from tensorframe.ops.term import Term, call, exp, isfinite, where
 
 
 def of_mean(ct: Term, _out: Term, x: Term, axes: Axes, keepdims: bool) -> Sequence[Any]:
@@ -18,7 +18,7 @@ def of_var(
     ct: Term, _out: Term, x: Term, axes: Axes, keepdims: bool, divisor: float
 ) -> Sequence[Any]:
     """Rule of a variance: twice the deviation, since deviations from the mean add up to nothing."""
-    mean = x.sum(axes, keepdims=True) / float(x.count(axes))
+    mean = call("mean", x, attrs=(axes, True))  # the same as in the formula, to the plan
     share = with_axes(ct * 2.0 / divisor, x, axes, keepdims)
     return ((x - mean) * share,)
 
