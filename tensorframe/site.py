@@ -24,6 +24,17 @@ class BackwardSite(tuple[CodeType, int]):
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # looked up once: this is asked for every node
 _frame = sys._getframe
+
+
+class _Ours(dict[str, bool]):
+    """Whether a file is of this package: each is looked at once, which takes a third of the time."""
+
+    def __missing__(self, file: str) -> bool:
+        found = self[file] = file.startswith(_PACKAGE)
+        return found
+
+
+_ours = _Ours()
 # what stands between a user's `with`, `import` or use of a mapping and a function of ours
 _BETWEEN = (contextmanager.__code__.co_filename, "<frozen importlib", "<frozen _collections_abc>")
 
@@ -32,7 +43,7 @@ def recording_site(depth: int = 2) -> Site | None:
     """Return the innermost frame outside tensorframe, looking from `depth` callers up."""
     frame = _frame(depth)  # inspect.currentframe cannot skip frames, and costs more
     code = frame.f_code
-    while code.co_filename.startswith(_PACKAGE):  # is_internal, without the call
+    while _ours[code.co_filename]:
         if frame.f_back is None:
             return None
         frame = frame.f_back

@@ -117,7 +117,10 @@ def diagonal(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tens
     >>> tfr.asarray([[1, 2], [3, 4]]).diagonal().tolist()
     [1, 4]
     """
-    return diagonals.diagonal(views.moveaxis(x, (axis1, axis2), (-2, -1)), offset=offset)
+    x = asarray(x)
+    is_matrix = x.ndim == 2 and (axis1, axis2) == (0, 1)
+    moved = x if is_matrix else views.moveaxis(x, (axis1, axis2), (-2, -1))
+    return diagonals.diagonal(moved, offset=offset)
 
 
 @method

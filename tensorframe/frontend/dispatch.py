@@ -29,7 +29,18 @@ from tensorframe.site import recording_site
 # what Tensor's constructor checks, recording knows: it makes handles without it, in half the time
 _blank = partial(object.__new__, Tensor)
 
+
+def handle_on(node: Node) -> Tensor:
+    """Return a new handle on a node that was recorded."""
+    handle = _blank()
+    handle.node = node
+    return handle
+
+
 PYTHON_NUMBERS: frozenset[type] = frozenset({bool, int, float, complex, TracedNumber})
+
+# what is an operand as it is, or as soon as the dtypes beside it are known
+_IN_SHORT: frozenset[type] = frozenset({Tensor, *PYTHON_NUMBERS})
 
 # what stands for an array beside a tensor, as in NumPy
 SEQUENCES = (list, tuple, range)
@@ -89,13 +100,15 @@ def _general(op: Op, *operands: Any) -> Tensor:
     """Record an elementwise op whose operands may have to be made, converted or moved."""
     site = recording_site()
     nodes = as_nodes(op, operands)
-    return Tensor(record_map(op, nodes, device_of(nodes), site))
+    return handle_on(record_map(op, nodes, device_of(nodes), site))
 
 
 def call(op: Op, *inputs: Tensor, attrs: tuple[Any, ...] = ()) -> Tensor:
     """Record an op whose inputs already share a dtype (where it needs one) and return its Tensor."""
+    if len(inputs) == 1:
+        return handle_on(record(op, (inputs[0].node,), *attrs))
     nodes = tuple([tensor.node for tensor in inputs])
-    return Tensor(record(op, nodes, *attrs, device=device_of(nodes)))
+    return handle_on(record(op, nodes, *attrs, device=device_of(nodes)))
 
 
 def device_of(nodes: tuple[Node, ...]) -> Device:
@@ -114,12 +127,17 @@ def as_nodes(op: Op, operands: tuple[Any, ...]) -> tuple[Node, ...]:
     """
     if all_tensors(operands):
         return tuple([one.node for one in operands])
-    values = [plain(one) for one in operands]
-    nodes = [
-        None if type(one) in PYTHON_NUMBERS or isinstance(one, SEQUENCES) else as_node(one)
-        for one in values
-    ]
-    add_sequences(values, nodes, op.conditions)
+    values: Sequence[Any] = operands
+    nodes: list[Node | None]
+    if _IN_SHORT.issuperset(map(type, operands)):
+        nodes = [one.node if type(one) is Tensor else None for one in operands]
+    else:
+        values = [plain(one) for one in operands]
+        nodes = [
+            None if type(one) in PYTHON_NUMBERS or isinstance(one, SEQUENCES) else as_node(one)
+            for one in values
+        ]
+        add_sequences(values, nodes, op.conditions)
     partners = [node.dtype for node in nodes[op.conditions :] if node is not None]
     like = dtypes.promote(*partners) if partners else None
     device = _device_beside(nodes) or default_device()
@@ -181,13 +199,14 @@ _CONSTANTS_KEPT = 1024
 
 def weak_constant(value: Any, like: DType | None, device: Device) -> Node:
     """Return the constant node of a Python number beside a tensor of dtype `like`."""
-    key = (type(value), value, like, device)
+    if type(value) is TracedNumber:
+        return _new_constant(value, like, device)
+    # 0.0 == -0.0: of zeros, which may be parts of complex numbers, it takes the text to tell them apart
+    named = str(value) if not value or type(value) is complex else value
+    key = (type(value), named, like, device.number)
     node = _constants.get(key)
-    # 0.0 == -0.0: the two share a key, so zeros are not kept
-    if node is None or not value:
+    if node is None:
         node = _new_constant(value, like, device)
-        if type(value) is TracedNumber:
-            return node
         if len(_constants) >= _CONSTANTS_KEPT:
             _constants.clear()
         if node.dtype is like:  # else it depends on the default dtype

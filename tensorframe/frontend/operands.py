@@ -17,6 +17,7 @@ from tensorframe.frontend.dispatch import (
     add_sequences,
     all_tensors,
     call,
+    handle_on,
     plain,
     weak_constant,
 )
@@ -48,7 +49,7 @@ def operand(obj: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     with its operand; `asarray` returns it, so functions take their operands by this.
     """
     if type(obj) is Tensor and dtype is None and device is None:
-        return Tensor(obj.node)
+        return handle_on(obj.node)
     tensor = asarray(obj, dtype=dtype, device=device)
     return Tensor(tensor.node) if tensor is obj else tensor
 
@@ -76,7 +77,7 @@ def weakly(values: Sequence[Any]) -> list[Tensor]:
     Sequences of numbers have the dtype that `asarray` gives them, and no fewer digits than what they promote to.
     """
     if all_tensors(values):
-        return [Tensor(one.node) for one in values]
+        return [handle_on(one.node) for one in values]
     values = [plain(one) for one in values]
     tensors = [
         None if type(one) in PYTHON_NUMBERS or isinstance(one, SEQUENCES) else operand(one)

@@ -11,10 +11,12 @@ from tensorframe.dtypes import DType, bool_
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import holder
 from tensorframe.graph.node import Node
-from tensorframe.graph.op import Kind, Op, dtype_error, find
+from tensorframe.graph.op import Kind, Op, dtype_error, find, same
 from tensorframe.graph.shape import Shape, broadcast, check_size
 from tensorframe.graph.tracing import TracedNumber
 from tensorframe.site import Site, recording_site
+
+_REDUCE = Kind.REDUCE
 
 
 def record(
@@ -29,19 +31,20 @@ def record(
     Errors of the row's rules raise here, at the user's line, which is `site` where that is known already.
     """
     first = inputs[0]
-    if first.dtype not in op.accepts:
+    own = first.dtype
+    if own not in op.accepts:
         raise dtype_error(op, tuple(node.dtype for node in inputs))
-    shapes = tuple([node.shape for node in inputs])
+    shapes = (first.shape,) if len(inputs) == 1 else tuple([node.shape for node in inputs])
     if op.shape is None:
         shape = broadcast(op.name, *shapes)
     else:
         shape = op.shape(shapes, *attrs)
-        if op.kind is not Kind.REDUCE:  # whose results are smaller than what has been checked
+        if op.kind is not _REDUCE:  # whose results are smaller than what has been checked
             check_size(op.name, shape)
-    dtype = op.result(first.dtype, *attrs)
+    dtype = own if op.result is same else op.result(own, *attrs)
     if device is None:
         device = first.device
-    if dtype is not first.dtype or device is not first.device:
+    if dtype is not own or device is not first.device:
         device = holder(device, dtype, op.name)
     return Node(op, inputs, attrs, shape, dtype, device, site or recording_site())
 

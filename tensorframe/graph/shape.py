@@ -118,6 +118,8 @@ def normalize_axes(op: str, axis: int | Iterable[int] | None, ndim: int) -> tupl
     """Return sorted axes counted from the front; None means all; AxisError if one is named twice."""
     if type(axis) is int:
         return (normalize_axis(op, axis, ndim),)
+    if axis is None:
+        return tuple(range(ndim))
     return tuple(sorted(axes_in_order(op, axis, ndim)))
 
 

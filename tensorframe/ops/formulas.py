@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf, nan
 from typing import Any
 
-from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, NARROW, DType
+from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, INTEGER, NARROW, DType
 from tensorframe.graph.op import DTypeRule, Kind, Op, real_part, register, same
 from tensorframe.graph.shape import Shape, reduced
+from tensorframe.ops.reduction import non_empty
 from tensorframe.ops.rules.formulas import (
     of_log_softmax,
     of_logsumexp,
@@ -15,7 +17,19 @@ from tensorframe.ops.rules.formulas import (
     of_softmax,
     of_var,
 )
-from tensorframe.ops.term import Term, conj, exp, isfinite, log, real, where
+from tensorframe.ops.term import (
+    Term,
+    conj,
+    exp,
+    imag,
+    isfinite,
+    isnan,
+    log,
+    real,
+    root,
+    square,
+    where,
+)
 
 Axes = tuple[int, ...]
 
@@ -78,8 +92,32 @@ def _log_sum(x: Term, axes: Axes, keepdims: bool) -> Term:
     return result if keepdims else result.reshaped(reduced(x.shape, axes, keepdims=False))
 
 
+def _range(x: Term, axes: Axes, keepdims: bool) -> Term:
+    return x.max(axes, keepdims) - x.min(axes, keepdims)
+
+
+def _largest_number(x: Term, axes: Axes, keepdims: bool) -> Term:
+    missing = isnan(x)
+    return where(missing.all(axes, keepdims), nan, where(missing, -inf, x).max(axes, keepdims))
+
+
+def _smallest_number(x: Term, axes: Axes, keepdims: bool) -> Term:
+    missing = isnan(x)
+    return where(missing.all(axes, keepdims), nan, where(missing, inf, x).min(axes, keepdims))
+
+
+def _length(x: Term, axes: Axes, keepdims: bool) -> Term:
+    if x.dtype in COMPLEX:  # without the square root that a magnitude takes
+        return root((square(real(x)) + square(imag(x))).sum(axes, keepdims))
+    return root(square(x).sum(axes, keepdims))
+
+
 MEAN = formula("mean", FLOATING, same, _mean, "Sum along axes, divided by the number of elements.", shape=_reduced, attributes=("axes", "keepdims"), costly=True, vjp=of_mean)
 VAR = formula("var", FLOATING, real_part, _variance, "Squared deviations from the mean, summed along axes and divided by `divisor`.", shape=_reduced, attributes=("axes", "keepdims", "divisor"), costly=True, vjp=of_var)
 SOFTMAX = formula("softmax", FLOAT, same, _softmax, "Exponentials, scaled to sum to one along axes.", shape=_unchanged, attributes=("axes",), in_standard=False, vjp=of_softmax)
 LOG_SOFTMAX = formula("log_softmax", FLOAT, same, _log_softmax, "Logarithm of softmax.", shape=_unchanged, attributes=("axes",), in_standard=False, vjp=of_log_softmax)
 LOGSUMEXP = formula("logsumexp", FLOAT, same, _log_sum, "Logarithm of the sum of exponentials along axes.", shape=_reduced, attributes=("axes", "keepdims"), in_standard=False, costly=True, vjp=of_logsumexp)
+PTP = formula("ptp", FLOAT | INTEGER, same, _range, "Largest minus smallest element along axes.", shape=non_empty("ptp"), attributes=("axes", "keepdims"), in_standard=False, costly=True)
+NANMAX = formula("nanmax", FLOAT, same, _largest_number, "Largest element along axes that is not NaN; NaN if all are.", shape=non_empty("nanmax"), attributes=("axes", "keepdims"), in_standard=False, costly=True)
+NANMIN = formula("nanmin", FLOAT, same, _smallest_number, "Smallest element along axes that is not NaN; NaN if all are.", shape=non_empty("nanmin"), attributes=("axes", "keepdims"), in_standard=False, costly=True)
+VECTOR_NORM = formula("vector_norm", FLOATING, real_part, _length, "Square root of the sum of squared magnitudes along axes.", shape=_reduced, attributes=("axes", "keepdims"), in_standard=False, costly=True)

@@ -19,7 +19,9 @@ def _reduced(shapes: tuple[Shape, ...], axes: tuple[int, ...], keepdims: bool) -
     return reduced(shapes[0], axes, keepdims=keepdims)
 
 
-def _non_empty(name: str) -> Callable[..., Shape]:
+def non_empty(name: str) -> Callable[..., Shape]:
+    """Return the shape rule of a reduction that has no result for no elements."""
+
     def rule(shapes: tuple[Shape, ...], axes: tuple[int, ...], keepdims: bool) -> Shape:
         if any(shapes[0][axis] == 0 for axis in axes):
             message = f"{name}: no elements along the axes {axes} of shape {shapes[0]}, and no identity"
@@ -82,12 +84,12 @@ _TOTAL, _PRODUCT = Combination(ADD, zero, wide=True), Combination(MULTIPLY, one,
 
 SUM = reduce("sum", NUMERIC, same, "Sum along axes, in the tensor's own dtype.", _TOTAL, vjp=lambda ct, _out, x, axes, keepdims: (spread(ct, x, axes, keepdims),))
 PROD = reduce("prod", NUMERIC, same, "Product along axes, in the tensor's own dtype.", _PRODUCT, vjp=product)
-MAX = reduce("max", BOOL | REAL, same, "Largest element along axes; NaN if any is NaN.", Combination(MAXIMUM, least), vjp=extremum, shape=_non_empty("max"))
-MIN = reduce("min", BOOL | REAL, same, "Smallest element along axes; NaN if any is NaN.", Combination(MINIMUM, most), vjp=extremum, shape=_non_empty("min"))
+MAX = reduce("max", BOOL | REAL, same, "Largest element along axes; NaN if any is NaN.", Combination(MAXIMUM, least), vjp=extremum, shape=non_empty("max"))
+MIN = reduce("min", BOOL | REAL, same, "Smallest element along axes; NaN if any is NaN.", Combination(MINIMUM, most), vjp=extremum, shape=non_empty("min"))
 ANY_TRUE = reduce("any", ANY, boolean, "Whether any element along axes is true.", Combination(LOGICAL_OR, zero, final=True), vjp=NONE)
 ALL_TRUE = reduce("all", ANY, boolean, "Whether all elements along axes are true.", Combination(LOGICAL_AND, one, final=False), vjp=NONE)
-ARGMAX = reduce("argmax", BOOL | REAL, index_dtype, "Position of the first largest element.", shape=_non_empty("argmax"), vjp=NONE)
-ARGMIN = reduce("argmin", BOOL | REAL, index_dtype, "Position of the first smallest element.", shape=_non_empty("argmin"), vjp=NONE)
+ARGMAX = reduce("argmax", BOOL | REAL, index_dtype, "Position of the first largest element.", shape=non_empty("argmax"), vjp=NONE)
+ARGMIN = reduce("argmin", BOOL | REAL, index_dtype, "Position of the first smallest element.", shape=non_empty("argmin"), vjp=NONE)
 
 CUMULATIVE_SUM = scan("cumulative_sum", "Sums of all elements up to each position.", _TOTAL, running_sum)
 CUMULATIVE_PROD = scan("cumulative_prod", "Products of all elements up to each position.", _PRODUCT, running_product)

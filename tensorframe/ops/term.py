@@ -98,6 +98,14 @@ class Term:
         """Return the largest elements along axes."""
         return self._with("max", axes, keepdims)
 
+    def min(self, axes: tuple[int, ...], keepdims: bool) -> Term:
+        """Return the smallest elements along axes."""
+        return self._with("min", axes, keepdims)
+
+    def all(self, axes: tuple[int, ...], keepdims: bool) -> Term:
+        """Return whether all elements along axes are true."""
+        return self._with("all", axes, keepdims)
+
     def reshaped(self, shape: Shape) -> Term:
         """Return the elements under another shape of as many elements."""
         return self._with("reshape", shape) if self.shape != shape else self
@@ -172,6 +180,7 @@ log2 = _function("log2")
 log10 = _function("log10")
 log1p = _function("log1p")
 sqrt = _operator("sqrt")
+root = _function("root")
 hypot = _function("hypot")
 floor = _function("floor")
 sign = _operator("sign")
@@ -196,6 +205,7 @@ isfinite = _function("isfinite")
 reciprocal = _function("reciprocal")
 real = _operator("real")
 conj = _operator("conj")
+isnan = _function("isnan")
 negative = _function("negative")
 imag = _function("imag")
 matmul = _function("matmul")

@@ -633,3 +633,27 @@ def test_what_jit_does_not_know_yet_has_to_be_an_argument():
 
     with pytest.raises(TracingError, match="does not know yet"):
         step(tfr.ones(3), 2.0)
+
+
+def test_numbers_that_are_equal_and_not_the_same_are_told_apart():
+    """0.0 == -0.0, also as a part of a complex number: nodes of numbers are kept, and must not be mixed up."""
+    x = tfr.asarray(np.array([1.0, -1.0]))
+    z = tfr.asarray(np.array([1 + 1j]))
+    for _ in range(2):
+        assert np.signbit((x * -0.0).numpy()).tolist() == [True, False]
+        assert np.signbit((x * 0.0).numpy()).tolist() == [False, True]
+        for number in (complex(0.5, 0.0), complex(0.5, -0.0)):
+            constant = (z + number).node.inputs[1]
+            assert str(constant.attrs[0]) == str(number)
+
+
+@pytest.mark.parametrize("name", ["real", "conj", "positive"])
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64"])
+def test_what_leaves_real_elements_alone_records_nothing(name, dtype):
+    x = tfr.asarray(np.array([1, -2]), dtype=dtype)
+    result = getattr(tfr, name)(x)
+    assert result.node is x.node
+    result[0] = 5
+    assert x.tolist() == [1, -2]
+    with pytest.raises(tfr.errors.DTypeError):
+        tfr.positive(x > 0)

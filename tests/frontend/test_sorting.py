@@ -245,3 +245,28 @@ def test_interpolation_agrees_with_numpy(data):
 def test_interpolation_keeps_nan():
     points = tfr.asarray([0.0, 1.0])
     assert np.isnan(tfr.interp(tfr.asarray(np.nan), points, points).item())
+
+
+POSITIONS = ["int32", "uint32", "int64", "uint64", "float16", "bfloat16", "float32", "float64"]
+
+
+@pytest.mark.parametrize("dtype", POSITIONS)
+@pytest.mark.parametrize("descending", [False, True])
+def test_long_lines_are_ordered_stably_in_every_dtype(dtype, descending):
+    """Sorted as values that hold positions: equal elements, zeros of either sign and NaN keep their order."""
+    draw = np.random.default_rng(3)
+    values = draw.integers(0, 200, (3, 2000)).astype("float64")
+    if "int" in dtype:
+        x = tfr.asarray(values).astype(dtype) + tfr.asarray(np.iinfo(dtype).max - 250, dtype=dtype)
+        x = tfr.where(tfr.asarray(values < 100), x, tfr.asarray(np.iinfo(dtype).min, dtype=dtype))
+    else:
+        special = draw.choice([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1e-7, -1e-7], (3, 2000))
+        x = tfr.asarray(np.where(values < 150, special, values - 170)).astype(dtype)
+    keys = x.astype("float64").numpy() if "int" not in dtype else x.numpy()
+    if descending:
+        keys = ~keys if "int" in dtype else -keys
+    for axis in (1, 0, None):
+        expected = np.argsort(keys, axis=axis, stable=True)
+        found = tfr.argsort(x, axis=axis, descending=descending)
+        assert found.dtype == tfr.int64
+        np.testing.assert_array_equal(found.numpy(), expected)

@@ -12,6 +12,8 @@ from tensorframe.errors import IndexingError, OutOfRangeError
 
 Array = Any
 
+# elements of a line from which it takes less time to sort values than positions
+_LONG = 512
 # elements per place asked for up to which a line is sorted in less time than its places are selected
 _SHORT = 10
 
@@ -38,8 +40,50 @@ def sort(x: Array, axis: int, descending: bool) -> Array:
 @spells("argsort")
 def argsort(x: Array, axis: int, descending: bool, stable: bool) -> Array:
     """Sort positions."""
-    keys = _comparable(x)
-    return np.argsort(_mirrored(keys) if descending else keys, axis=axis, stable=stable)
+    keys = _mirrored(_comparable(x)) if descending else _comparable(x)
+    if stable and _LONG <= keys.shape[axis] < 1 << 32:
+        return np.moveaxis(_stable_order(np.moveaxis(keys, axis, -1)), -1, axis)
+    return np.argsort(keys, axis=axis, stable=stable)
+
+
+def _stable_order(keys: Array) -> Array:
+    """Return the positions that sort lines, equal elements in their order, by sorts of values.
+
+    NumPy sorts integers with vector instructions, and positions stably without: four times as slowly. An integer of
+    64 bits holds a rank, and below it the position, which tells equal ranks apart.
+    """
+    if keys.dtype.itemsize < 4 and keys.dtype.kind != "f":
+        return np.argsort(keys, axis=-1, stable=True)  # by digits, which is as fast
+    positions = np.arange(keys.shape[-1])
+    if keys.dtype.itemsize == 8:
+        positions = np.argsort(keys, axis=-1)
+        ranks = _ranks(np.take_along_axis(keys, positions, -1))
+    else:
+        ranks = _in_32_bits(keys)
+    packed = ranks << 32 | positions
+    packed.sort(axis=-1)
+    return packed & 0xFFFF_FFFF
+
+
+def _ranks(lines: Array) -> Array:
+    """Return for each element of sorted lines how many smaller values come before it; NaN is one value."""
+    differ = lines[..., 1:] != lines[..., :-1]
+    if lines.dtype.kind == "f":
+        differ &= lines[..., :-1] == lines[..., :-1]
+    ranks = np.zeros(lines.shape, np.int64)
+    np.cumsum(differ, axis=-1, out=ranks[..., 1:])
+    return ranks
+
+
+def _in_32_bits(keys: Array) -> Array:
+    """Return integers of 32 bits, in a wider dtype, that are in the order of the keys; NaN is last."""
+    if keys.dtype.kind != "f":
+        # of unsigned ones the upper half would be negative, one place to the left of the sign
+        return keys.astype(np.int64) - ((1 << 31) if keys.dtype.kind == "u" else 0)
+    bits = (keys.astype(np.float32) + np.float32(0)).view(np.int32)  # there is one zero
+    bits[np.isnan(keys)] = np.iinfo(np.int32).max
+    # the bits of negative numbers fall as these rise
+    return (bits ^ (bits >> 31 & np.int32(0x7FFF_FFFF))).astype(np.int64)
 
 
 @spells("partition")

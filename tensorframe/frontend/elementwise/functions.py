@@ -7,11 +7,11 @@ from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
 
 from tensorframe import dtypes
-from tensorframe.frontend.dispatch import binary, unary
+from tensorframe.frontend.dispatch import binary, handle_on, unary
 from tensorframe.frontend.elementwise.comparisons import RECORDERS
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind, Op, boolean, real_part, rows
-from tensorframe.ops.elementwise import WHERE
+from tensorframe.ops.elementwise import CONJ, POSITIVE, REAL_PART, WHERE
 
 _METHODS = (
     "add sub mul truediv floordiv mod pow eq ne lt le gt ge and or xor lshift rshift neg pos invert"
@@ -20,12 +20,24 @@ _SYMBOLS = "+ - * / // % ** == != < <= > >= & | ^ << >> - + ~"
 SYMBOLS = dict(zip(_METHODS.split(), _SYMBOLS.split(), strict=True))
 
 
+# what leaves real elements as they are, so that there is nothing to record
+_NOTHING_OF_REAL = frozenset({REAL_PART, CONJ, POSITIVE})
+
+
+def _unchanging(op: Op, x: Any) -> Tensor:
+    """Record such a row, of complex elements; of real ones, return the tensor."""
+    if type(x) is Tensor and x.node.dtype in op.accepts and x.node.dtype not in dtypes.COMPLEX:
+        return handle_on(x.node)
+    return unary(op, x)
+
+
 def _function(op: Op) -> Callable[..., Tensor]:
     """Return the public function of a row."""
     if op.arity == 1:
+        recorder = _unchanging if op in _NOTHING_OF_REAL else unary
 
         def one(x: Any, /) -> Tensor:
-            return unary(op, x)
+            return recorder(op, x)
 
         function: Callable[..., Tensor] = one
         names = ["x"]

@@ -14,6 +14,7 @@ from tensorframe.frontend.dispatch import (
     SEQUENCES,
     as_node,
     device_of,
+    handle_on,
     plain,
     weak_constant,
 )
@@ -47,7 +48,7 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
             return _element(tensor.node, key)
     node = tensor.node
     selection = parse(node, key)
-    return Tensor(_gather(_view(node, selection), selection))
+    return handle_on(_gather(_view(node, selection), selection))
 
 
 def _element(node: Node, key: tuple[int, ...]) -> Tensor:
@@ -66,12 +67,14 @@ def _element(node: Node, key: tuple[int, ...]) -> Tensor:
     view = (tuple(starts) + (0,) * len(rest), sizes, (1,) * len(sizes))
     site = recording_site()
     part = Node(SLICE, (node,), view, sizes, node.dtype, node.device, site)
-    return Tensor(Node(RESHAPE, (part,), (rest,), rest, node.dtype, node.device, site))
+    return handle_on(Node(RESHAPE, (part,), (rest,), rest, node.dtype, node.device, site))
 
 
 def _view(node: Node, selection: Selection) -> Node:
+    """Return the slice of a selection, under its shape: no larger than the node, so nothing is to be checked."""
     if not selection.is_whole(node.shape):
-        node = record(SLICE, (node,), *selection.view)
+        view, site = selection.view, recording_site()
+        node = Node(SLICE, (node,), view, view[1], node.dtype, node.device, site)
     return _reshape(node, tuple(selection.shape))
 
 

@@ -81,11 +81,18 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
         raise ShapeError(
             f"vecdot: shapes {left.shape} and {right.shape} have {sizes} elements along axis {axis}"
         )
+    if _are_vectors(left, right):
+        return call(MATMUL, conjugated(left), right)
     broadcast("vecdot", left.shape, right.shape)
     # axes are named by their distance from the end, where both shapes line up
     indices = [tuple(range(-tensor.ndim, 0)) for tensor in (left, right)]
     output = tuple(one for one in max(indices, key=len) if one != axis)
     return contract((conjugated(left), right), indices, output)
+
+
+def _are_vectors(left: Tensor, right: Tensor) -> bool:
+    """Whether the product of two operands is one number: of vectors that fit, by every definition of a product."""
+    return len(left.node.shape) == 1 and left.node.shape == right.node.shape
 
 
 def conjugated(tensor: Tensor) -> Tensor:
@@ -164,6 +171,8 @@ def dot(a: Any, b: Any, /) -> Tensor:
     32
     """
     left, right = promoted(a, b)
+    if _are_vectors(left, right):
+        return call(MATMUL, left, right)
     if not left.ndim or not right.ndim:
         return apply(MULTIPLY, left, right)
     return tensordot(left, right, axes=((-1,), (max(right.ndim - 2, 0),)))
@@ -176,6 +185,8 @@ def inner(a: Any, b: Any, /) -> Tensor:
     (2, 4)
     """
     left, right = promoted(a, b)
+    if _are_vectors(left, right):
+        return call(MATMUL, left, right)
     if not left.ndim or not right.ndim:
         return apply(MULTIPLY, left, right)
     return tensordot(left, right, axes=((-1,), (-1,)))

@@ -11,7 +11,7 @@ from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import promoted, reshaped
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import Shape
-from tensorframe.ops.contraction import EINSUM
+from tensorframe.ops.contraction import EINSUM, MATMUL
 
 __all__ = ["einsum"]
 
@@ -102,6 +102,8 @@ def contract(tensors: Sequence[Tensor], inputs: Sequence[Indices], output: Indic
         tuple([tensor.shape for tensor in tensors]), tuple(map(tuple, inputs)), tuple(output)
     )
     operands = [reshaped(tensor, shape) for tensor, shape in zip(tensors, shapes, strict=True)]
+    if subscripts == "a,a->":
+        return call(MATMUL, *operands)
     return call(EINSUM, *operands, attrs=(subscripts,))
 
 

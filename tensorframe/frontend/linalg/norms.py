@@ -21,7 +21,8 @@ from tensorframe.frontend.parameters import flag, integers, number
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import normalize_axes, normalize_axis
-from tensorframe.ops.elementwise import ABS, ADD, IMAG, NOT_EQUAL, POW, REAL_PART, ROOT, SQUARE
+from tensorframe.ops.elementwise import ABS, NOT_EQUAL, POW
+from tensorframe.ops.formulas import VECTOR_NORM
 from tensorframe.ops.linalg import SVDVALS
 from tensorframe.ops.reduction import MAX, MIN, SUM
 
@@ -53,7 +54,7 @@ def vector_norm(
 
 def _vector_norm(x: Tensor, axes: Axes, keepdims: bool, ord: float) -> Tensor:
     if ord == 2:
-        return apply(ROOT, _reduced(SUM, _squares(x), axes, keepdims))
+        return _reduced(VECTOR_NORM, x, axes, keepdims)
     if ord == 0:
         nonzero = apply(NOT_EQUAL, x, 0)
         return _reduced(SUM, converted(nonzero, real_of(x.dtype)), axes, keepdims)
@@ -67,14 +68,6 @@ def _vector_norm(x: Tensor, axes: Axes, keepdims: bool, ord: float) -> Tensor:
     ord = number("vector_norm", "ord", ord)
     powers = apply(POW, magnitudes, ord)
     return apply(POW, _reduced(SUM, powers, axes, keepdims), 1 / ord)
-
-
-def _squares(x: Tensor) -> Tensor:
-    """Return |x|^2, without the square root that the magnitude of a complex number takes."""
-    if x.dtype.kind != "c":
-        return apply(SQUARE, x)
-    real, imaginary = (apply(SQUARE, apply(part, x)) for part in (REAL_PART, IMAG))
-    return apply(ADD, real, imaginary)
 
 
 def _reduced(op: Op, x: Tensor, axes: Axes, keepdims: bool) -> Tensor:

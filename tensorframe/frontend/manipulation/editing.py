@@ -13,7 +13,7 @@ from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import joined, moveaxis, part_of
 from tensorframe.frontend.operands import along, expanded, operand, with_axes
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.shape import broadcast
+from tensorframe.graph.shape import MAX_SIZE, broadcast
 
 __all__ = ["append", "delete", "insert"]
 
@@ -117,7 +117,9 @@ def _places(name: str, obj: Any, size: int, last: int) -> Any:
     """Return what NumPy's index arithmetic takes: a slice, or an array of indices from -size to `last`, or a mask."""
     if isinstance(obj, slice):
         return obj
-    places = as_array(operand(obj))
+    places = (
+        np.asarray(obj) if type(obj) is int and abs(obj) <= MAX_SIZE else as_array(operand(obj))
+    )
     if places.ndim > 1:
         raise IndexingError(f"{name}: places are one or a vector of them, got shape {places.shape}")
     if places.size == 0:

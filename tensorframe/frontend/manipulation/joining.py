@@ -97,7 +97,15 @@ def stack(arrays: Any, /, axis: int = 0) -> Tensor:
         hint = "tfr.concat joins along an axis that is there"
         raise ShapeError(f"stack: shapes {listed} differ", suggestions=(hint,))
     at = normalize_axis("stack", axis, len(shapes[0]) + 1)
+    if at == 0 and shapes[0]:
+        return _stacked(tensors)
     return joined([expand_dims(tensor, at) for tensor in tensors], at)
+
+
+def _stacked(tensors: list[Tensor]) -> Tensor:
+    """Return tensors of one shape joined along a new first axis: in C order, one after the other."""
+    shape = (len(tensors), *tensors[0].shape)
+    return reshaped(joined(tensors, 0), shape)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
@@ -130,7 +138,10 @@ def vstack(arrays: Any, /, *, dtype: Any = None) -> Tensor:
     >>> tfr.vstack([tfr.asarray([1, 2]), tfr.asarray([3, 4])]).tolist()
     [[1, 2], [3, 4]]
     """
-    return concat([with_axes(one, 2) for one in _alike("vstack", arrays)], axis=0, dtype=dtype)
+    tensors = _alike("vstack", arrays)
+    if dtype is None and len({one.shape for one in tensors}) == 1 == tensors[0].ndim:
+        return _stacked(tensors)
+    return concat([with_axes(one, 2) for one in tensors], axis=0, dtype=dtype)
 
 
 def dstack(arrays: Any, /) -> Tensor:

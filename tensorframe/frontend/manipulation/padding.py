@@ -10,8 +10,8 @@ from tensorframe.errors import ArgumentError, ShapeError
 from tensorframe.frontend.conversion.convert import as_value
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.indexing.searching import take
-from tensorframe.frontend.manipulation.views import joined
-from tensorframe.frontend.operands import number, operand
+from tensorframe.frontend.manipulation.views import joined, part_of
+from tensorframe.frontend.operands import expanded, number, operand
 from tensorframe.frontend.parameters import count
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axis
@@ -20,9 +20,6 @@ from tensorframe.ops.movement import PAD
 __all__ = ["pad"]
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
-
-# Elements from which what is inside is copied as it is, and only the sides are gathered.
-_LARGE: Final = 1 << 17
 
 # What NumPy calls the ways to continue an axis by its own elements.
 _BY_INDEX: Final = ("edge", "reflect", "symmetric", "wrap")
@@ -121,14 +118,25 @@ def _pad_by_index(tensor: Tensor, axis: int, pair: tuple[int, int], mode: str) -
             suggestions=('mode="constant"',),
         )
     before, after = pair
-    if tensor.size < _LARGE:
-        return take(tensor, _continued(np.arange(-before, size + after), size, mode), axis=axis)
-    sides = [np.arange(-before, 0), np.arange(size, size + after)]
-    left, right = [
-        [take(tensor, _continued(side, size, mode), axis=axis)] if side.size else []
-        for side in sides
-    ]
+    left = _side(tensor, axis, range(-before, 0), mode) if before else []
+    right = _side(tensor, axis, range(size, size + after), mode) if after else []
     return joined([*left, tensor, *right], axis)
+
+
+def _side(tensor: Tensor, axis: int, outside: range, mode: str) -> list[Tensor]:
+    """Return what continues an axis at places outside of it: a slice, where one goes through the elements in order."""
+    size = tensor.shape[axis]
+    places = _continued(np.arange(outside.start, outside.stop), size, mode)
+    first, last = int(places[0]), int(places[-1])
+    if mode == "edge":
+        end = part_of(tensor, axis, first, 1)
+        shape = list(tensor.shape)
+        shape[axis] = len(outside)
+        return [expanded(end, tuple(shape))]
+    step = -1 if last < first else 1
+    if last - first == step * (len(outside) - 1):
+        return [part_of(tensor, axis, first, len(outside), step)]
+    return [take(tensor, places, axis=axis)]
 
 
 def _continued(places: Places, size: int, mode: str) -> Places:

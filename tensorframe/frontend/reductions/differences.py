@@ -34,7 +34,7 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     at = normalize_axis("diff", axis, tensor.ndim)
     ends = [_end(one, tensor, at) for one in (prepend, append)]
     parts = [one for one in (ends[0], tensor, ends[1]) if one is not None]
-    result = concat(parts, axis=at)
+    result = tensor if len(parts) == 1 else concat(parts, axis=at)
     for _ in range(n):
         result = _differences(result, at)
     return result

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tensorframe import dtypes
+from tensorframe.frontend.dispatch import handle_on
 from tensorframe.frontend.operands import accumulated, operand
 from tensorframe.frontend.parameters import flag
 from tensorframe.frontend.tensor import Tensor
@@ -12,6 +14,7 @@ from tensorframe.graph.op import Op
 from tensorframe.graph.record import record
 from tensorframe.graph.shape import normalize_axes
 from tensorframe.ops import reduction as row
+from tensorframe.ops.formulas import PTP
 
 __all__ = ["all", "any", "argmax", "argmin", "max", "min", "prod", "ptp", "sum"]
 
@@ -25,7 +28,7 @@ def reduced_by(op: Op, x: Tensor, axis: Axis, keepdims: Any) -> Tensor:
 
 def along(op: Op, x: Tensor, axes: tuple[int, ...], keepdims: Any, *attrs: Any) -> Tensor:
     """Return the reduction `op` of `x` along axes that are counted from the front, in ascending order."""
-    return Tensor(record(op, (x.node,), axes, flag(op.name, "keepdims", keepdims), *attrs))
+    return handle_on(record(op, (x.node,), axes, flag(op.name, "keepdims", keepdims), *attrs))
 
 
 def sum(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
@@ -79,7 +82,10 @@ def ptp(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.ptp(tfr.asarray([3, 9, 4])).item()
     6
     """
-    return max(x, axis, keepdims) - min(x, axis, keepdims)
+    tensor = operand(x)
+    if tensor.dtype in dtypes.BOOL or tensor.dtype in dtypes.NARROW:
+        return max(tensor, axis, keepdims) - min(tensor, axis, keepdims)
+    return reduced_by(PTP, tensor, axis, keepdims)
 
 
 def any(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:

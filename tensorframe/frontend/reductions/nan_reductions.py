@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.operands import converted, operand
+from tensorframe.frontend.operands import converted, operand, widened
 from tensorframe.frontend.parameters import number
 from tensorframe.frontend.reductions import elementary as reductions
 from tensorframe.frontend.reductions import scans, statistics
 from tensorframe.frontend.reductions.elementary import Axis, reduced_by
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.op import Op
 from tensorframe.graph.shape import normalize_axes
 from tensorframe.ops.elementwise import CONJ, ISNAN, REAL_PART, SQRT, WHERE
-from tensorframe.ops.reduction import ALL_TRUE, SUM
+from tensorframe.ops.formulas import NANMAX, NANMIN
+from tensorframe.ops.reduction import MAX, MIN, SUM
 
 __all__ = [
     "nanargmax",
@@ -73,15 +74,14 @@ def nancumsum(x: Any, /, axis: int | None = None, dtype: Any = None) -> Tensor:
     return scans.cumsum(_filled(x, 0), axis, dtype)
 
 
-def _extreme(
-    reduce: Callable[..., Tensor], x: Any, worst: float, axis: Axis, keepdims: bool
-) -> Tensor:
+def _extreme(row: Op, of_others: Op, x: Any, axis: Axis, keepdims: bool) -> Tensor:
+    """Return the reduction `row`, or `of_others` where no element can be NaN."""
     tensor = operand(x)
-    result = reduce(_filled(tensor, worst), axis, keepdims)
     if tensor.dtype not in dtypes.FLOATING:
-        return result
-    none_left = reduced_by(ALL_TRUE, apply(ISNAN, tensor), axis, keepdims)
-    return apply(WHERE, none_left, math.nan, result)
+        return reduced_by(of_others, tensor, axis, keepdims)
+    # of half precision in float32: what is chosen is the same
+    wide = tensor if tensor.dtype in row.accepts else widened(tensor)
+    return converted(reduced_by(row, wide, axis, keepdims), tensor.dtype)
 
 
 def nanmax(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -90,7 +90,7 @@ def nanmax(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.nanmax(tfr.asarray([1.0, tfr.nan, 2.0])).item()
     2.0
     """
-    return _extreme(reductions.max, x, -math.inf, axis, keepdims)
+    return _extreme(NANMAX, MAX, x, axis, keepdims)
 
 
 def nanmin(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -99,7 +99,7 @@ def nanmin(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.nanmin(tfr.asarray([1.0, tfr.nan, 2.0])).item()
     1.0
     """
-    return _extreme(reductions.min, x, math.inf, axis, keepdims)
+    return _extreme(NANMIN, MIN, x, axis, keepdims)
 
 
 def nanargmax(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:

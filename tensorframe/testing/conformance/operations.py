@@ -74,7 +74,7 @@ def _definite(dtype: DType) -> Array:
 
 
 def _elementwise(op: Op, operands: list[Array], device: Any) -> list[Tensor]:
-    function = getattr(tfr, op.name)
+    function = getattr(tfr, op.name, None) or getattr(tfr.linalg, op.name)
     return [function(*placed(device, *operands))]
 
 

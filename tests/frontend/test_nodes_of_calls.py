@@ -1,0 +1,73 @@
+"""What a call records: few nodes, since each costs as much as a kernel of some thousand elements."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.graph.node import reachable
+
+NAMES = {
+    "x": np.arange(20_000, dtype=np.float32),
+    "m": np.arange(20_000, dtype=np.float32).reshape(100, 200),
+    "z": np.arange(20_000) * (1 - 1j),
+}
+
+# the most nodes, kernels and library calls; views cost no kernel
+CALLS = [
+    ("tfr.nanmax(x)", 1, 1, 0),
+    ("tfr.nanmin(m, axis=0)", 1, 1, 0),
+    ("tfr.ptp(x)", 1, 1, 0),
+    ("tfr.linalg.norm(x)", 1, 1, 0),
+    ("tfr.linalg.vector_norm(z)", 1, 1, 0),
+    ("tfr.linalg.matrix_norm(m)", 1, 1, 0),
+    ("tfr.dot(x, x)", 1, 0, 1),
+    ("tfr.inner(x, x)", 1, 0, 1),
+    ("tfr.vdot(x, x)", 1, 0, 1),
+    ("tfr.vecdot(x, x)", 1, 0, 1),
+    ("tfr.einsum('i,i->', x, x)", 1, 0, 1),
+    ("tfr.trace(m)", 3, 1, 0),
+    ("tfr.diag(m)", 2, 0, 0),
+    ("tfr.flip(x)", 1, 0, 0),
+    ("x[1:-1]", 1, 0, 0),
+    ("m[3, 2:]", 2, 0, 0),
+    ("tfr.vstack((x, x))", 2, 1, 0),
+    ("tfr.stack((x, x))", 2, 1, 0),
+    ("tfr.stack((m, m))", 2, 1, 0),
+    ("tfr.diff(x)", 3, 1, 0),
+    ("tfr.pad(x, 3, mode='reflect')", 3, 1, 0),
+    ("tfr.pad(x, 3, mode='wrap')", 3, 1, 0),
+    ("tfr.pad(x, 3, mode='edge')", 5, 1, 0),
+    ("tfr.insert(x, 5, 1.0)", 4, 1, 0),
+    ("tfr.delete(x, 5)", 3, 1, 0),
+    ("tfr.real(x)", 0, 0, 0),
+]
+
+
+@pytest.mark.parametrize(("call", "nodes", "kernels", "library_calls"), CALLS)
+def test_a_call_is_few_nodes_and_one_kernel(call, nodes, kernels, library_calls):
+    given = {name: tfr.asarray(value).compute() for name, value in NAMES.items()}
+    result = eval(call, {"tfr": tfr, **given})
+    recorded = [node for node in reachable([result.node]) if node.inputs]
+    assert len(recorded) <= nodes
+    plan = tfr.explain(result)
+    assert plan.kernels <= kernels
+    assert plan.library_calls <= library_calls
+
+
+@pytest.mark.parametrize("device", ["cpu", "numpy", "llvm"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int16"])
+def test_numbers_beside_nan_have_extremes(device, dtype):
+    values = np.array([[1, 5, 2], [4, 0, 3], [7, 7, 7]], dtype=dtype)
+    if dtype != "int16":
+        values[0, 1] = values[1, :] = np.nan
+        values[2, 0] = -np.inf
+    x = tfr.asarray(values, device=device)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # NumPy's, of rows of NaN
+        for axis in (0, 1, None):
+            for ours, theirs in ((tfr.nanmax, np.nanmax), (tfr.nanmin, np.nanmin)):
+                found = ours(x, axis=axis)
+                assert found.dtype == dtype
+                np.testing.assert_array_equal(found.numpy(), theirs(values, axis=axis))
