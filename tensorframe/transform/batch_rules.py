@@ -211,9 +211,15 @@ def _part_of_call(call: Call) -> Node:
 @_for_ops(MATMUL)
 def _product(call: Call) -> Node:
     left, right = call.inputs
-    if len(left.shape) == 2 and left not in call.batch and len(right.shape) == 1:
+    if (
+        len(left.shape) == 2
+        and left not in call.batch
+        and right.shape in (left.shape[1:], (left.shape[1], 1))
+    ):
         # one product instead of one for each vector
-        return call.apply(MATMUL, call.batch.of(right), call.permuted(left, (1, 0)))
+        vectors = call.reshaped(call.batch.of(right), (call.batch.size, left.shape[1]))
+        found = call.apply(MATMUL, vectors, call.permuted(left, (1, 0)))
+        return call.reshaped(found, (call.batch.size, *call.node.shape))
     rank = max(len(left.shape), len(right.shape), 2)
     first = _matrices(call, left, rank, (1, *left.shape))
     second = _matrices(call, right, rank, (*right.shape, 1))

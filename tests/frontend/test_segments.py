@@ -74,6 +74,16 @@ def test_any_key(device, key):
     check(device, x, key, np.float32(7))
 
 
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum], ids=str)
+def test_ufuncs_at_record(device, ufunc):
+    x, values = some((4,), "float32"), some((3,), "float32", seed=1)
+    tensor = tfr.asarray(x, device=device)
+    ufunc.at(tensor, [1, 3, 1], values)
+    assert tensor.node.storage is None
+    ufunc.at(x, [1, 3, 1], values)
+    np.testing.assert_allclose(tensor.numpy(), x, rtol=1e-6)
+
+
 def test_masks_and_rows_of_every_width(device):
     x = some((4, 3), "float32")
     mask = x > 0

@@ -121,6 +121,8 @@ SEVERAL = {
     "vector @ matrix": (tfr.matmul, VECTOR, MATRIX),
     "matrix @ vector": (tfr.matmul, MATRIX, VECTOR),
     "vector @ vector": (tfr.matmul, VECTOR, VECTOR),
+    "matrix @ column": (tfr.matmul, MATRIX, VECTOR[:, :, None]),
+    "row @ matrix": (tfr.matmul, VECTOR[:, None, :], MATRIX),
     "stack @ matrix": (tfr.matmul, STACK, MATRIX),
     "matrix @ stack": (tfr.matmul, MATRIX, STACK),
     "stack @ vector": (tfr.matmul, STACK, VECTOR),

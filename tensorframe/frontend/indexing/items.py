@@ -26,8 +26,8 @@ from tensorframe.graph.op import Op
 from tensorframe.graph.record import cast, record, record_map
 from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.graph.tracing import TracedNumber, example
-from tensorframe.ops.elementwise import ADD, WHERE
-from tensorframe.ops.indexing import GATHER, SCATTER, SCATTER_ADD, SET_SLICE
+from tensorframe.ops.elementwise import WHERE
+from tensorframe.ops.indexing import GATHER, SCATTER, SET_SLICE
 from tensorframe.ops.movement import EXPAND, RESHAPE, SLICE
 from tensorframe.site import recording_site
 
@@ -110,16 +110,18 @@ def setitem(tensor: Tensor, key: Any, value: Any) -> None:
     tensor._rebind(_set_slice(node, values, selection))
 
 
-def add_at(node: Node, key: Any, value: Any) -> Node:
-    """Return `node` with `value` added to the elements that `key` selects, once for each time that it does."""
+def combined_at(op: Op, node: Node, key: Any, value: Any) -> Node:
+    """Return `node` with `value` joined by `op` to the elements that `key` selects, each time that it does."""
+    assert op.combination is not None
     values = as_values(value, node)
     selection = parse(node, key)
     part = _view(node, selection)
     if selection.axes:
-        values = _scatter(part, values, selection, SCATTER_ADD)
+        values = _scatter(part, values, selection, op)
     else:
         values = _fit(values, tuple(selection.shape))
-        values = record_map(ADD, (part, values), node.device, recording_site())
+        join = op.combination.join
+        values = record_map(join, (part, values), node.device, recording_site())
     return _set_slice(node, values, selection)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from tensorframe.dtypes import BOOL, COMPLEX, INTEGER
 from tensorframe.errors import DTypeError, IndexingError, ShapeError
 from tensorframe.frontend.dispatch import apply, call
-from tensorframe.frontend.indexing.items import add_at
+from tensorframe.frontend.indexing.items import combined_at
 from tensorframe.frontend.indexing.selection import as_array, index_node
 from tensorframe.frontend.operands import accumulated, expanded, filled, floating, operand, reshaped
 from tensorframe.frontend.parameters import count
@@ -43,7 +43,7 @@ def index_add(x: Any, key: Any, values: Any, /) -> Tensor:
         raise DTypeError(
             "index_add: takes numbers, got bool", suggestions=("x.astype(tfr.int64) to count",)
         )
-    return Tensor(add_at(x.node, key, values))
+    return Tensor(combined_at(SCATTER_ADD, x.node, key, values))
 
 
 def segment_sum(x: Any, segment_ids: Any, /, num_segments: int | None = None) -> Tensor:

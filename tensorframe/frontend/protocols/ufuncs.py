@@ -7,13 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tensorframe.dtypes import BOOL
 from tensorframe.frontend.dispatch import data_node
 from tensorframe.frontend.elementwise import functions as elementwise
 from tensorframe.frontend.elementwise.operators import rebind
+from tensorframe.frontend.indexing.items import combined_at
 from tensorframe.frontend.operands import weakly
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.device import CPU, Device
-from tensorframe.graph.op import Kind, rows
+from tensorframe.graph.op import Kind, Op, rows
+from tensorframe.ops.indexing import SCATTER_ADD, SCATTER_MAX, SCATTER_MIN, SCATTER_PROD
 
 Function = Callable[..., Any]
 
@@ -40,6 +43,12 @@ _REDUCTIONS = {
     np.logical_and: "all",
     np.logical_or: "any",
 }
+_SCATTERS: dict[np.ufunc, Op] = {
+    np.add: SCATTER_ADD,
+    np.multiply: SCATTER_PROD,
+    np.maximum: SCATTER_MAX,
+    np.minimum: SCATTER_MIN,
+}
 _SCANS = {np.add: "cumulative_sum", np.multiply: "cumulative_prod"}
 
 
@@ -49,7 +58,7 @@ def __array_ufunc__(_self: Tensor, ufunc: np.ufunc, how: str, *inputs: Any, **op
     if not all(isinstance(operand, OPERANDS) for operand in (*inputs, *out) if operand is not None):
         return NotImplemented
     if how == "at":
-        written_to(ufunc.at, *inputs, **options)
+        _join_at(ufunc, *inputs, **options)
         return None
     record = _recorder(ufunc, how)
     if record is not None and _simple(record, options):
@@ -62,6 +71,16 @@ def __array_ufunc__(_self: Tensor, ufunc: np.ufunc, how: str, *inputs: Any, **op
             )
         result = through_numpy(getattr(ufunc, how), inputs, options)
     return _delivered(result, out) if out else result
+
+
+def _join_at(ufunc: np.ufunc, target: Any, *arguments: Any, **options: Any) -> None:
+    """Join values to the selected elements of a target: of a Tensor by our op if there is one for its dtype."""
+    op = _SCATTERS.get(ufunc)
+    if isinstance(target, Tensor) and op is not None and target.dtype in op.accepts - BOOL:
+        key, values = arguments
+        target._rebind(combined_at(op, target.node, key, values))
+    else:
+        written_to(ufunc.at, target, *arguments, **options)
 
 
 def _recorder(ufunc: np.ufunc, how: str) -> Function | None:
