@@ -165,7 +165,7 @@ class Pool:
     def _trim(self, idle: float) -> None:
         self._take_back()
         since = monotonic() - idle
-        for block in [one for one in self._free if one.last_use <= since]:
+        for block in [free for free in self._free if free.last_use <= since]:
             self._drop(block)
 
     def _take_back(self) -> None:
@@ -193,7 +193,7 @@ class Pool:
         """Return a block for so many bytes, in use from now on; None if the system has none."""
         self._take_back()
         largest = _largest_for(nbytes)
-        fitting = [one for one in self._free if nbytes <= one.size <= largest]
+        fitting = [candidate for candidate in self._free if nbytes <= candidate.size <= largest]
         block = min(fitting, key=_size, default=None)
         if block is not None:
             self._drop(block)

@@ -25,12 +25,12 @@ class SliceProgram:
     quiet = True
 
     def __init__(self, region: Region, kernels: Callable[[Region], DeviceProgram]) -> None:
-        (one,) = region.ops
-        (shape, dtype), (part, _) = region.inputs[one.inputs[0]], region.inputs[one.inputs[1]]
-        self._operands = one.inputs
+        (op,) = region.ops
+        (shape, dtype), (part, _) = region.inputs[op.inputs[0]], region.inputs[op.inputs[1]]
+        self._operands = op.inputs
         self._empty = 0 in part
         self._selected = Region(
-            ((shape, dtype),), (RegionOp(SLICE, one.attrs, (0,), part, dtype),), (1,)
+            ((shape, dtype),), (RegionOp(SLICE, op.attrs, (0,), part, dtype),), (1,)
         )
         self._copy, self._store = [
             kernels(Region(((size, dtype),), (RegionOp(POSITIVE, (), (0,), size, dtype),), (1,)))
@@ -39,13 +39,13 @@ class SliceProgram:
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the tensor with the slice replaced."""
-        whole, values = (inputs[at] for at in self._operands)
+        whole, values = (inputs[operand] for operand in self._operands)
         (result,) = self._copy((whole,), (None,))
         if self._empty:
             return (result,)
-        found = viewed(self._selected, result)
-        assert found is not None  # slices are views
-        (part,) = found
+        target = viewed(self._selected, result)
+        assert target is not None  # slices are views
+        (part,) = target
         assert isinstance(part, DeviceArray)
         self._store.run((values,), part)
         return (result,)

@@ -98,7 +98,7 @@ def array_over(memory: Memory, block: Block, queue: Queue, device: str) -> Devic
     if prod(shape) == 0:
         return DeviceArray(None, dtype, shape, strides_of(shape))
     _check_reach(memory, steps, size)
-    if any(one % size for one in (memory.origin, *steps)):
+    if any(number % size for number in (memory.origin, *steps)):
         raise ArgumentError(
             f"from_native: elements of {dtype.name} do not begin at multiples of {size} bytes here:"
             f" the origin is at byte {memory.origin}, the strides are {steps}",
@@ -112,8 +112,8 @@ def _check_reach(memory: Memory, steps: tuple[int, ...], size: int) -> None:
     """Raise ShapeError unless every element lies in the buffer."""
     assert memory.shape is not None
     reach = [step * (count - 1) for step, count in zip(steps, memory.shape, strict=True)]
-    low = memory.origin + sum(min(one, 0) for one in reach)
-    high = memory.origin + sum(max(one, 0) for one in reach) + size
+    low = memory.origin + sum(min(extent, 0) for extent in reach)
+    high = memory.origin + sum(max(extent, 0) for extent in reach) + size
     if low < 0 or high > memory.nbytes:
         raise ShapeError(
             f"from_native: shape {memory.shape} of {memory.dtype} takes bytes {low} to {high},"

@@ -71,8 +71,8 @@ class Pool:
         with self._lock:
             counts = self.statistics
             counts.in_use += size
-            for one in (counts, *self.watches):
-                one.peak = max(one.peak, counts.in_use)
+            for tally in (counts, *self.watches):
+                tally.peak = max(tally.peak, counts.in_use)
         return Block(self, buffer, size)
 
     def _new(self, size: int) -> Any:

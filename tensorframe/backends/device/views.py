@@ -21,22 +21,22 @@ _ADDRESS = _MEMORY.__array_interface__["data"][0]
 
 def is_view(region: Region) -> bool:
     """Whether a region only looks at its input in another way."""
-    return all(one.op in VIEWS for one in region.ops)
+    return all(op.op in VIEWS for op in region.ops)
 
 
 def viewed(region: Region, array: DeviceArray) -> tuple[DeviceArray, ...] | None:
     """Return the outputs of such a region in the memory of its input; None if strides cannot say it."""
     values = [as_strided(_MEMORY, array.shape, array.strides)]  # an element is a byte here
-    for one in region.ops:
-        source = values[one.inputs[0]]
+    for op in region.ops:
+        source = values[op.inputs[0]]
         try:
-            if one.op is RESHAPE:
-                values.append(source.reshape(one.shape, copy=False))
+            if op.op is RESHAPE:
+                values.append(source.reshape(op.shape, copy=False))
             else:
-                values.append(implementation[one.op](source, *one.attrs))
+                values.append(implementation[op.op](source, *op.attrs))
         except ValueError:
             return None
-    return tuple([_placed(array, values[at]) for at in region.outputs])
+    return tuple([_placed(array, values[output]) for output in region.outputs])
 
 
 def _placed(array: DeviceArray, view: np.ndarray[Any, Any]) -> DeviceArray:

@@ -21,15 +21,15 @@ class Watch:
 
     def found(self) -> dict[str, Statistics]:
         """Return, by device: bytes in use and kept now, the most that were in use, and blocks asked of the device."""
-        found = {}
+        counts_by_pool = {}
         for pool in list(pools):
             now = pool.statistics
             seen, before = self._seen.get(pool, now), self._before.get(pool, Statistics())
             asked = now.allocations - before.allocations
-            found[pool.name] = replace(now, peak=seen.peak, allocations=asked)
-        return found
+            counts_by_pool[pool.name] = replace(now, peak=seen.peak, allocations=asked)
+        return counts_by_pool
 
     def end(self) -> None:
         """Look no longer."""
         for pool, seen in self._seen.items():
-            pool.watches[:] = [one for one in pool.watches if one is not seen]
+            pool.watches[:] = [watch for watch in pool.watches if watch is not seen]

@@ -23,25 +23,25 @@ _functions: dict[str, KernelFunction] = {}
 
 def kernel_function(name: str, source: str) -> KernelFunction:
     """Return the function of a kernel. The name belongs to the text: it contains a hash of it."""
-    found = _functions.get(name)
-    if found is None:
+    function = _functions.get(name)
+    if function is None:
         # an interrupt in the middle of importing or running the compiler might leave it broken for good
         made = partial(_made, name, source)
-        found = run_interruptibly(made) if is_interrupted_here() else made()
-    return found
+        function = run_interruptibly(made) if is_interrupted_here() else made()
+    return function
 
 
 def _made(name: str, source: str) -> KernelFunction:
     with llvm_lock:
-        found = _functions.get(name)
-        if found is None:
-            found = _functions[name] = from_object_code(
+        function = _functions.get(name)
+        if function is None:
+            function = _functions[name] = from_object_code(
                 name,
                 source,
                 lambda: object_code(source),
                 lambda code: KernelFunction(name, code),
             )
-        return found
+        return function
 
 
 def is_kept(name: str, source: str) -> bool:
@@ -59,9 +59,9 @@ def from_object_code(
         code = objects.read(key)
         if code is not None:
             with suppress(RuntimeError):  # it calls something that is not in this process
-                found = loaded(code)
+                kernel = loaded(code)
                 tell_span(Work.LOAD, name, "llvm", began)
-                return found
+                return kernel
         objects.statistics.compilations += 1
         with spanned(Work.COMPILE, name, "llvm"):
             code = compiled()

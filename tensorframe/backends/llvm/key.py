@@ -21,9 +21,9 @@ def object_key(name: str, text: str) -> bytes:
 
 @cache
 def _surroundings() -> bytes:
-    found = sha256()
+    digest = sha256()
     package = files("tensorframe.backends.llvm")
     for source in _SOURCES:
-        found.update(package.joinpath(source).read_bytes())
-    found.update(repr((llvmlite.__version__, *processor())).encode())
-    return found.digest()
+        digest.update(package.joinpath(source).read_bytes())
+    digest.update(repr((llvmlite.__version__, *processor())).encode())
+    return digest.digest()

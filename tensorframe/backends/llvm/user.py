@@ -73,30 +73,30 @@ def _compiled(
     import numba
 
     parameters = [_parameter(name, dtype) for name, dtype in operands.items()]
-    whole = dict(zip(operands, [one.whole for one in parameters], strict=True))
-    flat = [number for one in parameters for number in one.numbers]
+    whole = dict(zip(operands, [parameter.whole for parameter in parameters], strict=True))
+    flat = [number for parameter in parameters for number in parameter.numbers]
     given, is_tuple = _returned(call, whole, flat, names)
-    results = [_dtype_of(one, list(operands.values())) for one in given]
+    results = [_dtype_of(type_given, list(operands.values())) for type_given in given]
     terms: list[str] = []
     kinds: list[DType] = []
-    for at, dtype in enumerate(results):
-        value = f"found[{at}]" if is_tuple else "found"
+    for index, dtype in enumerate(results):
+        value = f"found[{index}]" if is_tuple else "found"
         for part in _parts(value, dtype):
             kinds.append(_passed(real_of(dtype)))
             terms.append(f"kind{len(terms)}({part})")
-    names |= {f"kind{at}": numba.from_dtype(kind) for at, kind in enumerate(kinds)}
+    names |= {f"kind{index}": numba.from_dtype(kind) for index, kind in enumerate(kinds)}
     lines = [f"found = {_call(call, whole)}", f"return ({', '.join(terms)},)"]
     row = jitted(_function(_ROW, [name for name, _ in flat], lines, names))
     symbol = _module(row, [dtype for _, dtype in flat], kinds)
-    found = []
+    made = []
     first = 0
-    for at, dtype in enumerate(results):
+    for index, dtype in enumerate(results):
         count = 2 if dtype in COMPLEX else 1
         calls = tuple([call_name(symbol, first + part) for part in range(count)])
         first += count
-        arrays = _arrays(call, operands, at if is_tuple else None, dtype, names)
-        found.append(Result(dtype, Compiled(calls, arrays)))
-    return found, is_tuple
+        arrays = _arrays(call, operands, index if is_tuple else None, dtype, names)
+        made.append(Result(dtype, Compiled(calls, arrays)))
+    return made, is_tuple
 
 
 def _call(call: str, whole: Mapping[str, str]) -> str:
@@ -146,7 +146,7 @@ def _returned(
     probe.compile(arguments)
     kind = probe.nopython_signatures[-1].return_type
     if isinstance(kind, types.BaseTuple):
-        return [types.unliteral(one) for one in kind], True
+        return [types.unliteral(member) for member in kind], True
     return [types.unliteral(kind)], False
 
 
@@ -190,16 +190,16 @@ def _module(row: Any, arguments: Sequence[DType], results: Sequence[DType]) -> s
     assert inner is not None
     text = text.replace(inner[0], inner[0].replace("define ", "define internal ", 1), 1)
     symbol = "user_" + sha256(text.encode()).hexdigest()[:16]
-    taken = ", ".join([f"{VALUE[dtype]} %a{at}" for at, dtype in enumerate(arguments)])
+    taken = ", ".join([f"{VALUE[dtype]} %a{index}" for index, dtype in enumerate(arguments)])
     given = f"{{ {', '.join([VALUE[dtype] for dtype in results])} }}"
-    nothing = ", ".join([f"{VALUE[one]} {_nothing(one)}" for one in results])
+    nothing = ", ".join([f"{VALUE[result]} {_nothing(result)}" for result in results])
     # where it raises, there is no number
     text += f"""
 define linkonce_odr {given} @{symbol}({taken}) alwaysinline {_ATTRIBUTES} {{
   %found = alloca {given}
   %error = alloca ptr
   store {given} {{ {nothing} }}, ptr %found
-  %status = call i32 @"{inner[2]}"(ptr %found, ptr %error{"".join([", " + one for one in taken.split(", ") if one])})
+  %status = call i32 @"{inner[2]}"(ptr %found, ptr %error{"".join([", " + word for word in taken.split(", ") if word])})
   %all = load {given}, ptr %found
   ret {given} %all
 }}
@@ -247,8 +247,8 @@ def _arrays(
     def run(*arrays: Any) -> Any:
         if not made:
             made.append(_vectorized(call, operands, place, dtype, names))
-        values = [np.asarray(one) for one in arrays]
-        passed = [one.astype(wide_of(one.dtype), copy=False) for one in values]
+        values = [np.asarray(array) for array in arrays]
+        passed = [value.astype(wide_of(value.dtype), copy=False) for value in values]
         return made[0](*passed).astype(dtype, copy=False)
 
     return run
@@ -262,7 +262,7 @@ def _vectorized(
     whole = {name: f"operand_{name}" for name in operands}
     pick = "" if place is None else f"[{place}]"
     each = _function("each", list(whole.values()), [f"return {_call(call, whole)}{pick}"], names)
-    kinds = [numba.from_dtype(wide_of(one)) for one in operands.values()]
+    kinds = [numba.from_dtype(wide_of(operand)) for operand in operands.values()]
     vectorize: Any = numba.vectorize
     signature = numba.from_dtype(wide_of(dtype))(*kinds)
     with llvm_lock:

@@ -101,19 +101,22 @@ class _Pool:
             "workers",
             text,
             lambda: object_code(text),
-            lambda found: Placed("workers", found, native.SYMBOLS),
+            lambda placed_code: Placed("workers", placed_code, native.SYMBOLS),
         )
-        at = code.addresses
+        addresses = code.addresses
         self._code = code
-        self._run_alone, self._run_shared = _ALONE(at["run_alone"]), _SHARED(at["run_shared"])
-        self.serve = _SERVE(at["serve"])
+        self._run_alone, self._run_shared = (
+            _ALONE(addresses["run_alone"]),
+            _SHARED(addresses["run_shared"]),
+        )
+        self.serve = _SERVE(addresses["serve"])
         self._memory = ctypes.create_string_buffer(native.POOL_BYTES + native.LINE)
         self.address = -(-ctypes.addressof(self._memory) // native.LINE) * native.LINE
         self._workers: list[_Worker] = []
         self._hiring = new_lock()
         self.closed = False
-        self._pauses_per_microsecond = _each_microsecond(_REPEAT(at["pause"]))
-        self._yields_per_microsecond = _each_microsecond(_REPEAT(at["give_way"]))
+        self._pauses_per_microsecond = _each_microsecond(_REPEAT(addresses["pause"]))
+        self._yields_per_microsecond = _each_microsecond(_REPEAT(addresses["give_way"]))
         atexit.register(self.close)
 
     def run(

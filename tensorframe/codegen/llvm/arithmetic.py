@@ -51,7 +51,7 @@ def _absolute(b: Builder, dtype: DType, x: str) -> str:
 def _upper_half(b: Builder, dtype: DType, x: str, y: str) -> str:
     """The product in 64 bits, shifted: vector units have that multiplication."""
     narrow, wide = b.type(dtype), b.vector("i64")
-    x, y = (b.value(f"zext {narrow} {one} to {wide}") for one in (x, y))
+    x, y = (b.value(f"zext {narrow} {operand} to {wide}") for operand in (x, y))
     product = b.value(f"mul {wide} {x}, {y}")
     upper = b.value(f"lshr {wide} {product}, {b.constant('i64', 32)}")
     return b.value(f"trunc {wide} {upper} to {narrow}")
@@ -65,15 +65,15 @@ def _divided(b: Builder, dtype: DType, x: str, y: str) -> tuple[str, str]:
     kind, of = b.type(dtype), VALUE[dtype]
     if (b.known(y) or 0) > 0 and dtype not in SIGNED:
         return b.value(f"udiv {kind} {x}, {y}"), b.value(f"urem {kind} {x}, {y}")
-    zero, one = b.constant(of, 0), b.constant(of, 1)
+    zero, unit = b.constant(of, 0), b.constant(of, 1)
     by_zero = b.value(f"icmp eq {kind} {y}, {zero}")
     if dtype not in SIGNED:
-        divisor = select(b, dtype, by_zero, one, y)
+        divisor = select(b, dtype, by_zero, unit, y)
         quotient, rest = (b.value(f"{op} {kind} {x}, {divisor}") for op in ("udiv", "urem"))
     else:
         by_minus_one = b.value(f"icmp eq {kind} {y}, {b.constant(of, -1)}")
-        safe = select(b, dtype, by_minus_one, one, y)
-        divisor = select(b, dtype, by_zero, one, safe)
+        safe = select(b, dtype, by_minus_one, unit, y)
+        divisor = select(b, dtype, by_zero, unit, safe)
         quotient, rest = (b.value(f"{op} {kind} {x}, {divisor}") for op in ("sdiv", "srem"))
         quotient, rest = _down(b, dtype, quotient, rest, divisor)
         quotient = select(b, dtype, by_minus_one, _negative(b, dtype, x), quotient)

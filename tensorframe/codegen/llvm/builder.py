@@ -47,12 +47,12 @@ class Builder:
 
     def steps(self, kind: str) -> str:
         """Return the integers from 0 on, one in each lane."""
-        return f"<{', '.join([f'{kind} {at}' for at in range(self.lanes)])}>"
+        return f"<{', '.join([f'{kind} {index}' for index in range(self.lanes)])}>"
 
     def known(self, operand: str) -> int | None:
         """Return the integer that an operand is, if it is a constant."""
-        found = _INTEGER.fullmatch(operand)
-        return int(found[1]) if found else None
+        match = _INTEGER.fullmatch(operand)
+        return int(match[1]) if match else None
 
     # --- instructions ---
 
@@ -76,13 +76,13 @@ class Builder:
     def call_user(self, call: str, operands: Sequence[tuple[DType, str]]) -> str:
         """Call a user's function of single values, which the module is linked with; equal calls become one."""
         assert self.lanes == 1
-        name, at = call.split(".")
-        results = f"{{ {', '.join([VALUE[one] for one in MODULES[name].results])} }}"
+        name, number = call.split(".")
+        results = f"{{ {', '.join([VALUE[dtype] for dtype in MODULES[name].results])} }}"
         kinds = ", ".join([VALUE[kind] for kind, _ in operands])
         self.declare(f"{results} @{name}({kinds}) nounwind memory(none)")
         values = ", ".join([f"{VALUE[kind]} {value}" for kind, value in operands])
         return self.value(
-            f"extractvalue {results} {self.value(f'call {results} @{name}({values})')}, {at}"
+            f"extractvalue {results} {self.value(f'call {results} @{name}({values})')}, {number}"
         )
 
     def declare(self, function: str) -> None:
@@ -107,23 +107,23 @@ class Builder:
         if not value.startswith("%"):
             return self.constant(kind, value)
         wide = self.vector(kind)
-        one = self.value(f"insertelement {wide} poison, {kind} {value}, i64 0")
+        inserted = self.value(f"insertelement {wide} poison, {kind} {value}, i64 0")
         zeros = f"<{self.lanes} x i32> zeroinitializer"
-        return self.value(f"shufflevector {wide} {one}, {wide} poison, {zeros}")
+        return self.value(f"shufflevector {wide} {inserted}, {wide} poison, {zeros}")
 
     def part(self, kind: str, value: str, lanes: int, first: int, count: int) -> str:
         """Return some neighbours among the lanes of a value."""
         wide = vector(kind, lanes)
         if count == 1:
             return self.value(f"extractelement {wide} {value}, i64 {first}")
-        places = ", ".join([f"i32 {first + at}" for at in range(count)])
+        places = ", ".join([f"i32 {first + index}" for index in range(count)])
         mask = f"<{count} x i32> <{places}>"
         return self.value(f"shufflevector {wide} {value}, {wide} poison, {mask}")
 
     def together(self, kind: str, low: str, high: str, lanes: int) -> str:
         """Return the lanes of two values in one."""
         wide = vector(kind, lanes)
-        places = ", ".join([f"i32 {at}" for at in range(2 * lanes)])
+        places = ", ".join([f"i32 {index}" for index in range(2 * lanes)])
         mask = f"<{2 * lanes} x i32> <{places}>"
         return self.value(f"shufflevector {wide} {low}, {wide} {high}, {mask}")
 
@@ -167,26 +167,26 @@ class Builder:
 
     def distinct_loop(self, *hints: str) -> str:
         """Return metadata of one loop, which refers to itself."""
-        at = len(self._metadata)
-        return self.metadata(f"distinct !{{{', '.join([f'!{at}', *hints])}}}")
+        number = len(self._metadata)
+        return self.metadata(f"distinct !{{{', '.join([f'!{number}', *hints])}}}")
 
     # --- the module ---
 
     def module(self, signature: str) -> str:
         """Return the text of a module of this function."""
         parts = [
-            *[f"declare {one}" for one in self._declarations],
+            *[f"declare {declaration}" for declaration in self._declarations],
             *self._functions,
             f"define {signature} {{",
             *self.lines,
             "}",
-            *[f"!{at} = {text}" for text, at in self._metadata.items()],
+            *[f"!{number} = {text}" for text, number in self._metadata.items()],
         ]
         return "\n".join(parts) + "\n"
 
 
 def _typed(kind: str, operands: Iterable[str]) -> str:
-    return ", ".join([f"{kind} {one}" for one in operands])
+    return ", ".join([f"{kind} {operand}" for operand in operands])
 
 
 def _incoming(sources: Iterable[tuple[str, str]]) -> str:

@@ -25,7 +25,7 @@ class Memory:
     def __init__(self, b: Builder, outputs: Iterable[Buffer]) -> None:
         self._b = b
         self._pointers: dict[Buffer, str] = {}
-        self._written = [_INPUTS, _SCRATCH, *[one.name for one in outputs]]
+        self._written = [_INPUTS, _SCRATCH, *[output.name for output in outputs]]
 
     def add(self, buffer: Buffer, pointer: str) -> None:
         """Say where a buffer begins."""
@@ -115,8 +115,8 @@ class Memory:
     def _scopes(self, names: Iterable[str]) -> str:
         b = self._b
         domain = b.metadata('!{!"tensorframe"}')
-        found = [b.metadata(f'!{{!"{name}", {domain}}}') for name in names]
-        return b.metadata(f"!{{{', '.join(found)}}}")
+        scopes = [b.metadata(f'!{{!"{name}", {domain}}}') for name in names]
+        return b.metadata(f"!{{{', '.join(scopes)}}}")
 
     def _read(self, buffer: Buffer) -> str:
         return f", !alias.scope {self._scopes([self._scope(buffer)])}"
@@ -124,5 +124,5 @@ class Memory:
     def _written_to(self, buffer: Buffer) -> str:
         """Return what is said of a store."""
         own = self._scope(buffer)
-        others = self._scopes([one for one in self._written if one != own])
+        others = self._scopes([name for name in self._written if name != own])
         return f", !alias.scope {self._scopes([own])}, !noalias {others}"

@@ -46,56 +46,58 @@ class Statements:
 
     def write(self, body: Iterable[Statement], names: Names) -> None:
         """Write statements; `names` are the values of expressions, and afterwards those of what the body has set."""
-        for one in body:
-            if isinstance(one, Let | Set):
-                names[one.variable] = self._value(one.value, names)
-            elif isinstance(one, Store):
-                value = self._value(one.value, names)
-                self._memory.store(one.buffer, self._value(one.position, names), value)
-            elif isinstance(one, Loop):
-                self._loop(one, names)
-            elif isinstance(one, If):
-                self._choice(one, names)
+        for statement in body:
+            if isinstance(statement, Let | Set):
+                names[statement.variable] = self._value(statement.value, names)
+            elif isinstance(statement, Store):
+                value = self._value(statement.value, names)
+                self._memory.store(statement.buffer, self._value(statement.position, names), value)
+            elif isinstance(statement, Loop):
+                self._loop(statement, names)
+            elif isinstance(statement, If):
+                self._choice(statement, names)
             else:
-                self._in_memory(one, names)
+                self._in_memory(statement, names)
 
     def _value(self, root: Expr, names: Names) -> str:
         return evaluated(self._b, self._memory, root, names)
 
-    def _in_memory(self, one: Statement, names: Names) -> None:
+    def _in_memory(self, statement: Statement, names: Names) -> None:
         b, memory = self._b, self._memory
-        if isinstance(one, Allocate):
-            memory.allocate(one.buffer, self._bytes(one, names))
+        if isinstance(statement, Allocate):
+            memory.allocate(statement.buffer, self._bytes(statement, names))
             return
-        if not isinstance(one, Prefetch | StreamingStore):
-            raise TypeError(f"threads of this engine have no {type(one).__name__}")
+        if not isinstance(statement, Prefetch | StreamingStore):
+            raise TypeError(f"threads of this engine have no {type(statement).__name__}")
         place = memory.pointer(
-            one.buffer, self._value(one.position, names), inbounds=isinstance(one, StreamingStore)
+            statement.buffer,
+            self._value(statement.position, names),
+            inbounds=isinstance(statement, StreamingStore),
         )
-        size = self._bytes(one, names)
-        if isinstance(one, Prefetch):
+        size = self._bytes(statement, names)
+        if isinstance(statement, Prefetch):
             lines.fetch(b, place, size)
         else:
-            lines.stream(b, place, memory.pointer(one.source, "0"), size)
+            lines.stream(b, place, memory.pointer(statement.source, "0"), size)
 
-    def _bytes(self, one: Allocate | Prefetch | StreamingStore, names: Names) -> str:
-        count = self._value(one.count, names)
-        return self._b.value(f"mul i64 {count}, {one.buffer.dtype.itemsize}")
+    def _bytes(self, statement: Allocate | Prefetch | StreamingStore, names: Names) -> str:
+        count = self._value(statement.count, names)
+        return self._b.value(f"mul i64 {count}, {statement.buffer.dtype.itemsize}")
 
     # --- ways that meet again ---
 
-    def _choice(self, one: If, names: Names) -> None:
+    def _choice(self, branch: If, names: Names) -> None:
         b = self._b
-        condition, before = self._value(one.condition, names), b.block
+        condition, before = self._value(branch.condition, names), b.block
         inside, after = b.new_label(), b.new_label()
         b.branch(condition, inside, after)
         b.begin(inside)
         inner = dict(names)
-        self.write(one.body, inner)
+        self.write(branch.body, inner)
         end = b.block
         b.jump(after)
         b.begin(after)
-        for variable in _assigned(one.body):
+        for variable in _assigned(branch.body):
             if variable not in inner:  # set anew in each turn of a loop, and read there alone
                 continue
             # nobody reads a variable on a way on which nothing was set
@@ -103,28 +105,28 @@ class Statements:
             ways = ((given, before), (inner[variable], end))
             names[variable] = b.phi(b.type(variable.dtype), *ways)
 
-    def _loop(self, one: Loop, names: Names) -> None:
-        b, kind = self._b, self._b.type(one.index.dtype)
-        start, stop = self._value(one.start, names), self._value(one.stop, names)
-        if one in self._on_vectors:
-            write_loop(b, self._memory, one, self._on_vectors[one], start, stop, names)
+    def _loop(self, loop: Loop, names: Names) -> None:
+        b, kind = self._b, self._b.type(loop.index.dtype)
+        start, stop = self._value(loop.start, names), self._value(loop.stop, names)
+        if loop in self._on_vectors:
+            write_loop(b, self._memory, loop, self._on_vectors[loop], start, stop, names)
             return
         inside, after, before = b.new_label(), b.new_label(), b.block
         b.branch(b.value(f"icmp ult {kind} {start}, {stop}"), inside, after)
         b.begin(inside)
         inner = dict(names)
-        inner[one.index], at = b.open_phi(kind)
+        inner[loop.index], position = b.open_phi(kind)
         # what nobody has set before is set anew each time
-        changing = [variable for variable in _assigned(one.body) if variable in names]
+        changing = [variable for variable in _assigned(loop.body) if variable in names]
         open_lines = {}
         for variable in changing:
             inner[variable], open_lines[variable] = b.open_phi(b.type(variable.dtype))
-        index = inner[one.index]
-        self.write(one.body, inner)
+        index = inner[loop.index]
+        self.write(loop.body, inner)
         following = b.value(f"add nuw {kind} {index}, 1")
         again, end = b.value(f"icmp ult {kind} {following}, {stop}"), b.block
-        b.branch(again, inside, after, self._interleaved() if one.long else "")
-        b.close_phi(at, (start, before), (following, end))
+        b.branch(again, inside, after, self._interleaved() if loop.long else "")
+        b.close_phi(position, (start, before), (following, end))
         b.begin(after)
         for variable in changing:
             first, last = names[variable], inner[variable]
@@ -140,10 +142,10 @@ class Statements:
 
 def _assigned(body: Iterable[Statement]) -> list[Variable]:
     """Return the variables that statements set, each once."""
-    found: dict[Variable, None] = {}
-    for one in body:
-        if isinstance(one, Set):
-            found[one.variable] = None
-        elif isinstance(one, Loop | If):
-            found.update(dict.fromkeys(_assigned(one.body)))
-    return list(found)
+    variables: dict[Variable, None] = {}
+    for statement in body:
+        if isinstance(statement, Set):
+            variables[statement.variable] = None
+        elif isinstance(statement, Loop | If):
+            variables.update(dict.fromkeys(_assigned(statement.body)))
+    return list(variables)
