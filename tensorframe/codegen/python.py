@@ -30,7 +30,7 @@ from tensorframe.kernel.ir import (
     Store,
     StreamingStore,
 )
-from tensorframe.kernel.walk import expressions, in_order
+from tensorframe.kernel.ir.walk import expressions, in_order
 
 _INFIX = {
     "add": "+",

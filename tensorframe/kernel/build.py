@@ -9,23 +9,22 @@ from math import prod
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
 from tensorframe.graph.space import Space
-from tensorframe.kernel import order
-from tensorframe.kernel.assemble import Built, Launch, Partials, finish
-from tensorframe.kernel.body import Body
 from tensorframe.kernel.forms.columns import column_parts, columns
 from tensorframe.kernel.forms.deviations import Deviation, deviations, followed_by
 from tensorframe.kernel.forms.form import Form, map_loops
 from tensorframe.kernel.forms.parts import joined
 from tensorframe.kernel.forms.rows import row_parts, rows
 from tensorframe.kernel.forms.tiles import tile_of, tiles
-from tensorframe.kernel.gather import with_bounds_checks
-from tensorframe.kernel.ir import Buffer, Role, Statement
-from tensorframe.kernel.layout import Layout, Strides, lay_out, output_buffers
-from tensorframe.kernel.nest import Nest
-from tensorframe.kernel.passes.hoist import name_values
-from tensorframe.kernel.passes.rare import FLAG, general, has_rare, speculative
-from tensorframe.kernel.passes.split import split
-from tensorframe.kernel.stages import Stages, stages_of
+from tensorframe.kernel.ir import Buffer, Role, Statement, order
+from tensorframe.kernel.nest.assemble import Built, Launch, Partials, finish
+from tensorframe.kernel.nest.body import Body
+from tensorframe.kernel.nest.layout import Layout, Strides, lay_out, output_buffers
+from tensorframe.kernel.nest.nest import Nest
+from tensorframe.kernel.nest.passes.hoist import name_values
+from tensorframe.kernel.nest.passes.rare import FLAG, general, has_rare, speculative
+from tensorframe.kernel.nest.passes.split import split
+from tensorframe.kernel.nest.stages import Stages, stages_of
+from tensorframe.kernel.spaces.gather import with_bounds_checks
 from tensorframe.machine import HOST
 
 # Elements that one thread takes at a time: enough to hide handing them out, few enough to share out evenly. Where there

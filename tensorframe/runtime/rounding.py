@@ -19,7 +19,7 @@ from tensorframe.backends.numpy.functions import implementation
 from tensorframe.dtypes import COMPLEX, FLOATING, INTEGER, DType, float64, real_of, wide_of
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import RegionOp
-from tensorframe.kernel.machine_ops import MACHINE_OPS
+from tensorframe.kernel.ir.machine_ops import MACHINE_OPS
 from tensorframe.ops.elementwise import ADD, CAST, MAXIMUM, MINIMUM, MULTIPLY
 from tensorframe.ops.indexing import SCATTER_ADD, SCATTER_PROD
 from tensorframe.ops.movement import PAD

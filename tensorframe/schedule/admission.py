@@ -15,7 +15,7 @@ from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
 from tensorframe.graph.space import Map, Space
 from tensorframe.kernel.forms.deviations import chain_of
-from tensorframe.kernel.support import computable
+from tensorframe.kernel.nest.support import computable
 from tensorframe.machine import HOST
 from tensorframe.schedule.capture import is_leaf
 from tensorframe.schedule.group import Edge, Group, follow_operands

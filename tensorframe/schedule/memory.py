@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
-from tensorframe.kernel.expand import expanded
+from tensorframe.kernel.nest.stages import stages_of
 from tensorframe.kernel.spaces.analyse import analyse
-from tensorframe.kernel.stages import stages_of
+from tensorframe.kernel.spaces.expand import expanded
 from tensorframe.schedule.plan import Plan, Step
 
 # Ops that read each element of their operands at a place that is known beforehand.

@@ -15,7 +15,7 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import strides_of
 from tensorframe.kernel.groups.forms import Target, build_groups
 from tensorframe.kernel.ir import Kernel
-from tensorframe.kernel.support import computable
+from tensorframe.kernel.nest.support import computable
 
 DTYPES = sorted(ANY, key=str)
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tensorframe as tfr
-from tensorframe.kernel.algorithms import blocking
+from tensorframe.kernel.groups.algorithms import blocking
 from tests.backends.devices import holds, on_every_device, some
 
 pytestmark = on_every_device

@@ -53,7 +53,7 @@ PROGRAM = """
 import json, sys
 import numpy as np
 import tensorframe as tfr
-from tensorframe.kernel.formula import fma
+from tensorframe.kernel.ir.formula import fma
 from tests.backends.kernels import evaluate
 x = np.arange(5.0)
 (y,) = evaluate([("float64", lambda a: fma(a, a, a))], x)

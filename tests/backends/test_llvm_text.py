@@ -9,17 +9,6 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.codegen.llvm import statements
-from tensorframe.kernel.formula import (
-    bitcast,
-    cast,
-    fma,
-    maximum,
-    multiply_high,
-    rint,
-    sqrt,
-    where,
-)
-from tensorframe.kernel.interpret import FUNCTIONS
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -39,7 +28,18 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
-from tensorframe.kernel.machine_ops import MACHINE_OPS
+from tensorframe.kernel.ir.formula import (
+    bitcast,
+    cast,
+    fma,
+    maximum,
+    multiply_high,
+    rint,
+    sqrt,
+    where,
+)
+from tensorframe.kernel.ir.interpret import FUNCTIONS
+from tensorframe.kernel.ir.machine_ops import MACHINE_OPS
 from tests.backends.kernels import (
     I,
     elementwise,

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from tensorframe.kernel.formula import cast, where
 from tensorframe.kernel.ir import (
     INDEX,
     Allocate,
@@ -21,6 +20,7 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
+from tensorframe.kernel.ir.formula import cast, where
 from tests.backends.kernels import I, elementwise, kernel, named, operand, over, result, slots
 from tests.backends.test_llvm_text import FLOATS, INTEGERS, MACHINES
 

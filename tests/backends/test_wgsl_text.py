@@ -8,16 +8,6 @@ import pytest
 from tensorframe import dtypes
 from tensorframe.codegen.wgsl import print_kernel
 from tensorframe.codegen.wgsl_functions import Wgsl
-from tensorframe.kernel.formula import (
-    bitcast,
-    cast,
-    copysign,
-    equal,
-    fma,
-    maximum,
-    not_equal,
-    where,
-)
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -39,7 +29,17 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
-from tensorframe.kernel.passes.positions import with_positions
+from tensorframe.kernel.ir.formula import (
+    bitcast,
+    cast,
+    copysign,
+    equal,
+    fma,
+    maximum,
+    not_equal,
+    where,
+)
+from tensorframe.kernel.nest.passes.positions import with_positions
 
 LANES = 64
 BASIC = Wgsl(half=False, double=False, immediates=128)

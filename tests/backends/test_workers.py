@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.kernel.formula import fma
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -27,6 +26,7 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
+from tensorframe.kernel.ir.formula import fma
 from tests.backends.kernels import I, kernel, named, over, result, slots
 
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")

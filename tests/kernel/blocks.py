@@ -3,9 +3,10 @@
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
-from tensorframe.kernel import build, order
+from tensorframe.kernel import build
 from tensorframe.kernel.forms import columns, rows
 from tensorframe.kernel.forms import tiles as tiling
+from tensorframe.kernel.ir import order
 from tensorframe.machine import HOST
 from tensorframe.runtime.cache import PLANS
 from tensorframe.schedule import admission, merge

@@ -11,7 +11,6 @@ import numpy as np
 
 from tensorframe import Tensor
 from tensorframe.backends.llvm import program
-from tensorframe.kernel.interpret import evaluate
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -24,7 +23,8 @@ from tensorframe.kernel.ir import (
     Set,
     Statement,
 )
-from tensorframe.kernel.walk import expressions, in_order
+from tensorframe.kernel.ir.interpret import evaluate
+from tensorframe.kernel.ir.walk import expressions, in_order
 from tensorframe.runtime.executor import run as execute
 from tensorframe.runtime.leaves import leaf_handle
 from tests.kernel.interpreted import _new, planned

@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import as_strided
 from tensorframe.backends.llvm import program
 from tensorframe.kernel.groups import forms as groups
 from tensorframe.kernel.groups import tiles as group_tiles
-from tensorframe.kernel.interpret import run, run_groups
+from tensorframe.kernel.ir.interpret import run, run_groups
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.executor import run as execute
 from tensorframe.runtime.leaves import leaf_handle

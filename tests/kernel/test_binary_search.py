@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tensorframe.kernel.algorithms.binary_search import Searching, build_search
+from tensorframe.kernel.groups.algorithms.binary_search import Searching, build_search
 from tensorframe.kernel.groups.forms import Target
 from tests.kernel.interpreted import run_built
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.kernel.complex_math import algebraic, exponential, inverse, logarithm, powers
-from tensorframe.kernel.interpret import evaluate
 from tensorframe.kernel.ir import argument
-from tensorframe.kernel.scalars import element
+from tensorframe.kernel.ir.interpret import evaluate
+from tensorframe.kernel.math.complex import algebraic, exponential, inverse, logarithm, powers
+from tensorframe.kernel.math.scalars import element
 from tensorframe.ops.term import Term
 
 

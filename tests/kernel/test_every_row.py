@@ -10,11 +10,11 @@ from tensorframe.backends.numpy.functions import implementation
 from tensorframe.codegen import python
 from tensorframe.codegen.llvm.arithmetic import OPS
 from tensorframe.graph.op import Kind, rows
-from tensorframe.kernel.interpret import FUNCTIONS, evaluate
 from tensorframe.kernel.ir import Apply, argument
-from tensorframe.kernel.machine_ops import MACHINE_OPS
-from tensorframe.kernel.scalars import element, supports
-from tensorframe.kernel.walk import in_order
+from tensorframe.kernel.ir.interpret import FUNCTIONS, evaluate
+from tensorframe.kernel.ir.machine_ops import MACHINE_OPS
+from tensorframe.kernel.ir.walk import in_order
+from tensorframe.kernel.math.scalars import element, supports
 from tensorframe.ops.elementwise import CAST
 from tensorframe.ops.random import RANDOM_WORD
 from tensorframe.testing.compare import assert_close

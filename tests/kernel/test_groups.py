@@ -5,7 +5,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.kernel.ir import Combine, If, Loop, ParallelAxis
-from tensorframe.kernel.walk import expressions, in_order
+from tensorframe.kernel.ir.walk import expressions, in_order
 from tensorframe.testing.compare import assert_close
 from tensorframe.testing.random_graph import check, program_of
 from tests.kernel.form_cases import CASES, by_numpy, operand, tensors

@@ -6,7 +6,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe.codegen.python import print_kernel
 from tensorframe.kernel.ir import Allocate, Argument, If, Let, Loop, Set
-from tensorframe.kernel.walk import expressions, in_order
+from tensorframe.kernel.ir.walk import expressions, in_order
 from tensorframe.testing.compare import assert_close
 from tests.kernel.blocks import small_blocks
 from tests.kernel.form_cases import CASES, OWN, by_numpy, operand, tensors

@@ -7,8 +7,8 @@ import pytest
 from tensorframe.backends.numpy import engine  # noqa: F401 - the spellings
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.kernel.ir import Apply, argument
+from tensorframe.kernel.ir.walk import in_order
 from tensorframe.kernel.math.portable import cos_turns, surprisal
-from tensorframe.kernel.walk import in_order
 from tensorframe.ops.random import COS_TURNS, SURPRISAL
 from tests.kernel.vector_math import error, precisely, run, spread
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from tensorframe.dtypes import INTEGER
-from tensorframe.kernel.interpret import evaluate
 from tensorframe.kernel.ir import argument, literal
+from tensorframe.kernel.ir.interpret import evaluate
 from tensorframe.kernel.math.powers import pow_
 from tests.kernel.vector_math import error, precisely, random_bits, run, special
 

@@ -7,8 +7,8 @@ import pytest
 
 from tensorframe.dtypes import float64
 from tensorframe.kernel.ir import argument
+from tensorframe.kernel.ir.walk import in_order
 from tensorframe.kernel.math.registry import HOMES, adapts, formula_of
-from tensorframe.kernel.walk import in_order
 from tests.kernel.vector_math import error, run, special, spread
 
 FLOATS = sorted(filter(adapts, HOMES))

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tensorframe.kernel.ir import argument
+from tensorframe.kernel.ir.walk import in_order
 from tensorframe.kernel.math import angle
 from tensorframe.kernel.math.trigonometric import cos, sin, tan
-from tensorframe.kernel.walk import in_order
 from tests.kernel.vector_math import error, precisely, run, spread
 
 DERIVATIONS = Path(__file__).parents[2] / "docs" / "derive"

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from tensorframe.kernel.algorithms.merge_sort import Sorting, build_sort
-from tensorframe.kernel.algorithms.order import element_of, key_of
+from tensorframe.kernel.groups.algorithms.merge_sort import Sorting, build_sort
+from tensorframe.kernel.groups.algorithms.order import element_of, key_of
 from tensorframe.kernel.groups.forms import Target
-from tensorframe.kernel.interpret import evaluate
 from tensorframe.kernel.ir import Barrier, If, Loop, ParallelAxis, argument
+from tensorframe.kernel.ir.interpret import evaluate
 from tests.kernel.interpreted import run_built
 
 INDEX = np.dtype(np.uint32)

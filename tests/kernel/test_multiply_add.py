@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tensorframe.kernel.multiply_add import multiply_add
+from tensorframe.kernel.ir.multiply_add import multiply_add
 from tests.kernel.vector_math import random_bits, special
 
 

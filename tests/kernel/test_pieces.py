@@ -8,8 +8,8 @@ from tensorframe.codegen.python import print_kernel
 from tensorframe.kernel import build as building
 from tensorframe.kernel.forms import tiles as tiling
 from tensorframe.kernel.ir import Apply, Loop
-from tensorframe.kernel.pieces import span
-from tensorframe.kernel.walk import expressions
+from tensorframe.kernel.ir.walk import expressions
+from tensorframe.kernel.spaces.pieces import span
 from tensorframe.machine import HOST
 from tests.kernel.interpreted import interpreted, kernels_of
 

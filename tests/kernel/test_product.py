@@ -9,8 +9,8 @@ from tensorframe.backends.device.product import InParts, TiledProduct
 from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.opencl import dialect
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.kernel.algorithms import blocking
-from tensorframe.kernel.algorithms.blocking import blocking_of, chunk_of
+from tensorframe.kernel.groups.algorithms import blocking
+from tensorframe.kernel.groups.algorithms.blocking import blocking_of, chunk_of
 from tensorframe.kernel.ir import Barrier, If, Loop
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.elementwise import ADD, MAXIMUM

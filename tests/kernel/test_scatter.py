@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tensorframe.kernel.algorithms.scatter import (
+from tensorframe.kernel.groups.algorithms.scatter import (
     Pointing,
     Replacing,
     build_combined,

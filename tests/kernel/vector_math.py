@@ -5,8 +5,8 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 
-from tensorframe.kernel.interpret import evaluate
 from tensorframe.kernel.ir import argument
+from tensorframe.kernel.ir.interpret import evaluate
 
 SPECIAL = [0.0, 1.0, 0.5, 2.0, 3.0, 8.0, 27.0, 1e-3, 1e5, np.pi, np.inf, np.nan]
 

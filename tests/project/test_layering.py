@@ -34,16 +34,8 @@ LAYERS = (
     ("frontend",),
     ("notebook",),
 )
-# The same inside kernel/: each name is a module or a folder.
-KERNEL = {
-    "ir": ("ir", "formula", "walk", "loops", "machine_ops", "multiply_add", "order", "interpret"),
-    "math": ("math", "complex_math", "scalars", "accumulate"),
-    "spaces": ("pieces", "gather", "spaces", "rewriting", "expand", "complex", "dot"),
-    "nest": ("nest", "layout", "stages", "passes", "body", "assemble", "support"),
-    "forms": ("forms",),
-    "groups": ("groups", "algorithms"),
-    "build": ("build",),
-}
+# The same inside kernel/, whose folders are its layers.
+KERNEL = ("ir", "math", "spaces", "nest", "forms", "groups", "build")
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 ABOVE_ALL = {"testing", "conftest", "__init__", "__main__"}
 KNOWS_TENSOR = {"frontend", "notebook"} | ABOVE_ALL
@@ -176,7 +168,7 @@ def test_imports_go_one_way():
 
 
 def test_imports_inside_kernel_go_one_way():
-    rank = {name: at for at, names in enumerate(KERNEL.values()) for name in names}
+    rank = {name: at for at, name in enumerate(KERNEL)}
     neighbours = inside("kernel")
     assert {name for pair in neighbours for name in pair} == set(rank)
     wrong = [one for (a, b), one in neighbours.items() if rank[b] > rank[a]]

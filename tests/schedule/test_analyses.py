@@ -5,10 +5,10 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.kernel.complex import in_parts
-from tensorframe.kernel.expand import expanded
 from tensorframe.kernel.spaces import analyse as analysing
 from tensorframe.kernel.spaces.analyse import analyse, space_of
+from tensorframe.kernel.spaces.complex import in_parts
+from tensorframe.kernel.spaces.expand import expanded
 from tensorframe.ops.movement import PAD
 from tests.backends.devices import FOUND
 from tests.kernel.interpreted import planned

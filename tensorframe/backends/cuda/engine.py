@@ -18,7 +18,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
-from tensorframe.kernel.dot import is_dot
+from tensorframe.kernel.spaces.dot import is_dot
 from tensorframe.ops.contraction import MATMUL
 
 if TYPE_CHECKING:

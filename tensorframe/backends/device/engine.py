@@ -41,8 +41,8 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, strides_of
+from tensorframe.kernel.nest.support import computable
 from tensorframe.kernel.spaces.analyse import analyse
-from tensorframe.kernel.support import computable
 from tensorframe.ops.movement import PART, RESHAPE
 from tensorframe.ops.reduction import index_dtype
 from tensorframe.ops.sorting import TOPK

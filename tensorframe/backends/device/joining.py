@@ -10,8 +10,8 @@ from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.program import DeviceProgram
 from tensorframe.backends.device.views import viewed
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.kernel.pieces import pieces_of
 from tensorframe.kernel.spaces.analyse import analyse
+from tensorframe.kernel.spaces.pieces import pieces_of
 from tensorframe.ops.creation import FULL
 from tensorframe.ops.elementwise import POSITIVE
 from tensorframe.ops.movement import CONCAT, EXPAND, PAD, SLICE

@@ -10,12 +10,12 @@ from tensorframe.backends.device.queue import Queue
 from tensorframe.dtypes import COMPLEX, uint32, uint64
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.space import Space
-from tensorframe.kernel.assemble import Built
-from tensorframe.kernel.complex import Parts, in_parts
-from tensorframe.kernel.expand import expanded
 from tensorframe.kernel.groups.forms import Target, build_groups
-from tensorframe.kernel.nest import Access
+from tensorframe.kernel.nest.assemble import Built
+from tensorframe.kernel.nest.nest import Access
 from tensorframe.kernel.spaces.analyse import space_of
+from tensorframe.kernel.spaces.complex import Parts, in_parts
+from tensorframe.kernel.spaces.expand import expanded
 from tensorframe.ops.creation import ARANGE
 
 # Positions up to which 32 bits do, with room for the steps beyond the end that a loop over the grid takes.

@@ -17,13 +17,13 @@ from tensorframe.dtypes import BOOL, DType, wide_of
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
-from tensorframe.kernel.algorithms.blocking import chunk_of
-from tensorframe.kernel.algorithms.product import build_product
-from tensorframe.kernel.algorithms.product_loops import Factor, Product
-from tensorframe.kernel.assemble import Built
-from tensorframe.kernel.complex import in_parts
-from tensorframe.kernel.dot import is_dot, summed
+from tensorframe.kernel.groups.algorithms.blocking import chunk_of
+from tensorframe.kernel.groups.algorithms.product import build_product
+from tensorframe.kernel.groups.algorithms.product_loops import Factor, Product
+from tensorframe.kernel.nest.assemble import Built
 from tensorframe.kernel.spaces.analyse import space_of
+from tensorframe.kernel.spaces.complex import in_parts
+from tensorframe.kernel.spaces.dot import is_dot, summed
 from tensorframe.ops.elementwise import CAST
 from tensorframe.ops.movement import RESHAPE
 from tensorframe.ops.reduction import ANY_TRUE, SUM

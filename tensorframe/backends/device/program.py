@@ -18,10 +18,10 @@ from tensorframe.dtypes import COMPLEX, DType
 from tensorframe.errors import IndexingError
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape, strides_of
-from tensorframe.kernel.assemble import Launch
-from tensorframe.kernel.gather import MARK
 from tensorframe.kernel.ir import Loop, ParallelAxis
-from tensorframe.kernel.rewriting import Rewriting
+from tensorframe.kernel.nest.assemble import Launch
+from tensorframe.kernel.spaces.gather import MARK
+from tensorframe.kernel.spaces.rewriting import Rewriting
 from tensorframe.ops.movement import RESHAPE
 
 Fallback = Callable[[Sequence[Any]], Any]

@@ -18,7 +18,7 @@ from tensorframe.dtypes import COMPLEX, DType, real_of
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, broadcast
-from tensorframe.kernel.algorithms.scatter import (
+from tensorframe.kernel.groups.algorithms.scatter import (
     Pointing,
     Replacing,
     build_combined,
@@ -27,8 +27,8 @@ from tensorframe.kernel.algorithms.scatter import (
     build_targets,
     number_dtype,
 )
-from tensorframe.kernel.assemble import Built
-from tensorframe.kernel.complex import Parts
+from tensorframe.kernel.nest.assemble import Built
+from tensorframe.kernel.spaces.complex import Parts
 from tensorframe.ops.elementwise import POSITIVE
 from tensorframe.ops.indexing import GATHER, SCATTER, SCATTER_ADD, selected_shape
 from tensorframe.ops.movement import EXPAND

@@ -11,9 +11,9 @@ from tensorframe.backends.device.make import Make
 from tensorframe.backends.device.queue import Queue
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
-from tensorframe.kernel.algorithms.binary_search import Searching, build_search
-from tensorframe.kernel.assemble import Built
-from tensorframe.kernel.complex import in_parts
+from tensorframe.kernel.groups.algorithms.binary_search import Searching, build_search
+from tensorframe.kernel.nest.assemble import Built
+from tensorframe.kernel.spaces.complex import in_parts
 from tensorframe.ops.reduction import index_dtype
 
 

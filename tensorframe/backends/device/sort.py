@@ -13,9 +13,9 @@ from tensorframe.backends.device.make import Make, source_of
 from tensorframe.backends.device.queue import Queue
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.kernel.algorithms.merge_sort import Sorting, build_sort
-from tensorframe.kernel.assemble import Built
-from tensorframe.kernel.complex import in_parts
+from tensorframe.kernel.groups.algorithms.merge_sort import Sorting, build_sort
+from tensorframe.kernel.nest.assemble import Built
+from tensorframe.kernel.spaces.complex import in_parts
 from tensorframe.ops.indexing import TAKE_ALONG_AXIS
 from tensorframe.ops.reduction import index_dtype
 from tensorframe.ops.sorting import ARGPARTITION, ARGSORT, SORT

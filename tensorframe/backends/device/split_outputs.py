@@ -9,7 +9,7 @@ from typing import Any
 from tensorframe.backends.base import Program
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
-from tensorframe.kernel.rewriting import pruned
+from tensorframe.kernel.spaces.rewriting import pruned
 
 
 def split_outputs(region: Region, most: int) -> list[Region]:

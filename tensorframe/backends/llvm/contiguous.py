@@ -10,7 +10,7 @@ from typing import Any
 from tensorframe.backends.base import Program
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
-from tensorframe.kernel.support import computable
+from tensorframe.kernel.nest.support import computable
 from tensorframe.ops.movement import RESHAPE
 
 # Elements from which tiles are faster than NumPy's copy: 4 times for a 512x512 transposed, 9 times for 2048x2048.

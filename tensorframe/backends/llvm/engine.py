@@ -14,7 +14,7 @@ from tensorframe.backends.numpy.epilogue import epilogue_of, has_epilogue
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
-from tensorframe.kernel.support import computable
+from tensorframe.kernel.nest.support import computable
 
 if TYPE_CHECKING:
     from tensorframe.backends.llvm.program import KernelProgram

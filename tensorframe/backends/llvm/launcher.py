@@ -23,9 +23,9 @@ from tensorframe.codegen.llvm import print_kernel
 from tensorframe.dtypes import FLOAT, UNSIGNED, DType, bool_, float64
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
-from tensorframe.kernel.assemble import Built, Launch
-from tensorframe.kernel.complex import Parts
 from tensorframe.kernel.ir import Kernel
+from tensorframe.kernel.nest.assemble import Built, Launch
+from tensorframe.kernel.spaces.complex import Parts
 
 # Calls in which the speculative kernel has been wrong before it is not tried any more.
 _PATIENCE = 4

@@ -17,11 +17,11 @@ from tensorframe.dtypes import COMPLEX
 from tensorframe.errors import IndexingError
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape, strides_of
-from tensorframe.kernel.assemble import Built
 from tensorframe.kernel.build import build
-from tensorframe.kernel.complex import in_parts
-from tensorframe.kernel.expand import expanded
+from tensorframe.kernel.nest.assemble import Built
 from tensorframe.kernel.spaces.analyse import space_of
+from tensorframe.kernel.spaces.complex import in_parts
+from tensorframe.kernel.spaces.expand import expanded
 
 
 def _refuse(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> NoReturn:

@@ -14,10 +14,10 @@ import numpy as np
 from tensorframe.backends import host_pool
 from tensorframe.backends.numpy.functions import spells
 from tensorframe.dtypes import DType, wide_of
-from tensorframe.kernel.interpret import FUNCTIONS
 from tensorframe.kernel.ir import Apply, Expr, Literal, argument
+from tensorframe.kernel.ir.interpret import FUNCTIONS
+from tensorframe.kernel.ir.walk import in_order
 from tensorframe.kernel.math.registry import formula_of
-from tensorframe.kernel.walk import in_order
 from tensorframe.machine import HOST
 from tensorframe.ops.random import COS_TURNS, SURPRISAL
 

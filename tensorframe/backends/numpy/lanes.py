@@ -1,7 +1,7 @@
 """Sums and products of floats in the order of compiled kernels, for small arrays: the same bits, by a few NumPy calls.
 
-`kernel/order.py` says what the order is. Whole blocks are added by one call, since NumPy adds rows of a C-ordered array
-one after the other.
+`kernel/ir/order.py` says what the order is. Whole blocks are added by one call, since NumPy adds rows of a C-ordered
+array one after the other.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.dtypes import COMPLEX, float32, float64, wide_of
-from tensorframe.kernel.order import LANES, PIECE, TAIL, inner_length
+from tensorframe.kernel.ir.order import LANES, PIECE, TAIL, inner_length
 
 Array = np.ndarray[Any, Any]
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from tensorframe.dtypes import DType, uint32
-from tensorframe.kernel.formula import fma, sqrt
 from tensorframe.kernel.ir import (
     START,
     STOP,
@@ -28,7 +27,8 @@ from tensorframe.kernel.ir import (
     index,
     load,
 )
-from tensorframe.kernel.multiply_add import multiply_add
+from tensorframe.kernel.ir.formula import fma, sqrt
+from tensorframe.kernel.ir.multiply_add import multiply_add
 
 Array = np.ndarray[Any, Any]
 # runs a kernel on arrays of one length, and returns its outputs

@@ -7,10 +7,10 @@ from functools import cache
 from tensorframe.dtypes import DType
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.kernel.complex import in_parts
 from tensorframe.kernel.ir import argument
-from tensorframe.kernel.scalars import element
-from tensorframe.kernel.walk import in_order
+from tensorframe.kernel.ir.walk import in_order
+from tensorframe.kernel.math.scalars import element
+from tensorframe.kernel.spaces.complex import in_parts
 from tensorframe.ops.elementwise import CAST
 
 

@@ -26,7 +26,7 @@ from tensorframe.kernel.ir import (
     Statement,
     Store,
 )
-from tensorframe.kernel.walk import in_order, own_expressions
+from tensorframe.kernel.ir.walk import in_order, own_expressions
 
 Interval = tuple[int, int] | None  # the least and the most
 

@@ -10,7 +10,7 @@ from tensorframe.codegen.llvm.conversions import converted, reinterpreted
 from tensorframe.codegen.llvm.memory import Memory
 from tensorframe.codegen.llvm.types import VALUE, number
 from tensorframe.kernel.ir import USER, Apply, Expr, Literal, Load
-from tensorframe.kernel.walk import in_order
+from tensorframe.kernel.ir.walk import in_order
 
 _CASTS = frozenset({"cast", "to_index", "from_index"})
 

@@ -25,8 +25,8 @@ from tensorframe.kernel.ir import (
     Loop,
     StreamingStore,
 )
-from tensorframe.kernel.order import with_lanes
-from tensorframe.kernel.walk import expressions, in_order
+from tensorframe.kernel.ir.order import with_lanes
+from tensorframe.kernel.ir.walk import expressions, in_order
 
 # what a text begins with that is left as it is: its instructions are what LLVM's passes would make of a loop
 SELECTED = "; no passes\n"

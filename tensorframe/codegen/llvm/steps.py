@@ -28,8 +28,8 @@ from tensorframe.kernel.ir import (
     Store,
     Variable,
 )
-from tensorframe.kernel.order import NEUTRAL
-from tensorframe.kernel.walk import in_order, own_expressions
+from tensorframe.kernel.ir.order import NEUTRAL
+from tensorframe.kernel.ir.walk import in_order, own_expressions
 
 # ops that join values in any order, or in that of lanes: additions and products of floats have to say so
 _JOINS = frozenset({"add_reassociable", "multiply_reassociable", "maximum", "minimum"})

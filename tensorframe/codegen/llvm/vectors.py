@@ -27,8 +27,8 @@ from tensorframe.kernel.ir import (
     Store,
     Variable,
 )
-from tensorframe.kernel.order import LANES, TAIL
-from tensorframe.kernel.walk import in_order
+from tensorframe.kernel.ir.order import LANES, TAIL
+from tensorframe.kernel.ir.walk import in_order
 from tensorframe.machine import HOST
 
 Names = dict[Expr, str]

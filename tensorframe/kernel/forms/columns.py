@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from math import prod
 
 from tensorframe.dtypes import DType, bool_, float32, float64
-from tensorframe.kernel import order
-from tensorframe.kernel.accumulate import Accumulation
 from tensorframe.kernel.forms.form import Form, reductions_in
 from tensorframe.kernel.forms.parts import PIECE, sample, unit_of
 from tensorframe.kernel.ir import (
@@ -34,11 +32,13 @@ from tensorframe.kernel.ir import (
     index,
     literal,
     load,
+    order,
     variable,
 )
-from tensorframe.kernel.loops import ZERO, digits, flat, named, nested, smaller
-from tensorframe.kernel.scalars import converted
-from tensorframe.kernel.walk import substituted_in
+from tensorframe.kernel.ir.loops import ZERO, digits, flat, named, nested, smaller
+from tensorframe.kernel.ir.walk import substituted_in
+from tensorframe.kernel.math.accumulate import Accumulation
+from tensorframe.kernel.math.scalars import converted
 
 # Elements of a column that are taken in while its accumulator is in a register; the compiler writes them out.
 _GROUP = 8
@@ -167,7 +167,7 @@ class _Columns:
         middle = nested(self.along[1:-1], self.lengths[1:-1], inner)
         return (Loop(self.along[0], first, last, middle),)
 
-    # --- pieces, of which lanes take every so many rows: see kernel/order.py ---
+    # --- pieces, of which lanes take every so many rows: see kernel/ir/order.py ---
 
     def _in_pieces(
         self, totals: Sequence[_Total], stores: list[Statement], first: Expr, last: Expr

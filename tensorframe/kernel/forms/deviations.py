@@ -18,7 +18,7 @@ from tensorframe.dtypes import DType, float32, float64
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
 from tensorframe.kernel.ir import Buffer, Expr
-from tensorframe.kernel.scalars import converted
+from tensorframe.kernel.math.scalars import converted
 from tensorframe.ops.elementwise import MULTIPLY, SUBTRACT
 from tensorframe.ops.reduction import SUM
 

@@ -17,9 +17,6 @@ from math import prod
 from tensorframe.dtypes import DType, float32, wide_of
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
-from tensorframe.kernel import order
-from tensorframe.kernel.accumulate import Accumulation, accumulation
-from tensorframe.kernel.body import Body
 from tensorframe.kernel.forms.deviations import Deviation
 from tensorframe.kernel.ir import (
     START,
@@ -34,12 +31,15 @@ from tensorframe.kernel.ir import (
     StreamingStore,
     Variable,
     index,
+    order,
     variable,
 )
-from tensorframe.kernel.loops import ZERO, digits, smaller
-from tensorframe.kernel.scalars import converted
-from tensorframe.kernel.stages import Stages
-from tensorframe.kernel.walk import substituted
+from tensorframe.kernel.ir.loops import ZERO, digits, smaller
+from tensorframe.kernel.ir.walk import substituted
+from tensorframe.kernel.math.accumulate import Accumulation, accumulation
+from tensorframe.kernel.math.scalars import converted
+from tensorframe.kernel.nest.body import Body
+from tensorframe.kernel.nest.stages import Stages
 from tensorframe.ops.reduction import SUM
 
 # Operations for an element, and iterations, from which a loop is `long`: those of a polynomial, which wait for each

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from math import isqrt
 
 from tensorframe.dtypes import float64
-from tensorframe.kernel import order
-from tensorframe.kernel.body import Body
 from tensorframe.kernel.forms.deviations import ChunkMoments
 from tensorframe.kernel.forms.form import Form, accumulator, finish_pass
 from tensorframe.kernel.ir import (
@@ -23,8 +21,10 @@ from tensorframe.kernel.ir import (
     index,
     literal,
     load,
+    order,
 )
-from tensorframe.kernel.loops import ZERO, digits, flat, nested, smaller
+from tensorframe.kernel.ir.loops import ZERO, digits, flat, nested, smaller
+from tensorframe.kernel.nest.body import Body
 
 # the loop over the pieces of a chunk or a row
 PIECE = index("piece")

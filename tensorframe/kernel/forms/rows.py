@@ -9,11 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tensorframe.dtypes import float32, float64
-from tensorframe.kernel import order
 from tensorframe.kernel.forms.form import Form, accumulator, finish_pass, reductions_in
 from tensorframe.kernel.forms.parts import PIECE, sample, unit_of
 from tensorframe.kernel.forms.scanning import distributed
-from tensorframe.kernel.formula import negation
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -35,11 +33,13 @@ from tensorframe.kernel.ir import (
     index,
     literal,
     load,
+    order,
     variable,
 )
-from tensorframe.kernel.loops import ZERO, digits, flat, named, nested, smaller
-from tensorframe.kernel.scalars import converted
-from tensorframe.kernel.walk import substituted
+from tensorframe.kernel.ir.formula import negation
+from tensorframe.kernel.ir.loops import ZERO, digits, flat, named, nested, smaller
+from tensorframe.kernel.ir.walk import substituted
+from tensorframe.kernel.math.scalars import converted
 from tensorframe.machine import HOST
 
 # Elements between two looks whether `any` or `all` is known.

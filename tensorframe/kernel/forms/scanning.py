@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tensorframe.kernel.forms.form import Form, accumulator, reductions_in
 from tensorframe.kernel.ir import Buffer, Expr, Role, Set, Statement, Store, load
-from tensorframe.kernel.stages import WORTH_SCRATCH, cost_of, reached
+from tensorframe.kernel.nest.stages import WORTH_SCRATCH, cost_of, reached
 
 
 @dataclass(slots=True)

@@ -27,9 +27,9 @@ from tensorframe.kernel.ir import (
     literal,
     load,
 )
-from tensorframe.kernel.loops import digits, smaller
-from tensorframe.kernel.nest import Access, Nest
-from tensorframe.kernel.walk import expressions, in_order, substituted_in
+from tensorframe.kernel.ir.loops import digits, smaller
+from tensorframe.kernel.ir.walk import expressions, in_order, substituted_in
+from tensorframe.kernel.nest.nest import Access, Nest
 from tensorframe.machine import HOST
 
 _SIDE = 64  # elements of a side of a tile: whole cache lines of either operand

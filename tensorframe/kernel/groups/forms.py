@@ -21,11 +21,8 @@ from math import prod
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
 from tensorframe.graph.space import Space
-from tensorframe.kernel.assemble import Built, Launch, Partials, finish
-from tensorframe.kernel.body import Body
 from tensorframe.kernel.forms.form import Form, accumulator, finish_pass, reductions_in
 from tensorframe.kernel.forms.parts import begin_joining
-from tensorframe.kernel.gather import with_bounds_checks
 from tensorframe.kernel.groups.scans import (
     by_one_lane,
     can_be_cut,
@@ -50,11 +47,14 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
-from tensorframe.kernel.layout import Layout, Strides, lay_out, output_buffers
-from tensorframe.kernel.loops import ZERO, digits, named, nested, smaller
-from tensorframe.kernel.nest import Access
-from tensorframe.kernel.passes.choices import branched
-from tensorframe.kernel.stages import Stages, stages_of
+from tensorframe.kernel.ir.loops import ZERO, digits, named, nested, smaller
+from tensorframe.kernel.nest.assemble import Built, Launch, Partials, finish
+from tensorframe.kernel.nest.body import Body
+from tensorframe.kernel.nest.layout import Layout, Strides, lay_out, output_buffers
+from tensorframe.kernel.nest.nest import Access
+from tensorframe.kernel.nest.passes.choices import branched
+from tensorframe.kernel.nest.stages import Stages, stages_of
+from tensorframe.kernel.spaces.gather import with_bounds_checks
 
 # Rows from which every group has one, and results from which every thread has.
 _ENOUGH_ROWS = 256

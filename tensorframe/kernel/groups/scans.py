@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tensorframe.kernel.accumulate import Accumulation
 from tensorframe.kernel.forms.form import Form, accumulator, finish_pass
-from tensorframe.kernel.formula import where
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -36,7 +34,9 @@ from tensorframe.kernel.ir import (
     load,
     variable,
 )
-from tensorframe.kernel.loops import ZERO, digits, smaller
+from tensorframe.kernel.ir.formula import where
+from tensorframe.kernel.ir.loops import ZERO, digits, smaller
+from tensorframe.kernel.math.accumulate import Accumulation
 
 _ONE = literal(1, INDEX)
 

@@ -31,9 +31,9 @@ from tensorframe.kernel.ir import (
     literal,
     load,
 )
-from tensorframe.kernel.loops import ZERO, digits, smaller
-from tensorframe.kernel.nest import Nest
-from tensorframe.kernel.walk import expressions, in_order, substituted_in
+from tensorframe.kernel.ir.loops import ZERO, digits, smaller
+from tensorframe.kernel.ir.walk import expressions, in_order, substituted_in
+from tensorframe.kernel.nest.nest import Nest
 
 _SIDE = 32  # elements of a side: what threads that run together read at once
 _PITCH = _SIDE + 1  # from row to row in shared memory: a column's elements are in different banks

@@ -11,8 +11,8 @@ from __future__ import annotations
 from math import pi
 
 from tensorframe.dtypes import float32, float64, int32
-from tensorframe.kernel.formula import cast, fma, rint, where, where_rare
 from tensorframe.kernel.ir import Expr, literal
+from tensorframe.kernel.ir.formula import cast, fma, rint, where, where_rare
 from tensorframe.kernel.math.parts import fast_two_sum, nearest, two_product, two_sum
 
 # by docs/derive/trigonometric.py

@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import inf
 
 from tensorframe.dtypes import FLOAT, SIGNED, bool_
-from tensorframe.kernel.formula import (
+from tensorframe.kernel.ir import Expr, apply, literal
+from tensorframe.kernel.ir.formula import (
     bitcast,
     cast,
     either,
@@ -13,7 +14,6 @@ from tensorframe.kernel.formula import (
     not_equal,
     where,
 )
-from tensorframe.kernel.ir import Expr, apply, literal
 from tensorframe.kernel.math.parts import LAYOUTS
 from tensorframe.kernel.math.registry import formula
 

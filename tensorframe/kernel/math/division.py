@@ -9,7 +9,8 @@ from __future__ import annotations
 from math import inf
 
 from tensorframe.dtypes import FLOAT, SIGNED, float32, float64, int64, uint32, uint64
-from tensorframe.kernel.formula import (
+from tensorframe.kernel.ir import Expr, binary
+from tensorframe.kernel.ir.formula import (
     bitcast,
     both,
     cast,
@@ -23,7 +24,6 @@ from tensorframe.kernel.formula import (
     where,
     where_rare,
 )
-from tensorframe.kernel.ir import Expr, binary
 from tensorframe.kernel.math.parts import (
     LAYOUTS,
     clamp,

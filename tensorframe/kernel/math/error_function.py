@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import e, log2
 
 from tensorframe.dtypes import float32, float64
-from tensorframe.kernel.formula import bitcast, copysign, fma, where
 from tensorframe.kernel.ir import Expr, literal
+from tensorframe.kernel.ir.formula import bitcast, copysign, fma, where
 from tensorframe.kernel.math.exponential import EXP, LOG_2
 from tensorframe.kernel.math.parts import (
     LAYOUTS,

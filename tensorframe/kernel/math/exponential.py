@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import e, log2
 
 from tensorframe.dtypes import float32, float64
-from tensorframe.kernel.formula import bitcast, fma, horner, where
 from tensorframe.kernel.ir import Expr
+from tensorframe.kernel.ir.formula import bitcast, fma, horner, where
 from tensorframe.kernel.math.parts import LAYOUTS, clamp
 from tensorframe.kernel.math.registry import formula
 

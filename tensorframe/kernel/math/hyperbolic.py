@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import inf, nan
 
 from tensorframe.dtypes import float32, float64
-from tensorframe.kernel.formula import bitcast, copysign, equal, fma, horner, sqrt, where
 from tensorframe.kernel.ir import Expr, literal
+from tensorframe.kernel.ir.formula import bitcast, copysign, equal, fma, horner, sqrt, where
 from tensorframe.kernel.math.exponential import LOG_2, exp_within, power, reduce
 from tensorframe.kernel.math.logarithm import log_of_sum
 from tensorframe.kernel.math.parts import LAYOUTS, at_most, exponent_of, fast_two_sum, float_bits

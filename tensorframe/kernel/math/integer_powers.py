@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tensorframe.dtypes import SIGNED
-from tensorframe.kernel.formula import equal, where, where_rare
 from tensorframe.kernel.ir import Expr, Literal, literal
+from tensorframe.kernel.ir.formula import equal, where, where_rare
 
 # Exponents written in the program that are worth a product of their own.
 FEW = 64

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorframe.dtypes import float32, float64
-from tensorframe.kernel.formula import copysign, equal, fma, sqrt, where
 from tensorframe.kernel.ir import Expr, literal
+from tensorframe.kernel.ir.formula import copysign, equal, fma, sqrt, where
 from tensorframe.kernel.math.angle import PI
 from tensorframe.kernel.math.parts import polynomial
 from tensorframe.kernel.math.registry import formula

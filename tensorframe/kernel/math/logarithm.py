@@ -6,8 +6,8 @@ from math import inf, nan, sqrt
 from math import log as real_log
 
 from tensorframe.dtypes import float32, float64
-from tensorframe.kernel.formula import copysign, equal, fma, horner, where
 from tensorframe.kernel.ir import Expr, literal
+from tensorframe.kernel.ir.formula import copysign, equal, fma, horner, where
 from tensorframe.kernel.math.exponential import LOG_2, exp
 from tensorframe.kernel.math.parts import (
     LAYOUTS,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tensorframe.dtypes import bool_
-from tensorframe.kernel.formula import both, either, negation, not_equal
 from tensorframe.kernel.ir import Expr, compare
+from tensorframe.kernel.ir.formula import both, either, negation, not_equal
 from tensorframe.kernel.math.registry import formula
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import inf
 
 from tensorframe.dtypes import FORMAT, NARROW, wide_of
-from tensorframe.kernel.formula import bitcast, cast, copysign, either, equal, isnan, where
 from tensorframe.kernel.ir import Expr, literal
+from tensorframe.kernel.ir.formula import bitcast, cast, copysign, either, equal, isnan, where
 from tensorframe.kernel.math.parts import LAYOUTS
 from tensorframe.kernel.math.registry import formula
 

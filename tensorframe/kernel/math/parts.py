@@ -11,8 +11,8 @@ from math import sqrt
 from typing import NamedTuple
 
 from tensorframe.dtypes import FORMAT, DType, float32, float64, int32, int64
-from tensorframe.kernel.formula import bitcast, fma, horner, where
 from tensorframe.kernel.ir import Expr, literal
+from tensorframe.kernel.ir.formula import bitcast, fma, horner, where
 
 
 class Layout(NamedTuple):

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from math import sqrt
 
 from tensorframe.dtypes import float32, float64
-from tensorframe.kernel.formula import bitcast, rint
 from tensorframe.kernel.ir import Expr, literal
+from tensorframe.kernel.ir.formula import bitcast, rint
 from tensorframe.kernel.math.exponential import LOG_2
 from tensorframe.kernel.math.logarithm import LOG_1P_32, LOG_RATIO_64
 from tensorframe.kernel.math.parts import LAYOUTS, exponent_of, float_bits

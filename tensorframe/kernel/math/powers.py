@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import e, inf, log2, nan
 
 from tensorframe.dtypes import FLOAT, float32, float64, uint32, uint64
-from tensorframe.kernel.formula import (
+from tensorframe.kernel.ir import Expr, Literal, literal
+from tensorframe.kernel.ir.formula import (
     bitcast,
     both,
     cast,
@@ -21,7 +22,6 @@ from tensorframe.kernel.formula import (
     where,
     where_rare,
 )
-from tensorframe.kernel.ir import Expr, Literal, literal
 from tensorframe.kernel.math.exponential import EXP, LOG_2, count, raised
 from tensorframe.kernel.math.integer_powers import integer_power, product
 from tensorframe.kernel.math.parts import (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tensorframe.dtypes import uint32
-from tensorframe.kernel.formula import cast, equal, multiply_high, where
 from tensorframe.kernel.ir import Expr, literal
+from tensorframe.kernel.ir.formula import cast, equal, multiply_high, where
 from tensorframe.kernel.math.registry import formula
 from tensorframe.ops.random import KEY_STEPS, MULTIPLIERS, ROUNDS, positions_of_block
 

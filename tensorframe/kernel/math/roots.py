@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import inf
 
 from tensorframe.dtypes import float32, float64
-from tensorframe.kernel.formula import (
+from tensorframe.kernel.ir import Expr, literal
+from tensorframe.kernel.ir.formula import (
     bitcast,
     both,
     copysign,
@@ -18,7 +19,6 @@ from tensorframe.kernel.formula import (
     sqrt,
     where,
 )
-from tensorframe.kernel.ir import Expr, literal
 from tensorframe.kernel.math.parts import LAYOUTS, float_bits, two_product
 from tensorframe.kernel.math.registry import formula
 

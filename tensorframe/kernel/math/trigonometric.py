@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tensorframe.dtypes import float32, float64
-from tensorframe.kernel.formula import bitcast, equal, fma, not_equal, where
 from tensorframe.kernel.ir import Expr, literal
+from tensorframe.kernel.ir.formula import bitcast, equal, fma, not_equal, where
 from tensorframe.kernel.math.angle import quarters, quarters_with_error
 from tensorframe.kernel.math.parts import LAYOUTS, polynomial
 from tensorframe.kernel.math.registry import formula

@@ -12,8 +12,8 @@ from typing import Any
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.shape import Shape
 from tensorframe.graph.space import ORIGIN, Affine, Map, Space
-from tensorframe.kernel.gather import GATHERS, selected_axes
-from tensorframe.kernel.pieces import PIECED, cut_axes, has_gaps, pieces_of, span
+from tensorframe.kernel.spaces.gather import GATHERS, selected_axes
+from tensorframe.kernel.spaces.pieces import PIECED, cut_axes, has_gaps, pieces_of, span
 from tensorframe.kernel.spaces.reshape import reshaped_map
 from tensorframe.ops.indexing import GATHER
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE

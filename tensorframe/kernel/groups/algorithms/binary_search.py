@@ -1,0 +1,108 @@
+"""Binary search: where values belong in a sorted vector, a thread for each value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from tensorframe.dtypes import DType, uint32
+from tensorframe.graph.shape import Shape
+from tensorframe.kernel.groups.algorithms.lines import Lines
+from tensorframe.kernel.groups.algorithms.order import key_dtype, key_of
+from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.ir import (
+    INDEX,
+    START,
+    STOP,
+    Buffer,
+    Expr,
+    Loop,
+    ParallelAxis,
+    Role,
+    Set,
+    Store,
+    apply,
+    argument,
+    index,
+    literal,
+    load,
+    variable,
+)
+from tensorframe.kernel.ir.formula import where
+from tensorframe.kernel.ir.loops import ZERO, smaller
+from tensorframe.kernel.nest.assemble import Built, Launch, assembled
+from tensorframe.kernel.nest.body import Numbers
+from tensorframe.kernel.nest.layout import Strides
+from tensorframe.kernel.spaces.gather import place_of, with_bounds_checks
+from tensorframe.ops.reduction import index_dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """Values of this shape to insert into a vector of `length` elements; `right` is behind those that are equal.
+
+    `vector` and `values` are the numbers of the inputs; without `strides` the only value is passed as a number.
+    `sorter` are number and step of the input with the positions that sort the vector, if it is not in order itself.
+    """
+
+    dtype: DType
+    vector: int
+    length: int
+    step: int
+    values: int
+    shape: Shape
+    strides: Strides | None
+    right: bool
+    sorter: tuple[int, int] | None = None
+
+
+def build_search(searching: Searching, rank: int, target: Target) -> Built:
+    """Return the kernel that searches; places go to an array in C order with so many axes."""
+    numbers = Numbers()
+    shape, dtype = searching.shape, searching.dtype
+    contiguous = tuple([prod(shape[axis + 1 :]) for axis in range(len(shape))])
+    strides = [(*(searching.strides or contiguous), 0), (*contiguous, 0)]
+    lines = Lines((*shape, 1), len(shape), strides, numbers)
+    length = numbers.take(searching.length, "length")
+    halvings = (searching.length - 1).bit_length()
+    most = numbers.take(1 << halvings, "most")
+    steps = numbers.take(halvings + 1, "steps")
+    step = numbers.take(searching.step, "step")
+    at, search = index("at"), index("search")
+    key, count = variable("key", key_dtype(dtype)), variable("count", INDEX)
+    scalar = argument(f"c{searching.values}", dtype)
+    held = load(Buffer(f"x{searching.values}", dtype, Role.INPUT), lines.position(0, at, ZERO))
+    value = scalar if searching.strides is None else held
+    upto = smaller(count + apply("bitwise_right_shift", most, search), length)
+    last = _place(searching, upto - 1, length, numbers)
+    element = load(Buffer(f"x{searching.vector}", dtype, Role.INPUT), last * step)
+    other = key_of(element, descending=False, one_zero=True)
+    before = other <= key if searching.right else other < key
+    place = apply("from_index", count, dtype=index_dtype())
+    body = (
+        Set(key, key_of(value, descending=False, one_zero=True)),
+        Set(count, apply("to_index", literal(0, uint32), dtype=INDEX)),
+        Loop(search, ZERO, steps, (Set(count, where(before, upto, count)),)),
+        Store(Buffer("y0", index_dtype(), Role.OUTPUT), lines.position(1, at, ZERO), place),
+    )
+    loop = Loop(at, START, STOP, body, parallel=True, over=ParallelAxis.GRID)
+    notes = (f"places in a sorted vector: {dtype}",)
+    kernel = assembled(
+        with_bounds_checks((loop,)),
+        numbers,
+        (scalar,),
+        notes,
+        lanes=target.lanes,
+        index=target.index,
+    )
+    launch = Launch(kernel, tuple(numbers.values), prod(shape), 1)
+    return Built((launch,), (), (tuple(range(rank)),))
+
+
+def _place(searching: Searching, rank: Expr, length: Expr, numbers: Numbers) -> Expr:
+    """Return where in the vector the element is that has so many before it."""
+    if searching.sorter is None:
+        return rank
+    number, step = searching.sorter
+    sorter = Buffer(f"x{number}", index_dtype(), Role.INPUT)
+    return place_of(load(sorter, rank * numbers.take(step, "step")), length)

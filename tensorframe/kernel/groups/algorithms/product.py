@@ -1,0 +1,322 @@
+"""Products of matrices by work-groups: each makes tiles of the result from tiles of both factors in shared memory.
+
+A thread keeps its part of a tile in registers. What is done to the product elementwise is done to it there, before it
+is stored: the region that says so has the product as an input which is in no memory. Beyond the edges factors are read
+at the edge, along the inner axis as zero, and nothing is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from tensorframe.dtypes import BOOL
+from tensorframe.graph.region import Region
+from tensorframe.graph.space import Space
+from tensorframe.kernel.groups.algorithms.blocking import Blocking, blocking_of
+from tensorframe.kernel.groups.algorithms.product_loops import (
+    LEFT,
+    RIGHT,
+    Factor,
+    Product,
+    lay_out_product,
+    loops_of,
+)
+from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.ir import (
+    INDEX,
+    START,
+    STOP,
+    Allocate,
+    Barrier,
+    Buffer,
+    Expr,
+    If,
+    Let,
+    Literal,
+    Load,
+    Loop,
+    ParallelAxis,
+    Role,
+    Set,
+    Statement,
+    Store,
+    Variable,
+    apply,
+    index,
+    literal,
+    load,
+    variable,
+)
+from tensorframe.kernel.ir.formula import equal, where
+from tensorframe.kernel.ir.loops import ZERO, digits, smaller
+from tensorframe.kernel.ir.walk import expressions, in_order, substituted_in
+from tensorframe.kernel.math.scalars import converted
+from tensorframe.kernel.nest.assemble import Built, Launch, finish
+from tensorframe.kernel.nest.body import Body
+from tensorframe.kernel.nest.layout import Strides, output_buffers
+from tensorframe.kernel.nest.passes.choices import branched
+
+# Elements of the inner axis that are in shared memory at a time, where an element has so many bytes at most.
+_DEPTHS = ((4, 16), (8, 8), (16, 4))
+
+
+def build_product(
+    region: Region,
+    space: Space,
+    strides: Sequence[Strides],
+    places: Sequence[tuple[int, int | None]],
+    product: Product,
+    target: Target,
+) -> Built:
+    """Return the kernel of a product and of what `region` does to it, whose inputs have these strides."""
+    return _Tiled(region, space, strides, places, product, target).built()
+
+
+class _Tiled:
+    """The kernel of one product."""
+
+    def __init__(
+        self,
+        region: Region,
+        space: Space,
+        strides: Sequence[Strides],
+        places: Sequence[tuple[int, int | None]],
+        product: Product,
+        target: Target,
+    ) -> None:
+        layout = lay_out_product(region, space, strides, places, product)
+        nest = layout.nest
+        self._product, self._target, self._layouts = product, target, layout.layouts
+        self._body = Body(region, nest, layout.reads, {}, target.widest)
+        self._outputs = output_buffers(region, layout)
+        self._rows, self._columns, self._part = loops_of(nest)
+        self._stack = [at for at in range(len(nest.kept)) if at not in (self._rows, self._columns)]
+        rows, columns = [1 if at is None else nest.kept[at] for at in (self._rows, self._columns)]
+        stack = prod([nest.kept[at] for at in self._stack])
+        self._blocking: Blocking = blocking_of(stack, rows, columns, target.lanes)
+        self._tiles = self._blocking.tiles(rows, columns)
+        self._count = stack * prod(self._tiles)
+        width = product.total.itemsize * product.parts
+        self._depth = next(depth for size, depth in _DEPTHS if width <= size)
+        self._left = self._side(LEFT, product.left, self._rows, self._blocking.height)
+        self._right = self._side(RIGHT, product.right, self._columns, self._blocking.width)
+        self._places: dict[int, Expr] = {}
+
+    def _side(self, key: str, factor: Factor, loop: int | None, length: int) -> _Side:
+        along = 0 if loop is None else abs(self._body.nest.accesses[key].steps[loop])
+        inside = abs(factor.inner) < along
+        # an odd length of rows: what is written down a column goes to different banks
+        pitch = length + 1 if inside else length
+        parts = range(self._product.parts)
+        memory = [Buffer(f"{key}{part}", self._product.total, Role.SHARED) for part in parts]
+        return _Side(key, factor, loop, length, pitch, inside, tuple(memory))
+
+    def built(self) -> Built:
+        """Return the kernel."""
+        body = self._body
+        statements = branched(self._statements(), body.cuts)
+        kernel = finish(body, statements, lanes=self._target.lanes, index=self._target.index)
+        launch = Launch(kernel, tuple(body.numbers.values), self._count, 1)
+        return Built((launch,), (), self._layouts)
+
+    def _statements(self) -> tuple[Statement, ...]:
+        body, blocking, product = self._body, self._blocking, self._product
+        tile, step = index("tile"), index("step")
+        down, across = [
+            body.numbers.take(count, name)
+            for count, name in zip(self._tiles, ("down", "across"), strict=True)
+        ]
+        *places, at, by = digits(tile, [*[body.sizes[one] for one in self._stack], down, across])
+        self._places = dict(zip(self._stack, places, strict=True))
+        corner = (at * blocking.height, by * blocking.width)
+        totals = self._totals()
+        zero = literal(0, product.total)
+        begin = [Set(total, zero) for _, _, block in totals for total in block]
+        last = self._end()
+        steps = body.numbers.take(-(-(product.chunk or product.length) // self._depth), "steps")
+        first = step * self._depth
+        fills = (
+            self._fill(self._left, corner[0], first, last),
+            self._fill(self._right, corner[1], first, last),
+        )
+        turn = (*fills, Barrier(), self._multiply(totals), Barrier())
+        work = (*begin, Loop(step, ZERO, steps, turn), self._store(totals, corner))
+        memory = [
+            Allocate(buffer, literal(side.pitch * self._depth, INDEX))
+            for side in (self._left, self._right)
+            for buffer in side.memory
+        ]
+        return (*memory, Loop(tile, START, STOP, work, parallel=True, over=ParallelAxis.GROUPS))
+
+    def _totals(self) -> _Totals:
+        """Return the accumulators of a thread: row, column, and one for each part of a number."""
+        names, dtype = ("sum", "imaginary")[: self._product.parts], self._product.total
+        return [
+            (i, j, tuple([variable(f"{name}_{i}_{j}", dtype) for name in names]))
+            for i in range(self._blocking.rows)
+            for j in range(self._blocking.columns)
+        ]
+
+    def _end(self) -> Expr:
+        """Return where the inner axis, or the part of it that a group runs along, ends."""
+        product = self._product
+        length = self._body.numbers.take(product.length, "length")
+        if not product.chunk:
+            return length
+        chunk = self._body.numbers.take(product.chunk, "chunk")
+        part = ZERO if self._part is None else self._places[self._part]
+        return smaller(chunk, length - part * chunk)
+
+    def _fill(self, side: _Side, corner: Expr, first: Expr, last: Expr) -> Statement:
+        """Return the loop that copies a tile of a factor into shared memory."""
+        place = index(f"fill_{side.key}")
+        if side.inside:
+            at, inner = digits(place, [ZERO, literal(self._depth, INDEX)])
+        else:
+            inner, at = digits(place, [ZERO, literal(side.length, INDEX)])
+        body, along = self._body, corner + at
+        self._set_indices({side.loop: along}, inside=True)
+        step = body.step(side.factor.inner, (side.key, "inner"))
+        position = _moved(body.position(side.key), smaller(first + inner, last - 1), step)
+        stores = []
+        for part, memory in enumerate(side.memory):
+            element = load(body.inputs[side.factor.source], position + part if part else position)
+            value = where(first + inner < last, converted(element, memory.dtype), 0)
+            stores.append(Store(memory, inner * side.pitch + at, value))
+        count = literal(side.length * self._depth, INDEX)
+        return Loop(place, ZERO, count, tuple(stores), over=ParallelAxis.LANES)
+
+    def _set_indices(self, at: dict[int | None, Expr], *, inside: bool = False) -> None:
+        """Have the body compute positions for these indices; beyond the edge of the result it is at the edge."""
+        body = self._body
+        body.indices = [self._places.get(loop, ZERO) for loop in range(len(body.sizes))]
+        for loop, place in at.items():
+            if loop is not None:
+                body.indices[loop] = smaller(place, body.sizes[loop] - 1) if inside else place
+
+    def _multiply(self, totals: _Totals) -> Statement:
+        """Return the loop in which every thread takes a tile of each factor in."""
+        lane, inner, blocking = index("lane"), index("inner"), self._blocking
+        at, by = digits(lane, [ZERO, literal(blocking.across, INDEX)])
+        statements: list[Statement] = []
+        for side, start, count, stride in (
+            (self._left, at, blocking.rows, blocking.down),
+            (self._right, by, blocking.columns, blocking.across),
+        ):
+            for number in range(count):
+                for part, memory in enumerate(side.memory):
+                    found = load(memory, inner * side.pitch + start + number * stride)
+                    statements.append(Let(self._element(side, number, part), found))
+        for i, j, block in totals:
+            left, right = [
+                [self._element(side, number, part) for part in range(self._product.parts)]
+                for side, number in ((self._left, i), (self._right, j))
+            ]
+            statements += [
+                Set(total, value)
+                for total, value in zip(block, self._taken_in(block, left, right), strict=True)
+            ]
+        turn = Loop(inner, ZERO, literal(self._depth, INDEX), tuple(statements))
+        return self._by_threads((turn,))
+
+    def _element(self, side: _Side, number: int, part: int) -> Variable:
+        return variable(f"{side.key}{part}_{number}", self._product.total)
+
+    def _taken_in(
+        self, block: Sequence[Expr], left: Sequence[Expr], right: Sequence[Expr]
+    ) -> list[Expr]:
+        """Return the sums with one more product taken in."""
+        if self._product.dtype in BOOL:
+            return [block[0] | (left[0] & right[0])]
+        if self._product.parts == 1:
+            return [_added(block[0], left[0], right[0])]
+        (a, b), (c, d) = left, right
+        return [
+            _added(_added(block[0], a, c), -b, d),
+            _added(_added(block[1], a, d), b, c),
+        ]
+
+    def _by_threads(self, statements: tuple[Statement, ...]) -> Statement:
+        """Return statements for each thread that has a part of the tile; `lane` is its number."""
+        count = literal(self._blocking.threads, INDEX)
+        return Loop(index("lane"), ZERO, count, statements, over=ParallelAxis.LANES)
+
+    def _store(self, totals: _Totals, corner: tuple[Expr, Expr]) -> Statement:
+        """Return the loops over a thread's part of the tile, which compute and write what becomes of it."""
+        body, blocking = self._body, self._blocking
+        i, j = index("i"), index("j")
+        at, by = digits(index("lane"), [ZERO, literal(blocking.across, INDEX)])
+        row = corner[0] + i * blocking.down + at
+        column = corner[1] + j * blocking.across + by
+        self._set_indices({self._rows: row, self._columns: column})
+        stores: tuple[Statement, ...] = tuple(
+            [
+                Store(buffer, body.position(("out", value)), body.element(value))
+                for value, buffer in self._outputs.items()
+            ]
+        )
+        stores = substituted_in(stores, self._products(stores, totals, i, j))
+        for loop, place in ((self._columns, column), (self._rows, row)):
+            if loop is not None:
+                stores = (If(place < body.sizes[loop], stores),)
+        along = Loop(j, ZERO, literal(blocking.columns, INDEX), stores)
+        return self._by_threads((Loop(i, ZERO, literal(blocking.rows, INDEX), (along,)),))
+
+    def _products(
+        self, stores: tuple[Statement, ...], totals: _Totals, i: Expr, j: Expr
+    ) -> dict[Expr, Expr]:
+        """Return the register that stands for each load of the product, in row `i` and column `j` of a thread."""
+        roots, _ = expressions(stores)
+        wanted = self._body.inputs[self._product.value]
+        found: dict[Expr, Expr] = {}
+        for one in in_order(roots, {}):
+            if isinstance(one, Load) and one.buffer is wanted:
+                assert isinstance(one.position, Literal)
+                part = int(one.position.value.real)
+                total = _selected({(at, by): block[part] for at, by, block in totals}, i, j)
+                found[one] = converted(total, one.dtype)
+        return found
+
+
+_Totals = list[tuple[int, int, tuple[Variable, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A factor's tile: the loop that it runs along, its length there and in shared memory.
+
+    `inside` says that the factor's elements are next to each other along the inner axis.
+    """
+
+    key: str
+    factor: Factor
+    loop: int | None
+    length: int
+    pitch: int
+    inside: bool
+    memory: tuple[Buffer, ...]
+
+
+def _selected(totals: dict[tuple[int, int], Variable], i: Expr, j: Expr) -> Expr:
+    """Return one of the accumulators, by row and column: registers cannot be indexed."""
+    columns: dict[int, Expr] = {}
+    for at, by in sorted(totals):
+        total = totals[at, by]
+        columns[by] = where(equal(i, at), total, columns[by]) if by in columns else total
+    found = columns[0]
+    for by in range(1, len(columns)):
+        found = where(equal(j, by), columns[by], found)
+    return found
+
+
+def _added(total: Expr, x: Expr, y: Expr) -> Expr:
+    return apply("add_reassociable", total, apply("multiply_reassociable", x, y))
+
+
+def _moved(start: Expr, place: Expr, step: Expr | None) -> Expr:
+    if step is None:
+        return start
+    along = place if isinstance(step, Literal) and step.value == 1 else place * step
+    return along if start is ZERO else start + along

@@ -1,0 +1,230 @@
+"""Scatters: where index tensors point to, as one number each, and the store of values that stay, or of their sums.
+
+Threads run in no order, so which of several values for one position stays is settled before: the numbers are sorted
+with their order kept, and the last of equal ones is the one that writes. Where values are added up, the thread of the
+first one takes them all in, in their order: no two threads write to one element, and bits do not depend on threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from tensorframe.dtypes import DType, uint32, uint64
+from tensorframe.graph.op import Op
+from tensorframe.graph.shape import Shape
+from tensorframe.kernel.groups.algorithms.lines import Lines
+from tensorframe.kernel.groups.forms import Target
+from tensorframe.kernel.ir import (
+    INDEX,
+    START,
+    STOP,
+    Buffer,
+    Expr,
+    If,
+    Loop,
+    ParallelAxis,
+    Role,
+    Set,
+    Statement,
+    Store,
+    apply,
+    index,
+    literal,
+    load,
+    variable,
+)
+from tensorframe.kernel.ir.formula import either, equal, not_equal, where
+from tensorframe.kernel.ir.loops import ZERO, digits, smaller
+from tensorframe.kernel.math.accumulate import accumulation
+from tensorframe.kernel.math.scalars import converted
+from tensorframe.kernel.nest.assemble import Built, Launch, assembled
+from tensorframe.kernel.nest.body import Numbers
+from tensorframe.kernel.nest.layout import Strides
+from tensorframe.kernel.spaces.gather import place_on_axis, with_bounds_checks
+
+
+def number_dtype(count: int) -> DType:
+    """Return the dtype of numbers below `count`."""
+    return uint32 if count < 2**32 else uint64
+
+
+@dataclass(frozen=True, slots=True)
+class Pointing:
+    """Index tensors of these dtypes and strides, broadcast to `shape`, into axes of these sizes; `x1` is the first."""
+
+    sizes: Shape
+    shape: Shape
+    dtypes: tuple[DType, ...]
+    strides: tuple[Strides, ...]
+
+
+def build_targets(pointing: Pointing, target: Target) -> Built:
+    """Return the kernel that numbers the elements pointed to, in C order of the axes, and marks wrong indices."""
+    numbers = Numbers()
+    lines = _Flat(pointing.shape, pointing.strides, numbers)
+    at = index("at")
+    total: Expr | None = None
+    for number, (dtype, size) in enumerate(zip(pointing.dtypes, pointing.sizes, strict=True)):
+        length = numbers.take(size, "size")
+        found = load(Buffer(f"x{number + 1}", dtype, Role.INPUT), lines.position(number, at))
+        place = place_on_axis(found, length)
+        total = place if total is None else total * length + place
+    assert total is not None
+    dtype = number_dtype(prod(pointing.sizes))
+    store = Store(Buffer("y0", dtype, Role.OUTPUT), at, apply("from_index", total, dtype=dtype))
+    return _built(
+        with_bounds_checks(_for_each(store)), numbers, prod(pointing.shape), target, "targets"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Replacing:
+    """Values of `dtype` that replace elements, or join them, in the order of sorted targets.
+
+    `x0` are the targets, `x1` the values' numbers, and where values join elements, `x3` the ends of equal targets.
+
+    `sizes` and `steps` are those of the indexed axes of the result, `shape` and `strides` those of the indices' axes of
+    the values, `x2`. The axes that both share lie before and behind: their sizes, strides of the values, and of the
+    result, which begins at `start`.
+    """
+
+    dtype: DType
+    sizes: Shape
+    steps: Strides
+    shape: Shape
+    strides: Strides
+    before: tuple[Shape, Strides, Strides]
+    behind: tuple[Shape, Strides, Strides]
+    start: int
+
+
+def build_stores(replacing: Replacing, target: Target) -> Built:
+    """Return the kernel that writes values that stay; a thread for each value."""
+    here = _Here(replacing)
+    stays = either(
+        equal(here.at, here.last),
+        not_equal(here.target(smaller(here.at + 1, here.last)), here.goal),
+    )
+    store = Store(here.result, here.position, here.value(here.at))
+    return here.built(If(stays, (store,)), target)
+
+
+def build_ends(count: int, dtype: DType, target: Target) -> Built:
+    """Return the kernel that finds, for each of `count` sorted targets, `x0`, where those equal to it end."""
+    numbers = Numbers()
+    at, search = index("at"), index("search")
+    halvings = (count - 1).bit_length()
+    most, length = numbers.take(1 << halvings, "most"), numbers.take(count, "count")
+    steps = numbers.take(halvings + 1, "steps")
+    targets, end = Buffer("x0", dtype, Role.INPUT), variable("end", INDEX)
+    upto = smaller(end + apply("bitwise_right_shift", most, search), length)
+    passed = load(targets, upto - 1) <= load(targets, at)
+    found = apply("from_index", end, dtype=number_dtype(count))
+    body = (
+        Set(end, apply("to_index", literal(0, uint32), dtype=INDEX)),
+        Loop(search, ZERO, steps, (Set(end, where(passed, upto, end)),)),
+        Store(Buffer("y0", number_dtype(count), Role.OUTPUT), at, found),
+    )
+    return _built(_for_each(*body), numbers, count, target, "ends of targets")
+
+
+def build_combined(replacing: Replacing, op: Op, target: Target) -> Built:
+    """Return the kernel that joins elements with the values for them; a thread for all values of one element."""
+    here = _Here(replacing)
+    how = accumulation(op, replacing.dtype, target.widest)
+    assert how is not None
+    total, along = variable("total", how.dtype), index("along")
+    first = either(equal(here.at, ZERO), not_equal(here.target(here.before), here.goal))
+    end = _as_position(load(Buffer("x3", number_dtype(here.count), Role.INPUT), here.at))
+    body = (
+        Set(total, how.take(load(here.result, here.position))),
+        Loop(along, here.at, end, (Set(total, how.join(total, how.take(here.value(along)))),)),
+        Store(here.result, here.position, converted(how.finish(total), replacing.dtype)),
+    )
+    return here.built(If(first, body), target)
+
+
+class _Here:
+    """What a thread for one of the sorted targets, and one of the elements that share it, reads and writes."""
+
+    def __init__(self, replacing: Replacing) -> None:
+        numbers = self._numbers = Numbers()
+        self.count, inner = prod(replacing.shape), prod(replacing.behind[0])
+        shared, ours, theirs = (
+            (*first, *last) for first, last in zip(replacing.before, replacing.behind, strict=True)
+        )
+        self._total = prod(shared) * self.count
+        self._what = f"{replacing.dtype} values"
+        self._rows = _Flat(shared, (ours, theirs), numbers)
+        self._picked = _Flat(replacing.shape, (replacing.strides,), numbers)
+        pointed = _Flat(replacing.sizes, (replacing.steps,), numbers)
+        self._targets = Buffer("x0", number_dtype(prod(replacing.sizes)), Role.INPUT)
+        self._places = Buffer("x1", number_dtype(self.count), Role.INPUT)
+        self._values = Buffer("x2", replacing.dtype, Role.INPUT)
+        self.result = Buffer("y0", replacing.dtype, Role.OUTPUT)
+        self.last, width = numbers.take(self.count - 1, "last"), numbers.take(inner, "inner")
+        outer, self.at, column = digits(
+            index("at"), [ZERO, numbers.take(self.count, "count"), width]
+        )
+        self._row = outer * width + column
+        self.goal = self.target(self.at)
+        start = numbers.take(replacing.start, "start") if replacing.start else ZERO
+        self.position = _sum(
+            start, self._rows.position(1, self._row), pointed.position(0, _as_position(self.goal))
+        )
+
+    @property
+    def before(self) -> Expr:
+        """The place before this one; that of the first is itself."""
+        return where(equal(self.at, ZERO), ZERO, self.at - 1)
+
+    def target(self, at: Expr) -> Expr:
+        """Return a target by its place among the sorted ones."""
+        return load(self._targets, at)
+
+    def value(self, at: Expr) -> Expr:
+        """Return the value for a target."""
+        place = _as_position(load(self._places, at))
+        return load(
+            self._values, _sum(self._rows.position(0, self._row), self._picked.position(0, place))
+        )
+
+    def built(self, statement: Statement, target: Target) -> Built:
+        """Return the kernel that runs a statement in every thread."""
+        return _built(_for_each(statement), self._numbers, self._total, target, self._what)
+
+
+class _Flat:
+    """Positions of elements by their number in C order, in arrays of one shape."""
+
+    def __init__(self, shape: Shape, strides: Sequence[Strides], numbers: Numbers) -> None:
+        steps = [(*one, 0) for one in strides]
+        self._lines = Lines((*shape, 1), len(shape), steps, numbers)
+
+    def position(self, number: int, at: Expr) -> Expr:
+        """Return where an element of array `number` is."""
+        return self._lines.position(number, at, ZERO)
+
+
+def _sum(*terms: Expr) -> Expr:
+    """Return the sum of positions: zeros alone are none that could be told from elements."""
+    found = [one for one in terms if one is not ZERO]
+    return sum(found[1:], found[0]) if found else ZERO
+
+
+def _as_position(number: Expr) -> Expr:
+    return apply("to_index", number, dtype=INDEX)
+
+
+def _for_each(*statements: Statement) -> tuple[Statement, ...]:
+    return (Loop(index("at"), START, STOP, statements, parallel=True, over=ParallelAxis.GRID),)
+
+
+def _built(
+    statements: tuple[Statement, ...], numbers: Numbers, total: int, target: Target, what: str
+) -> Built:
+    notes = (f"{what} of a scatter",)
+    kernel = assembled(statements, numbers, (), notes, lanes=target.lanes, index=target.index)
+    return Built((Launch(kernel, tuple(numbers.values), total, 1),), (), ((0,),))

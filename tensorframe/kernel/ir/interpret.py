@@ -1,0 +1,258 @@
+"""The meaning of kernel IR, in NumPy: what every printer is tested against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tensorframe.dtypes import DType
+from tensorframe.kernel.ir.language import (
+    INDEX,
+    START,
+    STOP,
+    Allocate,
+    Apply,
+    Barrier,
+    Buffer,
+    Combine,
+    Expr,
+    If,
+    Kernel,
+    Let,
+    Literal,
+    Load,
+    Loop,
+    ParallelAxis,
+    Prefetch,
+    Role,
+    Set,
+    Statement,
+    Store,
+    StreamingStore,
+    argument,
+)
+from tensorframe.kernel.ir.multiply_add import multiply_add
+from tensorframe.kernel.ir.order import with_lanes
+from tensorframe.kernel.ir.walk import in_order
+
+Array = Any  # arrays and NumPy scalars: an expression has a value for each element of its bindings
+
+
+def evaluate(
+    root: Expr,
+    values: Mapping[Expr, Array],
+    memory: Mapping[Buffer, Array] | None = None,
+) -> Array:
+    """Return the value of an expression whose arguments, indices and variables have these values.
+
+    They may be arrays: the expression is then evaluated for all elements at once.
+    """
+    known: dict[Expr, Array] = dict(values)
+    with np.errstate(all="ignore"):
+        for one in in_order((root,), known):
+            known[one] = _value(one, known, memory or {})
+    return known[root]
+
+
+def _value(one: Expr, known: Mapping[Expr, Array], memory: Mapping[Buffer, Array]) -> Array:
+    if isinstance(one, Literal):
+        return np.array(one.value).astype(one.dtype)[()]
+    if isinstance(one, Load):
+        return memory[one.buffer][_place(one.buffer, known[one.position])]
+    if isinstance(one, Apply):
+        arguments = [known[operand] for operand in one.arguments]
+        if one.op in ("cast", "to_index", "from_index"):
+            return _cast(arguments[0], one.dtype)
+        if one.op == "bitcast":
+            return np.asarray(arguments[0]).view(one.dtype)[()]
+        return FUNCTIONS[one.op](*arguments)
+    raise KeyError(f"{type(one).__name__} {getattr(one, 'name', '')!r} has no value")
+
+
+def _place(buffer: Buffer, position: Array) -> Array:
+    """Return a position as a signed number; scratch memory, unlike operands, begins with its first element."""
+    unsigned = np.asarray(position)
+    place = unsigned.astype(f"i{unsigned.dtype.itemsize}")
+    if buffer.role in (Role.SCRATCH, Role.SHARED) and np.any(place < 0):
+        raise IndexError(f"{buffer.name} has no element {place}")
+    return place
+
+
+def _cast(x: Array, dtype: DType) -> Array:
+    return np.asarray(x).astype(dtype)[()]
+
+
+# the ops that dialects spell
+FUNCTIONS: dict[str, Callable[..., Array]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "multiply_high": lambda x, y: (np.multiply(x, y, dtype=np.uint64) >> np.uint64(32)).astype(
+        np.uint32
+    ),
+    "divide": np.divide,
+    "floor_divide": np.floor_divide,  # integers: 0 where the divisor is 0
+    "remainder": np.remainder,
+    "negative": np.negative,
+    "abs": np.abs,
+    "fma": multiply_add,
+    "add_reassociable": np.add,  # sums whose order the dialect may choose
+    "multiply_reassociable": np.multiply,
+    "sqrt": np.sqrt,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "round": np.rint,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "copysign": np.copysign,
+    "less": np.less,
+    "less_equal": np.less_equal,
+    "greater": np.greater,
+    "greater_equal": np.greater_equal,
+    "equal": np.equal,
+    "not_equal": np.not_equal,
+    "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
+    "logical_not": np.logical_not,
+    "bitwise_and": np.bitwise_and,
+    "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor,
+    "bitwise_invert": np.bitwise_not,
+    "bitwise_left_shift": np.left_shift,
+    "bitwise_right_shift": np.right_shift,
+    "where_rare": lambda condition, x, y: np.asarray(np.where(condition, x, y))[()],
+    "where": lambda condition, x, y: np.asarray(np.where(condition, x, y))[()],
+}
+
+
+def run(
+    kernel: Kernel,
+    start: int,
+    stop: int,
+    memory: Mapping[Buffer, Array],
+    arguments: Mapping[Expr, Any],
+) -> None:
+    """Run a kernel for a range of its outermost loop, on one-dimensional arrays, in place.
+
+    Everything happens one scalar at a time: this is a definition, not an engine.
+    """
+    values: dict[Expr, Any] = {START: np.uint64(start), STOP: np.uint64(stop)}
+    values.update((one, one.dtype.type(value)) for one, value in arguments.items())
+    for _ in _Thread(values, dict(memory)).run(with_lanes(kernel.body)):
+        raise ValueError("a kernel without work-groups waits for other threads")
+
+
+def run_groups(
+    kernel: Kernel,
+    stop: int,
+    memory: Mapping[Buffer, Array],
+    arguments: Mapping[Expr, Any],
+    *,
+    groups: int,
+    lanes: int,
+) -> None:
+    """Run a kernel of work-groups on so many groups of so many threads; what it computes depends on neither.
+
+    Only the order of a sum does. Threads run from one barrier to the next, one after the other.
+    """
+    values: dict[Expr, Any] = {}
+    for dtype in (INDEX, np.dtype(np.uint32)):  # positions may have been narrowed
+        values[argument(START.name, dtype)] = dtype.type(0)
+        values[argument(STOP.name, dtype)] = dtype.type(stop)
+    values.update((one, one.dtype.type(value)) for one, value in arguments.items())
+    for group in range(groups):
+        shared: dict[Buffer, Array] = {}
+        threads = [
+            _Thread(dict(values), dict(memory), shared, (group, groups), (lane, lanes))
+            for lane in range(lanes)
+        ]
+        _in_step([one.run(kernel.body) for one in threads], threads)
+
+
+Waiting = Combine | Barrier
+
+
+def _in_step(running: Sequence[Iterator[Waiting]], threads: Sequence[_Thread]) -> None:
+    """Run threads from barrier to barrier, and join their values where they ask for it."""
+    while True:
+        reached = [next(one, None) for one in running]
+        if len(set(map(id, reached))) > 1:
+            raise ValueError("the threads of a group wait at different places")
+        one = reached[0]
+        if one is None:
+            return
+        if isinstance(one, Combine):
+            total = threads[0].values[one.variable]
+            for thread in threads[1:]:
+                both: dict[Expr, Array] = {
+                    one.variable: total,
+                    one.other: thread.values[one.variable],
+                }
+                total = evaluate(one.joined, both)
+            for thread in threads:
+                thread.values[one.variable] = total
+
+
+@dataclass(slots=True)
+class _Thread:
+    """What runs statements; `group` and `lane` are its numbers, and how many there are."""
+
+    values: dict[Expr, Any]
+    memory: dict[Buffer, Array]
+    shared: dict[Buffer, Array] = field(default_factory=dict)
+    group: tuple[int, int] = (0, 1)
+    lane: tuple[int, int] = (0, 1)
+
+    def run(self, body: Iterable[Statement]) -> Iterator[Waiting]:
+        """Run statements; yields those at which a thread waits for the others of its group."""
+        for one in body:
+            if isinstance(one, Let | Set):
+                self.values[one.variable] = self._evaluated(one.value)
+            elif isinstance(one, Store):
+                position = int(_place(one.buffer, self._evaluated(one.position)))
+                self.memory[one.buffer][position] = self._evaluated(one.value)
+            elif isinstance(one, Loop):
+                for at in self._indices(one):
+                    self.values[one.index] = one.index.dtype.type(at)
+                    yield from self.run(one.body)
+            elif isinstance(one, If):
+                if self._evaluated(one.condition):
+                    yield from self.run(one.body)
+            elif isinstance(one, Allocate):
+                self._allocate(one)
+            elif isinstance(one, StreamingStore):
+                self._stream(one)
+            elif not isinstance(one, Prefetch):
+                yield one
+
+    def _evaluated(self, root: Expr) -> Array:
+        return evaluate(root, self.values, self.memory)
+
+    def _indices(self, one: Loop) -> range:
+        """Return the iterations of a loop that fall to this thread."""
+        first, last = int(self._evaluated(one.start)), int(self._evaluated(one.stop))
+        (group, groups), (lane, lanes) = self.group, self.lane
+        if one.over is ParallelAxis.GRID:
+            return range(first + group * lanes + lane, last, groups * lanes)
+        if one.over is ParallelAxis.GROUPS:
+            return range(first + group, last, groups)
+        if one.over is ParallelAxis.LANES:
+            return range(first + lane, last, lanes)
+        return range(first, last)
+
+    def _stream(self, one: StreamingStore) -> None:
+        first = int(self._evaluated(one.position))
+        for at in range(int(self._evaluated(one.count))):
+            self.memory[one.buffer][first + at] = self.memory[one.source][at]
+
+    def _allocate(self, one: Allocate) -> None:
+        count = int(self._evaluated(one.count))
+        if one.buffer.role is not Role.SHARED:
+            self.memory[one.buffer] = np.zeros(count, one.buffer.dtype)
+            return
+        made = self.shared.setdefault(one.buffer, np.zeros(count, one.buffer.dtype))
+        self.memory[one.buffer] = made

@@ -1,0 +1,111 @@
+"""Assembling: statements become a kernel with the operands that they use, and kernels a list of launches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tensorframe.dtypes import DType
+from tensorframe.graph.region import Region
+from tensorframe.kernel.ir import INDEX, Argument, Buffer, Kernel, Load, Role, Statement, argument
+from tensorframe.kernel.ir.walk import expressions, in_order
+from tensorframe.kernel.nest.body import Body, Numbers
+from tensorframe.kernel.nest.passes.hoist import name_values
+from tensorframe.kernel.nest.passes.positions import with_positions
+from tensorframe.kernel.spaces.gather import MARK
+
+Partials = tuple[tuple[DType, int, complex], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One kernel, the numbers of its `sizes`, and how often and in which shares its outermost loop runs.
+
+    `general` runs instead where `kernel` sets its flag, see `kernel/nest/passes/rare.py`.
+    """
+
+    kernel: Kernel
+    numbers: tuple[float, ...]
+    total: int
+    grain: int
+    general: Kernel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """Kernels to run one after the other.
+
+    Buffers are called `x0`, `x1` ... after the region's inputs, `y0` ... after its outputs, `p0` ... are the
+    `partials`: dtype, number of elements, and what these are at first. `layouts` are the axes of each output in the
+    order of its memory.
+    """
+
+    launches: tuple[Launch, ...]
+    partials: Partials
+    layouts: tuple[tuple[int, ...], ...]
+
+    @property
+    def selects(self) -> bool:
+        """Whether kernels mark, in a buffer `m0`, that an index was out of bounds."""
+        return any(MARK in one.kernel.outputs for one in self.launches)
+
+
+def finish(
+    body: Body,
+    statements: tuple[Statement, ...],
+    *flags: Buffer,
+    lanes: int = 0,
+    index: DType = INDEX,
+) -> Kernel:
+    """Return the kernel of statements about the elements of a region, see `assembled`."""
+    scalars, notes = tuple(body.scalars.values()), _notes(body.region)
+    return assembled(statements, body.numbers, scalars, notes, *flags, lanes=lanes, index=index)
+
+
+def _notes(region: Region) -> tuple[str, ...]:
+    """Return the ops that the kernel runs, for its reader; no sizes, which many kernels of one text have."""
+    names = [f"x{at}" for at in range(len(region.inputs))]
+    lines = []
+    for one in region.ops:
+        names.append(f"v{len(names)}")
+        operands = ", ".join([names[source] for source in one.inputs])
+        lines.append(f"{names[-1]} = {one.op.name}({operands}): {one.dtype}")
+    return tuple(lines)
+
+
+def assembled(
+    statements: tuple[Statement, ...],
+    numbers: Numbers,
+    scalars: Iterable[Argument],
+    notes: tuple[str, ...],
+    *flags: Buffer,
+    lanes: int = 0,
+    index: DType = INDEX,
+) -> Kernel:
+    """Return the kernel of statements, with the buffers and arguments that they use and values named.
+
+    With `lanes` it is one of work-groups of so many threads, whose positions are numbers of dtype `index`.
+    """
+    roots, stores = expressions(statements)
+    used = in_order(roots, {})
+    loaded = {one.buffer for one in used if isinstance(one, Load) and one.buffer.role is Role.INPUT}
+    written = {one.buffer for one in stores if one.buffer.role is Role.OUTPUT}
+    by_value = {one for one in used if isinstance(one, Argument)} & set(scalars)
+    sizes = numbers.arguments
+    if index != INDEX:
+        own = numbers.positions
+        statements = with_positions(statements, own, index)
+        sizes = [argument(one.name, index) if one in own else one for one in sizes]
+    return Kernel(
+        tuple(sorted(loaded, key=_by_name)),
+        (*sorted(written, key=_by_name), *flags),
+        tuple(sorted(by_value, key=_by_name)),
+        tuple(sizes),
+        name_values(statements),
+        notes,
+        lanes,
+    )
+
+
+def _by_name(one: Buffer | Argument) -> tuple[str, int]:
+    return one.name[0], int(one.name[1:])

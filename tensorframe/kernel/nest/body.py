@@ -1,0 +1,250 @@
+"""The body of a kernel: the expression of each element of a region's values, in the loops of a nest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tensorframe.dtypes import FLOAT, DType, float64
+from tensorframe.graph.op import Kind
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.kernel.ir import (
+    INDEX,
+    Argument,
+    Buffer,
+    Expr,
+    Role,
+    apply,
+    argument,
+    literal,
+    load,
+)
+from tensorframe.kernel.ir.formula import where
+from tensorframe.kernel.math.accumulate import accumulation
+from tensorframe.kernel.math.scalars import converted, element
+from tensorframe.kernel.nest.nest import Access, Nest
+from tensorframe.kernel.nest.passes.split import Cuts
+from tensorframe.kernel.spaces.gather import GATHERS, place_on_axis
+from tensorframe.kernel.spaces.pieces import PIECED, Piece, cut_axes, pieces_of, span
+from tensorframe.ops.creation import ARANGE, FULL
+from tensorframe.ops.elementwise import CAST
+from tensorframe.ops.movement import PAD
+
+
+class Numbers:
+    """The numbers of a layout, as arguments: kernels of the same structure share their text, whatever the sizes."""
+
+    def __init__(self) -> None:
+        self.arguments: list[Argument] = []
+        self.values: list[float] = []
+        self.positions: set[Argument] = set()  # those that positions are made of
+
+    def take(self, value: float, name: str, dtype: DType | None = None) -> Argument:
+        """Return the argument that stands for `value`: an element of a dtype, or part of a position."""
+        made = argument(f"{name}{len(self.arguments)}", dtype or INDEX)
+        self.arguments.append(made)
+        if dtype is None:
+            self.positions.add(made)
+        self.values.append(value)
+        return made
+
+
+class Body:
+    """Expressions of one region in one nest.
+
+    `indices` are the expressions of the loop indices, kept loops first; a form sets them before it asks for elements.
+    `known` are values that are there already: finished reductions, and what is in scratch memory. `widest` is the
+    floating dtype with the most digits that can be computed with.
+    """
+
+    def __init__(
+        self,
+        region: Region,
+        nest: Nest,
+        reads: dict[tuple[int, int], Any],
+        lines: dict[int, list[tuple[int, int]]],
+        widest: DType = float64,
+    ) -> None:
+        self.widest = widest
+        self.region = region
+        self.nest = nest
+        self.lines = (
+            lines  # value that a gather selects -> length and step of each axis that it selects on
+        )
+        self.numbers = Numbers()
+        self.sizes = [self.numbers.take(size, "n") for size in (*nest.kept, *nest.reduced)]
+        self.indices: list[Expr] = []
+        self.known: dict[int, Expr] = {}
+        self.inputs = [
+            Buffer(f"x{at}", dtype, Role.INPUT) for at, (_, dtype) in enumerate(region.inputs)
+        ]
+        self.scalars: dict[int, Argument] = {
+            at: argument(f"c{at}", dtype)
+            for at, (shape, dtype) in enumerate(region.inputs)
+            if shape == ()
+        }
+        self._reads = reads
+        self._steps: dict[Any, list[Expr | None]] = {}
+        self._named_steps: dict[Any, Expr] = {}
+        self._starts: dict[Any, Expr | None] = {}
+        self._elements: dict[int, Expr] = {}
+        self._lines: dict[int, list[tuple[Expr, Expr | None]]] = {}
+        self.cuts = Cuts(self.sizes)
+        self._bounds: dict[tuple[int, int], Argument] = {}
+
+    def begin_pass(self) -> None:
+        """Begin another pass: elements are expressions of other loops' indices, or known by now."""
+        self._elements.clear()
+
+    def define_element(self, value: int, element: Expr) -> None:
+        """Make the element of a value known for the rest of this pass."""
+        self._elements[value] = element
+
+    def position(self, key: Any) -> Expr:
+        """Return the position of an access in the loops."""
+        if key not in self._steps:
+            self._name_steps(key, self.nest.accesses[key])
+        total = self._starts[key]
+        for index, step in zip(self.indices, self._steps[key], strict=True):
+            if step is None:
+                continue
+            term = index if step is _ONE else index * step
+            total = term if total is None else total + term
+        return _ZERO if total is None else total
+
+    def contiguous(self) -> dict[Expr, Buffer]:
+        """Return where inputs are read element after element along the innermost loop, and elsewhere in other rows."""
+        found = {}
+        for key in self._reads.values():
+            steps = self.nest.accesses[key].steps
+            if key[0] < len(self.inputs) and steps[-1] == 1 and any(steps[:-1]):
+                found[self.position(key)] = self.inputs[key[0]]
+        return found
+
+    def _name_steps(self, key: Any, access: Access) -> None:
+        self._starts[key] = self._start(access.start)
+        # one argument for the views of one operand: each of them is a register in the loops
+        self._steps[key] = [
+            self.step(step, (key[0], loop)) for loop, step in enumerate(access.steps)
+        ]
+
+    def _start(self, start: int) -> Expr | None:
+        if start in (
+            0,
+            1,
+        ):  # the second part of a complex number is known to be beside the first one
+            return _ONE if start else None
+        return self.numbers.take(start, "o")
+
+    def step(self, step: int, owner: Any) -> Expr | None:
+        """Return the number that stands for a step of an operand; None if it is 0."""
+        if step in (0, 1, 2):
+            return (None, _ONE, _TWO)[step]
+        if (owner, step) not in self._named_steps:
+            self._named_steps[owner, step] = self.numbers.take(step, "s")
+        return self._named_steps[owner, step]
+
+    def operand(self, value: int, at: int) -> Expr:
+        """Return the element of an operand of the op that computes `value`."""
+        source = self.region.ops[value - len(self.region.inputs)].inputs[at]
+        if source >= len(self.region.inputs):
+            return self.element(source)
+        if source in self.scalars:
+            return self.scalars[source]
+        return load(self.inputs[source], self.position(self._reads[value, at]))
+
+    def element(self, value: int) -> Expr:
+        """Return the element of an op's result."""
+        found = self.known.get(value)
+        if found is None:
+            found = self._elements.get(value)
+        if found is None:
+            found = self._elements[value] = self._compute(value)
+        return found
+
+    def _compute(self, value: int) -> Expr:
+        one = self.region.ops[value - len(self.region.inputs)]
+        if one.op is FULL:
+            return literal(one.attrs[0], one.dtype)
+        if one.op is ARANGE:
+            start, step = one.attrs[:2]  # what is read says where it begins
+            return self._arange(value, start, step, one.dtype)
+        if one.op in PIECED:
+            return self._pieced(value, one)
+        if one.op in GATHERS:
+            return self._gathered(value, one)
+        if one.op.kind is Kind.VIEW:
+            return self.operand(value, 0)
+        if one.op.kind in (Kind.REDUCE, Kind.SCAN):  # of one element: there is no loop for it
+            how = accumulation(one.op, self.region.dtype_of(one.inputs[0]), self.widest)
+            assert how is not None
+            return converted(how.finish(how.take(self.operand(value, 0))), one.dtype)
+        operands = [self.operand(value, at) for at in range(len(one.inputs))]
+        double = self.widest == float64
+        return element(one.op, one.attrs, operands, one.dtype, double=double)
+
+    def _arange(self, value: int, start: float, step: float, dtype: DType) -> Expr:
+        """Return start + step * position, in the widest floating dtype or in integers that wrap."""
+        wide = self.widest if dtype in FLOAT else dtype
+        count = apply("from_index", self.position(self._reads[value, -1]), dtype=wide)
+        scaled = count * self.numbers.take(step, "d", wide) + self.numbers.take(start, "d", wide)
+        return element(CAST, (dtype,), [scaled], dtype) if dtype in FLOAT else scaled
+
+    def _gathered(self, value: int, one: RegionOp) -> Expr:
+        """Return the element at the position that indices give."""
+        position = self.position(self._reads[value, 0])
+        if value not in self._lines:
+            self._lines[value] = [
+                (self.numbers.take(length, "l"), self.step(step, (value, at)))
+                for at, (length, step) in enumerate(self.lines[value])
+            ]
+        for at, (length, step) in enumerate(self._lines[value], start=1):
+            place = place_on_axis(self.operand(value, at), length)
+            if step is not None:
+                along = place if step is _ONE else place * step
+                position = along if position is _ZERO else position + along
+        return load(self.inputs[one.inputs[0]], position)
+
+    def _pieced(self, value: int, one: RegionOp) -> Expr:
+        """Return the choice between an op's operands by where the loops are."""
+        shapes = [self.region.shape_of(source) for source in one.inputs]
+        pieces = list(pieces_of(one.op, one.attrs, shapes))
+        if one.op is PAD:
+            found: Expr = literal(one.attrs[2], one.dtype)
+        else:
+            found = self.operand(value, pieces.pop().operand)
+        axes = cut_axes(one.op, one.attrs, shapes)
+        for piece in reversed(pieces):
+            found = self._in_box(value, piece, axes, found)
+        return found
+
+    def _in_box(self, value: int, piece: Piece, axes: Sequence[int], outside: Expr) -> Expr:
+        """Return the element of a piece where the loops are in its box, else `outside`."""
+        found = self.operand(value, piece.operand)
+        for axis in axes:
+            access = self.nest.pieces[value, axis]
+            low, high = piece.lows[axis], piece.lows[axis] + piece.sizes[axis]
+            along = [(at, step) for at, step in enumerate(access.steps) if step]
+            loop, step = along[0] if along else (0, 0)
+            count = self.nest.sizes[loop] if along else 1
+            first, last = span(access.start, step, low, high, count)
+            if first == last:
+                return outside
+            if last < count:
+                found = where(self._before(loop, last), found, outside)
+            if first > 0:
+                found = where(self._before(loop, first), outside, found)
+        return found
+
+    def _before(self, loop: int, at: int) -> Expr:
+        """Return the condition that a loop has not come to an index."""
+        if (loop, at) not in self._bounds:
+            self._bounds[loop, at] = self.numbers.take(at, "b")
+        return self.cuts.before(
+            self.indices[loop], self._bounds[loop, at], at, self.nest.sizes[loop]
+        )
+
+
+_ZERO: Expr = literal(0, INDEX)
+_ONE: Expr = literal(1, INDEX)
+_TWO: Expr = literal(2, INDEX)

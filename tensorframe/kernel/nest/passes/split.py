@@ -1,0 +1,144 @@
+"""Index-set splitting: loops are divided where pieces begin and end, so that nothing inside them asks where it is.
+
+Builders write a value that differs from piece to piece as a choice by conditions `index < bound`. Along the index of a
+loop these hold in one part and not in the other: each part becomes a loop of its own, in which the choice is made. What
+is loaded for one side of a choice is so never loaded on the other, and the loops that are left become vector code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from tensorframe.dtypes import bool_
+from tensorframe.kernel.ir import Argument, Expr, If, Index, Literal, Loop, Statement, literal
+from tensorframe.kernel.ir.formula import both
+from tensorframe.kernel.ir.loops import ZERO, larger, smaller
+from tensorframe.kernel.ir.walk import expressions, in_order, substituted_in
+
+Block = tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A condition `place < bound`, where `place` runs over the indices of a loop, `count` of them."""
+
+    place: Expr
+    bound: Argument
+    at: int  # the value of the bound: within 0 and `count`, without these
+    count: int
+
+
+class Cuts:
+    """The conditions of one kernel; `whole` are the numbers that stand for the lengths of its loops."""
+
+    def __init__(self, whole: Sequence[Expr]) -> None:
+        self.known: dict[Expr, Cut] = {}
+        self.whole = frozenset(whole)
+
+    def before(self, place: Expr, bound: Argument, at: int, count: int) -> Expr:
+        """Return the condition that holds at the first `at` of the `count` indices of a loop."""
+        made = place < bound
+        self.known[made] = Cut(place, bound, at, count)
+        return made
+
+
+def split(statements: Sequence[Statement], cuts: Cuts) -> Block:
+    """Return statements of the same meaning without the conditions in `cuts`."""
+    return _Splitter(cuts).block(tuple(statements), frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Indices from `first` up to, not including, `last`: their bounds unless they are a loop's own, and what holds."""
+
+    first: int
+    last: int
+    low: Argument | None
+    high: Argument | None
+    decided: Mapping[Expr, Literal]
+
+    def condition(self, place: Expr) -> Expr:
+        """Return whether a place is in this part."""
+        if self.low is None:
+            assert self.high is not None
+            return place < self.high
+        return (
+            place >= self.low if self.high is None else both(place >= self.low, place < self.high)
+        )
+
+
+class _Splitter:
+    def __init__(self, cuts: Cuts) -> None:
+        self._cuts = cuts
+
+    def block(self, statements: Block, scope: frozenset[Index]) -> Block:
+        """Return a block, which runs in the loops over the indices in `scope`."""
+        for place in {cut.place: None for cut in self._used(statements).values()}:
+            if (
+                _indices(place) <= scope
+            ):  # it does not change in this block: one part or the other runs
+                return tuple(
+                    [
+                        If(part.condition(place), self.block(_given(statements, part), scope))
+                        for part in self._parts(place, statements)
+                    ]
+                )
+        found: list[Statement] = []
+        for one in statements:
+            if isinstance(one, Loop):
+                found += self._loop(one, scope)
+            elif isinstance(one, If):
+                found.append(replace(one, body=self.block(one.body, scope)))
+            else:
+                found.append(one)
+        return tuple(found)
+
+    def _loop(self, one: Loop, scope: frozenset[Index]) -> Block:
+        """Return a loop for each part of a loop's indices; a part of one index needs none."""
+        inside = scope | {one.index}
+        whole = one.start is ZERO and one.stop in self._cuts.whole
+        found: list[Statement] = []
+        for part in self._parts(one.index, one.body):
+            body = self.block(_given(one.body, part), inside)
+            if whole and part.last == part.first + 1:
+                found += substituted_in(body, {one.index: part.low or ZERO})
+                continue
+            start, stop = one.start, one.stop
+            if part.low is not None:
+                start = part.low if whole else larger(start, part.low)
+            if part.high is not None:
+                stop = part.high if whole else smaller(stop, part.high)
+            found.append(replace(one, start=start, stop=stop, body=body))
+        return tuple(found)
+
+    def _used(self, statements: Block) -> dict[Expr, Cut]:
+        roots, _ = expressions(statements)
+        known = self._cuts.known
+        return {one: known[one] for one in in_order(roots, {}) if one in known}
+
+    def _parts(self, place: Expr, statements: Block) -> list[_Part]:
+        """Return the parts between the bounds of the conditions on a place; without any, one with no end."""
+        used = {one: cut for one, cut in self._used(statements).items() if cut.place is place}
+        bounds = {cut.at: cut.bound for cut in used.values()}
+        edges = sorted(bounds)
+        count = max([cut.count for cut in used.values()], default=0)
+        return [
+            _Part(
+                first,
+                last,
+                bounds.get(first),
+                bounds.get(last),
+                {one: literal(cut.at >= last, bool_) for one, cut in used.items()},
+            )
+            for first, last in pairwise([0, *edges, count])
+        ]
+
+
+def _indices(place: Expr) -> frozenset[Expr]:
+    return frozenset([one for one in in_order((place,), {}) if isinstance(one, Index)])
+
+
+def _given(statements: Block, part: _Part) -> Block:
+    return substituted_in(statements, part.decided)

@@ -1,0 +1,36 @@
+"""What kernels can compute: the ops that may be part of a compiled region."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensorframe.dtypes import BOOL, COMPLEX, FLOAT, INTEGER, DType
+from tensorframe.graph.op import Kind, Op
+from tensorframe.kernel.math.accumulate import accumulation
+from tensorframe.kernel.math.scalars import supports
+from tensorframe.kernel.spaces.complex import computable_in_parts
+from tensorframe.kernel.spaces.expand import EXTREME
+from tensorframe.kernel.spaces.gather import GATHERS
+from tensorframe.kernel.spaces.pieces import PIECED
+from tensorframe.ops.creation import ARANGE, FULL
+from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
+
+_INDEX_MAPS = frozenset({EXPAND, PERMUTE, RESHAPE, SLICE}) | PIECED
+_GENERATORS = frozenset({ARANGE, FULL})
+
+
+def computable(op: Op, operands: Sequence[DType], result: DType) -> bool:
+    """Whether a kernel can compute `op` on operands of these dtypes."""
+    if not COMPLEX.isdisjoint((*operands, result)):
+        return computable_in_parts(op)
+    if result not in BOOL | INTEGER | FLOAT:
+        return False
+    if op.kind is Kind.MAP:
+        return supports(op, operands, result)
+    if op in EXTREME:
+        op = EXTREME[op]
+    if op.kind in (Kind.REDUCE, Kind.SCAN):
+        return accumulation(op, operands[0]) is not None
+    if op in GATHERS:
+        return INTEGER.issuperset(operands[1:])
+    return op in _INDEX_MAPS or op in _GENERATORS

@@ -1,0 +1,64 @@
+"""Expansion of reductions that are several: the position of an extreme is the first position that holds it.
+
+A loop that carries along a value and its position does not run on vectors; the extreme and then the smallest position
+where it is do, and in one kernel the second pass reads what is in the cache.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from tensorframe.dtypes import FLOAT, LIMITS, bool_, int64
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.shape import reduced
+from tensorframe.kernel.spaces.rewriting import Rewriting
+from tensorframe.ops.creation import ARANGE, FULL
+from tensorframe.ops.elementwise import EQUAL, LOGICAL_OR, NOT_EQUAL, WHERE
+from tensorframe.ops.movement import RESHAPE
+from tensorframe.ops.reduction import ARGMAX, ARGMIN, MAX, MIN
+
+EXTREME = {ARGMAX: MAX, ARGMIN: MIN}
+
+
+def expanded(region: Region) -> Region:
+    """Return a region of the same meaning without positions of extremes."""
+    if not any(one.op in EXTREME for one in region.ops):
+        return region
+    return _Expansion(region).expanded()
+
+
+class _Expansion(Rewriting):
+    """A region without positions of extremes."""
+
+    def expanded(self) -> Region:
+        """Return the region."""
+        now = list(range(len(self.inputs)))
+        for value, one in enumerate(self.old.ops, start=len(self.inputs)):
+            inputs = [now[source] for source in one.inputs]
+            now.append(
+                self._position(value, one, inputs[0])
+                if one.op in EXTREME
+                else self.keep(value, inputs)
+            )
+        return self.region([now[value] for value in self.old.outputs])
+
+    def _position(self, value: int, one: RegionOp, source: int) -> int:
+        """Add the first position of the extreme; any NaN is one."""
+        shape, dtype = self.known(source)
+        axes, keepdims = one.attrs
+        rows = reduced(shape, axes, keepdims=True)
+        extreme = self.add(EXTREME[one.op], (axes, True), [source], rows, dtype)
+        self.read_as(extreme, value)
+        hit = self.add(EQUAL, (), [source, extreme], shape, bool_)
+        if dtype in FLOAT:
+            unknown = self.add(NOT_EQUAL, (), [source, source], shape, bool_)
+            hit = self.add(LOGICAL_OR, (), [hit, unknown], shape, bool_)
+        count = prod([shape[axis] for axis in axes])
+        flat = self.add(ARANGE, (0, 1, 0, 1), [], (count,), int64)
+        along = tuple([size if axis in axes else 1 for axis, size in enumerate(shape)])
+        place = self.add(RESHAPE, (along,), [flat], along, int64)
+        # no number of this length: the text of the kernel is that of any length
+        beyond = self.add(FULL, (LIMITS[int64][1],), [], (), int64)
+        candidate = self.add(WHERE, (), [hit, place, beyond], shape, int64)
+        least = self.add(MIN, (axes, keepdims), [candidate], one.shape, int64)
+        return self.stand(self.read_as(least, value), value)

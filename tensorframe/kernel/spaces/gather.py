@@ -1,0 +1,143 @@
+"""Gathers: loads at positions that other operands give, with a note of those that are out of bounds.
+
+A kernel cannot raise. An index that is out of bounds reads element 0, and leaves a mark in a buffer that the caller
+looks at afterwards: where it finds one, it runs the region by what can raise errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from tensorframe.dtypes import UNSIGNED, bool_
+from tensorframe.graph.op import Op
+from tensorframe.kernel.ir import (
+    INDEX,
+    Apply,
+    Buffer,
+    Expr,
+    If,
+    Index,
+    Load,
+    Loop,
+    Role,
+    Set,
+    Statement,
+    Store,
+    Variable,
+    apply,
+    literal,
+    variable,
+)
+from tensorframe.kernel.ir.formula import either, equal, where
+from tensorframe.kernel.ir.loops import ZERO
+from tensorframe.kernel.ir.walk import (
+    expressions,
+    in_order,
+    own_expressions,
+    substituted,
+    with_own_expressions,
+)
+from tensorframe.ops.indexing import GATHER, TAKE_ALONG_AXIS
+
+GATHERS = frozenset({GATHER, TAKE_ALONG_AXIS})
+MARK = Buffer("m0", bool_, Role.OUTPUT)  # one element: whether an index was out of bounds
+
+_MISSED = variable("missed", bool_)
+
+
+def selected_axes(op: Op, attrs: tuple[Any, ...]) -> tuple[int, ...]:
+    """Return the axes of the first operand on which indices select, one for each further operand."""
+    return attrs[0] if op is GATHER else (attrs[0],)
+
+
+def place_on_axis(index: Expr, size: Expr) -> Expr:
+    """Return where on an axis of this size an index is; one below zero counts from the end."""
+    if index.dtype in UNSIGNED:
+        return place_of(index, size)
+    if _is_wide(index):
+        from_end = index + apply("from_index", size, dtype=index.dtype)
+        return place_of(where(index < 0, from_end, index), size)
+    place = apply("to_index", index, dtype=INDEX)  # narrow dtypes may not hold the size
+    return apply("checked_index", where(index < 0, place + size, place), size, dtype=INDEX)
+
+
+def place_of(number: Expr, size: Expr) -> Expr:
+    """Return a number as a place on an axis of this size: none if it has more bits than positions, and needs them."""
+    place: Expr = apply("to_index", number, dtype=INDEX)
+    if _is_wide(number):
+        back = apply("from_index", place, dtype=number.dtype)
+        place = where(equal(back, number), place, size)
+    return apply("checked_index", place, size, dtype=INDEX)
+
+
+def _is_wide(number: Expr) -> bool:
+    return number.dtype.itemsize == INDEX.itemsize
+
+
+def with_bounds_checks(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """Return statements that stay within bounds, and leave a mark if they would not have done so."""
+    roots, _ = expressions(statements)
+    if not any(map(_is_place, in_order(roots, {}))):
+        return statements
+    body = _BoundsChecks().block(statements, frozenset(), {})
+    mark = Store(MARK, ZERO, literal(1, bool_))
+    return (Set(_MISSED, literal(0, bool_)), *body, If(_MISSED, (mark,)))
+
+
+class _BoundsChecks:
+    """Names places, notes those that are out of bounds, and replaces them by the first one."""
+
+    def __init__(self) -> None:
+        self._numbers = count()
+
+    def block(
+        self, statements: Iterable[Statement], scope: frozenset[Expr], known: dict[Expr, Expr]
+    ) -> tuple[Statement, ...]:
+        """Return a block in which each place is noted once, in the outermost loop that determines it."""
+        known = dict(known)
+        found: list[Statement] = []
+        for one in statements:
+            for place in _places(one, scope):
+                if place not in known:
+                    found += self._note(place, known)
+            made = with_own_expressions(one, lambda root: substituted(root, known))
+            if isinstance(made, Loop):
+                made = replace(made, body=self.block(made.body, scope | {made.index}, known))
+            elif isinstance(made, If):
+                made = replace(made, body=self.block(made.body, scope, known))
+            found.append(made)
+        return tuple(found)
+
+    def _note(self, place: Expr, known: dict[Expr, Expr]) -> tuple[Statement, ...]:
+        value, size = [substituted(one, known) for one in place.operands]
+        at = variable(f"at{next(self._numbers)}", INDEX)
+        known[place] = where(at < size, at, ZERO)
+        return Set(at, value), Set(_MISSED, either(_MISSED, at >= size))
+
+
+def _is_place(one: Expr) -> bool:
+    return isinstance(one, Apply) and one.op == "checked_index"
+
+
+def _places(one: Statement, scope: frozenset[Expr]) -> Iterator[Expr]:
+    """Yield the places to note before a statement: its own, or those that its loop does not change."""
+    if isinstance(one, Loop):
+        for inner in one.body:
+            # what is under a condition may not be there without it
+            if not isinstance(inner, If):
+                yield from (place for place in _places(inner, scope) if _is_fixed(place, scope))
+    elif not isinstance(one, If):
+        yield from filter(_is_place, in_order(own_expressions(one), {}))
+
+
+def _is_fixed(place: Expr, scope: frozenset[Expr]) -> bool:
+    """Whether nothing but the indices in `scope` and what is in memory all along determines a place."""
+    return all(
+        one in scope
+        if isinstance(one, Index | Variable)
+        else not isinstance(one, Load) or one.buffer.role is Role.INPUT
+        for one in in_order((place,), {})
+    )
