@@ -72,6 +72,13 @@ CALLS: dict[str, Call] = {
     "softmax": lambda x, _: (tfr.softmax(x), tfr.softmax(x, axis=0)),
     "log_softmax": lambda x, _: (tfr.log_softmax(x), tfr.log_softmax(x, axis=0)),
     "logsumexp": lambda x, _: (tfr.logsumexp(x), tfr.logsumexp(x, axis=1, keepdims=True)),
+    "ptp": lambda x, _: (tfr.ptp(x), tfr.ptp(x, axis=1)),
+    "nanmax": lambda x, _: tfr.nanmax(tfr.where(x > 0, x, tfr.nan), axis=1),
+    "nanmin": lambda x, _: tfr.nanmin(tfr.where(x > 0, x, tfr.nan), axis=0),
+    "vector_norm": lambda x, _: (
+        tfr.linalg.vector_norm(x),
+        tfr.linalg.vector_norm(x, axis=0, keepdims=True),
+    ),
     "cumulative_sum": lambda x, _: (
         tfr.cumulative_sum(x, axis=1),
         tfr.cumulative_sum(x, axis=0),
