@@ -71,6 +71,8 @@ class _Builder:
             return (self._map(),), ()
         inside = nest.reduced_inside
         stages = stages_of(self.region, self.space, scratch=inside)
+        if inside and nest.outer_is_nearer() and self._has_only_sums(stages):
+            return self._across(stages)
         width = 0 if inside else _width(nest, stages)
         if nest.rows * nest.row_length > 2 * _CHUNK:
             if _is_joinable(stages):
@@ -139,15 +141,44 @@ class _Builder:
     def _itemsize(self, value: int) -> int:
         return self.region.dtype_of(value).itemsize
 
+    def _has_only_sums(self, stages: Stages) -> bool:
+        form = self._form(stages)
+        return (
+            _is_joinable(stages)
+            and not any(stages.stores)
+            and all(form.accumulation(value).ordered for value in stages.reductions[0])
+        )
+
+    def _across(self, stages: Stages) -> tuple[tuple[Launch, ...], Partials]:
+        """Return two kernels where memory is along an outer axis of sums: columns over the inner ones, and joined."""
+        whole = self._form(stages)
+        layout, outer = self.layout.with_outer_kept()
+        nest = layout.nest
+        form = Form(
+            Body(self.region, nest, layout.reads, layout.lines),
+            stages,
+            output_buffers(self.region, layout),
+        )
+        width = min(_COLUMNS, nest.kept[-1])
+        chunk = max(1, _COLUMN_CHUNK // width // order.PIECE) * order.PIECE
+        partials: list[tuple[DType, int, complex]] = []
+        for value in stages.reductions[0]:
+            how = form.accumulation(value)
+            partials.append((how.dtype, whole.units * self.nest.rows, how.first))
+            form.partials[value] = Buffer(f"p{len(partials) - 1}", how.dtype, Role.OUTPUT)
+        total = _blocks(nest, width) * -(-nest.row_length // chunk)
+        body = column_parts(form, width, chunk, outer)
+        one = self._launch(form, body, total, min(chunk, nest.row_length) * width)
+        whole.partials = {value: _as_input(buffer) for value, buffer in form.partials.items()}
+        other = self._launch(whole, joined(whole, 0, 0), self.nest.rows, whole.units)
+        return (one, other), tuple(partials)
+
     def _has_parts(self, stages: Stages, *, inside: bool) -> bool:
         """Whether chunks of rows are pieces of what their sums go over: what is packed is whole rows of a loop."""
         nest = self.nest
         if not inside or nest.inner == 1 or len(nest.reduced) > nest.inner:
             return True
-        form = self._form(stages)
-        return not any(stages.stores) and all(
-            form.accumulation(value).ordered for value in stages.reductions[0]
-        )
+        return self._has_only_sums(stages)
 
     def _in_one_pass(self, stages: Stages) -> tuple[Stages, dict[int, int]] | None:
         """Return stages of a single pass, and the sums of squared distances that are all that needed a second one."""

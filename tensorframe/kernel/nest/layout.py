@@ -35,6 +35,11 @@ class Layout:
     arrays: dict[int, int]
     layouts: tuple[tuple[int, ...], ...]
 
+    def with_outer_kept(self) -> tuple[Layout, list[int]]:
+        """Return the layout of what sums over the inner axes give, and which of its kept loops are the outer ones."""
+        nest, outer = self.nest.with_outer_kept()
+        return replace(self, nest=nest), outer
+
 
 def lay_out(
     region: Region,

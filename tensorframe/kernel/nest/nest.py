@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, prod
 
 from tensorframe.graph.space import Map, Space
 from tensorframe.kernel.ir.order import inner_loops
 
 Steps = tuple[int, ...]
+
+# iterations of a loop from which it is worth running along
+_ROW = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,49 @@ class Nest:
     def row_length(self) -> int:
         """How many iterations the reduced loops have."""
         return prod(self.reduced)
+
+    @property
+    def outer(self) -> range:
+        """The loops over the outer axes of ordered sums."""
+        return range(len(self.kept), len(self.sizes) - self.inner)
+
+    def _nearest_outer(self) -> int:
+        accesses = self.accesses.values()
+        nearest = self.outer[0]
+        for loop in self.outer[1:]:
+            if _closer(loop, nearest, accesses):
+                nearest = loop
+        return nearest
+
+    def outer_is_nearer(self) -> bool:
+        """Whether memory is along an outer axis of ordered sums, and not along any inner one."""
+        if not self.outer or self.sizes[self._nearest_outer()] < _ROW or self.pieces:
+            return False
+        inner = range(self.outer.stop, len(self.sizes))
+        nearest = self._nearest_outer()
+        return not any(_closer(loop, nearest, self.accesses.values()) for loop in inner)
+
+    def with_outer_kept(self) -> tuple[Nest, list[int]]:
+        """Return the nest of the sums over the inner axes alone, and which of its kept loops are the outer ones.
+
+        These come last, the one along memory innermost.
+        """
+        nearest = self._nearest_outer()
+        outer = [*[loop for loop in self.outer if loop != nearest], nearest]
+        kept = [*range(len(self.kept)), *outer]
+        loops = [*kept, *range(self.outer.stop, len(self.sizes))]
+        accesses = {
+            key: Access(one.start, tuple([one.steps[loop] for loop in loops]))
+            for key, one in self.accesses.items()
+        }
+        nest = replace(
+            self,
+            kept=tuple([self.sizes[loop] for loop in kept]),
+            reduced=self.sizes[self.outer.stop :],
+            accesses=accesses,
+            reduced_inside=False,
+        )
+        return nest, [kept.index(loop) for loop in self.outer]
 
 
 def linear(positions: Map, strides: Sequence[int], space: Space) -> Access:
