@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from tensorframe.dtypes import DType
 from tensorframe.kernel.ir import (
+    CLASS,
     Allocate,
     Apply,
     Argument,
@@ -149,8 +150,8 @@ class Braces(Expressions, Statements):
     """Prints kernels of work-groups in a language with braces, whose threads share memory."""
 
     lane: str  # the number of a thread in its group
-    # counts the threads that still have something to join
-    halving: ClassVar[str] = "for (int half_of = {half}; half_of > 0; half_of >>= 1) {{"
+    # counts the values that a thread joins
+    counting: ClassVar[str] = "for (unsigned int slot = 1u; slot < {stop}u; ++slot) {{"
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
@@ -199,25 +200,39 @@ class Braces(Expressions, Statements):
         return [self.barrier]
 
     def combine(self, combination: Combine) -> list[str]:
-        """Return a tree over the threads of a group, in memory that they share."""
+        """Return sums of sums over the threads of a group, in memory that they share: see `kernel/groups/order.py`."""
         name, other = self.name(combination.variable.name), self.name(combination.other.name)
         dtype = combination.variable.dtype
         memory = f"lanes_{dtype.name}"
         self.declared[name] = self.declared[other] = self.type(dtype)
-        lanes, lane = self.kernel.lanes, self.lane
-        self.share(Buffer(memory, dtype, Role.SHARED), lanes)
+        lane, width = self.lane, combination.width or self.kernel.lanes
+        size = min(CLASS, width)
+        count, rows = width // size, self.kernel.lanes // width
+        # a gap after each class: threads that read in one of their own each find their values in different banks
+        pitch = size + 1
+        self.share(Buffer(memory, dtype, Role.SHARED), rows * count * pitch)
+
+        def joined(threads: int, values: int, apart: int, step: int) -> list[str]:
+            """Have each of the first threads join so many values, the first of which are `apart`."""
+            first = f"{lane} * {apart}u"
+            return [
+                f"if ({lane} < {threads}u) {{",
+                f"    {name} = {memory}[{first}];",
+                f"    {self.counting.format(stop=values)}",
+                f"        {other} = {memory}[{first} + slot * {step}u];",
+                f"        {name} = {self.text(combination.joined)};",
+                "    }",
+                f"    {memory}[{first}] = {name};",
+                "}",
+                self.barrier,
+            ]
+
         return [
-            f"{memory}[{lane}] = {name};",
+            f"{memory}[{lane} + {lane} / {size}u] = {name};",
             self.barrier,
-            self.halving.format(half=lanes // 2),
-            f"    if ({lane} < half_of) {{",
-            f"        {other} = {memory}[{lane} + half_of];",
-            f"        {name} = {self.text(combination.joined)};",
-            f"        {memory}[{lane}] = {name};",
-            "    }",
-            f"    {self.barrier}",
-            "}",
-            f"{name} = {memory}[0];",
+            *joined(rows * count, size, pitch, 1),
+            *joined(rows, count, count * pitch, pitch),
+            f"{name} = {memory}[{lane} / {width}u * {count * pitch}u];",
             self.barrier,
         ]
 

@@ -65,7 +65,7 @@ def print_kernel(kernel: Kernel, dialect: Wgsl, *, windowed: bool = False) -> Sh
 class _Printer(WgslExpressions, Braces):
     lane = "lane"
     barrier = "workgroupBarrier();"
-    halving = "for (var half_of = {half}u; half_of > 0u; half_of >>= 1u) {{"
+    counting = "for (var slot = 1u; slot < {stop}u; slot++) {{"
 
     def __init__(self, kernel: Kernel, dialect: Wgsl, *, windowed: bool) -> None:
         WgslExpressions.__init__(self, dialect)

@@ -9,6 +9,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from tensorframe.backends.llvm import program
 from tensorframe.kernel.groups import forms as groups
+from tensorframe.kernel.groups import order
 from tensorframe.kernel.groups import tiles as group_tiles
 from tensorframe.kernel.ir.interpret import run, run_groups
 from tensorframe.runtime.cache import PLANS
@@ -70,10 +71,11 @@ def interpreting():
 def in_groups(lanes=4, index=np.uint32, widest=np.float64):
     """Build kernels of work-groups for what is planned meanwhile on the llvm device; chunks are small."""
     target = groups.Target(lanes, np.dtype(widest), np.dtype(index))
-    small = {"_ENOUGH_ROWS": 5, "_ENOUGH_RESULTS": 9, "_EACH": 2}
+    small = {"_ENOUGH_ROWS": 5, "_ENOUGH_RESULTS": 9}
     with (
         patch.object(program, "build", partial(groups.build_groups, target=target)),
         patch.multiple(groups, **small),
+        patch.multiple(order, _EACH=2, _FEW_SLOTS=2, _SHORT=9),
         patch.multiple(group_tiles, _SIDE=3, _PITCH=4, _LEAST=2),
     ):
         yield

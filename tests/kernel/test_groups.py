@@ -60,16 +60,26 @@ def test_a_map_gives_each_thread_an_element():
 
 
 def test_a_softmax_is_one_kernel_with_a_group_for_each_row():
-    loops, joins = shared_out(tfr.softmax(matrix(7, 20)))
-    assert loops == [
-        [ParallelAxis.GROUPS, ParallelAxis.LANES, ParallelAxis.LANES, ParallelAxis.LANES]
-    ]
+    loops, joins = shared_out(tfr.softmax(matrix(7, 14)))
+    shared = [axis for axis in loops[0] if axis is not ParallelAxis.NOTHING]
+    assert (len(loops), shared) == (1, [ParallelAxis.GROUPS, *[ParallelAxis.LANES] * 3])
     assert joins == [2]
 
 
 def test_columns_are_summed_by_a_thread_each():
-    loops, joins = shared_out(tfr.sum(matrix(4, 12), axis=0))
+    loops, joins = shared_out(tfr.sum(matrix(2, 12), axis=0))
     assert (loops, joins) == ([[ParallelAxis.GRID, ParallelAxis.NOTHING]], [0])
+
+
+def test_a_thread_adds_a_longer_column_slot_by_slot():
+    loops, joins = shared_out(tfr.sum(matrix(4, 12), axis=0))
+    assert (loops, joins) == ([[ParallelAxis.GRID, *[ParallelAxis.NOTHING] * 3]], [0])
+
+
+def test_whole_numbers_have_no_order():
+    x = tfr.astype(matrix(4, 12), "int32")
+    loops, _ = shared_out(tfr.sum(x, axis=0))
+    assert loops == [[ParallelAxis.GRID, ParallelAxis.NOTHING]]
 
 
 def test_a_sum_of_everything_has_partial_results():

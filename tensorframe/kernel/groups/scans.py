@@ -7,10 +7,11 @@ then each piece after what comes before it. Blocks and pieces depend on sizes al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tensorframe.kernel.forms.form import Form, accumulator, finish_pass
+from tensorframe.kernel.groups.reductions import by_one_lane, combined, stored, taken, totals_in
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -107,12 +108,8 @@ class Blocks:
         ]
 
 
-# what a pass does besides scans: what comes before its loop, its work for each element, and what comes after
-Pass = Callable[[Form, int], tuple[list[Statement], list[Statement], list[Statement]]]
-
-
 def scan_pass(
-    form: Form, number: int, blocks: Blocks, passed: Pass, before: Mapping[int, Expr]
+    form: Form, number: int, blocks: Blocks, before: Mapping[int, Expr]
 ) -> list[Statement]:
     """Return a pass over the blocks of a row; `before` is what comes before the first one, if it is not the row's."""
     begin: list[Statement] = []
@@ -124,14 +121,16 @@ def scan_pass(
         element = how.take(form.body.operand(value, 0))
         work += blocks.scanned(how, total, carry, element)
         form.body.define_element(value, form.finished(value, total))
-    first, others, after = passed(form, number)
+    totals = totals_in(form, number)
+    others = [*taken(form, totals), *stored(form, number)]
     if others:
         work.append(blocks.lanewise(blocks.inside(others)))
-    return [*begin, *first, blocks.loop(work), *after] if work else []
+    begin += [total.begin() for total in totals.values()]
+    return [*begin, blocks.loop(work), *map(combined, totals.values())] if work else []
 
 
-def scanned_rows(form: Form, lanes: int, passed: Pass) -> tuple[Statement, ...]:
-    """A work-group for each row, in as many passes as there are; `passed` gives what a pass does besides scans."""
+def scanned_rows(form: Form, lanes: int) -> tuple[Statement, ...]:
+    """A work-group for each row, in as many passes as there are."""
     body, stages = form.body, form.stages
     row, count = index("row"), len(body.nest.kept)
     length = body.numbers.take(body.nest.row_length, "length")
@@ -143,7 +142,7 @@ def scanned_rows(form: Form, lanes: int, passed: Pass) -> tuple[Statement, ...]:
     statements: list[Statement] = []
     for number in range(stages.passes + 1):
         body.begin_pass()
-        statements += scan_pass(form, number, blocks, passed, {})
+        statements += scan_pass(form, number, blocks, {})
         finish_pass(form, number)
     body.begin_pass()
     statements += by_one_lane(form.row_stores())
@@ -214,7 +213,7 @@ def scanned_totals(
     return (*blocks.allocated(), loop)
 
 
-def scanned_pieces(form: Form, piece: int, lanes: int, passed: Pass) -> tuple[Statement, ...]:
+def scanned_pieces(form: Form, piece: int, lanes: int) -> tuple[Statement, ...]:
     """Each piece of each row scanned, after what comes before it."""
     body, part = form.body, index("part")
     first, last, at, row = _piece(form, part, piece)
@@ -230,7 +229,7 @@ def scanned_pieces(form: Form, piece: int, lanes: int, passed: Pass) -> tuple[St
         value: where(at > ZERO, load(buffer, earlier), form.accumulation(value).first)
         for value, buffer in form.partials.items()
     }
-    statements = tuple(scan_pass(form, 0, blocks, passed, before))
+    statements = tuple(scan_pass(form, 0, blocks, before))
     loop = Loop(part, START, STOP, statements, parallel=True, over=ParallelAxis.GROUPS)
     return (*blocks.allocated(), loop)
 
@@ -241,10 +240,3 @@ def _piece(form: Form, part: Expr, piece: int) -> tuple[Expr, Expr, Expr, Expr]:
     step, length = numbers.take(piece, "piece"), numbers.take(nest.row_length, "length")
     at, row = digits(part, [ZERO, numbers.take(nest.rows, "height")])
     return at * step, smaller(at * step + step, length), at, row
-
-
-def by_one_lane(stores: Sequence[Statement]) -> list[Statement]:
-    """Return the statements for one thread of the group: all have the results."""
-    if not stores:
-        return []
-    return [Loop(index("once"), ZERO, _ONE, tuple(stores), over=ParallelAxis.LANES)]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from tensorframe.dtypes import DType
 from tensorframe.kernel.ir.language import (
+    CLASS,
     INDEX,
     START,
     STOP,
@@ -155,9 +157,10 @@ def run_groups(
     groups: int,
     lanes: int,
 ) -> None:
-    """Run a kernel of work-groups on so many groups of so many threads; what it computes depends on neither.
+    """Run a kernel of work-groups on so many groups of so many threads.
 
-    Only the order of a sum does. Threads run from one barrier to the next, one after the other.
+    What it computes does not depend on the number of groups, and only the order of a sum on that of threads. Threads
+    run from one barrier to the next, one after the other.
     """
     values: dict[Expr, Any] = {}
     for dtype in (INDEX, np.dtype(np.uint32)):  # positions may have been narrowed
@@ -186,15 +189,22 @@ def _in_step(running: Sequence[Iterator[Waiting]], threads: Sequence[_Thread]) -
         if one is None:
             return
         if isinstance(one, Combine):
-            total = threads[0].values[one.variable]
-            for thread in threads[1:]:
-                both: dict[Expr, Array] = {
-                    one.variable: total,
-                    one.other: thread.values[one.variable],
-                }
-                total = evaluate(one.joined, both)
-            for thread in threads:
-                thread.values[one.variable] = total
+            width = one.width or len(threads)
+            for first in range(0, len(threads), width):
+                some = threads[first : first + width]
+                total = _combined(one, [thread.values[one.variable] for thread in some])
+                for thread in some:
+                    thread.values[one.variable] = total
+
+
+def _combined(one: Combine, values: Sequence[Array]) -> Array:
+    """Return the values of neighbouring threads, joined class by class."""
+
+    def one_by_one(values: Sequence[Array]) -> Array:
+        return reduce(lambda x, y: evaluate(one.joined, {one.variable: x, one.other: y}), values)
+
+    starts = range(0, len(values), CLASS)
+    return one_by_one([one_by_one(values[first : first + CLASS]) for first in starts])
 
 
 @dataclass(slots=True)

@@ -375,12 +375,19 @@ class Prefetch:
 class Combine:
     """Join the values that `variable` has in the threads of a group: afterwards all of them have the result.
 
-    `joined` is the expression of two values, `variable` and `other`. All threads of a group come here together.
+    `joined` is the expression of two values, `variable` and `other`. All threads of a group come here together. The
+    order is given: the values of each `CLASS` neighbouring threads are joined first, then their results, one after the
+    other. With a `width`, so many neighbouring threads have a result of their own.
     """
 
     variable: Variable
     other: Variable
     joined: Expr
+    width: int = 0
+
+
+# neighbouring threads whose values are joined first
+CLASS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -49,8 +49,11 @@ def lay_out(
     into: Sequence[Access] = (),
     *,
     in_order: bool = False,
+    numbered: bool = False,
 ) -> Layout:
     """Return the loops of a region whose inputs have these strides; with `in_order`, as sums of floats want them.
+
+    So they are where elements are `numbered` across all reduced axes, see `arrange`.
 
     Outputs go to new arrays, or, if `into` is given, to where it says: for each, a position and the steps of its axes.
     """
@@ -76,12 +79,14 @@ def lay_out(
     for value, target in zip(region.outputs, into, strict=False):
         found = linear(space.maps[value], target.steps, space)
         accesses["out", value] = replace(found, start=found.start + target.start)
-    ordered = in_order and any(
+    ordered = (in_order or numbered) and any(
         is_ordered(one.op, region.dtype_of(one.inputs[0]))
         for one in region.ops
         if one.op.kind is Kind.REDUCE
     )
-    nest = arrange(space, accesses, order, _pieces(region, space), ordered=ordered)
+    nest = arrange(
+        space, accesses, order, _pieces(region, space), ordered=ordered, numbered=numbered
+    )
     arrays = {value: array for value, (array, _) in zip(region.outputs, places, strict=True)}
     return Layout(nest, reads, _lines(region, strides), arrays, tuple(layouts.values()))
 

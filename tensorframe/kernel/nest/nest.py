@@ -134,10 +134,12 @@ def arrange(
     pieces: dict[Hashable, Access],
     *,
     ordered: bool = False,
+    numbered: bool = False,
 ) -> Nest:
     """Return the nest of a space with loops in this order; each class of axes stays together.
 
-    The loops of `ordered` reductions keep the order that axes have in the shape.
+    The loops of `ordered` reductions keep the order that axes have in the shape. Where elements are `numbered` across
+    all axes, none of them have to be apart.
     """
     reduced = [axis for axis in order if axis in space.reduced]
     nearest = reduced[-1:]
@@ -146,7 +148,9 @@ def arrange(
     kept_groups = _merged(kept, space, together)
     if ordered:
         reduced = list(space.reduced)
-        count = inner_loops([space.sizes[axis] for axis in reduced], space.lengths)
+        count = (
+            0 if numbered else inner_loops([space.sizes[axis] for axis in reduced], space.lengths)
+        )
         outer, inside = reduced[: len(reduced) - count], reduced[len(reduced) - count :]
         inner_groups = _merged(inside, space, together)
         reduced_groups = [*_merged(outer, space, together), *inner_groups]

@@ -1,0 +1,143 @@
+"""The order in which kernels of work-groups add floats: the same bits in every form, layout and number of results.
+
+What is expected is written down here once more, for groups of a few threads.
+"""
+
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tests.kernel.interpreted import in_groups, interpreted, interpreting, kernels_of
+
+pytest.importorskip(
+    "llvmlite", reason="the planner groups what kernels compute, where there are any"
+)
+
+# elements of a slot in a run, the length up to which there are few slots, and how many, as `in_groups` has them
+EACH, SHORT, FEW = 2, 9, 2
+CLASS = 8
+# one after the other; few slots; a chunk that is not whole; several, with a short one at the end; more than slots
+LENGTHS = [1, 2, 3, 7, 9, 15, 17, 41]
+
+
+@pytest.fixture(autouse=True)
+def planned():
+    with tfr.config.override(small_size=0, small_nodes=0):
+        yield
+
+
+def by_slots(values, count):
+    size = min(CLASS, count)
+    slots = [[] for _ in range(count)]
+    for number, value in enumerate(values):
+        which = number // (size * EACH) % (count // size)
+        slots[which * size + number % size].append(value)
+    sums = [reduce(add, slot, 0.0) for slot in slots]
+    return reduce(add, [reduce(add, sums[at : at + size]) for at in range(0, count, size)])
+
+
+def in_order(values, lanes):
+    """The sum of a list of floats."""
+    if 2 * len(values) <= lanes:
+        return reduce(add, values)
+    if len(values) <= SHORT:
+        return by_slots(values, min(FEW, lanes))
+    piece = EACH * lanes
+    if len(values) <= max(2 * piece, SHORT):
+        return by_slots(values, lanes)
+    chunks = [values[first : first + piece] for first in range(0, len(values), piece)]
+    return by_slots([by_slots(one, lanes) for one in chunks], lanes)
+
+
+def numbers(*shape):
+    return np.random.default_rng(sum(shape)).standard_normal(shape) * 10.0 ** np.arange(shape[-1])
+
+
+def expected(x, axes, lanes=4):
+    """The sums over axes, whose elements are numbered in C order."""
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    rows = np.ascontiguousarray(x.transpose([*kept, *axes]))
+    rows = rows.reshape([*[x.shape[axis] for axis in kept], -1])
+    return np.apply_along_axis(lambda row: in_order(list(row), lanes), -1, rows)
+
+
+def on(x):
+    return tfr.asarray(x, device="llvm")
+
+
+def result_of(tensor, lanes=4):
+    with in_groups(lanes), interpreting():
+        return interpreted(tensor)[0]
+
+
+# few rows and many, which are cut or not; rows and columns; one result
+SHAPES = {
+    "few rows": (lambda n: (3, n), (1,)),
+    "rows": (lambda n: (7, n), (1,)),
+    "rows that fill no group": (lambda n: (1, n), (1,)),
+    "few columns": (lambda n: (n, 3), (0,)),
+    "columns": (lambda n: (n, 11), (0,)),
+    "everything": (lambda n: (n,), (0,)),
+    "two axes": (lambda n: (3, 2, n), (0, 2)),
+    "two axes, columns": (lambda n: (3, n, 2), (0, 1)),
+    "two axes, all": (lambda n: (n, 3), (0, 1)),
+}
+
+
+@pytest.mark.parametrize("layout", ["C", "F"])
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_sum_has_the_bits_of_its_lengths(name, layout):
+    for length in LENGTHS:
+        shape, axes = SHAPES[name][0](length), SHAPES[name][1]
+        x = np.asarray(numbers(*shape), order=layout)
+        found = result_of(tfr.sum(on(x) * 2, axis=axes))
+        np.testing.assert_array_equal(found, expected(x * 2, axes), f"{length} elements")
+
+
+@pytest.mark.parametrize("lanes", [1, 8, 16])
+def test_groups_of_other_sizes(lanes):
+    for shape, axis in [((2, 70), 1), ((70, 2), 0), ((9, 70), 1), ((70, 11), 0), ((3, 9), 1)]:
+        x = numbers(*shape)
+        found = result_of(tfr.sum(on(x), axis=axis), lanes)
+        np.testing.assert_array_equal(found, expected(x, (axis,), lanes))
+
+
+@pytest.mark.parametrize("shape", [(3, 41), (7, 41), (41, 3), (41, 11)])
+def test_what_follows_in_further_passes_is_added_so_too(shape):
+    """Distances from a mean: the second sum waits for the first."""
+    x = numbers(*shape)
+    for axis in (0, 1):
+        tensor = on(x)
+        away = tensor - tfr.sum(tensor, axis=axis, keepdims=True)
+        found = result_of(tfr.sum(away * away, axis=axis))
+        rest = x - np.expand_dims(expected(x, (axis,)), axis)
+        np.testing.assert_array_equal(found, expected(rest * rest, (axis,)))
+
+
+def test_sums_of_both_orders_of_axes_are_two_kernels():
+    x = numbers(5, 6)
+    tensor = on(x)
+    both = [tfr.sum(tensor * 2), tfr.sum(tensor.T * 3)]
+    with in_groups(), interpreting():
+        found = interpreted(*both)
+    np.testing.assert_array_equal(found[0], expected(2 * x, (0, 1)))
+    np.testing.assert_array_equal(found[1], expected(3 * x.T, (0, 1)))
+
+
+def test_products_have_an_order_too():
+    x = 1 + numbers(4, 30) / 10.0 ** np.arange(30)
+    found = result_of(tfr.prod(on(x), axis=1))
+    np.testing.assert_allclose(found, np.prod(x, axis=1), rtol=1e-12)
+    turned = result_of(tfr.prod(on(np.asfortranarray(x)), axis=1))
+    np.testing.assert_array_equal(found, turned)
+
+
+def test_no_more_kernels_than_partial_results_need():
+    x = on(numbers(41, 3))
+    with in_groups(), interpreting():
+        assert len(kernels_of(tfr.sum(x, axis=0))) == 2
+        assert len(kernels_of(tfr.softmax(x, axis=0))) == 1
+        assert len(kernels_of(tfr.sum(on(numbers(41, 11)), axis=0))) == 1
