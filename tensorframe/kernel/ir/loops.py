@@ -20,18 +20,18 @@ ZERO = literal(0, INDEX)
 
 def digits(position: Expr, sizes: Sequence[Expr]) -> list[Expr]:
     """Return the indices, outermost first, of a position in C order in loops of these sizes."""
-    found: list[Expr] = []
+    digits: list[Expr] = []
     for size in reversed(sizes[1:]):
-        found.append(apply("remainder", position, size))
+        digits.append(apply("remainder", position, size))
         position = apply("floor_divide", position, size)
-    return [position, *reversed(found)] if sizes else []
+    return [position, *reversed(digits)] if sizes else []
 
 
 def flat(indices: Sequence[Expr], sizes: Sequence[Expr]) -> Expr:
     """Return the position in C order of indices in loops of these sizes."""
     position: Expr = ZERO
-    for at, one in enumerate(indices):
-        position = one if at == 0 else position * sizes[at] + one
+    for axis, coordinate in enumerate(indices):
+        position = coordinate if axis == 0 else position * sizes[axis] + coordinate
     return position
 
 
@@ -40,14 +40,14 @@ def nested(
 ) -> tuple[Statement, ...]:
     """Return loops over whole axes around `body`, the last index innermost."""
     statements = tuple(body)
-    for one, size in zip(reversed(indices), reversed(sizes), strict=True):
-        statements = (Loop(one, ZERO, size, statements),)
+    for variable, size in zip(reversed(indices), reversed(sizes), strict=True):
+        statements = (Loop(variable, ZERO, size, statements),)
     return statements
 
 
 def named(prefix: str, count: int) -> list[Index]:
     """Return as many loop variables: `prefix0`, `prefix1` ..."""
-    return [index(f"{prefix}{at}") for at in range(count)]
+    return [index(f"{prefix}{number}") for number in range(count)]
 
 
 def smaller(left: Expr, right: Expr) -> Expr:

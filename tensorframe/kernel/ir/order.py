@@ -75,16 +75,16 @@ def inner_loops(sizes: Sequence[int], lengths: Sequence[int]) -> int:
     return count
 
 
-def joined_in_lanes(one: Statement) -> bool:
+def joined_in_lanes(statement: Statement) -> bool:
     """Whether a statement of an innermost loop joins floats in the order of lanes."""
-    if not isinstance(one, Set) or not isinstance(one.value, Apply):
+    if not isinstance(statement, Set) or not isinstance(statement.value, Apply):
         return False
-    return one.value.op in NEUTRAL and one.value.dtype in FLOAT
+    return statement.value.op in NEUTRAL and statement.value.dtype in FLOAT
 
 
 def has_lanes(loop: Loop) -> bool:
     """Whether a loop, which has none inside, joins floats in the order of lanes."""
-    return any(joined_in_lanes(one) for one in loop.body)
+    return any(joined_in_lanes(statement) for statement in loop.body)
 
 
 def halves(parts: Sequence[Expr], op: str) -> Expr:
@@ -100,43 +100,47 @@ def with_lanes(body: Iterable[Statement], done: Container[Loop] = ()) -> tuple[S
     """Return a kernel's body with lanes written out, as elements of scratch memory, but for the loops in `done`."""
     memory: dict[Buffer, None] = {}
     statements = _written_out(body, done, memory)
-    return (*[Allocate(one, literal(LANES, INDEX)) for one in memory], *statements)
+    return (*[Allocate(buffer, literal(LANES, INDEX)) for buffer in memory], *statements)
 
 
 def _written_out(
     body: Iterable[Statement], done: Container[Loop], memory: dict[Buffer, None]
 ) -> tuple[Statement, ...]:
-    found: list[Statement] = []
-    for one in body:
-        if isinstance(one, Loop) and one in done:
-            found.append(one)
-        elif isinstance(one, Loop) and _is_innermost(one) and has_lanes(one):
-            found += _lanes_of(one, memory)
-        elif isinstance(one, Loop | If):
-            found.append(replace(one, body=_written_out(one.body, done, memory)))
+    statements: list[Statement] = []
+    for statement in body:
+        if isinstance(statement, Loop) and statement in done:
+            statements.append(statement)
+        elif isinstance(statement, Loop) and _is_innermost(statement) and has_lanes(statement):
+            statements += _lanes_of(statement, memory)
+        elif isinstance(statement, Loop | If):
+            statements.append(replace(statement, body=_written_out(statement.body, done, memory)))
         else:
-            found.append(one)
-    return tuple(found)
+            statements.append(statement)
+    return tuple(statements)
 
 
 def _is_innermost(loop: Loop) -> bool:
-    return not any(isinstance(one, Loop | If) for one in loop.body)
+    return not any(isinstance(statement, Loop | If) for statement in loop.body)
 
 
 def _lanes_of(loop: Loop, memory: dict[Buffer, None]) -> list[Statement]:
     """Return the statements of a loop with the lanes of its totals in memory."""
     ops = {
-        one.variable: one.value.op
-        for one in loop.body
-        if joined_in_lanes(one) and isinstance(one, Set) and isinstance(one.value, Apply)
+        statement.variable: statement.value.op
+        for statement in loop.body
+        if joined_in_lanes(statement)
+        and isinstance(statement, Set)
+        and isinstance(statement.value, Apply)
     }
-    lanes = {one: Buffer(f"lanes_{one.name}", one.dtype, Role.SCRATCH) for one in ops}
+    lanes = {total: Buffer(f"lanes_{total.name}", total.dtype, Role.SCRATCH) for total in ops}
     memory.update(dict.fromkeys(lanes.values()))
     name = loop.index.name
     block, lane, rest = index(f"{name}_block"), index(f"{name}_lane"), index(f"{name}_rest")
     count = larger(loop.stop, loop.start) - loop.start
     blocks = apply("floor_divide", count, literal(LANES, INDEX))
-    empty = [Store(lanes[one], lane, literal(NEUTRAL[op], one.dtype)) for one, op in ops.items()]
+    empty = [
+        Store(lanes[total], lane, literal(NEUTRAL[op], total.dtype)) for total, op in ops.items()
+    ]
     place = loop.start + (block * LANES + lane)
     inside = Loop(lane, ZERO, literal(LANES, INDEX), _turn(loop, lanes, place, lane))
     slot = apply("bitwise_and", rest, literal(TAIL - 1, INDEX))
@@ -146,7 +150,7 @@ def _lanes_of(loop: Loop, memory: dict[Buffer, None]) -> list[Statement]:
         Loop(block, ZERO, blocks, (inside,)),
         Loop(lane, ZERO, literal(TAIL, INDEX), tuple(_narrowed(lanes, ops, lane))),
         Loop(rest, blocks * LANES, count, after),
-        *[_joined(one, op, lanes[one]) for one, op in ops.items()],
+        *[_joined(total, op, lanes[total]) for total, op in ops.items()],
     ]
 
 
@@ -155,27 +159,27 @@ def _turn(
 ) -> tuple[Statement, ...]:
     """Return what a loop does with the element at a place, whose lanes are at a slot."""
     known: dict[Expr, Expr] = {loop.index: place}
-    known.update((one, load(buffer, slot)) for one, buffer in lanes.items())
-    found: list[Statement] = []
-    for one in loop.body:
-        if isinstance(one, Set) and one.variable in lanes:
-            assert isinstance(one.value, Apply)
-            operands = [substituted(operand, known) for operand in one.value.arguments]
-            joined = apply(STRICT[one.value.op], *operands)
-            found.append(Store(lanes[one.variable], slot, joined))
+    known.update((total, load(buffer, slot)) for total, buffer in lanes.items())
+    statements: list[Statement] = []
+    for statement in loop.body:
+        if isinstance(statement, Set) and statement.variable in lanes:
+            assert isinstance(statement.value, Apply)
+            operands = [substituted(operand, known) for operand in statement.value.arguments]
+            joined = apply(STRICT[statement.value.op], *operands)
+            statements.append(Store(lanes[statement.variable], slot, joined))
         else:
-            found += substituted_in((one,), known)
-    return tuple(found)
+            statements += substituted_in((statement,), known)
+    return tuple(statements)
 
 
 def _narrowed(
     lanes: dict[Variable, Buffer], ops: dict[Variable, str], lane: Index
 ) -> Iterable[Statement]:
-    for one, buffer in lanes.items():
-        parts = [load(buffer, lane + at) for at in range(0, LANES, TAIL)]
-        yield Store(buffer, lane, halves(parts, STRICT[ops[one]]))
+    for total, buffer in lanes.items():
+        parts = [load(buffer, lane + index) for index in range(0, LANES, TAIL)]
+        yield Store(buffer, lane, halves(parts, STRICT[ops[total]]))
 
 
-def _joined(one: Variable, op: str, buffer: Buffer) -> Set:
-    parts = [load(buffer, literal(at, INDEX)) for at in range(TAIL)]
-    return Set(one, apply(STRICT[op], one, halves(parts, STRICT[op])))
+def _joined(variable: Variable, op: str, buffer: Buffer) -> Set:
+    parts = [load(buffer, literal(index, INDEX)) for index in range(TAIL)]
+    return Set(variable, apply(STRICT[op], variable, halves(parts, STRICT[op])))

@@ -30,14 +30,14 @@ def in_order(roots: Iterable[Expr], known: Mapping[Expr, Any]) -> list[Expr]:
     order: dict[Expr, None] = {}
     stack = [(root, False) for root in roots]
     while stack:
-        one, entered = stack.pop()
-        if one in order or one in known:
+        expr, entered = stack.pop()
+        if expr in order or expr in known:
             continue
         if entered:
-            order[one] = None
+            order[expr] = None
         else:
-            stack.append((one, True))
-            stack.extend((operand, False) for operand in reversed(one.operands))
+            stack.append((expr, True))
+            stack.extend((operand, False) for operand in reversed(expr.operands))
     return list(order)
 
 
@@ -45,49 +45,57 @@ def expressions(statements: Iterable[Statement]) -> tuple[list[Expr], list[Store
     """Return the expressions that statements use, those of loops inside included, and all stores."""
     roots: list[Expr] = []
     stores: list[Store | StreamingStore] = []
-    for one in statements:
-        roots += own_expressions(one)
-        if isinstance(one, Store | StreamingStore):
-            stores.append(one)
-        if isinstance(one, Loop | If):
-            inner, more = expressions(one.body)
+    for statement in statements:
+        roots += own_expressions(statement)
+        if isinstance(statement, Store | StreamingStore):
+            stores.append(statement)
+        if isinstance(statement, Loop | If):
+            inner, more = expressions(statement.body)
             roots += inner
             stores += more
     return roots, stores
 
 
-def own_expressions(one: Statement) -> tuple[Expr, ...]:
+def own_expressions(statement: Statement) -> tuple[Expr, ...]:
     """Return the expressions of a statement itself."""
-    if isinstance(one, Store):
-        return (one.position, one.value)
-    if isinstance(one, Loop):
-        return (one.start, one.stop)
-    if isinstance(one, If):
-        return (one.condition,)
-    if isinstance(one, Allocate):
-        return (one.count,)
-    if isinstance(one, StreamingStore | Prefetch):
-        return (one.position, one.count)
-    if isinstance(one, Combine):
-        return (one.joined,)
-    return () if isinstance(one, Barrier) else (one.value,)
+    if isinstance(statement, Store):
+        return (statement.position, statement.value)
+    if isinstance(statement, Loop):
+        return (statement.start, statement.stop)
+    if isinstance(statement, If):
+        return (statement.condition,)
+    if isinstance(statement, Allocate):
+        return (statement.count,)
+    if isinstance(statement, StreamingStore | Prefetch):
+        return (statement.position, statement.count)
+    if isinstance(statement, Combine):
+        return (statement.joined,)
+    return () if isinstance(statement, Barrier) else (statement.value,)
 
 
-def with_own_expressions(one: Statement, change: Callable[[Expr], Expr]) -> Statement:
+def with_own_expressions(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
     """Return a statement with each expression of its own changed, not those in its body."""
-    if isinstance(one, Store):
-        return replace(one, position=change(one.position), value=change(one.value))
-    if isinstance(one, Loop):
-        return replace(one, start=change(one.start), stop=change(one.stop))
-    if isinstance(one, If):
-        return replace(one, condition=change(one.condition))
-    if isinstance(one, Allocate):
-        return replace(one, count=change(one.count))
-    if isinstance(one, StreamingStore | Prefetch):
-        return replace(one, position=change(one.position), count=change(one.count))
-    if isinstance(one, Combine):
-        return replace(one, joined=change(one.joined))
-    return one if isinstance(one, Barrier) else replace(one, value=change(one.value))
+    if isinstance(statement, Store):
+        return replace(
+            statement, position=change(statement.position), value=change(statement.value)
+        )
+    if isinstance(statement, Loop):
+        return replace(statement, start=change(statement.start), stop=change(statement.stop))
+    if isinstance(statement, If):
+        return replace(statement, condition=change(statement.condition))
+    if isinstance(statement, Allocate):
+        return replace(statement, count=change(statement.count))
+    if isinstance(statement, StreamingStore | Prefetch):
+        return replace(
+            statement, position=change(statement.position), count=change(statement.count)
+        )
+    if isinstance(statement, Combine):
+        return replace(statement, joined=change(statement.joined))
+    return (
+        statement
+        if isinstance(statement, Barrier)
+        else replace(statement, value=change(statement.value))
+    )
 
 
 def substituted(root: Expr, values: Mapping[Expr, Expr]) -> Expr:
@@ -95,15 +103,15 @@ def substituted(root: Expr, values: Mapping[Expr, Expr]) -> Expr:
     if root in values:
         return values[root]
     known = dict(values)
-    for one in in_order((root,), known):
-        if isinstance(one, Apply):
-            arguments = [known[operand] for operand in one.arguments]
-            chosen = _chosen(*arguments) if one.op == "where" else None
-            known[one] = chosen or apply(one.op, *arguments, dtype=one.dtype)
-        elif isinstance(one, Load):
-            known[one] = load(one.buffer, known[one.position])
+    for expr in in_order((root,), known):
+        if isinstance(expr, Apply):
+            arguments = [known[operand] for operand in expr.arguments]
+            chosen = _chosen(*arguments) if expr.op == "where" else None
+            known[expr] = chosen or apply(expr.op, *arguments, dtype=expr.dtype)
+        elif isinstance(expr, Load):
+            known[expr] = load(expr.buffer, known[expr.position])
         else:
-            known[one] = one
+            known[expr] = expr
     return known[root]
 
 
@@ -117,10 +125,10 @@ def substituted_in(
     statements: Iterable[Statement], values: Mapping[Expr, Expr]
 ) -> tuple[Statement, ...]:
     """Return statements with parts of their expressions replaced."""
-    found = []
-    for one in statements:
-        made = with_own_expressions(one, lambda root: substituted(root, values))
+    changed = []
+    for statement in statements:
+        made = with_own_expressions(statement, lambda root: substituted(root, values))
         if isinstance(made, Loop | If):
             made = replace(made, body=substituted_in(made.body, values))
-        found.append(made)
-    return tuple(found)
+        changed.append(made)
+    return tuple(changed)

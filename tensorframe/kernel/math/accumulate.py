@@ -81,15 +81,18 @@ def _formula(written: Callable[[Any], Any] | None, *, double: bool) -> Callable[
     """Return a formula over terms as one over expressions; of None, what leaves them as they are."""
 
     def apply_row(op: Op, *operands: Any) -> Expr:
-        dtype = next(one.dtype for one in operands if isinstance(one, Expr))
-        values = [one if isinstance(one, Expr) else literal(one, dtype) for one in operands]
+        dtype = next(operand.dtype for operand in operands if isinstance(operand, Expr))
+        values = [
+            operand if isinstance(operand, Expr) else literal(operand, dtype)
+            for operand in operands
+        ]
         return element(op, (), values, op.result(dtype), double=double)
 
     if written is None:
         return lambda x: x
 
     def formula(x: Expr) -> Expr:
-        found: Expr = written(Term(x, apply_row)).node
-        return found
+        root: Expr = written(Term(x, apply_row)).node
+        return root
 
     return formula

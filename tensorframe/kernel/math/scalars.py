@@ -31,7 +31,7 @@ _LOGIC = {
     "fmin": "logical_and",
 }
 # what users' functions are given, and give, instead
-_PASSED: dict[DType, DType] = {**{one: wide_of(one) for one in NARROW}, bool_: uint8}
+_PASSED: dict[DType, DType] = {**{dtype: wide_of(dtype) for dtype in NARROW}, bool_: uint8}
 _TAKES_TRUTH = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not"})
 
 
@@ -57,17 +57,17 @@ def element(
     if op.name == "cast":
         return converted(operands[0], attrs[0])
     # a condition given as a number takes the dtype of the other operands
-    conditions = [converted(one, bool_) for one in operands[: op.conditions]]
+    conditions = [converted(operand, bool_) for operand in operands[: op.conditions]]
     values = operands[op.conditions :]
     if not takes_half(op.name):
-        values = [converted(one, wide_of(one.dtype)) for one in values]
-    found = _element(op.name, (*conditions, *values), attrs, wide_of(result), double=double)
-    return cast(found, result)
+        values = [converted(value, wide_of(value.dtype)) for value in values]
+    computed = _element(op.name, (*conditions, *values), attrs, wide_of(result), double=double)
+    return cast(computed, result)
 
 
 def _called(function: Compiled, operands: Sequence[Expr], result: DType) -> Expr:
     """Return a call of a user's function, which knows no half precision, and truth values as bytes."""
-    values = [converted(one, _PASSED.get(one.dtype, one.dtype)) for one in operands]
+    values = [converted(operand, _PASSED.get(operand.dtype, operand.dtype)) for operand in operands]
     (call,) = function.calls
     return converted(apply(call, *values, dtype=_PASSED.get(result, result)), result)
 
@@ -76,8 +76,8 @@ def _element(
     name: str, operands: Sequence[Expr], attrs: tuple[Any, ...], result: DType, *, double: bool
 ) -> Expr:
     if name in _TAKES_TRUTH:
-        operands = [truth(one) for one in operands]
-    if all(one.dtype == bool_ for one in operands):
+        operands = [truth(operand) for operand in operands]
+    if all(operand.dtype == bool_ for operand in operands):
         name = _LOGIC.get(name, name)
     written = formula_of(name)
     if written is None:

@@ -47,7 +47,7 @@ class Built:
     @property
     def selects(self) -> bool:
         """Whether kernels mark, in a buffer `m0`, that an index was out of bounds."""
-        return any(MARK in one.kernel.outputs for one in self.launches)
+        return any(MARK in launch.kernel.outputs for launch in self.launches)
 
 
 def finish(
@@ -64,12 +64,12 @@ def finish(
 
 def _notes(region: Region) -> tuple[str, ...]:
     """Return the ops that the kernel runs, for its reader; no sizes, which many kernels of one text have."""
-    names = [f"x{at}" for at in range(len(region.inputs))]
+    names = [f"x{index}" for index in range(len(region.inputs))]
     lines = []
-    for one in region.ops:
+    for op in region.ops:
         names.append(f"v{len(names)}")
-        operands = ", ".join([names[source] for source in one.inputs])
-        lines.append(f"{names[-1]} = {one.op.name}({operands}): {one.dtype}")
+        operands = ", ".join([names[source] for source in op.inputs])
+        lines.append(f"{names[-1]} = {op.op.name}({operands}): {op.dtype}")
     return tuple(lines)
 
 
@@ -88,14 +88,16 @@ def assembled(
     """
     roots, stores = expressions(statements)
     used = in_order(roots, {})
-    loaded = {one.buffer for one in used if isinstance(one, Load) and one.buffer.role is Role.INPUT}
-    written = {one.buffer for one in stores if one.buffer.role is Role.OUTPUT}
-    by_value = {one for one in used if isinstance(one, Argument)} & set(scalars)
+    loaded = {
+        expr.buffer for expr in used if isinstance(expr, Load) and expr.buffer.role is Role.INPUT
+    }
+    written = {store.buffer for store in stores if store.buffer.role is Role.OUTPUT}
+    by_value = {expr for expr in used if isinstance(expr, Argument)} & set(scalars)
     sizes = numbers.arguments
     if index != INDEX:
         own = numbers.positions
         statements = with_positions(statements, own, index)
-        sizes = [argument(one.name, index) if one in own else one for one in sizes]
+        sizes = [argument(size.name, index) if size in own else size for size in sizes]
     return Kernel(
         tuple(sorted(loaded, key=_by_name)),
         (*sorted(written, key=_by_name), *flags),
@@ -107,5 +109,5 @@ def assembled(
     )
 
 
-def _by_name(one: Buffer | Argument) -> tuple[str, int]:
-    return one.name[0], int(one.name[1:])
+def _by_name(buffer: Buffer | Argument) -> tuple[str, int]:
+    return buffer.name[0], int(buffer.name[1:])

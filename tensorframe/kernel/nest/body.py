@@ -76,11 +76,11 @@ class Body:
         self.indices: list[Expr] = []
         self.known: dict[int, Expr] = {}
         self.inputs = [
-            Buffer(f"x{at}", dtype, Role.INPUT) for at, (_, dtype) in enumerate(region.inputs)
+            Buffer(f"x{index}", dtype, Role.INPUT) for index, (_, dtype) in enumerate(region.inputs)
         ]
         self.scalars: dict[int, Argument] = {
-            at: argument(f"c{at}", dtype)
-            for at, (shape, dtype) in enumerate(region.inputs)
+            index: argument(f"c{index}", dtype)
+            for index, (shape, dtype) in enumerate(region.inputs)
             if shape == ()
         }
         self._reads = reads
@@ -114,12 +114,12 @@ class Body:
 
     def contiguous(self) -> dict[Expr, Buffer]:
         """Return where inputs are read element after element along the innermost loop, and elsewhere in other rows."""
-        found = {}
+        contiguous = {}
         for key in self._reads.values():
             steps = self.nest.accesses[key].steps
             if key[0] < len(self.inputs) and steps[-1] == 1 and any(steps[:-1]):
-                found[self.position(key)] = self.inputs[key[0]]
-        return found
+                contiguous[self.position(key)] = self.inputs[key[0]]
+        return contiguous
 
     def _name_steps(self, key: Any, access: Access) -> None:
         self._starts[key] = self._start(access.start)
@@ -144,44 +144,44 @@ class Body:
             self._named_steps[owner, step] = self.numbers.take(step, "s")
         return self._named_steps[owner, step]
 
-    def operand(self, value: int, at: int) -> Expr:
+    def operand(self, value: int, index: int) -> Expr:
         """Return the element of an operand of the op that computes `value`."""
-        source = self.region.ops[value - len(self.region.inputs)].inputs[at]
+        source = self.region.ops[value - len(self.region.inputs)].inputs[index]
         if source >= len(self.region.inputs):
             return self.element(source)
         if source in self.scalars:
             return self.scalars[source]
-        return load(self.inputs[source], self.position(self._reads[value, at]))
+        return load(self.inputs[source], self.position(self._reads[value, index]))
 
     def element(self, value: int) -> Expr:
         """Return the element of an op's result."""
-        found = self.known.get(value)
-        if found is None:
-            found = self._elements.get(value)
-        if found is None:
-            found = self._elements[value] = self._compute(value)
-        return found
+        element = self.known.get(value)
+        if element is None:
+            element = self._elements.get(value)
+        if element is None:
+            element = self._elements[value] = self._compute(value)
+        return element
 
     def _compute(self, value: int) -> Expr:
-        one = self.region.ops[value - len(self.region.inputs)]
-        if one.op is FULL:
-            return literal(one.attrs[0], one.dtype)
-        if one.op is ARANGE:
-            start, step = one.attrs[:2]  # what is read says where it begins
-            return self._arange(value, start, step, one.dtype)
-        if one.op in PIECED:
-            return self._pieced(value, one)
-        if one.op in GATHERS:
-            return self._gathered(value, one)
-        if one.op.kind is Kind.VIEW:
+        op = self.region.ops[value - len(self.region.inputs)]
+        if op.op is FULL:
+            return literal(op.attrs[0], op.dtype)
+        if op.op is ARANGE:
+            start, step = op.attrs[:2]  # what is read says where it begins
+            return self._arange(value, start, step, op.dtype)
+        if op.op in PIECED:
+            return self._pieced(value, op)
+        if op.op in GATHERS:
+            return self._gathered(value, op)
+        if op.op.kind is Kind.VIEW:
             return self.operand(value, 0)
-        if one.op.kind in (Kind.REDUCE, Kind.SCAN):  # of one element: there is no loop for it
-            how = accumulation(one.op, self.region.dtype_of(one.inputs[0]), self.widest)
+        if op.op.kind in (Kind.REDUCE, Kind.SCAN):  # of one element: there is no loop for it
+            how = accumulation(op.op, self.region.dtype_of(op.inputs[0]), self.widest)
             assert how is not None
-            return converted(how.finish(how.take(self.operand(value, 0))), one.dtype)
-        operands = [self.operand(value, at) for at in range(len(one.inputs))]
+            return converted(how.finish(how.take(self.operand(value, 0))), op.dtype)
+        operands = [self.operand(value, index) for index in range(len(op.inputs))]
         double = self.widest == float64
-        return element(one.op, one.attrs, operands, one.dtype, double=double)
+        return element(op.op, op.attrs, operands, op.dtype, double=double)
 
     def _arange(self, value: int, start: float, step: float, dtype: DType) -> Expr:
         """Return start + step * position, in the widest floating dtype or in integers that wrap."""
@@ -190,58 +190,58 @@ class Body:
         scaled = count * self.numbers.take(step, "d", wide) + self.numbers.take(start, "d", wide)
         return element(CAST, (dtype,), [scaled], dtype) if dtype in FLOAT else scaled
 
-    def _gathered(self, value: int, one: RegionOp) -> Expr:
+    def _gathered(self, value: int, op: RegionOp) -> Expr:
         """Return the element at the position that indices give."""
         position = self.position(self._reads[value, 0])
         if value not in self._lines:
             self._lines[value] = [
-                (self.numbers.take(length, "l"), self.step(step, (value, at)))
-                for at, (length, step) in enumerate(self.lines[value])
+                (self.numbers.take(length, "l"), self.step(step, (value, index)))
+                for index, (length, step) in enumerate(self.lines[value])
             ]
-        for at, (length, step) in enumerate(self._lines[value], start=1):
-            place = place_on_axis(self.operand(value, at), length)
+        for index, (length, step) in enumerate(self._lines[value], start=1):
+            place = place_on_axis(self.operand(value, index), length)
             if step is not None:
                 along = place if step is _ONE else place * step
                 position = along if position is _ZERO else position + along
-        return load(self.inputs[one.inputs[0]], position)
+        return load(self.inputs[op.inputs[0]], position)
 
-    def _pieced(self, value: int, one: RegionOp) -> Expr:
+    def _pieced(self, value: int, op: RegionOp) -> Expr:
         """Return the choice between an op's operands by where the loops are."""
-        shapes = [self.region.shape_of(source) for source in one.inputs]
-        pieces = list(pieces_of(one.op, one.attrs, shapes))
-        if one.op is PAD:
-            found: Expr = literal(one.attrs[2], one.dtype)
+        shapes = [self.region.shape_of(source) for source in op.inputs]
+        pieces = list(pieces_of(op.op, op.attrs, shapes))
+        if op.op is PAD:
+            chosen: Expr = literal(op.attrs[2], op.dtype)
         else:
-            found = self.operand(value, pieces.pop().operand)
-        axes = cut_axes(one.op, one.attrs, shapes)
+            chosen = self.operand(value, pieces.pop().operand)
+        axes = cut_axes(op.op, op.attrs, shapes)
         for piece in reversed(pieces):
-            found = self._in_box(value, piece, axes, found)
-        return found
+            chosen = self._in_box(value, piece, axes, chosen)
+        return chosen
 
     def _in_box(self, value: int, piece: Piece, axes: Sequence[int], outside: Expr) -> Expr:
         """Return the element of a piece where the loops are in its box, else `outside`."""
-        found = self.operand(value, piece.operand)
+        element = self.operand(value, piece.operand)
         for axis in axes:
             access = self.nest.pieces[value, axis]
             low, high = piece.lows[axis], piece.lows[axis] + piece.sizes[axis]
-            along = [(at, step) for at, step in enumerate(access.steps) if step]
+            along = [(number, step) for number, step in enumerate(access.steps) if step]
             loop, step = along[0] if along else (0, 0)
             count = self.nest.sizes[loop] if along else 1
             first, last = span(access.start, step, low, high, count)
             if first == last:
                 return outside
             if last < count:
-                found = where(self._before(loop, last), found, outside)
+                element = where(self._before(loop, last), element, outside)
             if first > 0:
-                found = where(self._before(loop, first), outside, found)
-        return found
+                element = where(self._before(loop, first), outside, element)
+        return element
 
-    def _before(self, loop: int, at: int) -> Expr:
+    def _before(self, loop: int, bound: int) -> Expr:
         """Return the condition that a loop has not come to an index."""
-        if (loop, at) not in self._bounds:
-            self._bounds[loop, at] = self.numbers.take(at, "b")
+        if (loop, bound) not in self._bounds:
+            self._bounds[loop, bound] = self.numbers.take(bound, "b")
         return self.cuts.before(
-            self.indices[loop], self._bounds[loop, at], at, self.nest.sizes[loop]
+            self.indices[loop], self._bounds[loop, bound], bound, self.nest.sizes[loop]
         )
 
 

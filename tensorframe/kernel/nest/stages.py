@@ -49,24 +49,24 @@ def stages_of(
 
     The sums of squares in `deviations` run with the first elements that they need: what is subtracted may come later.
     """
-    found = _in_passes(region, space, deviations or {})
-    if scratch and found.reductions:
-        _choose_scratch(region, found)
-    found.scans = _scans_of(region, found)
-    return found
+    stages = _in_passes(region, space, deviations or {})
+    if scratch and stages.reductions:
+        _choose_scratch(region, stages)
+    stages.scans = _scans_of(region, stages)
+    return stages
 
 
 def _in_passes(region: Region, space: Space, centred: Mapping[int, int]) -> Stages:
     """Return the pass in which each reduction runs, and each output of full rows is written."""
     first = len(region.inputs)
     count = first + len(region.ops)
-    found = Stages([0] * count, [False] * count, [True] * count, [], [])
-    level, reductions = found.level, found.reductions
-    for value, one in enumerate(region.ops, start=first):
-        level[value] = max((level[source] for source in one.inputs), default=0)
-        found.full[value] = bool(space.axes_of(value) & set(space.reduced))
-        found.inside[value] = space.stays_inside(value, one.shape)
-        if one.op.kind is not Kind.REDUCE or not _runs_over(space, value):
+    stages = Stages([0] * count, [False] * count, [True] * count, [], [])
+    level, reductions = stages.level, stages.reductions
+    for value, op in enumerate(region.ops, start=first):
+        level[value] = max((level[source] for source in op.inputs), default=0)
+        stages.full[value] = bool(space.axes_of(value) & set(space.reduced))
+        stages.inside[value] = space.stays_inside(value, op.shape)
+        if op.op.kind is not Kind.REDUCE or not _runs_over(space, value):
             continue
         # it runs when all that its operand needs is known; squared distances from a pivot need the elements alone
         number = level[value]
@@ -76,11 +76,11 @@ def _in_passes(region: Region, space: Space, centred: Mapping[int, int]) -> Stag
             reductions.append([])
         reductions[number].append(value)
         level[value] = max(number + 1, level[value])
-    found.stores.extend([] for _ in range(found.passes + 1))
+    stages.stores.extend([] for _ in range(stages.passes + 1))
     for value in dict.fromkeys(region.outputs):
-        if found.full[value] or not space.reduced:
-            found.stores[level[value]].append(value)
-    return found
+        if stages.full[value] or not space.reduced:
+            stages.stores[level[value]].append(value)
+    return stages
 
 
 def _runs_over(space: Space, value: int) -> bool:
@@ -91,7 +91,7 @@ def _runs_over(space: Space, value: int) -> bool:
 def _scans_of(region: Region, stages: Stages) -> list[list[int]]:
     """Return, for each pass, the scans that run in it: in every pass that needs what they give."""
     scans = [
-        value for value, one in enumerate(region.ops, start=len(region.inputs)) if _runs_along(one)
+        value for value, op in enumerate(region.ops, start=len(region.inputs)) if _runs_along(op)
     ]
     needed = _needed(region, stages) if scans else {}
     return [
@@ -100,9 +100,9 @@ def _scans_of(region: Region, stages: Stages) -> list[list[int]]:
     ]
 
 
-def _runs_along(one: RegionOp) -> bool:
+def _runs_along(op: RegionOp) -> bool:
     """Whether a scan has a loop to run along; along an axis of a single element it is computed like any op."""
-    return one.op.kind is Kind.SCAN and one.shape[one.attrs[0]] != 1
+    return op.op.kind is Kind.SCAN and op.shape[op.attrs[0]] != 1
 
 
 def _choose_scratch(region: Region, stages: Stages) -> None:
@@ -142,18 +142,18 @@ def reached(
 ) -> set[int]:
     """Return the full op results that a pass computes for `roots`, without those in `ends` and what these need."""
     first = len(region.inputs)
-    found: set[int] = set()
+    values: set[int] = set()
     stack = list(roots)
     while stack:
         value = stack.pop()
-        if value < first or value in found or value in ends or not stages.full[value]:
+        if value < first or value in values or value in ends or not stages.full[value]:
             continue
-        if any(value in one for one in stages.reductions):
+        if any(value in reduction for reduction in stages.reductions):
             continue
-        found.add(value)
+        values.add(value)
         if stages.kept.get(value, number) >= number:
             stack.extend(region.ops[value - first].inputs)
-    return found
+    return values
 
 
 def _cost(region: Region, stages: Stages, value: int) -> float:
@@ -164,4 +164,4 @@ def _cost(region: Region, stages: Stages, value: int) -> float:
 def cost_of(region: Region, values: Iterable[int]) -> float:
     """Return the operations for one element of each value."""
     first = len(region.inputs)
-    return sum([region.ops[one - first].op.cost for one in values])
+    return sum([region.ops[value - first].op.cost for value in values])

@@ -36,7 +36,7 @@ def analyse(region: Region) -> Space | str:
 
 def _found(region: Region) -> Space | str:
     """Find the space of a region, output by output."""
-    used = {source for one in region.ops for source in one.inputs}
+    used = {source for op in region.ops for source in op.inputs}
     sinks = [value for value in region.outputs if value not in used]
     waiting: list[Space] = []
     for sink in sorted(sinks, reverse=True):
@@ -47,10 +47,10 @@ def _found(region: Region) -> Space | str:
         waiting.append(space)
     space = waiting.pop(0)
     while waiting:
-        found = _joined_with_one(region, space, waiting)
-        if found is None:
+        together = _joined_with_one(region, space, waiting)
+        if together is None:
             return "the outputs do not share their loops"
-        space = found
+        space = together
     return space
 
 
@@ -63,18 +63,18 @@ def complete(region: Region, space: Space) -> str | None:
     for value in range(first + len(region.ops) - 1, first - 1, -1):
         if value not in space.maps:
             continue
-        one = region.ops[value - first]
-        if any((value, at) not in space.maps for at in range(len(one.inputs))):
-            shapes = [region.shape_of(source) for source in one.inputs]
-            for at, reason in enumerate(follow(space, value, one.op, one.attrs, shapes)):
+        op = region.ops[value - first]
+        if any((value, index) not in space.maps for index in range(len(op.inputs))):
+            shapes = [region.shape_of(source) for source in op.inputs]
+            for index, reason in enumerate(follow(space, value, op.op, op.attrs, shapes)):
                 if reason is not None and (
-                    one.inputs[at] >= first or (value, at) not in space.maps
+                    op.inputs[index] >= first or (value, index) not in space.maps
                 ):
-                    return f"{one.op.name}: {reason}"
-        for at, source in enumerate(one.inputs):
+                    return f"{op.op.name}: {reason}"
+        for index, source in enumerate(op.inputs):
             if source >= first:
-                found = space.maps[value, at]
-                if space.maps.setdefault(source, found) != found:
+                positions = space.maps[value, index]
+                if space.maps.setdefault(source, positions) != positions:
                     return f"value {source} is read at two places of the loops"
     return None
 
@@ -85,21 +85,21 @@ def _joined_with_one(region: Region, space: Space, waiting: list[Space]) -> Spac
     What two have in common tells which of their loops are the same; else those of the same number are.
     """
     for pairs in (partial(_shared, region), _by_number):
-        for at, other in enumerate(waiting):
-            found = joined(space, other, pairs(space, other), rows=True)
-            if found is not None:
-                del waiting[at]
-                return found
+        for index, other in enumerate(waiting):
+            both = joined(space, other, pairs(space, other), rows=True)
+            if both is not None:
+                del waiting[index]
+                return both
     return None
 
 
-def _shared(region: Region, one: Space, other: Space) -> Iterator[tuple[Map, Map]]:
+def _shared(region: Region, space: Space, other: Space) -> Iterator[tuple[Map, Map]]:
     """Yield the maps of what two spaces compute, or read, both."""
-    for value, here in one.maps.items():
+    for value, here in space.maps.items():
         if value in other.maps:
             yield here, other.maps[value]
     reads = list(_input_maps(region, other))
-    for source, here in _input_maps(region, one):
+    for source, here in _input_maps(region, space):
         for same, there in reads:
             if source == same:
                 yield here, there
@@ -107,17 +107,17 @@ def _shared(region: Region, one: Space, other: Space) -> Iterator[tuple[Map, Map
 
 def _input_maps(region: Region, space: Space) -> Iterator[tuple[int, Map]]:
     first = len(region.inputs)
-    for value, one in enumerate(region.ops, start=first):
-        for at, source in enumerate(one.inputs):
-            if source < first and (value, at) in space.maps:
-                yield source, space.maps[value, at]
+    for value, op in enumerate(region.ops, start=first):
+        for index, source in enumerate(op.inputs):
+            if source < first and (value, index) in space.maps:
+                yield source, space.maps[value, index]
 
 
-def _by_number(one: Space, other: Space) -> Iterator[tuple[Map, Map]]:
+def _by_number(space: Space, other: Space) -> Iterator[tuple[Map, Map]]:
     """Yield maps of a value that differs along all loops, or all that are kept, those of the same number alike."""
     for here, there in (
-        (range(len(one.sizes)), range(len(other.sizes))),
-        (one.kept, other.kept),
+        (range(len(space.sizes)), range(len(other.sizes))),
+        (space.kept, other.kept),
     ):
         if len(here) == len(there):
             yield _along(here), _along(there)

@@ -55,9 +55,9 @@ class Parts(NamedTuple):
 
 def in_parts(region: Region) -> Parts:
     """Return a region of the same meaning over real numbers."""
-    dtypes = [dtype for _, dtype in region.inputs] + [one.dtype for one in region.ops]
+    dtypes = [dtype for _, dtype in region.inputs] + [op.dtype for op in region.ops]
     if COMPLEX.isdisjoint(dtypes):
-        return Parts(region, {}, tuple([(at, None) for at in range(len(region.outputs))]))
+        return Parts(region, {}, tuple([(index, None) for index in range(len(region.outputs))]))
     return _Splitting(region).parts()
 
 
@@ -70,17 +70,17 @@ class _Splitting(Rewriting):
         for shape, dtype in region.inputs:
             held = dtype not in COMPLEX or shape == ()
             inputs.append((shape if held else (*shape, 2), real_of(dtype)))
-        for at, (shape, dtype) in enumerate(region.inputs):
+        for index, (shape, dtype) in enumerate(region.inputs):
             if dtype in COMPLEX and shape == ():
-                self.imaginary[at] = len(inputs)
+                self.imaginary[index] = len(inputs)
                 inputs.append(((), real_of(dtype)))
         super().__init__(region, inputs)
         self.numbers: dict[tuple[str, DType], int] = {}
         self.now: list[int | Pair] = list(range(len(region.inputs)))
-        for value, one in enumerate(region.ops, start=len(region.inputs)):
-            found = self._converted(value, one)
-            self.now.append(found)
-            for part in (found,) if isinstance(found, int) else found:
+        for value, op in enumerate(region.ops, start=len(region.inputs)):
+            converted = self._converted(value, op)
+            self.now.append(converted)
+            for part in (converted,) if isinstance(converted, int) else converted:
                 self.stand(part, value)
 
     def parts(self) -> Parts:
@@ -90,9 +90,9 @@ class _Splitting(Rewriting):
         for array, value in enumerate(self.old.outputs):
             now = self._operand(value)
             single = [(now, None)] if isinstance(now, int) else list(zip(now, (0, 1), strict=True))
-            for one, part in single:
-                again = one in outputs or one < len(self.inputs)
-                made = self.apply(row.POSITIVE, one) if again else one
+            for result, part in single:
+                again = result in outputs or result < len(self.inputs)
+                made = self.apply(row.POSITIVE, result) if again else result
                 outputs.append(self.stand(made, value))
                 places.append((array, part))
         return Parts(self.region(outputs), self.imaginary, tuple(places))
@@ -104,17 +104,17 @@ class _Splitting(Rewriting):
             return self._taken_apart(value, shape, real_of(dtype))
         return self.now[value]
 
-    def _taken_apart(self, at: int, shape: Shape, dtype: DType) -> Pair:
+    def _taken_apart(self, index: int, shape: Shape, dtype: DType) -> Pair:
         """Return both parts of an input."""
         if shape == ():
-            return at, self.imaginary[at]
-        real, imaginary = [self._part(at, shape, dtype, part) for part in (0, 1)]
+            return index, self.imaginary[index]
+        real, imaginary = [self._part(index, shape, dtype, part) for part in (0, 1)]
         return real, imaginary
 
-    def _part(self, at: int, shape: Shape, dtype: DType, part: int) -> int:
+    def _part(self, index: int, shape: Shape, dtype: DType, part: int) -> int:
         starts = (0,) * len(shape) + (part,)
         attrs = (starts, (*shape, 1), (1,) * (len(shape) + 1))
-        view = self.add(SLICE, attrs, (at,), (*shape, 1), dtype)
+        view = self.add(SLICE, attrs, (index,), (*shape, 1), dtype)
         return self.add(RESHAPE, (shape,), (view,), shape, dtype)
 
     def dtype_of(self, value: int) -> DType:
@@ -132,42 +132,42 @@ class _Splitting(Rewriting):
         """Return the value of a part, or a number of this dtype."""
         return part.value if isinstance(part, _Part) else self.number(part, dtype)
 
-    def _converted(self, old: int, one: RegionOp) -> int | Pair:
+    def _converted(self, old: int, op: RegionOp) -> int | Pair:
         """Return what stands for the result of an op."""
-        operands = [self._operand(source) for source in one.inputs]
-        if all(isinstance(value, int) for value in operands) and one.dtype not in COMPLEX:
-            found: list[int] = [value for value in operands if isinstance(value, int)]
-            return self.keep(old, found)
-        if one.op.compiled is not None:
-            return self._called(one, operands)
-        if one.op is FULL:
-            real = real_of(one.dtype)
-            value = complex(one.attrs[0])
+        operands = [self._operand(source) for source in op.inputs]
+        if all(isinstance(value, int) for value in operands) and op.dtype not in COMPLEX:
+            numbers: list[int] = [value for value in operands if isinstance(value, int)]
+            return self.keep(old, numbers)
+        if op.op.compiled is not None:
+            return self._called(op, operands)
+        if op.op is FULL:
+            real = real_of(op.dtype)
+            value = complex(op.attrs[0])
             both = [
-                self.add(FULL, (part,), (), one.shape, real) for part in (value.real, value.imag)
+                self.add(FULL, (part,), (), op.shape, real) for part in (value.real, value.imag)
             ]
             return both[0], both[1]
-        if one.op in _PARTWISE:
-            return self._partwise(old, one, operands)
-        return RULES[one.op](self, one, operands)
+        if op.op in _PARTWISE:
+            return self._partwise(old, op, operands)
+        return RULES[op.op](self, op, operands)
 
-    def _called(self, one: RegionOp, operands: list[int | Pair]) -> int | Pair:
+    def _called(self, op: RegionOp, operands: list[int | Pair]) -> int | Pair:
         """Return the result of a user's function, which takes parts one by one."""
         parts = [
             part for value in operands for part in (value if isinstance(value, tuple) else (value,))
         ]
-        if one.dtype not in COMPLEX:
-            return self.add(one.op, (), parts, one.shape, one.dtype)
+        if op.dtype not in COMPLEX:
+            return self.add(op.op, (), parts, op.shape, op.dtype)
         real, imaginary = [
-            self.add(part_of(one.op, part), (), parts, one.shape, real_of(one.dtype))
+            self.add(part_of(op.op, part), (), parts, op.shape, real_of(op.dtype))
             for part in (0, 1)
         ]
         return real, imaginary
 
-    def _partwise(self, old: int, one: RegionOp, operands: list[int | Pair]) -> Pair:
+    def _partwise(self, old: int, op: RegionOp, operands: list[int | Pair]) -> Pair:
         pairs = [value for value in operands if isinstance(value, tuple)]
         real, imaginary = [
-            self.keep(old, [pair[part] for pair in pairs], real_of(one.dtype)) for part in (0, 1)
+            self.keep(old, [pair[part] for pair in pairs], real_of(op.dtype)) for part in (0, 1)
         ]
         return real, imaginary
 
@@ -189,16 +189,16 @@ def _multiply(build: _Splitting, _one: RegionOp, operands: list[Any]) -> Pair:
 def _formula(written: Callable[..., tuple[Term, Term]]) -> Rule:
     """An op whose parts have formulas over rows of real ops."""
 
-    def rule(build: _Splitting, one: RegionOp, operands: list[Any]) -> Pair:
-        dtype = real_of(one.dtype)
+    def rule(build: _Splitting, op: RegionOp, operands: list[Any]) -> Pair:
+        dtype = real_of(op.dtype)
         known: dict[tuple[Op, tuple[int, ...]], int] = {}
 
         def apply(op: Op, *values: _Part | float) -> _Part:
             inputs = tuple([build.part(value, dtype) for value in values])
-            found = known.get((op, inputs))
-            if found is None:
-                found = known[op, inputs] = build.apply(op, *inputs)
-            return _Part(found, build.dtype_of(found))
+            value = known.get((op, inputs))
+            if value is None:
+                value = known[op, inputs] = build.apply(op, *inputs)
+            return _Part(value, build.dtype_of(value))
 
         parts = [Term(_Part(part, dtype), apply) for pair in operands for part in pair]
         real, imaginary = written(*parts)
@@ -207,9 +207,9 @@ def _formula(written: Callable[..., tuple[Term, Term]]) -> Rule:
     return rule
 
 
-def _logical(build: _Splitting, one: RegionOp, operands: list[Any]) -> int:
+def _logical(build: _Splitting, op: RegionOp, operands: list[Any]) -> int:
     """Logic of numbers: those are true that are not zero."""
-    return build.apply(one.op, *[_truth(build, value) for value in operands])
+    return build.apply(op.op, *[_truth(build, value) for value in operands])
 
 
 def _truth(build: _Splitting, value: int | Pair) -> int:
@@ -232,17 +232,17 @@ def _both(op: Op, joined: Op) -> Rule:
 
 def _where(build: _Splitting, _one: RegionOp, operands: list[Any]) -> Pair:
     condition, left, right = operands
-    parts = [build.apply(row.WHERE, condition, left[at], right[at]) for at in (0, 1)]
+    parts = [build.apply(row.WHERE, condition, left[part], right[part]) for part in (0, 1)]
     return parts[0], parts[1]
 
 
-def _cast(build: _Splitting, one: RegionOp, operands: list[Any]) -> int | Pair:
+def _cast(build: _Splitting, op: RegionOp, operands: list[Any]) -> int | Pair:
     (value,) = operands
-    if one.dtype not in COMPLEX:
-        if one.dtype == bool_:
+    if op.dtype not in COMPLEX:
+        if op.dtype == bool_:
             return _truth(build, value)
-        return build.apply(row.CAST, value[0], attrs=(one.dtype,))
-    attrs = (real_of(one.dtype),)
+        return build.apply(row.CAST, value[0], attrs=(op.dtype,))
+    attrs = (real_of(op.dtype),)
     if isinstance(value, tuple):
         real, imaginary = [build.apply(row.CAST, part, attrs=attrs) for part in value]
         return real, imaginary

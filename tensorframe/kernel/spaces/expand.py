@@ -22,7 +22,7 @@ EXTREME = {ARGMAX: MAX, ARGMIN: MIN}
 
 def expanded(region: Region) -> Region:
     """Return a region of the same meaning without positions of extremes."""
-    if not any(one.op in EXTREME for one in region.ops):
+    if not any(op.op in EXTREME for op in region.ops):
         return region
     return _Expansion(region).expanded()
 
@@ -33,21 +33,21 @@ class _Expansion(Rewriting):
     def expanded(self) -> Region:
         """Return the region."""
         now = list(range(len(self.inputs)))
-        for value, one in enumerate(self.old.ops, start=len(self.inputs)):
-            inputs = [now[source] for source in one.inputs]
+        for value, op in enumerate(self.old.ops, start=len(self.inputs)):
+            inputs = [now[source] for source in op.inputs]
             now.append(
-                self._position(value, one, inputs[0])
-                if one.op in EXTREME
+                self._position(value, op, inputs[0])
+                if op.op in EXTREME
                 else self.keep(value, inputs)
             )
         return self.region([now[value] for value in self.old.outputs])
 
-    def _position(self, value: int, one: RegionOp, source: int) -> int:
+    def _position(self, value: int, op: RegionOp, source: int) -> int:
         """Add the first position of the extreme; any NaN is one."""
         shape, dtype = self.known(source)
-        axes, keepdims = one.attrs
+        axes, keepdims = op.attrs
         rows = reduced(shape, axes, keepdims=True)
-        extreme = self.add(EXTREME[one.op], (axes, True), [source], rows, dtype)
+        extreme = self.add(EXTREME[op.op], (axes, True), [source], rows, dtype)
         self.read_as(extreme, value)
         hit = self.add(EQUAL, (), [source, extreme], shape, bool_)
         if dtype in FLOAT:
@@ -60,5 +60,5 @@ class _Expansion(Rewriting):
         # no number of this length: the text of the kernel is that of any length
         beyond = self.add(FULL, (LIMITS[int64][1],), [], (), int64)
         candidate = self.add(WHERE, (), [hit, place, beyond], shape, int64)
-        least = self.add(MIN, (axes, keepdims), [candidate], one.shape, int64)
+        least = self.add(MIN, (axes, keepdims), [candidate], op.shape, int64)
         return self.stand(self.read_as(least, value), value)

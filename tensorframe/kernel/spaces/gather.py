@@ -98,46 +98,46 @@ class _BoundsChecks:
     ) -> tuple[Statement, ...]:
         """Return a block in which each place is noted once, in the outermost loop that determines it."""
         known = dict(known)
-        found: list[Statement] = []
-        for one in statements:
-            for place in _places(one, scope):
+        checked: list[Statement] = []
+        for statement in statements:
+            for place in _places(statement, scope):
                 if place not in known:
-                    found += self._note(place, known)
-            made = with_own_expressions(one, lambda root: substituted(root, known))
+                    checked += self._note(place, known)
+            made = with_own_expressions(statement, lambda root: substituted(root, known))
             if isinstance(made, Loop):
                 made = replace(made, body=self.block(made.body, scope | {made.index}, known))
             elif isinstance(made, If):
                 made = replace(made, body=self.block(made.body, scope, known))
-            found.append(made)
-        return tuple(found)
+            checked.append(made)
+        return tuple(checked)
 
     def _note(self, place: Expr, known: dict[Expr, Expr]) -> tuple[Statement, ...]:
-        value, size = [substituted(one, known) for one in place.operands]
-        at = variable(f"at{next(self._numbers)}", INDEX)
-        known[place] = where(at < size, at, ZERO)
-        return Set(at, value), Set(_MISSED, either(_MISSED, at >= size))
+        value, size = [substituted(operand, known) for operand in place.operands]
+        checked = variable(f"at{next(self._numbers)}", INDEX)
+        known[place] = where(checked < size, checked, ZERO)
+        return Set(checked, value), Set(_MISSED, either(_MISSED, checked >= size))
 
 
-def _is_place(one: Expr) -> bool:
-    return isinstance(one, Apply) and one.op == "checked_index"
+def _is_place(expr: Expr) -> bool:
+    return isinstance(expr, Apply) and expr.op == "checked_index"
 
 
-def _places(one: Statement, scope: frozenset[Expr]) -> Iterator[Expr]:
+def _places(statement: Statement, scope: frozenset[Expr]) -> Iterator[Expr]:
     """Yield the places to note before a statement: its own, or those that its loop does not change."""
-    if isinstance(one, Loop):
-        for inner in one.body:
+    if isinstance(statement, Loop):
+        for inner in statement.body:
             # what is under a condition may not be there without it
             if not isinstance(inner, If):
                 yield from (place for place in _places(inner, scope) if _is_fixed(place, scope))
-    elif not isinstance(one, If):
-        yield from filter(_is_place, in_order(own_expressions(one), {}))
+    elif not isinstance(statement, If):
+        yield from filter(_is_place, in_order(own_expressions(statement), {}))
 
 
 def _is_fixed(place: Expr, scope: frozenset[Expr]) -> bool:
     """Whether nothing but the indices in `scope` and what is in memory all along determines a place."""
     return all(
-        one in scope
-        if isinstance(one, Index | Variable)
-        else not isinstance(one, Load) or one.buffer.role is Role.INPUT
-        for one in in_order((place,), {})
+        expr in scope
+        if isinstance(expr, Index | Variable)
+        else not isinstance(expr, Load) or expr.buffer.role is Role.INPUT
+        for expr in in_order((place,), {})
     )

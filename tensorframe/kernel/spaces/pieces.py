@@ -30,13 +30,13 @@ def pieces_of(op: Op, attrs: tuple[Any, ...], operands: Sequence[Shape]) -> tupl
         shape = operands[0]
         return (_slice(*attrs), Piece(0, (0,) * len(shape), shape))
     axis = attrs[0]
-    found = []
+    pieces = []
     low = 0
-    for at, shape in enumerate(operands):
-        lows = tuple([low if one == axis else 0 for one in range(len(shape))])
-        found.append(Piece(at, lows, shape))
+    for index, shape in enumerate(operands):
+        lows = tuple([low if place == axis else 0 for place in range(len(shape))])
+        pieces.append(Piece(index, lows, shape))
         low += shape[axis]
-    return tuple(found)
+    return tuple(pieces)
 
 
 def _slice(starts: Shape, sizes: Shape, steps: Shape) -> Piece:

@@ -18,13 +18,15 @@ def reshaped_map(space: Space, value: Hashable, target: Shape, source: Shape) ->
         if len(wanted) == len(given) == 1:
             result[wanted[0]] = space.maps[value][given[0]]
             continue
-        strides = [prod([source[axis] for axis in wanted[at + 1 :]]) for at in range(len(wanted))]
+        strides = [
+            prod([source[axis] for axis in wanted[index + 1 :]]) for index in range(len(wanted))
+        ]
         reason = _split_for(space, value, given, target, strides)
         if reason:
             return reason
         flat = ORIGIN
-        for at, axis in enumerate(given):
-            step = prod([target[other] for other in given[at + 1 :]])
+        for index, axis in enumerate(given):
+            step = prod([target[other] for other in given[index + 1 :]])
             flat = flat.plus(space.maps[value][axis].stepped(0, step))
         parts = _digits(space, flat, strides, [source[axis] for axis in wanted])
         if parts is None:
@@ -60,8 +62,8 @@ def _split_for(
     done = False
     while not done:
         done = True
-        for at, axis in enumerate(given):
-            step = prod([target[other] for other in given[at + 1 :]])
+        for index, axis in enumerate(given):
+            step = prod([target[other] for other in given[index + 1 :]])
             for loop, by in space.maps[value][axis].terms:
                 if by < 0:
                     return "its reshape meets a flipped axis"
@@ -98,10 +100,10 @@ def _digits(
         starts.append(rest // stride)
         rest %= stride
     for loop, step in flat.terms:
-        at = next(number for number, stride in enumerate(strides) if stride <= abs(step))
-        if step % strides[at]:
+        digit = next(number for number, stride in enumerate(strides) if stride <= abs(step))
+        if step % strides[digit]:
             return None
-        parts[at][loop] = step // strides[at]
+        parts[digit][loop] = step // strides[digit]
     # the first axis ends where the value does; of a piece, loops may go beyond it
     for start, part, size in list(zip(starts, parts, sizes, strict=True))[1:]:
         if start + sum(step * (space.sizes[loop] - 1) for loop, step in part.items()) >= size:

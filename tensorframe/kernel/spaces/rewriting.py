@@ -46,10 +46,8 @@ class Rewriting:
 
     def keep(self, old: int, inputs: Sequence[int], dtype: DType | None = None) -> int:
         """Add an op of the old region, on values that stand for its operands; it may be of another dtype."""
-        one = self.old.ops[old - len(self.old.inputs)]
-        value = self.add(
-            one.op, one.attrs, inputs, one.shape, one.dtype if dtype is None else dtype
-        )
+        op = self.old.ops[old - len(self.old.inputs)]
+        value = self.add(op.op, op.attrs, inputs, op.shape, op.dtype if dtype is None else dtype)
         return self.stand(self.read_as(value, old), old)
 
     def stand(self, value: int, old: int) -> int:
@@ -68,8 +66,8 @@ class Rewriting:
         first = len(self.inputs)
         if value < first:
             return self.inputs[value]
-        one = self.ops[value - first]
-        return one.shape, one.dtype
+        op = self.ops[value - first]
+        return op.shape, op.dtype
 
     def region(self, outputs: Sequence[int]) -> Region:
         """Return the region as it is now, without the ops that lead to no output."""
@@ -86,9 +84,9 @@ class Rewriting:
             if value in now and stood in old.maps:
                 space.maps[now[value]] = old.maps[stood]
         for value, reader in self._reads.items():
-            for at in range(len(self.ops[value - len(self.inputs)].inputs)):
-                if value in now and (reader, at) in old.maps:
-                    space.maps[now[value], at] = old.maps[reader, at]
+            for index in range(len(self.ops[value - len(self.inputs)].inputs)):
+                if value in now and (reader, index) in old.maps:
+                    space.maps[now[value], index] = old.maps[reader, index]
         reason = complete(region, space)
         if reason is not None:
             raise NotFusibleError(reason)
@@ -104,13 +102,13 @@ def live(
         if value in wanted:
             wanted.update(ops[value - first].inputs)
     now = {value: value for value in range(first)}
-    found: list[RegionOp] = []
-    for value, one in enumerate(ops, start=first):
+    kept: list[RegionOp] = []
+    for value, op in enumerate(ops, start=first):
         if value in wanted:
-            now[value] = first + len(found)
-            inputs = tuple([now[source] for source in one.inputs])
-            found.append(RegionOp(one.op, one.attrs, inputs, one.shape, one.dtype))
-    return now, tuple(found)
+            now[value] = first + len(kept)
+            inputs = tuple([now[source] for source in op.inputs])
+            kept.append(RegionOp(op.op, op.attrs, inputs, op.shape, op.dtype))
+    return now, tuple(kept)
 
 
 def pruned(region: Region) -> Region:

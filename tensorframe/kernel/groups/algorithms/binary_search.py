@@ -68,10 +68,12 @@ def build_search(searching: Searching, rank: int, target: Target) -> Built:
     most = numbers.take(1 << halvings, "most")
     steps = numbers.take(halvings + 1, "steps")
     step = numbers.take(searching.step, "step")
-    at, search = index("at"), index("search")
+    position, search = index("at"), index("search")
     key, count = variable("key", key_dtype(dtype)), variable("count", INDEX)
     scalar = argument(f"c{searching.values}", dtype)
-    held = load(Buffer(f"x{searching.values}", dtype, Role.INPUT), lines.position(0, at, ZERO))
+    held = load(
+        Buffer(f"x{searching.values}", dtype, Role.INPUT), lines.position(0, position, ZERO)
+    )
     value = scalar if searching.strides is None else held
     upto = smaller(count + apply("bitwise_right_shift", most, search), length)
     last = _place(searching, upto - 1, length, numbers)
@@ -83,9 +85,9 @@ def build_search(searching: Searching, rank: int, target: Target) -> Built:
         Set(key, key_of(value, descending=False, one_zero=True)),
         Set(count, apply("to_index", literal(0, uint32), dtype=INDEX)),
         Loop(search, ZERO, steps, (Set(count, where(before, upto, count)),)),
-        Store(Buffer("y0", index_dtype(), Role.OUTPUT), lines.position(1, at, ZERO), place),
+        Store(Buffer("y0", index_dtype(), Role.OUTPUT), lines.position(1, position, ZERO), place),
     )
-    loop = Loop(at, START, STOP, body, parallel=True, over=ParallelAxis.GRID)
+    loop = Loop(position, START, STOP, body, parallel=True, over=ParallelAxis.GRID)
     notes = (f"places in a sorted vector: {dtype}",)
     kernel = assembled(
         with_bounds_checks((loop,)),

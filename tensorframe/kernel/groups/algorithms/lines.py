@@ -18,10 +18,10 @@ class Lines:
     ) -> None:
         """Take the strides of each of the arrays, in elements."""
         merged: list[tuple[int, tuple[int, ...]]] = []
-        for at, size in enumerate(shape):
-            if at == axis or size == 1:
+        for dimension, size in enumerate(shape):
+            if dimension == axis or size == 1:
                 continue
-            steps = tuple([one[at] for one in strides])
+            steps = tuple([stride[dimension] for stride in strides])
             if merged and merged[-1][1] == tuple([step * size for step in steps]):
                 merged[-1] = (merged[-1][0] * size, steps)
             else:
@@ -29,8 +29,8 @@ class Lines:
         self._numbers = numbers
         self._sizes = [numbers.take(size, "n") for size, _ in merged]
         self._steps = [
-            [*[steps[number] for _, steps in merged], one[axis]]
-            for number, one in enumerate(strides)
+            [*[steps[number] for _, steps in merged], stride[axis]]
+            for number, stride in enumerate(strides)
         ]
         self._named: dict[tuple[int, int], Expr] = {}
 
@@ -38,12 +38,12 @@ class Lines:
         """Return where an element of array `number` is."""
         total: Expr | None = None
         indices = [*digits(row, self._sizes), place]
-        for at, (one, step) in enumerate(zip(indices, self._steps[number], strict=True)):
+        for axis, (coordinate, step) in enumerate(zip(indices, self._steps[number], strict=True)):
             if step == 0:
                 continue
             if step != 1:
-                if (number, at) not in self._named:
-                    self._named[number, at] = self._numbers.take(step, "s")
-                one = one * self._named[number, at]
-            total = one if total is None else total + one
+                if (number, axis) not in self._named:
+                    self._named[number, axis] = self._numbers.take(step, "s")
+                coordinate = coordinate * self._named[number, axis]
+            total = coordinate if total is None else total + coordinate
         return ZERO if total is None else total

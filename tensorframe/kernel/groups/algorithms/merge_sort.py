@@ -99,20 +99,20 @@ def build_sort(sorting: Sorting, target: Target) -> Built:
     while runs[-1] < sorting.length:
         runs.append(2 * runs[-1])
     buffers = [
-        [(f"p{at * len(pair) + number}", dtype) for number, dtype in enumerate(pair)]
-        for at in range(min(len(runs) - 1, 2))
+        [(f"p{turn * len(pair) + number}", dtype) for number, dtype in enumerate(pair)]
+        for turn in range(min(len(runs) - 1, 2))
     ]
     launches = []
-    for at, run in enumerate(runs):
-        kernel = _Pass(sorting, target, place, last=at == len(runs) - 1)
-        source = [Buffer(*one, Role.INPUT) for one in buffers[(at - 1) % 2]] if at else []
-        goal = [] if kernel.last else [Buffer(*one, Role.OUTPUT) for one in buffers[at % 2]]
-        if at:
+    for turn, run in enumerate(runs):
+        kernel = _Pass(sorting, target, place, last=turn == len(runs) - 1)
+        source = [Buffer(*buffer, Role.INPUT) for buffer in buffers[(turn - 1) % 2]] if turn else []
+        goal = [] if kernel.last else [Buffer(*buffer, Role.OUTPUT) for buffer in buffers[turn % 2]]
+        if turn:
             statements, count = kernel.merged(run // 2, source, goal), total
         else:
             statements, count = kernel.blocks(block, area, goal)
         launches.append(kernel.launch(statements, count))
-    partials = tuple([(dtype, total, 0) for one in buffers for _, dtype in one])
+    partials = tuple([(dtype, total, 0) for arrays in buffers for _, dtype in arrays])
     layout = tuple(range(len(sorting.shape)))
     return Built(tuple(launches), partials, (layout,) * len(sorting.outputs))
 
@@ -152,7 +152,7 @@ class _Pass:
         if sorting.with_places:
             memory.append(Buffer("places", self._place, Role.SHARED))
         group, lane, level = index("group"), index("lane"), index("level")
-        slots = [lane + at * lanes if at else lane for at in range(area // lanes)]
+        slots = [lane + index * lanes if index else lane for index in range(area // lanes)]
         count_of = self._numbers.take(count, "blocks")
         chunks_of = self._numbers.take(chunks, "chunks")
         # blocks of any size share their text
@@ -162,23 +162,23 @@ class _Pass:
         fill: list[Statement] = []
         give: list[Statement] = []
         for slot in slots:
-            number, at = digits(slot, [ZERO, size_of])
+            number, inside_chunk = digits(slot, [ZERO, size_of])
             number = first + number
             row, chunk = digits(smaller(number, count_of - 1), [ZERO, chunks_of])
-            place = chunk * size_of + at
+            place = chunk * size_of + inside_chunk
             there = both(number < count_of, place < self._length)
             inside = smaller(place, self._length - 1)
             key = where(there, self._key(row, inside), last_key(sorting.dtype))
             fill.append(Store(memory[0], slot, key))
             if sorting.with_places:
                 fill.append(Store(memory[1], slot, self._as_place(place)))
-            found = [load(one, slot) for one in memory]
-            stores = self._stores(row, place, found, goal)
+            loaded = [load(buffer, slot) for buffer in memory]
+            stores = self._stores(row, place, loaded, goal)
             give.append(If(there, tuple(stores)))
         turn = Loop(level, ZERO, levels, self._turn(slots, memory))
         work = (self._by_lanes(fill), Barrier(), turn, self._by_lanes(give))
         size = literal(area, INDEX)
-        allocated = [Allocate(one, size) for one in memory]
+        allocated = [Allocate(buffer, size) for buffer in memory]
         loop = Loop(group, START, STOP, work, parallel=True, over=ParallelAxis.GROUPS)
         return (*allocated, loop), groups
 
@@ -189,16 +189,18 @@ class _Pass:
         find: list[Statement] = []
         searches: list[Statement] = []
         write: list[Statement] = []
-        for at, slot in enumerate(slots):
-            held = [variable(f"{one.name}_{at}", one.dtype) for one in memory]
-            find += [Set(mine, load(one, slot)) for mine, one in zip(held, memory, strict=True)]
+        for turn, slot in enumerate(slots):
+            held = [variable(f"{buffer.name}_{turn}", buffer.dtype) for buffer in memory]
+            find += [
+                Set(mine, load(buffer, slot)) for mine, buffer in zip(held, memory, strict=True)
+            ]
             number = apply("floor_divide", slot, run)
             other = (number ^ 1) * run
-            search = _Search(variable(f"before_{at}", INDEX), held[0], number)
+            search = _Search(variable(f"before_{turn}", INDEX), held[0], number)
             find.append(search.begin())
             searches += search.step(memory[0], other, run, run)
             goal = slot - (number & 1) * run + search.count
-            write += [Store(one, goal, mine) for mine, one in zip(held, memory, strict=True)]
+            write += [Store(buffer, goal, mine) for mine, buffer in zip(held, memory, strict=True)]
         loop = Loop(index("search"), ZERO, level + 1, tuple(searches))
         return (self._by_lanes([*find, loop]), Barrier(), self._by_lanes(write), Barrier())
 
@@ -206,25 +208,25 @@ class _Pass:
         self, run: int, source: Sequence[Buffer], goal: Sequence[Buffer]
     ) -> tuple[Statement, ...]:
         """Return the statements that merge runs of so many elements of each row in pairs."""
-        at = index("at")
+        position = index("at")
         size = self._numbers.take(run, "run")
         steps = self._numbers.take(run.bit_length(), "steps")
-        row, place = digits(at, [ZERO, self._length])
+        row, place = digits(position, [ZERO, self._length])
         number = apply("floor_divide", place, size)
         other = smaller((number ^ 1) * size, self._length)
         there = smaller(size, self._length - other)
-        held = [variable(f"mine_{one.name}", one.dtype) for one in source]
+        held = [variable(f"mine_{buffer.name}", buffer.dtype) for buffer in source]
         search = _Search(variable("before", INDEX), held[0], number)
         find = search.step(source[0], row * self._length + other, size, there)
         loop = Loop(index("search"), ZERO, steps, tuple(find))
         target = place - (number & 1) * size + search.count
         work = (
-            *[Set(mine, load(one, at)) for mine, one in zip(held, source, strict=True)],
+            *[Set(mine, load(buffer, position)) for mine, buffer in zip(held, source, strict=True)],
             search.begin(),
             If(there > ZERO, (loop,)),
             *self._stores(row, target, held, goal),
         )
-        return (Loop(at, START, STOP, work, parallel=True, over=ParallelAxis.GRID),)
+        return (Loop(position, START, STOP, work, parallel=True, over=ParallelAxis.GRID),)
 
     def _key(self, row: Expr, place: Expr) -> Expr:
         element = load(self._input, self._lines.position(0, row, place))
@@ -239,8 +241,8 @@ class _Pass:
     ) -> list[Statement]:
         """Return the statements that write what is at a place of a row: its key, and where it came from."""
         if not self.last:
-            at = row * self._length + place
-            return [Store(one, at, mine) for one, mine in zip(goal, held, strict=True)]
+            target = row * self._length + place
+            return [Store(buffer, target, mine) for buffer, mine in zip(goal, held, strict=True)]
         sorting = self._sorting
         position = self._lines.position(1, row, place)
         stores: list[Statement] = []

@@ -92,9 +92,13 @@ class _Tiled:
         self._body = Body(region, nest, layout.reads, {}, target.widest)
         self._outputs = output_buffers(region, layout)
         self._rows, self._columns, self._part = loops_of(nest)
-        self._stack = [at for at in range(len(nest.kept)) if at not in (self._rows, self._columns)]
-        rows, columns = [1 if at is None else nest.kept[at] for at in (self._rows, self._columns)]
-        stack = prod([nest.kept[at] for at in self._stack])
+        self._stack = [
+            loop for loop in range(len(nest.kept)) if loop not in (self._rows, self._columns)
+        ]
+        rows, columns = [
+            1 if loop is None else nest.kept[loop] for loop in (self._rows, self._columns)
+        ]
+        stack = prod([nest.kept[loop] for loop in self._stack])
         self._blocking: Blocking = blocking_of(stack, rows, columns, target.lanes)
         self._tiles = self._blocking.tiles(rows, columns)
         self._count = stack * prod(self._tiles)
@@ -128,9 +132,9 @@ class _Tiled:
             body.numbers.take(count, name)
             for count, name in zip(self._tiles, ("down", "across"), strict=True)
         ]
-        *places, at, by = digits(tile, [*[body.sizes[one] for one in self._stack], down, across])
+        *places, row, by = digits(tile, [*[body.sizes[loop] for loop in self._stack], down, across])
         self._places = dict(zip(self._stack, places, strict=True))
-        corner = (at * blocking.height, by * blocking.width)
+        corner = (row * blocking.height, by * blocking.width)
         totals = self._totals()
         zero = literal(0, product.total)
         begin = [Set(total, zero) for _, _, block in totals for total in block]
@@ -173,10 +177,10 @@ class _Tiled:
         """Return the loop that copies a tile of a factor into shared memory."""
         place = index(f"fill_{side.key}")
         if side.inside:
-            at, inner = digits(place, [ZERO, literal(self._depth, INDEX)])
+            across, inner = digits(place, [ZERO, literal(self._depth, INDEX)])
         else:
-            inner, at = digits(place, [ZERO, literal(side.length, INDEX)])
-        body, along = self._body, corner + at
+            inner, across = digits(place, [ZERO, literal(side.length, INDEX)])
+        body, along = self._body, corner + across
         self._set_indices({side.loop: along}, inside=True)
         step = body.step(side.factor.inner, (side.key, "inner"))
         position = _moved(body.position(side.key), smaller(first + inner, last - 1), step)
@@ -184,31 +188,31 @@ class _Tiled:
         for part, memory in enumerate(side.memory):
             element = load(body.inputs[side.factor.source], position + part if part else position)
             value = where(first + inner < last, converted(element, memory.dtype), 0)
-            stores.append(Store(memory, inner * side.pitch + at, value))
+            stores.append(Store(memory, inner * side.pitch + across, value))
         count = literal(side.length * self._depth, INDEX)
         return Loop(place, ZERO, count, tuple(stores), over=ParallelAxis.LANES)
 
-    def _set_indices(self, at: dict[int | None, Expr], *, inside: bool = False) -> None:
+    def _set_indices(self, indices: dict[int | None, Expr], *, inside: bool = False) -> None:
         """Have the body compute positions for these indices; beyond the edge of the result it is at the edge."""
         body = self._body
         body.indices = [self._places.get(loop, ZERO) for loop in range(len(body.sizes))]
-        for loop, place in at.items():
+        for loop, place in indices.items():
             if loop is not None:
                 body.indices[loop] = smaller(place, body.sizes[loop] - 1) if inside else place
 
     def _multiply(self, totals: _Totals) -> Statement:
         """Return the loop in which every thread takes a tile of each factor in."""
         lane, inner, blocking = index("lane"), index("inner"), self._blocking
-        at, by = digits(lane, [ZERO, literal(blocking.across, INDEX)])
+        row, by = digits(lane, [ZERO, literal(blocking.across, INDEX)])
         statements: list[Statement] = []
         for side, start, count, stride in (
-            (self._left, at, blocking.rows, blocking.down),
+            (self._left, row, blocking.rows, blocking.down),
             (self._right, by, blocking.columns, blocking.across),
         ):
             for number in range(count):
                 for part, memory in enumerate(side.memory):
-                    found = load(memory, inner * side.pitch + start + number * stride)
-                    statements.append(Let(self._element(side, number, part), found))
+                    factor = load(memory, inner * side.pitch + start + number * stride)
+                    statements.append(Let(self._element(side, number, part), factor))
         for i, j, block in totals:
             left, right = [
                 [self._element(side, number, part) for part in range(self._product.parts)]
@@ -247,9 +251,9 @@ class _Tiled:
         """Return the loops over a thread's part of the tile, which compute and write what becomes of it."""
         body, blocking = self._body, self._blocking
         i, j = index("i"), index("j")
-        at, by = digits(index("lane"), [ZERO, literal(blocking.across, INDEX)])
-        row = corner[0] + i * blocking.down + at
-        column = corner[1] + j * blocking.across + by
+        down, across = digits(index("lane"), [ZERO, literal(blocking.across, INDEX)])
+        row = corner[0] + i * blocking.down + down
+        column = corner[1] + j * blocking.across + across
         self._set_indices({self._rows: row, self._columns: column})
         stores: tuple[Statement, ...] = tuple(
             [
@@ -270,14 +274,14 @@ class _Tiled:
         """Return the register that stands for each load of the product, in row `i` and column `j` of a thread."""
         roots, _ = expressions(stores)
         wanted = self._body.inputs[self._product.value]
-        found: dict[Expr, Expr] = {}
-        for one in in_order(roots, {}):
-            if isinstance(one, Load) and one.buffer is wanted:
-                assert isinstance(one.position, Literal)
-                part = int(one.position.value.real)
-                total = _selected({(at, by): block[part] for at, by, block in totals}, i, j)
-                found[one] = converted(total, one.dtype)
-        return found
+        known: dict[Expr, Expr] = {}
+        for expr in in_order(roots, {}):
+            if isinstance(expr, Load) and expr.buffer is wanted:
+                assert isinstance(expr.position, Literal)
+                part = int(expr.position.value.real)
+                total = _selected({(row, by): block[part] for row, by, block in totals}, i, j)
+                known[expr] = converted(total, expr.dtype)
+        return known
 
 
 _Totals = list[tuple[int, int, tuple[Variable, ...]]]
@@ -302,13 +306,13 @@ class _Side:
 def _selected(totals: dict[tuple[int, int], Variable], i: Expr, j: Expr) -> Expr:
     """Return one of the accumulators, by row and column: registers cannot be indexed."""
     columns: dict[int, Expr] = {}
-    for at, by in sorted(totals):
-        total = totals[at, by]
-        columns[by] = where(equal(i, at), total, columns[by]) if by in columns else total
-    found = columns[0]
+    for row, by in sorted(totals):
+        total = totals[row, by]
+        columns[by] = where(equal(i, row), total, columns[by]) if by in columns else total
+    chosen = columns[0]
     for by in range(1, len(columns)):
-        found = where(equal(j, by), columns[by], found)
-    return found
+        chosen = where(equal(j, by), columns[by], chosen)
+    return chosen
 
 
 def _added(total: Expr, x: Expr, y: Expr) -> Expr:

@@ -76,14 +76,14 @@ def lay_out_product(
     """Return the loops over a product's elements; the product itself is at position 0, or 1 for its imaginary part."""
     reads = reads_of(region, space)
     first, depth = len(region.inputs), len(product.shape)
-    positions = next(found for source, found in reads.values() if source == product.value)[:depth]
+    positions = next(key for source, key in reads.values() if source == product.value)[:depth]
     strides = list(strides)
     strides[product.value] = (0,) * depth + (1,) * (product.parts - 1)
     order = _order(positions, space)
     layouts, accesses = written_in(region, space, places, order)
     for key in reads.values():
-        source, found = key
-        accesses[key] = linear(found, strides[source] if source < first else (1,), space)
+        source, value = key
+        accesses[key] = linear(value, strides[source] if source < first else (1,), space)
     *_, columns = product.shape
     steps = [columns and prod(product.shape[axis + 1 :]) // columns for axis in range(depth)]
     last = (0,) * (depth - 1)
@@ -102,7 +102,7 @@ def lay_out_product(
 
 def _order(positions: Map, space: Space) -> tuple[int, ...]:
     """Return the axes of the result, or those of the product where only they end with its columns."""
-    own = [one.on_axis() for one in positions]
+    own = [position.on_axis() for position in positions]
     mine = [axis for axis in own if axis is not None]
     wanted = tuple(range(len(space.sizes)))
     return wanted if not mine or mine[-1] == wanted[-1] else tuple(mine)
@@ -113,9 +113,11 @@ def loops_of(nest: Nest) -> tuple[int | None, int | None, int | None]:
     columns, rows, parts = [nest.accesses[key].steps for key in _MARKS]
     right = nest.accesses[RIGHT].steps
     # along a stack that the right factor does not know, rows are rows of one matrix
-    found = [at for at, step in enumerate(rows) if step == 1 and not right[at] and not parts[at]]
+    candidates = [
+        loop for loop, step in enumerate(rows) if step == 1 and not right[loop] and not parts[loop]
+    ]
     return (
-        found[0] if found else None,
-        next((at for at, step in enumerate(columns) if step), None),
-        next((at for at, step in enumerate(parts) if step), None),
+        candidates[0] if candidates else None,
+        next((loop for loop, step in enumerate(columns) if step), None),
+        next((loop for loop, step in enumerate(parts) if step), None),
     )

@@ -64,16 +64,20 @@ def build_targets(pointing: Pointing, target: Target) -> Built:
     """Return the kernel that numbers the elements pointed to, in C order of the axes, and marks wrong indices."""
     numbers = Numbers()
     lines = _Flat(pointing.shape, pointing.strides, numbers)
-    at = index("at")
+    position = index("at")
     total: Expr | None = None
     for number, (dtype, size) in enumerate(zip(pointing.dtypes, pointing.sizes, strict=True)):
         length = numbers.take(size, "size")
-        found = load(Buffer(f"x{number + 1}", dtype, Role.INPUT), lines.position(number, at))
-        place = place_on_axis(found, length)
+        pointed = load(
+            Buffer(f"x{number + 1}", dtype, Role.INPUT), lines.position(number, position)
+        )
+        place = place_on_axis(pointed, length)
         total = place if total is None else total * length + place
     assert total is not None
     dtype = number_dtype(prod(pointing.sizes))
-    store = Store(Buffer("y0", dtype, Role.OUTPUT), at, apply("from_index", total, dtype=dtype))
+    store = Store(
+        Buffer("y0", dtype, Role.OUTPUT), position, apply("from_index", total, dtype=dtype)
+    )
     return _built(
         with_bounds_checks(_for_each(store)), numbers, prod(pointing.shape), target, "targets"
     )
@@ -114,18 +118,18 @@ def build_stores(replacing: Replacing, target: Target) -> Built:
 def build_ends(count: int, dtype: DType, target: Target) -> Built:
     """Return the kernel that finds, for each of `count` sorted targets, `x0`, where those equal to it end."""
     numbers = Numbers()
-    at, search = index("at"), index("search")
+    position, search = index("at"), index("search")
     halvings = (count - 1).bit_length()
     most, length = numbers.take(1 << halvings, "most"), numbers.take(count, "count")
     steps = numbers.take(halvings + 1, "steps")
     targets, end = Buffer("x0", dtype, Role.INPUT), variable("end", INDEX)
     upto = smaller(end + apply("bitwise_right_shift", most, search), length)
-    passed = load(targets, upto - 1) <= load(targets, at)
-    found = apply("from_index", end, dtype=number_dtype(count))
+    passed = load(targets, upto - 1) <= load(targets, position)
+    number = apply("from_index", end, dtype=number_dtype(count))
     body = (
         Set(end, apply("to_index", literal(0, uint32), dtype=INDEX)),
         Loop(search, ZERO, steps, (Set(end, where(passed, upto, end)),)),
-        Store(Buffer("y0", number_dtype(count), Role.OUTPUT), at, found),
+        Store(Buffer("y0", number_dtype(count), Role.OUTPUT), position, number),
     )
     return _built(_for_each(*body), numbers, count, target, "ends of targets")
 
@@ -180,13 +184,13 @@ class _Here:
         """The place before this one; that of the first is itself."""
         return where(equal(self.at, ZERO), ZERO, self.at - 1)
 
-    def target(self, at: Expr) -> Expr:
+    def target(self, position: Expr) -> Expr:
         """Return a target by its place among the sorted ones."""
-        return load(self._targets, at)
+        return load(self._targets, position)
 
-    def value(self, at: Expr) -> Expr:
+    def value(self, position: Expr) -> Expr:
         """Return the value for a target."""
-        place = _as_position(load(self._places, at))
+        place = _as_position(load(self._places, position))
         return load(
             self._values, _sum(self._rows.position(0, self._row), self._picked.position(0, place))
         )
@@ -200,18 +204,18 @@ class _Flat:
     """Positions of elements by their number in C order, in arrays of one shape."""
 
     def __init__(self, shape: Shape, strides: Sequence[Strides], numbers: Numbers) -> None:
-        steps = [(*one, 0) for one in strides]
+        steps = [(*stride, 0) for stride in strides]
         self._lines = Lines((*shape, 1), len(shape), steps, numbers)
 
-    def position(self, number: int, at: Expr) -> Expr:
+    def position(self, number: int, position: Expr) -> Expr:
         """Return where an element of array `number` is."""
-        return self._lines.position(number, at, ZERO)
+        return self._lines.position(number, position, ZERO)
 
 
 def _sum(*terms: Expr) -> Expr:
     """Return the sum of positions: zeros alone are none that could be told from elements."""
-    found = [one for one in terms if one is not ZERO]
-    return sum(found[1:], found[0]) if found else ZERO
+    summands = [term for term in terms if term is not ZERO]
+    return sum(summands[1:], summands[0]) if summands else ZERO
 
 
 def _as_position(number: Expr) -> Expr:

@@ -17,7 +17,7 @@ def pow_(x: Term, y: Term, u: Term, v: Term) -> Pair:
     Whole numbers to integers below 16 are exact as long as they fit. Else the error grows with the exponent of e: up to
     3 + 3 |w log z| ULP.
     """
-    found = _raised(x, y, u, v)
+    power = _raised(x, y, u, v)
     count = abs(u)
     product = _product(x, y, count)
     # negative exponents
@@ -30,7 +30,7 @@ def pow_(x: Term, y: Term, u: Term, v: Term) -> Pair:
     held = logical_and(abs(product[0]) < float("inf"), abs(product[1]) < float("inf"))
     by_squares = logical_and(short, held)
     real_part, imaginary = (
-        where(by_squares, one, other) for one, other in zip(product, found, strict=True)
+        where(by_squares, squared, other) for squared, other in zip(product, power, strict=True)
     )
     one = logical_and(whole, equal(u, 0.0))
     return where(one, 1.0, real_part), where(one, 0.0, imaginary)

@@ -20,9 +20,9 @@ from tensorframe.kernel.nest.passes.split import Cuts
 def branched(statements: Iterable[Statement], cuts: Cuts) -> tuple[Statement, ...]:
     """Return statements that compute the side of a rare choice, or of a choice between pieces, that is needed only."""
 
-    def is_choice(one: Expr) -> bool:
-        return is_rare(one) or (
-            getattr(one, "op", None) == "where" and one.operands[0] in cuts.known
+    def is_choice(expr: Expr) -> bool:
+        return is_rare(expr) or (
+            getattr(expr, "op", None) == "where" and expr.operands[0] in cuts.known
         )
 
     return _Brancher(is_choice).block(statements)
@@ -34,48 +34,48 @@ class _Brancher:
         self._numbers = count()
 
     def block(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
-        found: list[Statement] = []
-        for one in statements:
-            before, known = self._before(own_expressions(one))
-            found += before
-            made = with_own_expressions(one, partial(substituted, values=known))
+        branched: list[Statement] = []
+        for statement in statements:
+            before, known = self._before(own_expressions(statement))
+            branched += before
+            made = with_own_expressions(statement, partial(substituted, values=known))
             if isinstance(made, Loop | If):
                 made = replace(made, body=self.block(made.body))
-            found.append(made)
-        return tuple(found)
+            branched.append(made)
+        return tuple(branched)
 
     def _before(self, roots: Iterable[Expr]) -> tuple[list[Statement], dict[Expr, Expr]]:
         """Return what has to run before these expressions, and the names of the choices in them."""
         statements: list[Statement] = []
         known: dict[Expr, Expr] = {}
-        for one in self._outermost(roots):
-            name = variable(f"side{next(self._numbers)}", one.dtype)
-            statements += self._sides(one, name)
-            known[one] = name
+        for choice in self._outermost(roots):
+            name = variable(f"side{next(self._numbers)}", choice.dtype)
+            statements += self._sides(choice, name)
+            known[choice] = name
         return statements, known
 
     def _outermost(self, roots: Iterable[Expr]) -> list[Expr]:
         """Return the choices that are in no side of another one."""
-        found: dict[Expr, None] = {}
+        choices: dict[Expr, None] = {}
         seen: set[Expr] = set()
         stack = list(roots)
         while stack:
-            one = stack.pop()
-            if one in seen:
+            expr = stack.pop()
+            if expr in seen:
                 continue
-            seen.add(one)
-            if self._is_choice(one):
-                found[one] = None
+            seen.add(expr)
+            if self._is_choice(expr):
+                choices[expr] = None
             else:
-                stack.extend(one.operands)
-        return list(found)
+                stack.extend(expr.operands)
+        return list(choices)
 
-    def _sides(self, one: Expr, name: Variable) -> list[Statement]:
-        condition, *sides = one.operands
+    def _sides(self, expr: Expr, name: Variable) -> list[Statement]:
+        condition, *sides = expr.operands
         before, known = self._before((condition,))
         holds = substituted(condition, known)
         first, second = [self._given(side, name) for side in sides]
-        if is_rare(one):  # the second side is nearly always needed, and always there
+        if is_rare(expr):  # the second side is nearly always needed, and always there
             return [*before, *second, If(holds, first)]
         return [*before, If(holds, first), If(negation(holds), second)]
 

@@ -59,21 +59,23 @@ class _Namer:
         order = in_order(roots, names)
         stays = {value for value in order if self._stays(value, statements)}
         uses = Counter({value: n for value, n in _uses(roots, order).items() if value in stays})
-        for one in statements:
-            if isinstance(one, Combine):
-                self._drop(one.variable, names)
-            worth = self._worth_naming(one, scope, names, uses)
+        for statement in statements:
+            if isinstance(statement, Combine):
+                self._drop(statement.variable, names)
+            worth = self._worth_naming(statement, scope, names, uses)
             done += [self._let(value, names) for value in worth]
-            done.append(self._renamed(one, scope, names))
+            done.append(self._renamed(statement, scope, names))
             for value in [value for value in worth if value not in stays]:
                 del names[value]  # the next statement may find something else there
-            if isinstance(one, Set | Combine):
-                scope |= {one.variable}
-                self._drop(one.variable, names)
-            elif isinstance(one, Loop | If):
-                for changed in _accumulated(one):
+            if isinstance(statement, Set | Combine):
+                scope |= {statement.variable}
+                self._drop(statement.variable, names)
+            elif isinstance(statement, Loop | If):
+                for changed in _accumulated(statement):
                     self._drop(changed, names)
-                scope |= _accumulated(one)  # what both sides of a choice set is there afterwards
+                scope |= _accumulated(
+                    statement
+                )  # what both sides of a choice set is there afterwards
         return tuple(done)
 
     def _let(self, value: Expr, names: dict[Expr, Expr]) -> Let:
@@ -84,13 +86,13 @@ class _Namer:
 
     def _drop(self, changed: Variable, names: dict[Expr, Expr]) -> None:
         """Forget names of values that an accumulator has changed since."""
-        for value in [one for one in names if changed in (self.needs(one) or ())]:
+        for value in [name for name in names if changed in (self.needs(name) or ())]:
             del names[value]
 
     def _renamed(
-        self, one: Statement, scope: frozenset[Expr], names: dict[Expr, Expr]
+        self, statement: Statement, scope: frozenset[Expr], names: dict[Expr, Expr]
     ) -> Statement:
-        made = with_own_expressions(one, lambda root: substituted(root, names))
+        made = with_own_expressions(statement, lambda root: substituted(root, names))
         if isinstance(made, Loop):
             return replace(made, body=self.block(made.body, scope | {made.index}, names))
         if isinstance(made, If):
@@ -100,56 +102,56 @@ class _Namer:
     def needs(self, value: Expr) -> frozenset[Expr] | None:
         """Return the loop indices and accumulators that a value depends on; None if it may change at any store."""
         if value not in self._needs:
-            for one in in_order((value,), self._needs):
-                self._needs[one] = self._needs_of(one)
+            for expr in in_order((value,), self._needs):
+                self._needs[expr] = self._needs_of(expr)
         return self._needs[value]
 
-    def _needs_of(self, one: Expr) -> frozenset[Expr] | None:
-        if isinstance(one, Index | Variable):
-            return frozenset((one,))
-        if isinstance(one, Load) and one.buffer.role is not Role.INPUT:
+    def _needs_of(self, expr: Expr) -> frozenset[Expr] | None:
+        if isinstance(expr, Index | Variable):
+            return frozenset((expr,))
+        if isinstance(expr, Load) and expr.buffer.role is not Role.INPUT:
             return None
-        found: frozenset[Expr] = frozenset()
-        for operand in one.operands:
+        together: frozenset[Expr] = frozenset()
+        for operand in expr.operands:
             needed = self._needs[operand]
             if needed is None:
                 return None
-            found |= needed
-        return found
+            together |= needed
+        return together
 
     def _stays(self, value: Expr, block: Sequence[Statement]) -> bool:
         """Whether the statements of a block do not change a value: none stores to memory that it is loaded from."""
         if self.needs(value) is not None:
             return True
-        if not all(isinstance(one, Set | Store) for one in block):
+        if not all(isinstance(statement, Set | Store) for statement in block):
             return False
-        stored = {one.buffer for one in block if isinstance(one, Store)}
-        loads = [one for one in in_order((value,), {}) if isinstance(one, Load)]
-        return stored.isdisjoint([one.buffer for one in loads])
+        stored = {statement.buffer for statement in block if isinstance(statement, Store)}
+        loads = [expr for expr in in_order((value,), {}) if isinstance(expr, Load)]
+        return stored.isdisjoint([load.buffer for load in loads])
 
     def _worth_naming(
         self,
-        one: Statement,
+        statement: Statement,
         scope: frozenset[Expr],
         names: dict[Expr, Expr],
         in_block: Counter[Expr],
     ) -> list[Expr]:
         """Return values to name before a statement: what its loops do not change, and what the block uses twice."""
-        if isinstance(one, Loop | If):
-            inner, _ = expressions(one.body)
-            changing = {*_accumulated(one), *_indices(one)}
-            roots = [*inner, *own_expressions(one)]
+        if isinstance(statement, Loop | If):
+            inner, _ = expressions(statement.body)
+            changing = {*_accumulated(statement), *_indices(statement)}
+            roots = [*inner, *own_expressions(statement)]
         else:
             # threads join in several steps: what is made of the accumulator is another value in each
-            roots = list(own_expressions(one))
-            changing = {one.variable} if isinstance(one, Combine) else set()
+            roots = list(own_expressions(statement))
+            changing = {statement.variable} if isinstance(statement, Combine) else set()
         order = in_order(roots, names)
         ready: set[Expr] = {
             value
             for value in order
-            if isinstance(value, Apply | Load) and self._is_ready(value, one, scope, changing)
+            if isinstance(value, Apply | Load) and self._is_ready(value, statement, scope, changing)
         }
-        if isinstance(one, Loop | If):
+        if isinstance(statement, Loop | If):
             wanted = {
                 operand
                 for value in order
@@ -158,7 +160,7 @@ class _Namer:
                 if operand in ready
             }
             wanted.update(root for root in inner if root in ready)
-            if isinstance(one, If):  # what it guards may not be there otherwise
+            if isinstance(statement, If):  # what it guards may not be there otherwise
                 wanted = {value for value in wanted if not _loads(value)}
             # names are given for these and, again, for what they share
             order = in_order([value for value in order if value in wanted], names)
@@ -166,17 +168,19 @@ class _Namer:
             return self._shared_or_deep(order, uses, ready, wanted)
         # what is in memory is loaded before anything of the block is stored: it may be stored to the same place
         uses = _uses(roots, order)
-        uses |= Counter({one: in_block[one] for one in order})
-        if isinstance(one, Set) and uses[one.value] == 1:
-            ready.discard(one.value)  # it has a name already, and what joins is looked for there
+        uses |= Counter({each: in_block[each] for each in order})
+        if isinstance(statement, Set) and uses[statement.value] == 1:
+            ready.discard(
+                statement.value
+            )  # it has a name already, and what joins is looked for there
         return self._shared_or_deep(order, uses, ready, set())
 
     def _is_ready(
-        self, value: Expr, one: Statement, scope: frozenset[Expr], changing: set[Expr]
+        self, value: Expr, statement: Statement, scope: frozenset[Expr], changing: set[Expr]
     ) -> bool:
         needed = self.needs(value)
         if needed is None:
-            return not isinstance(one, Loop | If)
+            return not isinstance(statement, Loop | If)
         return needed <= scope and not needed & changing
 
     def _shared_or_deep(
@@ -188,14 +192,16 @@ class _Namer:
     ) -> list[Expr]:
         """Return what is wanted, or ready to be named and used twice or deeply nested; operands first."""
         depth: dict[Expr, int] = {}
-        found = []
+        chosen = []
         for value in order:
-            depth[value] = 1 + max([depth.get(one, 0) for one in value.operands], default=-1)
+            depth[value] = 1 + max(
+                [depth.get(operand, 0) for operand in value.operands], default=-1
+            )
             shared = value in ready and (uses[value] > 1 or depth[value] > _DEEP)
             if shared or value in wanted:
-                found.append(value)
+                chosen.append(value)
                 depth[value] = 0
-        return found
+        return chosen
 
 
 def _uses(roots: Iterable[Expr], order: Iterable[Expr]) -> Counter[Expr]:
@@ -206,21 +212,21 @@ def _uses(roots: Iterable[Expr], order: Iterable[Expr]) -> Counter[Expr]:
 
 
 def _loads(value: Expr) -> bool:
-    return any(isinstance(one, Load) for one in in_order((value,), {}))
+    return any(isinstance(expr, Load) for expr in in_order((value,), {}))
 
 
-def _accumulated(one: Statement) -> set[Variable]:
+def _accumulated(statement: Statement) -> set[Variable]:
     """Return the accumulators that a loop changes."""
-    if isinstance(one, Set | Combine):
-        return {one.variable}
-    if isinstance(one, Loop | If):
-        return set[Variable]().union(*[_accumulated(inner) for inner in one.body])
+    if isinstance(statement, Set | Combine):
+        return {statement.variable}
+    if isinstance(statement, Loop | If):
+        return set[Variable]().union(*[_accumulated(inner) for inner in statement.body])
     return set()
 
 
-def _indices(one: Statement) -> set[Index]:
-    if isinstance(one, Loop):
-        return {one.index}.union(*[_indices(inner) for inner in one.body])
-    if isinstance(one, If):
-        return set[Index]().union(*[_indices(inner) for inner in one.body])
+def _indices(statement: Statement) -> set[Index]:
+    if isinstance(statement, Loop):
+        return {statement.index}.union(*[_indices(inner) for inner in statement.body])
+    if isinstance(statement, If):
+        return set[Index]().union(*[_indices(inner) for inner in statement.body])
     return set()

@@ -51,11 +51,11 @@ class _Narrower:
         self._positions: set[Expr] = set()
 
     def block(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
-        found: list[Statement] = []
-        for one in statements:
-            changed = with_own_expressions(one, self.expression)
-            if isinstance(one, Set) and isinstance(changed, Set):
-                changed = self._named(one, changed)
+        converted: list[Statement] = []
+        for statement in statements:
+            changed = with_own_expressions(statement, self.expression)
+            if isinstance(statement, Set) and isinstance(changed, Set):
+                changed = self._named(statement, changed)
             elif isinstance(changed, Loop):
                 changed = replace(
                     changed,
@@ -70,48 +70,48 @@ class _Narrower:
                 changed = replace(changed, position=self._as_position(changed.position))
             elif isinstance(changed, Allocate):
                 changed = replace(changed, count=self._as_position(changed.count))
-            found.append(changed)
-        return tuple(found)
+            converted.append(changed)
+        return tuple(converted)
 
-    def _named(self, one: Set, changed: Set) -> Set:
+    def _named(self, assignment: Set, changed: Set) -> Set:
         """Return an assignment of a position, to a variable of its dtype."""
-        if one.value not in self._positions and one.variable not in self._positions:
+        if assignment.value not in self._positions and assignment.variable not in self._positions:
             return changed
-        made = self._made[one.variable] = variable(one.variable.name, self._dtype)
-        self._positions.add(one.variable)
+        made = self._made[assignment.variable] = variable(assignment.variable.name, self._dtype)
+        self._positions.add(assignment.variable)
         return Set(made, self._as_position(changed.value))
 
     def expression(self, root: Expr) -> Expr:
         """Return an expression with its positions narrowed."""
-        for one in in_order((root,), self._made):
-            self._made[one] = self._changed(one)
+        for expr in in_order((root,), self._made):
+            self._made[expr] = self._changed(expr)
         return self._made[root]
 
-    def _changed(self, one: Expr) -> Expr:
-        if isinstance(one, Index) or (isinstance(one, Argument) and one in self._sizes):
-            self._positions.add(one)
-            return self._leaf(one)
-        if isinstance(one, Load):
-            return load(one.buffer, self._as_position(self._made[one.position]))
-        if not isinstance(one, Apply):
-            return one
-        operands = [self._made[operand] for operand in one.arguments]
-        among = any(operand in self._positions for operand in one.arguments)
-        if one.op == "to_index" or (among and one.op != "from_index" and one.dtype == INDEX):
-            self._positions.add(one)
+    def _changed(self, expr: Expr) -> Expr:
+        if isinstance(expr, Index) or (isinstance(expr, Argument) and expr in self._sizes):
+            self._positions.add(expr)
+            return self._leaf(expr)
+        if isinstance(expr, Load):
+            return load(expr.buffer, self._as_position(self._made[expr.position]))
+        if not isinstance(expr, Apply):
+            return expr
+        operands = [self._made[operand] for operand in expr.arguments]
+        among = any(operand in self._positions for operand in expr.arguments)
+        if expr.op == "to_index" or (among and expr.op != "from_index" and expr.dtype == INDEX):
+            self._positions.add(expr)
         if among:
             operands = [
                 self._as_position(made) if isinstance(old, Literal) and old.dtype == INDEX else made
-                for old, made in zip(one.arguments, operands, strict=True)
+                for old, made in zip(expr.arguments, operands, strict=True)
             ]
-        dtype = self._dtype if one in self._positions else one.dtype
-        return apply(one.op, *operands, dtype=dtype)
+        dtype = self._dtype if expr in self._positions else expr.dtype
+        return apply(expr.op, *operands, dtype=dtype)
 
-    def _leaf(self, one: Expr) -> Index | Argument:
-        if isinstance(one, Index):
-            return index(one.name, self._dtype)
-        assert isinstance(one, Argument)
-        return argument(one.name, self._dtype)
+    def _leaf(self, expr: Expr) -> Index | Argument:
+        if isinstance(expr, Index):
+            return index(expr.name, self._dtype)
+        assert isinstance(expr, Argument)
+        return argument(expr.name, self._dtype)
 
-    def _as_position(self, one: Expr) -> Expr:
-        return literal(one.value, self._dtype) if isinstance(one, Literal) else one
+    def _as_position(self, expr: Expr) -> Expr:
+        return literal(expr.value, self._dtype) if isinstance(expr, Literal) else expr

@@ -39,16 +39,18 @@ _SEEN = variable("rare", bool_)
 def has_rare(statements: Iterable[Statement]) -> bool:
     """Whether some expression has a rare side."""
     roots, _ = expressions(statements)
-    return any(is_rare(one) for one in in_order(roots, {}))
+    return any(is_rare(expr) for expr in in_order(roots, {}))
 
 
 def general(statements: Iterable[Statement]) -> tuple[Statement, ...]:
     """Return statements that compute both sides of every choice."""
 
-    def both(one: Apply) -> Expr:
-        return apply("where", *one.arguments, dtype=one.dtype)
+    def both(choice: Apply) -> Expr:
+        return apply("where", *choice.arguments, dtype=choice.dtype)
 
-    return tuple([_changed(one, lambda root: _rewritten(root, both)) for one in statements])
+    return tuple(
+        [_changed(statement, lambda root: _rewritten(root, both)) for statement in statements]
+    )
 
 
 def speculative(statements: Iterable[Statement]) -> tuple[Statement, ...]:
@@ -58,52 +60,52 @@ def speculative(statements: Iterable[Statement]) -> tuple[Statement, ...]:
 
 
 def _watching(statements: Iterable[Statement]) -> tuple[Statement, ...]:
-    found: list[Statement] = []
-    for one in statements:
-        if isinstance(one, Loop | If):
-            found.append(replace(one, body=_watching(one.body)))
+    watching: list[Statement] = []
+    for statement in statements:
+        if isinstance(statement, Loop | If):
+            watching.append(replace(statement, body=_watching(statement.body)))
             continue
-        conditions = _conditions(one)
+        conditions = _conditions(statement)
         if conditions:
             seen: Expr = _SEEN
             for condition in conditions:
                 seen = either(seen, _cheap(condition))
-            found.append(Set(_SEEN, seen))
-        found.append(_changed(one, _cheap))
-    return tuple(found)
+            watching.append(Set(_SEEN, seen))
+        watching.append(_changed(statement, _cheap))
+    return tuple(watching)
 
 
-def _conditions(one: Statement) -> list[Expr]:
-    roots, _ = expressions((one,))
+def _conditions(statement: Statement) -> list[Expr]:
+    roots, _ = expressions((statement,))
     rare = [value for value in in_order(roots, {}) if isinstance(value, Apply) and is_rare(value)]
     return list(dict.fromkeys([value.arguments[0] for value in rare]))
 
 
-def is_rare(one: Expr) -> bool:
-    return isinstance(one, Apply) and one.op == RARE
+def is_rare(expr: Expr) -> bool:
+    return isinstance(expr, Apply) and expr.op == RARE
 
 
 def _cheap(root: Expr) -> Expr:
-    return _rewritten(root, lambda one: one.arguments[2])
+    return _rewritten(root, lambda choice: choice.arguments[2])
 
 
 def _rewritten(root: Expr, choose: Callable[[Apply], Expr]) -> Expr:
     """Return an expression with `choose` made of each rare choice in it."""
     known: dict[Expr, Expr] = {}
-    for one in in_order((root,), {}):
-        made = one
-        if isinstance(one, Apply):
-            arguments = [known[operand] for operand in one.arguments]
-            made = apply(one.op, *arguments, dtype=one.dtype)
-        elif isinstance(one, Load):
-            made = load(one.buffer, known[one.position])
-        known[one] = choose(made) if isinstance(made, Apply) and is_rare(made) else made
+    for expr in in_order((root,), {}):
+        made = expr
+        if isinstance(expr, Apply):
+            arguments = [known[operand] for operand in expr.arguments]
+            made = apply(expr.op, *arguments, dtype=expr.dtype)
+        elif isinstance(expr, Load):
+            made = load(expr.buffer, known[expr.position])
+        known[expr] = choose(made) if isinstance(made, Apply) and is_rare(made) else made
     return known[root]
 
 
-def _changed(one: Statement, change: Callable[[Expr], Expr]) -> Statement:
+def _changed(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
     """Return a statement with its expressions changed, those of statements in it too."""
-    made = with_own_expressions(one, change)
+    made = with_own_expressions(statement, change)
     if isinstance(made, Loop | If):
         return replace(made, body=tuple([_changed(inner, change) for inner in made.body]))
     return made

@@ -37,10 +37,10 @@ class Cuts:
         self.known: dict[Expr, Cut] = {}
         self.whole = frozenset(whole)
 
-    def before(self, place: Expr, bound: Argument, at: int, count: int) -> Expr:
-        """Return the condition that holds at the first `at` of the `count` indices of a loop."""
+    def before(self, place: Expr, bound: Argument, first: int, count: int) -> Expr:
+        """Return the condition that holds at the first `first` of the `count` indices of a loop."""
         made = place < bound
-        self.known[made] = Cut(place, bound, at, count)
+        self.known[made] = Cut(place, bound, first, count)
         return made
 
 
@@ -85,42 +85,46 @@ class _Splitter:
                         for part in self._parts(place, statements)
                     ]
                 )
-        found: list[Statement] = []
-        for one in statements:
-            if isinstance(one, Loop):
-                found += self._loop(one, scope)
-            elif isinstance(one, If):
-                found.append(replace(one, body=self.block(one.body, scope)))
+        divided: list[Statement] = []
+        for statement in statements:
+            if isinstance(statement, Loop):
+                divided += self._loop(statement, scope)
+            elif isinstance(statement, If):
+                divided.append(replace(statement, body=self.block(statement.body, scope)))
             else:
-                found.append(one)
-        return tuple(found)
+                divided.append(statement)
+        return tuple(divided)
 
-    def _loop(self, one: Loop, scope: frozenset[Index]) -> Block:
+    def _loop(self, loop: Loop, scope: frozenset[Index]) -> Block:
         """Return a loop for each part of a loop's indices; a part of one index needs none."""
-        inside = scope | {one.index}
-        whole = one.start is ZERO and one.stop in self._cuts.whole
-        found: list[Statement] = []
-        for part in self._parts(one.index, one.body):
-            body = self.block(_given(one.body, part), inside)
+        inside = scope | {loop.index}
+        whole = loop.start is ZERO and loop.stop in self._cuts.whole
+        statements: list[Statement] = []
+        for part in self._parts(loop.index, loop.body):
+            body = self.block(_given(loop.body, part), inside)
             if whole and part.last == part.first + 1:
-                found += substituted_in(body, {one.index: part.low or ZERO})
+                statements += substituted_in(body, {loop.index: part.low or ZERO})
                 continue
-            start, stop = one.start, one.stop
+            start, stop = loop.start, loop.stop
             if part.low is not None:
                 start = part.low if whole else larger(start, part.low)
             if part.high is not None:
                 stop = part.high if whole else smaller(stop, part.high)
-            found.append(replace(one, start=start, stop=stop, body=body))
-        return tuple(found)
+            statements.append(replace(loop, start=start, stop=stop, body=body))
+        return tuple(statements)
 
     def _used(self, statements: Block) -> dict[Expr, Cut]:
         roots, _ = expressions(statements)
         known = self._cuts.known
-        return {one: known[one] for one in in_order(roots, {}) if one in known}
+        return {expr: known[expr] for expr in in_order(roots, {}) if expr in known}
 
     def _parts(self, place: Expr, statements: Block) -> list[_Part]:
         """Return the parts between the bounds of the conditions on a place; without any, one with no end."""
-        used = {one: cut for one, cut in self._used(statements).items() if cut.place is place}
+        used = {
+            condition: cut
+            for condition, cut in self._used(statements).items()
+            if cut.place is place
+        }
         bounds = {cut.at: cut.bound for cut in used.values()}
         edges = sorted(bounds)
         count = max([cut.count for cut in used.values()], default=0)
@@ -130,14 +134,14 @@ class _Splitter:
                 last,
                 bounds.get(first),
                 bounds.get(last),
-                {one: literal(cut.at >= last, bool_) for one, cut in used.items()},
+                {condition: literal(cut.at >= last, bool_) for condition, cut in used.items()},
             )
             for first, last in pairwise([0, *edges, count])
         ]
 
 
 def _indices(place: Expr) -> frozenset[Expr]:
-    return frozenset([one for one in in_order((place,), {}) if isinstance(one, Index)])
+    return frozenset([expr for expr in in_order((place,), {}) if isinstance(expr, Index)])
 
 
 def _given(statements: Block, part: _Part) -> Block:
