@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tensorframe.dtypes import DType
@@ -49,6 +50,17 @@ class Region:
         """Return the dtype of an input or of an op's result."""
         first = len(self.inputs)
         return self.inputs[value][1] if value < first else self.ops[value - first].dtype
+
+    def part(self, takes: Sequence[int], made: Iterable[int], gives: Iterable[int]) -> Region:
+        """Return the ops that make some values, from others that become the inputs; `gives` are its outputs."""
+        made = list(made)
+        number = {value: place for place, value in enumerate((*takes, *made))}
+        ops = [self.ops[value - len(self.inputs)] for value in made]
+        return Region(
+            tuple([(self.shape_of(value), self.dtype_of(value)) for value in takes]),
+            tuple([replace(one, inputs=tuple([number[at] for at in one.inputs])) for one in ops]),
+            tuple([number[value] for value in gives]),
+        )
 
     def __str__(self) -> str:
         names = [f"in{index}" for index in range(len(self.inputs))]

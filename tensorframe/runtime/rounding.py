@@ -8,7 +8,6 @@ are not: then it may be any.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from math import prod, sqrt
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.numpy.functions import implementation
-from tensorframe.dtypes import COMPLEX, FLOATING, INTEGER, DType, float64, real_of, wide_of
+from tensorframe.dtypes import COMPLEX, FLOATING, FORMAT, INTEGER, float64, real_of, wide_of
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import RegionOp
 from tensorframe.kernel.ir.machine_ops import MACHINE_OPS
@@ -64,25 +63,6 @@ def near(array: Array, expected: Bounded) -> bool:
     return bool(np.all(same | ((expected.error > 0) & ~(distance > expected.error))))
 
 
-class _Precision(NamedTuple):
-    """Of a floating dtype: the relative distance of neighbours, the smallest number, the largest."""
-
-    unit: float
-    least: float
-    most: float
-
-
-@cache
-def _precision(dtype: DType) -> _Precision:
-    number = real_of(dtype).type
-    zero, unit, infinity = number(0), number(1), number(np.inf)
-    return _Precision(
-        float(np.spacing(unit)),
-        float(np.nextafter(zero, unit)),
-        float(np.nextafter(infinity, zero)),
-    )
-
-
 def _wide(array: Array) -> Array:
     return array.astype(np.complex128 if array.dtype in COMPLEX else np.float64)
 
@@ -93,7 +73,7 @@ def _finite(array: Array) -> Array:
         return array.astype(np.float64)
     if array.dtype in COMPLEX:
         return _finite(array.real) + 1j * _finite(array.imag)
-    most = _precision(array.dtype).most
+    most = FORMAT[array.dtype].largest
     return np.clip(array.astype(np.float64), -most, most)
 
 
@@ -108,9 +88,11 @@ def _rounding(array: Array, units: float = _UNITS) -> Array:
     """Return the error of computing `array`, which is that of its magnitude."""
     if array.dtype not in FLOATING:
         return np.zeros(array.shape)
-    unit, least, most = _precision(array.dtype)
+    how = FORMAT[real_of(array.dtype)]
     magnitude = np.abs(_wide(array))
-    return units * (unit * np.where(np.isfinite(magnitude), magnitude, most) + least)
+    return units * (
+        how.epsilon * np.where(np.isfinite(magnitude), magnitude, how.largest) + how.step
+    )
 
 
 def _settled(value: Array, error: Array) -> Bounded:
@@ -244,7 +226,7 @@ def _contracted(op: RegionOp, operands: Sequence[Bounded]) -> Bounded:
     moved = [size + operand.error for size, operand in zip(sizes, operands, strict=True)]
     total = function(*sizes, *op.attrs)
     terms = prod([size.size for size in sizes]) / max(value.size, 1)
-    units = (_UNITS + sqrt(terms)) * _precision(value.dtype).unit
+    units = (_UNITS + sqrt(terms)) * FORMAT[real_of(value.dtype)].epsilon
     return _settled(value, function(*moved, *op.attrs) - total + units * total)
 
 

@@ -140,19 +140,11 @@ def without(region: Region, at: int) -> Region:
     """Return what is done to the result of an op of a region, which becomes the last of the inputs."""
     value, op = len(region.inputs), region.ops[at]
     made = value + at
-
-    def now(source: int) -> int:
-        if source == made:
-            return value
-        return source + 1 if value <= source < made else source
-
-    ops = [
-        replace(one, inputs=tuple([now(source) for source in one.inputs]))
-        for one in region.ops
-        if one is not op
-    ]
-    outputs = [now(output) for output in region.outputs]
-    if value in outputs:  # an output is the result of an op
-        outputs = [value + 1 + len(ops) if one == value else one for one in outputs]
-        ops.append(RegionOp(RESHAPE, (op.shape,), (value,), op.shape, op.dtype))
-    return Region((*region.inputs, (op.shape, op.dtype)), tuple(ops), tuple(outputs))
+    others = [one for one in range(value, value + len(region.ops)) if one != made]
+    rest = region.part((*range(value), made), others, region.outputs)
+    if value not in rest.outputs:
+        return rest
+    # an output is the result of an op
+    outputs = tuple([value + 1 + len(others) if one == value else one for one in rest.outputs])
+    same = RegionOp(RESHAPE, (op.shape,), (value,), op.shape, op.dtype)
+    return replace(rest, ops=(*rest.ops, same), outputs=outputs)

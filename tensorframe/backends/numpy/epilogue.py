@@ -34,16 +34,10 @@ def epilogue_of(region: Region) -> Region | None:
     """Return what is done to the result of a contraction, the result its first input; None if it is only permuted."""
     first = len(region.inputs)
     made = 2 if region.ops[1].op.kind is Kind.VIEW else 1
-    rest = region.ops[made:]
+    rest = range(first + made, first + len(region.ops))
     if not rest:
         return None
-    value = first + made - 1
-    takes = _others(region)
-    number = {value: 0, **{at: place for place, at in enumerate(takes, start=1)}}
-    number.update((first + made + at, 1 + len(takes) + at) for at in range(len(rest)))
-    inputs = [(region.shape_of(at), region.dtype_of(at)) for at in (value, *takes)]
-    ops = [replace(one, inputs=tuple([number[at] for at in one.inputs])) for one in rest]
-    return Region(tuple(inputs), tuple(ops), tuple([number[at] for at in region.outputs]))
+    return region.part((first + made - 1, *_others(region)), rest, region.outputs)
 
 
 def _overwrites_product(epilogue: Region) -> bool:

@@ -85,14 +85,8 @@ def _part(region: Region, at: int, run: Run, last_use: dict[int, int]) -> _Part:
     makes = tuple(
         [value for value in made if value in region.outputs or last_use.get(value, -1) > at]
     )
-    number = {value: place for place, value in enumerate((*takes, *made))}
-    ops = [
-        RegionOp(one.op, one.attrs, tuple([number[s] for s in one.inputs]), one.shape, one.dtype)
-        for _, one in run
-    ]
-    inputs = tuple([(region.shape_of(value), region.dtype_of(value)) for value in takes])
-    part = Region(inputs, tuple(ops), tuple([number[value] for value in makes]))
-    mapped = all(one.op.kind is Kind.MAP for one in ops)
+    part = region.part(takes, made, makes)
+    mapped = all(one.op.kind is Kind.MAP for _, one in run)
     program = elementwise_program(part) if mapped else single_call(part)
     dead = tuple([v for v in takes if last_use[v] == at and v not in region.outputs])
     return _Part(program, takes, makes, (None,) * len(makes), dead)

@@ -1,7 +1,8 @@
 """Special functions that NumPy lacks: erf and erfc from piecewise polynomials, within 2 units in the last place.
 
 The coefficients are printed by docs/derive/erf.py, lowest power first. float32 takes every element through every piece,
-in place and in blocks that stay in the cache; float64 takes each element through its own piece.
+in place and in blocks that stay in the cache; float64 takes each element through its own piece. Kernels have others
+(`kernel/math/error_function.py`), whose fused multiply-adds take NumPy 2 to 30 times as long.
 """
 
 from __future__ import annotations
