@@ -230,6 +230,7 @@ from tensorframe.frontend.scalar_types import uint64 as uint64
 from tensorframe.frontend.scalar_types import uint8 as uint8
 from tensorframe.frontend.tensor import Tensor as Tensor
 from tensorframe.frontend.transformations.checking import check_gradient as check_gradient
+from tensorframe.frontend.transformations.checkpoints import checkpoint as checkpoint
 from tensorframe.frontend.transformations.custom import custom_gradient as custom_gradient
 from tensorframe.frontend.transformations.custom import stop_gradient as stop_gradient
 from tensorframe.frontend.transformations.directional import hessian as hessian

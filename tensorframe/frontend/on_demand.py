@@ -29,6 +29,7 @@ EXPORTS = {
     "reductions.differences": "diff ediff1d",
     "reductions.nan_reductions": "nanargmax nanargmin nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar",
     "transformations.checking": "check_gradient",
+    "transformations.checkpoints": "checkpoint",
     "transformations.custom": "custom_gradient stop_gradient",
     "transformations.directional": "hessian hvp jacobian jvp",
     "transformations.gradients": "grad value_and_grad vjp",

@@ -117,6 +117,7 @@ class Op:
     odd: bool = False  # negating any real operand negates the result, to the bit
     # on host memory the result shares the operand's bytes, as far as strides can say it
     alias: bool = False
+    barrier: bool = False  # runs by itself, after all of its operands: never part of a kernel
     costly: bool = False  # worth keeping when the user still holds the result
     combination: Combination | None = None  # of a reduction, a scan, or a scatter that combines
     parts: int = 1  # how many tensors one call gives

@@ -15,8 +15,9 @@ from tensorframe.ops.rules.movement import of_concat, of_pad, of_slice
 def view(name: str, shape: ShapeRule, doc: str, *attributes: str, **facts: Any) -> Op:
     """Define a row that moves elements of one tensor."""
     facts.setdefault("cost", 0.0)
+    facts.setdefault("arity", 1)
     return register(
-        Op(name, Kind.VIEW, 1, ANY, same, doc, shape=shape, attributes=attributes, **facts)
+        Op(name, Kind.VIEW, facts.pop("arity"), ANY, same, doc, shape=shape, attributes=attributes, **facts)
     )
 
 
@@ -55,6 +56,9 @@ def _concatenated(shapes: tuple[Shape, ...], axis: int) -> Shape:
 ALIAS = view("alias", lambda shapes: shapes[0], "The same elements.", expand=lambda x: x, alias=True, vjp=lambda ct, _out, _x: (ct,))
 # what gradients do not pass
 STOP_GRADIENT = view("stop_gradient", lambda shapes: shapes[0], "The same elements, without a gradient.", expand=lambda x: x, alias=True, vjp=NONE)
+# What is computed of the result is computed after the other operands, and is not what is computed of the tensor itself: equal
+# nodes are one, so without it what is to be computed again would be what there was.
+DEPENDS = view("depends", lambda shapes, *_: shapes[0], "The same elements, once other tensors have been computed.", arity=None, alias=True, barrier=True, vjp=lambda ct, _out, _x, *others: (ct, *[None] * len(others)))
 RESHAPE = view("reshape", _said, "The elements, in C order, under another shape.", "shape", alias=True, vjp=lambda ct, _out, x, _shape: (ct.reshaped(x.shape),))
 PERMUTE = view("permute", _permuted, "Axes in another order.", "axes", alias=True, vjp=lambda ct, _out, _x, axes: (ct.permuted(inverse_permutation(axes)),))
 EXPAND = view("expand", _said, "Broadcast to a larger shape.", "shape", alias=True, vjp=lambda ct, _out, _x, _shape: (ct,))

@@ -41,7 +41,7 @@ def can_fuse(
     sink = group.sink
     if not enabled:
         return "fusion is off"
-    if node.op.kind not in capabilities.fuses:
+    if node.op.kind not in capabilities.fuses or node.op.barrier:
         return f"{node.op.name} runs alone on {node.device}"
     if group.space is None:
         return group.alone

@@ -8,6 +8,7 @@ several consumers give is added, here and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tensorframe.dtypes import COMPLEX, FLOATING
@@ -26,6 +27,8 @@ from tensorframe.transform.recorder import recorder
 from tensorframe.transform.windows import joined
 
 Inputs = tuple[Node, ...]
+
+_NOTHING: Mapping[Node, Node] = MappingProxyType({})
 
 # of a node with several parts: the cotangents of those that have one
 Parts = dict[int, Node]
@@ -77,20 +80,26 @@ def linearize(
 
 
 def pull_back(
-    tape: Tape, seeds: Iterable[tuple[Node, Node]], targets: Sequence[Node]
+    tape: Tape,
+    seeds: Iterable[tuple[Node, Node]],
+    targets: Sequence[Node],
+    known: Mapping[Node, Node] = _NOTHING,
 ) -> list[Node | None]:
-    """Return the cotangents of the targets for those of results; None where nothing flows."""
-    walk = _Walk(tape.reached)
+    """Return the cotangents of the targets for those of results; None where nothing flows.
+
+    Rules read the result of a node from the one that is `known` to have the same value, where there is one.
+    """
+    walk = _Walk(tape.reached, known)
     for result, ct in seeds:
         if result in tape.reached:
             walk.add(result, ct, ct.site)
     wanted = frozenset(targets)
     for node, inputs in tape.order:
-        known = walk.total(node)
-        if known is not None:
+        total = walk.total(node)
+        if total is not None:
             if node not in wanted:
                 del walk.cotangents[node]
-            walk.through(node, inputs, known)
+            walk.through(node, inputs, total)
     found = [walk.total(target) for target in targets]
     return [one if isinstance(one, Node) else None for one in found]
 
@@ -98,8 +107,9 @@ def pull_back(
 class _Walk:
     """The cotangents that are known so far, by node."""
 
-    def __init__(self, reached: frozenset[Node]) -> None:
+    def __init__(self, reached: frozenset[Node], known: Mapping[Node, Node]) -> None:
         self._reached = reached
+        self._known = known
         self.cotangents: dict[Node, Node | Parts] = {}
         self._windows: dict[Node, list[Node]] = {}
 
@@ -123,8 +133,9 @@ class _Walk:
             return
         apply = recorder(node.device, site)
         operands = [Term(one, apply) for one in inputs]
-        given_ct = Term(ct, apply) if type(ct) is Node else _of_parts(ct, op.parts, apply)
-        found = rule(given_ct, Term(node, apply), *operands, *node.attrs)
+        given_ct = Term(ct, apply) if isinstance(ct, Node) else _of_parts(ct, op.parts, apply)
+        out = Term(self._known.get(node, node), apply)
+        found = rule(given_ct, out, *operands, *node.attrs)
         # both have one entry for each operand
         for source, given in zip(inputs, found):  # noqa: B905
             if given is None or source not in self._reached:

@@ -20,6 +20,7 @@ from tensorframe.ops.linalg import LSTSQ, SOLVE
 from tensorframe.ops.movement import (
     ALIAS,
     CONCAT,
+    DEPENDS,
     EXPAND,
     PAD,
     PART,
@@ -128,6 +129,11 @@ def _expansion(call: Call) -> Value:
     return call.batch.value(meaning)
 
 
+@_for_ops(DEPENDS)
+def _depending(call: Call) -> Node:
+    return call.apply(DEPENDS, *map(call.batch.whole, call.inputs))
+
+
 @_for_ops(RESHAPE)
 def _reshaped(call: Call) -> Node:
     shape = (call.batch.size, *call.node.shape)
@@ -191,6 +197,10 @@ def _part(call: Call) -> Node:
 def _called(call: Call) -> Node:
     """Results are those of all examples, so that they have cotangents of all."""
     (called,) = call.attrs
+    if (
+        called.is_segment
+    ):  # the examples are one call: what is computed again for one is not for all
+        return call.batch.whole(call.inputs[0])
     results = call.inputs[: called.results]
     others = call.inputs[called.results :]
     operands = [*map(call.batch.whole, results), *map(call.batch.of, others)]
@@ -202,6 +212,8 @@ def _called(call: Call) -> Node:
 @_for_ops(CUSTOM_PART)
 def _part_of_call(call: Call) -> Node:
     result, whole = call.inputs
+    if whole.attrs[0].is_segment:
+        return call.batch.whole(result)
     return call.apply(CUSTOM_PART, call.batch.whole(result), call.batch.of(whole), attrs=call.attrs)
 
 

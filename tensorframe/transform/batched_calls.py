@@ -23,6 +23,11 @@ class BatchedCall(NamedTuple):
     rule_of: Callable[[Op], Rule]
 
     @property
+    def is_segment(self) -> bool:
+        """Whether it is what was recorded, to be recorded again, rather than a rule."""
+        return False
+
+    @property
     def results(self) -> int:
         """How many of the operands are results."""
         found: int = self.called.results

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+from weakref import ref
 
 from tensorframe.dtypes import FLOATING
 from tensorframe.graph.node import Node, by_serial
@@ -13,17 +14,19 @@ from tensorframe.transform.backward import Inputs
 class Segment(NamedTuple):
     """The nodes that results consist of, inputs first, with the inputs that they were recorded with.
 
-    `outside` are the floating-point nodes from before the call that they depend on, but for its arguments.
+    `outside` are the floating-point nodes from before the call that they depend on, but for its arguments. Nodes are
+    referred to weakly: they live as long as those that use them, and what is referred to otherwise would be stored.
     """
 
-    order: list[tuple[Node, Inputs]]
+    order: list[tuple[ref[Node], Inputs]]
     outside: list[Node]
 
     def again(self, substitutes: Mapping[Node, Node]) -> dict[Node, Node]:
         """Record what depends on some nodes once more, on others in their place; return what became of each node."""
         made = dict(substitutes)
-        for node, inputs in self.order:
-            if node not in made and not made.keys().isdisjoint(inputs):
+        for reference, inputs in self.order:
+            node = reference()
+            if node is not None and node not in made and not made.keys().isdisjoint(inputs):
                 given = tuple([made.get(one, one) for one in inputs])
                 made[node] = Node(
                     node.op, given, node.attrs, node.shape, node.dtype, node.device, node.site
@@ -51,5 +54,5 @@ def segment(
             inputs = inputs or history.get(node, ())
         recipes[node] = inputs
         found += inputs
-    order = [(node, recipes[node]) for node in sorted(recipes, key=by_serial)]
+    order = [(ref(node), recipes[node]) for node in sorted(recipes, key=by_serial)]
     return Segment(order, sorted(outside, key=by_serial))

@@ -238,6 +238,7 @@ jit(lambda x: jit(lambda y: y)(x))(x); jit(lambda x, y: (y, x))(x, o); jit(lambd
 grad: grad(sum)(x); grad(lambda x: (x * o).sum())(x); grad(lambda x: (x.sum(), x), has_aux=True)(x)
 value_and_grad: value_and_grad(sum)(x); value_and_grad(lambda x: (x.sum(), [x, x[1:]]), has_aux=True)(x)
 vmap: vmap(lambda x: x)(x); vmap(lambda x: x[:])(m); vmap(lambda x, y: (x, y), (0, None))(x, o); vmap(lambda x: x)(e)
+checkpoint: checkpoint(lambda x: x)(x); checkpoint(lambda x, y: {"a": [x, y[1:]]})(x, o)
 custom_gradient: custom_gradient(lambda x: x)(x); custom_gradient(lambda x, y: {"a": [x, y[1:]]})(x, o)
 stop_gradient: stop_gradient(x); stop_gradient([x, m])
 hessian: hessian(sum)(x); hessian(lambda x: (x * x * o).sum())(x)

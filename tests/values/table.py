@@ -45,7 +45,7 @@ LEFT_OUT: dict[str, str] = {
         "register_tree set_backend set_backend_priority transfer_policy use_backend verify visualize"
     ),
     "transformations of functions; tests/gradient": (
-        "check_gradient custom_gradient grad hessian hvp jacobian jvp stop_gradient value_and_grad vjp vmap"
+        "check_gradient checkpoint custom_gradient grad hessian hvp jacobian jvp stop_gradient value_and_grad vjp vmap"
     ),
     "files": "load load_metadata save",
     "one call of a library, whose special values are its own; tests/frontend/test_linalg.py": (

@@ -43,7 +43,7 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.kernel.nest.support import computable
 from tensorframe.kernel.spaces.analyse import analyse
-from tensorframe.ops.movement import PART, RESHAPE
+from tensorframe.ops.movement import DEPENDS, PART, RESHAPE
 from tensorframe.ops.reduction import index_dtype
 from tensorframe.ops.sorting import TOPK
 
@@ -215,6 +215,8 @@ class KernelBackend(Backend):
             return self.call(region, device)
         if region.ops[0].op is PART:
             return partial(_taken, region)
+        if region.ops[0].op is DEPENDS:
+            return _same
         if sets_slice(region):
             return SliceProgram(region, partial(self._kernels, device=device))
         if joins_many(region) or pads_along_many_axes(region):
@@ -280,6 +282,11 @@ class KernelBackend(Backend):
         open_device = self.open_device(device)
         with open_device.queue.lock:
             open_device.queue.synchronize()
+
+
+def _same(inputs: Sequence[Any], _: Sequence[Any | None]) -> Sequence[Any]:
+    """Return the first operand: the others only had to be there."""
+    return inputs[:1]
 
 
 class _Viewing:

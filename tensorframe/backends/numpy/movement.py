@@ -46,6 +46,11 @@ def slices(starts: Shape, sizes: Shape, steps: Shape) -> tuple[slice, ...]:
     return tuple(result)
 
 
+@spells("depends")
+def _depends(array: Array, *_: Any) -> Array:
+    return array
+
+
 @spells("pad")
 def pad(x: Array, before: Shape, after: Shape, value: complex) -> Array:
     """Surround by a constant; `numpy.pad` takes more than twice as long for small arrays."""

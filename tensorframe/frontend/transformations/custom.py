@@ -104,6 +104,11 @@ class _Call(NamedTuple):
     results: int
     arguments: int
 
+    @property
+    def is_segment(self) -> bool:
+        """Whether it is what was recorded, to be recorded again, rather than a rule."""
+        return False
+
     def pull_back(
         self, cts: Sequence[Term | None], _whole: Term, operands: Sequence[Term]
     ) -> Sequence[Any]:
