@@ -24,6 +24,8 @@ Axes = tuple[int, ...]
 _PIECE = HOST.second // 8
 # Elements of a value from which a call of NumPy for each value takes less time than numbers for its elements.
 _LONG = 512
+# How many rows there are at least for each value where only those that values go to are made wide.
+_FEW = 4
 
 
 def _wide(dtype: DType) -> DType:
@@ -50,17 +52,37 @@ def _combining(op: Op) -> Function:
         rows, width = (
             prod(lines.shape[part]) for part in (slice(len(axes)), slice(len(axes), None))
         )
-        wide = _wide(x.dtype) if how.wide else x.dtype
         # a view of the result, if it may be: else it is written back
-        total = np.ascontiguousarray(lines, wide).reshape(rows, width)
+        table = np.ascontiguousarray(lines).reshape(rows, width)
         own = range(numbers.ndim)
         given = np.moveaxis(values, [at + axis for axis in own], own)
-        _accumulate(ufunc, total, numbers.reshape(-1), given.reshape(numbers.size, width))
-        if not np.may_share_memory(total, result):
-            lines[...] = total.reshape(lines.shape)
+        wide = _wide(x.dtype) if how.wide else x.dtype
+        _combine(ufunc, table, numbers.reshape(-1), given, wide)
+        if not np.may_share_memory(table, result):
+            lines[...] = table.reshape(lines.shape)
         return result
 
     return run
+
+
+def _combine(ufunc: np.ufunc, table: Array, numbers: Array, values: Array, wide: DType) -> None:
+    """Combine values with the rows of `table` that `numbers` name, in order and in a wide dtype."""
+    if ufunc is np.add and table.dtype not in FLOATING and values.size and not any(values.strides):
+        counts = np.bincount(numbers, minlength=len(table)).astype(table.dtype)
+        table += counts[:, None] * values.flat[0]
+        return
+    rows = values.reshape(len(numbers), table.shape[1])
+    if wide == table.dtype:
+        _accumulate(ufunc, table, numbers, rows)
+    elif _FEW * len(numbers) < len(table):  # the others stay as they are, in their own dtype
+        touched, numbers = np.unique(numbers, return_inverse=True)
+        total = table[touched].astype(wide)
+        _accumulate(ufunc, total, numbers, rows)
+        table[touched] = total
+    else:
+        total = table.astype(wide)
+        _accumulate(ufunc, total, numbers, rows)
+        table[...] = total
 
 
 def _accumulate(ufunc: np.ufunc, total: Array, numbers: Array, values: Array) -> None:
@@ -73,9 +95,11 @@ def _accumulate(ufunc: np.ufunc, total: Array, numbers: Array, values: Array) ->
     elements, columns = total.reshape(-1), np.arange(width)
     step = max(_PIECE // max(width, 1), 1)
     for start in range(0, len(numbers), step):
-        places = numbers[start : start + step, None] * width + columns
+        places = numbers[start : start + step]
+        if width != 1:
+            places = (places[:, None] * width + columns).reshape(-1)
         piece = np.ascontiguousarray(values[start : start + step], total.dtype)
-        ufunc.at(elements, places.reshape(-1), piece.reshape(-1))
+        ufunc.at(elements, places, piece.reshape(-1))
 
 
 MADE[Kind.SCATTER] = _combining

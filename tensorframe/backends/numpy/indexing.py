@@ -63,16 +63,24 @@ def gather(x: Array, *arguments: Any) -> Array:
 
 def numbered(indices: Sequence[Array], sizes: Sequence[int], axes: Axes) -> Array:
     """Return the number, in C order of the axes, of each element pointed to; IndexingError if there is none."""
-    total: Array = np.intp(0)
-    for index, size, axis in zip(indices, sizes, axes, strict=True):
-        wrong = (index >= size) | (index < -size)
-        if wrong.any():
-            first = np.asarray(index)[wrong][0]
-            message = f"index {first} is out of bounds for axis {axis} with size {size}"
-            raise _out_of_bounds(IndexError(message))
-        place = np.asarray(index).astype(np.intp)
-        total = total * size + np.where(place < 0, place + size, place)
+    places = [_counted(np.asarray(one), *of) for one, *of in zip(indices, sizes, axes, strict=True)]
+    total = places[0]
+    for place, size in zip(places[1:], sizes[1:], strict=True):
+        total = total * size + place
     return np.broadcast_to(total, np.broadcast(*indices).shape)
+
+
+def _counted(index: Array, size: int, axis: int) -> Array:
+    """Return indices counted from the front; IndexingError if there is no such element."""
+    if not index.size:
+        return index.astype(np.intp)
+    low, high = int(index.min()), int(index.max())
+    if low < -size or high >= size:
+        first = index[(index < -size) | (index >= size)].flat[0]
+        message = f"index {first} is out of bounds for axis {axis} with size {size}"
+        raise _out_of_bounds(IndexError(message))
+    place = index.astype(np.intp, copy=False)
+    return np.where(place < 0, place + size, place) if low < 0 else place
 
 
 @spells("take_along_axis")
