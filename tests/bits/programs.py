@@ -120,6 +120,34 @@ def _reduction(shape: tuple[int, ...], axis: Any) -> Program:
     return Program(name, {"x": normals(shape)}, run, sums=True)
 
 
+# a few long rows and columns, two axes of three
+FORMS: list[tuple[tuple[int, ...], Any]] = [
+    ((5, 9_001), 1),
+    ((9_001, 5), 0),
+    ((17, 31, 23), (0, 2)),
+]
+
+
+def sums(dtype: str) -> Iterator[Program]:
+    """Sums in every form of kernel, which takes a device seconds to compile."""
+    for shape, axis in FORMS:
+        yield _sums(shape, axis, dtype)
+
+
+def _sums(shape: tuple[int, ...], axis: Any, dtype: str) -> Program:
+    def run(leaves: Leaves, beside: list[Any]) -> list[tfr.Tensor]:
+        x = leaves["x"]
+        scaled = x * x + 0.5
+        beside.append(scaled)
+        return [
+            tfr.sum(x * 2, axis=axis),
+            scaled / tfr.sum(scaled, axis=axis, keepdims=True),
+        ]
+
+    name = f"sums of {dtype} {shape} over {axis}"
+    return Program(name, {"x": normals(shape, dtype)}, run, sums=True)
+
+
 def distances() -> Iterator[Program]:
     """Variances of arrays that do not stay in the cache between two passes."""
     for shape in SHAPES:
@@ -205,7 +233,8 @@ def _draw(name: str) -> Program:
 
 def programs(*, thorough: bool) -> list[Program]:
     """200 programs, or a selection that takes seconds."""
-    known = [[*reductions(), *distances()], [*scans()], [*elementwise()], [*random_numbers()]]
+    every = [*reductions(), *distances(), *sums("float32"), *sums("float64")]
+    known = [every, [*scans()], [*elementwise()], [*random_numbers()]]
     if thorough:
         flat = [one for each in known for one in each]
         return [*flat, *random_graphs(range(FIRST_SEED, FIRST_SEED + max(200 - len(flat), 50)))]

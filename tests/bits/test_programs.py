@@ -7,14 +7,28 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.backends.registry import devices, info_of
+from tensorframe.dtypes import float64
 from tests.bits.conditions import digests, first, violations
 from tests.bits.fresh import digests_of_a_fresh_process
-from tests.bits.programs import Program, programs, random_numbers, reductions, scans
+from tests.bits.programs import (
+    FORMS,
+    Program,
+    programs,
+    random_numbers,
+    reductions,
+    scans,
+    sums,
+)
 
 CHOSEN = programs(thorough=False)
 HERE = tfr.backends.available()
 ENGINES = [name for name in ("numpy", "llvm") if name in HERE]
-DEVICES = [name for name in ("opencl", "wgpu", "cuda") if name in HERE]
+DEVICES = [
+    str(info.device)
+    for info in devices()
+    if info.capabilities.executes and not info.capabilities.host_memory
+]
 FEW = [list(reductions())[-6], list(scans())[1], list(random_numbers())[4]]
 
 
@@ -24,9 +38,18 @@ def test_bits_depend_on_the_program_alone(program, device):
     assert list(violations(program, device)) == []
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("device", [name for name in ("opencl", "wgpu", "cuda") if name in HERE])
 @pytest.mark.parametrize("program", FEW, ids=lambda one: one.name)
 def test_bits_depend_on_the_program_alone_on_devices(program, device):
+    assert list(violations(program, device)) == []
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("form", range(len(FORMS)))
+def test_sums_depend_on_their_lengths_alone_on_devices(form, device):
+    """Of the widest dtype there is: sums in more digits than their results have hide in what order they were added."""
+    wide = float64 in info_of(tfr.Device(device)).capabilities.dtypes
+    program = list(sums("float64" if wide else "float32"))[form]
     assert list(violations(program, device)) == []
 
 
