@@ -16,20 +16,7 @@ from tensorframe.codegen.printer import Braces
 from tensorframe.codegen.text import Text
 from tensorframe.codegen.words import origin, parameters
 from tensorframe.dtypes import FLOAT, NARROW, DType, bool_, float64, wide_of
-from tensorframe.kernel.ir import (
-    STOP,
-    Apply,
-    Buffer,
-    Expr,
-    Kernel,
-    Let,
-    Literal,
-    Load,
-    Loop,
-    ParallelAxis,
-    Role,
-    Store,
-)
+from tensorframe.kernel import ir
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +79,13 @@ _CALLS = {
 _WORD = re.compile(r"[a-z_]\w*")
 
 
-def print_kernel(kernel: Kernel, dialect: Dialect) -> Text:
+def print_kernel(kernel: ir.Kernel, dialect: Dialect) -> Text:
     """Return a kernel as a function of a dialect, with all that it needs."""
     return _Printer(kernel, dialect).printed()
 
 
 class _Printer(Braces):
-    def __init__(self, kernel: Kernel, dialect: Dialect) -> None:
+    def __init__(self, kernel: ir.Kernel, dialect: Dialect) -> None:
         super().__init__(kernel)
         self._dialect = dialect
         self.lane = dialect.lane
@@ -119,7 +106,7 @@ class _Printer(Braces):
         body = "".join(f"    {line}\n" for line in lines)
         operands = [
             dialect.operand.format(
-                const="" if buffer.role is Role.OUTPUT else "const ",
+                const="" if buffer.role is ir.Role.OUTPUT else "const ",
                 type=self._stored(buffer.dtype),
                 name=buffer.name,
             )
@@ -173,41 +160,41 @@ class _Printer(Braces):
         """The statement at which threads wait for each other."""
         return self._dialect.barrier
 
-    def let(self, let: Let) -> list[str]:
+    def let(self, let: ir.Let) -> list[str]:
         """Return the declaration of a constant."""
         return [
             f"const {self.type(let.variable.dtype)} {let.variable.name} = {self.text(let.value)};"
         ]
 
-    def head(self, loop: Loop) -> str:
+    def head(self, loop: ir.Loop) -> str:
         """Return what a loop begins with, up to its brace."""
         kind, name = self.type(loop.index.dtype), loop.index.name
         first, last = self.text(loop.start), self.text(loop.stop)
         dialect = self._dialect
-        if loop.over is ParallelAxis.NOTHING:
+        if loop.over is ir.ParallelAxis.NOTHING:
             return f"for ({kind} {name} = {first}; {name} < {last}; ++{name})"
-        if loop.over is ParallelAxis.LANES:
+        if loop.over is ir.ParallelAxis.LANES:
             begin, step = f"{first} + {dialect.lane}", str(self.kernel.lanes)
         else:
-            begin, step = dialect.grid if loop.over is ParallelAxis.GRID else dialect.groups
-            last = STOP.name
+            begin, step = dialect.grid if loop.over is ir.ParallelAxis.GRID else dialect.groups
+            last = ir.STOP.name
         return f"for ({kind} {name} = {begin}; {name} < {last}; {name} += {step})"
 
-    def share(self, buffer: Buffer, count: Expr | int) -> None:
+    def share(self, buffer: ir.Buffer, count: ir.Expr | int) -> None:
         """Declare memory of a group."""
         number = str(count) if isinstance(count, int) else self.text(count)
         self.shared[buffer.name] = self._dialect.shared.format(
             type=self.type(buffer.dtype), name=buffer.name, count=number
         )
 
-    def store(self, statement: Store) -> list[str]:
+    def store(self, statement: ir.Store) -> list[str]:
         """Return an assignment to an element."""
         buffer, position, value = (
             statement.buffer,
             self.text(statement.position),
             self.text(statement.value),
         )
-        if buffer.role is Role.SHARED or buffer.dtype not in NARROW:
+        if buffer.role is ir.Role.SHARED or buffer.dtype not in NARROW:
             return [f"{buffer.name}[{position}] = {value};"]
         _, store = self._narrow(buffer.dtype)
         return [store.format(buffer=buffer.name, at=position, value=value) + ";"]
@@ -221,17 +208,17 @@ class _Printer(Braces):
         )
         return self._dialect.narrow.get(name, by_bits)
 
-    def load(self, expr: Load) -> str:
+    def load(self, expr: ir.Load) -> str:
         """Return an element of a buffer, as it is held."""
         buffer, position = expr.buffer, self.text(expr.position)
-        if buffer.role is Role.INPUT:
+        if buffer.role is ir.Role.INPUT:
             position = f"{origin(buffer.name)} + {position}"
-        if buffer.role is Role.SHARED or buffer.dtype not in NARROW:
+        if buffer.role is ir.Role.SHARED or buffer.dtype not in NARROW:
             return f"{buffer.name}[{position}]"
         load, _ = self._narrow(buffer.dtype)
         return load.format(buffer=buffer.name, at=position)
 
-    def literal(self, literal: Literal) -> str:
+    def literal(self, literal: ir.Literal) -> str:
         """Return a number."""
         if literal.dtype == bool_:
             return "true" if literal.value else "false"
@@ -255,7 +242,7 @@ class _Printer(Braces):
         bits = "7fc0" if isnan(value) else "7f80" if value > 0 else "ff80"
         return f"as_float32(0x{bits}0000u)"
 
-    def apply(self, expr: Apply, operands: list[str]) -> str:
+    def apply(self, expr: ir.Apply, operands: list[str]) -> str:
         """Return a machine op on printed operands."""
         op, dtype = expr.op, expr.dtype
         if op in _CALLS:
@@ -294,7 +281,7 @@ class _Printer(Braces):
         text = sign.join([f"({unsigned}){operand}" for operand in operands])
         return f"({kind})({text})"
 
-    def _cast(self, expr: Apply, operand: str) -> str:
+    def _cast(self, expr: ir.Apply, operand: str) -> str:
         source = expr.arguments[0].dtype
         if expr.dtype in NARROW:
             return f"round_{expr.dtype.name}({operand})"
@@ -303,8 +290,8 @@ class _Printer(Braces):
         return f"({self.type(expr.dtype)}){_grouped(operand)}"
 
 
-def _is_product(expr: Expr) -> bool:
-    return isinstance(expr, Apply) and expr.op == "multiply_reassociable"
+def _is_product(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Apply) and expr.op == "multiply_reassociable"
 
 
 def _grouped(text: str) -> str:

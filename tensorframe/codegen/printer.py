@@ -10,44 +10,21 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from tensorframe.dtypes import DType
-from tensorframe.kernel.ir import (
-    CLASS,
-    Allocate,
-    Apply,
-    Argument,
-    Barrier,
-    Buffer,
-    Combine,
-    Expr,
-    If,
-    Index,
-    Kernel,
-    Let,
-    Literal,
-    Load,
-    Loop,
-    Prefetch,
-    Role,
-    Set,
-    Statement,
-    Store,
-    StreamingStore,
-    Variable,
-)
+from tensorframe.kernel import ir
 
 
 class Expressions(ABC):
     """Prints expressions."""
 
-    def text(self, expr: Expr) -> str:
+    def text(self, expr: ir.Expr) -> str:
         """Return an expression in the words of the dialect."""
-        if isinstance(expr, Literal):
+        if isinstance(expr, ir.Literal):
             return self.literal(expr)
-        if isinstance(expr, Argument | Index | Variable):
+        if isinstance(expr, ir.Argument | ir.Index | ir.Variable):
             return self.name(expr.name)
-        if isinstance(expr, Load):
+        if isinstance(expr, ir.Load):
             return self.load(expr)
-        assert isinstance(expr, Apply)
+        assert isinstance(expr, ir.Apply)
         return self.apply(expr, [self.text(operand) for operand in expr.arguments])
 
     def name(self, name: str) -> str:
@@ -55,15 +32,15 @@ class Expressions(ABC):
         return name
 
     @abstractmethod
-    def literal(self, literal: Literal) -> str:
+    def literal(self, literal: ir.Literal) -> str:
         """Return a number."""
 
     @abstractmethod
-    def load(self, load: Load) -> str:
+    def load(self, load: ir.Load) -> str:
         """Return an element of a buffer, as it is held."""
 
     @abstractmethod
-    def apply(self, expr: Apply, operands: list[str]) -> str:
+    def apply(self, expr: ir.Apply, operands: list[str]) -> str:
         """Return a machine op on printed operands."""
 
 
@@ -71,78 +48,78 @@ class Statements(ABC):
     """Prints statements as lines. What only some dialects have, the others refuse."""
 
     @abstractmethod
-    def text(self, expr: Expr) -> str:
+    def text(self, expr: ir.Expr) -> str:
         """Return an expression in the words of the dialect."""
 
-    def block(self, body: Iterable[Statement]) -> list[str]:
+    def block(self, body: Iterable[ir.Statement]) -> list[str]:
         """Return the lines of statements."""
         return [line for statement in body for line in self.statement(statement)]
 
-    def statement(self, statement: Statement) -> list[str]:
+    def statement(self, statement: ir.Statement) -> list[str]:
         """Return the lines of a statement."""
-        if isinstance(statement, Let):
+        if isinstance(statement, ir.Let):
             return self.let(statement)
-        if isinstance(statement, Set):
+        if isinstance(statement, ir.Set):
             return self.set(statement)
-        if isinstance(statement, Store):
+        if isinstance(statement, ir.Store):
             return self.store(statement)
-        if isinstance(statement, Loop):
+        if isinstance(statement, ir.Loop):
             return self.loop(statement)
-        if isinstance(statement, If):
+        if isinstance(statement, ir.If):
             return self.choice(statement)
-        if isinstance(statement, Allocate):
+        if isinstance(statement, ir.Allocate):
             return self.allocate(statement)
-        if isinstance(statement, Combine):
+        if isinstance(statement, ir.Combine):
             return self.combine(statement)
-        if isinstance(statement, Barrier):
+        if isinstance(statement, ir.Barrier):
             return self.wait(statement)
         return (
             self.stream(statement)
-            if isinstance(statement, StreamingStore)
+            if isinstance(statement, ir.StreamingStore)
             else self.fetch(statement)
         )
 
     @abstractmethod
-    def let(self, let: Let) -> list[str]:
+    def let(self, let: ir.Let) -> list[str]:
         """Return the lines that name a value."""
 
     @abstractmethod
-    def set(self, assignment: Set) -> list[str]:
+    def set(self, assignment: ir.Set) -> list[str]:
         """Return the lines that change a variable."""
 
     @abstractmethod
-    def store(self, store: Store) -> list[str]:
+    def store(self, store: ir.Store) -> list[str]:
         """Return the lines that write an element."""
 
     @abstractmethod
-    def loop(self, loop: Loop) -> list[str]:
+    def loop(self, loop: ir.Loop) -> list[str]:
         """Return the lines of a loop."""
 
     @abstractmethod
-    def choice(self, branch: If) -> list[str]:
+    def choice(self, branch: ir.If) -> list[str]:
         """Return the lines of what runs only where a condition holds."""
 
     @abstractmethod
-    def allocate(self, allocation: Allocate) -> list[str]:
+    def allocate(self, allocation: ir.Allocate) -> list[str]:
         """Return the lines that make memory, here or before all else."""
 
-    def combine(self, combination: Combine) -> list[str]:
+    def combine(self, combination: ir.Combine) -> list[str]:
         """Return the lines that join the values of a group's threads."""
         raise self._refusal(combination)
 
-    def wait(self, _one: Barrier) -> list[str]:
+    def wait(self, _one: ir.Barrier) -> list[str]:
         """Return the lines at which a group's threads wait for each other."""
         raise self._refusal(_one)
 
-    def stream(self, store: StreamingStore) -> list[str]:
+    def stream(self, store: ir.StreamingStore) -> list[str]:
         """Return the lines that write past the caches."""
         raise self._refusal(store)
 
-    def fetch(self, prefetch: Prefetch) -> list[str]:
+    def fetch(self, prefetch: ir.Prefetch) -> list[str]:
         """Return the lines that say what is read soon."""
         raise self._refusal(prefetch)
 
-    def _refusal(self, statement: Statement) -> TypeError:
+    def _refusal(self, statement: ir.Statement) -> TypeError:
         return TypeError(f"{type(self).__module__} has no {type(statement).__name__}")
 
 
@@ -153,7 +130,7 @@ class Braces(Expressions, Statements):
     # counts the values that a thread joins
     counting: ClassVar[str] = "for (unsigned int slot = 1u; slot < {stop}u; ++slot) {{"
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: ir.Kernel) -> None:
         self.kernel = kernel
         self.declared: dict[str, str] = {}  # accumulators: name -> type
         self.shared: dict[str, str] = {}  # memory of a group: name -> declaration
@@ -168,49 +145,49 @@ class Braces(Expressions, Statements):
         """Return the type that values are held in."""
 
     @abstractmethod
-    def head(self, loop: Loop) -> str:
+    def head(self, loop: ir.Loop) -> str:
         """Return what a loop begins with, up to its brace."""
 
     @abstractmethod
-    def share(self, buffer: Buffer, count: Expr | int) -> None:
+    def share(self, buffer: ir.Buffer, count: ir.Expr | int) -> None:
         """Declare memory of a group."""
 
-    def set(self, assignment: Set) -> list[str]:
+    def set(self, assignment: ir.Set) -> list[str]:
         """Return an assignment; variables are declared before all else."""
         name = self.name(assignment.variable.name)
         self.declared[name] = self.type(assignment.variable.dtype)
         return [f"{name} = {self.text(assignment.value)};"]
 
-    def loop(self, loop: Loop) -> list[str]:
+    def loop(self, loop: ir.Loop) -> list[str]:
         """Return a loop."""
         return [f"{self.head(loop)} {{", *indented(self.block(loop.body)), "}"]
 
-    def choice(self, branch: If) -> list[str]:
+    def choice(self, branch: ir.If) -> list[str]:
         """Return a choice."""
         inner = indented(self.block(branch.body))
         return [f"if ({self.text(branch.condition)}) {{", *inner, "}"]
 
-    def allocate(self, allocation: Allocate) -> list[str]:
+    def allocate(self, allocation: ir.Allocate) -> list[str]:
         """Declare memory of the group."""
         self.share(allocation.buffer, allocation.count)
         return []
 
-    def wait(self, _one: Barrier) -> list[str]:
+    def wait(self, _one: ir.Barrier) -> list[str]:
         """Return a barrier."""
         return [self.barrier]
 
-    def combine(self, combination: Combine) -> list[str]:
+    def combine(self, combination: ir.Combine) -> list[str]:
         """Return sums of sums over the threads of a group, in memory that they share: see `kernel/groups/order.py`."""
         name, other = self.name(combination.variable.name), self.name(combination.other.name)
         dtype = combination.variable.dtype
         memory = f"lanes_{dtype.name}"
         self.declared[name] = self.declared[other] = self.type(dtype)
         lane, width = self.lane, combination.width or self.kernel.lanes
-        size = min(CLASS, width)
+        size = min(ir.CLASS, width)
         count, rows = width // size, self.kernel.lanes // width
         # a gap after each class: threads that read in one of their own each find their values in different banks
         pitch = size + 1
-        self.share(Buffer(memory, dtype, Role.SHARED), rows * count * pitch)
+        self.share(ir.Buffer(memory, dtype, ir.Role.SHARED), rows * count * pitch)
 
         def joined(threads: int, values: int, apart: int, step: int) -> list[str]:
             """Have each of the first threads join so many values, the first of which are `apart`."""

@@ -16,18 +16,7 @@ from tensorframe.codegen.wgsl_functions import Wgsl, functions
 from tensorframe.codegen.wgsl_names import allowed
 from tensorframe.codegen.words import parameters
 from tensorframe.dtypes import DType, bool_, float16
-from tensorframe.kernel.ir import (
-    STOP,
-    Buffer,
-    Expr,
-    Kernel,
-    Let,
-    Literal,
-    Loop,
-    ParallelAxis,
-    Role,
-    Store,
-)
+from tensorframe.kernel import ir
 
 _HEAD = """\
 @compute @workgroup_size({lanes})
@@ -53,7 +42,7 @@ class Shader:
         """Whether they are passed as immediates; else they are a uniform buffer, bound after the operands."""
 
 
-def print_kernel(kernel: Kernel, dialect: Wgsl, *, windowed: bool = False) -> Shader:
+def print_kernel(kernel: ir.Kernel, dialect: Wgsl, *, windowed: bool = False) -> Shader:
     """Return a kernel as a module with one entry point, and all the functions that it needs.
 
     A `windowed` one has more words behind the zero: the index with which its loop over the grid begins, and the
@@ -67,7 +56,7 @@ class _Printer(WgslExpressions, Braces):
     barrier = "workgroupBarrier();"
     counting = "for (var slot = 1u; slot < {stop}u; slot++) {{"
 
-    def __init__(self, kernel: Kernel, dialect: Wgsl, *, windowed: bool) -> None:
+    def __init__(self, kernel: ir.Kernel, dialect: Wgsl, *, windowed: bool) -> None:
         WgslExpressions.__init__(self, dialect)
         Braces.__init__(self, kernel)
         self._windowed = windowed
@@ -114,8 +103,8 @@ class _Printer(WgslExpressions, Braces):
     def _word(self, index: int) -> str:
         return f"w[{index}]" if self._immediate else f"w[{index // 4}].{'xyzw'[index % 4]}"
 
-    def _operand(self, index: int, buffer: Buffer) -> str:
-        access = "read_write" if buffer.role is Role.OUTPUT else "read"
+    def _operand(self, index: int, buffer: ir.Buffer) -> str:
+        access = "read_write" if buffer.role is ir.Role.OUTPUT else "read"
         kind = self._stored(buffer.dtype)
         return f"@group(0) @binding({index}) var<storage, {access}> {allowed(buffer.name)}: array<{kind}>;\n"
 
@@ -136,48 +125,48 @@ class _Printer(WgslExpressions, Braces):
         """Return the type that values are held in."""
         return TYPES[dtype.name]
 
-    def let(self, let: Let) -> list[str]:
+    def let(self, let: ir.Let) -> list[str]:
         """Return the declaration of a constant."""
         name, kind = self.name(let.variable.name), self.type(let.variable.dtype)
         return [f"let {name}: {kind} = {self.text(let.value)};"]
 
-    def head(self, loop: Loop) -> str:
+    def head(self, loop: ir.Loop) -> str:
         """Return what a loop begins with, up to its brace."""
         kind, name = TYPES[loop.index.dtype.name], allowed(loop.index.name)
         first, last = self.text(loop.start), self.text(loop.stop)
-        if loop.over is ParallelAxis.NOTHING:
+        if loop.over is ir.ParallelAxis.NOTHING:
             return f"for (var {name}: {kind} = {first}; {name} < {last}; {name}++)"
         lanes = self.kernel.lanes
-        if loop.over is ParallelAxis.LANES:
+        if loop.over is ir.ParallelAxis.LANES:
             begin, step = "lane" if first == "0u" else f"{first} + lane", f"{lanes}u"
-        elif loop.over is ParallelAxis.GRID:
+        elif loop.over is ir.ParallelAxis.GRID:
             begin, step = f"group.x * {lanes}u + lane", f"group_count.x * {lanes}u"
         else:
             begin, step = "group.x", "group_count.x"
-        if loop.over is not ParallelAxis.LANES:
-            last = STOP.name
+        if loop.over is not ir.ParallelAxis.LANES:
+            last = ir.STOP.name
             if self._windowed:
                 begin = f"{self._word(self._zero + 1)} + {begin}"
         return f"for (var {name}: {kind} = {begin}; {name} < {last}; {name} += {step})"
 
-    def share(self, buffer: Buffer, count: Expr | int) -> None:
+    def share(self, buffer: ir.Buffer, count: ir.Expr | int) -> None:
         """Declare memory of a group."""
         name, kind = allowed(buffer.name), TYPES[buffer.dtype.name]
         if not isinstance(count, int):
-            assert isinstance(count, Literal)
+            assert isinstance(count, ir.Literal)
             count = int(count.value.real)
         self.shared[name] = f"var<workgroup> {name}: array<{kind}, {count}>;\n"
 
-    def store(self, store: Store) -> list[str]:
+    def store(self, store: ir.Store) -> list[str]:
         """Return an assignment to an element."""
         buffer, value = store.buffer, self.text(store.value)
         position = self.text(store.position)
-        if self._windowed and buffer.role is Role.OUTPUT:
+        if self._windowed and buffer.role is ir.Role.OUTPUT:
             position = (
                 f"{self._word(self._zero + 2 + self.kernel.outputs.index(buffer))} + {position}"
             )
         place = f"{allowed(buffer.name)}[{position}]"
-        if buffer.role is not Role.SHARED:
+        if buffer.role is not ir.Role.SHARED:
             if buffer.dtype == bool_:
                 value = f"select(0u, 1u, {value})"
             elif buffer.dtype == float16 and self._dialect.half:

@@ -13,26 +13,13 @@ from typing import Any
 import numpy as np
 
 from tensorframe.dtypes import DType, uint32
-from tensorframe.kernel.ir import (
-    START,
-    STOP,
-    Buffer,
-    Expr,
-    Kernel,
-    Loop,
-    ParallelAxis,
-    Role,
-    Store,
-    argument,
-    index,
-    load,
-)
+from tensorframe.kernel import ir
 from tensorframe.kernel.ir.formula import fma, sqrt
 from tensorframe.kernel.ir.multiply_add import multiply_add
 
 Array = np.ndarray[Any, Any]
 # runs a kernel on arrays of one length, and returns its outputs
-Run = Callable[[Kernel, list[Array]], list[Array]]
+Run = Callable[[ir.Kernel, list[Array]], list[Array]]
 
 _COUNT = 1024
 
@@ -57,15 +44,15 @@ def _numbers(dtype: DType) -> tuple[Array, Array]:
     return drawn[0], drawn[1]
 
 
-def _kernel(dtype: DType, operands: int, formula: Callable[..., tuple[Expr, ...]]) -> Kernel:
+def _kernel(dtype: DType, operands: int, formula: Callable[..., tuple[ir.Expr, ...]]) -> ir.Kernel:
     """Return a kernel that computes formulas of one element of each operand."""
-    position = index("i", uint32)
-    inputs = tuple([Buffer(f"x{k}", dtype, Role.INPUT) for k in range(operands)])
-    values = formula(*[load(source, position) for source in inputs])
-    outputs = tuple([Buffer(f"y{k}", dtype, Role.OUTPUT) for k in range(len(values))])
+    position = ir.index("i", uint32)
+    inputs = tuple([ir.Buffer(f"x{k}", dtype, ir.Role.INPUT) for k in range(operands)])
+    values = formula(*[ir.load(source, position) for source in inputs])
+    outputs = tuple([ir.Buffer(f"y{k}", dtype, ir.Role.OUTPUT) for k in range(len(values))])
     stores = tuple(
-        [Store(output, position, value) for output, value in zip(outputs, values, strict=True)]
+        [ir.Store(output, position, value) for output, value in zip(outputs, values, strict=True)]
     )
-    first, last = argument(START.name, uint32), argument(STOP.name, uint32)
-    loop = Loop(position, first, last, stores, parallel=True, over=ParallelAxis.GRID)
-    return Kernel(inputs, outputs, (), (), (loop,), lanes=64)
+    first, last = ir.argument(ir.START.name, uint32), ir.argument(ir.STOP.name, uint32)
+    loop = ir.Loop(position, first, last, stores, parallel=True, over=ir.ParallelAxis.GRID)
+    return ir.Kernel(inputs, outputs, (), (), (loop,), lanes=64)

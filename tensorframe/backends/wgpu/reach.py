@@ -12,27 +12,14 @@ from typing import Any
 import numpy as np
 
 from tensorframe.codegen.words import parameters
-from tensorframe.kernel.ir import (
-    Apply,
-    Argument,
-    Expr,
-    If,
-    Kernel,
-    Let,
-    Literal,
-    Load,
-    Loop,
-    Set,
-    Statement,
-    Store,
-)
+from tensorframe.kernel import ir
 from tensorframe.kernel.ir.walk import in_order, own_expressions
 
 Interval = tuple[int, int] | None  # the least and the most
 
 
 def reach(
-    kernel: Kernel, words: np.ndarray[Any, Any], first: int, last: int
+    kernel: ir.Kernel, words: np.ndarray[Any, Any], first: int, last: int
 ) -> Mapping[str, Interval]:
     """Return the first and last element of each operand that iterations `first` to `last` - 1 may see.
 
@@ -44,49 +31,49 @@ def reach(
 
 
 class _Following:
-    def __init__(self, kernel: Kernel, words: np.ndarray[Any, Any], outermost: Interval) -> None:
+    def __init__(self, kernel: ir.Kernel, words: np.ndarray[Any, Any], outermost: Interval) -> None:
         self._outermost = outermost
         self._numbers = {
             parameter.name: _signed(int(words[parameter.word]))
             for parameter in parameters(kernel)
             if parameter.words == 1
         }
-        self._values: dict[Expr, Interval] = {}  # of indices and variables
+        self._values: dict[ir.Expr, Interval] = {}  # of indices and variables
         self.seen: dict[str, Interval] = {}
 
-    def block(self, body: Iterable[Statement]) -> None:
+    def block(self, body: Iterable[ir.Statement]) -> None:
         for statement in body:
             ends = [self._value(root) for root in own_expressions(statement)]
-            if isinstance(statement, Let):
+            if isinstance(statement, ir.Let):
                 self._values[statement.variable] = ends[0]
-            elif isinstance(statement, Set):
+            elif isinstance(statement, ir.Set):
                 self._values[statement.variable] = None
-            elif isinstance(statement, Store):
+            elif isinstance(statement, ir.Store):
                 self._see(statement.buffer.name, ends[0])
-            elif isinstance(statement, Loop):
+            elif isinstance(statement, ir.Loop):
                 whole = None if None in ends else (ends[0][0], max(ends[1][1] - 1, ends[0][0]))  # type: ignore[index]
                 self._values[statement.index] = self._outermost if statement.parallel else whole
                 self.block(statement.body)
-            elif isinstance(statement, If):
+            elif isinstance(statement, ir.If):
                 self.block(statement.body)
 
     def _see(self, name: str, where: Interval) -> None:
         before = self.seen.get(name, where)
         self.seen[name] = _both(before, where)
 
-    def _value(self, root: Expr) -> Interval:
-        made: dict[Expr, Interval] = {}
+    def _value(self, root: ir.Expr) -> Interval:
+        made: dict[ir.Expr, Interval] = {}
         for expr in in_order((root,), {}):
-            if isinstance(expr, Literal):
+            if isinstance(expr, ir.Literal):
                 number = _signed(int(expr.value.real)) if expr.dtype.kind in "iu" else None
                 made[expr] = None if number is None else (number, number)
-            elif isinstance(expr, Argument):
+            elif isinstance(expr, ir.Argument):
                 known = self._numbers.get(expr.name) if expr.dtype.kind in "iu" else None
                 made[expr] = None if known is None else (known, known)
-            elif isinstance(expr, Load):
+            elif isinstance(expr, ir.Load):
                 self._see(expr.buffer.name, made[expr.position])
                 made[expr] = None
-            elif isinstance(expr, Apply):
+            elif isinstance(expr, ir.Apply):
                 made[expr] = _applied(expr.op, [made[operand] for operand in expr.arguments])
             else:
                 made[expr] = self._values.get(expr)

@@ -14,79 +14,67 @@ from tensorframe.codegen.llvm.memory import Memory
 from tensorframe.codegen.llvm.steps import Steps
 from tensorframe.codegen.llvm.types import number
 from tensorframe.codegen.llvm.vectors import write_loop
-from tensorframe.kernel.ir import (
-    Allocate,
-    Expr,
-    If,
-    Let,
-    Loop,
-    Prefetch,
-    Set,
-    Statement,
-    Store,
-    StreamingStore,
-    Variable,
-)
+from tensorframe.kernel import ir
 
 # Vectors that a long loop computes side by side. Polynomials are long chains, of which a processor overlaps what fits
 # into its scheduler: Black-Scholes takes two thirds of the time with 32 registers, and four fifths with 16.
 INTERLEAVED = 4
 
-Names = dict[Expr, str]
+Names = dict[ir.Expr, str]
 
 
 class Statements:
     """Writes the statements of a kernel."""
 
-    def __init__(self, b: Builder, memory: Memory, on_vectors: Mapping[Loop, Steps]) -> None:
+    def __init__(self, b: Builder, memory: Memory, on_vectors: Mapping[ir.Loop, Steps]) -> None:
         """Take the loops that are printed on vectors, the others element by element."""
         self._b = b
         self._memory = memory
         self._on_vectors = on_vectors
 
-    def write(self, body: Iterable[Statement], names: Names) -> None:
+    def write(self, body: Iterable[ir.Statement], names: Names) -> None:
         """Write statements; `names` are the values of expressions, and afterwards those of what the body has set."""
         for statement in body:
-            if isinstance(statement, Let | Set):
+            if isinstance(statement, ir.Let | ir.Set):
                 names[statement.variable] = self._value(statement.value, names)
-            elif isinstance(statement, Store):
+            elif isinstance(statement, ir.Store):
                 value = self._value(statement.value, names)
                 self._memory.store(statement.buffer, self._value(statement.position, names), value)
-            elif isinstance(statement, Loop):
+            elif isinstance(statement, ir.Loop):
                 self._loop(statement, names)
-            elif isinstance(statement, If):
+            elif isinstance(statement, ir.If):
                 self._choice(statement, names)
             else:
                 self._in_memory(statement, names)
 
-    def _value(self, root: Expr, names: Names) -> str:
+    def _value(self, root: ir.Expr, names: Names) -> str:
         return evaluated(self._b, self._memory, root, names)
 
-    def _in_memory(self, statement: Statement, names: Names) -> None:
+    def _in_memory(self, statement: ir.Statement, names: Names) -> None:
         b, memory = self._b, self._memory
-        if isinstance(statement, Allocate):
+        if isinstance(statement, ir.Allocate):
             memory.allocate(statement.buffer, self._bytes(statement, names))
             return
-        if not isinstance(statement, Prefetch | StreamingStore):
+        if not isinstance(statement, ir.Prefetch | ir.StreamingStore):
             raise TypeError(f"threads of this engine have no {type(statement).__name__}")
         place = memory.pointer(
             statement.buffer,
             self._value(statement.position, names),
-            inbounds=isinstance(statement, StreamingStore),
+            inbounds=isinstance(statement, ir.StreamingStore),
         )
         size = self._bytes(statement, names)
-        if isinstance(statement, Prefetch):
+        if isinstance(statement, ir.Prefetch):
             lines.fetch(b, place, size)
         else:
             lines.stream(b, place, memory.pointer(statement.source, "0"), size)
 
-    def _bytes(self, statement: Allocate | Prefetch | StreamingStore, names: Names) -> str:
+    def _bytes(self, statement: ir.Allocate | ir.Prefetch | ir.StreamingStore, names: Names) -> str:
         count = self._value(statement.count, names)
         return self._b.value(f"mul i64 {count}, {statement.buffer.dtype.itemsize}")
 
     # --- ways that meet again ---
 
-    def _choice(self, branch: If, names: Names) -> None:
+    def _choice(self, branch: ir.If, names: Names) -> None:
         b = self._b
         condition, before = self._value(branch.condition, names), b.block
         inside, after = b.new_label(), b.new_label()
@@ -105,7 +93,7 @@ class Statements:
             ways = ((given, before), (inner[variable], end))
             names[variable] = b.phi(b.type(variable.dtype), *ways)
 
-    def _loop(self, loop: Loop, names: Names) -> None:
+    def _loop(self, loop: ir.Loop, names: Names) -> None:
         b, kind = self._b, self._b.type(loop.index.dtype)
         start, stop = self._value(loop.start, names), self._value(loop.stop, names)
         if loop in self._on_vectors:
@@ -140,12 +128,12 @@ class Statements:
         return f", !llvm.loop {b.distinct_loop(hint)}"
 
 
-def _assigned(body: Iterable[Statement]) -> list[Variable]:
+def _assigned(body: Iterable[ir.Statement]) -> list[ir.Variable]:
     """Return the variables that statements set, each once."""
-    variables: dict[Variable, None] = {}
+    variables: dict[ir.Variable, None] = {}
     for statement in body:
-        if isinstance(statement, Set):
+        if isinstance(statement, ir.Set):
             variables[statement.variable] = None
-        elif isinstance(statement, Loop | If):
+        elif isinstance(statement, ir.Loop | ir.If):
             variables.update(dict.fromkeys(_assigned(statement.body)))
     return list(variables)

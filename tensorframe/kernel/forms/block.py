@@ -11,28 +11,10 @@ from dataclasses import dataclass, field
 from math import prod
 
 from tensorframe.dtypes import DType, bool_, float32, float64
+from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form
 from tensorframe.kernel.forms.parts import PIECE, sample
-from tensorframe.kernel.ir import (
-    INDEX,
-    Allocate,
-    Apply,
-    Buffer,
-    Expr,
-    If,
-    Index,
-    Loop,
-    Role,
-    Set,
-    Statement,
-    Store,
-    apply,
-    index,
-    literal,
-    load,
-    order,
-    variable,
-)
+from tensorframe.kernel.ir import order
 from tensorframe.kernel.ir.loops import ZERO, nested, smaller
 from tensorframe.kernel.ir.walk import substituted, substituted_in
 from tensorframe.kernel.math.accumulate import Accumulation
@@ -40,7 +22,7 @@ from tensorframe.kernel.math.scalars import converted
 
 # Elements of a column that are taken in while its accumulator is in a register; the compiler writes them out.
 _GROUP = 8
-_AT = index("at")
+_AT = ir.index("at")
 # Operations for an element up to which that pays.
 _LIGHT = 12.0
 # Elements whose mean is the pivot of a chunk of a column: see kernel/forms/deviations.py.
@@ -51,29 +33,31 @@ _COLUMN_SAMPLE = 32
 class Total:
     """A reduction in a block of columns: one accumulator for each column, in scratch memory."""
 
-    memory: Buffer
+    memory: ir.Buffer
     how: Accumulation
-    element: Expr  # of the operand
+    element: ir.Expr  # of the operand
     short: bool  # whether pieces are summed in float32
-    lanes: Buffer | None = None  # of an ordered one, in a piece: LANES accumulators for each column
-    tail: Buffer | None = None  # and what they are joined to
-    partial: Buffer | None = None  # where results of pieces go, if not to `memory`
+    lanes: ir.Buffer | None = (
+        None  # of an ordered one, in a piece: LANES accumulators for each column
+    )
+    tail: ir.Buffer | None = None  # and what they are joined to
+    partial: ir.Buffer | None = None  # where results of pieces go, if not to `memory`
 
     @property
     def op(self) -> str:
         """The op that joins lanes."""
         joined = self.how.join(self.element, self.element)
-        assert isinstance(joined, Apply)
+        assert isinstance(joined, ir.Apply)
         return order.STRICT[joined.op]
 
     @property
-    def neutral(self) -> Expr:
+    def neutral(self) -> ir.Expr:
         """What a lane begins with."""
         assert self.lanes is not None
         value = {"add": -0.0, "multiply": 1.0}[self.op]
-        return literal(value, self.lanes.dtype)
+        return ir.literal(value, self.lanes.dtype)
 
-    def taken(self) -> Expr:
+    def taken(self) -> ir.Expr:
         """Return the element as a lane takes it in."""
         assert self.lanes is not None
         return converted(self.element, float32) if self.short else self.how.take(self.element)
@@ -84,36 +68,38 @@ class Block:
     """The loops of a block of columns: `lane` runs from `base` to `end`, `slot` is its place in scratch memory."""
 
     form: Form
-    lane: Index
-    base: Expr
-    end: Expr
-    width: Expr
-    along: list[Index]
-    lengths: list[Expr]  # of the loops over `along`
-    memory: dict[Buffer, int] = field(default_factory=dict)  # and rows of as many columns
+    lane: ir.Index
+    base: ir.Expr
+    end: ir.Expr
+    width: ir.Expr
+    along: list[ir.Index]
+    lengths: list[ir.Expr]  # of the loops over `along`
+    memory: dict[ir.Buffer, int] = field(default_factory=dict)  # and rows of as many columns
 
     @property
-    def slot(self) -> Expr:
+    def slot(self) -> ir.Expr:
         return self.lane - self.base
 
-    def across(self, work: Sequence[Statement]) -> Statement:
-        return Loop(self.lane, self.base, self.end, tuple(work))
+    def across(self, work: Sequence[ir.Statement]) -> ir.Statement:
+        return ir.Loop(self.lane, self.base, self.end, tuple(work))
 
-    def scratch(self, name: str, dtype: DType, rows: int = 1) -> Buffer:
-        buffer = Buffer(name, dtype, Role.SCRATCH)
+    def scratch(self, name: str, dtype: DType, rows: int = 1) -> ir.Buffer:
+        buffer = ir.Buffer(name, dtype, ir.Role.SCRATCH)
         self.memory.setdefault(buffer, rows)  # a scan may run in several passes
         return buffer
 
-    def allocated(self) -> list[Statement]:
+    def allocated(self) -> list[ir.Statement]:
         """Return the statements that make scratch memory."""
-        return [Allocate(one, self.width * rows) for one, rows in self.memory.items()]
+        return [ir.Allocate(one, self.width * rows) for one, rows in self.memory.items()]
 
     def total(self, value: int) -> Total:
         """Return the accumulators of a reduction."""
         element = self.form.body.operand(value, 0)
         return self._total(value, "", element, self.form.partials.get(value))
 
-    def _total(self, value: int, mark: str, element: Expr, partial: Buffer | None = None) -> Total:
+    def _total(
+        self, value: int, mark: str, element: ir.Expr, partial: ir.Buffer | None = None
+    ) -> Total:
         how, short = self.form.accumulation(value), self.form.is_short_sum(value)
         name = f"{value}{mark}"
         if not how.ordered:
@@ -127,34 +113,36 @@ class Block:
 
     def distances(self, value: int) -> tuple[Total, Total]:
         """Return the accumulators of distances from a pivot, and of their squares."""
-        away = self.form.distance(value, load(self.pivot(value), self.slot))
+        away = self.form.distance(value, ir.load(self.pivot(value), self.slot))
         return self._total(value, "d", away), self._total(value, "q", away * away)
 
-    def pivot(self, value: int) -> Buffer:
+    def pivot(self, value: int) -> ir.Buffer:
         """Return the memory of the columns' pivots."""
         return self.scratch(f"pivot{value}", self.form.operand_dtype(value))
 
-    def pivots(self, value: int, first: Expr, last: Expr) -> tuple[Statement, ...]:
+    def pivots(self, value: int, first: ir.Expr, last: ir.Expr) -> tuple[ir.Statement, ...]:
         """Return the loops that give each column its pivot: the mean of some elements, which float64 adds up."""
         total = self.scratch(f"r{value}d", float64)
         body = self.form.body
         element = converted(body.operand(self.form.deviations[value].centred, 0), float64)
-        take = self.across([Store(total, self.slot, load(total, self.slot) + element)])
+        take = self.across([ir.Store(total, self.slot, ir.load(total, self.slot) + element)])
         loops, count = sample(body, self.along, first, last, (take,), _COLUMN_SAMPLE)
-        mean = converted(load(total, self.slot) / count, self.form.operand_dtype(value))
-        empty = self.across([Store(total, self.slot, literal(0, float64))])
-        return (empty, *loops, self.across([Store(self.pivot(value), self.slot, mean)]))
+        mean = converted(ir.load(total, self.slot) / count, self.form.operand_dtype(value))
+        empty = self.across([ir.Store(total, self.slot, ir.literal(0, float64))])
+        return (empty, *loops, self.across([ir.Store(self.pivot(value), self.slot, mean)]))
 
-    def begin(self, totals: Sequence[Total]) -> tuple[Statement, ...]:
+    def begin(self, totals: Sequence[Total]) -> tuple[ir.Statement, ...]:
         """Return the loop that empties accumulators."""
         work = [
-            Store(one.memory, self.slot, one.how.start()) for one in totals if one.partial is None
+            ir.Store(one.memory, self.slot, one.how.start())
+            for one in totals
+            if one.partial is None
         ]
         return (self.across(work),) if work else ()
 
     def down(
-        self, totals: Sequence[Total], stores: list[Statement], first: Expr, last: Expr
-    ) -> tuple[Statement, ...]:
+        self, totals: Sequence[Total], stores: list[ir.Statement], first: ir.Expr, last: ir.Expr
+    ) -> tuple[ir.Statement, ...]:
         """Return the loops that take in all elements, along the outermost reduced axis from `first` to `last`."""
         if not totals and not stores:
             return ()
@@ -163,13 +151,13 @@ class Block:
             return rows(totals, stores, first, last)
         inner = rows(totals, stores, ZERO, self.lengths[-1])
         middle = nested(self.along[1:-1], self.lengths[1:-1], inner)
-        return (Loop(self.along[0], first, last, middle),)
+        return (ir.Loop(self.along[0], first, last, middle),)
 
     # --- pieces, of which lanes take every so many rows: see kernel/ir/order.py ---
 
     def _in_pieces(
-        self, totals: Sequence[Total], stores: list[Statement], first: Expr, last: Expr
-    ) -> tuple[Statement, ...]:
+        self, totals: Sequence[Total], stores: list[ir.Statement], first: ir.Expr, last: ir.Expr
+    ) -> tuple[ir.Statement, ...]:
         nest = self.form.body.nest
         count = prod(nest.reduced[len(nest.reduced) - nest.inner :])
         if not self._in_turn() and count < _GROUP * order.LANES:
@@ -177,11 +165,11 @@ class Block:
                 return self._written_out(totals, stores, count)
             return self._short(totals, stores, first, count)
         length = order.PIECE
-        pieces = apply("floor_divide", last - first + (length - 1), literal(length, INDEX))
+        pieces = ir.apply("floor_divide", last - first + (length - 1), ir.literal(length, ir.INDEX))
         start = first + PIECE * length
         stop = smaller(start + length, last)
         ordered = [one for one in totals if one.lanes]
-        blocks = apply("floor_divide", stop - start, literal(order.LANES, INDEX))
+        blocks = ir.apply("floor_divide", stop - start, ir.literal(order.LANES, ir.INDEX))
         end = start + blocks * order.LANES
         whole = (
             self._rows(order.LANES, self._emptied(ordered, lanes=True)),
@@ -189,17 +177,17 @@ class Block:
             self._rows(order.TAIL, self._narrowed(ordered)),
         )
         few = self._rows(order.TAIL, self._emptied(ordered, lanes=False))
-        body: tuple[Statement, ...] = (
-            If(apply("less", ZERO, blocks, dtype=bool_), whole),
-            If(apply("equal", blocks, ZERO, dtype=bool_), (few,)),
+        body: tuple[ir.Statement, ...] = (
+            ir.If(ir.apply("less", ZERO, blocks, dtype=bool_), whole),
+            ir.If(ir.apply("equal", blocks, ZERO, dtype=bool_), (few,)),
             self._one_by_one(totals, stores, start, end, stop),
             self.across([self._ended(one, self._tail(one)) for one in ordered]),
         )
-        return (Loop(PIECE, ZERO, pieces, body),)
+        return (ir.Loop(PIECE, ZERO, pieces, body),)
 
     def _short(
-        self, totals: Sequence[Total], stores: list[Statement], first: Expr, count: int
-    ) -> tuple[Statement, ...]:
+        self, totals: Sequence[Total], stores: list[ir.Statement], first: ir.Expr, count: int
+    ) -> tuple[ir.Statement, ...]:
         """Take in so few rows that each lane takes all of its own at once: their number is part of the text."""
         ordered = [one for one in totals if one.lanes]
         blocks = count // order.LANES
@@ -218,11 +206,13 @@ class Block:
         return tuple(substituted_in(found, {PIECE: ZERO}))
 
     def _written_out(
-        self, totals: Sequence[Total], stores: list[Statement], count: int
-    ) -> tuple[Statement, ...]:
+        self, totals: Sequence[Total], stores: list[ir.Statement], count: int
+    ) -> tuple[ir.Statement, ...]:
         """Take in the few rows there are, one for each lane, without accumulators in memory."""
         along = self.along[-1]
-        rows: list[dict[Expr, Expr]] = [{along: literal(row, INDEX)} for row in range(count)]
+        rows: list[dict[ir.Expr, ir.Expr]] = [
+            {along: ir.literal(row, ir.INDEX)} for row in range(count)
+        ]
         work = [one for row in rows for one in substituted_in(stores, row)]
         for one in totals:
             if one.lanes is None:
@@ -234,103 +224,105 @@ class Block:
             work.append(self._ended(one, taken))
         return (self.across(substituted_in(work, {PIECE: ZERO})),)
 
-    def _rows(self, count: int, work: Sequence[Statement]) -> Statement:
-        return Loop(_AT, ZERO, literal(count, INDEX), (self.across(work),))
+    def _rows(self, count: int, work: Sequence[ir.Statement]) -> ir.Statement:
+        return ir.Loop(_AT, ZERO, ir.literal(count, ir.INDEX), (self.across(work),))
 
-    def _place(self, row: Expr) -> Expr:
+    def _place(self, row: ir.Expr) -> ir.Expr:
         """Return where in scratch memory the column of a row of accumulators is."""
         return row * self.width + self.slot
 
-    def _emptied(self, totals: Sequence[Total], *, lanes: bool) -> list[Statement]:
+    def _emptied(self, totals: Sequence[Total], *, lanes: bool) -> list[ir.Statement]:
         place = self._place(_AT)
         return [
-            Store(buffer, place, one.neutral)
+            ir.Store(buffer, place, one.neutral)
             for one in totals
             if (buffer := one.lanes if lanes else one.tail) is not None
         ]
 
-    def _narrowed(self, totals: Sequence[Total]) -> list[Statement]:
-        found: list[Statement] = []
+    def _narrowed(self, totals: Sequence[Total]) -> list[ir.Statement]:
+        found: list[ir.Statement] = []
         for one in totals:
             assert one.lanes is not None
             assert one.tail is not None
             rows = range(0, order.LANES, order.TAIL)
-            parts = [load(one.lanes, self._place(_AT + at)) for at in rows]
-            found.append(Store(one.tail, self._place(_AT), order.halves(parts, one.op)))
+            parts = [ir.load(one.lanes, self._place(_AT + at)) for at in rows]
+            found.append(ir.Store(one.tail, self._place(_AT), order.halves(parts, one.op)))
         return found
 
-    def _tail(self, one: Total) -> list[Expr]:
+    def _tail(self, one: Total) -> list[ir.Expr]:
         assert one.tail is not None
-        return [load(one.tail, self._place(literal(at, INDEX))) for at in range(order.TAIL)]
+        return [
+            ir.load(one.tail, self._place(ir.literal(at, ir.INDEX))) for at in range(order.TAIL)
+        ]
 
-    def _ended(self, one: Total, parts: list[Expr]) -> Store:
+    def _ended(self, one: Total, parts: list[ir.Expr]) -> ir.Store:
         """Return the statement that joins what a piece gives to what there is, or leaves it as a partial result."""
         whole = order.halves(parts, one.op)
-        whole = apply(one.op, literal(one.how.first, whole.dtype), whole)
+        whole = ir.apply(one.op, ir.literal(one.how.first, whole.dtype), whole)
         taken = one.how.take(whole) if one.short else whole
         if one.partial is not None:
             assert self.form.unit is not None
-            return Store(one.partial, self.form.unit, taken)
-        return Store(one.memory, self.slot, one.how.then(load(one.memory, self.slot), taken))
+            return ir.Store(one.partial, self.form.unit, taken)
+        return ir.Store(one.memory, self.slot, one.how.then(ir.load(one.memory, self.slot), taken))
 
-    def _lane(self, one: Total, buffer: Buffer | None, row: Expr) -> Store:
+    def _lane(self, one: Total, buffer: ir.Buffer | None, row: ir.Expr) -> ir.Store:
         """Return the statement that takes an element into the accumulator in this row."""
         if buffer is None:
             return self._added(one, one.element)
         place = self._place(row)
-        return Store(buffer, place, apply(one.op, load(buffer, place), one.taken()))
+        return ir.Store(buffer, place, ir.apply(one.op, ir.load(buffer, place), one.taken()))
 
     def _one_by_one(
         self,
         totals: Sequence[Total],
-        stores: list[Statement],
-        start: Expr,
-        first: Expr,
-        last: Expr,
+        stores: list[ir.Statement],
+        start: ir.Expr,
+        first: ir.Expr,
+        last: ir.Expr,
         *,
         whole: bool = False,
-    ) -> Statement:
+    ) -> ir.Statement:
         """Take in rows in their order; those of `whole` blocks go to lanes."""
         along = self.along[-1]
         count = order.LANES if whole else order.TAIL
-        row = apply("bitwise_and", along - start, literal(count - 1, INDEX))
+        row = ir.apply("bitwise_and", along - start, ir.literal(count - 1, ir.INDEX))
         taken = [self._lane(one, one.lanes if whole else one.tail, row) for one in totals]
-        return Loop(along, first, last, (self.across([*taken, *stores]),))
+        return ir.Loop(along, first, last, (self.across([*taken, *stores]),))
 
     def _blocks(
-        self, totals: Sequence[Total], stores: list[Statement], start: Expr, blocks: Expr
-    ) -> tuple[Statement, ...]:
+        self, totals: Sequence[Total], stores: list[ir.Statement], start: ir.Expr, blocks: ir.Expr
+    ) -> tuple[ir.Statement, ...]:
         """Take in whole blocks; of each lane several elements at a time, while its accumulator is in a register."""
         end = start + blocks * order.LANES
         if self._in_turn():
             return (self._one_by_one(totals, stores, start, start, end, whole=True),)
-        group = index("group")
-        groups = apply("floor_divide", blocks, literal(_GROUP, INDEX))
+        group = ir.index("group")
+        groups = ir.apply("floor_divide", blocks, ir.literal(_GROUP, ir.INDEX))
         first = start + group * (_GROUP * order.LANES)
         several = self._several(totals, stores, first, _GROUP)
         rest = start + groups * (_GROUP * order.LANES)
         return (
-            Loop(group, ZERO, groups, (self._rows(order.LANES, several),)),
+            ir.Loop(group, ZERO, groups, (self._rows(order.LANES, several),)),
             self._one_by_one(totals, stores, start, rest, end, whole=True),
         )
 
     def _several(
         self,
         totals: Sequence[Total],
-        stores: list[Statement],
-        first: Expr,
+        stores: list[ir.Statement],
+        first: ir.Expr,
         blocks: int,
         *,
         empty: bool = False,
-    ) -> tuple[Statement, ...]:
+    ) -> tuple[ir.Statement, ...]:
         """Take in a lane's elements of several blocks; if lanes are `empty`, nothing is in them yet."""
-        turn = index("turn")
+        turn = ir.index("turn")
         few = [self._few(one, empty=empty) for one in totals]
-        row: dict[Expr, Expr] = {self.along[-1]: first + turn * order.LANES + _AT}
+        row: dict[ir.Expr, ir.Expr] = {self.along[-1]: first + turn * order.LANES + _AT}
         takes = substituted_in([*[one.take for one in few], *stores], row)
         return (
             *[one.begin for one in few],
-            Loop(turn, ZERO, literal(blocks, INDEX), takes),
+            ir.Loop(turn, ZERO, ir.literal(blocks, ir.INDEX), takes),
             *[one.end for one in few],
         )
 
@@ -346,46 +338,46 @@ class Block:
         return divided or self.form.cost > _LIGHT
 
     def _in_groups(
-        self, totals: Sequence[Total], stores: list[Statement], first: Expr, last: Expr
-    ) -> tuple[Statement, ...]:
+        self, totals: Sequence[Total], stores: list[ir.Statement], first: ir.Expr, last: ir.Expr
+    ) -> tuple[ir.Statement, ...]:
         """Take in several elements of each column while its accumulator is in a register."""
         single = [self._added(one, one.element) for one in totals]
         if not totals or self._take_one() or any(self.form.stages.scans):
-            return (Loop(self.along[-1], first, last, (self.across([*single, *stores]),)),)
-        group, along = index("group"), self.along[-1]
-        groups = apply("floor_divide", last - first, literal(_GROUP, INDEX))
+            return (ir.Loop(self.along[-1], first, last, (self.across([*single, *stores]),)),)
+        group, along = ir.index("group"), self.along[-1]
+        groups = ir.apply("floor_divide", last - first, ir.literal(_GROUP, ir.INDEX))
         few = [self._few(one) for one in totals]
         start = first + group * _GROUP
-        several: tuple[Statement, ...] = (
+        several: tuple[ir.Statement, ...] = (
             *[one.begin for one in few],
-            Loop(along, start, start + _GROUP, (*[one.take for one in few], *stores)),
+            ir.Loop(along, start, start + _GROUP, (*[one.take for one in few], *stores)),
             *[one.end for one in few],
         )
         return (
-            Loop(group, ZERO, groups, (self.across(several),)),
-            Loop(along, first + groups * _GROUP, last, (self.across([*single, *stores]),)),
+            ir.Loop(group, ZERO, groups, (self.across(several),)),
+            ir.Loop(along, first + groups * _GROUP, last, (self.across([*single, *stores]),)),
         )
 
-    def _added(self, one: Total, element: Expr) -> Store:
+    def _added(self, one: Total, element: ir.Expr) -> ir.Store:
         """Return the statement that takes one element into its column's accumulator."""
-        total = load(one.memory, self.slot)
-        return Store(one.memory, self.slot, one.how.join(total, one.how.take(element)))
+        total = ir.load(one.memory, self.slot)
+        return ir.Store(one.memory, self.slot, one.how.join(total, one.how.take(element)))
 
     def _few(self, one: Total, *, empty: bool = False) -> _Few:
         """Return the statements around and in a loop over a few elements of a column."""
         name = f"a{one.memory.name[1:]}"
         if one.lanes is not None:
-            few, place = variable(name, one.lanes.dtype), self._place(_AT)
+            few, place = ir.variable(name, one.lanes.dtype), self._place(_AT)
             return _Few(
-                Set(few, one.neutral if empty else load(one.lanes, place)),
-                Set(few, apply(one.op, few, one.taken())),
-                Store(one.lanes, place, few),
+                ir.Set(few, one.neutral if empty else ir.load(one.lanes, place)),
+                ir.Set(few, ir.apply(one.op, few, one.taken())),
+                ir.Store(one.lanes, place, few),
             )
-        few = variable(name, one.how.dtype)
+        few = ir.variable(name, one.how.dtype)
         return _Few(
-            Set(few, load(one.memory, self.slot)),
-            Set(few, one.how.join(few, one.how.take(one.element))),
-            Store(one.memory, self.slot, few),
+            ir.Set(few, ir.load(one.memory, self.slot)),
+            ir.Set(few, one.how.join(few, one.how.take(one.element))),
+            ir.Store(one.memory, self.slot, few),
         )
 
 
@@ -393,6 +385,6 @@ class Block:
 class _Few:
     """What is done with a few elements of a column: before, with each, and afterwards."""
 
-    begin: Set
-    take: Set
-    end: Store
+    begin: ir.Set
+    take: ir.Set
+    end: ir.Store

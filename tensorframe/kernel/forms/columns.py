@@ -9,37 +9,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from tensorframe.kernel import ir
 from tensorframe.kernel.forms.block import Block, Total
 from tensorframe.kernel.forms.form import Form, reductions_in
 from tensorframe.kernel.forms.parts import unit_of
-from tensorframe.kernel.ir import (
-    START,
-    STOP,
-    Expr,
-    Index,
-    Loop,
-    Statement,
-    Store,
-    index,
-    load,
-)
 from tensorframe.kernel.ir.loops import ZERO, digits, flat, named, smaller
 
 
-def columns(form: Form, width: int) -> tuple[Statement, ...]:
+def columns(form: Form, width: int) -> tuple[ir.Statement, ...]:
     """Blocks of `width` neighbouring columns, each in as many passes as the reductions need."""
     body = form.body
-    block = index("block")
+    block = ir.index("block")
     blocks = body.numbers.take(-(-body.nest.kept[-1] // width), "blocks")
     step = body.numbers.take(width, "width")
     lanes = body.sizes[len(body.nest.kept) - 1]
     *places, at = digits(block, [*body.sizes[: len(body.nest.kept) - 1], blocks])
-    lane = index("lane")
+    lane = ir.index("lane")
     along, lengths, indices = _loops_down(form)
     base = at * step
     body.indices = [*places, lane, *indices]
     parts = Block(form, lane, base, smaller(base + step, lanes), step, along, lengths)
-    statements: list[Statement] = []
+    statements: list[ir.Statement] = []
     for number in range(form.stages.passes + 1):
         body.begin_pass()
         statements += _column_pass(parts, number)
@@ -47,13 +37,13 @@ def columns(form: Form, width: int) -> tuple[Statement, ...]:
     stores = form.row_stores()
     if stores:
         statements.append(parts.across(stores))
-    return (*parts.allocated(), Loop(block, START, STOP, tuple(statements), parallel=True))
+    return (*parts.allocated(), ir.Loop(block, ir.START, ir.STOP, tuple(statements), parallel=True))
 
 
-def _loops_down(form: Form) -> tuple[list[Index], list[Expr], list[Expr]]:
+def _loops_down(form: Form) -> tuple[list[ir.Index], list[ir.Expr], list[ir.Expr]]:
     """Return the loops over reduced axes, their lengths, and the indices in the nest; the inner axes have one loop."""
     nest, body = form.body.nest, form.body
-    sizes: list[Expr] = [*body.sizes[len(nest.kept) :]]
+    sizes: list[ir.Expr] = [*body.sizes[len(nest.kept) :]]
     outer = len(sizes) - nest.inner
     along = named("k", outer + 1)
     if nest.inner == 1:
@@ -62,26 +52,26 @@ def _loops_down(form: Form) -> tuple[list[Index], list[Expr], list[Expr]]:
     return along, [*sizes[:outer], length], [*along[:-1], *digits(along[-1], sizes[outer:])]
 
 
-def _column_pass(parts: Block, number: int) -> list[Statement]:
+def _column_pass(parts: Block, number: int) -> list[ir.Statement]:
     """Return one pass over a block of columns, and what of its results is kept for the next."""
     form, body = parts.form, parts.form.body
     reductions = reductions_in(form, number)
     scans = [_scanned(parts, value) for value in form.stages.scans[number]]
     totals = [parts.total(value) for value in reductions]
-    stores: list[Statement] = [form.store(value) for value in form.stages.stores[number]]
+    stores: list[ir.Statement] = [form.store(value) for value in form.stages.stores[number]]
     down = parts.down([*scans, *totals], stores, ZERO, parts.lengths[0])
     statements = [*parts.begin([*scans, *totals]), *down]
     for value, one in zip(reductions, totals, strict=True):
-        body.known[value] = form.finished(value, load(one.memory, parts.slot))
+        body.known[value] = form.finished(value, ir.load(one.memory, parts.slot))
     body.begin_pass()
     kept = {
         value: parts.scratch(f"v{value}", form.region.dtype_of(value))
         for value in _used_by_rows(form, number + 1)
     }
     if kept:
-        work = [Store(buffer, parts.slot, body.element(value)) for value, buffer in kept.items()]
+        work = [ir.Store(buffer, parts.slot, body.element(value)) for value, buffer in kept.items()]
         statements.append(parts.across(work))
-        body.known.update((value, load(buffer, parts.slot)) for value, buffer in kept.items())
+        body.known.update((value, ir.load(buffer, parts.slot)) for value, buffer in kept.items())
     return statements
 
 
@@ -89,7 +79,7 @@ def _scanned(parts: Block, value: int) -> Total:
     """Return the accumulators of a scan: after each element they hold its result."""
     found = parts.total(value)
     parts.form.body.define_element(
-        value, parts.form.finished(value, load(found.memory, parts.slot))
+        value, parts.form.finished(value, ir.load(found.memory, parts.slot))
     )
     return found
 
@@ -117,14 +107,14 @@ def _used_by_rows(form: Form, level: int) -> list[int]:
 
 def column_parts(
     form: Form, width: int, chunk: int, outer: Sequence[int] = ()
-) -> tuple[Statement, ...]:
+) -> tuple[ir.Statement, ...]:
     """Partial results of blocks of columns: each iteration takes `chunk` indices of the outermost reduced loop.
 
     The last kept loops may be the `outer` ones of the sums, whose numbers are given in the order of the axes.
     """
     body = form.body
     count = len(body.nest.kept)
-    part, lane = index("part"), index("lane")
+    part, lane = ir.index("part"), ir.index("lane")
     along, lengths, indices = _loops_down(form)
     blocks = body.numbers.take(-(-body.nest.kept[-1] // width), "blocks")
     step, rise = body.numbers.take(width, "width"), body.numbers.take(chunk, "chunk")
@@ -144,7 +134,7 @@ def column_parts(
         height = body.numbers.take(prod(body.nest.kept[:count]), "rows")
     form.unit = unit * height + flat(columns[:count], kept[:count])
     totals = [parts.total(value) for value in form.partials]
-    stores: list[Statement] = [form.store(value) for value in form.stages.stores[0]]
+    stores: list[ir.Statement] = [form.store(value) for value in form.stages.stores[0]]
     top = at * rise
     bottom = smaller(top + rise, lengths[0])
     place = at * height + flat([*places, lane], kept)
@@ -153,18 +143,18 @@ def column_parts(
         for buffer, one in zip(form.partials.values(), totals, strict=True)
         if one.partial is None
     ]
-    pivots: list[Statement] = []
+    pivots: list[ir.Statement] = []
     for value, deviation in form.deviations.items():
         pivots += parts.pivots(value, top, bottom)
         distances, squares = parts.distances(value)
         totals += [distances, squares]
         kept_there = (parts.pivot(value), distances.memory, squares.memory)
         left += zip(deviation.buffers, kept_there, strict=True)
-    last = [Store(buffer, place, load(memory, parts.slot)) for buffer, memory in left]
+    last = [ir.Store(buffer, place, ir.load(memory, parts.slot)) for buffer, memory in left]
     statements = (
         *pivots,
         *parts.begin(totals),
         *parts.down(totals, stores, top, bottom),
         *([parts.across(last)] if last else []),
     )
-    return (*parts.allocated(), Loop(part, START, STOP, statements, parallel=True))
+    return (*parts.allocated(), ir.Loop(part, ir.START, ir.STOP, statements, parallel=True))

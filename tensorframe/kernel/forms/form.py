@@ -17,23 +17,9 @@ from math import prod
 from tensorframe.dtypes import DType, float32, wide_of
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
+from tensorframe.kernel import ir
 from tensorframe.kernel.forms.deviations import Deviation
-from tensorframe.kernel.ir import (
-    START,
-    STOP,
-    Allocate,
-    Buffer,
-    Expr,
-    Loop,
-    Role,
-    Statement,
-    Store,
-    StreamingStore,
-    Variable,
-    index,
-    order,
-    variable,
-)
+from tensorframe.kernel.ir import order
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
 from tensorframe.kernel.ir.walk import substituted
 from tensorframe.kernel.math.accumulate import Accumulation, accumulation
@@ -53,10 +39,10 @@ class Form:
 
     body: Body
     stages: Stages
-    outputs: dict[int, Buffer]  # value -> where it goes
-    partials: dict[int, Buffer] = field(default_factory=dict)  # reduction -> its partial results
+    outputs: dict[int, ir.Buffer]  # value -> where it goes
+    partials: dict[int, ir.Buffer] = field(default_factory=dict)  # reduction -> its partial results
     deviations: dict[int, Deviation] = field(default_factory=dict)
-    unit: Expr | None = None  # where the partial result of a piece of an ordered sum goes
+    unit: ir.Expr | None = None  # where the partial result of a piece of an ordered sum goes
     # sum of the elements whose distances a sum of squares takes -> this one
     followed: dict[int, int] = field(default_factory=dict)
 
@@ -85,10 +71,10 @@ class Form:
         """Operations for an element."""
         return sum(one.op.cost for one in self.region.ops)
 
-    def store(self, value: int) -> Store:
+    def store(self, value: int) -> ir.Store:
         """Return the statement that writes an element of an output."""
         position = self.body.position(("out", value))
-        return Store(self.outputs[value], position, self.body.element(value))
+        return ir.Store(self.outputs[value], position, self.body.element(value))
 
     def accumulation(self, value: int) -> Accumulation:
         """Return how a reduction of the region accumulates."""
@@ -110,16 +96,16 @@ class Form:
         short = wide_of(self.operand_dtype(value)) == float32
         return short and self.operation(value).combination == SUM.combination
 
-    def distance(self, value: int, pivot: Expr) -> Expr:
+    def distance(self, value: int, pivot: ir.Expr) -> ir.Expr:
         """Return the distance of an element from a pivot, for a sum of squared distances."""
         return self.body.operand(self.deviations[value].centred, 0) - pivot
 
-    def finished(self, value: int, accumulator: Expr) -> Expr:
+    def finished(self, value: int, accumulator: ir.Expr) -> ir.Expr:
         """Return the result of a reduction from its accumulator."""
         finished = self.accumulation(value).finish(accumulator)
         return converted(finished, self.region.dtype_of(value))
 
-    def row_stores(self) -> list[Statement]:
+    def row_stores(self) -> list[ir.Statement]:
         """Return the statements that write the outputs with one element per row."""
         full = self.stages.full
         return [self.store(value) for value in self.outputs if not full[value]]
@@ -132,9 +118,9 @@ def finish_pass(form: Form, number: int) -> None:
         form.body.known[value] = form.finished(value, total)
 
 
-def accumulator(form: Form, value: int) -> Variable:
+def accumulator(form: Form, value: int) -> ir.Variable:
     """Return the variable that a reduction accumulates in."""
-    return variable(f"r{value}", form.accumulation(value).dtype)
+    return ir.variable(f"r{value}", form.accumulation(value).dtype)
 
 
 def reductions_in(form: Form, number: int) -> list[int]:
@@ -142,21 +128,21 @@ def reductions_in(form: Form, number: int) -> list[int]:
     return form.stages.reductions[number] if number < form.stages.passes else []
 
 
-def map_loops(form: Form, block: int, streamed: Sequence[int] = ()) -> tuple[Statement, ...]:
+def map_loops(form: Form, block: int, streamed: Sequence[int] = ()) -> tuple[ir.Statement, ...]:
     """Loops without reductions; along the innermost one, `block` elements at a time if it is not 0.
 
     Outputs that are `streamed` are made in scratch memory, a block at a time, and go to memory from there.
     """
     body = form.body
     *outer, inner = body.sizes or (ZERO,)
-    along = index("i")
+    along = ir.index("i")
     long = form.cost >= _CHAIN and prod(body.nest.kept[-1:]) >= _LONG
     if not outer and not block:
         body.indices = [along] if body.sizes else []
         every = tuple([form.store(value) for value in form.outputs])
-        return (Loop(along, START, STOP, every, parallel=True, long=long),)
-    row = index("row")
-    step: Expr = body.numbers.take(block, "block") if block else ZERO
+        return (ir.Loop(along, ir.START, ir.STOP, every, parallel=True, long=long),)
+    row = ir.index("row")
+    step: ir.Expr = body.numbers.take(block, "block") if block else ZERO
     if block:
         blocks = body.numbers.take(-(-body.nest.kept[-1] // block), "blocks")
         *places, at = digits(row, [*outer, blocks])
@@ -166,14 +152,14 @@ def map_loops(form: Form, block: int, streamed: Sequence[int] = ()) -> tuple[Sta
         first, last = ZERO, inner
     body.indices = [*places, along]
     stores = [form.store(value) for value in form.outputs if value not in streamed]
-    memory: list[Statement] = []
-    streams: list[Statement] = []
+    memory: list[ir.Statement] = []
+    streams: list[ir.Statement] = []
     for number, value in enumerate(streamed):
         one = form.store(value)
-        scratch = Buffer(f"w{number}", one.buffer.dtype, Role.SCRATCH)
-        memory.append(Allocate(scratch, step))
-        stores.append(Store(scratch, along - first, one.value))
+        scratch = ir.Buffer(f"w{number}", one.buffer.dtype, ir.Role.SCRATCH)
+        memory.append(ir.Allocate(scratch, step))
+        stores.append(ir.Store(scratch, along - first, one.value))
         at_first = substituted(one.position, {along: first})
-        streams.append(StreamingStore(one.buffer, at_first, scratch, last - first))
-    inside = Loop(along, first, last, tuple(stores), long=long)
-    return (*memory, Loop(row, START, STOP, (inside, *streams), parallel=True))
+        streams.append(ir.StreamingStore(one.buffer, at_first, scratch, last - first))
+    inside = ir.Loop(along, first, last, tuple(stores), long=long)
+    return (*memory, ir.Loop(row, ir.START, ir.STOP, (inside, *streams), parallel=True))

@@ -9,33 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tensorframe.dtypes import float32, float64
+from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form, accumulator, finish_pass, reductions_in
 from tensorframe.kernel.forms.parts import PIECE, sample, unit_of
 from tensorframe.kernel.forms.scanning import distributed
-from tensorframe.kernel.ir import (
-    INDEX,
-    START,
-    STOP,
-    Allocate,
-    Buffer,
-    Expr,
-    If,
-    Index,
-    Loop,
-    Prefetch,
-    Role,
-    Set,
-    Statement,
-    Store,
-    StreamingStore,
-    Variable,
-    apply,
-    index,
-    literal,
-    load,
-    order,
-    variable,
-)
+from tensorframe.kernel.ir import order
 from tensorframe.kernel.ir.formula import negation
 from tensorframe.kernel.ir.loops import ZERO, digits, flat, named, nested, smaller
 from tensorframe.kernel.ir.walk import substituted
@@ -44,7 +22,7 @@ from tensorframe.machine import HOST
 
 # Elements between two looks whether `any` or `all` is known.
 _LOOK = 4096
-_PACKED = index("packed")
+_PACKED = ir.index("packed")
 # Elements whose mean is the pivot of a chunk of a row: see kernel/forms/deviations.py.
 _SAMPLE = 1024
 # Elements of a row that is asked for before its turn: worth it, and beside the one before in the nearest cache; and
@@ -52,31 +30,31 @@ _SAMPLE = 1024
 _SOON, _MOST_FETCHED = (128, HOST.first // 8), 2
 
 
-def rows(form: Form, streamed: Sequence[int] = ()) -> tuple[Statement, ...]:
+def rows(form: Form, streamed: Sequence[int] = ()) -> tuple[ir.Statement, ...]:
     """One row after the other, in as many passes as the reductions need.
 
     Rows of outputs that are `streamed` are made in scratch memory, and go to memory from there.
     """
     body, stages = form.body, form.stages
     count = len(body.nest.kept)
-    row, along = index("row"), named("k", len(body.nest.reduced))
+    row, along = ir.index("row"), named("k", len(body.nest.reduced))
     lengths = body.sizes[count:]
     body.indices = [*digits(row, body.sizes[:count]), *along]
     scratch = {
-        value: Buffer(f"v{value}", form.region.dtype_of(value), Role.SCRATCH)
+        value: ir.Buffer(f"v{value}", form.region.dtype_of(value), ir.Role.SCRATCH)
         for value in stages.kept
     }
     made = {
-        value: Buffer(f"w{number}", form.region.dtype_of(value), Role.SCRATCH)
+        value: ir.Buffer(f"w{number}", form.region.dtype_of(value), ir.Role.SCRATCH)
         for number, value in enumerate(streamed)
     }
     memory = [*scratch.values(), *made.values()]
     packs = is_packed(form)
     length = body.numbers.take(body.nest.row_length, "length") if memory or packs else ZERO
     in_row = flat(along, lengths)
-    statements: list[Statement] = []
-    pieces: dict[Buffer, None] = {}
-    packed: dict[Buffer, None] = {}
+    statements: list[ir.Statement] = []
+    pieces: dict[ir.Buffer, None] = {}
+    packed: dict[ir.Buffer, None] = {}
     for number in range(stages.passes + 1):
         body.begin_pass()
         now = [value for value, begins in stages.kept.items() if begins == number]
@@ -84,26 +62,26 @@ def rows(form: Form, streamed: Sequence[int] = ()) -> tuple[Statement, ...]:
         pieces.update(dict.fromkeys(one.memory))
         packed.update(dict.fromkeys(one.packed))
         for value in [value for value in streamed if value in stages.stores[number]]:
-            one.work.append(Store(made[value], in_row, body.element(value)))
+            one.work.append(ir.Store(made[value], in_row, body.element(value)))
             at_first = body.position(("out", value))
             place = substituted(at_first, dict.fromkeys(along, ZERO))
-            one.after.append(StreamingStore(form.outputs[value], place, made[value], length))
-        one.work += [Store(scratch[value], in_row, body.element(value)) for value in now]
+            one.after.append(ir.StreamingStore(form.outputs[value], place, made[value], length))
+        one.work += [ir.Store(scratch[value], in_row, body.element(value)) for value in now]
         if one.work or one.earlier:
             if number == 1:
                 statements += _next_row(form, row, along)
             loops = one.over_axes(form, along, lengths)
             statements += [*one.before, *loops, *one.after]
         finish_pass(form, number)
-        body.known.update((value, load(scratch[value], in_row)) for value in now)
+        body.known.update((value, ir.load(scratch[value], in_row)) for value in now)
     body.begin_pass()
     statements += form.row_stores()
-    allocated = [Allocate(buffer, length) for buffer in [*memory, *packed]]
-    allocated += [Allocate(buffer, literal(order.PIECE, INDEX)) for buffer in pieces]
-    return (*allocated, Loop(row, START, STOP, tuple(statements), parallel=True))
+    allocated = [ir.Allocate(buffer, length) for buffer in [*memory, *packed]]
+    allocated += [ir.Allocate(buffer, ir.literal(order.PIECE, ir.INDEX)) for buffer in pieces]
+    return (*allocated, ir.Loop(row, ir.START, ir.STOP, tuple(statements), parallel=True))
 
 
-def _next_row(form: Form, row: Index, along: Sequence[Index]) -> list[Statement]:
+def _next_row(form: Form, row: ir.Index, along: Sequence[ir.Index]) -> list[ir.Statement]:
     """Return what asks for the elements of the next row while this one is gone over again in the nearest cache.
 
     The first pass over a row would wait for memory, and the others leave memory idle.
@@ -111,12 +89,12 @@ def _next_row(form: Form, row: Index, along: Sequence[Index]) -> list[Statement]
     body = form.body
     if len(along) != 1 or not _SOON[0] <= body.nest.row_length <= _SOON[1]:
         return []
-    there: dict[Expr, Expr] = {row: row + 1, along[0]: ZERO}
+    there: dict[ir.Expr, ir.Expr] = {row: row + 1, along[0]: ZERO}
     found = body.contiguous()
     if len(found) > _MOST_FETCHED:
         return []
     return [
-        Prefetch(buffer, substituted(at, there), body.sizes[-1]) for at, buffer in found.items()
+        ir.Prefetch(buffer, substituted(at, there), body.sizes[-1]) for at, buffer in found.items()
     ]
 
 
@@ -131,20 +109,20 @@ class _Pass:
     see kernel/forms/scanning.py.
     """
 
-    before: list[Statement] = field(default_factory=list)
-    work: list[Statement] = field(default_factory=list)
-    after: list[Statement] = field(default_factory=list)
-    begin: list[Statement] = field(default_factory=list)
-    end: list[Statement] = field(default_factory=list)
-    open: Expr | None = None
-    earlier: list[list[Statement]] = field(default_factory=list)
-    memory: list[Buffer] = field(default_factory=list)
-    packed: list[Buffer] = field(default_factory=list)
-    lanes: list[Statement] = field(default_factory=list)
+    before: list[ir.Statement] = field(default_factory=list)
+    work: list[ir.Statement] = field(default_factory=list)
+    after: list[ir.Statement] = field(default_factory=list)
+    begin: list[ir.Statement] = field(default_factory=list)
+    end: list[ir.Statement] = field(default_factory=list)
+    open: ir.Expr | None = None
+    earlier: list[list[ir.Statement]] = field(default_factory=list)
+    memory: list[ir.Buffer] = field(default_factory=list)
+    packed: list[ir.Buffer] = field(default_factory=list)
+    lanes: list[ir.Statement] = field(default_factory=list)
 
     def over_axes(
-        self, form: Form, along: Sequence[Index], lengths: Sequence[Expr]
-    ) -> tuple[Statement, ...]:
+        self, form: Form, along: Sequence[ir.Index], lengths: Sequence[ir.Expr]
+    ) -> tuple[ir.Statement, ...]:
         """Return the loops over all reduced axes."""
         if not self.packed:
             inner = self.over(along[-1], ZERO, lengths[-1])
@@ -158,37 +136,39 @@ class _Pass:
         )
         return nested(along[:outer], lengths[:outer], inner)
 
-    def over_packed(self, first: Expr, last: Expr, base: Expr) -> tuple[Statement, ...]:
+    def over_packed(self, first: ir.Expr, last: ir.Expr, base: ir.Expr) -> tuple[ir.Statement, ...]:
         """Return the loops over packed elements from `first` to `last`, of which `base` is the first in memory."""
         length = order.PIECE
-        pieces = apply("floor_divide", last - first + (length - 1), literal(length, INDEX))
+        pieces = ir.apply("floor_divide", last - first + (length - 1), ir.literal(length, ir.INDEX))
         start = first + PIECE * length
         stop = smaller(start + length, last)
-        inner = Loop(_PACKED, start - base, stop - base, tuple(self.lanes))
-        return (Loop(PIECE, ZERO, pieces, (*self.begin, inner, *self.end)),)
+        inner = ir.Loop(_PACKED, start - base, stop - base, tuple(self.lanes))
+        return (ir.Loop(PIECE, ZERO, pieces, (*self.begin, inner, *self.end)),)
 
-    def elements(self, along: Index, first: Expr, last: Expr) -> tuple[Statement, ...]:
+    def elements(self, along: ir.Index, first: ir.Expr, last: ir.Expr) -> tuple[ir.Statement, ...]:
         """Return the loops over the innermost axis that pack elements."""
         if self.earlier:
             return replace(self, begin=[], end=[], packed=[]).over(along, first, last)
-        return (Loop(along, first, last, tuple(self.work)),)
+        return (ir.Loop(along, first, last, tuple(self.work)),)
 
-    def over(self, along: Index, first: Expr, last: Expr) -> tuple[Statement, ...]:
+    def over(self, along: ir.Index, first: ir.Expr, last: ir.Expr) -> tuple[ir.Statement, ...]:
         """Return the loops over the innermost axis from `first` to `last`."""
         if not self.begin and self.open is None and not self.earlier:
-            return (Loop(along, first, last, tuple(self.work)),)
+            return (ir.Loop(along, first, last, tuple(self.work)),)
         length = order.PIECE if self.begin or self.earlier else _LOOK
         piece = PIECE
-        pieces = apply("floor_divide", last - first + (length - 1), literal(length, INDEX))
+        pieces = ir.apply("floor_divide", last - first + (length - 1), ir.literal(length, ir.INDEX))
         start = first + piece * length
         stop = smaller(start + length, last)
         turns = [one for one in (*self.earlier, self.work) if one]
-        inner = [Loop(along, start, stop, tuple(one)) for one in turns]
-        body: tuple[Statement, ...] = (*self.begin, *inner, *self.end)
-        return (Loop(piece, ZERO, pieces, body if self.open is None else (If(self.open, body),)),)
+        inner = [ir.Loop(along, start, stop, tuple(one)) for one in turns]
+        body: tuple[ir.Statement, ...] = (*self.begin, *inner, *self.end)
+        return (
+            ir.Loop(piece, ZERO, pieces, body if self.open is None else (ir.If(self.open, body),)),
+        )
 
 
-def total_of(lengths: Sequence[Expr]) -> Expr:
+def total_of(lengths: Sequence[ir.Expr]) -> ir.Expr:
     """Return how many iterations loops of these lengths have."""
     found = lengths[0]
     for one in lengths[1:]:
@@ -209,10 +189,10 @@ def is_packed(form: Form) -> bool:
 def _pass(
     form: Form,
     number: int,
-    along: Sequence[Index],
+    along: Sequence[ir.Index],
     elsewhere: Sequence[int] = (),
     kept: Sequence[int] = (),
-    base: Expr = ZERO,
+    base: ir.Expr = ZERO,
 ) -> _Pass:
     """Return one pass over a row, with the scans, reductions and stores that run in it.
 
@@ -245,7 +225,7 @@ def _pass(
     return found
 
 
-def _is_open(form: Form, value: int) -> Expr | None:
+def _is_open(form: Form, value: int) -> ir.Expr | None:
     """Return whether elements may still change an accumulator, which is a truth value; None if they always may."""
     how, total = form.operation(value).combination, accumulator(form, value)
     if how is None or how.final is None:
@@ -253,7 +233,7 @@ def _is_open(form: Form, value: int) -> Expr | None:
     return negation(total) if how.final else negation(negation(total))
 
 
-def _slot(form: Form, along: Sequence[Index], base: Expr) -> Expr:
+def _slot(form: Form, along: Sequence[ir.Index], base: ir.Expr) -> ir.Expr:
     """Return where an element is packed."""
     outer = len(along) - form.body.nest.inner
     sizes = form.body.sizes[len(form.body.nest.kept) + outer :]
@@ -261,32 +241,32 @@ def _slot(form: Form, along: Sequence[Index], base: Expr) -> Expr:
 
 
 def _take_in(
-    form: Form, value: int, name: str, element: Expr, one: _Pass, slot: Expr | None = None
+    form: Form, value: int, name: str, element: ir.Expr, one: _Pass, slot: ir.Expr | None = None
 ) -> None:
     """Take elements into the accumulator of this name, as a reduction does; with a slot, they are packed first."""
     how = form.accumulation(value)
-    total = variable(f"r{name}", how.dtype)
+    total = ir.variable(f"r{name}", how.dtype)
     if not how.ordered:
-        one.before.append(Set(total, how.start()))
-        one.work.append(Set(total, how.join(total, how.take(element))))
+        one.before.append(ir.Set(total, how.start()))
+        one.work.append(ir.Set(total, how.join(total, how.take(element))))
         return
     short = form.is_short_sum(value)
-    part = variable(f"a{name}", float32 if short else how.dtype)
+    part = ir.variable(f"a{name}", float32 if short else how.dtype)
     element = converted(element, float32) if short else how.take(element)
-    one.begin.append(Set(part, literal(how.first, part.dtype)))
+    one.begin.append(ir.Set(part, ir.literal(how.first, part.dtype)))
     if slot is None:
-        one.work.append(Set(part, how.join(part, element)))
+        one.work.append(ir.Set(part, how.join(part, element)))
     else:
-        packed = Buffer(f"packed{name}", part.dtype, Role.SCRATCH)
+        packed = ir.Buffer(f"packed{name}", part.dtype, ir.Role.SCRATCH)
         one.packed.append(packed)
-        one.work.append(Store(packed, slot, element))
-        one.lanes.append(Set(part, how.join(part, load(packed, _PACKED))))
+        one.work.append(ir.Store(packed, slot, element))
+        one.lanes.append(ir.Set(part, how.join(part, ir.load(packed, _PACKED))))
     taken = how.take(part) if short else part
     if value in form.partials and form.unit is not None:
-        one.end.append(Store(form.partials[value], form.unit, taken))
+        one.end.append(ir.Store(form.partials[value], form.unit, taken))
     else:
-        one.before.append(Set(total, how.start()))
-        one.end.append(Set(total, how.then(total, taken)))
+        one.before.append(ir.Set(total, how.start()))
+        one.end.append(ir.Set(total, how.then(total, taken)))
 
 
 def _deviate(form: Form, value: int, one: _Pass) -> None:
@@ -296,16 +276,16 @@ def _deviate(form: Form, value: int, one: _Pass) -> None:
     _take_in(form, value, f"{value}q", away * away, one)
 
 
-def pivot_of(form: Form, value: int) -> Variable:
+def pivot_of(form: Form, value: int) -> ir.Variable:
     """Return the variable that holds the pivot of a chunk."""
-    return variable(f"pivot{value}", form.operand_dtype(value))
+    return ir.variable(f"pivot{value}", form.operand_dtype(value))
 
 
-def row_parts(form: Form, chunk: int) -> tuple[Statement, ...]:
+def row_parts(form: Form, chunk: int) -> tuple[ir.Statement, ...]:
     """Partial results of rows: each iteration takes `chunk` indices of the outermost reduced loop."""
     body = form.body
     count = len(body.nest.kept)
-    part, along = index("part"), named("k", len(body.nest.reduced))
+    part, along = ir.index("part"), named("k", len(body.nest.reduced))
     step = body.numbers.take(chunk, "chunk")
     height = body.numbers.take(body.nest.rows, "rows")
     at, place = digits(part, [ZERO, height])
@@ -319,7 +299,7 @@ def row_parts(form: Form, chunk: int) -> tuple[Statement, ...]:
     one = _pass(form, 0, along, base=base if not outer else ZERO)
     if outer:
         inside = one.over_axes(form, along[1:], lengths[1:])
-        loops: tuple[Statement, ...] = (Loop(along[0], first, last, inside),)
+        loops: tuple[ir.Statement, ...] = (ir.Loop(along[0], first, last, inside),)
     elif not one.packed:
         loops = one.over(along[0], first, last)
     else:
@@ -327,57 +307,61 @@ def row_parts(form: Form, chunk: int) -> tuple[Statement, ...]:
             elements = one.elements(along[0], first, last)
         else:
             inner = one.elements(along[-1], ZERO, lengths[-1])
-            elements = (Loop(along[0], top, bottom, nested(along[1:-1], lengths[1:-1], inner)),)
+            elements = (ir.Loop(along[0], top, bottom, nested(along[1:-1], lengths[1:-1], inner)),)
         loops = (*elements, *one.over_packed(first, last, base))
     if one.open is not None:
         loops = (_early_exit(form, at, height, place), *loops)
-    after: list[Statement] = [
-        Store(buffer, part, accumulator(form, value))
+    after: list[ir.Statement] = [
+        ir.Store(buffer, part, accumulator(form, value))
         for value, buffer in form.partials.items()
         if not form.accumulation(value).ordered
     ]
-    pivots: list[Statement] = []
+    pivots: list[ir.Statement] = []
     for value, deviation in form.deviations.items():
         pivots += _row_pivot(form, value, along, first, last)
         after += [
-            Store(deviation.pivots, part, pivot_of(form, value)),
-            Store(deviation.distances, part, variable(f"r{value}d", deviation.distances.dtype)),
-            Store(deviation.squares, part, variable(f"r{value}q", deviation.squares.dtype)),
+            ir.Store(deviation.pivots, part, pivot_of(form, value)),
+            ir.Store(
+                deviation.distances, part, ir.variable(f"r{value}d", deviation.distances.dtype)
+            ),
+            ir.Store(deviation.squares, part, ir.variable(f"r{value}q", deviation.squares.dtype)),
         ]
     room = lengths[0] if not outer else total_of(lengths[outer:])
     if not outer:
         room = step + total_of(lengths[1:]) * 2 if len(along) > 1 else step
-    allocated = [Allocate(buffer, room) for buffer in one.packed]
+    allocated = [ir.Allocate(buffer, room) for buffer in one.packed]
     body_of = (*pivots, *one.before, *loops, *after)
-    return (*allocated, Loop(part, START, STOP, body_of, parallel=True))
+    return (*allocated, ir.Loop(part, ir.START, ir.STOP, body_of, parallel=True))
 
 
-def packed_rows(lengths: Sequence[Expr], first: Expr, last: Expr) -> tuple[Expr, Expr, Expr]:
+def packed_rows(
+    lengths: Sequence[ir.Expr], first: ir.Expr, last: ir.Expr
+) -> tuple[ir.Expr, ir.Expr, ir.Expr]:
     """Return where the outermost of the inner loops meets elements from `first` to `last`, and its first element."""
     if len(lengths) == 1:
         return first, last, first
     rest = total_of(lengths[1:])
-    top = apply("floor_divide", first, rest)
-    bottom = apply("floor_divide", last + rest - 1, rest)
+    top = ir.apply("floor_divide", first, rest)
+    bottom = ir.apply("floor_divide", last + rest - 1, rest)
     return top, bottom, top * rest
 
 
 def _row_pivot(
-    form: Form, value: int, along: list[Index], first: Expr, last: Expr
-) -> tuple[Statement, ...]:
+    form: Form, value: int, along: list[ir.Index], first: ir.Expr, last: ir.Expr
+) -> tuple[ir.Statement, ...]:
     """Return the statements that give a chunk its pivot: the mean of some elements, which float64 adds up."""
     body = form.body
-    total = variable(f"sample{value}", float64)
+    total = ir.variable(f"sample{value}", float64)
     element = converted(body.operand(form.deviations[value].centred, 0), float64)
-    take = (Set(total, apply("add_reassociable", total, element)),)
+    take = (ir.Set(total, ir.apply("add_reassociable", total, element)),)
     loops, count = sample(body, along, first, last, take, _SAMPLE)
     mean = converted(total / count, form.operand_dtype(value))
-    return (Set(total, literal(0, float64)), *loops, Set(pivot_of(form, value), mean))
+    return (ir.Set(total, ir.literal(0, float64)), *loops, ir.Set(pivot_of(form, value), mean))
 
 
-def _early_exit(form: Form, at: Expr, height: Expr, place: Expr) -> Statement:
+def _early_exit(form: Form, at: ir.Expr, height: ir.Expr, place: ir.Expr) -> ir.Statement:
     """Return the loop that asks the chunks before; those that are not done yet are as they were made: no answer."""
     ((value, buffer),) = form.partials.items()
-    total, before = accumulator(form, value), index("before")
-    known = load(buffer, before * height + place)
-    return Loop(before, ZERO, at, (Set(total, form.accumulation(value).join(total, known)),))
+    total, before = accumulator(form, value), ir.index("before")
+    known = ir.load(buffer, before * height + place)
+    return ir.Loop(before, ZERO, at, (ir.Set(total, form.accumulation(value).join(total, known)),))

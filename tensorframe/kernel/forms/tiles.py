@@ -10,23 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form
-from tensorframe.kernel.ir import (
-    INDEX,
-    START,
-    STOP,
-    Allocate,
-    Buffer,
-    Expr,
-    Load,
-    Loop,
-    Role,
-    Statement,
-    Store,
-    index,
-    literal,
-    load,
-)
 from tensorframe.kernel.ir.loops import digits, smaller
 from tensorframe.kernel.ir.walk import expressions, in_order, substituted_in
 from tensorframe.kernel.nest.nest import Access, Nest
@@ -82,7 +67,7 @@ def crossed_axis(access: Access) -> int | None:
     return next((at for at, step in enumerate(outer) if 0 < abs(step) <= 2), None)
 
 
-def tiles(form: Form, tile: Tile) -> tuple[Statement, ...]:
+def tiles(form: Form, tile: Tile) -> tuple[ir.Statement, ...]:
     """Loops over tiles, and in each down its height and along its width."""
     body = form.body
     inner = len(body.sizes) - 1
@@ -90,33 +75,33 @@ def tiles(form: Form, tile: Tile) -> tuple[Statement, ...]:
     down = body.numbers.take(-(-body.nest.kept[tile.axis] // tile.height), "down")
     across = body.numbers.take(-(-body.nest.kept[inner] // tile.width), "across")
     others = [size for at, size in enumerate(body.sizes) if at not in (tile.axis, inner)]
-    row, up, along = index("row"), index("j"), index("i")
+    row, up, along = ir.index("row"), ir.index("j"), ir.index("i")
     *places, at, by = digits(row, [*others, down, across])
     body.indices = [*places[: tile.axis], up, *places[tile.axis :], along]
     top, left = at * height, by * width
     bottom = smaller(top + height, body.sizes[tile.axis])
     right = smaller(left + width, body.sizes[inner])
-    stores: tuple[Statement, ...] = tuple([form.store(value) for value in form.outputs])
-    memory: list[Statement] = []
-    copies: list[Statement] = []
-    moved: dict[Expr, Expr] = {}
+    stores: tuple[ir.Statement, ...] = tuple([form.store(value) for value in form.outputs])
+    memory: list[ir.Statement] = []
+    copies: list[ir.Statement] = []
+    moved: dict[ir.Expr, ir.Expr] = {}
     for number, one in enumerate(_crossing_loads(form, tile, stores)):
         pitch = _pitch(one.dtype.itemsize)
-        scratch = Buffer(f"w{number}", one.dtype, Role.SCRATCH)
+        scratch = ir.Buffer(f"w{number}", one.dtype, ir.Role.SCRATCH)
         place = (along - left) * pitch + (up - top)
-        memory.append(Allocate(scratch, literal(pitch * _SIDE, INDEX)))
-        copy = Loop(up, top, bottom, (Store(scratch, place, one),))
-        copies.append(Loop(along, left, right, (copy,)))
-        moved[one] = load(scratch, place)
+        memory.append(ir.Allocate(scratch, ir.literal(pitch * _SIDE, ir.INDEX)))
+        copy = ir.Loop(up, top, bottom, (ir.Store(scratch, place, one),))
+        copies.append(ir.Loop(along, left, right, (copy,)))
+        moved[one] = ir.load(scratch, place)
     work = substituted_in(stores, moved)
     if tile.turned:
-        block = Loop(along, left, right, (Loop(up, top, bottom, work),))
+        block = ir.Loop(along, left, right, (ir.Loop(up, top, bottom, work),))
     else:
-        block = Loop(up, top, bottom, (Loop(along, left, right, work),))
-    return (*memory, Loop(row, START, STOP, (*copies, block), parallel=True))
+        block = ir.Loop(up, top, bottom, (ir.Loop(along, left, right, work),))
+    return (*memory, ir.Loop(row, ir.START, ir.STOP, (*copies, block), parallel=True))
 
 
-def _crossing_loads(form: Form, tile: Tile, stores: tuple[Statement, ...]) -> list[Load]:
+def _crossing_loads(form: Form, tile: Tile, stores: tuple[ir.Statement, ...]) -> list[ir.Load]:
     """Return the loads of operands that are contiguous down the tile, if these are copied."""
     if not tile.copied:
         return []
@@ -127,8 +112,8 @@ def _crossing_loads(form: Form, tile: Tile, stores: tuple[Statement, ...]) -> li
         if crossed_axis(access) == tile.axis
     }
     roots, _ = expressions(stores)
-    found = [one for one in in_order(roots, {}) if isinstance(one, Load)]
-    return [one for one in found if one.position in places and one.buffer.role is Role.INPUT]
+    found = [one for one in in_order(roots, {}) if isinstance(one, ir.Load)]
+    return [one for one in found if one.position in places and one.buffer.role is ir.Role.INPUT]
 
 
 def _pitch(itemsize: int) -> int:

@@ -22,6 +22,7 @@ from math import prod
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
 from tensorframe.graph.space import Space
+from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form
 from tensorframe.kernel.groups.order import Order
 from tensorframe.kernel.groups.reductions import (
@@ -40,16 +41,6 @@ from tensorframe.kernel.groups.scans import (
     totals_of_pieces,
 )
 from tensorframe.kernel.groups.tiles import square_of, squares
-from tensorframe.kernel.ir import (
-    START,
-    STOP,
-    Buffer,
-    Loop,
-    ParallelAxis,
-    Role,
-    Statement,
-    index,
-)
 from tensorframe.kernel.ir.loops import digits
 from tensorframe.kernel.nest.assemble import Built, Launch, Partials, finish
 from tensorframe.kernel.nest.body import Body
@@ -141,8 +132,8 @@ class _GroupBuilder:
         partials = []
         for at, value in enumerate(stages.reductions[0]):
             how = form.accumulation(value)
-            form.partials[value] = Buffer(f"p{at}", how.dtype, Role.OUTPUT)
-            second.partials[value] = Buffer(f"p{at}", how.dtype, Role.INPUT)
+            form.partials[value] = ir.Buffer(f"p{at}", how.dtype, ir.Role.OUTPUT)
+            second.partials[value] = ir.Buffer(f"p{at}", how.dtype, ir.Role.INPUT)
             partials.append((how.dtype, count, how.first))
         body = row_parts(form, order) if in_rows else column_parts(form, order)
         in_groups = order.chunks > self._target.lanes // 4
@@ -162,15 +153,15 @@ class _GroupBuilder:
             return (self._launch(form, scanned_rows(form, lanes), rows),), ()
         pieces = -(-length // piece)
         forms = (form, self._form(stages), self._form(stages))
-        results: dict[int, Buffer] = {}
+        results: dict[int, ir.Buffer] = {}
         partials = []
         for at, value in enumerate(stages.scans[0]):
             how = form.accumulation(value)
             names = (f"p{2 * at}", f"p{2 * at + 1}")
-            results[value] = Buffer(names[1], how.dtype, Role.OUTPUT)
-            forms[0].partials[value] = Buffer(names[0], how.dtype, Role.OUTPUT)
-            forms[1].partials[value] = Buffer(names[0], how.dtype, Role.INPUT)
-            forms[2].partials[value] = Buffer(names[1], how.dtype, Role.INPUT)
+            results[value] = ir.Buffer(names[1], how.dtype, ir.Role.OUTPUT)
+            forms[0].partials[value] = ir.Buffer(names[0], how.dtype, ir.Role.OUTPUT)
+            forms[1].partials[value] = ir.Buffer(names[0], how.dtype, ir.Role.INPUT)
+            forms[2].partials[value] = ir.Buffer(names[1], how.dtype, ir.Role.INPUT)
             partials += [(how.dtype, pieces * rows, how.first)] * 2
         bodies = (
             (totals_of_pieces(forms[0], piece), pieces * rows),
@@ -182,16 +173,16 @@ class _GroupBuilder:
         ]
         return tuple(launches), tuple(partials)
 
-    def _launch(self, form: Form, body: tuple[Statement, ...], total: int) -> Launch:
+    def _launch(self, form: Form, body: tuple[ir.Statement, ...], total: int) -> Launch:
         statements = with_bounds_checks(branched(body, form.body.cuts))
         numbers = form.body.numbers
         kernel = finish(form.body, statements, lanes=self._target.lanes, index=self._target.index)
         return Launch(kernel, tuple(numbers.values), total, 1)
 
 
-def _map(form: Form) -> tuple[Statement, ...]:
+def _map(form: Form) -> tuple[ir.Statement, ...]:
     """One element for each thread."""
-    at = index("i")
+    at = ir.index("i")
     form.body.indices = digits(at, form.body.sizes) if form.body.sizes else []
     stores = tuple([form.store(value) for value in form.outputs])
-    return (Loop(at, START, STOP, stores, parallel=True, over=ParallelAxis.GRID),)
+    return (ir.Loop(at, ir.START, ir.STOP, stores, parallel=True, over=ir.ParallelAxis.GRID),)

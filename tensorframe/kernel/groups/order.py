@@ -21,20 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form, reductions_in
-from tensorframe.kernel.ir import (
-    CLASS,
-    INDEX,
-    Expr,
-    Loop,
-    Set,
-    Statement,
-    Variable,
-    apply,
-    index,
-    literal,
-    variable,
-)
 from tensorframe.kernel.ir.loops import ZERO, larger, smaller
 from tensorframe.kernel.math.accumulate import Accumulation
 
@@ -63,7 +51,7 @@ class Order(NamedTuple):
     @property
     def classes(self) -> int:
         """How many classes the slots are in."""
-        return -(-self.slots // CLASS)
+        return -(-self.slots // ir.CLASS)
 
     @property
     def chunk(self) -> int:
@@ -83,27 +71,27 @@ def is_ordered(form: Form, number: int) -> bool:
 
 
 # where numbers begin and end, and how many there are at most
-Span = tuple[Expr, Expr, int]
+Span = tuple[ir.Expr, ir.Expr, int]
 
 
 class Total(NamedTuple):
     """What elements are accumulated in, and how."""
 
     how: Accumulation
-    variable: Variable
+    variable: ir.Variable
 
-    def begin(self) -> Set:
+    def begin(self) -> ir.Set:
         """Return the statement that empties it."""
-        return Set(self.variable, self.how.start())
+        return ir.Set(self.variable, self.how.start())
 
-    def take(self, value: Expr) -> Set:
+    def take(self, value: ir.Expr) -> ir.Set:
         """Return the statement that joins a value to it."""
-        return Set(self.variable, self.how.join(self.variable, value))
+        return ir.Set(self.variable, self.how.join(self.variable, value))
 
     def part(self, name: str) -> Total:
         """Return what a part of its elements is accumulated in."""
         whole = self.variable
-        return Total(self.how, variable(f"{whole.name}_{name}", whole.dtype))
+        return Total(self.how, ir.variable(f"{whole.name}_{name}", whole.dtype))
 
 
 class Turns:
@@ -113,34 +101,34 @@ class Turns:
     tells nests of loops apart.
     """
 
-    def __init__(self, name: str, count: int, span: Span, which: Expr, number: Expr) -> None:
+    def __init__(self, name: str, count: int, span: Span, which: ir.Expr, number: ir.Expr) -> None:
         first, last, most = span
-        self._size = min(CLASS, count)
+        self._size = min(ir.CLASS, count)
         self._run, self._block = self._size * _EACH, count * _EACH
         self._length = last - first
         self._start, self._number = which * self._run, number
-        self._turn = index(f"{name}_turn")
-        self._at = None if most <= self._block else index(f"{name}_block")
+        self._turn = ir.index(f"{name}_turn")
+        self._at = None if most <= self._block else ir.index(f"{name}_block")
         begin = self._start if self._at is None else self._at * self._block + self._start
         self.place = first + (begin + number + self._turn * self._size)
 
-    def loops(self, work: Iterable[Statement]) -> Loop:
+    def loops(self, work: Iterable[ir.Statement]) -> ir.Loop:
         """Return the loops in which they have their turn."""
         left = self._length if self._at is None else self._length - self._at * self._block
-        there = smaller(larger(left, self._start) - self._start, literal(self._run, INDEX))
+        there = smaller(larger(left, self._start) - self._start, ir.literal(self._run, ir.INDEX))
         turns = divided(larger(there, self._number) - self._number, self._size)
-        loop = Loop(self._turn, ZERO, turns, tuple(work))
+        loop = ir.Loop(self._turn, ZERO, turns, tuple(work))
         if self._at is None:
             return loop
-        return Loop(self._at, ZERO, divided(self._length, self._block), (loop,))
+        return ir.Loop(self._at, ZERO, divided(self._length, self._block), (loop,))
 
 
-def slot_of(place: Expr, count: int) -> Expr:
+def slot_of(place: ir.Expr, count: int) -> ir.Expr:
     """Return which of so many slots what is numbered so goes to."""
-    size = min(CLASS, count)
-    run = apply("floor_divide", place, literal(size * _EACH, INDEX))
-    which = apply("remainder", run, literal(count // size, INDEX))
-    return which * size + apply("remainder", place, literal(size, INDEX))
+    size = min(ir.CLASS, count)
+    run = ir.apply("floor_divide", place, ir.literal(size * _EACH, ir.INDEX))
+    which = ir.apply("remainder", run, ir.literal(count // size, ir.INDEX))
+    return which * size + ir.apply("remainder", place, ir.literal(size, ir.INDEX))
 
 
 class Slots:
@@ -149,48 +137,48 @@ class Slots:
     What has its turn, at `place`, goes to the `slot` of a total.
     """
 
-    def __init__(self, name: str, count: int, span: Span, which: Expr | None = None) -> None:
+    def __init__(self, name: str, count: int, span: Span, which: ir.Expr | None = None) -> None:
         self._name = name
-        self._class, self._number = index(f"{name}_class"), index(f"{name}_number")
-        self._size = min(CLASS, count)
+        self._class, self._number = ir.index(f"{name}_class"), ir.index(f"{name}_number")
+        self._size = min(ir.CLASS, count)
         self._turns = Turns(name, count, span, which or self._class, self._number)
         self.place = self._turns.place
         runs = divided(span[1] - span[0], self._size * _EACH)
-        self._classes = smaller(runs, literal(count // self._size, INDEX))
+        self._classes = smaller(runs, ir.literal(count // self._size, ir.INDEX))
 
     def slot(self, total: Total) -> Total:
         """Return the slot of a total that takes in what has its turn."""
         return total.part(f"{self._name}_slot")
 
-    def joined(self, totals: Sequence[Total], work: Iterable[Statement]) -> list[Statement]:
+    def joined(self, totals: Sequence[Total], work: Iterable[ir.Statement]) -> list[ir.Statement]:
         """Return the loops that join all slots to totals; `work` takes what has its turn into the slot."""
         parts = [total.part(f"{self._name}_class") for total in totals]
-        inside: tuple[Statement, ...] = (
+        inside: tuple[ir.Statement, ...] = (
             *[part.begin() for part in parts],
             self._joined(parts, list(map(self.slot, totals)), work),
             *_each_joined(totals, parts),
         )
-        return [Loop(self._class, ZERO, self._classes, inside)]
+        return [ir.Loop(self._class, ZERO, self._classes, inside)]
 
-    def joined_in_class(self, totals: Sequence[Total], work: Iterable[Statement]) -> Loop:
+    def joined_in_class(self, totals: Sequence[Total], work: Iterable[ir.Statement]) -> ir.Loop:
         """Return the loops that join the slots of one class to totals."""
         return self._joined(totals, list(map(self.slot, totals)), work)
 
     def _joined(
-        self, totals: Sequence[Total], slots: Sequence[Total], work: Iterable[Statement]
-    ) -> Loop:
-        inside: tuple[Statement, ...] = (
+        self, totals: Sequence[Total], slots: Sequence[Total], work: Iterable[ir.Statement]
+    ) -> ir.Loop:
+        inside: tuple[ir.Statement, ...] = (
             *[slot.begin() for slot in slots],
             self._turns.loops(work),
             *_each_joined(totals, slots),
         )
-        return Loop(self._number, ZERO, literal(self._size, INDEX), inside)
+        return ir.Loop(self._number, ZERO, ir.literal(self._size, ir.INDEX), inside)
 
 
-def _each_joined(totals: Sequence[Total], parts: Sequence[Total]) -> list[Statement]:
+def _each_joined(totals: Sequence[Total], parts: Sequence[Total]) -> list[ir.Statement]:
     return [total.take(part.variable) for total, part in zip(totals, parts, strict=True)]
 
 
-def divided(count: Expr, by: int) -> Expr:
+def divided(count: ir.Expr, by: int) -> ir.Expr:
     """Return in how many parts of a size a count is, the last of which may be smaller."""
-    return apply("floor_divide", count + (by - 1), literal(by, INDEX))
+    return ir.apply("floor_divide", count + (by - 1), ir.literal(by, ir.INDEX))

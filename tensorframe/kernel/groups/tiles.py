@@ -10,27 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form
 from tensorframe.kernel.forms.tiles import crossed_axis
-from tensorframe.kernel.ir import (
-    INDEX,
-    START,
-    STOP,
-    Allocate,
-    Barrier,
-    Buffer,
-    Expr,
-    If,
-    Load,
-    Loop,
-    ParallelAxis,
-    Role,
-    Statement,
-    Store,
-    index,
-    literal,
-    load,
-)
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
 from tensorframe.kernel.ir.walk import expressions, in_order, substituted_in
 from tensorframe.kernel.nest.nest import Nest
@@ -64,52 +46,56 @@ def square_of(nest: Nest) -> Square | None:
     return Square(axis, down, across, others * down * across)
 
 
-def squares(form: Form, square: Square) -> tuple[Statement, ...]:
+def squares(form: Form, square: Square) -> tuple[ir.Statement, ...]:
     """A work-group for each square."""
     body, axis = form.body, square.axis
     inner = len(body.sizes) - 1
     down = body.numbers.take(square.down, "down")
     across = body.numbers.take(square.across, "across")
     others = [size for at, size in enumerate(body.sizes) if at not in (axis, inner)]
-    *places, at, by = digits(index("tile"), [*others, down, across])
+    *places, at, by = digits(ir.index("tile"), [*others, down, across])
     top, left = at * _SIDE, by * _SIDE
 
-    def stand(row: Expr, column: Expr) -> None:
+    def stand(row: ir.Expr, column: ir.Expr) -> None:
         body.begin_pass()
         body.indices = [*places[:axis], row, *places[axis:], column]
 
-    place, side = index("place"), literal(_SIDE, INDEX)
+    place, side = ir.index("place"), ir.literal(_SIDE, ir.INDEX)
     up, along = digits(place, [ZERO, side])
     row, column = top + up, left + along
     stand(row, column)
-    stores: tuple[Statement, ...] = tuple([form.store(value) for value in form.outputs])
+    stores: tuple[ir.Statement, ...] = tuple([form.store(value) for value in form.outputs])
     crossing = _crossing(form, axis, stores)
-    moved: dict[Expr, Expr] = {}
-    memory: list[Statement] = []
-    fills: list[Statement] = []
-    fill = index("fill")
+    moved: dict[ir.Expr, ir.Expr] = {}
+    memory: list[ir.Statement] = []
+    fills: list[ir.Statement] = []
+    fill = ir.index("fill")
     beside, below = digits(fill, [ZERO, side])
     stand(smaller(top + below, body.sizes[axis] - 1), smaller(left + beside, body.sizes[inner] - 1))
     for number, (key, one) in enumerate(crossing):
-        shared = Buffer(f"w{number}", one.dtype, Role.SHARED)
-        memory.append(Allocate(shared, literal(_SIDE * _PITCH, INDEX)))
-        element = load(one.buffer, body.position(key))
-        fills.append(Store(shared, beside * _PITCH + below, element))
-        moved[one] = load(shared, along * _PITCH + up)
-    there = If(row < body.sizes[axis], (If(column < body.sizes[inner], stores),))
+        shared = ir.Buffer(f"w{number}", one.dtype, ir.Role.SHARED)
+        memory.append(ir.Allocate(shared, ir.literal(_SIDE * _PITCH, ir.INDEX)))
+        element = ir.load(one.buffer, body.position(key))
+        fills.append(ir.Store(shared, beside * _PITCH + below, element))
+        moved[one] = ir.load(shared, along * _PITCH + up)
+    there = ir.If(row < body.sizes[axis], (ir.If(column < body.sizes[inner], stores),))
     work = substituted_in((there,), moved)
-    area = literal(_SIDE * _SIDE, INDEX)
+    area = ir.literal(_SIDE * _SIDE, ir.INDEX)
     statements = (
-        Loop(fill, ZERO, area, tuple(fills), over=ParallelAxis.LANES),
-        Barrier(),
-        Loop(place, ZERO, area, work, over=ParallelAxis.LANES),
-        Barrier(),
+        ir.Loop(fill, ZERO, area, tuple(fills), over=ir.ParallelAxis.LANES),
+        ir.Barrier(),
+        ir.Loop(place, ZERO, area, work, over=ir.ParallelAxis.LANES),
+        ir.Barrier(),
     )
-    loop = Loop(index("tile"), START, STOP, statements, parallel=True, over=ParallelAxis.GROUPS)
+    loop = ir.Loop(
+        ir.index("tile"), ir.START, ir.STOP, statements, parallel=True, over=ir.ParallelAxis.GROUPS
+    )
     return (*memory, loop)
 
 
-def _crossing(form: Form, axis: int, stores: Sequence[Statement]) -> list[tuple[object, Load]]:
+def _crossing(
+    form: Form, axis: int, stores: Sequence[ir.Statement]
+) -> list[tuple[object, ir.Load]]:
     """Return the loads that are contiguous along an axis, as many as shared memory has room for, and their accesses."""
     body = form.body
     keys = {
@@ -118,10 +104,10 @@ def _crossing(form: Form, axis: int, stores: Sequence[Statement]) -> list[tuple[
         if _is_read(key) and crossed_axis(access) == axis
     }
     roots, _ = expressions(stores)
-    found: list[tuple[object, Load]] = []
+    found: list[tuple[object, ir.Load]] = []
     room = _MEMORY
     for one in in_order(roots, {}):
-        if isinstance(one, Load) and one.buffer.role is Role.INPUT and one.position in keys:
+        if isinstance(one, ir.Load) and one.buffer.role is ir.Role.INPUT and one.position in keys:
             room -= _SIDE * _PITCH * max(one.dtype.itemsize, 4)
             if room >= 0:
                 found.append((keys[one.position], one))

@@ -10,32 +10,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.dtypes import DType
-from tensorframe.kernel.ir.language import (
-    CLASS,
-    INDEX,
-    START,
-    STOP,
-    Allocate,
-    Apply,
-    Barrier,
-    Buffer,
-    Combine,
-    Expr,
-    If,
-    Kernel,
-    Let,
-    Literal,
-    Load,
-    Loop,
-    ParallelAxis,
-    Prefetch,
-    Role,
-    Set,
-    Statement,
-    Store,
-    StreamingStore,
-    argument,
-)
+from tensorframe.kernel.ir import language as ir
 from tensorframe.kernel.ir.multiply_add import multiply_add
 from tensorframe.kernel.ir.order import with_lanes
 from tensorframe.kernel.ir.walk import in_order
@@ -44,27 +19,29 @@ Array = Any  # arrays and NumPy scalars: an expression has a value for each elem
 
 
 def evaluate(
-    root: Expr,
-    values: Mapping[Expr, Array],
-    memory: Mapping[Buffer, Array] | None = None,
+    root: ir.Expr,
+    values: Mapping[ir.Expr, Array],
+    memory: Mapping[ir.Buffer, Array] | None = None,
 ) -> Array:
     """Return the value of an expression whose arguments, indices and variables have these values.
 
     They may be arrays: the expression is then evaluated for all elements at once.
     """
-    known: dict[Expr, Array] = dict(values)
+    known: dict[ir.Expr, Array] = dict(values)
     with np.errstate(all="ignore"):
         for one in in_order((root,), known):
             known[one] = _value(one, known, memory or {})
     return known[root]
 
 
-def _value(one: Expr, known: Mapping[Expr, Array], memory: Mapping[Buffer, Array]) -> Array:
-    if isinstance(one, Literal):
+def _value(
+    one: ir.Expr, known: Mapping[ir.Expr, Array], memory: Mapping[ir.Buffer, Array]
+) -> Array:
+    if isinstance(one, ir.Literal):
         return np.array(one.value).astype(one.dtype)[()]
-    if isinstance(one, Load):
+    if isinstance(one, ir.Load):
         return memory[one.buffer][_place(one.buffer, known[one.position])]
-    if isinstance(one, Apply):
+    if isinstance(one, ir.Apply):
         arguments = [known[operand] for operand in one.arguments]
         if one.op in ("cast", "to_index", "from_index"):
             return _cast(arguments[0], one.dtype)
@@ -74,11 +51,11 @@ def _value(one: Expr, known: Mapping[Expr, Array], memory: Mapping[Buffer, Array
     raise KeyError(f"{type(one).__name__} {getattr(one, 'name', '')!r} has no value")
 
 
-def _place(buffer: Buffer, position: Array) -> Array:
+def _place(buffer: ir.Buffer, position: Array) -> Array:
     """Return a position as a signed number; scratch memory, unlike operands, begins with its first element."""
     unsigned = np.asarray(position)
     place = unsigned.astype(f"i{unsigned.dtype.itemsize}")
-    if buffer.role in (Role.SCRATCH, Role.SHARED) and np.any(place < 0):
+    if buffer.role in (ir.Role.SCRATCH, ir.Role.SHARED) and np.any(place < 0):
         raise IndexError(f"{buffer.name} has no element {place}")
     return place
 
@@ -132,27 +109,27 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
 
 
 def run(
-    kernel: Kernel,
+    kernel: ir.Kernel,
     start: int,
     stop: int,
-    memory: Mapping[Buffer, Array],
-    arguments: Mapping[Expr, Any],
+    memory: Mapping[ir.Buffer, Array],
+    arguments: Mapping[ir.Expr, Any],
 ) -> None:
     """Run a kernel for a range of its outermost loop, on one-dimensional arrays, in place.
 
     Everything happens one scalar at a time: this is a definition, not an engine.
     """
-    values: dict[Expr, Any] = {START: np.uint64(start), STOP: np.uint64(stop)}
+    values: dict[ir.Expr, Any] = {ir.START: np.uint64(start), ir.STOP: np.uint64(stop)}
     values.update((one, one.dtype.type(value)) for one, value in arguments.items())
     for _ in _Thread(values, dict(memory)).run(with_lanes(kernel.body)):
         raise ValueError("a kernel without work-groups waits for other threads")
 
 
 def run_groups(
-    kernel: Kernel,
+    kernel: ir.Kernel,
     stop: int,
-    memory: Mapping[Buffer, Array],
-    arguments: Mapping[Expr, Any],
+    memory: Mapping[ir.Buffer, Array],
+    arguments: Mapping[ir.Expr, Any],
     *,
     groups: int,
     lanes: int,
@@ -162,13 +139,13 @@ def run_groups(
     What it computes does not depend on the number of groups, and only the order of a sum on that of threads. Threads
     run from one barrier to the next, one after the other.
     """
-    values: dict[Expr, Any] = {}
-    for dtype in (INDEX, np.dtype(np.uint32)):  # positions may have been narrowed
-        values[argument(START.name, dtype)] = dtype.type(0)
-        values[argument(STOP.name, dtype)] = dtype.type(stop)
+    values: dict[ir.Expr, Any] = {}
+    for dtype in (ir.INDEX, np.dtype(np.uint32)):  # positions may have been narrowed
+        values[ir.argument(ir.START.name, dtype)] = dtype.type(0)
+        values[ir.argument(ir.STOP.name, dtype)] = dtype.type(stop)
     values.update((one, one.dtype.type(value)) for one, value in arguments.items())
     for group in range(groups):
-        shared: dict[Buffer, Array] = {}
+        shared: dict[ir.Buffer, Array] = {}
         threads = [
             _Thread(dict(values), dict(memory), shared, (group, groups), (lane, lanes))
             for lane in range(lanes)
@@ -176,7 +153,7 @@ def run_groups(
         _in_step([one.run(kernel.body) for one in threads], threads)
 
 
-Waiting = Combine | Barrier
+Waiting = ir.Combine | ir.Barrier
 
 
 def _in_step(running: Sequence[Iterator[Waiting]], threads: Sequence[_Thread]) -> None:
@@ -188,7 +165,7 @@ def _in_step(running: Sequence[Iterator[Waiting]], threads: Sequence[_Thread]) -
         one = reached[0]
         if one is None:
             return
-        if isinstance(one, Combine):
+        if isinstance(one, ir.Combine):
             width = one.width or len(threads)
             for first in range(0, len(threads), width):
                 some = threads[first : first + width]
@@ -197,71 +174,71 @@ def _in_step(running: Sequence[Iterator[Waiting]], threads: Sequence[_Thread]) -
                     thread.values[one.variable] = total
 
 
-def _combined(one: Combine, values: Sequence[Array]) -> Array:
+def _combined(one: ir.Combine, values: Sequence[Array]) -> Array:
     """Return the values of neighbouring threads, joined class by class."""
 
     def one_by_one(values: Sequence[Array]) -> Array:
         return reduce(lambda x, y: evaluate(one.joined, {one.variable: x, one.other: y}), values)
 
-    starts = range(0, len(values), CLASS)
-    return one_by_one([one_by_one(values[first : first + CLASS]) for first in starts])
+    starts = range(0, len(values), ir.CLASS)
+    return one_by_one([one_by_one(values[first : first + ir.CLASS]) for first in starts])
 
 
 @dataclass(slots=True)
 class _Thread:
     """What runs statements; `group` and `lane` are its numbers, and how many there are."""
 
-    values: dict[Expr, Any]
-    memory: dict[Buffer, Array]
-    shared: dict[Buffer, Array] = field(default_factory=dict)
+    values: dict[ir.Expr, Any]
+    memory: dict[ir.Buffer, Array]
+    shared: dict[ir.Buffer, Array] = field(default_factory=dict)
     group: tuple[int, int] = (0, 1)
     lane: tuple[int, int] = (0, 1)
 
-    def run(self, body: Iterable[Statement]) -> Iterator[Waiting]:
+    def run(self, body: Iterable[ir.Statement]) -> Iterator[Waiting]:
         """Run statements; yields those at which a thread waits for the others of its group."""
         for one in body:
-            if isinstance(one, Let | Set):
+            if isinstance(one, ir.Let | ir.Set):
                 self.values[one.variable] = self._evaluated(one.value)
-            elif isinstance(one, Store):
+            elif isinstance(one, ir.Store):
                 position = int(_place(one.buffer, self._evaluated(one.position)))
                 self.memory[one.buffer][position] = self._evaluated(one.value)
-            elif isinstance(one, Loop):
+            elif isinstance(one, ir.Loop):
                 for at in self._indices(one):
                     self.values[one.index] = one.index.dtype.type(at)
                     yield from self.run(one.body)
-            elif isinstance(one, If):
+            elif isinstance(one, ir.If):
                 if self._evaluated(one.condition):
                     yield from self.run(one.body)
-            elif isinstance(one, Allocate):
+            elif isinstance(one, ir.Allocate):
                 self._allocate(one)
-            elif isinstance(one, StreamingStore):
+            elif isinstance(one, ir.StreamingStore):
                 self._stream(one)
-            elif not isinstance(one, Prefetch):
+            elif not isinstance(one, ir.Prefetch):
                 yield one
 
-    def _evaluated(self, root: Expr) -> Array:
+    def _evaluated(self, root: ir.Expr) -> Array:
         return evaluate(root, self.values, self.memory)
 
-    def _indices(self, one: Loop) -> range:
+    def _indices(self, one: ir.Loop) -> range:
         """Return the iterations of a loop that fall to this thread."""
         first, last = int(self._evaluated(one.start)), int(self._evaluated(one.stop))
         (group, groups), (lane, lanes) = self.group, self.lane
-        if one.over is ParallelAxis.GRID:
+        if one.over is ir.ParallelAxis.GRID:
             return range(first + group * lanes + lane, last, groups * lanes)
-        if one.over is ParallelAxis.GROUPS:
+        if one.over is ir.ParallelAxis.GROUPS:
             return range(first + group, last, groups)
-        if one.over is ParallelAxis.LANES:
+        if one.over is ir.ParallelAxis.LANES:
             return range(first + lane, last, lanes)
         return range(first, last)
 
-    def _stream(self, one: StreamingStore) -> None:
+    def _stream(self, one: ir.StreamingStore) -> None:
         first = int(self._evaluated(one.position))
         for at in range(int(self._evaluated(one.count))):
             self.memory[one.buffer][first + at] = self.memory[one.source][at]
 
-    def _allocate(self, one: Allocate) -> None:
+    def _allocate(self, one: ir.Allocate) -> None:
         count = int(self._evaluated(one.count))
-        if one.buffer.role is not Role.SHARED:
+        if one.buffer.role is not ir.Role.SHARED:
             self.memory[one.buffer] = np.zeros(count, one.buffer.dtype)
             return
         made = self.shared.setdefault(one.buffer, np.zeros(count, one.buffer.dtype))

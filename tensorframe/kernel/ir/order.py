@@ -22,25 +22,7 @@ from dataclasses import replace
 from math import prod
 
 from tensorframe.dtypes import FLOAT
-from tensorframe.kernel.ir.language import (
-    INDEX,
-    Allocate,
-    Apply,
-    Buffer,
-    Expr,
-    If,
-    Index,
-    Loop,
-    Role,
-    Set,
-    Statement,
-    Store,
-    Variable,
-    apply,
-    index,
-    literal,
-    load,
-)
+from tensorframe.kernel.ir import language as ir
 from tensorframe.kernel.ir.loops import ZERO, larger
 from tensorframe.kernel.ir.walk import substituted, substituted_in
 
@@ -75,111 +57,118 @@ def inner_loops(sizes: Sequence[int], lengths: Sequence[int]) -> int:
     return count
 
 
-def joined_in_lanes(statement: Statement) -> bool:
+def joined_in_lanes(statement: ir.Statement) -> bool:
     """Whether a statement of an innermost loop joins floats in the order of lanes."""
-    if not isinstance(statement, Set) or not isinstance(statement.value, Apply):
+    if not isinstance(statement, ir.Set) or not isinstance(statement.value, ir.Apply):
         return False
     return statement.value.op in NEUTRAL and statement.value.dtype in FLOAT
 
 
-def has_lanes(loop: Loop) -> bool:
+def has_lanes(loop: ir.Loop) -> bool:
     """Whether a loop, which has none inside, joins floats in the order of lanes."""
     return any(joined_in_lanes(statement) for statement in loop.body)
 
 
-def halves(parts: Sequence[Expr], op: str) -> Expr:
+def halves(parts: Sequence[ir.Expr], op: str) -> ir.Expr:
     """Return values joined with those half their number away until one is left."""
     while len(parts) > 1:
         middle = len(parts) // 2
         pairs = zip(parts[:middle], parts[middle:], strict=True)
-        parts = [apply(op, low, high) for low, high in pairs]
+        parts = [ir.apply(op, low, high) for low, high in pairs]
     return parts[0]
 
 
-def with_lanes(body: Iterable[Statement], done: Container[Loop] = ()) -> tuple[Statement, ...]:
+def with_lanes(
+    body: Iterable[ir.Statement], done: Container[ir.Loop] = ()
+) -> tuple[ir.Statement, ...]:
     """Return a kernel's body with lanes written out, as elements of scratch memory, but for the loops in `done`."""
-    memory: dict[Buffer, None] = {}
+    memory: dict[ir.Buffer, None] = {}
     statements = _written_out(body, done, memory)
-    return (*[Allocate(buffer, literal(LANES, INDEX)) for buffer in memory], *statements)
+    return (*[ir.Allocate(buffer, ir.literal(LANES, ir.INDEX)) for buffer in memory], *statements)
 
 
 def _written_out(
-    body: Iterable[Statement], done: Container[Loop], memory: dict[Buffer, None]
-) -> tuple[Statement, ...]:
-    statements: list[Statement] = []
+    body: Iterable[ir.Statement], done: Container[ir.Loop], memory: dict[ir.Buffer, None]
+) -> tuple[ir.Statement, ...]:
+    statements: list[ir.Statement] = []
     for statement in body:
-        if isinstance(statement, Loop) and statement in done:
+        if isinstance(statement, ir.Loop) and statement in done:
             statements.append(statement)
-        elif isinstance(statement, Loop) and _is_innermost(statement) and has_lanes(statement):
+        elif isinstance(statement, ir.Loop) and _is_innermost(statement) and has_lanes(statement):
             statements += _lanes_of(statement, memory)
-        elif isinstance(statement, Loop | If):
+        elif isinstance(statement, ir.Loop | ir.If):
             statements.append(replace(statement, body=_written_out(statement.body, done, memory)))
         else:
             statements.append(statement)
     return tuple(statements)
 
 
-def _is_innermost(loop: Loop) -> bool:
-    return not any(isinstance(statement, Loop | If) for statement in loop.body)
+def _is_innermost(loop: ir.Loop) -> bool:
+    return not any(isinstance(statement, ir.Loop | ir.If) for statement in loop.body)
 
 
-def _lanes_of(loop: Loop, memory: dict[Buffer, None]) -> list[Statement]:
+def _lanes_of(loop: ir.Loop, memory: dict[ir.Buffer, None]) -> list[ir.Statement]:
     """Return the statements of a loop with the lanes of its totals in memory."""
     ops = {
         statement.variable: statement.value.op
         for statement in loop.body
         if joined_in_lanes(statement)
-        and isinstance(statement, Set)
-        and isinstance(statement.value, Apply)
+        and isinstance(statement, ir.Set)
+        and isinstance(statement.value, ir.Apply)
     }
-    lanes = {total: Buffer(f"lanes_{total.name}", total.dtype, Role.SCRATCH) for total in ops}
+    lanes = {total: ir.Buffer(f"lanes_{total.name}", total.dtype, ir.Role.SCRATCH) for total in ops}
     memory.update(dict.fromkeys(lanes.values()))
     name = loop.index.name
-    block, lane, rest = index(f"{name}_block"), index(f"{name}_lane"), index(f"{name}_rest")
+    block, lane, rest = (
+        ir.index(f"{name}_block"),
+        ir.index(f"{name}_lane"),
+        ir.index(f"{name}_rest"),
+    )
     count = larger(loop.stop, loop.start) - loop.start
-    blocks = apply("floor_divide", count, literal(LANES, INDEX))
+    blocks = ir.apply("floor_divide", count, ir.literal(LANES, ir.INDEX))
     empty = [
-        Store(lanes[total], lane, literal(NEUTRAL[op], total.dtype)) for total, op in ops.items()
+        ir.Store(lanes[total], lane, ir.literal(NEUTRAL[op], total.dtype))
+        for total, op in ops.items()
     ]
     place = loop.start + (block * LANES + lane)
-    inside = Loop(lane, ZERO, literal(LANES, INDEX), _turn(loop, lanes, place, lane))
-    slot = apply("bitwise_and", rest, literal(TAIL - 1, INDEX))
+    inside = ir.Loop(lane, ZERO, ir.literal(LANES, ir.INDEX), _turn(loop, lanes, place, lane))
+    slot = ir.apply("bitwise_and", rest, ir.literal(TAIL - 1, ir.INDEX))
     after = _turn(loop, lanes, loop.start + rest, slot)
     return [
-        Loop(lane, ZERO, literal(LANES, INDEX), tuple(empty)),
-        Loop(block, ZERO, blocks, (inside,)),
-        Loop(lane, ZERO, literal(TAIL, INDEX), tuple(_narrowed(lanes, ops, lane))),
-        Loop(rest, blocks * LANES, count, after),
+        ir.Loop(lane, ZERO, ir.literal(LANES, ir.INDEX), tuple(empty)),
+        ir.Loop(block, ZERO, blocks, (inside,)),
+        ir.Loop(lane, ZERO, ir.literal(TAIL, ir.INDEX), tuple(_narrowed(lanes, ops, lane))),
+        ir.Loop(rest, blocks * LANES, count, after),
         *[_joined(total, op, lanes[total]) for total, op in ops.items()],
     ]
 
 
 def _turn(
-    loop: Loop, lanes: dict[Variable, Buffer], place: Expr, slot: Expr
-) -> tuple[Statement, ...]:
+    loop: ir.Loop, lanes: dict[ir.Variable, ir.Buffer], place: ir.Expr, slot: ir.Expr
+) -> tuple[ir.Statement, ...]:
     """Return what a loop does with the element at a place, whose lanes are at a slot."""
-    known: dict[Expr, Expr] = {loop.index: place}
-    known.update((total, load(buffer, slot)) for total, buffer in lanes.items())
-    statements: list[Statement] = []
+    known: dict[ir.Expr, ir.Expr] = {loop.index: place}
+    known.update((total, ir.load(buffer, slot)) for total, buffer in lanes.items())
+    statements: list[ir.Statement] = []
     for statement in loop.body:
-        if isinstance(statement, Set) and statement.variable in lanes:
-            assert isinstance(statement.value, Apply)
+        if isinstance(statement, ir.Set) and statement.variable in lanes:
+            assert isinstance(statement.value, ir.Apply)
             operands = [substituted(operand, known) for operand in statement.value.arguments]
-            joined = apply(STRICT[statement.value.op], *operands)
-            statements.append(Store(lanes[statement.variable], slot, joined))
+            joined = ir.apply(STRICT[statement.value.op], *operands)
+            statements.append(ir.Store(lanes[statement.variable], slot, joined))
         else:
             statements += substituted_in((statement,), known)
     return tuple(statements)
 
 
 def _narrowed(
-    lanes: dict[Variable, Buffer], ops: dict[Variable, str], lane: Index
-) -> Iterable[Statement]:
+    lanes: dict[ir.Variable, ir.Buffer], ops: dict[ir.Variable, str], lane: ir.Index
+) -> Iterable[ir.Statement]:
     for total, buffer in lanes.items():
-        parts = [load(buffer, lane + index) for index in range(0, LANES, TAIL)]
-        yield Store(buffer, lane, halves(parts, STRICT[ops[total]]))
+        parts = [ir.load(buffer, lane + index) for index in range(0, LANES, TAIL)]
+        yield ir.Store(buffer, lane, halves(parts, STRICT[ops[total]]))
 
 
-def _joined(variable: Variable, op: str, buffer: Buffer) -> Set:
-    parts = [load(buffer, literal(index, INDEX)) for index in range(TAIL)]
-    return Set(variable, apply(STRICT[op], variable, halves(parts, STRICT[op])))
+def _joined(variable: ir.Variable, op: str, buffer: ir.Buffer) -> ir.Set:
+    parts = [ir.load(buffer, ir.literal(index, ir.INDEX)) for index in range(TAIL)]
+    return ir.Set(variable, ir.apply(STRICT[op], variable, halves(parts, STRICT[op])))

@@ -6,28 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tensorframe.kernel.ir.language import (
-    Allocate,
-    Apply,
-    Barrier,
-    Combine,
-    Expr,
-    If,
-    Literal,
-    Load,
-    Loop,
-    Prefetch,
-    Statement,
-    Store,
-    StreamingStore,
-    apply,
-    load,
-)
+from tensorframe.kernel.ir import language as ir
 
 
-def in_order(roots: Iterable[Expr], known: Mapping[Expr, Any]) -> list[Expr]:
+def in_order(roots: Iterable[ir.Expr], known: Mapping[ir.Expr, Any]) -> list[ir.Expr]:
     """Return the expressions that `roots` are made of, operands first, without what is known and its operands."""
-    order: dict[Expr, None] = {}
+    order: dict[ir.Expr, None] = {}
     stack = [(root, False) for root in roots]
     while stack:
         expr, entered = stack.pop()
@@ -41,94 +25,98 @@ def in_order(roots: Iterable[Expr], known: Mapping[Expr, Any]) -> list[Expr]:
     return list(order)
 
 
-def expressions(statements: Iterable[Statement]) -> tuple[list[Expr], list[Store | StreamingStore]]:
+def expressions(
+    statements: Iterable[ir.Statement],
+) -> tuple[list[ir.Expr], list[ir.Store | ir.StreamingStore]]:
     """Return the expressions that statements use, those of loops inside included, and all stores."""
-    roots: list[Expr] = []
-    stores: list[Store | StreamingStore] = []
+    roots: list[ir.Expr] = []
+    stores: list[ir.Store | ir.StreamingStore] = []
     for statement in statements:
         roots += own_expressions(statement)
-        if isinstance(statement, Store | StreamingStore):
+        if isinstance(statement, ir.Store | ir.StreamingStore):
             stores.append(statement)
-        if isinstance(statement, Loop | If):
+        if isinstance(statement, ir.Loop | ir.If):
             inner, more = expressions(statement.body)
             roots += inner
             stores += more
     return roots, stores
 
 
-def own_expressions(statement: Statement) -> tuple[Expr, ...]:
+def own_expressions(statement: ir.Statement) -> tuple[ir.Expr, ...]:
     """Return the expressions of a statement itself."""
-    if isinstance(statement, Store):
+    if isinstance(statement, ir.Store):
         return (statement.position, statement.value)
-    if isinstance(statement, Loop):
+    if isinstance(statement, ir.Loop):
         return (statement.start, statement.stop)
-    if isinstance(statement, If):
+    if isinstance(statement, ir.If):
         return (statement.condition,)
-    if isinstance(statement, Allocate):
+    if isinstance(statement, ir.Allocate):
         return (statement.count,)
-    if isinstance(statement, StreamingStore | Prefetch):
+    if isinstance(statement, ir.StreamingStore | ir.Prefetch):
         return (statement.position, statement.count)
-    if isinstance(statement, Combine):
+    if isinstance(statement, ir.Combine):
         return (statement.joined,)
-    return () if isinstance(statement, Barrier) else (statement.value,)
+    return () if isinstance(statement, ir.Barrier) else (statement.value,)
 
 
-def with_own_expressions(statement: Statement, change: Callable[[Expr], Expr]) -> Statement:
+def with_own_expressions(
+    statement: ir.Statement, change: Callable[[ir.Expr], ir.Expr]
+) -> ir.Statement:
     """Return a statement with each expression of its own changed, not those in its body."""
-    if isinstance(statement, Store):
+    if isinstance(statement, ir.Store):
         return replace(
             statement, position=change(statement.position), value=change(statement.value)
         )
-    if isinstance(statement, Loop):
+    if isinstance(statement, ir.Loop):
         return replace(statement, start=change(statement.start), stop=change(statement.stop))
-    if isinstance(statement, If):
+    if isinstance(statement, ir.If):
         return replace(statement, condition=change(statement.condition))
-    if isinstance(statement, Allocate):
+    if isinstance(statement, ir.Allocate):
         return replace(statement, count=change(statement.count))
-    if isinstance(statement, StreamingStore | Prefetch):
+    if isinstance(statement, ir.StreamingStore | ir.Prefetch):
         return replace(
             statement, position=change(statement.position), count=change(statement.count)
         )
-    if isinstance(statement, Combine):
+    if isinstance(statement, ir.Combine):
         return replace(statement, joined=change(statement.joined))
     return (
         statement
-        if isinstance(statement, Barrier)
+        if isinstance(statement, ir.Barrier)
         else replace(statement, value=change(statement.value))
     )
 
 
-def substituted(root: Expr, values: Mapping[Expr, Expr]) -> Expr:
+def substituted(root: ir.Expr, values: Mapping[ir.Expr, ir.Expr]) -> ir.Expr:
     """Return an expression with some of its parts replaced; choices between what is known, or equal, are made."""
     if root in values:
         return values[root]
     known = dict(values)
     for expr in in_order((root,), known):
-        if isinstance(expr, Apply):
+        if isinstance(expr, ir.Apply):
             arguments = [known[operand] for operand in expr.arguments]
             chosen = _chosen(*arguments) if expr.op == "where" else None
-            known[expr] = chosen or apply(expr.op, *arguments, dtype=expr.dtype)
-        elif isinstance(expr, Load):
-            known[expr] = load(expr.buffer, known[expr.position])
+            known[expr] = chosen or ir.apply(expr.op, *arguments, dtype=expr.dtype)
+        elif isinstance(expr, ir.Load):
+            known[expr] = ir.load(expr.buffer, known[expr.position])
         else:
             known[expr] = expr
     return known[root]
 
 
-def _chosen(condition: Expr, x: Expr, y: Expr) -> Expr | None:
+def _chosen(condition: ir.Expr, x: ir.Expr, y: ir.Expr) -> ir.Expr | None:
     if x is y:
         return x
-    return (x if condition.value else y) if isinstance(condition, Literal) else None
+    return (x if condition.value else y) if isinstance(condition, ir.Literal) else None
 
 
 def substituted_in(
-    statements: Iterable[Statement], values: Mapping[Expr, Expr]
-) -> tuple[Statement, ...]:
+    statements: Iterable[ir.Statement], values: Mapping[ir.Expr, ir.Expr]
+) -> tuple[ir.Statement, ...]:
     """Return statements with parts of their expressions replaced."""
     changed = []
     for statement in statements:
         made = with_own_expressions(statement, lambda root: substituted(root, values))
-        if isinstance(made, Loop | If):
+        if isinstance(made, ir.Loop | ir.If):
             made = replace(made, body=substituted_in(made.body, values))
         changed.append(made)
     return tuple(changed)

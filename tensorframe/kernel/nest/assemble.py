@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
-from tensorframe.kernel.ir import INDEX, Argument, Buffer, Kernel, Load, Role, Statement, argument
+from tensorframe.kernel import ir
 from tensorframe.kernel.ir.walk import expressions, in_order
 from tensorframe.kernel.nest.body import Body, Numbers
 from tensorframe.kernel.nest.passes.hoist import name_values
@@ -24,11 +24,11 @@ class Launch:
     `general` runs instead where `kernel` sets its flag, see `kernel/nest/passes/rare.py`.
     """
 
-    kernel: Kernel
+    kernel: ir.Kernel
     numbers: tuple[float, ...]
     total: int
     grain: int
-    general: Kernel | None = None
+    general: ir.Kernel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ class Built:
 
 def finish(
     body: Body,
-    statements: tuple[Statement, ...],
-    *flags: Buffer,
+    statements: tuple[ir.Statement, ...],
+    *flags: ir.Buffer,
     lanes: int = 0,
-    index: DType = INDEX,
-) -> Kernel:
+    index: DType = ir.INDEX,
+) -> ir.Kernel:
     """Return the kernel of statements about the elements of a region, see `assembled`."""
     scalars, notes = tuple(body.scalars.values()), _notes(body.region)
     return assembled(statements, body.numbers, scalars, notes, *flags, lanes=lanes, index=index)
@@ -74,14 +74,14 @@ def _notes(region: Region) -> tuple[str, ...]:
 
 
 def assembled(
-    statements: tuple[Statement, ...],
+    statements: tuple[ir.Statement, ...],
     numbers: Numbers,
-    scalars: Iterable[Argument],
+    scalars: Iterable[ir.Argument],
     notes: tuple[str, ...],
-    *flags: Buffer,
+    *flags: ir.Buffer,
     lanes: int = 0,
-    index: DType = INDEX,
-) -> Kernel:
+    index: DType = ir.INDEX,
+) -> ir.Kernel:
     """Return the kernel of statements, with the buffers and arguments that they use and values named.
 
     With `lanes` it is one of work-groups of so many threads, whose positions are numbers of dtype `index`.
@@ -89,16 +89,18 @@ def assembled(
     roots, stores = expressions(statements)
     used = in_order(roots, {})
     loaded = {
-        expr.buffer for expr in used if isinstance(expr, Load) and expr.buffer.role is Role.INPUT
+        expr.buffer
+        for expr in used
+        if isinstance(expr, ir.Load) and expr.buffer.role is ir.Role.INPUT
     }
-    written = {store.buffer for store in stores if store.buffer.role is Role.OUTPUT}
-    by_value = {expr for expr in used if isinstance(expr, Argument)} & set(scalars)
+    written = {store.buffer for store in stores if store.buffer.role is ir.Role.OUTPUT}
+    by_value = {expr for expr in used if isinstance(expr, ir.Argument)} & set(scalars)
     sizes = numbers.arguments
-    if index != INDEX:
+    if index != ir.INDEX:
         own = numbers.positions
         statements = with_positions(statements, own, index)
-        sizes = [argument(size.name, index) if size in own else size for size in sizes]
-    return Kernel(
+        sizes = [ir.argument(size.name, index) if size in own else size for size in sizes]
+    return ir.Kernel(
         tuple(sorted(loaded, key=_by_name)),
         (*sorted(written, key=_by_name), *flags),
         tuple(sorted(by_value, key=_by_name)),
@@ -109,5 +111,5 @@ def assembled(
     )
 
 
-def _by_name(buffer: Buffer | Argument) -> tuple[str, int]:
+def _by_name(buffer: ir.Buffer | ir.Argument) -> tuple[str, int]:
     return buffer.name[0], int(buffer.name[1:])

@@ -8,17 +8,7 @@ from typing import Any
 from tensorframe.dtypes import FLOAT, DType, float64
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.kernel.ir import (
-    INDEX,
-    Argument,
-    Buffer,
-    Expr,
-    Role,
-    apply,
-    argument,
-    literal,
-    load,
-)
+from tensorframe.kernel import ir
 from tensorframe.kernel.ir.formula import where
 from tensorframe.kernel.math.accumulate import accumulation
 from tensorframe.kernel.math.scalars import converted, element
@@ -35,13 +25,13 @@ class Numbers:
     """The numbers of a layout, as arguments: kernels of the same structure share their text, whatever the sizes."""
 
     def __init__(self) -> None:
-        self.arguments: list[Argument] = []
+        self.arguments: list[ir.Argument] = []
         self.values: list[float] = []
-        self.positions: set[Argument] = set()  # those that positions are made of
+        self.positions: set[ir.Argument] = set()  # those that positions are made of
 
-    def take(self, value: float, name: str, dtype: DType | None = None) -> Argument:
+    def take(self, value: float, name: str, dtype: DType | None = None) -> ir.Argument:
         """Return the argument that stands for `value`: an element of a dtype, or part of a position."""
-        made = argument(f"{name}{len(self.arguments)}", dtype or INDEX)
+        made = ir.argument(f"{name}{len(self.arguments)}", dtype or ir.INDEX)
         self.arguments.append(made)
         if dtype is None:
             self.positions.add(made)
@@ -73,34 +63,35 @@ class Body:
         )
         self.numbers = Numbers()
         self.sizes = [self.numbers.take(size, "n") for size in (*nest.kept, *nest.reduced)]
-        self.indices: list[Expr] = []
-        self.known: dict[int, Expr] = {}
+        self.indices: list[ir.Expr] = []
+        self.known: dict[int, ir.Expr] = {}
         self.inputs = [
-            Buffer(f"x{index}", dtype, Role.INPUT) for index, (_, dtype) in enumerate(region.inputs)
+            ir.Buffer(f"x{index}", dtype, ir.Role.INPUT)
+            for index, (_, dtype) in enumerate(region.inputs)
         ]
-        self.scalars: dict[int, Argument] = {
-            index: argument(f"c{index}", dtype)
+        self.scalars: dict[int, ir.Argument] = {
+            index: ir.argument(f"c{index}", dtype)
             for index, (shape, dtype) in enumerate(region.inputs)
             if shape == ()
         }
         self._reads = reads
-        self._steps: dict[Any, list[Expr | None]] = {}
-        self._named_steps: dict[Any, Expr] = {}
-        self._starts: dict[Any, Expr | None] = {}
-        self._elements: dict[int, Expr] = {}
-        self._lines: dict[int, list[tuple[Expr, Expr | None]]] = {}
+        self._steps: dict[Any, list[ir.Expr | None]] = {}
+        self._named_steps: dict[Any, ir.Expr] = {}
+        self._starts: dict[Any, ir.Expr | None] = {}
+        self._elements: dict[int, ir.Expr] = {}
+        self._lines: dict[int, list[tuple[ir.Expr, ir.Expr | None]]] = {}
         self.cuts = Cuts(self.sizes)
-        self._bounds: dict[tuple[int, int], Argument] = {}
+        self._bounds: dict[tuple[int, int], ir.Argument] = {}
 
     def begin_pass(self) -> None:
         """Begin another pass: elements are expressions of other loops' indices, or known by now."""
         self._elements.clear()
 
-    def define_element(self, value: int, element: Expr) -> None:
+    def define_element(self, value: int, element: ir.Expr) -> None:
         """Make the element of a value known for the rest of this pass."""
         self._elements[value] = element
 
-    def position(self, key: Any) -> Expr:
+    def position(self, key: Any) -> ir.Expr:
         """Return the position of an access in the loops."""
         if key not in self._steps:
             self._name_steps(key, self.nest.accesses[key])
@@ -112,7 +103,7 @@ class Body:
             total = term if total is None else total + term
         return _ZERO if total is None else total
 
-    def contiguous(self) -> dict[Expr, Buffer]:
+    def contiguous(self) -> dict[ir.Expr, ir.Buffer]:
         """Return where inputs are read element after element along the innermost loop, and elsewhere in other rows."""
         contiguous = {}
         for key in self._reads.values():
@@ -128,7 +119,7 @@ class Body:
             self.step(step, (key[0], loop)) for loop, step in enumerate(access.steps)
         ]
 
-    def _start(self, start: int) -> Expr | None:
+    def _start(self, start: int) -> ir.Expr | None:
         if start in (
             0,
             1,
@@ -136,7 +127,7 @@ class Body:
             return _ONE if start else None
         return self.numbers.take(start, "o")
 
-    def step(self, step: int, owner: Any) -> Expr | None:
+    def step(self, step: int, owner: Any) -> ir.Expr | None:
         """Return the number that stands for a step of an operand; None if it is 0."""
         if step in (0, 1, 2):
             return (None, _ONE, _TWO)[step]
@@ -144,16 +135,16 @@ class Body:
             self._named_steps[owner, step] = self.numbers.take(step, "s")
         return self._named_steps[owner, step]
 
-    def operand(self, value: int, index: int) -> Expr:
+    def operand(self, value: int, index: int) -> ir.Expr:
         """Return the element of an operand of the op that computes `value`."""
         source = self.region.ops[value - len(self.region.inputs)].inputs[index]
         if source >= len(self.region.inputs):
             return self.element(source)
         if source in self.scalars:
             return self.scalars[source]
-        return load(self.inputs[source], self.position(self._reads[value, index]))
+        return ir.load(self.inputs[source], self.position(self._reads[value, index]))
 
-    def element(self, value: int) -> Expr:
+    def element(self, value: int) -> ir.Expr:
         """Return the element of an op's result."""
         element = self.known.get(value)
         if element is None:
@@ -162,10 +153,10 @@ class Body:
             element = self._elements[value] = self._compute(value)
         return element
 
-    def _compute(self, value: int) -> Expr:
+    def _compute(self, value: int) -> ir.Expr:
         op = self.region.ops[value - len(self.region.inputs)]
         if op.op is FULL:
-            return literal(op.attrs[0], op.dtype)
+            return ir.literal(op.attrs[0], op.dtype)
         if op.op is ARANGE:
             start, step = op.attrs[:2]  # what is read says where it begins
             return self._arange(value, start, step, op.dtype)
@@ -183,14 +174,14 @@ class Body:
         double = self.widest == float64
         return element(op.op, op.attrs, operands, op.dtype, double=double)
 
-    def _arange(self, value: int, start: float, step: float, dtype: DType) -> Expr:
+    def _arange(self, value: int, start: float, step: float, dtype: DType) -> ir.Expr:
         """Return start + step * position, in the widest floating dtype or in integers that wrap."""
         wide = self.widest if dtype in FLOAT else dtype
-        count = apply("from_index", self.position(self._reads[value, -1]), dtype=wide)
+        count = ir.apply("from_index", self.position(self._reads[value, -1]), dtype=wide)
         scaled = count * self.numbers.take(step, "d", wide) + self.numbers.take(start, "d", wide)
         return element(CAST, (dtype,), [scaled], dtype) if dtype in FLOAT else scaled
 
-    def _gathered(self, value: int, op: RegionOp) -> Expr:
+    def _gathered(self, value: int, op: RegionOp) -> ir.Expr:
         """Return the element at the position that indices give."""
         position = self.position(self._reads[value, 0])
         if value not in self._lines:
@@ -203,14 +194,14 @@ class Body:
             if step is not None:
                 along = place if step is _ONE else place * step
                 position = along if position is _ZERO else position + along
-        return load(self.inputs[op.inputs[0]], position)
+        return ir.load(self.inputs[op.inputs[0]], position)
 
-    def _pieced(self, value: int, op: RegionOp) -> Expr:
+    def _pieced(self, value: int, op: RegionOp) -> ir.Expr:
         """Return the choice between an op's operands by where the loops are."""
         shapes = [self.region.shape_of(source) for source in op.inputs]
         pieces = list(pieces_of(op.op, op.attrs, shapes))
         if op.op is PAD:
-            chosen: Expr = literal(op.attrs[2], op.dtype)
+            chosen: ir.Expr = ir.literal(op.attrs[2], op.dtype)
         else:
             chosen = self.operand(value, pieces.pop().operand)
         axes = cut_axes(op.op, op.attrs, shapes)
@@ -218,7 +209,7 @@ class Body:
             chosen = self._in_box(value, piece, axes, chosen)
         return chosen
 
-    def _in_box(self, value: int, piece: Piece, axes: Sequence[int], outside: Expr) -> Expr:
+    def _in_box(self, value: int, piece: Piece, axes: Sequence[int], outside: ir.Expr) -> ir.Expr:
         """Return the element of a piece where the loops are in its box, else `outside`."""
         element = self.operand(value, piece.operand)
         for axis in axes:
@@ -236,7 +227,7 @@ class Body:
                 element = where(self._before(loop, first), outside, element)
         return element
 
-    def _before(self, loop: int, bound: int) -> Expr:
+    def _before(self, loop: int, bound: int) -> ir.Expr:
         """Return the condition that a loop has not come to an index."""
         if (loop, bound) not in self._bounds:
             self._bounds[loop, bound] = self.numbers.take(bound, "b")
@@ -245,6 +236,6 @@ class Body:
         )
 
 
-_ZERO: Expr = literal(0, INDEX)
-_ONE: Expr = literal(1, INDEX)
-_TWO: Expr = literal(2, INDEX)
+_ZERO: ir.Expr = ir.literal(0, ir.INDEX)
+_ONE: ir.Expr = ir.literal(1, ir.INDEX)
+_TWO: ir.Expr = ir.literal(2, ir.INDEX)

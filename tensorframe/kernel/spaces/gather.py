@@ -13,24 +13,7 @@ from typing import Any
 
 from tensorframe.dtypes import UNSIGNED, bool_
 from tensorframe.graph.op import Op
-from tensorframe.kernel.ir import (
-    INDEX,
-    Apply,
-    Buffer,
-    Expr,
-    If,
-    Index,
-    Load,
-    Loop,
-    Role,
-    Set,
-    Statement,
-    Store,
-    Variable,
-    apply,
-    literal,
-    variable,
-)
+from tensorframe.kernel import ir
 from tensorframe.kernel.ir.formula import either, equal, where
 from tensorframe.kernel.ir.loops import ZERO
 from tensorframe.kernel.ir.walk import (
@@ -43,9 +26,9 @@ from tensorframe.kernel.ir.walk import (
 from tensorframe.ops.indexing import GATHER, TAKE_ALONG_AXIS
 
 GATHERS = frozenset({GATHER, TAKE_ALONG_AXIS})
-MARK = Buffer("m0", bool_, Role.OUTPUT)  # one element: whether an index was out of bounds
+MARK = ir.Buffer("m0", bool_, ir.Role.OUTPUT)  # one element: whether an index was out of bounds
 
-_MISSED = variable("missed", bool_)
+_MISSED = ir.variable("missed", bool_)
 
 
 def selected_axes(op: Op, attrs: tuple[Any, ...]) -> tuple[int, ...]:
@@ -53,38 +36,38 @@ def selected_axes(op: Op, attrs: tuple[Any, ...]) -> tuple[int, ...]:
     return attrs[0] if op is GATHER else (attrs[0],)
 
 
-def place_on_axis(index: Expr, size: Expr) -> Expr:
+def place_on_axis(index: ir.Expr, size: ir.Expr) -> ir.Expr:
     """Return where on an axis of this size an index is; one below zero counts from the end."""
     if index.dtype in UNSIGNED:
         return place_of(index, size)
     if _is_wide(index):
-        from_end = index + apply("from_index", size, dtype=index.dtype)
+        from_end = index + ir.apply("from_index", size, dtype=index.dtype)
         return place_of(where(index < 0, from_end, index), size)
-    place = apply("to_index", index, dtype=INDEX)  # narrow dtypes may not hold the size
-    return apply("checked_index", where(index < 0, place + size, place), size, dtype=INDEX)
+    place = ir.apply("to_index", index, dtype=ir.INDEX)  # narrow dtypes may not hold the size
+    return ir.apply("checked_index", where(index < 0, place + size, place), size, dtype=ir.INDEX)
 
 
-def place_of(number: Expr, size: Expr) -> Expr:
+def place_of(number: ir.Expr, size: ir.Expr) -> ir.Expr:
     """Return a number as a place on an axis of this size: none if it has more bits than positions, and needs them."""
-    place: Expr = apply("to_index", number, dtype=INDEX)
+    place: ir.Expr = ir.apply("to_index", number, dtype=ir.INDEX)
     if _is_wide(number):
-        back = apply("from_index", place, dtype=number.dtype)
+        back = ir.apply("from_index", place, dtype=number.dtype)
         place = where(equal(back, number), place, size)
-    return apply("checked_index", place, size, dtype=INDEX)
+    return ir.apply("checked_index", place, size, dtype=ir.INDEX)
 
 
-def _is_wide(number: Expr) -> bool:
-    return number.dtype.itemsize == INDEX.itemsize
+def _is_wide(number: ir.Expr) -> bool:
+    return number.dtype.itemsize == ir.INDEX.itemsize
 
 
-def with_bounds_checks(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
+def with_bounds_checks(statements: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
     """Return statements that stay within bounds, and leave a mark if they would not have done so."""
     roots, _ = expressions(statements)
     if not any(map(_is_place, in_order(roots, {}))):
         return statements
     body = _BoundsChecks().block(statements, frozenset(), {})
-    mark = Store(MARK, ZERO, literal(1, bool_))
-    return (Set(_MISSED, literal(0, bool_)), *body, If(_MISSED, (mark,)))
+    mark = ir.Store(MARK, ZERO, ir.literal(1, bool_))
+    return (ir.Set(_MISSED, ir.literal(0, bool_)), *body, ir.If(_MISSED, (mark,)))
 
 
 class _BoundsChecks:
@@ -94,50 +77,53 @@ class _BoundsChecks:
         self._numbers = count()
 
     def block(
-        self, statements: Iterable[Statement], scope: frozenset[Expr], known: dict[Expr, Expr]
-    ) -> tuple[Statement, ...]:
+        self,
+        statements: Iterable[ir.Statement],
+        scope: frozenset[ir.Expr],
+        known: dict[ir.Expr, ir.Expr],
+    ) -> tuple[ir.Statement, ...]:
         """Return a block in which each place is noted once, in the outermost loop that determines it."""
         known = dict(known)
-        checked: list[Statement] = []
+        checked: list[ir.Statement] = []
         for statement in statements:
             for place in _places(statement, scope):
                 if place not in known:
                     checked += self._note(place, known)
             made = with_own_expressions(statement, lambda root: substituted(root, known))
-            if isinstance(made, Loop):
+            if isinstance(made, ir.Loop):
                 made = replace(made, body=self.block(made.body, scope | {made.index}, known))
-            elif isinstance(made, If):
+            elif isinstance(made, ir.If):
                 made = replace(made, body=self.block(made.body, scope, known))
             checked.append(made)
         return tuple(checked)
 
-    def _note(self, place: Expr, known: dict[Expr, Expr]) -> tuple[Statement, ...]:
+    def _note(self, place: ir.Expr, known: dict[ir.Expr, ir.Expr]) -> tuple[ir.Statement, ...]:
         value, size = [substituted(operand, known) for operand in place.operands]
-        checked = variable(f"at{next(self._numbers)}", INDEX)
+        checked = ir.variable(f"at{next(self._numbers)}", ir.INDEX)
         known[place] = where(checked < size, checked, ZERO)
-        return Set(checked, value), Set(_MISSED, either(_MISSED, checked >= size))
+        return ir.Set(checked, value), ir.Set(_MISSED, either(_MISSED, checked >= size))
 
 
-def _is_place(expr: Expr) -> bool:
-    return isinstance(expr, Apply) and expr.op == "checked_index"
+def _is_place(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Apply) and expr.op == "checked_index"
 
 
-def _places(statement: Statement, scope: frozenset[Expr]) -> Iterator[Expr]:
+def _places(statement: ir.Statement, scope: frozenset[ir.Expr]) -> Iterator[ir.Expr]:
     """Yield the places to note before a statement: its own, or those that its loop does not change."""
-    if isinstance(statement, Loop):
+    if isinstance(statement, ir.Loop):
         for inner in statement.body:
             # what is under a condition may not be there without it
-            if not isinstance(inner, If):
+            if not isinstance(inner, ir.If):
                 yield from (place for place in _places(inner, scope) if _is_fixed(place, scope))
-    elif not isinstance(statement, If):
+    elif not isinstance(statement, ir.If):
         yield from filter(_is_place, in_order(own_expressions(statement), {}))
 
 
-def _is_fixed(place: Expr, scope: frozenset[Expr]) -> bool:
+def _is_fixed(place: ir.Expr, scope: frozenset[ir.Expr]) -> bool:
     """Whether nothing but the indices in `scope` and what is in memory all along determines a place."""
     return all(
         expr in scope
-        if isinstance(expr, Index | Variable)
-        else not isinstance(expr, Load) or expr.buffer.role is Role.INPUT
+        if isinstance(expr, ir.Index | ir.Variable)
+        else not isinstance(expr, ir.Load) or expr.buffer.role is ir.Role.INPUT
         for expr in in_order((place,), {})
     )

@@ -7,27 +7,10 @@ from math import prod
 
 from tensorframe.dtypes import DType, uint32
 from tensorframe.graph.shape import Shape
+from tensorframe.kernel import ir
 from tensorframe.kernel.groups.algorithms.lines import Lines
 from tensorframe.kernel.groups.algorithms.order import key_dtype, key_of
 from tensorframe.kernel.groups.forms import Target
-from tensorframe.kernel.ir import (
-    INDEX,
-    START,
-    STOP,
-    Buffer,
-    Expr,
-    Loop,
-    ParallelAxis,
-    Role,
-    Set,
-    Store,
-    apply,
-    argument,
-    index,
-    literal,
-    load,
-    variable,
-)
 from tensorframe.kernel.ir.formula import where
 from tensorframe.kernel.ir.loops import ZERO, smaller
 from tensorframe.kernel.nest.assemble import Built, Launch, assembled
@@ -68,26 +51,28 @@ def build_search(searching: Searching, rank: int, target: Target) -> Built:
     most = numbers.take(1 << halvings, "most")
     steps = numbers.take(halvings + 1, "steps")
     step = numbers.take(searching.step, "step")
-    position, search = index("at"), index("search")
-    key, count = variable("key", key_dtype(dtype)), variable("count", INDEX)
-    scalar = argument(f"c{searching.values}", dtype)
-    held = load(
-        Buffer(f"x{searching.values}", dtype, Role.INPUT), lines.position(0, position, ZERO)
+    position, search = ir.index("at"), ir.index("search")
+    key, count = ir.variable("key", key_dtype(dtype)), ir.variable("count", ir.INDEX)
+    scalar = ir.argument(f"c{searching.values}", dtype)
+    held = ir.load(
+        ir.Buffer(f"x{searching.values}", dtype, ir.Role.INPUT), lines.position(0, position, ZERO)
     )
     value = scalar if searching.strides is None else held
-    upto = smaller(count + apply("bitwise_right_shift", most, search), length)
+    upto = smaller(count + ir.apply("bitwise_right_shift", most, search), length)
     last = _place(searching, upto - 1, length, numbers)
-    element = load(Buffer(f"x{searching.vector}", dtype, Role.INPUT), last * step)
+    element = ir.load(ir.Buffer(f"x{searching.vector}", dtype, ir.Role.INPUT), last * step)
     other = key_of(element, descending=False, one_zero=True)
     before = other <= key if searching.right else other < key
-    place = apply("from_index", count, dtype=index_dtype())
+    place = ir.apply("from_index", count, dtype=index_dtype())
     body = (
-        Set(key, key_of(value, descending=False, one_zero=True)),
-        Set(count, apply("to_index", literal(0, uint32), dtype=INDEX)),
-        Loop(search, ZERO, steps, (Set(count, where(before, upto, count)),)),
-        Store(Buffer("y0", index_dtype(), Role.OUTPUT), lines.position(1, position, ZERO), place),
+        ir.Set(key, key_of(value, descending=False, one_zero=True)),
+        ir.Set(count, ir.apply("to_index", ir.literal(0, uint32), dtype=ir.INDEX)),
+        ir.Loop(search, ZERO, steps, (ir.Set(count, where(before, upto, count)),)),
+        ir.Store(
+            ir.Buffer("y0", index_dtype(), ir.Role.OUTPUT), lines.position(1, position, ZERO), place
+        ),
     )
-    loop = Loop(position, START, STOP, body, parallel=True, over=ParallelAxis.GRID)
+    loop = ir.Loop(position, ir.START, ir.STOP, body, parallel=True, over=ir.ParallelAxis.GRID)
     notes = (f"places in a sorted vector: {dtype}",)
     kernel = assembled(
         with_bounds_checks((loop,)),
@@ -101,10 +86,10 @@ def build_search(searching: Searching, rank: int, target: Target) -> Built:
     return Built((launch,), (), (tuple(range(rank)),))
 
 
-def _place(searching: Searching, rank: Expr, length: Expr, numbers: Numbers) -> Expr:
+def _place(searching: Searching, rank: ir.Expr, length: ir.Expr, numbers: Numbers) -> ir.Expr:
     """Return where in the vector the element is that has so many before it."""
     if searching.sorter is None:
         return rank
     number, step = searching.sorter
-    sorter = Buffer(f"x{number}", index_dtype(), Role.INPUT)
-    return place_of(load(sorter, rank * numbers.take(step, "step")), length)
+    sorter = ir.Buffer(f"x{number}", index_dtype(), ir.Role.INPUT)
+    return place_of(ir.load(sorter, rank * numbers.take(step, "step")), length)

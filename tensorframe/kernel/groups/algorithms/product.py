@@ -14,6 +14,7 @@ from math import prod
 from tensorframe.dtypes import BOOL
 from tensorframe.graph.region import Region
 from tensorframe.graph.space import Space
+from tensorframe.kernel import ir
 from tensorframe.kernel.groups.algorithms.blocking import Blocking, blocking_of
 from tensorframe.kernel.groups.algorithms.product_loops import (
     LEFT,
@@ -24,31 +25,6 @@ from tensorframe.kernel.groups.algorithms.product_loops import (
     loops_of,
 )
 from tensorframe.kernel.groups.forms import Target
-from tensorframe.kernel.ir import (
-    INDEX,
-    START,
-    STOP,
-    Allocate,
-    Barrier,
-    Buffer,
-    Expr,
-    If,
-    Let,
-    Literal,
-    Load,
-    Loop,
-    ParallelAxis,
-    Role,
-    Set,
-    Statement,
-    Store,
-    Variable,
-    apply,
-    index,
-    literal,
-    load,
-    variable,
-)
 from tensorframe.kernel.ir.formula import equal, where
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
 from tensorframe.kernel.ir.walk import expressions, in_order, substituted_in
@@ -106,7 +82,7 @@ class _Tiled:
         self._depth = next(depth for size, depth in _DEPTHS if width <= size)
         self._left = self._side(LEFT, product.left, self._rows, self._blocking.height)
         self._right = self._side(RIGHT, product.right, self._columns, self._blocking.width)
-        self._places: dict[int, Expr] = {}
+        self._places: dict[int, ir.Expr] = {}
 
     def _side(self, key: str, factor: Factor, loop: int | None, length: int) -> _Side:
         along = 0 if loop is None else abs(self._body.nest.accesses[key].steps[loop])
@@ -114,7 +90,7 @@ class _Tiled:
         # an odd length of rows: what is written down a column goes to different banks
         pitch = length + 1 if inside else length
         parts = range(self._product.parts)
-        memory = [Buffer(f"{key}{part}", self._product.total, Role.SHARED) for part in parts]
+        memory = [ir.Buffer(f"{key}{part}", self._product.total, ir.Role.SHARED) for part in parts]
         return _Side(key, factor, loop, length, pitch, inside, tuple(memory))
 
     def built(self) -> Built:
@@ -125,9 +101,9 @@ class _Tiled:
         launch = Launch(kernel, tuple(body.numbers.values), self._count, 1)
         return Built((launch,), (), self._layouts)
 
-    def _statements(self) -> tuple[Statement, ...]:
+    def _statements(self) -> tuple[ir.Statement, ...]:
         body, blocking, product = self._body, self._blocking, self._product
-        tile, step = index("tile"), index("step")
+        tile, step = ir.index("tile"), ir.index("step")
         down, across = [
             body.numbers.take(count, name)
             for count, name in zip(self._tiles, ("down", "across"), strict=True)
@@ -136,8 +112,8 @@ class _Tiled:
         self._places = dict(zip(self._stack, places, strict=True))
         corner = (row * blocking.height, by * blocking.width)
         totals = self._totals()
-        zero = literal(0, product.total)
-        begin = [Set(total, zero) for _, _, block in totals for total in block]
+        zero = ir.literal(0, product.total)
+        begin = [ir.Set(total, zero) for _, _, block in totals for total in block]
         last = self._end()
         steps = body.numbers.take(-(-(product.chunk or product.length) // self._depth), "steps")
         first = step * self._depth
@@ -145,25 +121,28 @@ class _Tiled:
             self._fill(self._left, corner[0], first, last),
             self._fill(self._right, corner[1], first, last),
         )
-        turn = (*fills, Barrier(), self._multiply(totals), Barrier())
-        work = (*begin, Loop(step, ZERO, steps, turn), self._store(totals, corner))
+        turn = (*fills, ir.Barrier(), self._multiply(totals), ir.Barrier())
+        work = (*begin, ir.Loop(step, ZERO, steps, turn), self._store(totals, corner))
         memory = [
-            Allocate(buffer, literal(side.pitch * self._depth, INDEX))
+            ir.Allocate(buffer, ir.literal(side.pitch * self._depth, ir.INDEX))
             for side in (self._left, self._right)
             for buffer in side.memory
         ]
-        return (*memory, Loop(tile, START, STOP, work, parallel=True, over=ParallelAxis.GROUPS))
+        return (
+            *memory,
+            ir.Loop(tile, ir.START, ir.STOP, work, parallel=True, over=ir.ParallelAxis.GROUPS),
+        )
 
     def _totals(self) -> _Totals:
         """Return the accumulators of a thread: row, column, and one for each part of a number."""
         names, dtype = ("sum", "imaginary")[: self._product.parts], self._product.total
         return [
-            (i, j, tuple([variable(f"{name}_{i}_{j}", dtype) for name in names]))
+            (i, j, tuple([ir.variable(f"{name}_{i}_{j}", dtype) for name in names]))
             for i in range(self._blocking.rows)
             for j in range(self._blocking.columns)
         ]
 
-    def _end(self) -> Expr:
+    def _end(self) -> ir.Expr:
         """Return where the inner axis, or the part of it that a group runs along, ends."""
         product = self._product
         length = self._body.numbers.take(product.length, "length")
@@ -173,26 +152,28 @@ class _Tiled:
         part = ZERO if self._part is None else self._places[self._part]
         return smaller(chunk, length - part * chunk)
 
-    def _fill(self, side: _Side, corner: Expr, first: Expr, last: Expr) -> Statement:
+    def _fill(self, side: _Side, corner: ir.Expr, first: ir.Expr, last: ir.Expr) -> ir.Statement:
         """Return the loop that copies a tile of a factor into shared memory."""
-        place = index(f"fill_{side.key}")
+        place = ir.index(f"fill_{side.key}")
         if side.inside:
-            across, inner = digits(place, [ZERO, literal(self._depth, INDEX)])
+            across, inner = digits(place, [ZERO, ir.literal(self._depth, ir.INDEX)])
         else:
-            inner, across = digits(place, [ZERO, literal(side.length, INDEX)])
+            inner, across = digits(place, [ZERO, ir.literal(side.length, ir.INDEX)])
         body, along = self._body, corner + across
         self._set_indices({side.loop: along}, inside=True)
         step = body.step(side.factor.inner, (side.key, "inner"))
         position = _moved(body.position(side.key), smaller(first + inner, last - 1), step)
         stores = []
         for part, memory in enumerate(side.memory):
-            element = load(body.inputs[side.factor.source], position + part if part else position)
+            element = ir.load(
+                body.inputs[side.factor.source], position + part if part else position
+            )
             value = where(first + inner < last, converted(element, memory.dtype), 0)
-            stores.append(Store(memory, inner * side.pitch + across, value))
-        count = literal(side.length * self._depth, INDEX)
-        return Loop(place, ZERO, count, tuple(stores), over=ParallelAxis.LANES)
+            stores.append(ir.Store(memory, inner * side.pitch + across, value))
+        count = ir.literal(side.length * self._depth, ir.INDEX)
+        return ir.Loop(place, ZERO, count, tuple(stores), over=ir.ParallelAxis.LANES)
 
-    def _set_indices(self, indices: dict[int | None, Expr], *, inside: bool = False) -> None:
+    def _set_indices(self, indices: dict[int | None, ir.Expr], *, inside: bool = False) -> None:
         """Have the body compute positions for these indices; beyond the edge of the result it is at the edge."""
         body = self._body
         body.indices = [self._places.get(loop, ZERO) for loop in range(len(body.sizes))]
@@ -200,37 +181,37 @@ class _Tiled:
             if loop is not None:
                 body.indices[loop] = smaller(place, body.sizes[loop] - 1) if inside else place
 
-    def _multiply(self, totals: _Totals) -> Statement:
+    def _multiply(self, totals: _Totals) -> ir.Statement:
         """Return the loop in which every thread takes a tile of each factor in."""
-        lane, inner, blocking = index("lane"), index("inner"), self._blocking
-        row, by = digits(lane, [ZERO, literal(blocking.across, INDEX)])
-        statements: list[Statement] = []
+        lane, inner, blocking = ir.index("lane"), ir.index("inner"), self._blocking
+        row, by = digits(lane, [ZERO, ir.literal(blocking.across, ir.INDEX)])
+        statements: list[ir.Statement] = []
         for side, start, count, stride in (
             (self._left, row, blocking.rows, blocking.down),
             (self._right, by, blocking.columns, blocking.across),
         ):
             for number in range(count):
                 for part, memory in enumerate(side.memory):
-                    factor = load(memory, inner * side.pitch + start + number * stride)
-                    statements.append(Let(self._element(side, number, part), factor))
+                    factor = ir.load(memory, inner * side.pitch + start + number * stride)
+                    statements.append(ir.Let(self._element(side, number, part), factor))
         for i, j, block in totals:
             left, right = [
                 [self._element(side, number, part) for part in range(self._product.parts)]
                 for side, number in ((self._left, i), (self._right, j))
             ]
             statements += [
-                Set(total, value)
+                ir.Set(total, value)
                 for total, value in zip(block, self._taken_in(block, left, right), strict=True)
             ]
-        turn = Loop(inner, ZERO, literal(self._depth, INDEX), tuple(statements))
+        turn = ir.Loop(inner, ZERO, ir.literal(self._depth, ir.INDEX), tuple(statements))
         return self._by_threads((turn,))
 
-    def _element(self, side: _Side, number: int, part: int) -> Variable:
-        return variable(f"{side.key}{part}_{number}", self._product.total)
+    def _element(self, side: _Side, number: int, part: int) -> ir.Variable:
+        return ir.variable(f"{side.key}{part}_{number}", self._product.total)
 
     def _taken_in(
-        self, block: Sequence[Expr], left: Sequence[Expr], right: Sequence[Expr]
-    ) -> list[Expr]:
+        self, block: Sequence[ir.Expr], left: Sequence[ir.Expr], right: Sequence[ir.Expr]
+    ) -> list[ir.Expr]:
         """Return the sums with one more product taken in."""
         if self._product.dtype in BOOL:
             return [block[0] | (left[0] & right[0])]
@@ -242,49 +223,49 @@ class _Tiled:
             _added(_added(block[1], a, d), b, c),
         ]
 
-    def _by_threads(self, statements: tuple[Statement, ...]) -> Statement:
+    def _by_threads(self, statements: tuple[ir.Statement, ...]) -> ir.Statement:
         """Return statements for each thread that has a part of the tile; `lane` is its number."""
-        count = literal(self._blocking.threads, INDEX)
-        return Loop(index("lane"), ZERO, count, statements, over=ParallelAxis.LANES)
+        count = ir.literal(self._blocking.threads, ir.INDEX)
+        return ir.Loop(ir.index("lane"), ZERO, count, statements, over=ir.ParallelAxis.LANES)
 
-    def _store(self, totals: _Totals, corner: tuple[Expr, Expr]) -> Statement:
+    def _store(self, totals: _Totals, corner: tuple[ir.Expr, ir.Expr]) -> ir.Statement:
         """Return the loops over a thread's part of the tile, which compute and write what becomes of it."""
         body, blocking = self._body, self._blocking
-        i, j = index("i"), index("j")
-        down, across = digits(index("lane"), [ZERO, literal(blocking.across, INDEX)])
+        i, j = ir.index("i"), ir.index("j")
+        down, across = digits(ir.index("lane"), [ZERO, ir.literal(blocking.across, ir.INDEX)])
         row = corner[0] + i * blocking.down + down
         column = corner[1] + j * blocking.across + across
         self._set_indices({self._rows: row, self._columns: column})
-        stores: tuple[Statement, ...] = tuple(
+        stores: tuple[ir.Statement, ...] = tuple(
             [
-                Store(buffer, body.position(("out", value)), body.element(value))
+                ir.Store(buffer, body.position(("out", value)), body.element(value))
                 for value, buffer in self._outputs.items()
             ]
         )
         stores = substituted_in(stores, self._products(stores, totals, i, j))
         for loop, place in ((self._columns, column), (self._rows, row)):
             if loop is not None:
-                stores = (If(place < body.sizes[loop], stores),)
-        along = Loop(j, ZERO, literal(blocking.columns, INDEX), stores)
-        return self._by_threads((Loop(i, ZERO, literal(blocking.rows, INDEX), (along,)),))
+                stores = (ir.If(place < body.sizes[loop], stores),)
+        along = ir.Loop(j, ZERO, ir.literal(blocking.columns, ir.INDEX), stores)
+        return self._by_threads((ir.Loop(i, ZERO, ir.literal(blocking.rows, ir.INDEX), (along,)),))
 
     def _products(
-        self, stores: tuple[Statement, ...], totals: _Totals, i: Expr, j: Expr
-    ) -> dict[Expr, Expr]:
+        self, stores: tuple[ir.Statement, ...], totals: _Totals, i: ir.Expr, j: ir.Expr
+    ) -> dict[ir.Expr, ir.Expr]:
         """Return the register that stands for each load of the product, in row `i` and column `j` of a thread."""
         roots, _ = expressions(stores)
         wanted = self._body.inputs[self._product.value]
-        known: dict[Expr, Expr] = {}
+        known: dict[ir.Expr, ir.Expr] = {}
         for expr in in_order(roots, {}):
-            if isinstance(expr, Load) and expr.buffer is wanted:
-                assert isinstance(expr.position, Literal)
+            if isinstance(expr, ir.Load) and expr.buffer is wanted:
+                assert isinstance(expr.position, ir.Literal)
                 part = int(expr.position.value.real)
                 total = _selected({(row, by): block[part] for row, by, block in totals}, i, j)
                 known[expr] = converted(total, expr.dtype)
         return known
 
 
-_Totals = list[tuple[int, int, tuple[Variable, ...]]]
+_Totals = list[tuple[int, int, tuple[ir.Variable, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,12 +281,12 @@ class _Side:
     length: int
     pitch: int
     inside: bool
-    memory: tuple[Buffer, ...]
+    memory: tuple[ir.Buffer, ...]
 
 
-def _selected(totals: dict[tuple[int, int], Variable], i: Expr, j: Expr) -> Expr:
+def _selected(totals: dict[tuple[int, int], ir.Variable], i: ir.Expr, j: ir.Expr) -> ir.Expr:
     """Return one of the accumulators, by row and column: registers cannot be indexed."""
-    columns: dict[int, Expr] = {}
+    columns: dict[int, ir.Expr] = {}
     for row, by in sorted(totals):
         total = totals[row, by]
         columns[by] = where(equal(i, row), total, columns[by]) if by in columns else total
@@ -315,12 +296,12 @@ def _selected(totals: dict[tuple[int, int], Variable], i: Expr, j: Expr) -> Expr
     return chosen
 
 
-def _added(total: Expr, x: Expr, y: Expr) -> Expr:
-    return apply("add_reassociable", total, apply("multiply_reassociable", x, y))
+def _added(total: ir.Expr, x: ir.Expr, y: ir.Expr) -> ir.Expr:
+    return ir.apply("add_reassociable", total, ir.apply("multiply_reassociable", x, y))
 
 
-def _moved(start: Expr, place: Expr, step: Expr | None) -> Expr:
+def _moved(start: ir.Expr, place: ir.Expr, step: ir.Expr | None) -> ir.Expr:
     if step is None:
         return start
-    along = place if isinstance(step, Literal) and step.value == 1 else place * step
+    along = place if isinstance(step, ir.Literal) and step.value == 1 else place * step
     return along if start is ZERO else start + along

@@ -14,27 +14,9 @@ from math import prod
 from tensorframe.dtypes import DType, uint32, uint64
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
+from tensorframe.kernel import ir
 from tensorframe.kernel.groups.algorithms.lines import Lines
 from tensorframe.kernel.groups.forms import Target
-from tensorframe.kernel.ir import (
-    INDEX,
-    START,
-    STOP,
-    Buffer,
-    Expr,
-    If,
-    Loop,
-    ParallelAxis,
-    Role,
-    Set,
-    Statement,
-    Store,
-    apply,
-    index,
-    literal,
-    load,
-    variable,
-)
 from tensorframe.kernel.ir.formula import either, equal, not_equal, where
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
 from tensorframe.kernel.math.accumulate import accumulation
@@ -64,19 +46,19 @@ def build_targets(pointing: Pointing, target: Target) -> Built:
     """Return the kernel that numbers the elements pointed to, in C order of the axes, and marks wrong indices."""
     numbers = Numbers()
     lines = _Flat(pointing.shape, pointing.strides, numbers)
-    position = index("at")
-    total: Expr | None = None
+    position = ir.index("at")
+    total: ir.Expr | None = None
     for number, (dtype, size) in enumerate(zip(pointing.dtypes, pointing.sizes, strict=True)):
         length = numbers.take(size, "size")
-        pointed = load(
-            Buffer(f"x{number + 1}", dtype, Role.INPUT), lines.position(number, position)
+        pointed = ir.load(
+            ir.Buffer(f"x{number + 1}", dtype, ir.Role.INPUT), lines.position(number, position)
         )
         place = place_on_axis(pointed, length)
         total = place if total is None else total * length + place
     assert total is not None
     dtype = number_dtype(prod(pointing.sizes))
-    store = Store(
-        Buffer("y0", dtype, Role.OUTPUT), position, apply("from_index", total, dtype=dtype)
+    store = ir.Store(
+        ir.Buffer("y0", dtype, ir.Role.OUTPUT), position, ir.apply("from_index", total, dtype=dtype)
     )
     return _built(
         with_bounds_checks(_for_each(store)), numbers, prod(pointing.shape), target, "targets"
@@ -111,25 +93,25 @@ def build_stores(replacing: Replacing, target: Target) -> Built:
         equal(here.at, here.last),
         not_equal(here.target(smaller(here.at + 1, here.last)), here.goal),
     )
-    store = Store(here.result, here.position, here.value(here.at))
-    return here.built(If(stays, (store,)), target)
+    store = ir.Store(here.result, here.position, here.value(here.at))
+    return here.built(ir.If(stays, (store,)), target)
 
 
 def build_ends(count: int, dtype: DType, target: Target) -> Built:
     """Return the kernel that finds, for each of `count` sorted targets, `x0`, where those equal to it end."""
     numbers = Numbers()
-    position, search = index("at"), index("search")
+    position, search = ir.index("at"), ir.index("search")
     halvings = (count - 1).bit_length()
     most, length = numbers.take(1 << halvings, "most"), numbers.take(count, "count")
     steps = numbers.take(halvings + 1, "steps")
-    targets, end = Buffer("x0", dtype, Role.INPUT), variable("end", INDEX)
-    upto = smaller(end + apply("bitwise_right_shift", most, search), length)
-    passed = load(targets, upto - 1) <= load(targets, position)
-    number = apply("from_index", end, dtype=number_dtype(count))
+    targets, end = ir.Buffer("x0", dtype, ir.Role.INPUT), ir.variable("end", ir.INDEX)
+    upto = smaller(end + ir.apply("bitwise_right_shift", most, search), length)
+    passed = ir.load(targets, upto - 1) <= ir.load(targets, position)
+    number = ir.apply("from_index", end, dtype=number_dtype(count))
     body = (
-        Set(end, apply("to_index", literal(0, uint32), dtype=INDEX)),
-        Loop(search, ZERO, steps, (Set(end, where(passed, upto, end)),)),
-        Store(Buffer("y0", number_dtype(count), Role.OUTPUT), position, number),
+        ir.Set(end, ir.apply("to_index", ir.literal(0, uint32), dtype=ir.INDEX)),
+        ir.Loop(search, ZERO, steps, (ir.Set(end, where(passed, upto, end)),)),
+        ir.Store(ir.Buffer("y0", number_dtype(count), ir.Role.OUTPUT), position, number),
     )
     return _built(_for_each(*body), numbers, count, target, "ends of targets")
 
@@ -139,15 +121,17 @@ def build_combined(replacing: Replacing, op: Op, target: Target) -> Built:
     here = _Here(replacing)
     how = accumulation(op, replacing.dtype, target.widest)
     assert how is not None
-    total, along = variable("total", how.dtype), index("along")
+    total, along = ir.variable("total", how.dtype), ir.index("along")
     first = either(equal(here.at, ZERO), not_equal(here.target(here.before), here.goal))
-    end = _as_position(load(Buffer("x3", number_dtype(here.count), Role.INPUT), here.at))
+    end = _as_position(ir.load(ir.Buffer("x3", number_dtype(here.count), ir.Role.INPUT), here.at))
     body = (
-        Set(total, how.take(load(here.result, here.position))),
-        Loop(along, here.at, end, (Set(total, how.join(total, how.take(here.value(along)))),)),
-        Store(here.result, here.position, converted(how.finish(total), replacing.dtype)),
+        ir.Set(total, how.take(ir.load(here.result, here.position))),
+        ir.Loop(
+            along, here.at, end, (ir.Set(total, how.join(total, how.take(here.value(along)))),)
+        ),
+        ir.Store(here.result, here.position, converted(how.finish(total), replacing.dtype)),
     )
-    return here.built(If(first, body), target)
+    return here.built(ir.If(first, body), target)
 
 
 class _Here:
@@ -164,13 +148,13 @@ class _Here:
         self._rows = _Flat(shared, (ours, theirs), numbers)
         self._picked = _Flat(replacing.shape, (replacing.strides,), numbers)
         pointed = _Flat(replacing.sizes, (replacing.steps,), numbers)
-        self._targets = Buffer("x0", number_dtype(prod(replacing.sizes)), Role.INPUT)
-        self._places = Buffer("x1", number_dtype(self.count), Role.INPUT)
-        self._values = Buffer("x2", replacing.dtype, Role.INPUT)
-        self.result = Buffer("y0", replacing.dtype, Role.OUTPUT)
+        self._targets = ir.Buffer("x0", number_dtype(prod(replacing.sizes)), ir.Role.INPUT)
+        self._places = ir.Buffer("x1", number_dtype(self.count), ir.Role.INPUT)
+        self._values = ir.Buffer("x2", replacing.dtype, ir.Role.INPUT)
+        self.result = ir.Buffer("y0", replacing.dtype, ir.Role.OUTPUT)
         self.last, width = numbers.take(self.count - 1, "last"), numbers.take(inner, "inner")
         outer, self.at, column = digits(
-            index("at"), [ZERO, numbers.take(self.count, "count"), width]
+            ir.index("at"), [ZERO, numbers.take(self.count, "count"), width]
         )
         self._row = outer * width + column
         self.goal = self.target(self.at)
@@ -180,22 +164,22 @@ class _Here:
         )
 
     @property
-    def before(self) -> Expr:
+    def before(self) -> ir.Expr:
         """The place before this one; that of the first is itself."""
         return where(equal(self.at, ZERO), ZERO, self.at - 1)
 
-    def target(self, position: Expr) -> Expr:
+    def target(self, position: ir.Expr) -> ir.Expr:
         """Return a target by its place among the sorted ones."""
-        return load(self._targets, position)
+        return ir.load(self._targets, position)
 
-    def value(self, position: Expr) -> Expr:
+    def value(self, position: ir.Expr) -> ir.Expr:
         """Return the value for a target."""
-        place = _as_position(load(self._places, position))
-        return load(
+        place = _as_position(ir.load(self._places, position))
+        return ir.load(
             self._values, _sum(self._rows.position(0, self._row), self._picked.position(0, place))
         )
 
-    def built(self, statement: Statement, target: Target) -> Built:
+    def built(self, statement: ir.Statement, target: Target) -> Built:
         """Return the kernel that runs a statement in every thread."""
         return _built(_for_each(statement), self._numbers, self._total, target, self._what)
 
@@ -207,27 +191,31 @@ class _Flat:
         steps = [(*stride, 0) for stride in strides]
         self._lines = Lines((*shape, 1), len(shape), steps, numbers)
 
-    def position(self, number: int, position: Expr) -> Expr:
+    def position(self, number: int, position: ir.Expr) -> ir.Expr:
         """Return where an element of array `number` is."""
         return self._lines.position(number, position, ZERO)
 
 
-def _sum(*terms: Expr) -> Expr:
+def _sum(*terms: ir.Expr) -> ir.Expr:
     """Return the sum of positions: zeros alone are none that could be told from elements."""
     summands = [term for term in terms if term is not ZERO]
     return sum(summands[1:], summands[0]) if summands else ZERO
 
 
-def _as_position(number: Expr) -> Expr:
-    return apply("to_index", number, dtype=INDEX)
+def _as_position(number: ir.Expr) -> ir.Expr:
+    return ir.apply("to_index", number, dtype=ir.INDEX)
 
 
-def _for_each(*statements: Statement) -> tuple[Statement, ...]:
-    return (Loop(index("at"), START, STOP, statements, parallel=True, over=ParallelAxis.GRID),)
+def _for_each(*statements: ir.Statement) -> tuple[ir.Statement, ...]:
+    return (
+        ir.Loop(
+            ir.index("at"), ir.START, ir.STOP, statements, parallel=True, over=ir.ParallelAxis.GRID
+        ),
+    )
 
 
 def _built(
-    statements: tuple[Statement, ...], numbers: Numbers, total: int, target: Target, what: str
+    statements: tuple[ir.Statement, ...], numbers: Numbers, total: int, target: Target, what: str
 ) -> Built:
     notes = (f"{what} of a scatter",)
     kernel = assembled(statements, numbers, (), notes, lanes=target.lanes, index=target.index)

@@ -11,22 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import count
 
-from tensorframe.kernel.ir import (
-    Apply,
-    Combine,
-    Expr,
-    If,
-    Index,
-    Let,
-    Load,
-    Loop,
-    Role,
-    Set,
-    Statement,
-    Store,
-    Variable,
-    variable,
-)
+from tensorframe.kernel import ir
 from tensorframe.kernel.ir.walk import (
     expressions,
     in_order,
@@ -39,7 +24,7 @@ from tensorframe.kernel.ir.walk import (
 _DEEP = 4
 
 
-def name_values(statements: Iterable[Statement]) -> tuple[Statement, ...]:
+def name_values(statements: Iterable[ir.Statement]) -> tuple[ir.Statement, ...]:
     """Return statements of the same meaning in which values have names where they are shared or hoisted."""
     return _Namer().block(tuple(statements), frozenset(), {})
 
@@ -47,30 +32,33 @@ def name_values(statements: Iterable[Statement]) -> tuple[Statement, ...]:
 class _Namer:
     def __init__(self) -> None:
         self._numbers = count()
-        self._needs: dict[Expr, frozenset[Expr] | None] = {}
+        self._needs: dict[ir.Expr, frozenset[ir.Expr] | None] = {}
 
     def block(
-        self, statements: tuple[Statement, ...], scope: frozenset[Expr], names: dict[Expr, Expr]
-    ) -> tuple[Statement, ...]:
+        self,
+        statements: tuple[ir.Statement, ...],
+        scope: frozenset[ir.Expr],
+        names: dict[ir.Expr, ir.Expr],
+    ) -> tuple[ir.Statement, ...]:
         """Name the values of a block whose loops and accumulators so far are in `scope`."""
         names = dict(names)
-        done: list[Statement] = []
+        done: list[ir.Statement] = []
         roots, _ = expressions(statements)
         order = in_order(roots, names)
         stays = {value for value in order if self._stays(value, statements)}
         uses = Counter({value: n for value, n in _uses(roots, order).items() if value in stays})
         for statement in statements:
-            if isinstance(statement, Combine):
+            if isinstance(statement, ir.Combine):
                 self._drop(statement.variable, names)
             worth = self._worth_naming(statement, scope, names, uses)
             done += [self._let(value, names) for value in worth]
             done.append(self._renamed(statement, scope, names))
             for value in [value for value in worth if value not in stays]:
                 del names[value]  # the next statement may find something else there
-            if isinstance(statement, Set | Combine):
+            if isinstance(statement, ir.Set | ir.Combine):
                 scope |= {statement.variable}
                 self._drop(statement.variable, names)
-            elif isinstance(statement, Loop | If):
+            elif isinstance(statement, ir.Loop | ir.If):
                 for changed in _accumulated(statement):
                     self._drop(changed, names)
                 scope |= _accumulated(
@@ -78,40 +66,40 @@ class _Namer:
                 )  # what both sides of a choice set is there afterwards
         return tuple(done)
 
-    def _let(self, value: Expr, names: dict[Expr, Expr]) -> Let:
-        name = variable(f"t{next(self._numbers)}", value.dtype)
-        made = Let(name, substituted(value, names))
+    def _let(self, value: ir.Expr, names: dict[ir.Expr, ir.Expr]) -> ir.Let:
+        name = ir.variable(f"t{next(self._numbers)}", value.dtype)
+        made = ir.Let(name, substituted(value, names))
         names[value] = name
         return made
 
-    def _drop(self, changed: Variable, names: dict[Expr, Expr]) -> None:
+    def _drop(self, changed: ir.Variable, names: dict[ir.Expr, ir.Expr]) -> None:
         """Forget names of values that an accumulator has changed since."""
         for value in [name for name in names if changed in (self.needs(name) or ())]:
             del names[value]
 
     def _renamed(
-        self, statement: Statement, scope: frozenset[Expr], names: dict[Expr, Expr]
-    ) -> Statement:
+        self, statement: ir.Statement, scope: frozenset[ir.Expr], names: dict[ir.Expr, ir.Expr]
+    ) -> ir.Statement:
         made = with_own_expressions(statement, lambda root: substituted(root, names))
-        if isinstance(made, Loop):
+        if isinstance(made, ir.Loop):
             return replace(made, body=self.block(made.body, scope | {made.index}, names))
-        if isinstance(made, If):
+        if isinstance(made, ir.If):
             return replace(made, body=self.block(made.body, scope, names))
         return made
 
-    def needs(self, value: Expr) -> frozenset[Expr] | None:
+    def needs(self, value: ir.Expr) -> frozenset[ir.Expr] | None:
         """Return the loop indices and accumulators that a value depends on; None if it may change at any store."""
         if value not in self._needs:
             for expr in in_order((value,), self._needs):
                 self._needs[expr] = self._needs_of(expr)
         return self._needs[value]
 
-    def _needs_of(self, expr: Expr) -> frozenset[Expr] | None:
-        if isinstance(expr, Index | Variable):
+    def _needs_of(self, expr: ir.Expr) -> frozenset[ir.Expr] | None:
+        if isinstance(expr, ir.Index | ir.Variable):
             return frozenset((expr,))
-        if isinstance(expr, Load) and expr.buffer.role is not Role.INPUT:
+        if isinstance(expr, ir.Load) and expr.buffer.role is not ir.Role.INPUT:
             return None
-        together: frozenset[Expr] = frozenset()
+        together: frozenset[ir.Expr] = frozenset()
         for operand in expr.operands:
             needed = self._needs[operand]
             if needed is None:
@@ -119,39 +107,40 @@ class _Namer:
             together |= needed
         return together
 
-    def _stays(self, value: Expr, block: Sequence[Statement]) -> bool:
+    def _stays(self, value: ir.Expr, block: Sequence[ir.Statement]) -> bool:
         """Whether the statements of a block do not change a value: none stores to memory that it is loaded from."""
         if self.needs(value) is not None:
             return True
-        if not all(isinstance(statement, Set | Store) for statement in block):
+        if not all(isinstance(statement, ir.Set | ir.Store) for statement in block):
             return False
-        stored = {statement.buffer for statement in block if isinstance(statement, Store)}
-        loads = [expr for expr in in_order((value,), {}) if isinstance(expr, Load)]
+        stored = {statement.buffer for statement in block if isinstance(statement, ir.Store)}
+        loads = [expr for expr in in_order((value,), {}) if isinstance(expr, ir.Load)]
         return stored.isdisjoint([load.buffer for load in loads])
 
     def _worth_naming(
         self,
-        statement: Statement,
-        scope: frozenset[Expr],
-        names: dict[Expr, Expr],
-        in_block: Counter[Expr],
-    ) -> list[Expr]:
+        statement: ir.Statement,
+        scope: frozenset[ir.Expr],
+        names: dict[ir.Expr, ir.Expr],
+        in_block: Counter[ir.Expr],
+    ) -> list[ir.Expr]:
         """Return values to name before a statement: what its loops do not change, and what the block uses twice."""
-        if isinstance(statement, Loop | If):
+        if isinstance(statement, ir.Loop | ir.If):
             inner, _ = expressions(statement.body)
             changing = {*_accumulated(statement), *_indices(statement)}
             roots = [*inner, *own_expressions(statement)]
         else:
             # threads join in several steps: what is made of the accumulator is another value in each
             roots = list(own_expressions(statement))
-            changing = {statement.variable} if isinstance(statement, Combine) else set()
+            changing = {statement.variable} if isinstance(statement, ir.Combine) else set()
         order = in_order(roots, names)
-        ready: set[Expr] = {
+        ready: set[ir.Expr] = {
             value
             for value in order
-            if isinstance(value, Apply | Load) and self._is_ready(value, statement, scope, changing)
+            if isinstance(value, ir.Apply | ir.Load)
+            and self._is_ready(value, statement, scope, changing)
         }
-        if isinstance(statement, Loop | If):
+        if isinstance(statement, ir.Loop | ir.If):
             wanted = {
                 operand
                 for value in order
@@ -160,7 +149,7 @@ class _Namer:
                 if operand in ready
             }
             wanted.update(root for root in inner if root in ready)
-            if isinstance(statement, If):  # what it guards may not be there otherwise
+            if isinstance(statement, ir.If):  # what it guards may not be there otherwise
                 wanted = {value for value in wanted if not _loads(value)}
             # names are given for these and, again, for what they share
             order = in_order([value for value in order if value in wanted], names)
@@ -169,29 +158,33 @@ class _Namer:
         # what is in memory is loaded before anything of the block is stored: it may be stored to the same place
         uses = _uses(roots, order)
         uses |= Counter({each: in_block[each] for each in order})
-        if isinstance(statement, Set) and uses[statement.value] == 1:
+        if isinstance(statement, ir.Set) and uses[statement.value] == 1:
             ready.discard(
                 statement.value
             )  # it has a name already, and what joins is looked for there
         return self._shared_or_deep(order, uses, ready, set())
 
     def _is_ready(
-        self, value: Expr, statement: Statement, scope: frozenset[Expr], changing: set[Expr]
+        self,
+        value: ir.Expr,
+        statement: ir.Statement,
+        scope: frozenset[ir.Expr],
+        changing: set[ir.Expr],
     ) -> bool:
         needed = self.needs(value)
         if needed is None:
-            return not isinstance(statement, Loop | If)
+            return not isinstance(statement, ir.Loop | ir.If)
         return needed <= scope and not needed & changing
 
     def _shared_or_deep(
         self,
-        order: Sequence[Expr],
-        uses: Counter[Expr],
-        ready: set[Expr],
-        wanted: set[Expr],
-    ) -> list[Expr]:
+        order: Sequence[ir.Expr],
+        uses: Counter[ir.Expr],
+        ready: set[ir.Expr],
+        wanted: set[ir.Expr],
+    ) -> list[ir.Expr]:
         """Return what is wanted, or ready to be named and used twice or deeply nested; operands first."""
-        depth: dict[Expr, int] = {}
+        depth: dict[ir.Expr, int] = {}
         chosen = []
         for value in order:
             depth[value] = 1 + max(
@@ -204,29 +197,29 @@ class _Namer:
         return chosen
 
 
-def _uses(roots: Iterable[Expr], order: Iterable[Expr]) -> Counter[Expr]:
+def _uses(roots: Iterable[ir.Expr], order: Iterable[ir.Expr]) -> Counter[ir.Expr]:
     """Return how often each value is an operand or a root."""
     uses = Counter(operand for value in order for operand in value.operands)
     uses.update(roots)
     return uses
 
 
-def _loads(value: Expr) -> bool:
-    return any(isinstance(expr, Load) for expr in in_order((value,), {}))
+def _loads(value: ir.Expr) -> bool:
+    return any(isinstance(expr, ir.Load) for expr in in_order((value,), {}))
 
 
-def _accumulated(statement: Statement) -> set[Variable]:
+def _accumulated(statement: ir.Statement) -> set[ir.Variable]:
     """Return the accumulators that a loop changes."""
-    if isinstance(statement, Set | Combine):
+    if isinstance(statement, ir.Set | ir.Combine):
         return {statement.variable}
-    if isinstance(statement, Loop | If):
-        return set[Variable]().union(*[_accumulated(inner) for inner in statement.body])
+    if isinstance(statement, ir.Loop | ir.If):
+        return set[ir.Variable]().union(*[_accumulated(inner) for inner in statement.body])
     return set()
 
 
-def _indices(statement: Statement) -> set[Index]:
-    if isinstance(statement, Loop):
+def _indices(statement: ir.Statement) -> set[ir.Index]:
+    if isinstance(statement, ir.Loop):
         return {statement.index}.union(*[_indices(inner) for inner in statement.body])
-    if isinstance(statement, If):
-        return set[Index]().union(*[_indices(inner) for inner in statement.body])
+    if isinstance(statement, ir.If):
+        return set[ir.Index]().union(*[_indices(inner) for inner in statement.body])
     return set()

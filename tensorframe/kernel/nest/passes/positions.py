@@ -10,108 +10,88 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tensorframe.dtypes import DType
-from tensorframe.kernel.ir import (
-    INDEX,
-    START,
-    STOP,
-    Allocate,
-    Apply,
-    Argument,
-    Expr,
-    If,
-    Index,
-    Literal,
-    Load,
-    Loop,
-    Set,
-    Statement,
-    Store,
-    apply,
-    argument,
-    index,
-    literal,
-    load,
-    variable,
-)
+from tensorframe.kernel import ir
 from tensorframe.kernel.ir.walk import in_order, with_own_expressions
 
 
 def with_positions(
-    statements: Iterable[Statement], sizes: Iterable[Argument], dtype: DType
-) -> tuple[Statement, ...]:
+    statements: Iterable[ir.Statement], sizes: Iterable[ir.Argument], dtype: DType
+) -> tuple[ir.Statement, ...]:
     """Return statements whose positions, which are made of loop indices and `sizes`, are numbers of `dtype`."""
-    return _Narrower({START, STOP, *sizes}, dtype).block(statements)
+    return _Narrower({ir.START, ir.STOP, *sizes}, dtype).block(statements)
 
 
 class _Narrower:
-    def __init__(self, sizes: set[Argument], dtype: DType) -> None:
+    def __init__(self, sizes: set[ir.Argument], dtype: DType) -> None:
         self._dtype = dtype
         self._sizes = sizes
-        self._made: dict[Expr, Expr] = {}
-        self._positions: set[Expr] = set()
+        self._made: dict[ir.Expr, ir.Expr] = {}
+        self._positions: set[ir.Expr] = set()
 
-    def block(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
-        converted: list[Statement] = []
+    def block(self, statements: Iterable[ir.Statement]) -> tuple[ir.Statement, ...]:
+        converted: list[ir.Statement] = []
         for statement in statements:
             changed = with_own_expressions(statement, self.expression)
-            if isinstance(statement, Set) and isinstance(changed, Set):
+            if isinstance(statement, ir.Set) and isinstance(changed, ir.Set):
                 changed = self._named(statement, changed)
-            elif isinstance(changed, Loop):
+            elif isinstance(changed, ir.Loop):
                 changed = replace(
                     changed,
-                    index=index(changed.index.name, self._dtype),
+                    index=ir.index(changed.index.name, self._dtype),
                     start=self._as_position(changed.start),
                     stop=self._as_position(changed.stop),
                     body=self.block(changed.body),
                 )
-            elif isinstance(changed, If):
+            elif isinstance(changed, ir.If):
                 changed = replace(changed, body=self.block(changed.body))
-            elif isinstance(changed, Store):
+            elif isinstance(changed, ir.Store):
                 changed = replace(changed, position=self._as_position(changed.position))
-            elif isinstance(changed, Allocate):
+            elif isinstance(changed, ir.Allocate):
                 changed = replace(changed, count=self._as_position(changed.count))
             converted.append(changed)
         return tuple(converted)
 
-    def _named(self, assignment: Set, changed: Set) -> Set:
+    def _named(self, assignment: ir.Set, changed: ir.Set) -> ir.Set:
         """Return an assignment of a position, to a variable of its dtype."""
         if assignment.value not in self._positions and assignment.variable not in self._positions:
             return changed
-        made = self._made[assignment.variable] = variable(assignment.variable.name, self._dtype)
+        made = self._made[assignment.variable] = ir.variable(assignment.variable.name, self._dtype)
         self._positions.add(assignment.variable)
-        return Set(made, self._as_position(changed.value))
+        return ir.Set(made, self._as_position(changed.value))
 
-    def expression(self, root: Expr) -> Expr:
+    def expression(self, root: ir.Expr) -> ir.Expr:
         """Return an expression with its positions narrowed."""
         for expr in in_order((root,), self._made):
             self._made[expr] = self._changed(expr)
         return self._made[root]
 
-    def _changed(self, expr: Expr) -> Expr:
-        if isinstance(expr, Index) or (isinstance(expr, Argument) and expr in self._sizes):
+    def _changed(self, expr: ir.Expr) -> ir.Expr:
+        if isinstance(expr, ir.Index) or (isinstance(expr, ir.Argument) and expr in self._sizes):
             self._positions.add(expr)
             return self._leaf(expr)
-        if isinstance(expr, Load):
-            return load(expr.buffer, self._as_position(self._made[expr.position]))
-        if not isinstance(expr, Apply):
+        if isinstance(expr, ir.Load):
+            return ir.load(expr.buffer, self._as_position(self._made[expr.position]))
+        if not isinstance(expr, ir.Apply):
             return expr
         operands = [self._made[operand] for operand in expr.arguments]
         among = any(operand in self._positions for operand in expr.arguments)
-        if expr.op == "to_index" or (among and expr.op != "from_index" and expr.dtype == INDEX):
+        if expr.op == "to_index" or (among and expr.op != "from_index" and expr.dtype == ir.INDEX):
             self._positions.add(expr)
         if among:
             operands = [
-                self._as_position(made) if isinstance(old, Literal) and old.dtype == INDEX else made
+                self._as_position(made)
+                if isinstance(old, ir.Literal) and old.dtype == ir.INDEX
+                else made
                 for old, made in zip(expr.arguments, operands, strict=True)
             ]
         dtype = self._dtype if expr in self._positions else expr.dtype
-        return apply(expr.op, *operands, dtype=dtype)
+        return ir.apply(expr.op, *operands, dtype=dtype)
 
-    def _leaf(self, expr: Expr) -> Index | Argument:
-        if isinstance(expr, Index):
-            return index(expr.name, self._dtype)
-        assert isinstance(expr, Argument)
-        return argument(expr.name, self._dtype)
+    def _leaf(self, expr: ir.Expr) -> ir.Index | ir.Argument:
+        if isinstance(expr, ir.Index):
+            return ir.index(expr.name, self._dtype)
+        assert isinstance(expr, ir.Argument)
+        return ir.argument(expr.name, self._dtype)
 
-    def _as_position(self, expr: Expr) -> Expr:
-        return literal(expr.value, self._dtype) if isinstance(expr, Literal) else expr
+    def _as_position(self, expr: ir.Expr) -> ir.Expr:
+        return ir.literal(expr.value, self._dtype) if isinstance(expr, ir.Literal) else expr

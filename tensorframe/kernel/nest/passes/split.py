@@ -12,20 +12,20 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tensorframe.dtypes import bool_
-from tensorframe.kernel.ir import Argument, Expr, If, Index, Literal, Loop, Statement, literal
+from tensorframe.kernel import ir
 from tensorframe.kernel.ir.formula import both
 from tensorframe.kernel.ir.loops import ZERO, larger, smaller
 from tensorframe.kernel.ir.walk import expressions, in_order, substituted_in
 
-Block = tuple[Statement, ...]
+Block = tuple[ir.Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
     """A condition `place < bound`, where `place` runs over the indices of a loop, `count` of them."""
 
-    place: Expr
-    bound: Argument
+    place: ir.Expr
+    bound: ir.Argument
     at: int  # the value of the bound: within 0 and `count`, without these
     count: int
 
@@ -33,18 +33,18 @@ class Cut:
 class Cuts:
     """The conditions of one kernel; `whole` are the numbers that stand for the lengths of its loops."""
 
-    def __init__(self, whole: Sequence[Expr]) -> None:
-        self.known: dict[Expr, Cut] = {}
+    def __init__(self, whole: Sequence[ir.Expr]) -> None:
+        self.known: dict[ir.Expr, Cut] = {}
         self.whole = frozenset(whole)
 
-    def before(self, place: Expr, bound: Argument, first: int, count: int) -> Expr:
+    def before(self, place: ir.Expr, bound: ir.Argument, first: int, count: int) -> ir.Expr:
         """Return the condition that holds at the first `first` of the `count` indices of a loop."""
         made = place < bound
         self.known[made] = Cut(place, bound, first, count)
         return made
 
 
-def split(statements: Sequence[Statement], cuts: Cuts) -> Block:
+def split(statements: Sequence[ir.Statement], cuts: Cuts) -> Block:
     """Return statements of the same meaning without the conditions in `cuts`."""
     return _Splitter(cuts).block(tuple(statements), frozenset())
 
@@ -55,11 +55,11 @@ class _Part:
 
     first: int
     last: int
-    low: Argument | None
-    high: Argument | None
-    decided: Mapping[Expr, Literal]
+    low: ir.Argument | None
+    high: ir.Argument | None
+    decided: Mapping[ir.Expr, ir.Literal]
 
-    def condition(self, place: Expr) -> Expr:
+    def condition(self, place: ir.Expr) -> ir.Expr:
         """Return whether a place is in this part."""
         if self.low is None:
             assert self.high is not None
@@ -73,7 +73,7 @@ class _Splitter:
     def __init__(self, cuts: Cuts) -> None:
         self._cuts = cuts
 
-    def block(self, statements: Block, scope: frozenset[Index]) -> Block:
+    def block(self, statements: Block, scope: frozenset[ir.Index]) -> Block:
         """Return a block, which runs in the loops over the indices in `scope`."""
         for place in {cut.place: None for cut in self._used(statements).values()}:
             if (
@@ -81,25 +81,25 @@ class _Splitter:
             ):  # it does not change in this block: one part or the other runs
                 return tuple(
                     [
-                        If(part.condition(place), self.block(_given(statements, part), scope))
+                        ir.If(part.condition(place), self.block(_given(statements, part), scope))
                         for part in self._parts(place, statements)
                     ]
                 )
-        divided: list[Statement] = []
+        divided: list[ir.Statement] = []
         for statement in statements:
-            if isinstance(statement, Loop):
+            if isinstance(statement, ir.Loop):
                 divided += self._loop(statement, scope)
-            elif isinstance(statement, If):
+            elif isinstance(statement, ir.If):
                 divided.append(replace(statement, body=self.block(statement.body, scope)))
             else:
                 divided.append(statement)
         return tuple(divided)
 
-    def _loop(self, loop: Loop, scope: frozenset[Index]) -> Block:
+    def _loop(self, loop: ir.Loop, scope: frozenset[ir.Index]) -> Block:
         """Return a loop for each part of a loop's indices; a part of one index needs none."""
         inside = scope | {loop.index}
         whole = loop.start is ZERO and loop.stop in self._cuts.whole
-        statements: list[Statement] = []
+        statements: list[ir.Statement] = []
         for part in self._parts(loop.index, loop.body):
             body = self.block(_given(loop.body, part), inside)
             if whole and part.last == part.first + 1:
@@ -113,12 +113,12 @@ class _Splitter:
             statements.append(replace(loop, start=start, stop=stop, body=body))
         return tuple(statements)
 
-    def _used(self, statements: Block) -> dict[Expr, Cut]:
+    def _used(self, statements: Block) -> dict[ir.Expr, Cut]:
         roots, _ = expressions(statements)
         known = self._cuts.known
         return {expr: known[expr] for expr in in_order(roots, {}) if expr in known}
 
-    def _parts(self, place: Expr, statements: Block) -> list[_Part]:
+    def _parts(self, place: ir.Expr, statements: Block) -> list[_Part]:
         """Return the parts between the bounds of the conditions on a place; without any, one with no end."""
         used = {
             condition: cut
@@ -134,14 +134,14 @@ class _Splitter:
                 last,
                 bounds.get(first),
                 bounds.get(last),
-                {condition: literal(cut.at >= last, bool_) for condition, cut in used.items()},
+                {condition: ir.literal(cut.at >= last, bool_) for condition, cut in used.items()},
             )
             for first, last in pairwise([0, *edges, count])
         ]
 
 
-def _indices(place: Expr) -> frozenset[Expr]:
-    return frozenset([expr for expr in in_order((place,), {}) if isinstance(expr, Index)])
+def _indices(place: ir.Expr) -> frozenset[ir.Expr]:
+    return frozenset([expr for expr in in_order((place,), {}) if isinstance(expr, ir.Index)])
 
 
 def _given(statements: Block, part: _Part) -> Block:
