@@ -24,15 +24,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"tensorframe {tfr.__version__}, {python}\n")
     diagnosis = tfr.doctor()
     print(table(diagnosis.found))
-    devices = [info for one in diagnosis.found for info in one.devices]
+    devices = [info for probe in diagnosis.found for info in probe.devices]
     trials = [smoke.attempt(info.device) for info in devices if info.capabilities.executes]
     print("\nsum(sin(x) * x + exp(-x * x), axis=1) of 64 x 500 numbers, computed a second time")
-    print("\n".join(columns([(str(one.device), str(one)) for one in trials])))
-    missing = {found.name for found in diagnosis.found if not found.devices}
-    told = [str(one) for one in diagnosis.findings if one.subject.partition(" ")[0] not in missing]
+    print("\n".join(columns([(str(trial.device), str(trial)) for trial in trials])))
+    missing = {probe.name for probe in diagnosis.found if not probe.devices}
+    told = [
+        str(finding)
+        for finding in diagnosis.findings
+        if finding.subject.partition(" ")[0] not in missing
+    ]
     if told:
         print("\n" + "\n".join(told))
-    return 0 if all(one.right for one in trials) else 1
+    return 0 if all(trial.right for trial in trials) else 1
 
 
 if __name__ == "__main__":

@@ -84,9 +84,9 @@ class KernelBackend(Backend):
 
     def open_device(self, device: Device) -> OpenDevice:
         """Return the queue and the memory of a device, opened when first asked for."""
-        found = self._open_devices.get(device)
-        if found is not None and not self._forked:
-            return found
+        opened_device = self._open_devices.get(device)
+        if opened_device is not None and not self._forked:
+            return opened_device
         if self._forked:
             raise forked(str(device))
         # an interrupt has the device opened nevertheless: drivers take it badly to be left halfway
@@ -149,10 +149,10 @@ class KernelBackend(Backend):
     def _gathered(self, device: Device, array: DeviceArray) -> DeviceArray:
         """Return the elements of a view in C order."""
         flat = (array.size,)
-        one = RegionOp(RESHAPE, (flat,), (0,), flat, array.dtype)
-        region = Region(((array.shape, array.dtype),), (one,), (1,))
-        (found,) = self._kernels(region, device=device)((array,), (None,))
-        return DeviceArray(found.block, array.dtype, array.shape, strides_of(array.shape))
+        flattening = RegionOp(RESHAPE, (flat,), (0,), flat, array.dtype)
+        region = Region(((array.shape, array.dtype),), (flattening,), (1,))
+        (gathered,) = self._kernels(region, device=device)((array,), (None,))
+        return DeviceArray(gathered.block, array.dtype, array.shape, strides_of(array.shape))
 
     def wrap(self, device: Device, handle: DeviceArray) -> Storage:
         """Return the storage of an array of the device."""
@@ -168,12 +168,12 @@ class KernelBackend(Backend):
         if array.offset or not array.is_contiguous:
             raise ValueError("a buffer holds elements in C order, from its beginning on")
         self.synchronize(storage.device)
-        open_device, found = (
+        open_device, buffer = (
             self.open_device(storage.device),
             self.library_buffer(array.block.buffer),
         )
-        open_device.pool.lent[open_device.queue.identity(found)] = array.block
-        return found
+        open_device.pool.lent[open_device.queue.identity(buffer)] = array.block
+        return buffer
 
     def library_buffer(self, buffer: Any) -> Any:
         """Return a queue's buffer as the device's own library knows it."""
@@ -224,7 +224,7 @@ class KernelBackend(Backend):
             return PiecesProgram(region, partial(self._kernels, device=device), new)
         parts = split_outputs(region, self.open_device(device).queue.traits.max_buffers)
         if len(parts) > 1:
-            return SplitProgram([self._kernels(one, device=device) for one in parts])
+            return SplitProgram([self._kernels(part, device=device) for part in parts])
         kernels = self._kernels(region, device=device)
         if is_view(region):
             return _Viewing(region, kernels, partial(self._gathered, device))
@@ -257,11 +257,11 @@ class KernelBackend(Backend):
     ) -> Sequence[Any]:
         """Run a region in NumPy: one that has nothing to read, or that fails."""
         arrays = [
-            self.download(self.wrap(device, one)) if isinstance(one, DeviceArray) else one
-            for one in inputs
+            self.download(self.wrap(device, value)) if isinstance(value, DeviceArray) else value
+            for value in inputs
         ]
-        found = _NUMPY.compile(region, device)(arrays, (None,) * len(buffers))
-        return [self.upload(device, np.asarray(one)).handle for one in found]
+        results = _NUMPY.compile(region, device)(arrays, (None,) * len(buffers))
+        return [self.upload(device, np.asarray(result)).handle for result in results]
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of a region's kernels."""
@@ -308,9 +308,9 @@ class _Viewing:
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the views."""
         (array,) = inputs
-        found = viewed(self._region, array) if isinstance(array, DeviceArray) else None
-        if found is not None:
-            return found
+        view = viewed(self._region, array) if isinstance(array, DeviceArray) else None
+        if view is not None:
+            return view
         if isinstance(analyse(self._region), str):  # axes are cut where those of the result are not
             return self._step_by_step(array)
         return self._kernels(inputs, buffers)
@@ -318,13 +318,13 @@ class _Viewing:
     def _step_by_step(self, array: DeviceArray) -> Sequence[DeviceArray]:
         """Return the views of copies, which have any shape."""
         values = [array]
-        for one in self._region.ops:
-            source = values[one.inputs[0]]
-            step = Region(((source.shape, source.dtype),), (replace(one, inputs=(0,)),), (1,))
-            found = viewed(step, source) or viewed(step, self._gathered(source))
-            assert found is not None  # elements in C order have a view of any shape
-            values += found
-        return [values[at] for at in self._region.outputs]
+        for op in self._region.ops:
+            source = values[op.inputs[0]]
+            step = Region(((source.shape, source.dtype),), (replace(op, inputs=(0,)),), (1,))
+            view = viewed(step, source) or viewed(step, self._gathered(source))
+            assert view is not None  # elements in C order have a view of any shape
+            values += view
+        return [values[output] for output in self._region.outputs]
 
 
 class _Blank:
@@ -349,7 +349,7 @@ class _Blank:
 
 def _taken(region: Region, inputs: Sequence[Any], _buffers: Sequence[Any | None]) -> Sequence[Any]:
     """Return some of the tensors that a library call has given."""
-    return [inputs[one.inputs[0]][one.attrs[0]] for one in region.ops]
+    return [inputs[op.inputs[0]][op.attrs[0]] for op in region.ops]
 
 
 def _is_call(region: Region) -> bool:

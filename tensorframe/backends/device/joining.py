@@ -46,31 +46,31 @@ class PiecesProgram:
         new: Callable[[], DeviceArray],
     ) -> None:
         """`new` returns an array for the result."""
-        (one,) = region.ops
-        shapes = [region.shape_of(at) for at in one.inputs]
-        pieces = pieces_of(one.op, one.attrs, shapes)
-        self._new = partial(_made, kernels(_surroundings(one))) if one.op is PAD else new
+        (op,) = region.ops
+        shapes = [region.shape_of(source) for source in op.inputs]
+        pieces = pieces_of(op.op, op.attrs, shapes)
+        self._new = partial(_made, kernels(_surroundings(op))) if op.op is PAD else new
         self._copies = {
-            shape: kernels(_same(shape, one))
-            for shape in dict.fromkeys(one.sizes for one in pieces)
+            shape: kernels(_same(shape, op))
+            for shape in dict.fromkeys(piece.sizes for piece in pieces)
         }
         self._pieces = [
-            (one.inputs[piece.operand], _slice(piece.lows, piece.sizes, one)) for piece in pieces
+            (op.inputs[piece.operand], _slice(piece.lows, piece.sizes, op)) for piece in pieces
         ]
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the joined tensor."""
         result = self._new()
         for source, selected in self._pieces:
-            found = viewed(selected, result)
-            assert found is not None  # slices are views
-            self._copies[selected.ops[0].shape].run((inputs[source],), found[0])
+            target = viewed(selected, result)
+            assert target is not None  # slices are views
+            self._copies[selected.ops[0].shape].run((inputs[source],), target[0])
         return (result,)
 
 
-def _surroundings(one: RegionOp) -> Region:
-    value = RegionOp(FULL, one.attrs[-1:], (), (), one.dtype)
-    return Region((), (value, RegionOp(EXPAND, (one.shape,), (0,), one.shape, one.dtype)), (1,))
+def _surroundings(op: RegionOp) -> Region:
+    value = RegionOp(FULL, op.attrs[-1:], (), (), op.dtype)
+    return Region((), (value, RegionOp(EXPAND, (op.shape,), (0,), op.shape, op.dtype)), (1,))
 
 
 def _made(program: DeviceProgram) -> DeviceArray:
@@ -79,12 +79,10 @@ def _made(program: DeviceProgram) -> DeviceArray:
     return array
 
 
-def _same(shape: tuple[int, ...], one: RegionOp) -> Region:
-    return Region(((shape, one.dtype),), (RegionOp(POSITIVE, (), (0,), shape, one.dtype),), (1,))
+def _same(shape: tuple[int, ...], op: RegionOp) -> Region:
+    return Region(((shape, op.dtype),), (RegionOp(POSITIVE, (), (0,), shape, op.dtype),), (1,))
 
 
-def _slice(lows: tuple[int, ...], sizes: tuple[int, ...], one: RegionOp) -> Region:
+def _slice(lows: tuple[int, ...], sizes: tuple[int, ...], op: RegionOp) -> Region:
     attrs = (lows, sizes, (1,) * len(sizes))
-    return Region(
-        ((one.shape, one.dtype),), (RegionOp(SLICE, attrs, (0,), sizes, one.dtype),), (1,)
-    )
+    return Region(((op.shape, op.dtype),), (RegionOp(SLICE, attrs, (0,), sizes, op.dtype),), (1,))

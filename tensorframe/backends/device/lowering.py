@@ -33,9 +33,13 @@ class Lowering:
         self.region: Region = self.parts.region
         self.space: Space = space_of(self.region)
 
-    def strides(self, at: int, strides: tuple[int, ...]) -> tuple[int, ...]:
+    def strides(self, index: int, strides: tuple[int, ...]) -> tuple[int, ...]:
         """Return the strides, in real elements, of an input."""
-        if at < len(self.original.inputs) and self.original.inputs[at][1] in COMPLEX and strides:
+        if (
+            index < len(self.original.inputs)
+            and self.original.inputs[index][1] in COMPLEX
+            and strides
+        ):
             return (*[2 * step for step in strides], 1)
         return strides
 
@@ -52,12 +56,12 @@ class Lowering:
     ) -> Target:
         """Return what kernels for such operands are built for: positions have 32 bits where that is enough."""
         shapes = [shape for shape, _ in self.region.inputs]
-        shapes += [one.shape for one in self.region.ops]
+        shapes += [op.shape for op in self.region.ops]
         reach = [
             sum(abs(step) * (size - 1) for step, size in zip(steps, shape, strict=False))
             for steps, (shape, _) in zip(strides, self.region.inputs, strict=False)
         ]
-        reach += [_last_counted(one) for one in self.region.ops if one.op is ARANGE]
+        reach += [_last_counted(op) for op in self.region.ops if op.op is ARANGE]
         if into is not None and into.block is not None:
             reach.append(into.block.nbytes)
         most = max([*reach, *[prod(shape) for shape in shapes], 1])
@@ -77,7 +81,7 @@ def begins_far(array: DeviceArray) -> bool:
     return 2 * array.offset >= _SHORT
 
 
-def _last_counted(one: RegionOp) -> int:
+def _last_counted(op: RegionOp) -> int:
     """Return the largest position that a range counts, which may be a part of a longer one."""
-    first, stride = map(int, one.attrs[2:])
-    return max(first, first + stride * (prod(one.shape) - 1))
+    first, stride = map(int, op.attrs[2:])
+    return max(first, first + stride * (prod(op.shape) - 1))

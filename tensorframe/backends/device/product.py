@@ -35,9 +35,9 @@ def product_program(region: Region, make: Make) -> DeviceProgram | InParts:
     """Return the program of a region whose first op is a product, and of what is done to it."""
     if is_dot(region, 0):
         return make(summed(region, 0), Lowering)
-    one = region.ops[0]
-    length = region.shape_of(one.inputs[0])[-1]
-    chunk = chunk_of(prod(one.shape), length)
+    op = region.ops[0]
+    length = region.shape_of(op.inputs[0])[-1]
+    chunk = chunk_of(prod(op.shape), length)
     if chunk < length:
         return InParts(region, -(-length // chunk), chunk, make)
     return make(region, TiledProduct)
@@ -49,18 +49,18 @@ class InParts:
     quiet = True
 
     def __init__(self, region: Region, parts: int, chunk: int, make: Make) -> None:
-        one = region.ops[0]
-        self._factors = one.inputs
-        factors = tuple([region.inputs[at] for at in one.inputs])
-        shape = (parts, *one.shape)
-        dtype = wide_of(one.dtype)
-        product = RegionOp(one.op, one.attrs, (0, 1), shape, dtype)
+        op = region.ops[0]
+        self._factors = op.inputs
+        factors = tuple([region.inputs[source] for source in op.inputs])
+        shape = (parts, *op.shape)
+        dtype = wide_of(op.dtype)
+        product = RegionOp(op.op, op.attrs, (0, 1), shape, dtype)
         self._products = make(Region(factors, (product,), (2,)), partial(TiledProduct, chunk=chunk))
         self._sum = make(_added_up(region, shape, dtype), Lowering)
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the outputs for these inputs."""
-        (products,) = self._products([inputs[at] for at in self._factors], (None,))
+        (products,) = self._products([inputs[factor] for factor in self._factors], (None,))
         return self._sum((*inputs, products), buffers)
 
     def source(self) -> str:
@@ -70,19 +70,19 @@ class InParts:
 
 def _added_up(region: Region, shape: Shape, dtype: DType) -> Region:
     """Return a region that has the products of parts as its last input, in place of the whole product."""
-    rest, one = without(region, 0), region.ops[0]
+    rest, op = without(region, 0), region.ops[0]
     value = len(region.inputs)
     ops = [RegionOp(ANY_TRUE if dtype in BOOL else SUM, ((0,), False), (value,), shape[1:], dtype)]
-    if dtype != one.dtype:
-        ops.append(RegionOp(CAST, (one.dtype,), (value + 1,), one.shape, one.dtype))
+    if dtype != op.dtype:
+        ops.append(RegionOp(CAST, (op.dtype,), (value + 1,), op.shape, op.dtype))
     total, more = value + len(ops), len(ops)
 
     def now(source: int) -> int:
         return source if source < value else total if source == value else source + more
 
-    ops += [replace(one, inputs=tuple([now(at) for at in one.inputs])) for one in rest.ops]
+    ops += [replace(op, inputs=tuple([now(source) for source in op.inputs])) for op in rest.ops]
     inputs = (*region.inputs, (shape, dtype))
-    return Region(inputs, tuple(ops), tuple([now(at) for at in rest.outputs]))
+    return Region(inputs, tuple(ops), tuple([now(output) for output in rest.outputs]))
 
 
 class TiledProduct(Lowering):
@@ -92,12 +92,14 @@ class TiledProduct(Lowering):
     """
 
     def __init__(self, original: Region, chunk: int = 0) -> None:
-        at = next(at for at, one in enumerate(original.ops) if one.op.kind is Kind.CONTRACT)
-        self._product = original.ops[at]
+        contraction = next(
+            number for number, op in enumerate(original.ops) if op.op.kind is Kind.CONTRACT
+        )
+        self._product = original.ops[contraction]
         self._chunk = chunk
         self._value = len(original.inputs)
         self.original = original
-        self.parts = in_parts(without(original, at))
+        self.parts = in_parts(without(original, contraction))
         self.region = self.parts.region
         self.space = space_of(self.region)
 
@@ -106,14 +108,14 @@ class TiledProduct(Lowering):
     ) -> Built:
         """Return the kernel for operands with these strides, in real elements."""
         assert into is None
-        one = self._product
-        left, right = one.inputs
+        matmul_op = self._product
+        left, right = matmul_op.inputs
         *stack, down, inner = self._steps(left, strides)
         *other, along, across = self._steps(right, strides)
         product = Product(
             self._value,
-            one.shape,
-            one.dtype,
+            matmul_op.shape,
+            matmul_op.dtype,
             self.original.shape_of(left)[-1],
             Factor(left, (*self._stacked(stack, inner), down, 0), inner),
             Factor(right, (*self._stacked(other, along), 0, across), along),
@@ -122,11 +124,11 @@ class TiledProduct(Lowering):
         target = self.target(queue, strides)
         return build_product(self.region, self.space, strides, self.parts.places, product, target)
 
-    def _steps(self, at: int, strides: Sequence[Strides]) -> Strides:
+    def _steps(self, index: int, strides: Sequence[Strides]) -> Strides:
         """Return the steps of a factor along its axes; 0 where it broadcasts."""
-        shape = self.original.shape_of(at)
+        shape = self.original.shape_of(index)
         return tuple(
-            [0 if size == 1 else step for size, step in zip(shape, strides[at], strict=False)]
+            [0 if size == 1 else step for size, step in zip(shape, strides[index], strict=False)]
         )
 
     def _stacked(self, steps: Sequence[int], inner: int) -> Strides:
@@ -136,15 +138,15 @@ class TiledProduct(Lowering):
         return (*first, *(0,) * (depth - len(steps)), *steps)
 
 
-def without(region: Region, at: int) -> Region:
+def without(region: Region, index: int) -> Region:
     """Return what is done to the result of an op of a region, which becomes the last of the inputs."""
-    value, op = len(region.inputs), region.ops[at]
-    made = value + at
+    value, op = len(region.inputs), region.ops[index]
+    made = value + index
     others = [one for one in range(value, value + len(region.ops)) if one != made]
     rest = region.part((*range(value), made), others, region.outputs)
     if value not in rest.outputs:
         return rest
     # an output is the result of an op
-    outputs = tuple([value + 1 + len(others) if one == value else one for one in rest.outputs])
+    outputs = tuple([value + 1 + len(others) if slot == value else slot for slot in rest.outputs])
     same = RegionOp(RESHAPE, (op.shape,), (value,), op.shape, op.dtype)
     return replace(rest, ops=(*rest.ops, same), outputs=outputs)

@@ -56,10 +56,10 @@ class DeviceProgram:
     def run(self, inputs: Sequence[Any], into: DeviceArray | None = None) -> Sequence[Any]:
         """Return the outputs for these inputs; the only one is written to the elements of `into` if that is given."""
         key: tuple[Any, ...] = tuple(
-            [one.strides if type(one) is DeviceArray else None for one in inputs]
+            [source.strides if type(source) is DeviceArray else None for source in inputs]
         )
-        far = any(type(one) is DeviceArray and begins_far(one) for one in inputs)
-        lowering = self._lowering(tuple([one is not None for one in key]), far=far)
+        far = any(type(source) is DeviceArray and begins_far(source) for source in inputs)
+        lowering = self._lowering(tuple([strides is not None for strides in key]), far=far)
         if far:
             key = (*key, "far")
         if into is not None:
@@ -87,26 +87,28 @@ class DeviceProgram:
         lowering = self._lowering(arrays)
         strides = [strides_of(shape) for shape, _ in lowering.region.inputs]
         built = lowering.built(self._queue, strides)
-        return "\n".join([self._queue.source(one.kernel) for one in built.launches])
+        return "\n".join([self._queue.source(launch.kernel) for launch in built.launches])
 
 
 def lifted(region: Region, arrays: Sequence[bool]) -> Region:
     """Return a region whose inputs without axes, where they are in memory, have an axis of one element."""
-    changed = [at for at, is_array in enumerate(arrays) if is_array and region.inputs[at][0] == ()]
+    changed = [
+        index for index, is_array in enumerate(arrays) if is_array and region.inputs[index][0] == ()
+    ]
     if not changed:
         return region
     rewriting = Rewriting(
         region,
         [
-            ((1,) if at in changed else shape, dtype)
-            for at, (shape, dtype) in enumerate(region.inputs)
+            ((1,) if index in changed else shape, dtype)
+            for index, (shape, dtype) in enumerate(region.inputs)
         ],
     )
     now = list(range(len(region.inputs)))
-    for at in changed:
-        now[at] = rewriting.add(RESHAPE, ((),), (at,), (), region.inputs[at][1])
-    for value, one in enumerate(region.ops, start=len(region.inputs)):
-        now.append(rewriting.keep(value, [now[source] for source in one.inputs]))
+    for index in changed:
+        now[index] = rewriting.add(RESHAPE, ((),), (index,), (), region.inputs[index][1])
+    for value, op in enumerate(region.ops, start=len(region.inputs)):
+        now.append(rewriting.keep(value, [now[source] for source in op.inputs]))
     return rewriting.region([now[value] for value in region.outputs])
 
 
@@ -115,18 +117,18 @@ class _Step:
 
     def __init__(self, launch: Launch, queue: Queue) -> None:
         kernel = launch.kernel
-        found = parameters(kernel)
-        begin, end = 1 + len(kernel.inputs), len(found) - len(kernel.scalars)
-        constant: list[complex] = [0] * len(found)
+        words = parameters(kernel)
+        begin, end = 1 + len(kernel.inputs), len(words) - len(kernel.scalars)
+        constant: list[complex] = [0] * len(words)
         constant[0] = launch.total
         constant[begin:end] = launch.numbers
         self._kernel = kernel
-        self._words = packed(found, constant)
-        self._origins = found[1:begin]
-        self._scalars = found[end:]
+        self._words = packed(words, constant)
+        self._origins = words[1:begin]
+        self._scalars = words[end:]
         self.arrays = [buffer.name for buffer in (*kernel.inputs, *kernel.outputs)]
         self.built = queue.build(kernel)
-        outer = next(one for one in kernel.body if isinstance(one, Loop))
+        outer = next(statement for statement in kernel.body if isinstance(statement, Loop))
         groups = (
             launch.total if outer.over is ParallelAxis.GROUPS else -(-launch.total // kernel.lanes)
         )
@@ -172,9 +174,9 @@ class _Bound:
         self._queue = queue
         self._parts = lowering.parts
         strides: list[tuple[int, ...]] = [()] * len(lowering.region.inputs)
-        for at, one in enumerate(inputs):
-            if type(one) is DeviceArray:
-                strides[at] = lowering.strides(at, one.strides if one.shape else (1,))
+        for index, source in enumerate(inputs):
+            if type(source) is DeviceArray:
+                strides[index] = lowering.strides(index, source.strides if source.shape else (1,))
         built = lowering.built(queue, strides, into)
         self._outputs = [
             (region.shape_of(value), region.dtype_of(value), layout)
@@ -183,17 +185,19 @@ class _Bound:
         self._partials = [(dtype, size) for dtype, size, _ in built.partials]
         self._marks = built.selects
         with queue.lock:
-            self._steps = [_Step(one, queue) for one in built.launches]
+            self._steps = [_Step(launch, queue) for launch in built.launches]
 
     def run(
         self, pool: Pool, inputs: Sequence[Any], into: DeviceArray | None
     ) -> tuple[list[DeviceArray], bool]:
         """Return the outputs, and whether an index was out of bounds."""
         held = self._queue.traits.held
-        outputs = [made(pool, held, *one) for one in self._outputs] if into is None else [into]
+        outputs = (
+            [made(pool, held, *layout) for layout in self._outputs] if into is None else [into]
+        )
         operands = self._operands(inputs, outputs)
-        for at, (dtype, size) in enumerate(self._partials):
-            operands[f"p{at}"] = _Operand(pool.block(size * held.get(dtype, dtype).itemsize))
+        for index, (dtype, size) in enumerate(self._partials):
+            operands[f"p{index}"] = _Operand(pool.block(size * held.get(dtype, dtype).itemsize))
         mark = None
         if self._marks:
             mark = pool.block(_FLAG.nbytes)
@@ -208,22 +212,25 @@ class _Bound:
         return outputs, missed
 
     def _operands(self, inputs: Sequence[Any], outputs: Sequence[DeviceArray]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for at, one in enumerate(inputs):
-            if type(one) is DeviceArray:
-                assert one.block is not None
-                scale = 2 if one.dtype in COMPLEX else 1
-                found[f"x{at}"] = operand = _Operand(one.block, scale * one.offset)
-                if one.block.nbytes > self._queue.traits.max_block:
-                    self._narrow(operand, one, scale)
-            elif at in self._parts.imaginary:
-                found[f"x{at}"], found[f"x{self._parts.imaginary[at]}"] = one.real, one.imag
+        operands: dict[str, Any] = {}
+        for index, source in enumerate(inputs):
+            if type(source) is DeviceArray:
+                assert source.block is not None
+                scale = 2 if source.dtype in COMPLEX else 1
+                operands[f"x{index}"] = operand = _Operand(source.block, scale * source.offset)
+                if source.block.nbytes > self._queue.traits.max_block:
+                    self._narrow(operand, source, scale)
+            elif index in self._parts.imaginary:
+                operands[f"x{index}"], operands[f"x{self._parts.imaginary[index]}"] = (
+                    source.real,
+                    source.imag,
+                )
             else:
-                found[f"x{at}"] = one
-        for at, output in enumerate(outputs):
+                operands[f"x{index}"] = source
+        for index, output in enumerate(outputs):
             assert output.block is not None
-            found[f"y{at}"] = _Operand(output.block)
-        return found
+            operands[f"y{index}"] = _Operand(output.block)
+        return operands
 
     def _narrow(self, operand: _Operand, array: DeviceArray, scale: int) -> None:
         """Have an operand in a large block begin, in what kernels are given, near its first element."""

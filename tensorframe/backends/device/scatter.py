@@ -63,10 +63,10 @@ class ScatterProgram:
     _ends: DeviceProgram | None = None
 
     def __init__(self, region: Region, make: Make) -> None:
-        (one,) = region.ops
-        axes, at = one.attrs
-        self._operands = one.inputs
-        (shape, dtype), *others = [region.inputs[source] for source in one.inputs]
+        (op,) = region.ops
+        axes, position = op.attrs
+        self._operands = op.inputs
+        (shape, dtype), *others = [region.inputs[source] for source in op.inputs]
         self._with_axis = [
             make(_copy_to((1,), *known), Lowering) if known[0] == () else None for known in others
         ]
@@ -74,12 +74,14 @@ class ScatterProgram:
         self._empty = 0 in wanted
         if self._empty:
             return
-        chosen = broadcast(one.op.name, *[known for known, _ in others[1:]])
+        chosen = broadcast(op.op.name, *[known for known, _ in others[1:]])
         # the tensor's axes that are not indexed tell elements apart only within what is pointed to
         self._line = tuple([size if axis in axes else 1 for axis, size in enumerate(shape)])
         targets = number_dtype(prod(self._line))
-        found = selected_shape(self._line, tuple([known for known, _ in indices]), axes, at)
-        gather = RegionOp(GATHER, one.attrs, tuple(range(len(others))), found, targets)
+        selected = selected_shape(
+            self._line, tuple([known for known, _ in indices]), axes, position
+        )
+        gather = RegionOp(GATHER, op.attrs, tuple(range(len(others))), selected, targets)
         pointed = ((self._line, dtype), *indices)
         self._copy = make(_copy_to(shape, shape, dtype), Lowering)
         self._targets = make(
@@ -90,21 +92,21 @@ class ScatterProgram:
         places = number_dtype(count)
         order = (((count,), targets), ((count,), places))
         given: tuple[tuple[Shape, DType], ...] = (*order, (wanted, dtype))
-        if one.op.combination is not None:
+        if op.op.combination is not None:
             self._ends = make(_ends_of(count, targets), _Ends)
             given = (*given, ((count,), places))
-        store = RegionOp(one.op, one.attrs, tuple(range(len(given))), shape, dtype)
+        store = RegionOp(op.op, op.attrs, tuple(range(len(given))), shape, dtype)
         self._stores = make(Region(given, (store,), (len(given),)), partial(_Stores, chosen=chosen))
         self._count = count
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the tensor with elements replaced: itself if no element is."""
-        whole, *others = [inputs[at] for at in self._operands]
+        whole, *others = [inputs[operand] for operand in self._operands]
         if self._empty:
             return (whole,)
         values, *indices = [
-            one if copy is None else copy((one,), (None,))[0]
-            for one, copy in zip(others, self._with_axis, strict=True)
+            other if copy is None else copy((other,), (None,))[0]
+            for other, copy in zip(others, self._with_axis, strict=True)
         ]
         (targets,) = self._targets((replace(whole, shape=self._line), *indices), (None,))
         targets = replace(targets, shape=(self._count,), strides=(1,))
@@ -149,8 +151,8 @@ class _Targets(_OneOp):
         self, queue: Queue, strides: Sequence[Strides], into: DeviceArray | None = None
     ) -> Built:
         """Return the kernel for indices with these strides."""
-        (one,) = self.region.ops
-        axes, _ = one.attrs
+        (op,) = self.region.ops
+        axes, _ = op.attrs
         (line, _), *indices = self.region.inputs
         steps = [
             _broadcast(shape, own, self._chosen)
@@ -163,7 +165,7 @@ class _Targets(_OneOp):
             tuple(steps),
         )
         built = build_targets(pointing, self.target(queue, strides))
-        return replace(built, layouts=(tuple(range(len(one.shape))),))
+        return replace(built, layouts=(tuple(range(len(op.shape))),))
 
 
 class _Ends(_OneOp):
@@ -185,9 +187,9 @@ class _Stores(_OneOp):
     ) -> Built:
         """Return the kernel for values with these strides, in real elements."""
         assert into is not None
-        (one,) = self.region.ops
-        axes, at = one.attrs
-        shape, dtype = one.shape, one.dtype
+        (op,) = self.region.ops
+        axes, position = op.attrs
+        shape, dtype = op.shape, op.dtype
         # the parts of complex elements are one more axis
         scale, parts, ones = (2, (2,), (1,)) if dtype in COMPLEX else (1, (), ())
         steps = [scale * step for step in into.strides]
@@ -196,22 +198,22 @@ class _Stores(_OneOp):
         own = [steps[axis] for axis in kept]
         # an axis of one element stands for none
         surplus = len(self.region.shape_of(2)) - len(kept) - len(self._chosen)
-        values, end = strides[2][surplus:], at + len(self._chosen)
-        before = tuple(sizes[:at]), values[:at], tuple(own[:at])
-        behind = (*sizes[at:], *parts), values[end:], (*own[at:], *ones)
+        values, end = strides[2][surplus:], position + len(self._chosen)
+        before = tuple(sizes[:position]), values[:position], tuple(own[:position])
+        behind = (*sizes[position:], *parts), values[end:], (*own[position:], *ones)
         replacing = Replacing(
             real_of(dtype),
             tuple([shape[axis] for axis in axes]),
             tuple([steps[axis] for axis in axes]),
             self._chosen,
-            values[at:end],
+            values[position:end],
             before,
             behind,
             scale * into.offset,
         )
         target = self.target(queue, strides, into)
-        if one.op.combination is not None:
-            return build_combined(replacing, one.op, target)
+        if op.op.combination is not None:
+            return build_combined(replacing, op.op, target)
         return build_stores(replacing, target)
 
 

@@ -41,15 +41,15 @@ class _SearchLowering(Lowering):
     ) -> Built:
         """Return the kernel for operands with these strides."""
         assert into is None
-        *_, one = self.region.ops
-        vector, values, *sorter = one.inputs
+        *_, op = self.region.ops
+        vector, values, *sorter = op.inputs
         if values >= len(self.region.inputs):  # without axes, but in memory
             (values,) = self.region.ops[0].inputs
         (length,), dtype = self.region.inputs[vector]
         shape, _ = self.region.inputs[values]
         held = strides[values] if shape else None
-        right = one.attrs == ("right",)
+        right = op.attrs == ("right",)
         step = strides[vector][0]
         order = (sorter[0], strides[sorter[0]][0]) if sorter else None
         searching = Searching(dtype, vector, length, step, values, shape, held, right, order)
-        return build_search(searching, len(one.shape), self.target(queue, strides))
+        return build_search(searching, len(op.shape), self.target(queue, strides))

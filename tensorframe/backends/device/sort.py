@@ -47,10 +47,10 @@ def top_program(region: Region, make: Make) -> Program:
 
 def top_region(region: Region) -> Region:
     """Return a region whose two outputs are the pair that `topk` gives."""
-    (one,) = region.ops
-    _, axis, largest = one.attrs
-    values = RegionOp(SORT, (axis, largest), (0,), one.shape, one.dtype)
-    places = RegionOp(ARGSORT, (axis, largest, True), (0,), one.shape, index_dtype())
+    (op,) = region.ops
+    _, axis, largest = op.attrs
+    values = RegionOp(SORT, (axis, largest), (0,), op.shape, op.dtype)
+    places = RegionOp(ARGSORT, (axis, largest, True), (0,), op.shape, index_dtype())
     return Region(region.inputs, (values, places), (1, 2))
 
 
@@ -63,13 +63,13 @@ def sorted_with_places(count: int, dtype: DType, places: DType) -> tuple[Region,
 
 def select_program(region: Region, make: Make) -> Program:
     """Return the program of `select`: lines are sorted, then elements taken from them."""
-    (one,) = region.ops
-    lines, places = (region.inputs[at] for at in one.inputs)
+    (op,) = region.ops
+    lines, places = (region.inputs[source] for source in op.inputs)
     (shape, dtype), axis = lines, len(lines[0]) - 1
     ordered = RegionOp(SORT, (axis, False), (0,), shape, dtype)
-    taken = RegionOp(TAKE_ALONG_AXIS, (axis,), (0, 1), one.shape, one.dtype)
+    taken = RegionOp(TAKE_ALONG_AXIS, (axis,), (0, 1), op.shape, op.dtype)
     return _Selected(
-        one.inputs,
+        op.inputs,
         make(Region((lines,), (ordered,), (1,)), _lowering(axis, False)),
         make(Region((lines, places), (taken,), (2,)), Lowering),
     )
@@ -129,7 +129,7 @@ class _SortLowering(Lowering):
         assert into is None
         ((shape, dtype),) = self.region.inputs
         count = self.region.ops[0].shape[self._axis]
-        outputs = tuple([one.op is SORT for one in self.region.ops])
+        outputs = tuple([op.op is SORT for op in self.region.ops])
         places = self.region.ops[-1].dtype  # of no use if there are elements alone
         sorting = Sorting(
             shape, dtype, strides[0], self._axis, self._descending, count, outputs, places

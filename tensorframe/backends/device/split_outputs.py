@@ -31,8 +31,8 @@ def split_outputs(region: Region, most: int) -> list[Region]:
 def _buffers(region: Region) -> int:
     """Return how many buffers a kernel has at most, with partial results and a mark for wrong indices."""
     first = len(region.inputs)
-    read = {source for one in region.ops for source in one.inputs if source < first}
-    partial = sum(one.op.kind is Kind.REDUCE for one in region.ops)
+    read = {source for op in region.ops for source in op.inputs if source < first}
+    partial = sum(op.op.kind is Kind.REDUCE for op in region.ops)
     return len(read) + max(len(region.outputs), partial) + 1
 
 
@@ -46,4 +46,4 @@ class SplitProgram:
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the outputs; the device has new memory for them."""
-        return [value for one in self._programs for value in one(inputs, buffers)]
+        return [value for program in self._programs for value in program(inputs, buffers)]

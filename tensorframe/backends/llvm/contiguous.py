@@ -19,13 +19,13 @@ _LARGE = 1 << 16
 
 def flattened(region: Region) -> Region | None:
     """Return a large reshape as one to a vector, whose loops are those of any operand; None for other regions."""
-    one = region.ops[-1]
-    size = prod(one.shape)
-    if len(region.ops) > 1 or one.op is not RESHAPE or size < _LARGE:
+    op = region.ops[-1]
+    size = prod(op.shape)
+    if len(region.ops) > 1 or op.op is not RESHAPE or size < _LARGE:
         return None
-    if not computable(one.op, [one.dtype], one.dtype):
+    if not computable(op.op, [op.dtype], op.dtype):
         return None
-    return replace(region, ops=(replace(one, attrs=((size,),), shape=(size,)),))
+    return replace(region, ops=(replace(op, attrs=((size,),), shape=(size,)),))
 
 
 class ReshapeProgram:

@@ -53,20 +53,18 @@ def unusable() -> str | None:
 
         target_machine()
 
-    found = guarded(load)
-    return f"llvmlite does not load: {found.reason}" if isinstance(found, Failure) else None
+    loading = guarded(load)
+    return f"llvmlite does not load: {loading.reason}" if isinstance(loading, Failure) else None
 
 
 def has_kernel(region: Region) -> bool:
     """Whether a region is a loop that computes something, and nothing that kernels cannot compute."""
     return (
         all(
-            computable(one.op, [region.dtype_of(s) for s in one.inputs], one.dtype)
-            for one in region.ops
+            computable(op.op, [region.dtype_of(s) for s in op.inputs], op.dtype)
+            for op in region.ops
         )
-        and any(
-            one.op.kind in (Kind.MAP, Kind.REDUCE, Kind.SCAN, Kind.GATHER) for one in region.ops
-        )
+        and any(op.op.kind in (Kind.MAP, Kind.REDUCE, Kind.SCAN, Kind.GATHER) for op in region.ops)
         # of operands without elements, a load outside an empty loop would read one
         and all(0 not in shape for shape, _ in region.inputs)
         and all(0 not in region.shape_of(value) for value in region.outputs)

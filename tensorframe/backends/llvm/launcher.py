@@ -54,13 +54,15 @@ def launcher(
         "flag": partial(np.zeros, 1, bool),
     }
     lines = _taken(region, strides, names)
-    lines += [f"x{imag} = x{at}.imag; x{at} = x{at}.real" for at, imag in parts.imaginary.items()]
+    lines += [
+        f"x{imag} = x{real}.imag; x{real} = x{real}.real" for real, imag in parts.imaginary.items()
+    ]
     lines += _made(region, built, names)
     lines += ["m0 = flag()"] if built.selects else []
-    for at, one in enumerate(built.launches):
-        lines += _launched(at, one, names)
+    for index, launch in enumerate(built.launches):
+        lines += _launched(index, launch, names)
     lines += ["if m0[0]: return fallback(inputs, buffers)"] if built.selects else []
-    outputs = [f"y{at}," for at in range(len(region.outputs))]
+    outputs = [f"y{index}," for index in range(len(region.outputs))]
     lines.append(f"return ({' '.join(outputs)})")
     source = "def run(inputs, buffers):\n" + "".join(f"    {line}\n" for line in lines)
     exec(compile(source, "<tensorframe launcher>", "exec"), names)  # noqa: S102 - printed above
@@ -72,11 +74,11 @@ def _taken(region: Region, strides: Sequence[tuple[int, ...]], names: dict[str, 
     """Return the lines that name the inputs and compare their layout."""
     if not region.inputs:
         return []
-    lines = [f"{' '.join(f'x{at},' for at in range(len(region.inputs)))} = inputs"]
-    arrays = [at for at, (shape, _) in enumerate(region.inputs) if shape != ()]
-    names.update((f"strides{at}", strides[at]) for at in arrays)
+    lines = [f"{' '.join(f'x{index},' for index in range(len(region.inputs)))} = inputs"]
+    arrays = [index for index, (shape, _) in enumerate(region.inputs) if shape != ()]
+    names.update((f"strides{index}", strides[index]) for index in arrays)
     if arrays:
-        differs = " or ".join([f"x{at}.strides != strides{at}" for at in arrays])
+        differs = " or ".join([f"x{index}.strides != strides{index}" for index in arrays])
         lines.append(f"if {differs}: return other(inputs, buffers)")
     return lines
 
@@ -84,45 +86,47 @@ def _taken(region: Region, strides: Sequence[tuple[int, ...]], names: dict[str, 
 def _made(region: Region, built: Built, names: dict[str, Any]) -> list[str]:
     """Return the lines that make the outputs, or take over a buffer, and the partial results."""
     lines = []
-    for at, (value, layout) in enumerate(zip(region.outputs, built.layouts, strict=True)):
+    for index, (value, layout) in enumerate(zip(region.outputs, built.layouts, strict=True)):
         new = _maker(region.shape_of(value), region.dtype_of(value), layout)
-        names[f"new{at}"], names[f"made{at}"] = new, new().strides
-        if any(one.general for one in built.launches):  # it reads the inputs a second time
-            lines.append(f"y{at} = new{at}()")
+        names[f"new{index}"], names[f"made{index}"] = new, new().strides
+        if any(launch.general for launch in built.launches):  # it reads the inputs a second time
+            lines.append(f"y{index} = new{index}()")
             continue
-        lines.append(f"y{at} = buffers[{at}]")
-        lines.append(f"if y{at} is None or y{at}.strides != made{at}: y{at} = new{at}()")
-    for at, (dtype, size, first) in enumerate(built.partials):
+        lines.append(f"y{index} = buffers[{index}]")
+        lines.append(
+            f"if y{index} is None or y{index}.strides != made{index}: y{index} = new{index}()"
+        )
+    for index, (dtype, size, first) in enumerate(built.partials):
         # only answers are looked at before they are there
         answers = dtype == bool_
-        names[f"new_p{at}"] = (
+        names[f"new_p{index}"] = (
             partial(np.full, size, bool(first)) if answers else _maker((size,), dtype, (0,))
         )
-        lines.append(f"p{at} = new_p{at}()")
+        lines.append(f"p{index} = new_p{index}()")
     return lines
 
 
-def _launched(at: int, one: Launch, names: dict[str, Any]) -> list[str]:
+def _launched(index: int, launch: Launch, names: dict[str, Any]) -> list[str]:
     """Return the line that runs a kernel."""
-    text = print_kernel(one.kernel, target())
+    text = print_kernel(launch.kernel, target())
     function = kernel_function(text.name, text.source)
-    kernel = one.kernel
+    kernel = launch.kernel
     arrays = [buffer.name for buffer in (*kernel.inputs, *kernel.outputs)]
     formats = ["Q"] * len(arrays) + [_format(scalar.dtype) for scalar in kernel.scalars]
     slots = [f"slot({name})" for name in arrays]
     slots += [f"{_number(scalar.dtype)}(x{scalar.name[1:]})" for scalar in kernel.scalars]
-    numbers = zip(kernel.sizes, one.numbers, strict=True)
-    names[f"fixed{at}"] = b"".join([_packed(size.dtype, value) for size, value in numbers])
-    names[f"pack{at}"] = struct.Struct("=" + "".join(formats)).pack
-    varying = f"pack{at}({', '.join(slots)}), fixed{at}"
-    if one.general is not None:
-        names[f"choose{at}"] = Choice(function, one.general)
-        return ["f0 = flag()", f"choose{at}(f0, {one.total}, {one.grain}, {varying})"]
-    if one.total <= one.grain:
-        names[f"call{at}"] = function.call
-        return [f"call{at}(0, {one.total}, {varying})"]
-    names[f"function{at}"] = function
-    return [f"run_ranges(function{at}, {one.total}, {one.grain}, {varying})"]
+    numbers = zip(kernel.sizes, launch.numbers, strict=True)
+    names[f"fixed{index}"] = b"".join([_packed(size.dtype, value) for size, value in numbers])
+    names[f"pack{index}"] = struct.Struct("=" + "".join(formats)).pack
+    varying = f"pack{index}({', '.join(slots)}), fixed{index}"
+    if launch.general is not None:
+        names[f"choose{index}"] = Choice(function, launch.general)
+        return ["f0 = flag()", f"choose{index}(f0, {launch.total}, {launch.grain}, {varying})"]
+    if launch.total <= launch.grain:
+        names[f"call{index}"] = function.call
+        return [f"call{index}(0, {launch.total}, {varying})"]
+    names[f"function{index}"] = function
+    return [f"run_ranges(function{index}, {launch.total}, {launch.grain}, {varying})"]
 
 
 class Choice:

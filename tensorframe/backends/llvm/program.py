@@ -40,7 +40,7 @@ class KernelProgram:
         self.region = self._parts.region
         self._fallback = fallback
         self._space = space_of(self.region)
-        self._arrays = [at for at, (shape, _) in enumerate(region.inputs) if shape != ()]
+        self._arrays = [index for index, (shape, _) in enumerate(region.inputs) if shape != ()]
         self._bound: dict[tuple[Any, ...], Run] = {}
         self._run: Run = self._choose
 
@@ -51,7 +51,7 @@ class KernelProgram:
     def _choose(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Run the kernels of this layout, which are expected to be those of the next call too."""
         inputs = self._in_steps(inputs)
-        key = tuple([inputs[at].strides for at in self._arrays])
+        key = tuple([inputs[index].strides for index in self._arrays])
         run = self._bound.get(key)
         if run is None:
             with spanned(Work.LAYOUT, "loops of a new layout", "llvm"):
@@ -67,35 +67,38 @@ class KernelProgram:
 
     def _in_steps(self, inputs: Sequence[Any]) -> Sequence[Any]:
         """Return the inputs with those copied whose elements are not whole steps apart: fields of records."""
-        odd = [at for at in self._arrays if self._remainders(at, inputs[at])]
+        odd = [index for index in self._arrays if self._remainders(index, inputs[index])]
         if not odd:
             return inputs
-        return [np.ascontiguousarray(one) if at in odd else one for at, one in enumerate(inputs)]
+        return [
+            np.ascontiguousarray(source) if index in odd else source
+            for index, source in enumerate(inputs)
+        ]
 
-    def _remainders(self, at: int, array: Any) -> bool:
-        size = self.region.inputs[at][1].itemsize
+    def _remainders(self, index: int, array: Any) -> bool:
+        size = self.region.inputs[index][1].itemsize
         return any(step % size for step in array.strides)
 
     def is_kept(self, inputs: Sequence[Any]) -> bool:
         """Whether the kernels for operands of these layouts were compiled before, by this process or another."""
         built = self.built(self._in_steps(inputs))
-        texts = [llvm.print_kernel(one.kernel, target()) for one in built.launches]
+        texts = [llvm.print_kernel(launch.kernel, target()) for launch in built.launches]
         return all(is_kept(text.name, text.source) for text in texts)
 
     def source(self) -> str:
         """Return the text of the kernels for operands that are contiguous in C order."""
         strides = [strides_of(shape) for shape, _ in self.region.inputs]
-        kernels = [one.kernel for one in self._build(strides).launches]
-        return "\n".join([python.print_kernel(one).source for one in kernels])
+        kernels = [launch.kernel for launch in self._build(strides).launches]
+        return "\n".join([python.print_kernel(kernel).source for kernel in kernels])
 
     def built(self, inputs: Sequence[Any]) -> Built:
         """Return the kernels for operands of these layouts."""
         strides: list[Shape] = [()] * len(self.region.inputs)
-        for at in self._arrays:
-            dtype = self.region.inputs[at][1]
-            steps = tuple([step // dtype.itemsize for step in inputs[at].strides])
+        for index in self._arrays:
+            dtype = self.region.inputs[index][1]
+            steps = tuple([step // dtype.itemsize for step in inputs[index].strides])
             # the parts of a complex number are one element apart
-            strides[at] = (*steps, 1) if self._original.inputs[at][1] in COMPLEX else steps
+            strides[index] = (*steps, 1) if self._original.inputs[index][1] in COMPLEX else steps
         return self._build(strides)
 
     def _build(self, strides: Sequence[Shape]) -> Built:

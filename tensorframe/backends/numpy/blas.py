@@ -49,7 +49,7 @@ def one_thread() -> Iterator[None]:
     with _Limit.lock:
         _Limit.holders.add(holder)
         if _Limit.before is None:
-            _Limit.before = tuple([one.threads() for one in shared])
+            _Limit.before = tuple([library.threads() for library in shared])
             _set_threads(shared, [1] * len(shared))
     try:
         yield
@@ -74,9 +74,9 @@ def one_thread_here() -> Iterator[None]:
 
 def _set_threads(libraries: Sequence[_Library], threads: Sequence[int]) -> tuple[int, ...]:
     """Set how many threads each library uses; return how many it used before."""
-    before = tuple([one.threads() for one in libraries])
-    for one, count in zip(libraries, threads, strict=True):
-        one.set_threads(count)
+    before = tuple([library.threads() for library in libraries])
+    for library, count in zip(libraries, threads, strict=True):
+        library.set_threads(count)
     return before
 
 
@@ -93,10 +93,12 @@ def _libraries(*, per_thread: bool) -> tuple[_Library, ...]:
     # not when this module is imported: NumPy may have loaded no BLAS yet
     from threadpoolctl import ThreadpoolController
 
-    found = [
-        _library(one) for one in ThreadpoolController().lib_controllers if one.user_api == "blas"
+    libraries = [
+        _library(controller)
+        for controller in ThreadpoolController().lib_controllers
+        if controller.user_api == "blas"
     ]
-    return tuple([one for one in found if one.per_thread is per_thread])
+    return tuple([library for library in libraries if library.per_thread is per_thread])
 
 
 def _library(controller: Any) -> _Library:

@@ -91,7 +91,7 @@ def _broadcast_part(array: Array, index: Index) -> Array:
     if not np.ndim(array):
         return array
     sizes = zip(index, array.shape, strict=True)
-    return array[tuple([at if size != 1 else slice(None) for at, size in sizes])]
+    return array[tuple([part if size != 1 else slice(None) for part, size in sizes])]
 
 
 def _fills(array: Array, shape: Shape) -> bool:

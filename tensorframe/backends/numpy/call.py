@@ -14,16 +14,16 @@ from tensorframe.graph.region import Region
 
 def single_call(region: Region) -> Program:
     """Return a program of one op; a scatter may work in the memory of its first operand."""
-    (one,) = region.ops
-    if one.op.kind is Kind.SOURCE:
-        return lambda _inputs, _buffers: (generate(one),)
-    function = implementation[one.op]
-    attrs = one.attrs
-    order = one.inputs
-    in_place = one.op.kind is Kind.SCATTER
+    (op,) = region.ops
+    if op.op.kind is Kind.SOURCE:
+        return lambda _inputs, _buffers: (generate(op),)
+    function = implementation[op.op]
+    attrs = op.attrs
+    order = op.inputs
+    in_place = op.op.kind is Kind.SCATTER
 
     def run(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
-        operands = [inputs[at] for at in order]
+        operands = [inputs[source] for source in order]
         if in_place and buffers[0] is not None:
             return (function(*operands, *attrs, out=buffers[0]),)
         return (function(*operands, *attrs),)

@@ -44,7 +44,7 @@ def _combining(op: Op) -> Function:
 
     def run(x: Array, values: Array, *arguments: Any, out: Array | None = None) -> Array:
         """Combine in a copy of `x`, or in `out`, which holds the elements of `x` already."""
-        *indices, axes, at = arguments
+        *indices, axes, position = arguments
         numbers = numbered(indices, [x.shape[axis] for axis in axes], axes)
         result = np.array(x) if out is None else out
         kept = [axis for axis in range(x.ndim) if axis not in axes]
@@ -55,7 +55,7 @@ def _combining(op: Op) -> Function:
         # a view of the result, if it may be: else it is written back
         table = np.ascontiguousarray(lines).reshape(rows, width)
         own = range(numbers.ndim)
-        given = np.moveaxis(values, [at + axis for axis in own], own)
+        given = np.moveaxis(values, [position + axis for axis in own], own)
         wide = _wide(x.dtype) if how.wide else x.dtype
         _combine(ufunc, table, numbers.reshape(-1), given, wide)
         if not np.may_share_memory(table, result):

@@ -22,10 +22,13 @@ def widened(function: Function) -> Function:
         dtype = arguments[0].dtype
         if dtype not in NARROW:
             return function(*arguments)
-        wide = [one.astype(wide_of(dtype)) if hasattr(one, "astype") else one for one in arguments]
+        wide = [
+            argument.astype(wide_of(dtype)) if hasattr(argument, "astype") else argument
+            for argument in arguments
+        ]
         result = function(*wide)
         if isinstance(result, tuple):
-            return tuple(_narrowed(one, dtype) for one in result)
+            return tuple(_narrowed(part, dtype) for part in result)
         return _narrowed(result, dtype)
 
     return run
@@ -80,7 +83,7 @@ def as_matrices(x: Array, y: Array) -> tuple[Array, Array]:
 
 def dropped_axes(x: Array, y: Array) -> tuple[int, ...]:
     """Return which axes of the product of matrices the product of the operands lacks."""
-    return tuple([axis for axis, one in ((-2, x), (-1, y)) if one.ndim == 1])
+    return tuple([axis for axis, operand in ((-2, x), (-1, y)) if operand.ndim == 1])
 
 
 @spells("einsum")
@@ -90,8 +93,12 @@ def einsum(*arguments: Any) -> Array:
     shapes = tuple([array.shape for array in arrays])
     layouts = tuple([_layout(array) for array in arrays])
     values: list[Any] = list(arrays)
-    for one in recipe(subscripts, shapes, layouts, arrays[0].dtype):
-        values.append(implementation[one.op](*[values[at] for at in one.inputs], *one.attrs))
+    for instruction in recipe(subscripts, shapes, layouts, arrays[0].dtype):
+        values.append(
+            implementation[instruction.op](
+                *[values[source] for source in instruction.inputs], *instruction.attrs
+            )
+        )
     return values[-1]
 
 

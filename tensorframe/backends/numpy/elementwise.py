@@ -94,14 +94,14 @@ def expm1(x: Array) -> Array:
 def _expm1_special(result: Array, x: Array, ordinary: Array) -> None:
     """Overwrite the elements of complex expm1 that are real, infinite or NaN."""
     real, imag = x.real, x.imag
-    at = imag == 0
-    result.real[at] = np.expm1(real[at]) + 0.0  # + 0.0: the standard gives +0 at -0
-    result.imag[at] = imag[at]
-    at = ~ordinary & ~at & ~np.isfinite(imag)
-    at_bottom, at_top = at & (real == -np.inf), at & (real == np.inf)
-    result[at] = complex(np.nan, np.nan)
+    chosen = imag == 0
+    result.real[chosen] = np.expm1(real[chosen]) + 0.0  # + 0.0: the standard gives +0 at -0
+    result.imag[chosen] = imag[chosen]
+    chosen = ~ordinary & ~chosen & ~np.isfinite(imag)
+    at_bottom, at_top = chosen & (real == -np.inf), chosen & (real == np.inf)
+    result[chosen] = complex(np.nan, np.nan)
     result.real[at_bottom] = -1
     result.imag[at_bottom] = np.copysign(0, imag[at_bottom])
     result.real[at_top] = np.inf
-    at = (real == -np.inf) & np.isfinite(imag) & (imag != 0)
-    result.real[at] = -1
+    chosen = (real == -np.inf) & np.isfinite(imag) & (imag != 0)
+    result.real[chosen] = -1

@@ -45,7 +45,7 @@ def _overwrites_product(epilogue: Region) -> bool:
     last = len(epilogue.inputs) + len(epilogue.ops) - 1
     (_, dtype), *_ = epilogue.inputs
     return (
-        all(one.op.kind is Kind.MAP for one in epilogue.ops)
+        all(op.op.kind is Kind.MAP for op in epilogue.ops)
         and epilogue.outputs == (last,)
         and epilogue.dtype_of(last) == dtype
     )
@@ -54,7 +54,7 @@ def _overwrites_product(epilogue: Region) -> bool:
 def _others(region: Region) -> list[int]:
     """Return the inputs that the epilogue reads."""
     first = len(region.inputs)
-    read = [at for one in region.ops[1:] for at in one.inputs if at < first]
+    read = [source for op in region.ops[1:] for source in op.inputs if source < first]
     return list(dict.fromkeys(read))
 
 
@@ -70,7 +70,7 @@ class ProductProgram:
             (self._permutation,) = region.ops[1].attrs
         self._epilogue = epilogue_of(region)
         self._others = _others(region)
-        self._whole_rows = any(one.op.kind is Kind.REDUCE for one in region.ops)
+        self._whole_rows = any(op.op.kind is Kind.REDUCE for op in region.ops)
         self._shape = region.ops[0 if self._permutation is None else 1].shape
         self._overwrites = self._epilogue is not None and _overwrites_product(self._epilogue)
         self._compile = compile_
@@ -95,7 +95,7 @@ class ProductProgram:
             value, index = np.empty(self._contraction.shape, self._contraction.dtype), None
         else:
             index = product.blocks[0]
-            value = np.empty([one.stop - one.start for one in index], product.dtype)
+            value = np.empty([part.stop - part.start for part in index], product.dtype)
         operands = self._operands(value, index, inputs)
         program: Any = self._program(operands[0].shape)
         return bool(program.is_kept(operands))
@@ -106,14 +106,14 @@ class ProductProgram:
         epilogue = self._epilogue
         assert epilogue is not None
         outputs = [
-            self._new(epilogue.dtype_of(at)) if buffer is None else buffer
-            for at, buffer in zip(epilogue.outputs, buffers, strict=True)
+            self._new(epilogue.dtype_of(output)) if buffer is None else buffer
+            for output, buffer in zip(epilogue.outputs, buffers, strict=True)
         ]
 
         def finish(index: Index, block: Array) -> None:
             operands = self._operands(block, index, inputs)
-            at = self._turned(index)
-            targets = [out[at] for out in outputs]
+            turned = self._turned(index)
+            targets = [out[turned] for out in outputs]
             pieces = self._overwrites and not targets[0].flags.c_contiguous
             buffers = [operands[0]] if pieces else targets  # kernels write in one piece
             results = self._program(operands[0].shape)(operands, buffers)
@@ -126,7 +126,7 @@ class ProductProgram:
 
     def _product(self, inputs: Sequence[Array]) -> Product | None:
         """Return the product if BLAS multiplies it as it is."""
-        x, y = [inputs[at] for at in self._contraction.inputs]
+        x, y = [inputs[source] for source in self._contraction.inputs]
         matrices = min(x.ndim, y.ndim) > 1
         if self._contraction.op is MATMUL and x.dtype in IN_BLAS and matrices:
             return Product(x, y, whole_rows=self._whole_rows)
@@ -135,18 +135,20 @@ class ProductProgram:
     def _one_after_the_other(
         self, inputs: Sequence[Array], buffers: Sequence[Array | None]
     ) -> Sequence[Array]:
-        one = self._contraction
-        value = implementation[one.op](*[inputs[at] for at in one.inputs], *one.attrs)
+        contraction = self._contraction
+        value = implementation[contraction.op](
+            *[inputs[source] for source in contraction.inputs], *contraction.attrs
+        )
         if self._epilogue is None:
             return (self._seen(value),)
         return self._program(self._shape)(self._operands(value, None, inputs), buffers)
 
     def _operands(self, value: Array, index: Index | None, inputs: Sequence[Array]) -> list[Array]:
         """Return what the epilogue reads: the product, or a block of it, and the other operands."""
-        others = [inputs[at] for at in self._others]
+        others = [inputs[other] for other in self._others]
         if index is not None:
-            at = self._turned(index)
-            others = [_part(one, at) for one in others]
+            turned = self._turned(index)
+            others = [_part(other, turned) for other in others]
         return [self._seen(value), *others]
 
     def _program(self, shape: Shape) -> Program:
@@ -162,7 +164,9 @@ class ProductProgram:
         """Return memory for an output: rows lie in one piece, as in the product."""
         axes = self._permutation
         in_order = axes is None or axes[-1] == len(axes) - 1
-        layout = None if axes is None or in_order else [axes.index(at) for at in range(len(axes))]
+        layout = (
+            None if axes is None or in_order else [axes.index(axis) for axis in range(len(axes))]
+        )
         return host_pool.empty(self._shape, dtype, layout)
 
     def _as_product(self, out: Array) -> Array:
@@ -191,7 +195,7 @@ def _part(operand: Array, index: Index) -> Array:
         return operand
     own = index[len(index) - len(shape) :]
     return operand[
-        tuple([at if size != 1 else slice(None) for at, size in zip(own, shape, strict=True)])
+        tuple([part if size != 1 else slice(None) for part, size in zip(own, shape, strict=True)])
     ]
 
 
@@ -207,5 +211,5 @@ def _for_blocks(region: Region, whole: Shape, block: Shape) -> Region:
     if whole == block:
         return region
     inputs = tuple([(part(shape), dtype) for shape, dtype in region.inputs])
-    ops: tuple[RegionOp, ...] = tuple([replace(one, shape=part(one.shape)) for one in region.ops])
+    ops: tuple[RegionOp, ...] = tuple([replace(op, shape=part(op.shape)) for op in region.ops])
     return Region(inputs, ops, region.outputs)

@@ -50,23 +50,23 @@ def _compiled(name: str, dtype: DType) -> _Calls:
     x = argument("x", dtype)
     root = formula(x)
     order = in_order([root], {})
-    uses = {one: at for at, value in enumerate(order) for one in value.operands}
+    uses = {operand: number for number, value in enumerate(order) for operand in value.operands}
     where: dict[Expr, Any] = {x: (0, dtype)}
     last: dict[int, int] = {0: len(order)}  # the argument is not overwritten
     calls, places = [], 1
-    for at, one in enumerate(order):
-        if isinstance(one, Literal):
-            where[one] = np.array(one.value).astype(one.dtype)[()]
-        elif isinstance(one, Apply):
-            operands = tuple([where[operand] for operand in one.arguments])
-            if one.op == "bitcast":
+    for number, expr in enumerate(order):
+        if isinstance(expr, Literal):
+            where[expr] = np.array(expr.value).astype(expr.dtype)[()]
+        elif isinstance(expr, Apply):
+            operands = tuple([where[operand] for operand in expr.arguments])
+            if expr.op == "bitcast":
                 place = operands[0][0]
             else:
-                place = next((free for free in range(places) if last[free] <= at), places)
+                place = next((free for free in range(places) if last[free] <= number), places)
                 places = max(places, place + 1)
-                calls.append(_Call(FUNCTIONS[one.op], operands, (place, one.dtype)))
-            where[one] = (place, one.dtype)
-            last[place] = max(last.get(place, 0), uses.get(one, at))
+                calls.append(_Call(FUNCTIONS[expr.op], operands, (place, expr.dtype)))
+            where[expr] = (place, expr.dtype)
+            last[place] = max(last.get(place, 0), uses.get(expr, number))
     return _Calls(calls, places)
 
 
@@ -76,11 +76,11 @@ def _run(name: str, x: Array, out: Array) -> None:
     memory = host_pool.scratch(min(_BLOCK, x.size), [x.dtype] * (places - 1))
     for start in range(0, x.size, _BLOCK):
         part, result = x[start : start + _BLOCK], out[start : start + _BLOCK]
-        values = [part, *[one[: part.size] for one in memory]]
+        values = [part, *[array[: part.size] for array in memory]]
         for call in calls:
             operands = [
-                values[one[0]].view(one[1]) if isinstance(one, tuple) else one
-                for one in call.operands
+                values[operand[0]].view(operand[1]) if isinstance(operand, tuple) else operand
+                for operand in call.operands
             ]
             place, dtype = call.result
             target = result if call is calls[-1] else values[place].view(dtype)

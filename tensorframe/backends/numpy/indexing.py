@@ -49,21 +49,23 @@ def _select(x: Array, indices: list[Array], axes: Axes) -> Array:
 @spells("gather")
 def gather(x: Array, *arguments: Any) -> Array:
     """Select elements; bounds are checked here, where the indices are known."""
-    *indices, axes, at = arguments
+    *indices, axes, position = arguments
     try:
-        found = _select(x, indices, axes)
+        selected = _select(x, indices, axes)
     except IndexError as error:
         raise _out_of_bounds(error) from error
     place = _own_place(axes)
-    if place == at:
-        return found
+    if place == position:
+        return selected
     ndim = np.broadcast(*indices).ndim
-    return np.moveaxis(found, _block(ndim, place), _block(ndim, at))
+    return np.moveaxis(selected, _block(ndim, place), _block(ndim, position))
 
 
 def numbered(indices: Sequence[Array], sizes: Sequence[int], axes: Axes) -> Array:
     """Return the number, in C order of the axes, of each element pointed to; IndexingError if there is none."""
-    places = [_counted(np.asarray(one), *of) for one, *of in zip(indices, sizes, axes, strict=True)]
+    places = [
+        _counted(np.asarray(index), *of) for index, *of in zip(indices, sizes, axes, strict=True)
+    ]
     total = places[0]
     for place, size in zip(places[1:], sizes[1:], strict=True):
         total = total * size + place
@@ -95,12 +97,12 @@ def take_along_axis(x: Array, indices: Array, axis: int) -> Array:
 @spells("scatter")
 def scatter(x: Array, value: Array, *arguments: Any, out: Array | None = None) -> Array:
     """Replace elements in a copy of `x`, or in `out`, which holds the elements of `x` already."""
-    *indices, axes, at = arguments
+    *indices, axes, position = arguments
     result = np.array(x) if out is None else out
     place = _own_place(axes)
-    if place != at:
+    if place != position:
         ndim = np.broadcast(*indices).ndim
-        value = np.moveaxis(value, _block(ndim, at), _block(ndim, place))
+        value = np.moveaxis(value, _block(ndim, position), _block(ndim, place))
     try:
         result[_key(result.ndim, indices, axes)] = value
     except IndexError as error:

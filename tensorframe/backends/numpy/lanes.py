@@ -21,9 +21,9 @@ Array = np.ndarray[Any, Any]
 def lane_sum(x: Array, axes: Sequence[int]) -> Array:
     """Return the sum of floats or complex numbers along axes, which the result does not have, as kernels add."""
     if x.dtype in COMPLEX:
-        found = np.empty([size for at, size in enumerate(x.shape) if at not in axes], x.dtype)
-        found.real, found.imag = lane_sum(x.real, axes), lane_sum(x.imag, axes)
-        return found
+        sums = np.empty([size for axis, size in enumerate(x.shape) if axis not in axes], x.dtype)
+        sums.real, sums.imag = lane_sum(x.real, axes), lane_sum(x.imag, axes)
+        return sums
     narrow = wide_of(x.dtype) == float32
     return _reduced(np.add, x, axes, 0.0, np.dtype(float32 if narrow else float64))
 
@@ -36,9 +36,9 @@ def lane_prod(x: Array, axes: Sequence[int]) -> Array:
 def _reduced(join: np.ufunc, x: Array, axes: Sequence[int], first: float, held: Any) -> Array:
     """Return the elements along axes joined, from `first` on: in pieces in the dtype `held`, pieces in float64."""
     shape = x.shape
-    kept = [at for at in range(x.ndim) if at not in axes]
-    result = [shape[at] for at in kept]
-    lengths = [shape[at] for at in axes if shape[at] != 1]
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    result = [shape[axis] for axis in kept]
+    lengths = [shape[axis] for axis in axes if shape[axis] != 1]
     if not lengths:
         return x.reshape(result)
     if 0 in lengths:
@@ -63,11 +63,11 @@ def _piece(join: np.ufunc, x: Array) -> Array:
     else:
         # a lane without elements changes nothing that it is joined to
         lanes = np.full((TAIL, *x.shape[1:]), -0.0 if join is np.add else 1.0, x.dtype)
-    for at in range(whole, len(x), TAIL):
-        some = x[at : at + TAIL]
+    for start in range(whole, len(x), TAIL):
+        some = x[start : start + TAIL]
         join(lanes[: len(some)], some, out=lanes[: len(some)])
-    found: Array = _halved(join, lanes, 1)[0]
-    return found
+    joined_lanes: Array = _halved(join, lanes, 1)[0]
+    return joined_lanes
 
 
 def _halved(join: np.ufunc, lanes: Array, wanted: int) -> Array:

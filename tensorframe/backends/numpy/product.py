@@ -93,12 +93,12 @@ class Product:
         is_dot = self.shape == (1, 1)
 
         def work(mine: Iterator[int]) -> None:
-            for at in mine:
-                x, y = self._x[..., parts[at]], self._y[..., parts[at], :]
+            for block in mine:
+                x, y = self._x[..., parts[block]], self._y[..., parts[block], :]
                 if is_dot:
-                    sums[at, 0, 0] = np.dot(x[0], y[:, 0])
+                    sums[block, 0, 0] = np.dot(x[0], y[:, 0])
                 else:
-                    np.matmul(x, y, out=sums[at])
+                    np.matmul(x, y, out=sums[block])
 
         self._share_out(range(len(parts)), work)
         add = np.logical_or if self.dtype.kind == "b" else np.add
@@ -134,7 +134,7 @@ def _in_batch(matrices: Array, batch: Shape) -> Array:
 
 
 def _extents(index: Index) -> Shape:
-    return tuple([one.stop - one.start for one in index])
+    return tuple([part.stop - part.start for part in index])
 
 
 def _folded(x: Array, y: Array, target: Array) -> tuple[Array, Array, Array]:

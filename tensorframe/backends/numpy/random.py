@@ -63,9 +63,9 @@ def _count(words: Array, counter: int) -> None:
     low, high = words[1], words[3]
     np.add(_STEPS[: low.size], first, out=low)
     np.add(low < first, upper, out=high)
-    for lower, one in ((words[0], low), (words[2], high)):
-        np.bitwise_and(one, _MASK, out=lower)
-        one >>= _WORD
+    for lower, half in ((words[0], low), (words[2], high)):
+        np.bitwise_and(half, _MASK, out=lower)
+        half >>= _WORD
 
 
 def _philox(key_low: Any, key_high: Any, memory: Array) -> list[Array]:
@@ -103,8 +103,8 @@ def random_word(
     """Return a word for each position; consecutive ones are recognised, and take each block as a whole."""
     origin = (counter_low, counter_high, key_low, key_high)
     flat = np.ravel(position)
-    if any(np.size(one) != 1 for one in origin) or not _are_consecutive(flat):
-        found = _scattered(position, origin, every, words, word)
+    if any(np.size(half) != 1 for half in origin) or not _are_consecutive(flat):
+        words_there = _scattered(position, origin, every, words, word)
     else:
         counter, key = (
             int(np.ravel(low)[0]) | int(np.ravel(high)[0]) << 32
@@ -118,10 +118,10 @@ def random_word(
         column = table.reshape(-1)[word::words]
         if every > 1:
             column = np.repeat(column, every)
-        found = column[first - start : stop - start].reshape(np.shape(position))
+        words_there = column[first - start : stop - start].reshape(np.shape(position))
     if out is None:
-        return found.copy()  # the table is overwritten
-    out[...] = found
+        return words_there.copy()  # the table is overwritten
+    out[...] = words_there
     return out
 
 
@@ -154,7 +154,7 @@ def _scattered(
 ) -> Array:
     """Return the words of any positions, from a block for each run of them that shares one."""
     place, counter_low, counter_high, key_low, key_high = np.broadcast_arrays(
-        *[np.asarray(one, np.uint64) for one in (position, *origin)]
+        *[np.asarray(half, np.uint64) for half in (position, *origin)]
     )
     counter = (counter_high << _WORD) + counter_low
     counter = (counter + place // np.uint64(positions_of_block(every, words))).ravel()
@@ -166,5 +166,5 @@ def _scattered(
     memory[0], memory[1] = counters & _MASK, counters >> _WORD
     blocks = np.stack(_philox(keys & _MASK, keys >> _WORD, memory))
     lane = place // np.uint64(every) * np.uint64(words) + np.uint64(word) & np.uint64(3)
-    found: Array = blocks[lane.ravel().astype(np.intp), np.cumsum(begins) - 1]
-    return found.astype(np.uint32).reshape(place.shape)
+    chosen: Array = blocks[lane.ravel().astype(np.intp), np.cumsum(begins) - 1]
+    return chosen.astype(np.uint32).reshape(place.shape)

@@ -50,8 +50,8 @@ def _reduced(ufunc: np.ufunc, x: Array, axes: tuple[int, ...], keepdims: bool) -
 def _summed(ufunc: np.ufunc, x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     if x.dtype not in FLOATING:  # integers: any order gives the same
         return ufunc.reduce(x, axis=axes, keepdims=keepdims, dtype=x.dtype)
-    found = joined(ufunc, np.asarray(x), axes)
-    return np.expand_dims(found, axes) if keepdims else found
+    total = joined(ufunc, np.asarray(x), axes)
+    return np.expand_dims(total, axes) if keepdims else total
 
 
 MADE[Kind.REDUCE] = _combining
@@ -65,8 +65,8 @@ def _position(function: Function) -> Function:
             return function(x, axis=axes[0], keepdims=keepdims)
         kept = [axis for axis in range(x.ndim) if axis not in axes]
         moved = x.transpose([*kept, *axes]).reshape([x.shape[axis] for axis in kept] + [-1])
-        found = function(moved, axis=-1)
-        return np.expand_dims(found, axes) if keepdims else found
+        result = function(moved, axis=-1)
+        return np.expand_dims(result, axes) if keepdims else result
 
     return run
 

@@ -52,15 +52,15 @@ def elementwise_program(region: Region) -> Program:
     calls, scratch = _schedule(region)
     shape = region.ops[-1].shape
     size = math.prod(shape)
-    dtypes = [region.ops[at - len(region.inputs)].dtype for at in region.outputs]
-    widest = max(one.dtype.itemsize for one in region.ops)
+    dtypes = [region.ops[output - len(region.inputs)].dtype for output in region.outputs]
+    widest = max(op.dtype.itemsize for op in region.ops)
     # a single ufunc has no temporaries that blocks could keep in the cache, and memory is as fast for one thread
     alone = len(calls) == 1 and isinstance(calls[0].function, np.ufunc)
 
     def run(inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:
         length = max(config.get().block_bytes // widest, 1)
         if alone:
-            operands = [inputs[at] for at in calls[0].arguments]
+            operands = [inputs[source] for source in calls[0].arguments]
             return (calls[0].function(*operands, out=buffers[0]),)
         if size <= 2 * length:
             return _run_whole(calls, inputs, region.outputs)
@@ -74,31 +74,33 @@ def elementwise_program(region: Region) -> Program:
 def _schedule(region: Region) -> tuple[list[_Call], list[DType]]:
     """Return the calls in order, and the dtypes of the scratch blocks they share."""
     first = len(region.inputs)
-    last_use = {at: at - first for at in range(first, first + len(region.ops))}
-    for number, one in enumerate(region.ops):
-        last_use.update((at, number) for at in one.inputs if at >= first)
+    last_use = {index: index - first for index in range(first, first + len(region.ops))}
+    for number, op in enumerate(region.ops):
+        last_use.update((source, number) for source in op.inputs if source >= first)
     free: dict[DType, list[int]] = {}
     held: dict[int, int] = {}
     fresh: dict[int, tuple[DType, Shape]] = {}  # values in memory of their own that stay inside
     scratch: list[DType] = []
     calls = []
-    for number, one in enumerate(region.ops):
+    for number, op in enumerate(region.ops):
         result = first + number
-        function = implementation[one.op]
+        function = implementation[op.op]
         writes = isinstance(function, np.ufunc) or function in WRITING
         block = None
         if writes and result not in region.outputs:
-            block = _take(one.dtype, free, scratch)
+            block = _take(op.dtype, free, scratch)
             held[result] = block
-        dead = tuple({at for at in one.inputs if at >= first and last_use[at] == number})
-        for at in dead:
-            if at in held:
-                free.setdefault(scratch[held[at]], []).append(held[at])
-        alike = [at for at in dead if writes and fresh.get(at) == (one.dtype, one.shape)]
-        reuses = alike[0] if alike and one.shape else None
+        dead = tuple(
+            {source for source in op.inputs if source >= first and last_use[source] == number}
+        )
+        for value in dead:
+            if value in held:
+                free.setdefault(scratch[held[value]], []).append(held[value])
+        alike = [value for value in dead if writes and fresh.get(value) == (op.dtype, op.shape)]
+        reuses = alike[0] if alike and op.shape else None
         if writes and result not in region.outputs:
-            fresh[result] = (one.dtype, one.shape)
-        calls.append(_Call(function, one.attrs, one.inputs, result, block, writes, dead, reuses))
+            fresh[result] = (op.dtype, op.shape)
+        calls.append(_Call(function, op.attrs, op.inputs, result, block, writes, dead, reuses))
     return calls, scratch
 
 
@@ -115,15 +117,15 @@ def _run_whole(
     """Run a small region on whole arrays."""
     values = list(inputs)
     for call in calls:
-        arguments = [values[at] for at in call.arguments]
+        arguments = [values[source] for source in call.arguments]
         if call.reuses is None:
             values.append(call.function(*arguments, *call.attrs))
         else:
             values.append(call.function(*arguments, *call.attrs, out=values[call.reuses]))
-        for at in call.dead:
-            if at not in outputs:
-                values[at] = None
-    return [values[at] for at in outputs]
+        for value in call.dead:
+            if value not in outputs:
+                values[value] = None
+    return [values[output] for output in outputs]
 
 
 def _run_blocks(
@@ -159,7 +161,7 @@ def _run_block(
     views: list[Array],
 ) -> None:
     for call in calls:
-        arguments = [values[at] for at in call.arguments]
+        arguments = [values[source] for source in call.arguments]
         if call.scratch is not None:
             values.append(call.function(*arguments, *call.attrs, out=views[call.scratch]))
         elif call.result in outputs:

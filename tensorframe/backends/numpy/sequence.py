@@ -30,20 +30,23 @@ def sequence_program(region: Region) -> Program:
     region = _without_repeats(region)
     runs = _runs(region)
     last_use = {
-        source: at for at, run in enumerate(runs) for one in run for source in one[1].inputs
+        source: number
+        for number, run in enumerate(runs)
+        for step in run
+        for source in step[1].inputs
     }
-    parts = [_part(region, at, run, last_use) for at, run in enumerate(runs)]
+    parts = [_part(region, number, run, last_use) for number, run in enumerate(runs)]
     count = len(region.inputs) + len(region.ops)
 
     def run(inputs: Sequence[Any], _buffers: Sequence[Any | None]) -> Sequence[Any]:
         values = [*inputs, *[None] * (count - len(inputs))]
         for part in parts:
-            results = part.program([values[at] for at in part.takes], part.blank)
-            for at, result in zip(part.makes, results, strict=True):
-                values[at] = result
-            for at in part.dead:
-                values[at] = None
-        return [values[at] for at in region.outputs]
+            results = part.program([values[value] for value in part.takes], part.blank)
+            for value, result in zip(part.makes, results, strict=True):
+                values[value] = result
+            for value in part.dead:
+                values[value] = None
+        return [values[output] for output in region.outputs]
 
     return run
 
@@ -53,14 +56,16 @@ def _without_repeats(region: Region) -> Region:
     now = list(range(len(region.inputs)))
     known: dict[tuple[Any, ...], int] = {}
     ops: list[RegionOp] = []
-    for one in region.ops:
-        inputs = tuple([now[source] for source in one.inputs])
-        key = (one.op, told_apart(one.attrs), inputs, one.shape, one.dtype)
+    for op in region.ops:
+        inputs = tuple([now[source] for source in op.inputs])
+        key = (op.op, told_apart(op.attrs), inputs, op.shape, op.dtype)
         value = known.setdefault(key, len(region.inputs) + len(ops))
         now.append(value)
         if value == len(region.inputs) + len(ops):
-            ops.append(replace(one, inputs=inputs))
-    return replace(region, ops=tuple(ops), outputs=tuple([now[at] for at in region.outputs]))
+            ops.append(replace(op, inputs=inputs))
+    return replace(
+        region, ops=tuple(ops), outputs=tuple([now[output] for output in region.outputs])
+    )
 
 
 Run = list[tuple[int, RegionOp]]  # ops with the numbers of the values that they make
@@ -69,24 +74,24 @@ Run = list[tuple[int, RegionOp]]  # ops with the numbers of the values that they
 def _runs(region: Region) -> list[Run]:
     """Return the ops in order, elementwise ones of one shape together."""
     runs: list[Run] = []
-    for value, one in enumerate(region.ops, start=len(region.inputs)):
+    for value, op in enumerate(region.ops, start=len(region.inputs)):
         last = runs[-1][-1][1] if runs else None
-        alike = last is not None and last.op.kind is one.op.kind is Kind.MAP
-        if last is not None and alike and last.shape == one.shape:
-            runs[-1].append((value, one))
+        alike = last is not None and last.op.kind is op.op.kind is Kind.MAP
+        if last is not None and alike and last.shape == op.shape:
+            runs[-1].append((value, op))
         else:
-            runs.append([(value, one)])
+            runs.append([(value, op)])
     return runs
 
 
-def _part(region: Region, at: int, run: Run, last_use: dict[int, int]) -> _Part:
+def _part(region: Region, index: int, run: Run, last_use: dict[int, int]) -> _Part:
     made = [value for value, _ in run]
-    takes = tuple(dict.fromkeys([s for _, one in run for s in one.inputs if s not in made]))
+    takes = tuple(dict.fromkeys([s for _, op in run for s in op.inputs if s not in made]))
     makes = tuple(
-        [value for value in made if value in region.outputs or last_use.get(value, -1) > at]
+        [value for value in made if value in region.outputs or last_use.get(value, -1) > index]
     )
     part = region.part(takes, made, makes)
-    mapped = all(one.op.kind is Kind.MAP for _, one in run)
+    mapped = all(op.op.kind is Kind.MAP for _, op in run)
     program = elementwise_program(part) if mapped else single_call(part)
-    dead = tuple([v for v in takes if last_use[v] == at and v not in region.outputs])
+    dead = tuple([v for v in takes if last_use[v] == index and v not in region.outputs])
     return _Part(program, takes, makes, (None,) * len(makes), dead)

@@ -90,7 +90,7 @@ def _in_32_bits(keys: Array) -> Array:
 def partition(x: Array, kth: tuple[int, ...], axis: int) -> Array:
     """Order values only as far as `kth` asks."""
     lines = np.moveaxis(_comparable(x), axis, -1).copy()
-    places = sorted({at % lines.shape[-1] for at in kth})
+    places = sorted({place % lines.shape[-1] for place in kth})
     if lines.shape[-1] < _SHORT * len(places):
         lines.sort(axis=-1)
     else:
@@ -110,7 +110,7 @@ def _select(lines: Array, places: list[int]) -> None:
     place = places[middle]
     lines.partition(place, axis=-1)
     _select(lines[..., :place], places[:middle])
-    _select(lines[..., place + 1 :], [at - place - 1 for at in places[middle + 1 :]])
+    _select(lines[..., place + 1 :], [following - place - 1 for following in places[middle + 1 :]])
 
 
 @spells("select")

@@ -117,8 +117,8 @@ def _pairwise(planes: Array, width: int) -> Array:
     while sums.shape[1] > 1:
         sums = sums[:, 0::2] + sums[:, 1::2]
     result = sums[:, 0]
-    for at in range(whole, count):
-        result += planes[:, at]
+    for start in range(whole, count):
+        result += planes[:, start]
     return result
 
 
@@ -126,8 +126,8 @@ def _in_turn(ufunc: np.ufunc, x: Array, axes: tuple[int, ...]) -> Array:
     """Return what NumPy does, one element after the other: which parts of complex products are NaN depends on it."""
     moved = _moved(x, axes)
     shape = moved.shape[len(axes) :]
-    found: Array = ufunc.reduce(moved.reshape((prod(moved.shape[: len(axes)]), *shape)), axis=0)
-    return found
+    total: Array = ufunc.reduce(moved.reshape((prod(moved.shape[: len(axes)]), *shape)), axis=0)
+    return total
 
 
 def _moved(x: Array, axes: tuple[int, ...]) -> Array:

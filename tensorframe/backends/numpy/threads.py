@@ -36,8 +36,8 @@ class _Counter:
 
     def positions(self) -> Iterator[int]:
         """Yield the positions of jobs that this thread is to do."""
-        while not self.stopped and (at := self.next()) < self.length:
-            yield at
+        while not self.stopped and (number := self.next()) < self.length:
+            yield number
 
 
 def share_out(
@@ -59,7 +59,7 @@ def share_out(
     def run() -> None:
         try:
             with np.errstate(all="ignore"):  # each thread has its own
-                work(jobs[at] for at in counter.positions())
+                work(jobs[position] for position in counter.positions())
         except BaseException:
             counter.stopped = True
             raise
@@ -76,7 +76,7 @@ def share_out(
         raise
     finally:
         counter.stopped = True
-        failures = [one.outcome() for one in helpers]
+        failures = [helper.outcome() for helper in helpers]
     for failure in failures:
         if failure is not None:
             raise failure
