@@ -195,6 +195,13 @@ class Backend(ABC):
         """Whether a program may write into a handle that no tensor and no view refers to: it owns its memory."""
         return False
 
+    def functions(self) -> Any:
+        """Return the functions by which small graphs run op by op, where `Capabilities.runs_small` says that they do.
+
+        A mapping like `backends/numpy/functions.py: Functions`, whose functions take and give NumPy's arrays.
+        """
+        raise NotImplementedError
+
     def source(self, region: Region, device: Device) -> str:
         """Return the text of the kernels that `compile` makes of a region; empty where it makes none."""
         return ""

@@ -121,6 +121,8 @@ class Op:
     costly: bool = False  # worth keeping when the user still holds the result
     combination: Combination | None = None  # of a reduction, a scan, or a scatter that combines
     parts: int = 1  # how many tensors one call gives
+    # dtypes of operands on which every engine gives the same bits: see ops/exactness.py
+    exact: frozenset[DType] = dtypes.BITWISE
     # a user's function: operands keep dtypes of their own, and plans print its name
     user_defined: bool = False
     vjp: Callable[..., Sequence[Any]] | NoGradient | None = None

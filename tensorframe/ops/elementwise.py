@@ -17,6 +17,7 @@ from tensorframe.dtypes import (
     FLOATING,
     FORMAT,
     INTEGER,
+    NARROW,
     NUMERIC,
     REAL,
     DType,
@@ -99,33 +100,33 @@ def _share(odds: Term) -> Term:
 
 
 # --- arithmetic
-ADD = core("add", 2, ANY, same, "Sum of two tensors.", operator="add", commutative=True, identity=-0.0, vjp=lambda ct, _out, _x, _y: (ct, ct), at={(1.5, 2.0): 3.5, (inf, -inf): nan})
-SUBTRACT = core("subtract", 2, NUMERIC, same, "Difference of two tensors.", operator="sub", right_identity=0.0, vjp=lambda ct, _out, _x, _y: (ct, lambda: -ct), at={(1.5, 2.0): -0.5, (inf, inf): nan})
-MULTIPLY = core("multiply", 2, ANY, same, "Product of two tensors.", operator="mul", commutative=True, identity=1, odd=True, vjp=partials(lambda _out, _x, y: y, lambda _out, x, _y: x), at={(1.5, 2.0): 3.0, (inf, 0.0): nan})
-DIVIDE = core("divide", 2, FLOATING, same, "Quotient of two tensors; integers give the default real dtype.", operator="truediv", right_identity=1, cost=4, odd=True, vjp=partials(lambda _out, _x, y: 1 / y, lambda out, _x, y: -out / y), at={(1.0, 4.0): 0.25, (-1.0, 0.0): -inf, (0.0, 0.0): nan})
+ADD = core("add", 2, ANY, same, "Sum of two tensors.", operator="add", commutative=True, identity=-0.0, exact=ANY, vjp=lambda ct, _out, _x, _y: (ct, ct), at={(1.5, 2.0): 3.5, (inf, -inf): nan})
+SUBTRACT = core("subtract", 2, NUMERIC, same, "Difference of two tensors.", operator="sub", right_identity=0.0, exact=ANY, vjp=lambda ct, _out, _x, _y: (ct, lambda: -ct), at={(1.5, 2.0): -0.5, (inf, inf): nan})
+MULTIPLY = core("multiply", 2, ANY, same, "Product of two tensors.", operator="mul", commutative=True, identity=1, odd=True, exact=BOOL | REAL, vjp=partials(lambda _out, _x, y: y, lambda _out, x, _y: x), at={(1.5, 2.0): 3.0, (inf, 0.0): nan})
+DIVIDE = core("divide", 2, FLOATING, same, "Quotient of two tensors; integers give the default real dtype.", operator="truediv", right_identity=1, cost=4, odd=True, exact=FLOAT, vjp=partials(lambda _out, _x, y: 1 / y, lambda out, _x, y: -out / y), at={(1.0, 4.0): 0.25, (-1.0, 0.0): -inf, (0.0, 0.0): nan})
 FLOOR_DIVIDE = core("floor_divide", 2, REAL, same, "Largest integer not above the quotient.", operator="floordiv", cost=8, vjp=ZERO, at={(7.0, 2.0): 3.0, (-7.0, 2.0): -4.0, (1.0, 0.0): inf, (inf, 2.0): inf})
-REMAINDER = core("remainder", 2, REAL, same, "Remainder of floor division; it has the divisor's sign.", operator="mod", cost=8, vjp=lambda ct, _out, x, y: (ct, lambda: -ct * floor_divide(x, y)), at={(7.0, 3.0): 1.0, (-7.0, 3.0): 2.0, (7.0, -3.0): -2.0, (1.0, 0.0): nan})
+REMAINDER = core("remainder", 2, REAL, same, "Remainder of floor division; it has the divisor's sign.", operator="mod", cost=8, exact=ANY, vjp=lambda ct, _out, x, y: (ct, lambda: -ct * floor_divide(x, y)), at={(7.0, 3.0): 1.0, (-7.0, 3.0): 2.0, (7.0, -3.0): -2.0, (1.0, 0.0): nan})
 POW = core("pow", 2, NUMERIC, same, "First tensor to the power of the second.", operator="pow", numpy="power", right_identity=1, cost=20, vjp=power, at={(2.0, 3.0): 8.0, (2.0, -1.0): 0.5, (nan, 0.0): 1.0, (-8.0, 0.5): nan})
-NEGATIVE = core("negative", 1, NUMERIC, same, "Negated elements.", operator="neg", involution=True, vjp=lambda ct, _out, _x: (-ct,), at={2.0: -2.0, 0.0: -0.0})
-POSITIVE = core("positive", 1, NUMERIC, same, "The elements, unchanged.", operator="pos", vjp=lambda ct, _out, _x: (ct,), at={2.0: 2.0, -0.0: -0.0})
-ABS = core("abs", 1, NUMERIC, real_part, "Absolute values, the magnitude for complex elements.", operator="abs", numpy="absolute", vjp=lambda ct, _out, x: (lambda: ct * sign(x),), at={-2.0: 2.0, -0.0: 0.0, -inf: inf})
-SQUARE = core("square", 1, NUMERIC, same, "Squared elements.", vjp=partials(lambda _out, x: x * 2), at={3.0: 9.0, -inf: inf})
-RECIPROCAL = core("reciprocal", 1, FLOATING, same, "One divided by each element.", involution=False, cost=4, vjp=partials(lambda out, _x: -out * out), at={4.0: 0.25, -0.0: -inf})
-SIGN = core("sign", 1, NUMERIC, same, "-1, 0 or 1 by sign; x / |x| for complex elements; NaN stays NaN.", vjp=sign_rule, at={-3.0: -1.0, 0.0: 0.0, inf: 1.0, nan: nan})
+NEGATIVE = core("negative", 1, NUMERIC, same, "Negated elements.", operator="neg", involution=True, exact=ANY, vjp=lambda ct, _out, _x: (-ct,), at={2.0: -2.0, 0.0: -0.0})
+POSITIVE = core("positive", 1, NUMERIC, same, "The elements, unchanged.", operator="pos", exact=ANY, vjp=lambda ct, _out, _x: (ct,), at={2.0: 2.0, -0.0: -0.0})
+ABS = core("abs", 1, NUMERIC, real_part, "Absolute values, the magnitude for complex elements.", operator="abs", numpy="absolute", exact=REAL, vjp=lambda ct, _out, x: (lambda: ct * sign(x),), at={-2.0: 2.0, -0.0: 0.0, -inf: inf})
+SQUARE = core("square", 1, NUMERIC, same, "Squared elements.", exact=REAL, vjp=partials(lambda _out, x: x * 2), at={3.0: 9.0, -inf: inf})
+RECIPROCAL = core("reciprocal", 1, FLOATING, same, "One divided by each element.", involution=False, cost=4, exact=FLOAT, vjp=partials(lambda out, _x: -out * out), at={4.0: 0.25, -0.0: -inf})
+SIGN = core("sign", 1, NUMERIC, same, "-1, 0 or 1 by sign; x / |x| for complex elements; NaN stays NaN.", exact=REAL - NARROW, vjp=sign_rule, at={-3.0: -1.0, 0.0: 0.0, inf: 1.0, nan: nan})
 MAXIMUM = core("maximum", 2, BOOL | REAL, same, "Larger of two elements; NaN if either is NaN.", commutative=True, identity=-inf, vjp=share_ties, at={(1.0, 2.0): 2.0, (1.0, nan): nan})
 MINIMUM = core("minimum", 2, BOOL | REAL, same, "Smaller of two elements; NaN if either is NaN.", commutative=True, identity=inf, vjp=share_ties, at={(1.0, 2.0): 1.0, (1.0, nan): nan})
 FMAX = core("fmax", 2, BOOL | REAL, same, "Larger of two elements; a NaN loses against a number.", commutative=True, in_standard=False, vjp=share_ties, at={(1.0, 2.0): 2.0, (1.0, nan): 1.0})
 FMIN = core("fmin", 2, BOOL | REAL, same, "Smaller of two elements; a NaN loses against a number.", commutative=True, in_standard=False, vjp=share_ties, at={(1.0, 2.0): 1.0, (1.0, nan): 1.0})
-FMOD = core("fmod", 2, REAL, same, "Remainder of truncated division; it has the dividend's sign.", in_standard=False, cost=8, vjp=lambda ct, _out, x, y: (ct, lambda: -ct * trunc(x / y)), at={(7.0, 3.0): 1.0, (-7.0, 3.0): -1.0, (1.0, 0.0): nan})
-COPYSIGN = core("copysign", 2, FLOAT, same, "Magnitude of the first operand with the sign of the second.", vjp=partials(lambda out, x, _y: sign(x) * sign(out), None), at={(2.0, -0.0): -2.0, (-2.0, 3.0): 2.0})
-NEXTAFTER = core("nextafter", 2, FLOAT, same, "Next representable number after the first operand, towards the second.", vjp=ZERO, at={(1.0, 1.0): 1.0, (1.0, nan): nan})
+FMOD = core("fmod", 2, REAL, same, "Remainder of truncated division; it has the dividend's sign.", in_standard=False, cost=8, exact=ANY, vjp=lambda ct, _out, x, y: (ct, lambda: -ct * trunc(x / y)), at={(7.0, 3.0): 1.0, (-7.0, 3.0): -1.0, (1.0, 0.0): nan})
+COPYSIGN = core("copysign", 2, FLOAT, same, "Magnitude of the first operand with the sign of the second.", exact=ANY, vjp=partials(lambda out, x, _y: sign(x) * sign(out), None), at={(2.0, -0.0): -2.0, (-2.0, 3.0): 2.0})
+NEXTAFTER = core("nextafter", 2, FLOAT, same, "Next representable number after the first operand, towards the second.", exact=FLOAT - NARROW, vjp=ZERO, at={(1.0, 1.0): 1.0, (1.0, nan): nan})
 HYPOT = core("hypot", 2, FLOAT, same, "Square root of the sum of squares, without overflow on the way.", commutative=True, cost=10, vjp=partials(lambda out, x, _y: x / nonzero(out), lambda out, _x, y: y / nonzero(out)), at={(3.0, 4.0): 5.0, (nan, inf): inf})
 
 # --- rounding
-FLOOR = core("floor", 1, REAL, same, "Largest integers not above the elements.", vjp=ZERO, at={1.5: 1.0, -1.5: -2.0, -0.0: -0.0})
-CEIL = core("ceil", 1, REAL, same, "Smallest integers not below the elements.", vjp=ZERO, at={1.5: 2.0, -1.5: -1.0, -0.5: -0.0})
-TRUNC = core("trunc", 1, REAL, same, "Elements without their fraction.", vjp=ZERO, at={1.5: 1.0, -1.5: -1.0, -0.5: -0.0})
-ROUND = core("round", 1, NUMERIC, same, "Nearest integers; halves go to the even one.", vjp=ZERO, at={0.5: 0.0, 1.5: 2.0, -2.5: -2.0})
+FLOOR = core("floor", 1, REAL, same, "Largest integers not above the elements.", exact=ANY, vjp=ZERO, at={1.5: 1.0, -1.5: -2.0, -0.0: -0.0})
+CEIL = core("ceil", 1, REAL, same, "Smallest integers not below the elements.", exact=ANY, vjp=ZERO, at={1.5: 2.0, -1.5: -1.0, -0.5: -0.0})
+TRUNC = core("trunc", 1, REAL, same, "Elements without their fraction.", exact=ANY, vjp=ZERO, at={1.5: 1.0, -1.5: -1.0, -0.5: -0.0})
+ROUND = core("round", 1, NUMERIC, same, "Nearest integers; halves go to the even one.", exact=ANY, vjp=ZERO, at={0.5: 0.0, 1.5: 2.0, -2.5: -2.0})
 
 # --- exponentials and logarithms
 EXP = core("exp", 1, FLOATING, same, "e to the power of each element.", cost=10, vjp=partials(lambda out, _x: out), at={0.0: 1.0, -inf: 0.0, inf: inf})
@@ -136,7 +137,7 @@ LOG1P = core("log1p", 1, FLOATING, same, "log(1 + x), accurate near zero.", cost
 LOG2 = core("log2", 1, FLOATING, same, "Logarithm to base 2.", cost=10, vjp=partials(lambda _out, x: 1 / (x * log_of(2))), at={8.0: 3.0, 0.0: -inf, -1.0: nan})
 LOG10 = core("log10", 1, FLOATING, same, "Logarithm to base 10.", cost=10, vjp=partials(lambda _out, x: 1 / (x * log_of(10))), at={1.0: 0.0, 0.0: -inf, -1.0: nan})
 LOGADDEXP = core("logaddexp", 2, FLOAT, same, "log(exp(x1) + exp(x2)), without overflow on the way.", commutative=True, cost=25, vjp=partials(weight, lambda out, x, y: weight(out, y, x)), at={(0.0, -inf): 0.0, (-inf, -inf): -inf, (inf, 0.0): inf})
-SQRT = core("sqrt", 1, FLOATING, same, "Square root; NaN for negative real elements.", cost=4, vjp=partials(lambda out, _x: 0.5 / out), at={4.0: 2.0, -0.0: -0.0, -1.0: nan})
+SQRT = core("sqrt", 1, FLOATING, same, "Square root; NaN for negative real elements.", cost=4, exact=FLOAT, vjp=partials(lambda out, _x: 0.5 / out), at={4.0: 2.0, -0.0: -0.0, -1.0: nan})
 CBRT = core("cbrt", 1, FLOAT, same, "Real cube root.", in_standard=False, cost=12, odd=True, vjp=partials(lambda out, _x: 1 / (out * out * 3)), at={64.0: 4.0, -8.0: -2.0})
 
 # --- trigonometric and hyperbolic
@@ -174,18 +175,18 @@ row("isposinf", FLOAT, boolean, lambda x: equal(x, inf), "Whether elements are p
 row("isneginf", FLOAT, boolean, lambda x: equal(x, -inf), "Whether elements are negative infinity.", at={-inf: True, inf: False})
 
 # --- comparison
-EQUAL = core("equal", 2, ANY, boolean, "Whether elements are equal.", operator="eq", commutative=True, vjp=NONE, at={(1.0, 1.0): True, (nan, nan): False, (0.0, -0.0): True})
-NOT_EQUAL = core("not_equal", 2, ANY, boolean, "Whether elements differ.", operator="ne", commutative=True, vjp=NONE, at={(1.0, 2.0): True, (nan, nan): True})
-LESS = core("less", 2, BOOL | REAL, boolean, "Whether the first element is the smaller.", operator="lt", vjp=NONE, at={(1.0, 2.0): True, (1.0, nan): False})
-LESS_EQUAL = core("less_equal", 2, BOOL | REAL, boolean, "Whether the first element is not the larger.", operator="le", vjp=NONE, at={(2.0, 2.0): True, (1.0, nan): False})
-GREATER = core("greater", 2, BOOL | REAL, boolean, "Whether the first element is the larger.", operator="gt", vjp=NONE, at={(2.0, 1.0): True, (1.0, nan): False})
-GREATER_EQUAL = core("greater_equal", 2, BOOL | REAL, boolean, "Whether the first element is not the smaller.", operator="ge", vjp=NONE, at={(2.0, 2.0): True, (1.0, nan): False})
+EQUAL = core("equal", 2, ANY, boolean, "Whether elements are equal.", operator="eq", commutative=True, exact=ANY, vjp=NONE, at={(1.0, 1.0): True, (nan, nan): False, (0.0, -0.0): True})
+NOT_EQUAL = core("not_equal", 2, ANY, boolean, "Whether elements differ.", operator="ne", commutative=True, exact=ANY, vjp=NONE, at={(1.0, 2.0): True, (nan, nan): True})
+LESS = core("less", 2, BOOL | REAL, boolean, "Whether the first element is the smaller.", operator="lt", exact=ANY, vjp=NONE, at={(1.0, 2.0): True, (1.0, nan): False})
+LESS_EQUAL = core("less_equal", 2, BOOL | REAL, boolean, "Whether the first element is not the larger.", operator="le", exact=ANY, vjp=NONE, at={(2.0, 2.0): True, (1.0, nan): False})
+GREATER = core("greater", 2, BOOL | REAL, boolean, "Whether the first element is the larger.", operator="gt", exact=ANY, vjp=NONE, at={(2.0, 1.0): True, (1.0, nan): False})
+GREATER_EQUAL = core("greater_equal", 2, BOOL | REAL, boolean, "Whether the first element is not the smaller.", operator="ge", exact=ANY, vjp=NONE, at={(2.0, 2.0): True, (1.0, nan): False})
 
 # --- logic and bits
-LOGICAL_AND = core("logical_and", 2, ANY, boolean, "Whether both elements are true (not zero).", commutative=True, vjp=NONE, at={(1.0, 0.0): False, (1.0, nan): True})
-LOGICAL_OR = core("logical_or", 2, ANY, boolean, "Whether either element is true (not zero).", commutative=True, vjp=NONE, at={(1.0, 0.0): True, (0.0, 0.0): False})
-LOGICAL_XOR = core("logical_xor", 2, ANY, boolean, "Whether exactly one element is true (not zero).", commutative=True, vjp=NONE, at={(1.0, 0.0): True, (1.0, 2.0): False})
-LOGICAL_NOT = core("logical_not", 1, ANY, boolean, "Whether the element is false (zero).", vjp=NONE, at={0.0: True, nan: False})
+LOGICAL_AND = core("logical_and", 2, ANY, boolean, "Whether both elements are true (not zero).", commutative=True, exact=ANY, vjp=NONE, at={(1.0, 0.0): False, (1.0, nan): True})
+LOGICAL_OR = core("logical_or", 2, ANY, boolean, "Whether either element is true (not zero).", commutative=True, exact=ANY, vjp=NONE, at={(1.0, 0.0): True, (0.0, 0.0): False})
+LOGICAL_XOR = core("logical_xor", 2, ANY, boolean, "Whether exactly one element is true (not zero).", commutative=True, exact=ANY, vjp=NONE, at={(1.0, 0.0): True, (1.0, 2.0): False})
+LOGICAL_NOT = core("logical_not", 1, ANY, boolean, "Whether the element is false (zero).", exact=ANY, vjp=NONE, at={0.0: True, nan: False})
 BITWISE_AND = core("bitwise_and", 2, BITWISE, same, "Bits set in both elements.", operator="and", commutative=True, vjp=NONE, at={(6, 3): 2, (-1, 5): 5})
 BITWISE_OR = core("bitwise_or", 2, BITWISE, same, "Bits set in either element.", operator="or", commutative=True, vjp=NONE, at={(6, 3): 7, (-1, 5): -1})
 BITWISE_XOR = core("bitwise_xor", 2, BITWISE, same, "Bits set in exactly one element.", operator="xor", commutative=True, vjp=NONE, at={(6, 3): 5, (-1, 0): -1})
@@ -194,14 +195,14 @@ BITWISE_LEFT_SHIFT = core("bitwise_left_shift", 2, INTEGER, same, "Bits moved up
 BITWISE_RIGHT_SHIFT = core("bitwise_right_shift", 2, INTEGER, same, "Bits moved down by the second operand; the sign stays.", operator="rshift", numpy="right_shift", right_identity=0, vjp=NONE, at={(12, 2): 3, (-8, 1): -4, (-8, 64): -1})
 
 # --- floating-point classes, complex parts
-ISNAN = core("isnan", 1, ANY, boolean, "Whether elements are NaN.", vjp=NONE, at={nan: True, 1.0: False})
-ISINF = core("isinf", 1, ANY, boolean, "Whether elements are infinite.", vjp=NONE, at={-inf: True, 1.0: False})
-ISFINITE = core("isfinite", 1, ANY, boolean, "Whether elements are neither NaN nor infinite.", vjp=NONE, at={1.0: True, inf: False})
-SIGNBIT = core("signbit", 1, FLOAT, boolean, "Whether the sign bit is set: true for -0.0.", vjp=NONE, at={-0.0: True, 1.0: False})
-REAL_PART = core("real", 1, NUMERIC, real_part, "Real parts.", vjp=lambda ct, _out, _x: (ct,), at={(1+2j): 1.0})
-IMAG = core("imag", 1, NUMERIC, real_part, "Imaginary parts; zero for real elements.", vjp=lambda ct, _out, x: (lambda: ct.cast(x.dtype) * 1j if x.dtype in COMPLEX else None,), at={(1+2j): 2.0})
-CONJ = core("conj", 1, NUMERIC, same, "Complex conjugates; real elements are unchanged.", involution=True, vjp=lambda ct, _out, _x: (lambda: conj(ct),), at={(1+2j): (1-2j)})
+ISNAN = core("isnan", 1, ANY, boolean, "Whether elements are NaN.", exact=ANY, vjp=NONE, at={nan: True, 1.0: False})
+ISINF = core("isinf", 1, ANY, boolean, "Whether elements are infinite.", exact=ANY, vjp=NONE, at={-inf: True, 1.0: False})
+ISFINITE = core("isfinite", 1, ANY, boolean, "Whether elements are neither NaN nor infinite.", exact=ANY, vjp=NONE, at={1.0: True, inf: False})
+SIGNBIT = core("signbit", 1, FLOAT, boolean, "Whether the sign bit is set: true for -0.0.", exact=ANY, vjp=NONE, at={-0.0: True, 1.0: False})
+REAL_PART = core("real", 1, NUMERIC, real_part, "Real parts.", exact=ANY, vjp=lambda ct, _out, _x: (ct,), at={(1+2j): 1.0})
+IMAG = core("imag", 1, NUMERIC, real_part, "Imaginary parts; zero for real elements.", exact=ANY, vjp=lambda ct, _out, x: (lambda: ct.cast(x.dtype) * 1j if x.dtype in COMPLEX else None,), at={(1+2j): 2.0})
+CONJ = core("conj", 1, NUMERIC, same, "Complex conjugates; real elements are unchanged.", involution=True, exact=ANY, vjp=lambda ct, _out, _x: (lambda: conj(ct),), at={(1+2j): (1-2j)})
 
 # --- selection and casts
-WHERE = core("where", 3, ANY, same, "Elements of the second operand where the condition holds, else of the third.", conditions=1, vjp=lambda ct, _out, condition, _x, _y: (None, lambda: where(condition, ct, 0), lambda: where(condition, 0, ct)), at={(True, 1.0, 2.0): 1.0, (False, 1.0, 2.0): 2.0})
-CAST = core("cast", 1, ANY, _cast_result, "The elements converted to another dtype.", attributes=("dtype",), in_standard=False, vjp=lambda ct, _out, _x, _dtype: (ct,))
+WHERE = core("where", 3, ANY, same, "Elements of the second operand where the condition holds, else of the third.", conditions=1, exact=ANY, vjp=lambda ct, _out, condition, _x, _y: (None, lambda: where(condition, ct, 0), lambda: where(condition, 0, ct)), at={(True, 1.0, 2.0): 1.0, (False, 1.0, 2.0): 2.0})
+CAST = core("cast", 1, ANY, _cast_result, "The elements converted to another dtype.", attributes=("dtype",), in_standard=False, exact=ANY, vjp=lambda ct, _out, _x, _dtype: (ct,))

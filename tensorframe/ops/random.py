@@ -51,6 +51,7 @@ SURPRISAL = register(
         in_standard=False,
         public=False,
         at={1.0: 0.0},
+        exact=FLOAT,
         cost=25.0,
         vjp=partials(lambda _out, x: -1 / x),
     )
@@ -66,6 +67,7 @@ COS_TURNS = register(
         in_standard=False,
         public=False,
         at={0.0: 1.0, 0.25: 0.0, inf: nan},
+        exact=FLOAT,
         cost=15.0,
         vjp=partials(lambda _out, x: sin(x * (2 * pi)) * (-2 * pi)),
     )

@@ -76,7 +76,8 @@ def reduce(
 
 def scan(name: str, doc: str, combination: Combination, vjp: Rule) -> Op:
     """Define a row that combines all elements up to each position along `axis`."""
-    facts: dict[str, Any] = {"attributes": ("axis",), "combination": combination}
+    # every engine accumulates in the widest dtype, one element after the other
+    facts: dict[str, Any] = {"attributes": ("axis",), "combination": combination, "exact": ANY}
     return register(Op(name, Kind.SCAN, 1, ANY, same, doc, shape=_unchanged, costly=True, vjp=vjp, **facts))
 
 
@@ -86,10 +87,10 @@ SUM = reduce("sum", NUMERIC, same, "Sum along axes, in the tensor's own dtype.",
 PROD = reduce("prod", NUMERIC, same, "Product along axes, in the tensor's own dtype.", _PRODUCT, vjp=product)
 MAX = reduce("max", BOOL | REAL, same, "Largest element along axes; NaN if any is NaN.", Combination(MAXIMUM, least), vjp=extremum, shape=non_empty("max"))
 MIN = reduce("min", BOOL | REAL, same, "Smallest element along axes; NaN if any is NaN.", Combination(MINIMUM, most), vjp=extremum, shape=non_empty("min"))
-ANY_TRUE = reduce("any", ANY, boolean, "Whether any element along axes is true.", Combination(LOGICAL_OR, zero, final=True), vjp=NONE)
-ALL_TRUE = reduce("all", ANY, boolean, "Whether all elements along axes are true.", Combination(LOGICAL_AND, one, final=False), vjp=NONE)
-ARGMAX = reduce("argmax", BOOL | REAL, index_dtype, "Position of the first largest element.", shape=non_empty("argmax"), vjp=NONE)
-ARGMIN = reduce("argmin", BOOL | REAL, index_dtype, "Position of the first smallest element.", shape=non_empty("argmin"), vjp=NONE)
+ANY_TRUE = reduce("any", ANY, boolean, "Whether any element along axes is true.", Combination(LOGICAL_OR, zero, final=True), exact=ANY, vjp=NONE)
+ALL_TRUE = reduce("all", ANY, boolean, "Whether all elements along axes are true.", Combination(LOGICAL_AND, one, final=False), exact=ANY, vjp=NONE)
+ARGMAX = reduce("argmax", BOOL | REAL, index_dtype, "Position of the first largest element.", shape=non_empty("argmax"), exact=REAL, vjp=NONE)
+ARGMIN = reduce("argmin", BOOL | REAL, index_dtype, "Position of the first smallest element.", shape=non_empty("argmin"), exact=REAL, vjp=NONE)
 
 CUMULATIVE_SUM = scan("cumulative_sum", "Sums of all elements up to each position.", _TOTAL, running_sum)
 CUMULATIVE_PROD = scan("cumulative_prod", "Products of all elements up to each position.", _PRODUCT, running_product)

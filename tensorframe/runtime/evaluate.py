@@ -117,7 +117,7 @@ def request_for(roots: Sequence[Node], most: float = inf) -> Capture:
 def _compute_at_the_end(pending: Sequence[Node]) -> None:
     """Compute while the interpreter is being taken down, when nothing can be imported any more: op by op, in NumPy."""
     options = replace(config.get(), small_size=sys.maxsize, small_nodes=sys.maxsize - 1)
-    if not run_small(pending, options):
+    if not run_small(pending, options, at_the_end=True):
         device = pending[0].device
         raise KernelError(
             f"the interpreter is being taken down: nothing is computed on {device} any more",

@@ -1,8 +1,8 @@
-"""The small path: graphs too small to be worth a plan run op by op at once, as NumPy would."""
+"""The small path: graphs too small to be worth a plan run op by op at once, by functions of their device."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from math import prod
 from typing import Any
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.functions import implementation
-from tensorframe.backends.registry import capabilities, when_changed
+from tensorframe.backends.registry import backend_of, capabilities, when_changed
 from tensorframe.config import Options
-from tensorframe.dtypes import as_scalar
+from tensorframe.dtypes import COMPLEX, as_scalar
 from tensorframe.errors import CancelledError
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, by_serial
@@ -25,33 +25,41 @@ from tensorframe.runtime.leaves import leaf_handle, stored
 # Nodes up to which computing them again takes no longer than looking which of them somebody still refers to.
 _FEW = 8
 
-_allowed: dict[Device, bool] = {}
-when_changed(_allowed.clear)
+# the functions of a device, None where small graphs get plans
+_functions: dict[Device, Any] = {}
+when_changed(_functions.clear)
 
 
-def _runs_small(device: Device) -> bool:
-    known = _allowed.get(device)
-    if known is None:
-        known = _allowed[device] = capabilities(device).runs_small
-    return known
+def _functions_of(device: Device) -> Any:
+    if device not in _functions:
+        small = capabilities(device).runs_small
+        _functions[device] = backend_of(device).functions() if small else None
+    return _functions[device]
 
 
-def run_small(roots: Sequence[Node], options: Options) -> bool:
+def _numpys(device: Device) -> Any:
+    return None if _functions_of(device) is None else implementation
+
+
+def run_small(roots: Sequence[Node], options: Options, *, at_the_end: bool = False) -> bool:
     """Compute `roots` if everything they need is small and on the host; else do nothing and return False.
 
-    Views are as small as can be, whatever their shape: no byte moves.
+    Views are as small as can be, whatever their shape: no byte moves. `at_the_end` of the interpreter nothing can be
+    imported or compiled, and NumPy's functions are all there is.
     """
+    functions_of = _numpys if at_the_end else _functions_of
     for root in roots:
         if prod(root.shape) > options.small_size and not root.op.alias:
             return False
     values: dict[Node, Any] = dict.fromkeys(roots)
     kept = list(values)
-    order = _small_graph(kept, values, options)
-    if order is None:
+    graph = _small_graph(kept, values, options, functions_of)
+    if graph is None:
         return False
+    order, functions = graph
     order.sort(key=by_serial)
     try:
-        _run(order, values)
+        _run(order, values, functions)
     except KeyboardInterrupt:
         raise CancelledError("interrupted while computing; no tensor is changed") from None
     except Exception:
@@ -87,18 +95,18 @@ def _uses(order: list[Node]) -> dict[Node, int]:
 
 
 @np.errstate(all="ignore")  # as a decorator it takes half as long as in a `with`
-def _run(order: list[Node], values: dict[Node, Any]) -> None:
+def _run(order: list[Node], values: dict[Node, Any], functions: Any) -> None:
     """Put the value of every node in `values`, where those that are computed already are."""
     for node in order:
         inputs = node.inputs
         if len(inputs) == 2 and not node.attrs:  # the two most common forms, spelled out
             left, right = inputs
-            values[node] = implementation[node.op](values[left], values[right])
+            values[node] = functions[node.op](values[left], values[right])
         elif len(inputs) == 1 and not node.attrs:
-            values[node] = implementation[node.op](values[inputs[0]])
+            values[node] = functions[node.op](values[inputs[0]])
         elif inputs:
             arguments = [values[source] for source in inputs]
-            values[node] = implementation[node.op](*arguments, *node.attrs)
+            values[node] = functions[node.op](*arguments, *node.attrs)
         elif node.op is CONSTANT:
             values[node] = as_scalar(node.attrs[0], node.dtype)
         else:  # another source, or computed by another thread by now
@@ -116,13 +124,20 @@ def _is_free(node: Node) -> bool:
     return type(handle) is np.ndarray and handle.flags.c_contiguous
 
 
-def _small_graph(kept: list[Node], values: dict[Node, Any], options: Options) -> list[Node] | None:
-    """Return the nodes that have to be computed for `kept`; None as soon as these are too many, too large or elsewhere.
+def _small_graph(
+    kept: list[Node],
+    values: dict[Node, Any],
+    options: Options,
+    functions_of: Callable[[Device], Any],
+) -> tuple[list[Node], Any] | None:
+    """Return the nodes to compute for `kept`, and by which functions; None if they are many, large or elsewhere.
 
     What is costly on the way joins `kept`, and what is computed already is put in `values`.
     """
     shape, device, limit, most = None, None, options.small_size, options.small_nodes
     large = False
+    functions: Any = None
+    dtype, is_complex = None, False
     found = list(kept)
     for node in islice(found, most + 1):  # grows while it is walked
         if node.shape is not shape:  # mostly one tuple, passed on from node to node
@@ -132,10 +147,17 @@ def _small_graph(kept: list[Node], values: dict[Node, Any], options: Options) ->
             return None
         if node.device is not device:
             device = node.device
-            if not _runs_small(device):
+            of_device = functions_of(device)
+            if of_device is None or (functions is not None and of_device is not functions):
                 return None
+            functions = of_device
+        if node.dtype is not dtype:
+            dtype = node.dtype
+            is_complex |= dtype in COMPLEX
         costly = node.op.costly
         if costly:
+            if functions.needs_plan(node.op, node.inputs[0].dtype if node.inputs else node.dtype):
+                return None
             kept.append(node)
         for source in node.inputs:
             if costly and prod(source.shape) > limit:
@@ -145,8 +167,11 @@ def _small_graph(kept: list[Node], values: dict[Node, Any], options: Options) ->
                 if storage is None:
                     values[source] = None
                     found.append(source)
-                elif source.device is not device and not _runs_small(source.device):
+                elif source.device is not device and functions_of(source.device) is None:
                     return None
                 else:
                     values[source] = storage.handle
-    return found if len(found) <= most else None
+                    is_complex |= source.dtype in COMPLEX
+    if len(found) > most:
+        return None
+    return found, functions.for_complex if is_complex else functions

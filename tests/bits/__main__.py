@@ -45,7 +45,9 @@ def main() -> int:
     """Print what breaks the contract; the status is 1 if anything does."""
     parser = argparse.ArgumentParser(prog="python -m tests.bits", description=__doc__)
     here = [
-        name for name in ("numpy", "llvm", "opencl", "wgpu") if name in tfr.backends.available()
+        name
+        for name in ("cpu", "numpy", "llvm", "opencl", "wgpu")
+        if name in tfr.backends.available()
     ]
     parser.add_argument("--devices", default=",".join(here), help="which, with commas between")
     parser.add_argument("--quick", action="store_true", help="a selection of the programs")

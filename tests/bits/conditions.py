@@ -10,7 +10,9 @@ import numpy as np
 
 import tensorframe as tfr
 from tensorframe import config
+from tensorframe.backends.cpu import choice
 from tensorframe.errors import TracingError
+from tensorframe.runtime.cache import PLANS
 from tests.bits.programs import Leaves, Program
 
 Bits = list[bytes]
@@ -72,6 +74,28 @@ def _one_by_one(program: Program, leaves: Leaves) -> Bits:
     return [one.numpy().tobytes() for one in program.run(leaves, [])]
 
 
+def _op_by_op(program: Program, leaves: Leaves) -> Bits:
+    """As graphs of a few small tensors are: no plan is made where none has to be."""
+    with config.override(small_size=1 << 40, small_nodes=10_000):
+        return evaluated(program.run(leaves, []))
+
+
+def _beginning(enough: int) -> Callable[[Program, Leaves], Bits]:
+    """Return a run in which the cpu goes from NumPy to kernels of exact ops after so many operations."""
+
+    def run(program: Program, leaves: Leaves) -> Bits:
+        before = choice.ENOUGH
+        PLANS.clear()  # they keep which engine runs
+        choice.ENOUGH = enough
+        try:
+            return evaluated(program.run(leaves, []))
+        finally:
+            choice.ENOUGH = before
+            PLANS.clear()
+
+    return run
+
+
 def _jitted(program: Program, leaves: Leaves) -> Bits | None:
     try:
         return evaluated(list(tfr.jit(lambda leaves: program.run(leaves, []))(leaves)))
@@ -82,6 +106,8 @@ def _jitted(program: Program, leaves: Leaves) -> Bits | None:
 # what depends on neither the program nor its values: point 1 of the contract
 SAME_PROGRAM: dict[str, Callable[[Program, Leaves], Bits | None]] = {
     "tenth time": _tenth,
+    "kernels at once": _beginning(-1),
+    "NumPy where it may": _beginning(1 << 60),
     "1 thread": _with(threads=1),
     "2 threads": _with(threads=2),
     "16 threads": _with(threads=16),
@@ -92,6 +118,7 @@ ANOTHER_WAY: dict[str, Callable[[Program, Leaves], Bits | None]] = {
     "held": _held,
     "computed before": _computed_before,
     "one by one": _one_by_one,
+    "op by op": _op_by_op,
     "another layout": _turned,
     "jit": _jitted,
 }

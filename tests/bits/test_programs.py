@@ -1,7 +1,4 @@
-"""The contract of bits: a selection of the programs that `nox -s bits` runs.
-
-The device `cpu` is left out, as its engine still changes while a program runs.
-"""
+"""The contract of bits: a selection of the programs that `nox -s bits` runs."""
 
 import numpy as np
 import pytest
@@ -23,7 +20,7 @@ from tests.bits.programs import (
 
 CHOSEN = programs(thorough=False)
 HERE = tfr.backends.available()
-ENGINES = [name for name in ("numpy", "llvm") if name in HERE]
+ENGINES = [name for name in ("cpu", "numpy", "llvm") if name in HERE]
 DEVICES = [
     str(info.device)
     for info in devices()

@@ -19,9 +19,13 @@ import tensorframe
 {then}
 print(*sorted(set(sys.modules) - before), sep="\\n")
 """
-FIRST_RESULT = """
+# NumPy gives the bits of kernels: in a plan, and by formulas of ours where they are few
+FIRST_RESULTS = """
 x = tensorframe.asarray(numpy.linspace(0.0, 1.0, 10_000), device="cpu")
-tensorframe.sin(x * 2).compute()
+((x * 2 + 1) / 3).compute()
+"""
+FIRST_SMALL_RESULT = """
+tensorframe.sin(tensorframe.asarray(numpy.linspace(0.0, 1.0, 16), device="cpu")).compute()
 """
 
 # of the standard library, what takes milliseconds
@@ -54,9 +58,16 @@ def test_import_loads_only_few_modules_of_the_standard_library(new_modules):
 
 
 def test_the_first_result_of_the_cpu_loads_no_slow_module_and_no_formula():
-    found = modules_new_to_a_process(FIRST_RESULT)
+    found = modules_new_to_a_process(FIRST_RESULTS)
     unwanted = {"decimal", "importlib.metadata", "tensorframe.kernel.math.trigonometric"}
     assert unwanted.isdisjoint(found)
+    assert "llvmlite" not in found
+
+
+def test_the_first_small_result_loads_its_formula_and_no_compiler():
+    found = modules_new_to_a_process(FIRST_SMALL_RESULT)
+    assert {"decimal", "importlib.metadata", "llvmlite"}.isdisjoint(found)
+    assert "tensorframe.kernel.math.trigonometric" in found
 
 
 def test_version_is_a_release_number():

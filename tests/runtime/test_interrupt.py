@@ -50,7 +50,7 @@ def interrupted(monkeypatch):
 
 
 def graph():
-    x = tfr.asarray(np.arange(6.0).reshape(2, 3))
+    x = tfr.asarray(np.arange(6.0).reshape(2, 3), device="numpy")  # calls what is made to raise
     total = tfr.sum(x, axis=0)
     ordered = tfr.sort(x - total)
     return x, total, tfr.cumulative_sum(ordered, axis=1) * 2.0

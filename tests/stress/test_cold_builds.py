@@ -6,7 +6,7 @@ import threading
 import pytest
 
 import tensorframe as tfr
-from tensorframe.backends.cpu import tiers
+from tensorframe.backends.cpu import choice
 from tensorframe.runtime.cache import PLANS
 from tests.stress import computations
 from tests.stress.scale import on_each_device, scale
@@ -17,8 +17,7 @@ THREADS = 4
 @pytest.fixture
 def busy(monkeypatch):
     """The interpreter goes from thread to thread every few instructions, and every plan is made."""
-    for name in ("_COMPILE", "_COMPILE_FIRST", "_LOAD", "_LOAD_FIRST"):
-        monkeypatch.setattr(tiers, name, 0.0)
+    monkeypatch.setattr(choice, "ENOUGH", -1)
     before, interval = tfr.config.get(), sys.getswitchinterval()
     tfr.config.configure(**computations.PLANNED)
     sys.setswitchinterval(1e-5)

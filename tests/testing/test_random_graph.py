@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.backends.cpu.tiers import TieredProgram
 from tensorframe.backends.numpy import functions
 from tensorframe.graph.op import Kind, find, rows
 from tensorframe.runtime.cache import PLANS
@@ -24,10 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def wrong_op(monkeypatch):
-    """Gives an op another meaning until the test ends; plans hold functions, so none is kept."""
-
-    # NumPy's op is the wrong one: the cpu stays with it, however long it took
-    monkeypatch.setattr(TieredProgram, "_worth_it", lambda *_: None)
+    """Gives an op of the device numpy another meaning until the test ends; plans hold functions, so none is kept."""
 
     def inject(name, function):
         PLANS.clear()
@@ -39,7 +35,7 @@ def wrong_op(monkeypatch):
 
 def first_failure(seeds):
     for seed in seeds:
-        program = program_of(seed)
+        program = program_of(seed, device="numpy")
         problem = failure(program)
         if problem is not None:
             return program, problem
@@ -95,6 +91,7 @@ def test_the_printed_program_runs_and_fails_alike(wrong_op, tmp_path):
         ),
         (Result(2, 1e-6), Result(1)),
         options=(("small_size", 0),),
+        device="numpy",
     )
     assert failure(program) is None
     path = tmp_path / "program.py"
@@ -108,13 +105,13 @@ def test_the_printed_program_runs_and_fails_alike(wrong_op, tmp_path):
 
 def test_a_failing_seed_says_its_number_and_prints_a_script(wrong_op, capsys):
     wrong_op("add", lambda x, y, out=None, **_: np.subtract(x, y, out=out))
-    seed = next(seed for seed in range(3000) if failure(program_of(seed)))
+    seed = next(seed for seed in range(3000) if failure(program_of(seed, device="numpy")))
     with pytest.raises(AssertionError) as caught:
-        check(seed)
+        check(seed, device="numpy")
     message = str(caught.value)
     assert message.startswith(f"seed {seed}: wrong result: v")
     assert "def program(xp):" in message
-    assert main(["--seed", str(seed)]) == 1
+    assert main(["--seed", str(seed), "--device", "numpy"]) == 1
     assert capsys.readouterr().out == f"{message}\n0 of 1 seeds agree with NumPy\n"
 
 

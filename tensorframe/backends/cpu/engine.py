@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from tensorframe.backends.base import DeviceInfo, Program
-from tensorframe.backends.cpu.tiers import TieredProgram
+from tensorframe.backends.cpu.choice import CountingProgram
+from tensorframe.backends.cpu.functions import CpuFunctions
 from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
 from tensorframe.backends.llvm.engine import (
     KERNELS,
@@ -20,12 +20,15 @@ from tensorframe.backends.llvm.engine import (
 )
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
 from tensorframe.backends.numpy.epilogue import epilogue_of, has_epilogue
+from tensorframe.backends.numpy.functions import Functions, implementation
+from tensorframe.dtypes import ANY, COMPLEX
 from tensorframe.graph.device import Device
 from tensorframe.graph.region import Region
+from tensorframe.ops.exactness import is_exact_region
 
 
 class CpuBackend(NumpyBackend):
-    """Starts in NumPy, and goes on in compiled kernels where they pay; without LLVM, NumPy all the way."""
+    """Compiles at once what NumPy has other bits for, the rest when it has run often; NumPy alone where LLVM is not."""
 
     name = "cpu"
 
@@ -34,30 +37,43 @@ class CpuBackend(NumpyBackend):
         capabilities = KERNELS if missing() is None else CAPABILITIES
         return [host_device(self.name, f"{os.cpu_count()} cores", capabilities)]
 
+    def functions(self) -> Functions:
+        """Return functions with the bits of kernels, NumPy's own where there are none."""
+        return _FUNCTIONS if missing() is None else implementation
+
     def compile(self, region: Region, device: Device) -> Program:
-        """Return a program that begins in NumPy where a kernel is possible, else NumPy's."""
+        """Return the kernels of a region, or a program that begins in NumPy if all of its ops are exact."""
+        if missing() is not None:
+            return _NUMPY.compile(region, device)
         flat = flattened(region)
-        if flat is not None and missing() is None:
-            numpy_program = _NUMPY.compile(flat, device)
-            kernels = partial(_compiled, _LLVM.kernels, flat, device)
-            return ReshapeProgram(region.ops[0].shape, TieredProgram(flat, numpy_program, kernels))
-        program = _NUMPY.compile(region, device)
+        if flat is not None:
+            kernels = partial(_LLVM.kernels, flat, device)
+            copy = CountingProgram(
+                flat, _NUMPY.compile(flat, device), _or_numpy(kernels, flat, device)
+            )
+            return ReshapeProgram(region.ops[0].shape, copy)
         loops = epilogue_of(region) if has_epilogue(region) else region
-        if missing() is not None or loops is None or not has_kernel(loops):
-            return program
-        compiled = partial(_compiled, _LLVM.compile, region, device)
-        return TieredProgram(loops, program, compiled, measured=loops is region)
+        if loops is None or not has_kernel(loops):
+            return _NUMPY.compile(region, device)
+        compiled = _or_numpy(partial(_LLVM.compile, region, device), region, device)
+        if not is_exact_region(loops):
+            return compiled()
+        return CountingProgram(loops, _NUMPY.compile(region, device), compiled)
 
     def source(self, region: Region, device: Device) -> str:
-        """Return the text of the kernels that a region gets when they pay."""
+        """Return the text of the kernels that a region gets."""
         return "" if unusable() else kernel_source(region)
 
 
-def _compiled(
-    compile_region: Callable[[Region, Device], Any], region: Region, device: Device
-) -> Any | None:
-    """Return the program of kernels of a region, or None where LLVM is installed and does not load."""
-    return None if unusable() else compile_region(region, device)
+def _or_numpy(
+    compiled: Callable[[], Program], region: Region, device: Device
+) -> Callable[[], Program]:
+    """Return what compiles, and has NumPy run a region where LLVM is installed and does not load."""
+    return lambda: _NUMPY.compile(region, device) if unusable() else compiled()
 
 
-_NUMPY, _LLVM = NumpyBackend(), LlvmBackend()
+def _functions() -> Functions:
+    return CpuFunctions(ANY - COMPLEX, for_complex=CpuFunctions(ANY))
+
+
+_NUMPY, _LLVM, _FUNCTIONS = NumpyBackend(), LlvmBackend(), _functions()

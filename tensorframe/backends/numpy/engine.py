@@ -12,6 +12,7 @@ from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program
 from tensorframe.backends.host_pool import owns_memory
 from tensorframe.backends.numpy.call import single_call
 from tensorframe.backends.numpy.epilogue import ProductProgram, has_epilogue
+from tensorframe.backends.numpy.functions import Functions, implementation
 from tensorframe.backends.numpy.interruptible import interruptible
 from tensorframe.backends.numpy.region import elementwise_program
 from tensorframe.backends.numpy.sequence import sequence_program
@@ -69,6 +70,10 @@ class NumpyBackend(Backend):
     def reusable(self, handle: Any) -> bool:
         """Whether an array has memory of its own that may be written to."""
         return isinstance(handle, np.ndarray) and handle.flags.writeable and owns_memory(handle)
+
+    def functions(self) -> Functions:
+        """Return NumPy's functions."""
+        return implementation
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return what runs the region: blocks of an elementwise one, the one NumPy call, or a sequence of both."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import bool_
+from tensorframe.dtypes import DType, bool_
 from tensorframe.graph.op import Kind, Op
 from tensorframe.ops.term import Term
 
@@ -40,12 +40,46 @@ def spells(name: str, *, writes: bool = False) -> Callable[[Function], Function]
     return register
 
 
-def formula(written: Function, arity: int | None) -> Function:
+class Functions(dict[Op, Function]):
+    """Functions of arrays by op, looked up once each; all of them NumPy's.
+
+    `for_complex` are those of graphs with complex numbers in them, which may be others.
+    """
+
+    for_complex: Functions
+
+    def __missing__(self, op: Op) -> Function:
+        function = self[op] = self.found(op)
+        return function
+
+    def found(self, op: Op) -> Function:
+        """Return what runs an op."""
+        if op.compiled is not None:
+            function: Function = op.compiled.arrays
+            return function
+        if op.expand is not None:
+            return formula(op.expand, op.arity, self)
+        if op.name not in FUNCTIONS and op.kind in MADE:
+            return MADE[op.kind](op)
+        return FUNCTIONS.get(op.name) or getattr(np, op.numpy or op.name)
+
+    def needs_plan(self, op: Op, dtype: DType) -> bool:
+        """Whether there is no function for a costly op on operands of a dtype, which takes a plan."""
+        return False
+
+
+implementation = Functions()
+implementation.for_complex = implementation
+
+
+def formula(
+    written: Function, arity: int | None, functions: Functions = implementation
+) -> Function:
     """Return a formula over other rows, of so many operands and then attributes, as a function of arrays."""
 
     def apply(inner: Op, *operands: Any, attrs: tuple[Any, ...] = ()) -> Any:
         arrays = [one if isinstance(one, ARRAYS) else _like(operands)(one) for one in operands]
-        return implementation[inner](*arrays, *attrs)
+        return functions[inner](*arrays, *attrs)
 
     def run(*values: Any) -> Any:
         arrays, attrs = values[:arity], values[arity:]
@@ -58,22 +92,3 @@ def _like(operands: Sequence[Any]) -> type[np.generic]:
     """Return the type that a number takes beside these operands: that of the first which is no truth value."""
     dtype = next(one.dtype for one in operands if isinstance(one, ARRAYS) and one.dtype != bool_)
     return dtype.type
-
-
-class _Resolved(dict[Op, Function]):
-    """Functions by op, looked up once each."""
-
-    def __missing__(self, op: Op) -> Function:
-        if op.compiled is not None:
-            function: Function = op.compiled.arrays
-        elif op.expand is not None:
-            function = formula(op.expand, op.arity)
-        elif op.name not in FUNCTIONS and op.kind in MADE:
-            function = MADE[op.kind](op)
-        else:
-            function = FUNCTIONS.get(op.name) or getattr(np, op.numpy or op.name)
-        self[op] = function
-        return function
-
-
-implementation = _Resolved()

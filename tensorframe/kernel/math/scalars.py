@@ -9,10 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tensorframe.dtypes import BOOL, FLOAT, INTEGER, NARROW, DType, bool_, uint8, wide_of
+from tensorframe.dtypes import (
+    BOOL,
+    FLOAT,
+    INTEGER,
+    NARROW,
+    DType,
+    bool_,
+    float16,
+    float32,
+    float64,
+    int32,
+    uint8,
+    wide_of,
+)
 from tensorframe.graph.op import Op
 from tensorframe.kernel.ir import Expr, apply
-from tensorframe.kernel.ir.formula import cast, not_equal
+from tensorframe.kernel.ir.formula import bitcast, cast, not_equal, where
 from tensorframe.kernel.ir.machine_ops import MACHINE_OPS
 from tensorframe.kernel.math.registry import adapts, formula_of, has_formula, takes_half
 from tensorframe.ops.user import Compiled
@@ -99,4 +112,17 @@ def converted(x: Expr, dtype: DType) -> Expr:
     wide = cast(x, wide_of(x.dtype))
     if dtype == bool_:
         return truth(wide)
+    if dtype == float16 and x.dtype == float64:
+        return cast(_to_odd(x), dtype)
     return cast(cast(wide, wide_of(dtype)), dtype)
+
+
+def _to_odd(x: Expr) -> Expr:
+    """Return a float64 as float32 whose last bit says that something was lost, so that rounding it again rounds once.
+
+    Source: S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE Trans. Comput. 57 (2008).
+    """
+    near = cast(x, float32)
+    back, bits = cast(near, float64), bitcast(near, int32)
+    towards_zero = where(abs(back) > abs(x), bits - 1, bits)
+    return bitcast(where(not_equal(back, x), towards_zero | 1, bits), float32)

@@ -1,0 +1,56 @@
+"""Which engine runs a region: a function of the region, and, where both give the same bits, of how often it ran.
+
+Never of time, or of what is on disk: a program's results are the same bits the first and the thousandth time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends.base import Program
+from tensorframe.graph.op import Kind
+from tensorframe.graph.region import Region
+
+# Operations on elements that NumPy does before a kernel of exact ops is compiled: it takes some 20 ms for them, LLVM as
+# long for the kernel, and three times as long to be loaded.
+ENOUGH = 1 << 26
+
+
+class CountingProgram:
+    """NumPy's program of exact ops, until so much has been done that compiling pays; then that of kernels."""
+
+    quiet = True  # NumPy's warnings are silenced here: kernels give none
+
+    def __init__(
+        self, loops: Region, numpy_program: Program, compiled: Callable[[], Program]
+    ) -> None:
+        """`loops` are what kernels would run; `compiled` returns these, or NumPy's program where LLVM does not load."""
+        self._numpy = numpy_program
+        self._compiled = compiled
+        self._work = operations(loops)
+        self._done = 0
+        self._kernels: Program | None = None
+
+    def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
+        """Return the outputs for these inputs."""
+        if self._kernels is None:
+            self._done += self._work
+            if self._done <= ENOUGH:
+                with np.errstate(all="ignore"):
+                    return self._numpy(inputs, buffers)
+            self._kernels = self._compiled()
+        return self._kernels(inputs, buffers)
+
+
+def operations(region: Region) -> int:
+    """Return how many operations on elements a region is: a reduction reads all of its operand."""
+    total = 0.0
+    for one in region.ops:
+        read = one.op.kind is Kind.REDUCE
+        shape = region.shape_of(one.inputs[0]) if read else one.shape
+        total += max(one.op.cost, 1.0) * prod(shape)
+    return int(total)

@@ -1,0 +1,151 @@
+"""Which engine of the cpu runs: by what was recorded, and where both give the same bits, by how often it ran."""
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.backends import objects
+from tensorframe.backends.cpu import choice
+from tensorframe.backends.cpu.choice import CountingProgram
+from tensorframe.backends.cpu.evaluation import NotEvaluatedError, evaluated
+from tensorframe.backends.cpu.functions import CpuFunctions, NeedsPlanError
+from tensorframe.backends.registry import backend_of
+from tensorframe.dtypes import ANY, FLOAT
+from tensorframe.graph.op import find
+from tensorframe.runtime.cache import PLANS
+
+pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
+from tensorframe.backends.llvm.ufunc import ufunc
+
+CPU = tfr.Device("cpu")
+LARGE = 10_000
+
+
+@pytest.fixture(autouse=True)
+def no_plans():
+    PLANS.clear()
+    yield
+    PLANS.clear()
+
+
+def programs(*results):
+    """The programs of the plan of results, which is run once."""
+    tfr.compute(*results)
+    (plan,) = [entry[0] for entries in PLANS._plans.values() for entry in entries.values()]
+    return [action[1] for action in plan.runner.actions]
+
+
+def operands(count=LARGE):
+    generator = np.random.default_rng(0)
+    return [tfr.asarray(generator.standard_normal(count).astype(np.float32)) for _ in range(2)]
+
+
+def test_what_numpy_has_other_bits_for_is_compiled_at_once():
+    x, y = operands()
+    (program,) = programs(tfr.exp(x) + y)
+    assert type(program).__name__ == "KernelProgram"
+    PLANS.clear()
+    (program,) = programs(tfr.sum(x, axis=0) * 2)
+    assert type(program).__name__ == "KernelProgram"
+
+
+def test_exact_ops_begin_in_numpy_and_change_after_so_many_operations(monkeypatch):
+    monkeypatch.setattr(choice, "ENOUGH", 3 * 2 * LARGE)
+    x, y = operands()
+    right = x.numpy() * 3 - y.numpy()
+    (program,) = programs(x * 3 - y)
+    assert isinstance(program, CountingProgram)
+    for run in range(1, 6):
+        assert (program._kernels is not None) == (run > 3)
+        assert np.array_equal((x * 3 - y).numpy(), right)
+
+
+def test_neither_time_nor_what_is_on_disk_decides(monkeypatch):
+    """However long NumPy takes: kernels that a run before has left on disk stay there."""
+    x, y = operands()
+    monkeypatch.setattr(choice, "ENOUGH", -1)
+    (program,) = programs(x * 3 - y)
+    assert program._kernels is not None
+    monkeypatch.setattr(choice, "ENOUGH", 1 << 60)
+    PLANS.clear()
+    read = []
+    monkeypatch.setattr(objects, "read", read.append)
+    (program,) = programs(x * 3 - y)
+    for _ in range(50):
+        (x * 3 - y).compute()
+    assert program._kernels is None
+    assert not read
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (3, 4)], ids=str)
+@pytest.mark.parametrize("name", ["exp", "maximum", "gelu", "hypot", "floor_divide", "logaddexp"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
+def test_small_graphs_have_the_bits_of_kernels(name, dtype, shape):
+    generator = np.random.default_rng(1)
+    arity = find(name).arity
+    arrays = [
+        generator.standard_normal((*shape, 60)).astype(tfr.dtypes.as_dtype(dtype))
+        for _ in range(arity)
+    ]
+    operands = [tfr.asarray(one[..., ::2]) for one in arrays]
+    small = getattr(tfr, name)(*operands)
+    scalar = getattr(tfr, name)(*operands[:-1], operands[-1][..., :1])
+    one = small.numpy(), scalar.numpy()
+    assert len(PLANS) == 0
+    with tfr.config.override(small_size=0, small_nodes=0):
+        planned = (
+            getattr(tfr, name)(*operands),
+            getattr(tfr, name)(*operands[:-1], operands[-1][..., :1]),
+        )
+        other = [each.numpy() for each in planned]
+    for left, right in zip(one, other, strict=True):
+        assert left.tobytes() == right.tobytes()
+
+
+@pytest.mark.parametrize("name", ["multiply", "exp", "sqrt"])
+def test_small_complex_results_have_the_bits_of_kernels(name):
+    generator = np.random.default_rng(2)
+    values = (generator.standard_normal((2, 50)) + 1j * generator.standard_normal((2, 50))).astype(
+        "complex64"
+    )
+    operands = [tfr.asarray(one) for one in values[: find(name).arity]]
+    small = getattr(tfr, name)(*operands).numpy()
+    with tfr.config.override(small_size=0, small_nodes=0):
+        assert getattr(tfr, name)(*operands).numpy().tobytes() == small.tobytes()
+
+
+def test_small_sums_of_floats_get_the_plan_that_large_ones_have():
+    x, _ = operands(100)
+    tfr.sum(x).compute()
+    assert len(PLANS) == 1
+    tfr.sum(x.astype("int32")).compute()
+    assert len(PLANS) == 1
+    with pytest.raises(NeedsPlanError):
+        backend_of(CPU).functions()[find("softmax")](x.numpy(), (0,))
+
+
+def test_a_kernel_takes_the_place_of_a_formula_with_the_same_bits(monkeypatch):
+    """The first results of an op on a dtype are evaluated by NumPy, for there to be some before LLVM is loaded."""
+    functions = CpuFunctions(FLOAT)
+    made = []
+    monkeypatch.setattr(
+        "tensorframe.backends.llvm.ufunc.ufunc", lambda *kind: made.append(kind) or ufunc(*kind)
+    )
+    x = np.random.default_rng(3).standard_normal(50).astype(np.float32)
+    results = [functions[find("tanh")](x).tobytes() for _ in range(30)]
+    assert set(results) == {results[0]}
+    assert len(made) == 1
+    functions[find("tanh")](x.astype(np.float64))
+    assert len(made) == 1
+
+
+def test_what_has_no_way_in_numpy_is_compiled_at_once():
+    functions = CpuFunctions(ANY)
+    x = np.array([1 + 2j, 3 - 4j], np.complex64)
+    found = functions[find("multiply")](x, x)
+    assert found.tobytes() == ufunc(find("multiply"), (), [x.dtype] * 2, x.dtype)(x, x).tobytes()
+    with pytest.raises(NotEvaluatedError):
+        evaluated(find("multiply"), (), [x, x], x.dtype)
+    tiny = np.full(3, 2.0**-1000)
+    with pytest.raises(NotEvaluatedError):
+        evaluated(find("tan"), (), [tiny], tiny.dtype)
