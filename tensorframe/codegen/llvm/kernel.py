@@ -59,14 +59,12 @@ def print_kernel(kernel: Kernel, target: Target) -> Text:
 def _on_vectors(kernel: Kernel, target: Target) -> tuple[dict[Loop, Steps], bool]:
     """Return the innermost loops to print on vectors, with their steps, and whether these are all there are.
 
-    Where the target has no vectors, or cannot compute all loops on them, they are left to LLVM's passes, but for those
-    that join floats in lanes: these say in which order.
+    Where the target has no masks, or cannot compute all loops on vectors, they are left to LLVM's passes, but for those
+    that join floats in lanes: these say in which order. LLVM takes masked loads apart where processors have none.
     """
-    if not target.has_masks:
-        return {}, False
     found = {loop: steps_of(loop) for loop in innermost(kernel.body)}
     on_vectors = {loop: steps for loop, steps in found.items() if steps is not None}
-    if len(on_vectors) == len(found):
+    if target.has_masks and len(on_vectors) == len(found):
         return on_vectors, True
     return {loop: steps for loop, steps in on_vectors.items() if steps.has_lanes}, False
 

@@ -53,7 +53,7 @@ def write_loop(
     b.begin(some)
     block, rest = HOST.block // steps.widest, HOST.register // steps.widest
     # selecting instructions, LLVM takes the registers of one vector in any order: memory is fast in its own
-    lanes = rest if steps.light else block
+    lanes = rest if steps.light or not b.target.has_masks else block
     if steps.has_lanes:
         block, rest = LANES, TAIL
     count = b.value(f"sub i64 {stop}, {start}")
