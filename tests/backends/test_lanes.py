@@ -6,6 +6,8 @@ import pytest
 import tensorframe as tfr
 from tensorframe import config
 from tensorframe.backends.numpy.lanes import lane_prod, lane_sum
+from tensorframe.codegen.llvm.target import Target
+from tensorframe.runtime.cache import PLANS
 
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
@@ -54,6 +56,24 @@ def test_every_dtype(dtype):
         for one in layouts(x):
             assert same(tfr.sum(one, axis=axis), lane_sum(x, (axis,)))
             assert same(tfr.prod(one / 2 + 1, axis=axis), lane_prod((one / 2 + 1).numpy(), (axis,)))
+
+
+@pytest.fixture
+def _no_masks(monkeypatch):
+    """A processor that loads no vectors under masks: LLVM takes these loads apart, and makes vectors of other loops."""
+    monkeypatch.setattr(Target, "has_masks", property(lambda _: False))
+    PLANS.clear()
+    yield
+    PLANS.clear()
+
+
+@pytest.mark.usefixtures("_no_masks")
+def test_processors_without_masks():
+    for shape in [(40, 75), (1030, 20), (3, 1)]:
+        x = drawn(shape)
+        for axes in [(0,), (1,), (0, 1)]:
+            for one in layouts(x):
+                assert same(tfr.sum(one, axis=axes), lane_sum(x, axes)), (shape, axes)
 
 
 def test_complex_numbers():

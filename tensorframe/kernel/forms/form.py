@@ -71,6 +71,10 @@ class Form:
         """Operations for an element."""
         return sum(one.op.cost for one in self.region.ops)
 
+    def is_long(self, length: int) -> bool:
+        """Whether a loop over so many elements runs often enough, on costly ones, for hundreds of them at a time."""
+        return self.cost >= _CHAIN and length >= _LONG
+
     def store(self, value: int) -> ir.Store:
         """Return the statement that writes an element of an output."""
         position = self.body.position(("out", value))
@@ -136,7 +140,7 @@ def map_loops(form: Form, block: int, streamed: Sequence[int] = ()) -> tuple[ir.
     body = form.body
     *outer, inner = body.sizes or (ZERO,)
     along = ir.index("i")
-    long = form.cost >= _CHAIN and prod(body.nest.kept[-1:]) >= _LONG
+    long = form.is_long(prod(body.nest.kept[-1:]))
     if not outer and not block:
         body.indices = [along] if body.sizes else []
         every = tuple([form.store(value) for value in form.outputs])

@@ -119,6 +119,7 @@ class _Pass:
     memory: list[ir.Buffer] = field(default_factory=list)
     packed: list[ir.Buffer] = field(default_factory=list)
     lanes: list[ir.Statement] = field(default_factory=list)
+    long: bool = False
 
     def over_axes(
         self, form: Form, along: Sequence[ir.Index], lengths: Sequence[ir.Expr]
@@ -154,14 +155,14 @@ class _Pass:
     def over(self, along: ir.Index, first: ir.Expr, last: ir.Expr) -> tuple[ir.Statement, ...]:
         """Return the loops over the innermost axis from `first` to `last`."""
         if not self.begin and self.open is None and not self.earlier:
-            return (ir.Loop(along, first, last, tuple(self.work)),)
+            return (ir.Loop(along, first, last, tuple(self.work), long=self.long),)
         length = order.PIECE if self.begin or self.earlier else _LOOK
         piece = PIECE
         pieces = ir.apply("floor_divide", last - first + (length - 1), ir.literal(length, ir.INDEX))
         start = first + piece * length
         stop = smaller(start + length, last)
         turns = [one for one in (*self.earlier, self.work) if one]
-        inner = [ir.Loop(along, start, stop, tuple(one)) for one in turns]
+        inner = [ir.Loop(along, start, stop, tuple(one), long=self.long) for one in turns]
         body: tuple[ir.Statement, ...] = (*self.begin, *inner, *self.end)
         return (
             ir.Loop(piece, ZERO, pieces, body if self.open is None else (ir.If(self.open, body),)),
@@ -198,7 +199,7 @@ def _pass(
 
     Stores `elsewhere` and of what is `kept` for later passes are added by the caller.
     """
-    found = _Pass()
+    found = _Pass(long=form.is_long(form.body.nest.row_length))
     if form.stages.scans[number]:
         slot = form.body.indices[-1] - PIECE * order.PIECE
         one = distributed(form, number, slot, [*kept, *form.stages.stores[number]])
