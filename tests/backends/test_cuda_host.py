@@ -14,6 +14,7 @@ pytest.importorskip("cupy", reason="the backend speaks to GPUs through CuPy")
 from tensorframe.backends.cuda import libraries
 from tests.backends import host_gpu, test_device_scatters, test_device_searching
 from tests.backends.test_device_rows import test_every_row as rows_agree
+from tests.frontend import test_segments
 from tests.kernel.form_cases import CASES, by_numpy, operand
 
 pytestmark = pytest.mark.skipif(
@@ -69,6 +70,13 @@ def test_assignment_by_indices(gpu):
         test_device_scatters.test_every_dtype("cuda", dtype)
     test_device_scatters.test_the_last_of_many_values_stays("cuda")
     test_device_scatters.test_indices_that_positions_do_not_hold("cuda", 2**32 + 1)
+
+
+def test_sums_by_indices(gpu):
+    for dtype in ("float16", "int64", "complex64"):
+        test_segments.test_every_dtype("cuda", dtype)
+    test_segments.test_long_segments_and_many("cuda")
+    test_segments.test_the_same_bits_in_every_run("cuda")
 
 
 def test_search_by_positions_that_sort(gpu):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tensorframe.kernel.groups.algorithms import scatter
 from tensorframe.kernel.groups.algorithms.scatter import (
     Pointing,
     Replacing,
@@ -12,7 +13,7 @@ from tensorframe.kernel.groups.algorithms.scatter import (
     build_targets,
 )
 from tensorframe.kernel.groups.forms import Target
-from tensorframe.ops.indexing import SCATTER_ADD
+from tensorframe.ops.indexing import SCATTER_ADD, SCATTER_MAX, SCATTER_PROD
 from tests.kernel.interpreted import run_built
 
 TARGET = Target(4, np.dtype(np.float64), np.dtype(np.uint32))
@@ -80,3 +81,23 @@ def test_values_of_equal_targets_join_their_element_in_order():
     expected[:, 0] += values[:, 1]
     expected[:, 2] += values[:, 0] + values[:, 2] + values[:, 3]
     np.testing.assert_array_equal(x, expected)
+
+
+@pytest.mark.parametrize("op", [SCATTER_ADD, SCATTER_PROD, SCATTER_MAX], ids=str)
+@pytest.mark.parametrize("shared", [(), (2,)], ids=str)
+def test_many_values_of_one_element_are_joined_in_pieces(op, shared, monkeypatch):
+    monkeypatch.setattr(scatter, "_PIECE", 3)
+    targets = np.array([0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 4], np.uint32)
+    ends = np.searchsorted(targets, targets, "right").astype(np.uint32)
+    order = np.random.default_rng(0).permutation(12).astype(np.uint32)
+    width = int(np.prod(shared, dtype=int))
+    x, values = np.arange(5.0 * width) + 1, np.arange(12.0 * width) - 4
+    behind = (shared, (1,) * len(shared), (1,) * len(shared))
+    replacing = Replacing(x.dtype, (5,), (width,), (12,), (width,), ((), (), ()), behind, 0)
+    built = build_combined(replacing, op, TARGET)
+    assert len(built.launches) == 2
+    expected = x.reshape(5, width).copy()
+    ufunc = {SCATTER_ADD: np.add, SCATTER_PROD: np.multiply, SCATTER_MAX: np.maximum}[op]
+    ufunc.at(expected, targets, values.reshape(12, width)[order])
+    run_built(built, {"x0": targets, "x1": order, "x2": values, "x3": ends, "y0": x})
+    np.testing.assert_allclose(x.reshape(5, width), expected, rtol=1e-14)

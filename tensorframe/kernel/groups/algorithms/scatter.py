@@ -8,7 +8,7 @@ first one takes them all in, in their order: no two threads write to one element
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from tensorframe.dtypes import DType, uint32, uint64
@@ -19,7 +19,7 @@ from tensorframe.kernel.groups.algorithms.lines import Lines
 from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.ir.formula import either, equal, not_equal, where
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
-from tensorframe.kernel.math.accumulate import accumulation
+from tensorframe.kernel.math.accumulate import Accumulation, accumulation
 from tensorframe.kernel.math.scalars import converted
 from tensorframe.kernel.nest.assemble import Built, Launch, assembled
 from tensorframe.kernel.nest.body import Numbers
@@ -116,22 +116,81 @@ def build_ends(count: int, dtype: DType, target: Target) -> Built:
     return _built(_for_each(*body), numbers, count, target, "ends of targets")
 
 
+# How many values a thread takes in at most where rows are few: with more of them there are threads enough.
+_PIECE = 256
+_FEW_ROWS = 64
+
+
 def build_combined(replacing: Replacing, op: Op, target: Target) -> Built:
-    """Return the kernel that joins elements with the values for them; a thread for all values of one element."""
-    here = _Here(replacing)
+    """Return the kernels that join elements with the values for them.
+
+    The thread of an element's first value takes in all of them. Where these may be many, threads take in pieces of the
+    sorted values before, so that no thread has more than a few hundred, and as many pieces.
+    """
     how = accumulation(op, replacing.dtype, target.widest)
     assert how is not None
-    total, along = ir.variable("total", how.dtype), ir.index("along")
-    first = either(equal(here.at, ZERO), not_equal(here.target(here.before), here.goal))
-    end = _as_position(ir.load(ir.Buffer("x3", number_dtype(here.count), ir.Role.INPUT), here.at))
-    body = (
-        ir.Set(total, how.take(ir.load(here.result, here.position))),
-        ir.Loop(
-            along, here.at, end, (ir.Set(total, how.join(total, how.take(here.value(along)))),)
-        ),
-        ir.Store(here.result, here.position, converted(how.finish(total), replacing.dtype)),
+    here = _Here(replacing)
+    if here.count < 2 * _PIECE or here.rows > _FEW_ROWS:
+        work = ir.Loop(_ALONG, here.at, here.end, (_taken(here, how, _ALONG),))
+        return here.built(ir.If(here.is_first, _joined(here, how, (work,))), target)
+    sums = ir.Buffer("p0", how.dtype, ir.Role.OUTPUT)
+    launch = here.built(_piece_of_sums(here, how, sums), target).launches[0]
+    after = _Here(replacing)
+    built = after.built(ir.If(after.is_first, _joined(after, how, _pieces(after, how))), target)
+    return replace(
+        built, launches=(launch, *built.launches), partials=((how.dtype, here.total, 0),)
     )
-    return here.built(ir.If(first, body), target)
+
+
+_ALONG = ir.index("along")
+
+
+def _taken(here: _Here, how: Accumulation, at: ir.Expr) -> ir.Statement:
+    """Return how the accumulator takes in the value of a target."""
+    total = ir.variable("total", how.dtype)
+    return ir.Set(total, how.join(total, how.take(here.value(at))))
+
+
+def _joined(
+    here: _Here, how: Accumulation, work: tuple[ir.Statement, ...]
+) -> tuple[ir.Statement, ...]:
+    """Return how an element is read, joined with what `work` takes in, and written."""
+    total = ir.variable("total", how.dtype)
+    found = converted(how.finish(total), here.result.dtype)
+    return (
+        ir.Set(total, how.take(ir.load(here.result, here.position))),
+        *work,
+        ir.Store(here.result, here.position, found),
+    )
+
+
+def _piece_of_sums(here: _Here, how: Accumulation, sums: ir.Buffer) -> ir.Statement:
+    """Return how the values of one element in one piece are joined, by the thread of the first of them."""
+    total, each = ir.variable("total", how.dtype), here.number(_PIECE, "piece")
+    place = ir.apply("remainder", here.at, each)
+    stop = smaller(here.end, here.at - place + each)
+    begins = either(here.is_first, equal(place, ZERO))
+    return ir.If(
+        begins,
+        (
+            ir.Set(total, how.take(here.value(here.at))),
+            ir.Loop(_ALONG, here.at + 1, stop, (_taken(here, how, _ALONG),)),
+            ir.Store(sums, here.thread, total),
+        ),
+    )
+
+
+def _pieces(here: _Here, how: Accumulation) -> tuple[ir.Statement, ...]:
+    """Return how an element takes in its joined pieces: the first from its own place, the others from theirs."""
+    total, each = ir.variable("total", how.dtype), here.number(_PIECE, "piece")
+    sums = ir.Buffer("p0", how.dtype, ir.Role.INPUT)
+    first = ir.apply("floor_divide", here.at, each) + 1
+    stop = ir.apply("floor_divide", here.end + (each - 1), each)
+    later = ir.load(sums, here.thread_of(_ALONG * each))
+    return (
+        ir.Set(total, how.join(total, ir.load(sums, here.thread))),
+        ir.Loop(_ALONG, first, stop, (ir.Set(total, how.join(total, later)),)),
+    )
 
 
 class _Here:
@@ -143,7 +202,8 @@ class _Here:
         shared, ours, theirs = (
             (*first, *last) for first, last in zip(replacing.before, replacing.behind, strict=True)
         )
-        self._total = prod(shared) * self.count
+        self.rows = prod(shared)
+        self.total = self.rows * self.count
         self._what = f"{replacing.dtype} values"
         self._rows = _Flat(shared, (ours, theirs), numbers)
         self._picked = _Flat(replacing.shape, (replacing.strides,), numbers)
@@ -153,10 +213,11 @@ class _Here:
         self._values = ir.Buffer("x2", replacing.dtype, ir.Role.INPUT)
         self.result = ir.Buffer("y0", replacing.dtype, ir.Role.OUTPUT)
         self.last, width = numbers.take(self.count - 1, "last"), numbers.take(inner, "inner")
-        outer, self.at, column = digits(
-            ir.index("at"), [ZERO, numbers.take(self.count, "count"), width]
-        )
-        self._row = outer * width + column
+        length = numbers.take(self.count, "count")
+        self.thread = ir.index("at")
+        self._outer, self.at, self._column = digits(self.thread, [ZERO, length, width])
+        self._length, self._width = length, width
+        self._row = self._outer * width + self._column
         self.goal = self.target(self.at)
         start = numbers.take(replacing.start, "start") if replacing.start else ZERO
         self.position = _sum(
@@ -164,9 +225,25 @@ class _Here:
         )
 
     @property
-    def before(self) -> ir.Expr:
-        """The place before this one; that of the first is itself."""
-        return where(equal(self.at, ZERO), ZERO, self.at - 1)
+    def is_first(self) -> ir.Expr:
+        """Whether the target is the first of equal ones."""
+        before = where(equal(self.at, ZERO), ZERO, self.at - 1)
+        return either(equal(self.at, ZERO), not_equal(self.target(before), self.goal))
+
+    @property
+    def end(self) -> ir.Expr:
+        """The place behind the last of equal targets."""
+        return _as_position(
+            ir.load(ir.Buffer("x3", number_dtype(self.count), ir.Role.INPUT), self.at)
+        )
+
+    def number(self, value: int, name: str) -> ir.Expr:
+        """Return a number that the kernel is given."""
+        return self._numbers.take(value, name)
+
+    def thread_of(self, position: ir.Expr) -> ir.Expr:
+        """Return which thread has another target, and the same of the elements that share it."""
+        return (self._outer * self._length + position) * self._width + self._column
 
     def target(self, position: ir.Expr) -> ir.Expr:
         """Return a target by its place among the sorted ones."""
@@ -181,7 +258,7 @@ class _Here:
 
     def built(self, statement: ir.Statement, target: Target) -> Built:
         """Return the kernel that runs a statement in every thread."""
-        return _built(_for_each(statement), self._numbers, self._total, target, self._what)
+        return _built(_for_each(statement), self._numbers, self.total, target, self._what)
 
 
 class _Flat:
