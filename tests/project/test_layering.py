@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +38,8 @@ LAYERS = (
 # The same inside kernel/, whose folders are its layers.
 KERNEL = ("ir", "math", "spaces", "nest", "forms", "groups", "build")
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+# Names of one module from which a list of them says no more than the module's name does.
+MANY = 7
 ABOVE_ALL = {"testing", "conftest", "__init__", "__main__"}
 KNOWS_TENSOR = {"frontend", "notebook"} | ABOVE_ALL
 
@@ -189,6 +192,13 @@ def test_imports_inside_a_folder_form_no_circle(folder):
         left = importing & imported
     wrong = [one for (a, b), one in neighbours.items() if {a, b} <= left]
     assert not left, says(wrong)
+
+
+def test_what_takes_many_names_of_the_kernel_language_takes_its_name():
+    """`from tensorframe.kernel import ir` then, instead of a list that is longer than what it serves."""
+    homes = ("tensorframe.kernel.ir", "tensorframe.kernel.ir.language")
+    taken = Counter(one.path for one in INSIDE if one.target.rpartition(".")[0] in homes)
+    assert {path for path, count in taken.items() if count > MANY} == set()
 
 
 def test_no_module_asks_its_own_folder_for_what_that_gathers():

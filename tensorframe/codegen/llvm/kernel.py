@@ -15,16 +15,7 @@ from tensorframe.codegen.llvm.target import Target
 from tensorframe.codegen.llvm.types import VALUE
 from tensorframe.codegen.text import Text
 from tensorframe.dtypes import FLOAT, DType, bool_
-from tensorframe.kernel.ir import (
-    START,
-    STOP,
-    Allocate,
-    Argument,
-    Expr,
-    Kernel,
-    Loop,
-    StreamingStore,
-)
+from tensorframe.kernel import ir
 from tensorframe.kernel.ir.order import with_lanes
 from tensorframe.kernel.ir.walk import expressions, in_order
 
@@ -33,20 +24,20 @@ SELECTED = "; no passes\n"
 _NAME = "KERNEL"  # until the text is there, of which the name is a hash
 
 
-def print_kernel(kernel: Kernel, target: Target) -> Text:
+def print_kernel(kernel: ir.Kernel, target: Target) -> Text:
     """Return a kernel as a module of LLVM."""
     on_vectors, complete = _on_vectors(kernel, target)
     kernel = replace(kernel, body=with_lanes(kernel.body, on_vectors))
     b = Builder(target)
     memory = Memory(b, kernel.outputs)
-    names: Names = {START: "%start", STOP: "%stop"}
+    names: Names = {ir.START: "%start", ir.STOP: "%stop"}
     _take_operands(b, memory, kernel, names)
     Statements(b, memory, on_vectors).write(kernel.body, names)
     _, stores = expressions(kernel.body)
-    if any(isinstance(one, StreamingStore) for one in stores):
+    if any(isinstance(one, ir.StreamingStore) for one in stores):
         lines.fence(b)
     for one in kernel.body:
-        if isinstance(one, Allocate):
+        if isinstance(one, ir.Allocate):
             memory.release(one.buffer)
     b.do("ret void")
     attributes = f'nounwind "min-legal-vector-width"="{_register_bits(on_vectors)}"'
@@ -56,7 +47,7 @@ def print_kernel(kernel: Kernel, target: Target) -> Text:
     return Text(name, text.replace(f"@{_NAME}(", f"@{name}("))
 
 
-def _on_vectors(kernel: Kernel, target: Target) -> tuple[dict[Loop, Steps], bool]:
+def _on_vectors(kernel: ir.Kernel, target: Target) -> tuple[dict[ir.Loop, Steps], bool]:
     """Return the innermost loops to print on vectors, with their steps, and whether these are all there are.
 
     Where the target has no masks, or cannot compute all loops on vectors, they are left to LLVM's passes, but for those
@@ -69,7 +60,7 @@ def _on_vectors(kernel: Kernel, target: Target) -> tuple[dict[Loop, Steps], bool
     return {loop: steps for loop, steps in on_vectors.items() if steps.has_lanes}, False
 
 
-def _register_bits(on_vectors: dict[Loop, Steps]) -> int:
+def _register_bits(on_vectors: dict[ir.Loop, Steps]) -> int:
     """Return the size of the registers that the kernel pays for, or 0 to leave it to what the processor prefers.
 
     Processors that prefer halves of their registers do so for what is short: long loops of many operations take three
@@ -78,7 +69,7 @@ def _register_bits(on_vectors: dict[Loop, Steps]) -> int:
     return 512 if any(loop.long for loop in on_vectors) else 0
 
 
-def _take_operands(b: Builder, memory: Memory, kernel: Kernel, names: Names) -> None:
+def _take_operands(b: Builder, memory: Memory, kernel: ir.Kernel, names: Names) -> None:
     """Write what takes operands and numbers out of their slots."""
     arrays = (*kernel.inputs, *kernel.outputs)
     for at, buffer in enumerate(arrays):
@@ -90,7 +81,12 @@ def _take_operands(b: Builder, memory: Memory, kernel: Kernel, names: Names) -> 
 
 
 def _take_numbers(
-    b: Builder, slots: str, first: int, wanted: Sequence[Argument], used: set[Expr], names: Names
+    b: Builder,
+    slots: str,
+    first: int,
+    wanted: Sequence[ir.Argument],
+    used: set[ir.Expr],
+    names: Names,
 ) -> None:
     for at, one in enumerate(wanted, first):
         if one in used:

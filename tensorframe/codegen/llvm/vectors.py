@@ -15,24 +15,13 @@ from tensorframe.codegen.llvm.expressions import applied, evaluated
 from tensorframe.codegen.llvm.memory import Memory
 from tensorframe.codegen.llvm.steps import Steps
 from tensorframe.codegen.llvm.types import VALUE, number
-from tensorframe.kernel.ir import (
-    Apply,
-    Expr,
-    Let,
-    Literal,
-    Load,
-    Loop,
-    Set,
-    Statement,
-    Store,
-    Variable,
-)
+from tensorframe.kernel import ir
 from tensorframe.kernel.ir.order import LANES, TAIL
 from tensorframe.kernel.ir.walk import in_order
 from tensorframe.machine import HOST
 
-Names = dict[Expr, str]
-Partial = dict[Variable, list[str]]  # the partial results of reductions, in the parts of a block
+Names = dict[ir.Expr, str]
+Partial = dict[ir.Variable, list[str]]  # the partial results of reductions, in the parts of a block
 
 # what changes nothing that it is joined to, for ops that must not join a value twice
 _NEUTRAL = {
@@ -45,7 +34,7 @@ _NEUTRAL = {
 
 
 def write_loop(
-    b: Builder, memory: Memory, loop: Loop, steps: Steps, start: str, stop: str, names: Names
+    b: Builder, memory: Memory, loop: ir.Loop, steps: Steps, start: str, stop: str, names: Names
 ) -> None:
     """Write a loop; afterwards `names` have the results of its reductions."""
     some, after, before = b.new_label(), b.new_label(), b.block
@@ -80,7 +69,7 @@ def write_loop(
 # --- reductions: partial results are joined with those half a block away, until there is one ---
 
 
-def _first(b: Builder, one: Variable, op: str, given: str, lanes: int) -> str:
+def _first(b: Builder, one: ir.Variable, op: str, given: str, lanes: int) -> str:
     """Return the partial results of a reduction before its first element."""
     with b.on(lanes):
         if op in _NEUTRAL:
@@ -88,7 +77,9 @@ def _first(b: Builder, one: Variable, op: str, given: str, lanes: int) -> str:
         return b.splat(VALUE[one.dtype], given)
 
 
-def _narrowed(b: Builder, one: Variable, op: str, parts: list[str], lanes: int, wanted: int) -> str:
+def _narrowed(
+    b: Builder, one: ir.Variable, op: str, parts: list[str], lanes: int, wanted: int
+) -> str:
     """Return the partial results of a block's parts, joined until so many are left."""
     parts = list(parts)
     while len(parts) * lanes > wanted:
@@ -108,7 +99,7 @@ def _narrowed(b: Builder, one: Variable, op: str, parts: list[str], lanes: int, 
     return parts[0]
 
 
-def _result(b: Builder, one: Variable, op: str, parts: list[str], lanes: int, given: str) -> str:
+def _result(b: Builder, one: ir.Variable, op: str, parts: list[str], lanes: int, given: str) -> str:
     """Return the result of a reduction that began with a value."""
     found = _narrowed(b, one, op, parts, lanes, 1)
     return OPS[op](b, one.dtype, given, found) if op in _NEUTRAL else found
@@ -124,9 +115,9 @@ class _Pass:
         self,
         b: Builder,
         memory: Memory,
-        loop: Loop,
+        loop: ir.Loop,
         steps: Steps,
-        names: Mapping[Expr, str],
+        names: Mapping[ir.Expr, str],
         lanes: int,
         *,
         masked: bool = False,
@@ -189,31 +180,31 @@ class _Pass:
             there = f"icmp ult {b.vector(kind)} {b.steps(kind)}, {b.splat(kind, left)}"
             self._mask = b.value(there)
 
-    def _statement(self, one: Statement) -> None:
-        if isinstance(one, Let):
+    def _statement(self, one: ir.Statement) -> None:
+        if isinstance(one, ir.Let):
             if self._steps.of[one.variable] is None:
                 self._vectors[one.variable] = self._vector(one.value)
             else:
                 self._scalars[one.variable] = self._scalar(one.value)
-        elif isinstance(one, Set):
+        elif isinstance(one, ir.Set):
             before, value = self._vectors[one.variable], self._vector(one.value)
             if self._masked:
                 value = select(self._b, one.variable.dtype, self._mask, value, before)
             self._vectors[one.variable] = value
-        elif isinstance(one, Store):
+        elif isinstance(one, ir.Store):
             value = self._vector(one.value)
             self._memory.store(one.buffer, self._scalar(one.position), value, self._mask)
 
-    def _scalar(self, root: Expr) -> str:
+    def _scalar(self, root: ir.Expr) -> str:
         """Return what all elements share, or the position of the first one."""
         with self._b.on(1):
             return evaluated(self._b, self._memory, root, self._scalars)
 
-    def _vector(self, root: Expr) -> str:
+    def _vector(self, root: ir.Expr) -> str:
         """Return the values of an expression, one for each element."""
         known: Names = {}
 
-        def value(one: Expr) -> str:
+        def value(one: ir.Expr) -> str:
             if one in known:
                 return known[one]
             found = self._vectors[one]
@@ -222,18 +213,18 @@ class _Pass:
             return found
 
         for one in in_order((root,), self._vectors):
-            if isinstance(one, Load):
+            if isinstance(one, ir.Load):
                 place = self._scalar(one.position)
                 known[one] = self._memory.load(one.buffer, place, self._mask)
             else:
-                assert isinstance(one, Apply)
+                assert isinstance(one, ir.Apply)
                 known[one] = applied(self._b, one, [value(operand) for operand in one.arguments])
         return value(root)
 
-    def _spread(self, one: Expr) -> str:
+    def _spread(self, one: ir.Expr) -> str:
         """Return an expression that advances evenly, or not at all, for each element."""
         b, kind = self._b, VALUE[one.dtype]
-        if isinstance(one, Literal):
+        if isinstance(one, ir.Literal):
             return b.constant(kind, number(one.value, one.dtype))
         found = b.splat(kind, self._scalar(one))
         if self._steps.of[one] == 0:
