@@ -25,5 +25,5 @@ class cached_property(Generic[Value]):  # noqa: N801 - as in functools
         """Return the value, which from then on is found in the object itself."""
         if owner is None:
             return self
-        found: Value = owner.__dict__.setdefault(self._name, self._compute(owner))
-        return found
+        value: Value = owner.__dict__.setdefault(self._name, self._compute(owner))
+        return value

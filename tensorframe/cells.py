@@ -37,8 +37,8 @@ def _number(filename: str) -> str | None:
         known = running.compile.format_code_name(filename)
         if known is not None:
             return str(known[1]).removeprefix("In[").removesuffix("]")
-    found = _TERMINAL.match(filename)
-    return found[1] if found else None
+    match = _TERMINAL.match(filename)
+    return match[1] if match else None
 
 
 def _notebook() -> str | None:

@@ -111,14 +111,14 @@ def _check(name: str, value: Any) -> Any:
     if name in _WORDS:
         *others, last = map(repr, _WORDS[name])
         wanted = f"{', '.join(others)} or {last}"
-        found = value if isinstance(value, str) and value in _WORDS[name] else None
+        checked = value if isinstance(value, str) and value in _WORDS[name] else None
     else:
         kind = type(_DEFAULTS[name])
         wanted, as_kind = _KINDS[kind]
-        found = as_kind(value)
-    if found is None:
+        checked = as_kind(value)
+    if checked is None:
         raise ArgumentError(f"option {name} is {wanted}, got {value!r:.80}")
-    return found
+    return checked
 
 
 def _as_bool(value: Any) -> bool | None:
@@ -260,6 +260,6 @@ def describe() -> str:
     """Return a line per option: name, value in force, meaning."""
     options = get()
     return "\n".join(
-        f"{one.name} = {getattr(options, one.name)!r}: {one.metadata['doc']}"
-        for one in fields(Options)
+        f"{option.name} = {getattr(options, option.name)!r}: {option.metadata['doc']}"
+        for option in fields(Options)
     )

@@ -48,7 +48,7 @@ when_made: list[Callable[[], None]] = []
 
 def page_of(kind: type) -> str:
     """Return the address of the page about a class of this module, or about the nearest one above `kind`."""
-    named = next((one.__name__ for one in kind.__mro__ if one.__module__ == __name__), "index")
+    named = next((base.__name__ for base in kind.__mro__ if base.__module__ == __name__), "index")
     return f"{DOCUMENTATION}/errors/{page_name(named)}.html"
 
 
@@ -215,7 +215,7 @@ def warn_at(
 ) -> None:
     """Warn about a line of the user's that need not be running any more; filters apply as to any warning."""
     file, line = ("<unknown>", 1) if site is None else line_of(site)
-    text = "\n".join([message, *(f"  try: {one}" for one in suggestions)])
+    text = "\n".join([message, *(f"  try: {suggestion}" for suggestion in suggestions)])
     warnings.warn_explicit(kind(text), kind, file, line, registry=_shown.setdefault(file, {}))
 
 

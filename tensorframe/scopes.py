@@ -54,7 +54,7 @@ class Scope(Generic[T]):
         trace: TracebackType | None,
     ) -> None:
         entered = _entered.get()
-        places = [at for at, (scope, _) in enumerate(entered) if scope is self]
+        places = [index for index, (scope, _) in enumerate(entered) if scope is self]
         if (
             not places
         ):  # a generator that is closed elsewhere than it ran: what it set ended with its context

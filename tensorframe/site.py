@@ -30,8 +30,8 @@ class _Ours(dict[str, bool]):
     """Whether a file is of this package: each is looked at once, which takes a third of the time."""
 
     def __missing__(self, file: str) -> bool:
-        found = self[file] = file.startswith(_PACKAGE)
-        return found
+        is_ours = self[file] = file.startswith(_PACKAGE)
+        return is_ours
 
 
 _ours = _Ours()

@@ -64,32 +64,34 @@ class Call:
     def put_together(self, leaves: Sequence[Any]) -> tuple[Sequence[Any], dict[str, Any]]:
         """Return the arguments with others in the places of the leaves."""
         rest = iter(leaves)
-        args = [build(one, rest) for one in self.args]
-        return args, {name: build(one, rest) for name, one in self.kwargs.items()}
+        args = [build(argument, rest) for argument in self.args]
+        return args, {name: build(value, rest) for name, value in self.kwargs.items()}
 
     def values(self) -> list[Any]:
         """Return the leaves as handles and numbers; pending tensors are evaluated first, in one plan."""
-        nodes = [one for one in self.leaves if type(one) is Node]
-        if any(one.storage is None for one in nodes):
+        nodes = [leaf for leaf in self.leaves if type(leaf) is Node]
+        if any(node.storage is None for node in nodes):
             evaluate(nodes)
-        return [one.storage.handle if type(one) is Node else one for one in self.leaves]
+        return [leaf.storage.handle if type(leaf) is Node else leaf for leaf in self.leaves]
 
     def checks(self) -> tuple[tuple[type, ...], tuple[Any, ...]] | None:
         """Return the types of the arguments, and what else equal kinds have; None if it takes more to tell.
 
         That is, of a tensor its facts; of a static value what gives the value; of a number nothing.
         """
-        if self.kwargs or not all(one is LEAF or type(one) is Static for one in self.args):
+        if self.kwargs or not all(
+            argument is LEAF or type(argument) is Static for argument in self.args
+        ):
             return None
         facts = iter(self.facts)
-        found: list[tuple[type, Any]] = []
+        kinds: list[tuple[type, Any]] = []
         for part in self.args:
             if type(part) is Static:
-                found.append((type(part.value), part.reference or partial(_same, part.value)))
+                kinds.append((type(part.value), part.reference or partial(_same, part.value)))
             else:
                 fact = next(facts)
-                found.append((fact, None) if isinstance(fact, type) else (Tensor, fact))
-        return tuple([kind for kind, _ in found]), tuple([other for _, other in found])
+                kinds.append((fact, None) if isinstance(fact, type) else (Tensor, fact))
+        return tuple([kind for kind, _ in kinds]), tuple([other for _, other in kinds])
 
 
 def _same(value: Any) -> Any:
@@ -114,13 +116,13 @@ class Signature:
         foreign: list[Array] = []
         given: list[Any] = []
         facts: list[Fact] = []
-        for one in leaves:
-            kind = type(one)
+        for leaf in leaves:
+            kind = type(leaf)
             if kind in NUMBER_KINDS:
-                given.append(one)
+                given.append(leaf)
                 facts.append(kind)
             else:
-                node = one.node if kind is Tensor else _node(one, foreign)
+                node = leaf.node if kind is Tensor else _node(leaf, foreign)
                 given.append(node)
                 facts.append((node.shape, node.dtype, node.device))
         return Call(parts, named, tuple(facts), given, foreign)
@@ -132,14 +134,14 @@ class Signature:
         leaves: list[Any] = []
         parts, named = self._parts(args, kwargs, leaves)
         rest = iter(own_leaves(leaves))
-        return [build(one, rest) for one in parts], {
-            name: build(one, rest) for name, one in named.items()
+        return [build(part, rest) for part in parts], {
+            name: build(part, rest) for name, part in named.items()
         }
 
     def _parts(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]
     ) -> tuple[tuple[Structure, ...], dict[str, Structure]]:
-        parts = tuple([self._part(at, one, leaves) for at, one in enumerate(args)])
+        parts = tuple([self._part(index, argument, leaves) for index, argument in enumerate(args)])
         return parts, {name: self._part(name, kwargs[name], leaves) for name in sorted(kwargs)}
 
     def _part(self, place: int | str, value: Any, leaves: list[Any]) -> Structure:
@@ -163,8 +165,13 @@ class Signature:
             parameters = inspect.signature(self._function).parameters.values()
         except (TypeError, ValueError):  # some functions of C have none
             return [], "args"
-        rest = [one.name for one in parameters if one.kind is one.VAR_POSITIONAL]
-        return [one.name for one in parameters if one.kind in _POSITIONAL], (*rest, "args")[0]
+        rest = [
+            parameter.name for parameter in parameters if parameter.kind is parameter.VAR_POSITIONAL
+        ]
+        return [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL], (
+            *rest,
+            "args",
+        )[0]
 
     def _name(self, place: int) -> str:
         positional, rest = self._parameters
@@ -173,8 +180,8 @@ class Signature:
 
     def names(self, args: Sequence[Structure], kwargs: dict[str, Structure]) -> list[str]:
         """Return how the function's own code would write each leaf of its arguments."""
-        parts = [(self._name(at), one) for at, one in enumerate(args)]
-        return [leaf for name, one in (*parts, *kwargs.items()) for leaf in names(one, name)]
+        parts = [(self._name(index), argument) for index, argument in enumerate(args)]
+        return [leaf for name, part in (*parts, *kwargs.items()) for leaf in names(part, name)]
 
 
 def _static(
@@ -184,16 +191,16 @@ def _static(
     if not places and not named:
         return frozenset()
     parameters = inspect.signature(function).parameters
-    kinds = {one.kind for one in parameters.values()}
-    positional = [name for name, one in parameters.items() if one.kind in _POSITIONAL]
-    found: set[int | str] = set()
+    kinds = {parameter.kind for parameter in parameters.values()}
+    positional = [name for name, parameter in parameters.items() if parameter.kind in _POSITIONAL]
+    static: set[int | str] = set()
     for place in places:
-        at = place + len(positional) if place < 0 else place
-        if not 0 <= at < len(positional) and inspect.Parameter.VAR_POSITIONAL not in kinds:
+        position = place + len(positional) if place < 0 else place
+        if not 0 <= position < len(positional) and inspect.Parameter.VAR_POSITIONAL not in kinds:
             raise ArgumentError(
                 f"jit: static_argnums={place}: {function.__qualname__} has {len(positional)} positional parameters"
             )
-        found |= {at, *positional[at : at + 1]}
+        static |= {position, *positional[position : position + 1]}
     for name in named:
         if name not in parameters and inspect.Parameter.VAR_KEYWORD not in kinds:
             listed = ", ".join(parameters)
@@ -201,8 +208,11 @@ def _static(
                 f"jit: static_argnames={name!r}: {function.__qualname__} has no such parameter",
                 suggestions=(f"one of {listed}",),
             )
-        found |= {name, *[at for at, one in enumerate(positional) if one == name]}
-    return frozenset(found)
+        static |= {
+            name,
+            *[position for position, parameter in enumerate(positional) if parameter == name],
+        }
+    return frozenset(static)
 
 
 def _declared_static(value: Any) -> Static:

@@ -62,19 +62,25 @@ class Calibration(Page):
         return iter(self.devices)
 
     def __getitem__(self, device: str | Device) -> CalibratedDevice:
-        return next(one for one in self.devices if one.device == device)
+        return next(calibrated for calibrated in self.devices if calibrated.device == device)
 
     def __repr__(self) -> str:
         rows = [("device", "found", "copy", "float32", "")]
-        return table(rows + [_row(one) for one in self.devices], right={2, 3})
+        return table(rows + [_row(calibrated) for calibrated in self.devices], right={2, 3})
 
 
-def _row(one: CalibratedDevice) -> tuple[str, ...]:
-    if one.limits is None:
-        return str(one.device), one.name, "-", "-", one.problem
-    bandwidth = f"{one.limits.copy_bandwidth / 1e9:.3g} GB/s"
-    flops = f"{one.limits.flops / 1e9:.3g} GFLOP/s"
-    return str(one.device), one.name, bandwidth, flops, "" if one.measured else "measured before"
+def _row(calibrated: CalibratedDevice) -> tuple[str, ...]:
+    if calibrated.limits is None:
+        return str(calibrated.device), calibrated.name, "-", "-", calibrated.problem
+    bandwidth = f"{calibrated.limits.copy_bandwidth / 1e9:.3g} GB/s"
+    flops = f"{calibrated.limits.flops / 1e9:.3g} GFLOP/s"
+    return (
+        str(calibrated.device),
+        calibrated.name,
+        bandwidth,
+        flops,
+        "" if calibrated.measured else "measured before",
+    )
 
 
 def calibrate(device: str | Device | None = None, *, force: bool = False) -> Calibration:
@@ -131,8 +137,8 @@ def _copy(device: Device) -> float:
     """Return the bytes per second, read and written, of a kernel that changes nothing but signs."""
     best = 0.0
     for size in _fitting(device, _ELEMENTS, lambda size: 8 * size):
-        one = _operand(device, (size,))
-        seconds = _fastest(device, -one)
+        operand = _operand(device, (size,))
+        seconds = _fastest(device, -operand)
         best = max(best, 8 * size / seconds)
         if seconds > _LONG:
             break
@@ -154,18 +160,18 @@ def _product(device: Device) -> float:
 def _arithmetic(device: Device) -> float:
     """Return the operations per second of a kernel that does much with what it reads."""
     size = _ELEMENTS[0]
-    one = _operand(device, (size,))
-    value = one
+    operand = _operand(device, (size,))
+    value = operand
     for _ in range(_ROUNDS):
-        value = value * one + one
+        value = value * operand + operand
     return 2 * _ROUNDS * size / _fastest(device, value)
 
 
 def _fitting(device: Device, sizes: Sequence[int], nbytes: Callable[[int], int]) -> Iterator[int]:
     """Yield the sizes that the device has room for, the first one in any case."""
     free = info_of(device).free_memory
-    for at, size in enumerate(sizes):
-        if at and (free is None or nbytes(size) > _PART * free):
+    for index, size in enumerate(sizes):
+        if index and (free is None or nbytes(size) > _PART * free):
             return
         yield size
 

@@ -82,13 +82,13 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     """
     if not arrays_and_dtypes:
         raise ArgumentError("result_type: takes at least one tensor, dtype or number")
-    numbers = [example(one) for one in arrays_and_dtypes if type(one) in PYTHON_NUMBERS]
-    strong = [dtype_of(one) for one in arrays_and_dtypes if type(one) not in PYTHON_NUMBERS]
+    numbers = [example(entry) for entry in arrays_and_dtypes if type(entry) in PYTHON_NUMBERS]
+    strong = [dtype_of(entry) for entry in arrays_and_dtypes if type(entry) not in PYTHON_NUMBERS]
     if not strong:
         return dtypes.promote(*map(dtypes.of_scalar, numbers))
     result = dtypes.promote(*strong)
     # one number decides: the one of the largest kind
-    kinds = [NUMBERS_BY_KIND.index(type(one)) for one in numbers]
+    kinds = [NUMBERS_BY_KIND.index(type(number)) for number in numbers]
     return dtypes.weak(numbers[kinds.index(max(kinds))], result) if numbers else result
 
 
@@ -120,9 +120,9 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     >>> tfr.isdtype(tfr.bfloat16, "real floating")
     True
     """
-    found = as_dtype(dtype)
+    checked = as_dtype(dtype)
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    return any(found in _members(one) for one in kinds)
+    return any(checked in _members(group) for group in kinds)
 
 
 def _members(kind: Any) -> frozenset[DType]:

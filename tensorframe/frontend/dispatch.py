@@ -126,16 +126,18 @@ def as_nodes(op: Op, operands: tuple[Any, ...]) -> tuple[Node, ...]:
     Conditions stand beside nothing.
     """
     if all_tensors(operands):
-        return tuple([one.node for one in operands])
+        return tuple([operand.node for operand in operands])
     values: Sequence[Any] = operands
     nodes: list[Node | None]
     if _IN_SHORT.issuperset(map(type, operands)):
-        nodes = [one.node if type(one) is Tensor else None for one in operands]
+        nodes = [operand.node if type(operand) is Tensor else None for operand in operands]
     else:
-        values = [plain(one) for one in operands]
+        values = [plain(operand) for operand in operands]
         nodes = [
-            None if type(one) in PYTHON_NUMBERS or isinstance(one, SEQUENCES) else as_node(one)
-            for one in values
+            None
+            if type(value) in PYTHON_NUMBERS or isinstance(value, SEQUENCES)
+            else as_node(value)
+            for value in values
         ]
         add_sequences(values, nodes, op.conditions)
     partners = [node.dtype for node in nodes[op.conditions :] if node is not None]
@@ -143,16 +145,16 @@ def as_nodes(op: Op, operands: tuple[Any, ...]) -> tuple[Node, ...]:
     device = _device_beside(nodes) or default_device()
     return tuple(
         [
-            node or weak_constant(value, like if at >= op.conditions else None, device)
-            for at, (value, node) in enumerate(zip(values, nodes, strict=True))
+            node or weak_constant(value, like if index >= op.conditions else None, device)
+            for index, (value, node) in enumerate(zip(values, nodes, strict=True))
         ]
     )
 
 
 def all_tensors(values: Sequence[Any]) -> bool:
     """Whether nothing has to be made of these operands: most calls have Tensors only."""
-    for one in values:  # noqa: SIM110 - a generator would take three times as long
-        if type(one) is not Tensor:
+    for value in values:  # noqa: SIM110 - a generator would take three times as long
+        if type(value) is not Tensor:
             return False
     return True
 
@@ -171,20 +173,20 @@ def add_sequences(values: Sequence[Any], nodes: list[Node | None], free: int = 0
     They are made where the other nodes are, and in what these promote to if that is wider: a Python float that was
     float32 on its way to float64 would have lost digits. The first `free` values take no part in promotion.
     """
-    places = [at for at, one in enumerate(values) if isinstance(one, SEQUENCES)]
+    places = [index for index, value in enumerate(values) if isinstance(value, SEQUENCES)]
     if not places:
         return
     from tensorframe.frontend.conversion.convert import asarray  # it records by this module
 
     device = _device_beside(nodes)
-    for at in places:
-        nodes[at] = asarray(values[at], device=device).node
+    for index in places:
+        nodes[index] = asarray(values[index], device=device).node
     wide = dtypes.promote(*[node.dtype for node in nodes[free:] if node is not None])
-    for at in places:
-        node = nodes[at]
-        if at >= free and node is not None and wide != node.dtype in dtypes.FLOATING:
+    for index in places:
+        node = nodes[index]
+        if index >= free and node is not None and wide != node.dtype in dtypes.FLOATING:
             home = node.device if holds(node.device, wide) else CPU
-            nodes[at] = asarray(values[at], dtype=wide, device=home).node
+            nodes[index] = asarray(values[index], dtype=wide, device=home).node
 
 
 def _device_beside(nodes: Sequence[Node | None]) -> Device | None:

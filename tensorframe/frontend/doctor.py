@@ -49,7 +49,7 @@ class Diagnosis(Page):
     @property
     def usable(self) -> tuple[Device, ...]:
         """The devices that compute."""
-        every = [info for one in self.found for info in one.devices]
+        every = [info for probe in self.found for info in probe.devices]
         return tuple([info.device for info in every if info.capabilities.executes])
 
     def __str__(self) -> str:
@@ -68,23 +68,23 @@ def doctor() -> Diagnosis:
     >>> print(tfr.doctor())
     devices that compute: ...cpu...
     """
-    found = discover()
-    return Diagnosis(found, tuple(_findings(found)))
+    probes = discover()
+    return Diagnosis(probes, tuple(_findings(probes)))
 
 
-def _findings(found: tuple[Found, ...]) -> Iterator[Finding]:
+def _findings(probes: tuple[Found, ...]) -> Iterator[Finding]:
     yield from _environment()
     yield from _cupy()
     yield from _wgpu()
     yield from _plug_ins()
-    for one in found:
-        if one.name == "rocm" and not one.devices and not amd.has_driver():
+    for probe in probes:
+        if probe.name == "rocm" and not probe.devices and not amd.has_driver():
             continue  # hardly anybody has that GPU, and nobody misses it
-        if not one.devices:
-            name = f"{one.name} ({one.origin})" if one.origin else one.name
-            yield Finding(name, one.reason, remedies(one))
-        elif all(info.software for info in one.devices):
-            yield _only_software(one)
+        if not probe.devices:
+            name = f"{probe.name} ({probe.origin})" if probe.origin else probe.name
+            yield Finding(name, probe.reason, remedies(probe))
+        elif all(info.software for info in probe.devices):
+            yield _only_software(probe)
     problem = cache.info().problem
     if problem is not None:
         yield Finding("kernels", f"none are kept on disk: {problem}", ())
@@ -131,7 +131,7 @@ def _plug_ins() -> Iterator[Finding]:
         yield Finding(package, f"its backend is left out: {problem}", ("ask its authors",))
 
 
-def _only_software(found: Found) -> Finding:
-    listed = ", ".join(dict.fromkeys(info.name for info in found.devices))
+def _only_software(probe: Found) -> Finding:
+    listed = ", ".join(dict.fromkeys(info.name for info in probe.devices))
     problem = f'only software that runs on the processor ({listed}), which "auto" does not choose'
-    return Finding(found.name, problem, ("the driver of the GPU's maker, if there is a GPU",))
+    return Finding(probe.name, problem, ("the driver of the GPU's maker, if there is a GPU",))

@@ -273,10 +273,10 @@ def _indices(name: str, n: int, count: int, device: Any) -> Tensor:
 
 
 def _real_dtype(name: str, dtype: Any) -> DType:
-    found = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
-    if found not in FLOAT:
-        raise DTypeError(f"{name}: frequencies are real floating numbers, not {found}")
-    return found
+    real = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
+    if real not in FLOAT:
+        raise DTypeError(f"{name}: frequencies are real floating numbers, not {real}")
+    return real
 
 
 def fftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Tensor:
@@ -286,8 +286,8 @@ def fftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Tensor:
     array([-2, -1,  0,  1,  2])
     """
     tensor = operand(x)
-    found = normalize_axes("fftshift", axes, tensor.ndim)
-    return roll(tensor, tuple(tensor.shape[axis] // 2 for axis in found), axis=found)
+    shifted = normalize_axes("fftshift", axes, tensor.ndim)
+    return roll(tensor, tuple(tensor.shape[axis] // 2 for axis in shifted), axis=shifted)
 
 
 def ifftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Tensor:
@@ -297,8 +297,8 @@ def ifftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Tensor:
     array([ 0,  1,  2, -2, -1])
     """
     tensor = operand(x)
-    found = normalize_axes("ifftshift", axes, tensor.ndim)
-    return roll(tensor, tuple(-(tensor.shape[axis] // 2) for axis in found), axis=found)
+    shifted = normalize_axes("ifftshift", axes, tensor.ndim)
+    return roll(tensor, tuple(-(tensor.shape[axis] // 2) for axis in shifted), axis=shifted)
 
 
 def _precise(x: Any) -> Tensor:
@@ -325,9 +325,9 @@ def _points_from_half(name: str, x: Tensor, n: int | None, axis: int) -> int:
 
 
 def _along_one(name: str, op: Op, x: Tensor, n: int | None, axis: int, norm: str | None) -> Tensor:
-    at = normalize_axis(name, axis, x.ndim)
-    size = x.shape[at] if n is None else integer(name, "n", n)
-    return _transform(name, op, x, (size,), (at,), norm)
+    dimension = normalize_axis(name, axis, x.ndim)
+    size = x.shape[dimension] if n is None else integer(name, "n", n)
+    return _transform(name, op, x, (size,), (dimension,), norm)
 
 
 def _along(
@@ -338,8 +338,8 @@ def _along(
     axes: Sequence[int] | None,
     norm: str | None,
 ) -> Tensor:
-    found, sizes = _axes_and_sizes(name, x, s, axes)
-    return _transform(name, op, x, sizes, found, norm)
+    axes_along, sizes = _axes_and_sizes(name, x, s, axes)
+    return _transform(name, op, x, sizes, axes_along, norm)
 
 
 def _axes_and_sizes(
@@ -350,14 +350,14 @@ def _axes_and_sizes(
         named: tuple[int, ...] = tuple(range(0 if given is None else x.ndim - len(given), x.ndim))
     else:
         named = integers(name, "axes", axes)
-    found = tuple(normalize_axis(name, axis, x.ndim) for axis in named)
-    if len(set(found)) != len(found):
+    numbers = tuple(normalize_axis(name, axis, x.ndim) for axis in named)
+    if len(set(numbers)) != len(numbers):
         raise AxisError(f"{name}: axes {named} name an axis twice")
-    wanted = (-1,) * len(found) if given is None else given
-    if len(wanted) != len(found):
-        raise ShapeError(f"{name}: {len(wanted)} sizes s={wanted} for {len(found)} axes")
-    sizes = [x.shape[axis] if n == -1 else n for n, axis in zip(wanted, found, strict=True)]
-    return found, tuple(sizes)
+    wanted = (-1,) * len(numbers) if given is None else given
+    if len(wanted) != len(numbers):
+        raise ShapeError(f"{name}: {len(wanted)} sizes s={wanted} for {len(numbers)} axes")
+    sizes = [x.shape[axis] if n == -1 else n for n, axis in zip(wanted, numbers, strict=True)]
+    return numbers, tuple(sizes)
 
 
 def _transform(name: str, op: Op, x: Tensor, sizes: Shape, axes: Axes, norm: str | None) -> Tensor:
@@ -376,5 +376,5 @@ def _transform(name: str, op: Op, x: Tensor, sizes: Shape, axes: Axes, norm: str
 
 def _scaling(name: str, norm: str | None) -> str:
     """Return the name of the scaling; None is NumPy's word for `"backward"`."""
-    found: str = choice(name, "norm", "backward" if norm is None else norm, tuple(_OPPOSITE))
-    return found
+    way: str = choice(name, "norm", "backward" if norm is None else norm, tuple(_OPPOSITE))
+    return way

@@ -67,7 +67,7 @@ class Jitted(Generic[P, R]):
         latest = self._latest
         if latest is None or kwargs:
             return self._call(args, kwargs)
-        kinds, facts, default, options, device, real, found = latest
+        kinds, facts, default, options, device, real, recorded = latest
         if (
             len(args) != len(kinds)
             or config.get() is not options
@@ -98,17 +98,17 @@ class Jitted(Generic[P, R]):
                 values.append(arg)
             elif fact() is not arg:  # a static value
                 return self._call(args, kwargs)
-        return found.call(values, foreign)  # type: ignore[no-any-return]
+        return recorded.call(values, foreign)  # type: ignore[no-any-return]
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
         """Call in the general way: take the arguments apart and look their kind up."""
         # what is recorded now, by another jitted function, for a gradient or for many examples, contains this call
-        if any(one.get() is not None for one in (current, history, mapping)):
+        if any(variable.get() is not None for variable in (current, history, mapping)):
             given, named = self._signature.own(args, kwargs)
             return own_tree(self._function(*given, **named))
         call = self._signature.take_apart(args, kwargs)
-        found = self._record_of(call)
-        return found.call(call.values(), call.foreign)  # type: ignore[no-any-return]
+        recorded = self._record_of(call)
+        return recorded.call(call.values(), call.foreign)  # type: ignore[no-any-return]
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Plan:
         """Return the plan that a call with these arguments runs; the function is recorded if it was not, and not run.
@@ -143,15 +143,20 @@ class Jitted(Generic[P, R]):
 
     def _new_record(self, key: Any, call: Call) -> _Kept:
         names = partial(self._signature.names, call.args, call.kwargs)  # without the leaves
-        found = record(self._function, self._signature.title, names, call.put_together, call.facts)
+        recorded = record(
+            self._function, self._signature.title, names, call.put_together, call.facts
+        )
         # a recording for an object, such as the one that a method belongs to, is of no use after it
         objects = [
-            one.reference() for part in call.structures for one in statics(part) if one.reference
+            static.reference()
+            for part in call.structures
+            for static in statics(part)
+            if static.reference
         ]
         forget = partial(self._forget, key)
         checks = call.checks()
         plain = None if checks is None else (*checks, host_default())
-        kept = _Kept(found, plain, [ref(one, forget) for one in objects])
+        kept = _Kept(recorded, plain, [ref(owner, forget) for owner in objects])
         with self._lock:
             self._recorded += 1
             self._records[key] = self._newest = kept

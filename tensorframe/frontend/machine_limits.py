@@ -50,10 +50,12 @@ def finfo(type: Any, /) -> FloatLimits:
     >>> tfr.finfo(tfr.bfloat16).eps
     0.0078125
     """
-    found = dtype_of(type)
-    if found not in FLOATING:
-        raise DTypeError(f"finfo: {found} is not floating", suggestions=("iinfo, for integers",))
-    real = dtypes.real_of(found)
+    described = dtype_of(type)
+    if described not in FLOATING:
+        raise DTypeError(
+            f"finfo: {described} is not floating", suggestions=("iinfo, for integers",)
+        )
+    real = dtypes.real_of(described)
     limits = ml_dtypes.finfo(real)  # its stub has no annotations
     return FloatLimits(
         bits=int(limits.bits),
@@ -72,8 +74,8 @@ def iinfo(type: Any, /) -> IntegerLimits:
     >>> tfr.iinfo(tfr.int8).max
     127
     """
-    found = dtype_of(type)
-    if found not in INTEGER:
-        raise DTypeError(f"iinfo: {found} is not an integer dtype", suggestions=("finfo",))
-    limits = np.iinfo(found)
-    return IntegerLimits(int(limits.bits), int(limits.max), int(limits.min), found)
+    described = dtype_of(type)
+    if described not in INTEGER:
+        raise DTypeError(f"iinfo: {described} is not an integer dtype", suggestions=("finfo",))
+    limits = np.iinfo(described)
+    return IntegerLimits(int(limits.bits), int(limits.max), int(limits.min), described)

@@ -52,14 +52,14 @@ def __getattr__(name: str) -> Any:
     import tensorframe
 
     if name in NAMESPACES:
-        found: Any = import_module(f"tensorframe.frontend.{name}")
+        module: Any = import_module(f"tensorframe.frontend.{name}")
     elif name in _HOMES:
-        found = getattr(import_module(f"tensorframe.frontend.{_HOMES[name]}"), name)
+        module = getattr(import_module(f"tensorframe.frontend.{_HOMES[name]}"), name)
     else:
         message = f"module {tensorframe.__name__!r} has no attribute {name!r}"
         raise AttributeError(message, name=name, obj=tensorframe)
-    setattr(tensorframe, name, found)
-    return found
+    setattr(tensorframe, name, module)
+    return module
 
 
 def __dir__() -> list[str]:

@@ -57,10 +57,10 @@ def operand(obj: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 def promoted(*values: Any) -> list[Tensor]:
     """Return the operands as Tensors of the dtype they promote to; Python numbers are weak, as beside operators."""
     tensors = weakly(values)
-    found = [tensor.node.dtype for tensor in tensors]
-    if found.count(found[0]) == len(found):
+    own_dtypes = [tensor.node.dtype for tensor in tensors]
+    if own_dtypes.count(own_dtypes[0]) == len(own_dtypes):
         return tensors
-    dtype = dtypes.promote(*found)
+    dtype = dtypes.promote(*own_dtypes)
     return [converted(tensor, dtype) for tensor in tensors]
 
 
@@ -77,13 +77,13 @@ def weakly(values: Sequence[Any]) -> list[Tensor]:
     Sequences of numbers have the dtype that `asarray` gives them, and no fewer digits than what they promote to.
     """
     if all_tensors(values):
-        return [handle_on(one.node) for one in values]
-    values = [plain(one) for one in values]
+        return [handle_on(value.node) for value in values]
+    values = [plain(value) for value in values]
     tensors = [
-        None if type(one) in PYTHON_NUMBERS or isinstance(one, SEQUENCES) else operand(one)
-        for one in values
+        None if type(value) in PYTHON_NUMBERS or isinstance(value, SEQUENCES) else operand(value)
+        for value in values
     ]
-    nodes = [None if one is None else one.node for one in tensors]
+    nodes = [None if tensor is None else tensor.node for tensor in tensors]
     add_sequences(values, nodes)
     known = [node for node in nodes if node is not None]
     if not known:
@@ -185,9 +185,9 @@ def number(name: str, value: Any) -> Any:
     if type(value) in PYTHON_NUMBERS:
         return value
     if isinstance(value, Tensor | np.ndarray | np.generic) and value.ndim == 0:
-        found = value.item()
-        if isinstance(found, bool | int | float | complex):
-            return found
+        scalar = value.item()
+        if isinstance(scalar, bool | int | float | complex):
+            return scalar
     raise DTypeError(
         f"{name}: takes numbers, got {value!r}", suggestions=("x.item() of a 0-d tensor",)
     )

@@ -29,7 +29,7 @@ def integer(op: str, name: str, value: Any) -> int:
 
 def integers(op: str, name: str, value: Any) -> tuple[int, ...]:
     """Return one integer or a sequence of them as a tuple; DTypeError if it is neither."""
-    return tuple([integer(op, name, one) for one in one_or_several(value)])
+    return tuple([integer(op, name, entry) for entry in one_or_several(value)])
 
 
 def number(op: str, name: str, value: Any) -> float:
@@ -83,20 +83,20 @@ def items(op: str, name: str, value: Any, what: str = "a sequence") -> tuple[Any
 
 def pair(op: str, name: str, value: Any) -> tuple[Any, Any]:
     """Return the two items of a pair; DTypeError if it is no sequence, ArgumentError if there are not two."""
-    found = items(op, name, value, "a pair")
-    if len(found) != 2:
-        raise ArgumentError(f"{op}: {name} must be a pair, got {len(found)} items")
-    return found[0], found[1]
+    entries = items(op, name, value, "a pair")
+    if len(entries) != 2:
+        raise ArgumentError(f"{op}: {name} must be a pair, got {len(entries)} items")
+    return entries[0], entries[1]
 
 
 def count(op: str, name: str, value: Any) -> int:
     """Return a number of things; ArgumentError if it is negative, OutOfRangeError if no tensor holds as many."""
-    found = integer(op, name, value)
-    if found < 0:
-        raise ArgumentError(f"{op}: {name} must not be negative, got {found}")
-    if found > MAX_SIZE:
-        raise OutOfRangeError(f"{op}: {name}={found} is more than a tensor has elements at most")
-    return found
+    number = integer(op, name, value)
+    if number < 0:
+        raise ArgumentError(f"{op}: {name} must not be negative, got {number}")
+    if number > MAX_SIZE:
+        raise OutOfRangeError(f"{op}: {name}={number} is more than a tensor has elements at most")
+    return number
 
 
 def _shown(value: Any) -> str:

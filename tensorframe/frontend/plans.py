@@ -77,10 +77,10 @@ def explain(*tensors: Tensor, until: str | None = None, source: bool = False) ->
 
 def _sources(plan: Plan) -> Iterator[str]:
     """Yield the text of each step that is compiled, under its number."""
-    for at, step in enumerate(plan.steps):
+    for index, step in enumerate(plan.steps):
         text = backend_of(step.device).source(step.region, step.device)
         if text:
-            yield f"# step {at}\n{text}"
+            yield f"# step {index}\n{text}"
 
 
 @method

@@ -106,11 +106,11 @@ class Profile(Page):
     @property
     def plans(self) -> tuple[tuple[Plan, int], ...]:
         """The plans that ran, each with how often it did."""
-        found: dict[int, tuple[Plan, int]] = {}
+        plans: dict[int, tuple[Plan, int]] = {}
         for tally in self._collected().plans:
-            _, runs = found.get(id(tally.plan), (tally.plan, 0))
-            found[id(tally.plan)] = (tally.plan, runs + tally.runs)
-        return tuple(found.values())
+            _, runs = plans.get(id(tally.plan), (tally.plan, 0))
+            plans[id(tally.plan)] = (tally.plan, runs + tally.runs)
+        return tuple(plans.values())
 
     @property
     def slices(self) -> tuple[Slice, ...]:
@@ -151,39 +151,41 @@ class Profile(Page):
         yield self._headline()
         yield table([("", *row) for row in time_rows(self.summary)], right={2, 3})
         if records:
-            rows = [HEADINGS, *[cells(one) for one in records[:_ROWS]]]
+            rows = [HEADINGS, *[cells(record) for record in records[:_ROWS]]]
             yield ""
             yield table(rows, right=NUMBERS)
         if len(records) > _ROWS:
             yield f"and {len(records) - _ROWS} more in .records"
         if made:
             yield ""
-            yield table([("", *made_cells(one)) for one in made[:_ROWS]], right={3})
+            yield table([("", *made_cells(kernel)) for kernel in made[:_ROWS]], right={3})
         yield from ["", *map(memory_line, self.memory)] if self.memory else []
         yield from ["", *self.notes()] if self.notes() else []
 
     def _headline(self) -> str:
-        found = self.summary
-        runs = [_count(found.runs, "plan run")] if found.runs else []
-        runs += [_count(found.small_runs, "small graph")] if found.small_runs else []
-        return f"profile: {human_seconds(found.seconds)}, {', '.join(runs) or 'nothing computed'}"
+        figures = self.summary
+        runs = [_count(figures.runs, "plan run")] if figures.runs else []
+        runs += [_count(figures.small_runs, "small graph")] if figures.small_runs else []
+        return f"profile: {human_seconds(figures.seconds)}, {', '.join(runs) or 'nothing computed'}"
 
     def notes(self) -> list[str]:
         """Return what a reader has to know of the numbers."""
-        found, summary = [], self.summary
-        if any(one.limit is None and one.kind in ("kernel", "library") for one in self.records):
-            found.append(CALIBRATE)
+        lines, summary = [], self.summary
+        if any(
+            record.limit is None and record.kind in ("kernel", "library") for record in self.records
+        ):
+            lines.append(CALIBRATE)
         if self.dropped:
             kept = f"{self._limit:,}"
-            found.append(f"the timeline shows the first {kept} steps; the sums are those of all")
+            lines.append(f"the timeline shows the first {kept} steps; the sums are those of all")
         if summary.unfinished:
             broken = _count(summary.unfinished, "run")
-            found.append(f"{broken} broke off with an error: steps done until then are counted")
+            lines.append(f"{broken} broke off with an error: steps done until then are counted")
         if summary.threads > 1:
-            found.append(f"the work of {summary.threads} threads is added up")
+            lines.append(f"the work of {summary.threads} threads is added up")
         if summary.waited:
-            found.append(WAITED)
-        return found
+            lines.append(WAITED)
+        return lines
 
 
 HEADINGS = (
@@ -202,23 +204,23 @@ HEADINGS = (
 NUMBERS = frozenset(range(4, 11))
 
 
-def cells(one: Record) -> tuple[str, ...]:
+def cells(record: Record) -> tuple[str, ...]:
     """Return the cells of a record under `HEADINGS`."""
-    rate, flops, share = one.bytes_per_second, one.flops_per_second, one.share_of_limit
+    rate, flops, share = record.bytes_per_second, record.flops_per_second, record.share_of_limit
     return (
-        shorten(one.name, _WIDEST),
-        one.kind,
-        one.device,
-        one.line,
-        f"{one.calls:,}",
-        *[human_seconds(at) for at in (one.seconds, one.mean, one.fastest)],
+        shorten(record.name, _WIDEST),
+        record.kind,
+        record.device,
+        record.line,
+        f"{record.calls:,}",
+        *[human_seconds(seconds) for seconds in (record.seconds, record.mean, record.fastest)],
         "" if rate is None else f"{rate / 1e9:.3g}",
         "" if flops is None else f"{flops / 1e9:.3g}",
         "" if share is None else f"{share:.0%}",
     )
 
 
-def time_rows(found: Summary) -> list[tuple[str, str, str, str]]:
+def time_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
     """Return where the time went: what, seconds, the share of the whole, and what there is to say of it."""
     names = {
         "kernel": "kernels",
@@ -227,44 +229,44 @@ def time_rows(found: Summary) -> list[tuple[str, str, str, str]]:
         "view": "views",
         "small": "small graphs",
     }
-    parts = [(names[kind], seconds, "") for kind, seconds in found.steps.items()]
-    parts[-1] = (*parts[-1][:2], "op by op, without a plan" if found.small_runs else "")
+    parts = [(names[kind], seconds, "") for kind, seconds in summary.steps.items()]
+    parts[-1] = (*parts[-1][:2], "op by op, without a plan" if summary.small_runs else "")
     parts += [
-        ("opening devices", found.opening, ", ".join(found.opened)),
-        ("planning", found.planning, _plans(found)),
-        ("making kernels", found.making, ""),
-        ("overhead", found.overhead, "capturing, looking plans up, keeping results"),
-        ("outside", found.outside, "Python between, and recording"),
+        ("opening devices", summary.opening, ", ".join(summary.opened)),
+        ("planning", summary.planning, _plans(summary)),
+        ("making kernels", summary.making, ""),
+        ("overhead", summary.overhead, "capturing, looking plans up, keeping results"),
+        ("outside", summary.outside, "Python between, and recording"),
     ]
     return [
-        (name, human_seconds(seconds), f"{seconds / found.accounted:.1%}", note)
+        (name, human_seconds(seconds), f"{seconds / summary.accounted:.1%}", note)
         for name, seconds, note in parts
         if seconds > 0
     ]
 
 
-def _plans(found: Summary) -> str:
-    said = [_count(found.plans_made, "plan") + " made"] if found.plans_made else []
-    said += [f"{found.plans_found:,} found in the cache"] if found.plans_found else []
-    said += [f"{found.replays:,} replayed by jit"] if found.replays else []
+def _plans(summary: Summary) -> str:
+    said = [_count(summary.plans_made, "plan") + " made"] if summary.plans_made else []
+    said += [f"{summary.plans_found:,} found in the cache"] if summary.plans_found else []
+    said += [f"{summary.replays:,} replayed by jit"] if summary.replays else []
     return ", ".join(said)
 
 
-def made_cells(one: MadeKernel) -> tuple[str, str, str, str, str]:
+def made_cells(kernel: MadeKernel) -> tuple[str, str, str, str, str]:
     """Return the cells of a kernel that was made."""
-    how = "from disk" if one.from_disk else "compiled"
-    step = shorten(one.step, _WIDEST)
-    return how, one.compiler, human_seconds(one.seconds), step or one.name, one.line
+    how = "from disk" if kernel.from_disk else "compiled"
+    step = shorten(kernel.step, _WIDEST)
+    return how, kernel.compiler, human_seconds(kernel.seconds), step or kernel.name, kernel.line
 
 
-def memory_line(one: DeviceMemory) -> str:
+def memory_line(memory: DeviceMemory) -> str:
     """Return what is known of a device's memory."""
-    if one.is_planned:
-        return (
-            f"memory of {one.device}: {human_bytes(one.peak)} for the largest plan, inputs included"
-        )
-    asked = _count(one.allocations or 0, "block")
-    return f"memory of {one.device}: {human_bytes(one.peak)} in use at most, {asked} allocated"
+    if memory.is_planned:
+        return f"memory of {memory.device}: {human_bytes(memory.peak)} for the largest plan, inputs included"
+    asked = _count(memory.allocations or 0, "block")
+    return (
+        f"memory of {memory.device}: {human_bytes(memory.peak)} in use at most, {asked} allocated"
+    )
 
 
 def _count(number: int, noun: str) -> str:

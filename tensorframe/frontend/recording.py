@@ -37,18 +37,20 @@ class Record:
     __slots__ = ("_arithmetic", "_is_tensor", "_kept", "_replay", "_results", "_structure")
 
     def __init__(self, trace: Trace, structure: Structure, results: Sequence[Result]) -> None:
-        nodes = [one for one in results if isinstance(one, Node)]
+        nodes = [result for result in results if isinstance(result, Node)]
         compute_older(nodes, trace.first_serial)
         roots = list(dict.fromkeys(node for node in nodes if node.storage is None))
-        computed = {root: at for at, root in enumerate(roots)}
+        computed = {root: index for index, root in enumerate(roots)}
         self._replay = Replay(roots, trace)
         self._arithmetic = trace.arithmetic if trace.arithmetic.calls else None
         self._structure = structure
         # structures refer to some values weakly, and the result may be all that holds them
-        self._kept = [one.value for one in statics(structure)]
+        self._kept = [static.value for static in statics(structure)]
         # None where the results are the roots, one by one
         self._results = (
-            None if list(results) == roots else [_taker(one, computed, trace) for one in results]
+            None
+            if list(results) == roots
+            else [_taker(result, computed, trace) for result in results]
         )
         self._is_tensor = structure is LEAF and self._results is None
 
@@ -87,8 +89,8 @@ def _taker(
         return lambda *_: result
     if result.storage is not None:
         return lambda *_: Tensor(result)
-    at = computed[result]
-    return lambda nodes, _: Tensor(nodes[at])
+    index = computed[result]
+    return lambda nodes, _: Tensor(nodes[index])
 
 
 def _unshare(nodes: Sequence[Node], foreign: Sequence[Any]) -> None:
@@ -97,8 +99,8 @@ def _unshare(nodes: Sequence[Node], foreign: Sequence[Any]) -> None:
         handle = node.storage.handle
         if type(handle) is not np.ndarray:
             continue
-        if any(handle is one for one in foreign) or (
-            handle.base is not None and any(_share(handle, one) for one in foreign)
+        if any(handle is other for other in foreign) or (
+            handle.base is not None and any(_share(handle, other) for other in foreign)
         ):
             node.storage = Storage.of_array(node.device, handle.copy())
 
@@ -157,18 +159,18 @@ def _as_result(leaf: Any) -> Result:
 
 def restored(rebound: list[tuple[Any, Node]]) -> bool:
     """Give handles that a function rebound and that outlive it their former nodes; return whether there are any."""
-    found = []
+    changed = []
     handle = None
     while rebound:
         reference, node = rebound.pop()  # the last change first
         handle = reference()
         if handle is not None:
             handle.node = node
-            found.append(reference)
+            changed.append(reference)
     del handle
-    if any(one() is not None for one in found):
+    if any(changed_handle() is not None for changed_handle in changed):
         gc.collect()  # handles of the function's own that refer to themselves
-    return any(one() is not None for one in found)
+    return any(changed_handle() is not None for changed_handle in changed)
 
 
 def _refuse_changes(trace: Trace) -> None:

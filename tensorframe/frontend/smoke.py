@@ -53,13 +53,13 @@ def _measured(device: Device) -> Trial:
     values = np.linspace(-4, 4, ROWS * COLUMNS, dtype=np.float32).reshape(ROWS, COLUMNS)
     x = asarray(values)
     plan = explain(_expression(x))
-    found = _expression(x).numpy()
+    result = _expression(x).numpy()
     start = time.perf_counter()
     _expression(x).numpy()
     took = (time.perf_counter() - start) * 1e3
     exact = values.astype(np.float64)
     wanted = (np.sin(exact) * exact + np.exp(-exact * exact)).sum(axis=1)
-    worst = float(np.max(np.abs(found - wanted) / np.maximum(np.abs(wanted), 1)))
+    worst = float(np.max(np.abs(result - wanted) / np.maximum(np.abs(wanted), 1)))
     if not worst <= TOLERANCE:  # NaN is wrong too
         return Trial(device, False, f"wrong: off by {worst:.1e} of the result")
     return Trial(device, True, f"right, {took:.2f} ms{_elsewhere(plan, device)}")

@@ -33,7 +33,7 @@ class Container:
 
     take: Callable[[Any], tuple[Any, Iterable[Any]]]
     build: Callable[[Any, list[Any]], Any]
-    label: Callable[[Any, int], str] = lambda _, at: f"[{at}]"
+    label: Callable[[Any, int], str] = lambda _, index: f"[{index}]"
 
 
 class _Leaf:
@@ -132,14 +132,14 @@ def _fields(kind: Any) -> Container:
             object.__setattr__(made, name, child)
         return made
 
-    return Container(take, build, lambda _, at: f".{names[at]}")
+    return Container(take, build, lambda _, index: f".{names[index]}")
 
 
 def _named_tuple(kind: Any) -> Container:
     return Container(
         lambda value: (kind, value),
         lambda _, children: kind._make(children),
-        lambda _, at: f".{kind._fields[at]}",
+        lambda _, index: f".{kind._fields[index]}",
     )
 
 
@@ -147,7 +147,7 @@ def _mapping(kind: Any) -> Container:
     return Container(
         lambda value: (tuple(value), value.values()),
         lambda keys, children: kind(zip(keys, children, strict=True)),
-        lambda keys, at: f"[{keys[at]!r}]",
+        lambda keys, index: f"[{keys[index]!r}]",
     )
 
 
@@ -193,12 +193,12 @@ def _container_of(kind: Any) -> Container | None:
         return _CONTAINERS[kind]
     except KeyError:
         pass
-    found = None
+    container = None
     if hasattr(kind, "__dataclass_fields__"):
-        found = _CONTAINERS[kind] = _fields(kind)
+        container = _CONTAINERS[kind] = _fields(kind)
     elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        found = _CONTAINERS[kind] = _named_tuple(kind)
-    return found
+        container = _CONTAINERS[kind] = _named_tuple(kind)
+    return container
 
 
 def is_container(kind: type) -> bool:
@@ -262,7 +262,7 @@ def own_tree(value: Type) -> Type:
 
 def own_leaves(leaves: Iterable[Any]) -> list[Any]:
     """Return leaves with tensors of their own in the place of tensors and arrays."""
-    return [one if type(one) in _NUMBERS else operand(one) for one in leaves]
+    return [leaf if type(leaf) in _NUMBERS else operand(leaf) for leaf in leaves]
 
 
 def statics(structure: Structure) -> Iterator[Static]:
@@ -282,7 +282,7 @@ def names(structure: Structure, name: str) -> list[str]:
         return []
     container, facts, children = structure
     return [
-        one
-        for at, child in enumerate(children)
-        for one in names(child, name + container.label(facts, at))
+        label
+        for index, child in enumerate(children)
+        for label in names(child, name + container.label(facts, index))
     ]

@@ -86,8 +86,8 @@ def asarray(
         return _from_array(obj, wanted, target, copy)
     if kind in PYTHON_NUMBERS:
         _refuse_to_copy(copy, "a Python number has no memory to share")
-        found = wanted or default_on(target, dtypes.of_scalar(example(obj)))
-        return _from_number(obj, found, target)
+        number_dtype = wanted or default_on(target, dtypes.of_scalar(example(obj)))
+        return _from_number(obj, number_dtype, target)
     if isinstance(obj, np.generic):
         _refuse_to_copy(copy, "a NumPy scalar has no memory to share")
         own = as_dtype(obj.dtype)  # not every scalar of NumPy's is a number
@@ -198,15 +198,15 @@ def _unshared(tensor: Tensor) -> Tensor:
 
 
 def _from_array(values: Array, dtype: DType | None, device: Device, copy: bool | None) -> Tensor:
-    found = values.dtype
-    target = as_dtype(found) if dtype is None else dtype
+    held = values.dtype
+    target = as_dtype(held) if dtype is None else dtype
     if copy is False and not capabilities(device).host_memory:
         _refuse_to_copy(copy, f"elements in host memory are copied to {device}")
-    if found == target and copy is not True and (copy is False or is_settled(values)):
+    if held == target and copy is not True and (copy is False or is_settled(values)):
         # a view: the tensor's own array object, whatever the user does with the flags of theirs
         return _placed(values.view(), device)
     if copy is False:
-        _refuse_to_copy(copy, f"{found} elements become {target} only in new memory")
+        _refuse_to_copy(copy, f"{held} elements become {target} only in new memory")
     return _placed(_converted(values, target), device)
 
 
@@ -413,9 +413,9 @@ def _from_object(obj: Any, dtype: DType | None, device: Device, copy: bool | Non
         _refuse_mask(obj)
         return _from_array(np.asarray(obj), dtype, device, copy)
     if hasattr(obj, "__dlpack__"):
-        found = _adopted(obj, device, copy)
-        if found is not None:
-            return _from_tensor(found, dtype, device, False if copy is False else None)
+        adopted = _adopted(obj, device, copy)
+        if adopted is not None:
+            return _from_tensor(adopted, dtype, device, False if copy is False else None)
     values = _array_of(memoryview(obj) if isinstance(obj, bytes) else obj, copy)
     # what NumPy made of an object is new memory already, unless a buffer or base stands behind it
     is_new = values.base is None and values.flags.owndata and not hasattr(obj, "__array__")

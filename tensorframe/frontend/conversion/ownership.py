@@ -37,8 +37,8 @@ def _is_read_only_map(owner: Any) -> bool:
 def copied(array: Array) -> Array:
     """Return a copy with memory in the same order; what several elements share, such as windows, is copied once."""
     reach = [step * (size - 1) for step, size in zip(array.strides, array.shape, strict=True)]
-    below = -sum(min(one, 0) for one in reach)
-    extent = below + sum(max(one, 0) for one in reach) + array.itemsize
+    below = -sum(min(span, 0) for span in reach)
+    extent = below + sum(max(span, 0) for span in reach) + array.itemsize
     if array.flags.forc or array.size == 0 or extent >= array.nbytes:
         return array.copy(order="K")
     memory = np.array(_Extent(array, array.__array_interface__["data"][0] - below, extent))

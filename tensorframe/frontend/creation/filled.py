@@ -60,8 +60,8 @@ def full(shape: Sizes, fill_value: Any, *, dtype: Any = None, device: OnDevice =
         fill_value = fill_value.item()
     if type(fill_value) in PYTHON_NUMBERS and type(fill_value) is not TracedNumber:
         target = resolve_device(device)
-        found = wanted or default_on(target, dtypes.of_scalar(fill_value))
-        return filled(sizes, fill_value, found, target)
+        number_dtype = wanted or default_on(target, dtypes.of_scalar(fill_value))
+        return filled(sizes, fill_value, number_dtype, target)
     values = operand(fill_value, dtype=dtype, device=device)
     if broadcast("full", values.shape, sizes) != sizes:
         raise ShapeError(f"full: a value of shape {values.shape} does not fill shape {sizes}")

@@ -58,8 +58,8 @@ def arange(
     last = number("arange", start if stop is None else stop)
     by = number("arange", step)
     place = resolve_device(device)
-    found = default_on(place, _range_dtype(first, last, by))
-    target = found if dtype is None else as_dtype(dtype)
+    own = default_on(place, _range_dtype(first, last, by))
+    target = own if dtype is None else as_dtype(dtype)
     require("arange", place, target)
     size = _length(first, last, by)
     if target in INTEGER and isinstance(first, int) and isinstance(by, int):
@@ -89,7 +89,7 @@ def _range_dtype(first: Any, last: Any, step: Any) -> DType:
 def _length(first: Any, last: Any, step: Any) -> int:
     if isinstance(first, int) and isinstance(last, int) and isinstance(step, int) and step:
         return max(0, -(int(first - last) // int(step)))
-    if any(isinstance(one, complex) for one in (first, last, step)):
+    if any(isinstance(number, complex) for number in (first, last, step)):
         raise DTypeError("arange: complex numbers have no order", suggestions=("tfr.linspace",))
     if step == 0:
         hint = "tfr.linspace for a number of elements"
@@ -132,10 +132,10 @@ def linspace(
     size = _count("linspace", num)
     any_complex = isinstance(first, complex) or isinstance(last, complex)
     place = resolve_device(device)
-    found = dtypes.default_complex() if any_complex else dtypes.default_float()
-    target = default_on(place, found) if dtype is None else as_dtype(dtype)
+    default = dtypes.default_complex() if any_complex else dtypes.default_float()
+    target = default_on(place, default) if dtype is None else as_dtype(dtype)
     require("linspace", place, target)
-    work = target if target in FLOATING else dtypes.promote(found, dtypes.float64)
+    work = target if target in FLOATING else dtypes.promote(default, dtypes.float64)
     steps = _spaced(first, last, size, endpoint, work, _holder(place, work))
     steps = converted(steps if work == target else apply(FLOOR, steps), target)
     return _delivered(steps, place)
@@ -152,8 +152,8 @@ def _spaced(
         first, last = complex(first), complex(last)
         real = dtypes.real_of(dtype)
         parts = [
-            converted(_spaced(one, other, size, endpoint, real, device), dtype)
-            for one, other in ((first.real, last.real), (first.imag, last.imag))
+            converted(_spaced(part, other, size, endpoint, real, device), dtype)
+            for part, other in ((first.real, last.real), (first.imag, last.imag))
         ]
         return apply(ADD, parts[0], apply(MULTIPLY, parts[1], 1j))
     first, last = as_value("linspace", first, dtype), as_value("linspace", last, dtype)
@@ -173,12 +173,12 @@ def _step(first: float, last: float, gaps: int) -> float:
     return distance / gaps if math.isfinite(distance) else last / gaps - first / gaps
 
 
-def ending(steps: Tensor, last: Any, at: int = -1) -> Tensor:
+def ending(steps: Tensor, last: Any, index: int = -1) -> Tensor:
     """Return a range with the element at its end (or start) replaced, since rounding may have moved it."""
     size = steps.shape[0]
     if size == 0:
         return steps
-    return apply(WHERE, apply(EQUAL, positions(size, steps.device), at % size), last, steps)
+    return apply(WHERE, apply(EQUAL, positions(size, steps.device), index % size), last, steps)
 
 
 def logspace(
@@ -258,7 +258,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[
     """
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f"meshgrid: indexing is 'xy' or 'ij', got {indexing!r}")
-    vectors = [operand(one) for one in arrays]
+    vectors = [operand(array) for array in arrays]
     order = list(range(len(vectors)))
     if indexing == "xy":
         order[:2] = order[:2][::-1]
@@ -271,8 +271,8 @@ def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[
         grid.append(reshaped(vector, tuple(shape)))
     if sparse or not grid:
         return tuple(grid)
-    full = broadcast("meshgrid", *[one.shape for one in grid])
-    return tuple(expanded(one, full) for one in grid)
+    full = broadcast("meshgrid", *[tensor.shape for tensor in grid])
+    return tuple(expanded(tensor, full) for tensor in grid)
 
 
 def indices(dimensions: Sizes, dtype: Any = None, *, device: OnDevice = None) -> Tensor:
@@ -286,8 +286,8 @@ def indices(dimensions: Sizes, dtype: Any = None, *, device: OnDevice = None) ->
     shape = as_shape(dimensions)
     if not shape:
         place = resolve_device(device)
-        found = default_on(place, int64) if dtype is None else as_dtype(dtype)
-        return filled((0,), 0, found, place)
+        counted = default_on(place, int64) if dtype is None else as_dtype(dtype)
+        return filled((0,), 0, counted, place)
     axes = [arange(size, dtype=dtype, device=device) for size in shape]
     return stack(meshgrid(*axes, indexing="ij"))
 

@@ -31,7 +31,9 @@ def isclose(
     """
     a, b = _comparable(x1, x2)
     # a number, or a tensor of them
-    rtol, atol = (one if is_number(one) else beside(a, one) for one in (rtol, atol))
+    rtol, atol = (
+        tolerance if is_number(tolerance) else beside(a, tolerance) for tolerance in (rtol, atol)
+    )
     near = apply(LESS_EQUAL, abs(a - b), atol + rtol * abs(b)) & apply(ISFINITE, b)
     close = near | apply(EQUAL, a, b)
     if flag("isclose", "equal_nan", equal_nan):
@@ -45,12 +47,12 @@ def _comparable(x1: Any, x2: Any) -> list[Tensor]:
     dtype = pair[0].dtype
     if dtype in dtypes.BITWISE:
         dtype = dtypes.float64
-    return [converted(one, dtypes.wide_of(dtype)) for one in pair]
+    return [converted(array, dtypes.wide_of(dtype)) for array in pair]
 
 
-def _everywhere(found: Tensor) -> Tensor:
+def _everywhere(near: Tensor) -> Tensor:
     """Whether all elements are true, as a 0-d tensor."""
-    return call(ALL_TRUE, found, attrs=(tuple(range(found.ndim)), False))
+    return call(ALL_TRUE, near, attrs=(tuple(range(near.ndim)), False))
 
 
 def allclose(

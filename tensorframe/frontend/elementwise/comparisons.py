@@ -37,7 +37,7 @@ def compare(op: Op, x1: Any, x2: Any) -> Tensor:
     try:
         return binary(op, x1, x2)
     except OutOfRangeError:
-        sides = [_side(one) for one in (x1, x2)]
+        sides = [_side(side) for side in (x1, x2)]
         if not any(sides):
             raise
         other = Tensor(as_node(x2 if sides[0] else x1))
@@ -82,10 +82,10 @@ def compare_object(op: Op, tensor: Tensor, other: Any) -> Any:
 def _as_float(number: Any) -> float:
     """Return the float that equals a number, or NaN, which equals nothing either."""
     try:
-        found = float(number)
+        real = float(number)
     except (OverflowError, TypeError, ValueError):
         return math.nan
-    return found if found == number else math.nan
+    return real if real == number else math.nan
 
 
 def compare_elements(op: Op, x1: Any, x2: Any) -> Tensor:
@@ -107,8 +107,8 @@ def _without_numbers(value: Any) -> np.ndarray[Any, Any] | None:
         return None
     array = np.asarray(value)
     if array.dtype.kind == "O":
-        found = any(isinstance(one, Number | Tensor) for one in array.flat)
-        return None if found else array
+        mixed = any(isinstance(element, Number | Tensor) for element in array.flat)
+        return None if mixed else array
     return array if array.dtype.kind in _NO_NUMBERS else None
 
 

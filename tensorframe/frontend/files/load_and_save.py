@@ -62,20 +62,20 @@ def load(path: PathLike, /, *, device: OnDevice = None) -> Any:
         segments = safetensors.read_index(name)[0]
         return {key: _tensor(segment, where) for key, segment in segments.items()}
     members = npz.npz_members(name)
-    if any(isinstance(one, packed.PackedMember) for one in members.values()):
+    if any(isinstance(member, packed.PackedMember) for member in members.values()):
         reading.enable()
-    found = {
-        key: one if isinstance(one, FileFormatError) else _tensor(one, where)
-        for key, one in members.items()
+    results = {
+        key: member if isinstance(member, FileFormatError) else _tensor(member, where)
+        for key, member in members.items()
     }
-    unreadable = [one for one in found.values() if isinstance(one, FileFormatError)]
+    unreadable = [result for result in results.values() if isinstance(result, FileFormatError)]
     if not unreadable:
-        return found
-    if len(unreadable) == len(found):
+        return results
+    if len(unreadable) == len(results):
         raise unreadable[0]
     from tensorframe.frontend.files.members import Members
 
-    return Members(found)
+    return Members(results)
 
 
 def _tensor(reader: Segment | PackedMember, device: Device) -> Tensor:
@@ -194,7 +194,7 @@ def _encodes(name: str) -> bool:
 
 def _strings(metadata: Mapping[str, str]) -> dict[str, str]:
     for pair in metadata.items():
-        if not all(isinstance(one, str) and _encodes(one) for one in pair):
+        if not all(isinstance(text, str) and _encodes(text) for text in pair):
             raise DTypeError(f"save: metadata are strings by name, got {pair}")
     return dict(metadata)
 

@@ -78,35 +78,35 @@ class Elementwise(Written):
         if not values:
             raise TypeError(f"{self._title}{self._signature}: at least one operand is needed")
         nodes = _nodes(values)
-        found = self._rows_for(tuple(given), tuple([node.dtype for node in nodes]), constants)
+        rows = self._rows_for(tuple(given), tuple([node.dtype for node in nodes]), constants)
         shape = broadcast(self._title, *[node.shape for node in nodes])
         device, site = device_of(nodes), recording_site()
-        kind = Scalar if any(isinstance(one, Scalar) for one in values) else Tensor
+        kind = Scalar if any(isinstance(value, Scalar) for value in values) else Tensor
         results = []
-        for op in found.rows:
+        for op in rows.rows:
             dtype = op.result()
             home = holder(device, dtype, op.name)
             results.append(kind(Node(op, nodes, (), shape, dtype, home, site)))
-        return tuple(results) if found.is_tuple else results[0]
+        return tuple(results) if rows.is_tuple else results[0]
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the values of the parameters that a call gives; others are constants."""
         if not kwargs and len(args) == len(self._positional):  # the usual call, in half the time
             return dict(zip(self._positional, args, strict=True))
         try:
-            found = self._signature.bind(*args, **kwargs).arguments
+            given = self._signature.bind(*args, **kwargs).arguments
         except TypeError as error:
             raise TypeError(f"{self._title}{self._signature}: {error}") from None
-        return found
+        return given
 
     def _rows_for(
         self, names: tuple[str, ...], operands: tuple[DType, ...], constants: dict[str, Any]
     ) -> Rows:
         key = (dtypes.default_float(), names, operands, *_constants_key(constants))
-        found = self._known.get(key)
-        if found is None or not found.source.is_current():
-            found = self._known[key] = self._recorded(names, operands, constants)
-        return found
+        rows = self._known.get(key)
+        if rows is None or not rows.source.is_current():
+            rows = self._known[key] = self._recorded(names, operands, constants)
+        return rows
 
     def _recorded(
         self, names: tuple[str, ...], operands: tuple[DType, ...], constants: dict[str, Any]
@@ -144,8 +144,8 @@ class Elementwise(Written):
         )
         doc = inspect.getdoc(self) or ""
         rows = [
-            compiled_row(self._title, len(operands), one.dtype, one.compiled, doc)
-            for one in results
+            compiled_row(self._title, len(operands), result.dtype, result.compiled, doc)
+            for result in results
         ]
         return Rows(source, tuple(rows), is_tuple)
 
@@ -173,14 +173,14 @@ class Elementwise(Written):
 
 def _nodes(values: list[Any]) -> tuple[Node, ...]:
     """Return operands as nodes."""
-    if all(type(one) is Tensor for one in values):
-        return tuple([one.node for one in values])
+    if all(type(value) is Tensor for value in values):
+        return tuple([value.node for value in values])
     return tuple([tensor.node for tensor in weakly(values)])
 
 
 def _positional(signature: inspect.Signature) -> tuple[str, ...]:
     parameters = signature.parameters.values()
-    by_name = any(one.kind is inspect.Parameter.KEYWORD_ONLY for one in parameters)
+    by_name = any(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters)
     return () if by_name else tuple(signature.parameters)
 
 
@@ -192,10 +192,10 @@ def _constants_key(constants: dict[str, Any]) -> list[tuple[Any, ...]]:
 def _signature(function: FunctionType, title: str, *, is_bound: bool) -> inspect.Signature:
     """Return the signature without annotations; ArgumentError if the number of operands is not known."""
     parameters = list(inspect.signature(function).parameters.values())[int(is_bound) :]
-    for one in parameters:
-        if one.kind in _OF_ANY_NUMBER:
+    for parameter in parameters:
+        if parameter.kind in _OF_ANY_NUMBER:
             raise ArgumentError(
-                f"{title}: takes any number of arguments ({one}), and a row has so many operands",
+                f"{title}: takes any number of arguments ({parameter}), and a row has so many operands",
                 location=describe((function.__code__, 0)),
                 suggestions=("a parameter for each operand",),
             )
@@ -206,7 +206,7 @@ def _signature(function: FunctionType, title: str, *, is_bound: bool) -> inspect
             suggestions=("tfr.full(shape, value) for a tensor of one number",),
         )
     empty = inspect.Parameter.empty
-    return inspect.Signature([one.replace(annotation=empty) for one in parameters])
+    return inspect.Signature([parameter.replace(annotation=empty) for parameter in parameters])
 
 
 @overload

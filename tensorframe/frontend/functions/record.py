@@ -68,7 +68,7 @@ def record(
             location=function.location,
             suggestions=("return a number",),
         )
-    nodes = [_node(title, function, one) for one in results]
+    nodes = [_node(title, function, returned) for returned in results]
     return Recorded(tuple([_formula(title, parameters, node) for node in nodes]), is_tuple)
 
 
@@ -91,7 +91,7 @@ def _node(title: str, function: Rebuilt, result: Any) -> Node:
 
 def _formula(title: str, parameters: Sequence[Node], root: Node) -> Formula:
     """Return straight-line code for a result."""
-    places = {node: at for at, node in enumerate(parameters)}
+    places = {node: index for index, node in enumerate(parameters)}
     code: list[Instruction] = []
 
     def add(instruction: Instruction) -> int:
@@ -147,8 +147,14 @@ def _from_outside(title: str) -> TracingError:
 def _inlined(formula: Formula, arguments: tuple[int, ...], add: Any) -> int:
     """Add the code of another function that is called; return the place of its result."""
     places = list(arguments)
-    for one in formula.instructions:
-        places.append(add(one._replace(arguments=tuple([places[at] for at in one.arguments]))))
+    for instruction in formula.instructions:
+        places.append(
+            add(
+                instruction._replace(
+                    arguments=tuple([places[argument] for argument in instruction.arguments])
+                )
+            )
+        )
     return places[formula.result]
 
 

@@ -107,9 +107,9 @@ def _attach() -> None:
         if name not in SYMBOLS:
             continue
         methods = [f"__{name}__", f"__r{name}__"]
-        for one in methods:
-            if hasattr(Tensor, one):
-                setattr(Scalar, one, _same(one))
+        for method in methods:
+            if hasattr(Tensor, method):
+                setattr(Scalar, method, _same(method))
         if hasattr(Tensor, f"__i{name}__"):
             setattr(Scalar, f"__i{name}__", _instead(name))
     for name in ("__abs__", "__divmod__", "__rdivmod__"):

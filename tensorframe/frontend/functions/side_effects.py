@@ -63,30 +63,36 @@ def codes(code: types.CodeType) -> Iterator[types.CodeType]:
 def _effects(code: types.CodeType, around: frozenset[str]) -> Iterator[Effect]:
     """Yield what code does besides computing; `around` are its variables that belong to functions around."""
     instructions = [
-        one for one in dis.get_instructions(code) if one.opname not in ("CACHE", "EXTENDED_ARG")
+        instruction
+        for instruction in dis.get_instructions(code)
+        if instruction.opname not in ("CACHE", "EXTENDED_ARG")
     ]
-    for at, one in enumerate(instructions):
-        name = one.argval
-        if one.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-            yield Effect(f"assigns to the global {name!r}", one.offset)
-        elif one.opname in ("STORE_DEREF", "DELETE_DEREF") and name in around:
-            yield Effect(f"assigns to {name!r} of the function around it", one.offset)
-        elif one.opname in ("STORE_ATTR", "DELETE_ATTR"):
-            yield Effect(f"sets the attribute {name!r}", one.offset)
-        elif one.opname in ("STORE_SUBSCR", "DELETE_SUBSCR"):
-            source = _container(instructions[:at], around)
+    for index, instruction in enumerate(instructions):
+        name = instruction.argval
+        if instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            yield Effect(f"assigns to the global {name!r}", instruction.offset)
+        elif instruction.opname in ("STORE_DEREF", "DELETE_DEREF") and name in around:
+            yield Effect(f"assigns to {name!r} of the function around it", instruction.offset)
+        elif instruction.opname in ("STORE_ATTR", "DELETE_ATTR"):
+            yield Effect(f"sets the attribute {name!r}", instruction.offset)
+        elif instruction.opname in ("STORE_SUBSCR", "DELETE_SUBSCR"):
+            source = _container(instructions[:index], around)
             if source is not None:
-                yield Effect(f"sets an item of {source!r}, which is not its own", one.offset)
-        elif one.opname == "LOAD_GLOBAL" and name in _WORLD:
-            yield Effect(f"calls {name}", one.offset)
-        elif at + 1 < len(instructions) and _is_outside(one, around):
-            following = instructions[at + 1]
+                yield Effect(
+                    f"sets an item of {source!r}, which is not its own", instruction.offset
+                )
+        elif instruction.opname == "LOAD_GLOBAL" and name in _WORLD:
+            yield Effect(f"calls {name}", instruction.offset)
+        elif index + 1 < len(instructions) and _is_outside(instruction, around):
+            following = instructions[index + 1]
             if following.opname in _ATTRIBUTES and following.argval in _MUTATORS:
-                yield Effect(f"changes {name!r}, which is not its own", one.offset)
+                yield Effect(f"changes {name!r}, which is not its own", instruction.offset)
 
 
-def _is_outside(one: dis.Instruction, around: frozenset[str]) -> bool:
-    return one.opname in _OUTSIDE and (one.opname != "LOAD_DEREF" or one.argval in around)
+def _is_outside(instruction: dis.Instruction, around: frozenset[str]) -> bool:
+    return instruction.opname in _OUTSIDE and (
+        instruction.opname != "LOAD_DEREF" or instruction.argval in around
+    )
 
 
 def _container(before: Sequence[dis.Instruction], around: frozenset[str]) -> str | None:
@@ -94,10 +100,10 @@ def _container(before: Sequence[dis.Instruction], around: frozenset[str]) -> str
     # the key is on top of the container; `x[key] += value` has computed the value by then, too
     wanted = 3 if before[-1].opname == "SWAP" else 2
     pushed = 0
-    for one in reversed(before):
-        pushed += dis.stack_effect(one.opcode, one.arg, jump=False)
+    for instruction in reversed(before):
+        pushed += dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
         if pushed >= wanted:
-            return one.argval if _is_outside(one, around) else None
+            return instruction.argval if _is_outside(instruction, around) else None
     return None
 
 
@@ -105,10 +111,10 @@ def first_raise(code: types.CodeType) -> Site | None:
     """Return where a function raises on purpose, or None."""
     return next(
         (
-            (part, one.offset)
+            (part, instruction.offset)
             for part in codes(code)
-            for one in dis.get_instructions(part)
-            if one.opname == "RAISE_VARARGS"
+            for instruction in dis.get_instructions(part)
+            if instruction.opname == "RAISE_VARARGS"
         ),
         None,
     )

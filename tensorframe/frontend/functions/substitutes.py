@@ -35,7 +35,7 @@ class Substitute:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the one that takes these arguments."""
         values = (*args, *kwargs.values())
-        if any(isinstance(one, Scalar) for one in values):
+        if any(isinstance(value, Scalar) for value in values):
             return as_scalars(self._recorded(*args, **kwargs))
         return self._original(*args, **kwargs)
 
@@ -101,7 +101,7 @@ def _real(name: str, *, floating: bool = True) -> Function:
     row = FUNCTIONS[name]
 
     def call(*operands: Any) -> Any:
-        return row(*[_number(name, one, floating) for one in operands])
+        return row(*[_number(name, operand, floating) for operand in operands])
 
     return call
 
@@ -128,7 +128,10 @@ def _log(of: Callable[[str], Function]) -> Function:
     def log(x: Any, base: Any = None) -> Any:
         if base is None:
             return logarithm(x)
-        parts = [logarithm(one) if isinstance(one, Scalar) else cmath.log(one) for one in (x, base)]
+        parts = [
+            logarithm(number) if isinstance(number, Scalar) else cmath.log(number)
+            for number in (x, base)
+        ]
         return parts[0] / parts[1]
 
     return log
@@ -142,10 +145,10 @@ def _real_log(x: Any, base: Any = None) -> Any:
 
 
 def _hypot(*coordinates: Any) -> Any:
-    found = FUNCTIONS["abs"](coordinates[0])
-    for one in coordinates[1:]:
-        found = _real("hypot")(found, one)
-    return found
+    length = FUNCTIONS["abs"](coordinates[0])
+    for coordinate in coordinates[1:]:
+        length = _real("hypot")(length, coordinate)
+    return length
 
 
 def _smaller(first: Any, second: Any) -> Any:
@@ -162,11 +165,11 @@ def _extreme(choose: Function, original: Function) -> Function:
     def call(*numbers: Any, **options: Any) -> Any:
         if options:
             return original(*numbers, **options)
-        found = numbers[0]
-        for one in numbers[1:]:
-            known = not isinstance(found, Scalar) and not isinstance(one, Scalar)
-            found = original(found, one) if known else as_scalars(choose(found, one))
-        return found
+        chosen = numbers[0]
+        for number in numbers[1:]:
+            known = not isinstance(chosen, Scalar) and not isinstance(number, Scalar)
+            chosen = original(chosen, number) if known else as_scalars(choose(chosen, number))
+        return chosen
 
     return call
 

@@ -41,8 +41,8 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
     if type(key) is int:
         key = (key,)
     if type(key) is tuple and 0 < len(key) <= len(tensor.node.shape):
-        for one in key:
-            if type(one) is not int:
+        for item in key:
+            if type(item) is not int:
                 break
         else:
             return _element(tensor.node, key)

@@ -55,9 +55,9 @@ def take(x: Any, indices: Any, /, axis: int | None = None) -> Tensor:
     >>> tfr.take(tfr.asarray([[1, 2, 3], [4, 5, 6]]), tfr.asarray([2, 0]), axis=1).tolist()
     [[3, 1], [6, 4]]
     """
-    x, at = along("take", x, axis)
-    index = _indices("take", indices, at, x)
-    return call(GATHER, x, index, attrs=((at,), at))
+    x, dimension = along("take", x, axis)
+    index = _indices("take", indices, dimension, x)
+    return call(GATHER, x, index, attrs=((dimension,), dimension))
 
 
 def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1) -> Tensor:
@@ -69,10 +69,10 @@ def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1) -> Tensor:
     >>> tfr.take_along_axis(x, tfr.argsort(x)).tolist()
     [[1, 2, 3], [4, 5, 6]]
     """
-    x, at = along("take_along_axis", x, axis)
-    index = _indices("take_along_axis", indices, at, x)
+    x, dimension = along("take_along_axis", x, axis)
+    index = _indices("take_along_axis", indices, dimension, x)
     _need_line("take_along_axis", x, index)
-    return call(TAKE_ALONG_AXIS, x, index, attrs=(at,))
+    return call(TAKE_ALONG_AXIS, x, index, attrs=(dimension,))
 
 
 def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -1) -> None:
@@ -100,7 +100,8 @@ def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -
     _need_line("put_along_axis", x, index)
     shape = broadcast("put_along_axis", x.shape[:axis] + (1,) + x.shape[axis + 1 :], index.shape)
     key: list[Any] = [
-        np.arange(size).reshape((-1,) + (1,) * (x.ndim - 1 - at)) for at, size in enumerate(shape)
+        np.arange(size).reshape((-1,) + (1,) * (x.ndim - 1 - number))
+        for number, size in enumerate(shape)
     ]
     key[axis] = index
     x[tuple(key)] = values
@@ -146,7 +147,7 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
     if x1 is None or x2 is None:
         raise DTypeError("where: takes the condition alone, or two values beside it")
     if isinstance(condition, SEQUENCES):
-        place = next((one.device for one in (x1, x2) if isinstance(one, Tensor)), None)
+        place = next((side.device for side in (x1, x2) if isinstance(side, Tensor)), None)
         condition = operand(condition, device=place)
     if type(condition) not in PYTHON_NUMBERS:
         condition = Tensor(as_node(condition))
@@ -165,7 +166,7 @@ def nonzero(x: Any, /) -> tuple[Tensor, ...]:
     x = operand(x)
     if x.ndim == 0:
         raise ShapeError("nonzero: a 0-d tensor has no positions", suggestions=("bool(x)",))
-    return tuple(Tensor(data_node(found, x.device)) for found in np.nonzero(x._array()))
+    return tuple(Tensor(data_node(places, x.device)) for places in np.nonzero(x._array()))
 
 
 def argwhere(x: Any, /) -> Tensor:

@@ -116,9 +116,9 @@ def parse(node: Node, key: Any) -> Selection:
     Masks are computed here: how many elements they select is part of the shape.
     """
     shape, device = node.shape, node.device
-    found = plain(shape, key)
-    if found is not None:
-        return found
+    view = plain(shape, key)
+    if view is not None:
+        return view
     items = [_recognise(item) for item in (key if isinstance(key, tuple) else (key,))]
     items = _without_ellipsis(items, shape)
     _compute_masks(items, node)
@@ -203,9 +203,9 @@ def _from_literal(item: Any) -> Any:
 
 def _is_pending(items: Sequence[Any]) -> bool:
     return any(
-        isinstance(one, Tensor | TracedNumber)
-        or (isinstance(one, list | tuple) and _is_pending(one))
-        for one in items
+        isinstance(item, Tensor | TracedNumber)
+        or (isinstance(item, list | tuple) and _is_pending(item))
+        for item in items
     )
 
 

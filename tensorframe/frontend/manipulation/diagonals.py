@@ -39,5 +39,5 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     >>> tfr.linalg.trace(np.asarray([[1, 2], [3, 4]])).item()
     5
     """
-    found = accumulated(diagonal(x, offset=offset), dtype)
-    return call(SUM, found, attrs=((found.ndim - 1,), False))
+    total = accumulated(diagonal(x, offset=offset), dtype)
+    return call(SUM, total, attrs=((total.ndim - 1,), False))

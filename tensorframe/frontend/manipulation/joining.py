@@ -70,9 +70,9 @@ def concat(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None) -> Tensor
     """
     tensors = _alike("concat", arrays)
     if dtype is not None:
-        tensors = [converted(one, as_dtype(dtype)) for one in tensors]
+        tensors = [converted(tensor, as_dtype(dtype)) for tensor in tensors]
     if axis is None:
-        return joined([ravel(one) for one in tensors], 0)
+        return joined([ravel(tensor) for tensor in tensors], 0)
     if tensors[0].ndim == 0:
         raise ShapeError(
             "concat: 0-d tensors have no axis to join along",
@@ -96,10 +96,10 @@ def stack(arrays: Any, /, axis: int = 0) -> Tensor:
         listed = " and ".join(map(str, dict.fromkeys(shapes)))
         hint = "tfr.concat joins along an axis that is there"
         raise ShapeError(f"stack: shapes {listed} differ", suggestions=(hint,))
-    at = normalize_axis("stack", axis, len(shapes[0]) + 1)
-    if at == 0 and shapes[0]:
+    dimension = normalize_axis("stack", axis, len(shapes[0]) + 1)
+    if dimension == 0 and shapes[0]:
         return _stacked(tensors)
-    return joined([expand_dims(tensor, at) for tensor in tensors], at)
+    return joined([expand_dims(tensor, dimension) for tensor in tensors], dimension)
 
 
 def _stacked(tensors: list[Tensor]) -> Tensor:
@@ -115,10 +115,11 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     [[1, 2], [3, 4]]
     """
     tensor = operand(x)
-    at = normalize_axis("unstack", axis, tensor.ndim)
-    shape = tensor.shape[:at] + tensor.shape[at + 1 :]
+    dimension = normalize_axis("unstack", axis, tensor.ndim)
+    shape = tensor.shape[:dimension] + tensor.shape[dimension + 1 :]
     return tuple(
-        reshaped(part_of(tensor, at, index, 1), shape) for index in range(tensor.shape[at])
+        reshaped(part_of(tensor, dimension, index, 1), shape)
+        for index in range(tensor.shape[dimension])
     )
 
 
@@ -128,7 +129,7 @@ def hstack(arrays: Any, /, *, dtype: Any = None) -> Tensor:
     >>> tfr.hstack([tfr.asarray([1]), tfr.asarray([2, 3])]).tolist()
     [1, 2, 3]
     """
-    tensors = [with_axes(one, 1) for one in _alike("hstack", arrays)]
+    tensors = [with_axes(tensor, 1) for tensor in _alike("hstack", arrays)]
     return concat(tensors, axis=0 if tensors[0].ndim == 1 else 1, dtype=dtype)
 
 
@@ -139,9 +140,9 @@ def vstack(arrays: Any, /, *, dtype: Any = None) -> Tensor:
     [[1, 2], [3, 4]]
     """
     tensors = _alike("vstack", arrays)
-    if dtype is None and len({one.shape for one in tensors}) == 1 == tensors[0].ndim:
+    if dtype is None and len({tensor.shape for tensor in tensors}) == 1 == tensors[0].ndim:
         return _stacked(tensors)
-    return concat([with_axes(one, 2) for one in tensors], axis=0, dtype=dtype)
+    return concat([with_axes(tensor, 2) for tensor in tensors], axis=0, dtype=dtype)
 
 
 def dstack(arrays: Any, /) -> Tensor:
@@ -150,8 +151,8 @@ def dstack(arrays: Any, /) -> Tensor:
     >>> tfr.dstack([tfr.asarray([1, 2]), tfr.asarray([3, 4])]).tolist()
     [[[1, 3], [2, 4]]]
     """
-    planes = [with_axes(one, 2) for one in _alike("dstack", arrays)]
-    return concat([expand_dims(one, 2) if one.ndim == 2 else one for one in planes], axis=2)
+    planes = [with_axes(tensor, 2) for tensor in _alike("dstack", arrays)]
+    return concat([expand_dims(plane, 2) if plane.ndim == 2 else plane for plane in planes], axis=2)
 
 
 def column_stack(arrays: Any, /) -> Tensor:
@@ -162,7 +163,8 @@ def column_stack(arrays: Any, /) -> Tensor:
     """
     tensors = _alike("column_stack", arrays)
     return concat(
-        [reshaped(one, (one.size, 1)) if one.ndim < 2 else one for one in tensors], axis=1
+        [reshaped(tensor, (tensor.size, 1)) if tensor.ndim < 2 else tensor for tensor in tensors],
+        axis=1,
     )
 
 
@@ -174,14 +176,14 @@ def block(arrays: Any, /) -> Tensor:
     """
     depth = _depth(arrays)
     blocks = weakly(list(_leaves(arrays)))
-    ndim = max([depth, *[one.ndim for one in blocks]])
+    ndim = max([depth, *[part.ndim for part in blocks]])
     return _joined_blocks(arrays, iter(blocks), ndim - depth, ndim)
 
 
 def _depth(arrays: Any) -> int:
     if not isinstance(arrays, list):
         return 0
-    depths = {_depth(one) for one in arrays}
+    depths = {_depth(array) for array in arrays}
     if len(depths) != 1:
         raise ShapeError("block: lists are nested to one depth everywhere, and not empty")
     return 1 + depths.pop()
@@ -191,15 +193,15 @@ def _leaves(arrays: Any) -> Iterable[Any]:
     if not isinstance(arrays, list):
         yield arrays
         return
-    for one in arrays:
-        yield from _leaves(one)
+    for array in arrays:
+        yield from _leaves(array)
 
 
 def _joined_blocks(arrays: Any, blocks: Iterator[Tensor], axis: int, ndim: int) -> Tensor:
     """Return the next `blocks` joined as the nested lists `arrays` say."""
     if not isinstance(arrays, list):
         return with_axes(next(blocks), ndim)
-    return concat([_joined_blocks(one, blocks, axis + 1, ndim) for one in arrays], axis=axis)
+    return concat([_joined_blocks(array, blocks, axis + 1, ndim) for array in arrays], axis=axis)
 
 
 def array_split(x: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Tensor]:
@@ -209,8 +211,8 @@ def array_split(x: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Tens
     [[0, 1, 2], [3, 4]]
     """
     tensor = operand(x)
-    at = normalize_axis("array_split", axis, tensor.ndim)
-    size = tensor.shape[at]
+    dimension = normalize_axis("array_split", axis, tensor.ndim)
+    size = tensor.shape[dimension]
     cuts = _cuts("array_split", indices_or_sections)
     if isinstance(cuts, int):
         sections = cuts
@@ -219,7 +221,7 @@ def array_split(x: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Tens
         shorter, longer = divmod(size, sections)
         cuts = [part * shorter + min(part, longer) for part in range(1, sections)]
     bounds = [slice(start, stop).indices(size)[:2] for start, stop in _between(cuts)]
-    return [part_of(tensor, at, start, max(0, stop - start)) for start, stop in bounds]
+    return [part_of(tensor, dimension, start, max(0, stop - start)) for start, stop in bounds]
 
 
 def _cuts(name: str, given: Any) -> int | Sequence[int]:
@@ -298,21 +300,21 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
     >>> tfr.repeat(tfr.asarray([1, 2]), 2).tolist()
     [1, 1, 2, 2]
     """
-    tensor, at = along("repeat", x, axis)
+    tensor, dimension = along("repeat", x, axis)
     counts = _counts(repeats)
-    size = tensor.shape[at]
+    size = tensor.shape[dimension]
     if counts.size == 1:
         count = int(counts.reshape(())[()])
-        before, after = tensor.shape[:at], tensor.shape[at + 1 :]
+        before, after = tensor.shape[:dimension], tensor.shape[dimension + 1 :]
         spread = expanded(
             reshaped(tensor, (*before, size, 1, *after)), (*before, size, count, *after)
         )
         return reshaped(spread, (*before, size * count, *after))
     if counts.shape != (size,):
         raise ShapeError(
-            f"repeat: {counts.shape} counts do not fit axis {at} of shape {tensor.shape}"
+            f"repeat: {counts.shape} counts do not fit axis {dimension} of shape {tensor.shape}"
         )
-    return take(tensor, np.repeat(np.arange(size), counts), axis=at)
+    return take(tensor, np.repeat(np.arange(size), counts), axis=dimension)
 
 
 def _counts(repeats: Any) -> np.ndarray[Any, Any]:
@@ -335,7 +337,7 @@ def tile(x: Any, repetitions: Any, /) -> Tensor:
     ndim = max(len(times), tensor.ndim)
     times = (1,) * (ndim - len(times)) + times
     shape = with_axes(tensor, ndim).shape
-    paired = tuple(one for size in shape for one in (1, size))
-    spread = tuple(one for pair in zip(times, shape, strict=True) for one in pair)
+    paired = tuple(length for size in shape for length in (1, size))
+    spread = tuple(length for pair in zip(times, shape, strict=True) for length in pair)
     final = tuple(math.prod(pair) for pair in zip(times, shape, strict=True))
     return reshaped(expanded(reshaped(tensor, paired), spread), final)

@@ -180,7 +180,7 @@ def expand_dims(x: Any, /, axis: Axes = 0) -> Tensor:
     count = len(one_or_several(axis))
     new = normalize_axes("expand_dims", axis, tensor.ndim + count)
     sizes = iter(tensor.shape)
-    shape = tuple(1 if at in new else next(sizes) for at in range(tensor.ndim + count))
+    shape = tuple(1 if index in new else next(sizes) for index in range(tensor.ndim + count))
     return reshaped(tensor, shape)
 
 
@@ -194,13 +194,13 @@ def squeeze(x: Any, /, axis: Axes | None = None) -> Tensor:
     if axis is None:
         return reshaped(tensor, tuple(size for size in tensor.shape if size != 1))
     gone = normalize_axes("squeeze", axis, tensor.ndim)
-    for one in gone:
-        if tensor.shape[one] != 1:
-            message = (
-                f"squeeze: axis {one} of shape {tensor.shape} has size {tensor.shape[one]}, not 1"
-            )
+    for dropped in gone:
+        if tensor.shape[dropped] != 1:
+            message = f"squeeze: axis {dropped} of shape {tensor.shape} has size {tensor.shape[dropped]}, not 1"
             raise ShapeError(message, suggestions=("axis=None drops every axis of size 1",))
-    return reshaped(tensor, tuple(size for at, size in enumerate(tensor.shape) if at not in gone))
+    return reshaped(
+        tensor, tuple(size for index, size in enumerate(tensor.shape) if index not in gone)
+    )
 
 
 def broadcast_to(x: Any, /, shape: Axes) -> Tensor:
@@ -231,7 +231,7 @@ def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
     >>> [x.shape for x in tfr.broadcast_arrays(tfr.zeros((3, 1)), tfr.zeros(4))]
     [(3, 4), (3, 4)]
     """
-    tensors = [operand(one) for one in arrays]
+    tensors = [operand(array) for array in arrays]
     shape = broadcast_shapes(*[tensor.shape for tensor in tensors])
     return tuple(expanded(tensor, shape) for tensor in tensors)
 
@@ -244,9 +244,11 @@ def flip(x: Any, /, axis: Axes | None = None) -> Tensor:
     """
     tensor = operand(x)
     # axes without a second element are the same either way, and may have no last element to start from
-    axes = {at for at in normalize_axes("flip", axis, tensor.ndim) if tensor.shape[at] > 1}
-    starts = [size - 1 if at in axes else 0 for at, size in enumerate(tensor.shape)]
-    steps = [-1 if at in axes else 1 for at in range(tensor.ndim)]
+    axes = {
+        turned for turned in normalize_axes("flip", axis, tensor.ndim) if tensor.shape[turned] > 1
+    }
+    starts = [size - 1 if index in axes else 0 for index, size in enumerate(tensor.shape)]
+    steps = [-1 if index in axes else 1 for index in range(tensor.ndim)]
     return sliced(tensor, starts, tensor.shape, steps)
 
 
@@ -307,8 +309,8 @@ def roll(x: Any, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
         shifts *= len(axes)
     if len(shifts) != len(axes):
         raise ShapeError(f"roll: {len(shifts)} shifts do not fit {len(axes)} axes")
-    for one, distance in zip(axes, shifts, strict=True):
-        tensor = _rolled(tensor, distance, normalize_axis("roll", one, tensor.ndim))
+    for shifted_axis, distance in zip(axes, shifts, strict=True):
+        tensor = _rolled(tensor, distance, normalize_axis("roll", shifted_axis, tensor.ndim))
     return tensor
 
 
@@ -327,7 +329,7 @@ def atleast_1d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
     >>> tfr.atleast_1d(tfr.asarray(3)).shape
     (1,)
     """
-    return _each([with_axes(operand(one), 1) for one in arrays])
+    return _each([with_axes(operand(array), 1) for array in arrays])
 
 
 def atleast_2d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
@@ -336,7 +338,7 @@ def atleast_2d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
     >>> tfr.atleast_2d(tfr.zeros(3)).shape
     (1, 3)
     """
-    return _each([with_axes(operand(one), 2) for one in arrays])
+    return _each([with_axes(operand(array), 2) for array in arrays])
 
 
 def atleast_3d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
@@ -345,8 +347,8 @@ def atleast_3d(*arrays: Any) -> Tensor | tuple[Tensor, ...]:
     >>> tfr.atleast_3d(tfr.zeros(3)).shape
     (1, 3, 1)
     """
-    flat = [with_axes(operand(one), 2) for one in arrays]
-    return _each([expand_dims(one, axis=-1) if one.ndim == 2 else one for one in flat])
+    flat = [with_axes(operand(array), 2) for array in arrays]
+    return _each([expand_dims(tensor, axis=-1) if tensor.ndim == 2 else tensor for tensor in flat])
 
 
 def _each(tensors: list[Tensor]) -> Tensor | tuple[Tensor, ...]:

@@ -100,8 +100,8 @@ def _edges(x: Tensor, bins: Any, limits: Any, weights: Any) -> tuple[Tensor, boo
         if weights is not None:
             raise ArgumentError(f"histogram: the rule {bins!r} does not know weights")
         choice("histogram", "rule for bins", bins, _RULES)
-        found = np.histogram_bin_edges(x._array(), bins, limits)
-        return Tensor(data_node(found, x.device)), True
+        by_rule = np.histogram_bin_edges(x._array(), bins, limits)
+        return Tensor(data_node(by_rule, x.device)), True
     if isinstance(bins, int | np.integer):
         if bins < 1:
             raise ArgumentError(f"histogram: takes one bin at least, got {bins}")
@@ -136,7 +136,7 @@ def _limits(x: Tensor, limits: Any, values: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _given_limits(limits: Any) -> Iterator[float]:
-    return (number("histogram", "range", one) for one in pair("histogram", "range", limits))
+    return (number("histogram", "range", limit) for limit in pair("histogram", "range", limits))
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Tensor:

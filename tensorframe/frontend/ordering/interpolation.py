@@ -46,12 +46,12 @@ def interp(
     if period is not None:
         x, xp, fp = _periodic(x, xp, fp, period)
         left = right = None
-    found = _piecewise(x, xp, fp)
+    piecewise = _piecewise(x, xp, fp)
     first, last = (slice(0, 1), slice(-1, None)) if x.ndim else (0, -1)
     below = getitem(fp, first) if left is None else left
     above = getitem(fp, last) if right is None else right
-    found = apply(WHERE, apply(LESS, x, getitem(xp, first)), below, found)
-    return apply(WHERE, apply(GREATER, x, getitem(xp, last)), above, found)
+    piecewise = apply(WHERE, apply(LESS, x, getitem(xp, first)), below, piecewise)
+    return apply(WHERE, apply(GREATER, x, getitem(xp, last)), above, piecewise)
 
 
 def _piecewise(x: Tensor, xp: Tensor, fp: Tensor) -> Tensor:

@@ -138,9 +138,9 @@ def _quantiles(
     if lines.shape[-1] == 0:
         raise ShapeError(f"{name}: no elements along the axes {axes} of shape {x.shape}")
     shares = _shares(name, q)
-    found = pick(lines, shares.reshape(-1), METHODS[method])
-    found = permuted(found, (found.ndim - 1, *range(found.ndim - 1)))
-    return reshaped(found, shares.shape + reduced(x.shape, axes, keepdims=keepdims))
+    values = pick(lines, shares.reshape(-1), METHODS[method])
+    values = permuted(values, (values.ndim - 1, *range(values.ndim - 1)))
+    return reshaped(values, shares.shape + reduced(x.shape, axes, keepdims=keepdims))
 
 
 def _or_nan(
@@ -149,7 +149,7 @@ def _or_nan(
     """Return quantiles, NaN where there are no elements."""
     x = operand(x)
     axes = normalize_axes(name, axis, x.ndim)
-    if all(x.shape[at] for at in axes):
+    if all(x.shape[along] for along in axes):
         return _quantiles(name, x, q, axis, keepdims, method, pick)
     shape = _shares(name, q).shape + reduced(x.shape, axes, keepdims=keepdims)
     return filled(shape, math.nan, float_of(x.dtype), x.device)
@@ -205,15 +205,15 @@ def _whole(lines: Tensor, shares: Shares, method: Method) -> Tensor:
     below, above, weight = method(shares * (lines.shape[-1] - 1))
     if isinstance(below, Tensor) or isinstance(above, Tensor):
         shape = (*lines.shape[:-1], shares.size)
-        low, high = _selected(lines, *(expanded(_places(at), shape) for at in (below, above)))
+        low, high = _selected(lines, *(expanded(_places(bound), shape) for bound in (below, above)))
         last = call(MAX, lines, attrs=((lines.ndim - 1,), True))  # NaN if any element is
     else:
         ordered = _partitioned(lines, below, above)
-        low, high = (getitem(ordered, (..., _places(at))) for at in (below, above))
+        low, high = (getitem(ordered, (..., _places(bound))) for bound in (below, above))
         last = getitem(ordered, (..., slice(-1, None)))  # NaN counts as the largest
     low, high = floating(low, high)
-    found = _between(low, high, weight)
-    return apply(WHERE, apply(ISNAN, last), last, found) if lines.dtype in FLOAT else found
+    between = _between(low, high, weight)
+    return apply(WHERE, apply(ISNAN, last), last, between) if lines.dtype in FLOAT else between
 
 
 def _partitioned(lines: Tensor, below: Array, above: Array) -> Tensor:
@@ -243,8 +243,8 @@ def _selected(lines: Tensor, below: Tensor, above: Tensor) -> tuple[Tensor, Tens
     """Return the elements that sorting would put at places that only the plan's run knows."""
     axis, count = lines.ndim - 1, below.shape[-1]
     places = call(CONCAT, below, above, attrs=(axis,))
-    found = call(SELECT, lines, places)
-    return part_of(found, axis, 0, count), part_of(found, axis, count, count)
+    selected = call(SELECT, lines, places)
+    return part_of(selected, axis, 0, count), part_of(selected, axis, count, count)
 
 
 def _between(low: Tensor, high: Tensor, weight: Shares) -> Tensor:

@@ -119,7 +119,7 @@ def unique(
     x = operand(x)
     if axis is not None:
         axis = normalize_axis("unique", axis, x.ndim)
-    found = _distinct(
+    results = _distinct(
         x,
         return_index=return_index,
         return_inverse=return_inverse,
@@ -127,14 +127,14 @@ def unique(
         axis=axis,
         equal_nan=equal_nan,
     )
-    return found if len(found) > 1 else found[0]
+    return results if len(results) > 1 else results[0]
 
 
 def _distinct(x: Tensor, **options: Any) -> tuple[Tensor, ...]:
     """Return the distinct elements, and what else `options` ask NumPy for."""
     function: Callable[..., Any] = np.unique
-    found = function(_sortable(x), **options)
-    values, *others = found if isinstance(found, tuple) else (found,)
+    results = function(_sortable(x), **options)
+    values, *others = results if isinstance(results, tuple) else (results,)
     return (
         _wrap(values.astype(x.dtype, copy=False), x),
         *(_wrap(other.astype(int64, copy=False), x) for other in others),
@@ -168,8 +168,8 @@ def isin(
     [False, True, True]
     """
     values, pool = promoted(*comparable(x1, x2))
-    found = _found(values, flattened(pool))
-    return apply(LOGICAL_NOT, found) if flag("isin", "invert", invert) else found
+    contained = _found(values, flattened(pool))
+    return apply(LOGICAL_NOT, contained) if flag("isin", "invert", invert) else contained
 
 
 # Elements up to which each is compared with all: one pass of a kernel, where a binary search jumps about.
@@ -216,8 +216,8 @@ def intersect1d(
     values, *places = np.intersect1d(
         _sortable(first), _sortable(second), assume_unique, return_indices=True
     )
-    found = _wrap(values.astype(first.dtype, copy=False), first)
-    return (found, *(_wrap(place.astype(int64, copy=False), first) for place in places))
+    common = _wrap(values.astype(first.dtype, copy=False), first)
+    return (common, *(_wrap(place.astype(int64, copy=False), first) for place in places))
 
 
 def setdiff1d(x1: Any, x2: Any, /, assume_unique: bool = False) -> Tensor:
@@ -228,11 +228,11 @@ def setdiff1d(x1: Any, x2: Any, /, assume_unique: bool = False) -> Tensor:
     """
     first, second = comparable(x1, x2)
     # compared in NumPy's promotion, which keeps integers and floats apart
-    found = np.setdiff1d(_sortable(first), _sortable(second), assume_unique)
-    return _wrap(found.astype(first.dtype, copy=False), first)
+    rest = np.setdiff1d(_sortable(first), _sortable(second), assume_unique)
+    return _wrap(rest.astype(first.dtype, copy=False), first)
 
 
 def _combined(function: Any, x1: Any, x2: Any, **options: bool) -> Tensor:
     first, second = promoted(x1, x2)
-    found = function(_sortable(first), _sortable(second), **options)
-    return _wrap(found.astype(first.dtype, copy=False), first)
+    combined = function(_sortable(first), _sortable(second), **options)
+    return _wrap(combined.astype(first.dtype, copy=False), first)

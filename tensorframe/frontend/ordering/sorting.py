@@ -42,8 +42,8 @@ def sort(
     >>> tfr.sort(tfr.asarray([3, 1, 2]), descending=True).tolist()
     [3, 2, 1]
     """
-    x, at = along("sort", x, axis)
-    return call(SORT, x, attrs=(at, bool(descending)))
+    x, dimension = along("sort", x, axis)
+    return call(SORT, x, attrs=(dimension, bool(descending)))
 
 
 def argsort(
@@ -56,8 +56,8 @@ def argsort(
     >>> tfr.argsort(tfr.asarray([3, 1, 3, 2]), descending=True).tolist()
     [0, 2, 3, 1]
     """
-    x, at = along("argsort", x, axis)
-    return call(ARGSORT, x, attrs=(at, bool(descending), bool(stable)))
+    x, dimension = along("argsort", x, axis)
+    return call(ARGSORT, x, attrs=(dimension, bool(descending), bool(stable)))
 
 
 def topk(x: Any, k: int, /, axis: int = -1, *, largest: bool = True) -> TopK:
@@ -70,12 +70,12 @@ def topk(x: Any, k: int, /, axis: int = -1, *, largest: bool = True) -> TopK:
     >>> values.tolist(), indices.tolist()
     ([4.0, 3.0], [1, 2])
     """
-    x, at = along("topk", x, axis)
-    size = x.shape[at]
+    x, dimension = along("topk", x, axis)
+    size = x.shape[dimension]
     k = integer("topk", "k", k)
     if not 0 <= k <= size:
-        raise IndexingError(f"topk: axis {at} has {size} elements, asked for {k}")
-    both = call(TOPK, x, attrs=(int(k), at, bool(largest)))
+        raise IndexingError(f"topk: axis {dimension} has {size} elements, asked for {k}")
+    both = call(TOPK, x, attrs=(int(k), dimension, bool(largest)))
     shape = both.shape
     return TopK(
         call(PART, both, attrs=(0, shape, x.dtype)), call(PART, both, attrs=(1, shape, int64))
@@ -102,9 +102,9 @@ def argpartition(x: Any, kth: int | Iterable[int], /, axis: int | None = -1) -> 
 
 
 def _partitioned(op: Op, x: Any, kth: int | Iterable[int], axis: int | None) -> Tensor:
-    x, at = along(op.name, x, axis)
+    x, dimension = along(op.name, x, axis)
     wanted = integers(op.name, "kth", kth)
     if not wanted:
         raise ArgumentError(f"{op.name}: kth names no position")
-    positions = tuple(check_bounds(one, at, x.shape[at]) for one in wanted)
-    return call(op, x, attrs=(positions, at))
+    positions = tuple(check_bounds(number, dimension, x.shape[dimension]) for number in wanted)
+    return call(op, x, attrs=(positions, dimension))

@@ -33,15 +33,15 @@ def native(self: Tensor) -> Any:
     """
     storage = computed_storage(self.node)
     try:
-        found = backend_of(self.node.device).native(storage)
+        native = backend_of(self.node.device).native(storage)
     except ValueError as error:
         raise ShapeError(
             f"native: {error}", suggestions=("(x + 0).native(), which has memory of its own",)
         ) from error
-    if isinstance(found, np.ndarray):
-        found = found.view()
-        found.flags.writeable = False
-    return found
+    if isinstance(native, np.ndarray):
+        native = native.view()
+        native.flags.writeable = False
+    return native
 
 
 def from_native(

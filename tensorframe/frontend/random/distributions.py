@@ -72,18 +72,18 @@ def normal(
     """
     target = real_dtype("normal", dtype)
     sizes = shape_for("normal", shape, mean, std)
-    at = positions(sizes, device)
+    places = positions(sizes, device)
     width = _width(target)
-    drawn = lanes(at, 2 * width, key, every=2)
+    drawn = lanes(places, 2 * width, key, every=2)
     radius = apply(SQRT, apply(MULTIPLY, apply(SURPRISAL, positive_unit(drawn[:width])), 2.0))
-    turns = unit([_turned(drawn[width], at), *drawn[width + 1 :]])
+    turns = unit([_turned(drawn[width], places), *drawn[width + 1 :]])
     result = apply(MULTIPLY, radius, apply(COS_TURNS, turns))
     return converted(_scaled(result, mean, std), target)
 
 
-def _turned(word: Any, at: Tensor) -> Tensor:
+def _turned(word: Any, places: Tensor) -> Tensor:
     """Return the words of angles, those of odd positions less a quarter turn: the cosine is the sine then."""
-    turned: Tensor = word - ((at & 1) << 30)
+    turned: Tensor = word - ((places & 1) << 30)
     return turned
 
 
@@ -128,17 +128,17 @@ def bernoulli(
 
 def real_dtype(name: str, dtype: Any) -> DType:
     """Return the real floating dtype that a user means; the default one for None."""
-    found = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
-    if found not in FLOAT:
-        raise DTypeError(f"{name}: gives real floating numbers, not {found}")
-    return found
+    real = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
+    if real not in FLOAT:
+        raise DTypeError(f"{name}: gives real floating numbers, not {real}")
+    return real
 
 
 def shape_for(name: str, shape: Any, *parameters: Any) -> Shape:
     """Return the shape to draw: what the user says, or that of the parameters."""
     if not _is_tensor(*parameters):
         return () if shape is None else as_shape(shape)
-    own = broadcast(name, *[operand(one).shape for one in parameters])
+    own = broadcast(name, *[operand(parameter).shape for parameter in parameters])
     if shape is None:
         return own
     sizes = as_shape(shape)

@@ -82,7 +82,7 @@ class Generator:
 
     def spawn(self, n_children: int) -> list[Generator]:
         """New generators, independent of this one and of each other."""
-        return [Generator(one) for one in self._stream.spawn(n_children)]
+        return [Generator(stream) for stream in self._stream.spawn(n_children)]
 
 
 def default_rng(seed: int | Key | Generator | None = None) -> Generator:

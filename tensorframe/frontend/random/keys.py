@@ -79,11 +79,11 @@ def split(key: Key, count: int = 2, /) -> tuple[Key, ...]:
     if not isinstance(key, Key):
         raise ArgumentError(f"split: takes a key, got {key!r}", suggestions=("tfr.random.key(0)",))
     if isinstance(key.value, MappedKey):
-        children = [split(one, count) for one in key.value.keys]
+        children = [split(part, count) for part in key.value.keys]
         return tuple(map(key.value.stand, zip(*children, strict=True)))
     if isinstance(key.value, TracedNumber):
         numbers = key.value.then(partial(_children, count=count))
-        return tuple(Key(numbers.then(itemgetter(at), int)) for at in range(count))
+        return tuple(Key(numbers.then(itemgetter(index), int)) for index in range(count))
     return tuple(map(Key, _children(key.value, count)))
 
 
@@ -116,9 +116,9 @@ class Stream:
 
     def _refuse_while_mapped(self) -> None:
         """Raise TracingError where all examples of a mapped function would share what a loop draws anew."""
-        one = mapping.get()
-        if one is not None and one is not self._mapping:
-            raise _shared_by_examples(one.function)
+        batch = mapping.get()
+        if batch is not None and batch is not self._mapping:
+            raise _shared_by_examples(batch.function)
 
     def _refuse_while_recorded(self, what: str) -> None:
         self._refuse_while_mapped()
@@ -165,9 +165,9 @@ def _shared_by_examples(function: str) -> TracingError:
 
 def random_key() -> Key:
     """Return a key that the operating system picks; in a function that `jit` records, another one in every call."""
-    one = mapping.get()
-    if one is not None:
-        raise _shared_by_examples(one.function)
+    batch = mapping.get()
+    if batch is not None:
+        raise _shared_by_examples(batch.function)
     trace = current.get()
     return Key(trace.arithmetic.call(_random_number, kind=int) if trace else _random_number())
 

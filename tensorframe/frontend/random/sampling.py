@@ -62,8 +62,8 @@ def integers(
     sizes = as_shape(shape)
     span = last - first + 1
     width = 2 if span <= _WORD else 4
-    at = positions(sizes, _home(place))
-    drawn = [converted(lane, uint64) for lane in lanes(at, width, key)]
+    places = positions(sizes, _home(place))
+    drawn = [converted(lane, uint64) for lane in lanes(places, width, key)]
     offset: Any = _below(drawn, span)
     wide = converted(offset, uint64 if target in UNSIGNED else int64)
     return Tensor(placed(converted(wide + first, target).node, place))
@@ -92,7 +92,7 @@ def _below(drawn: list[Any], span: int) -> Any:
     if span <= _WORD:
         high, low = drawn
         return (high * span + (low * span >> 32)) >> 32
-    high, low = (one << 32 | other for one, other in (drawn[:2], drawn[2:]))
+    high, low = (word << 32 | other for word, other in (drawn[:2], drawn[2:]))
     if span == 2**64:
         return high
     carried = _upper_half(low, span)
@@ -121,9 +121,9 @@ def permutation(x: Any, /, *, axis: int = 0, device: OnDevice = None, key: Sourc
     if isinstance(x, int | np.integer):
         return _random_order(operator.index(x), device, key)
     tensor = operand(x)
-    at = normalize_axis("permutation", axis, tensor.ndim)
-    order = _random_order(tensor.shape[at], tensor.device if device is None else device, key)
-    return take(tensor, order, axis=at)
+    dimension = normalize_axis("permutation", axis, tensor.ndim)
+    order = _random_order(tensor.shape[dimension], tensor.device if device is None else device, key)
+    return take(tensor, order, axis=dimension)
 
 
 def _random_order(count: int, device: OnDevice, key: Source) -> Tensor:
@@ -157,8 +157,8 @@ def choice(
     tensor = None if whole else operand(a)
     if tensor is not None and not tensor.ndim:
         raise ShapeError("choice: a tensor without axes has no slices to choose from")
-    at = 0 if tensor is None else normalize_axis("choice", axis, tensor.ndim)
-    count = operator.index(a) if tensor is None else tensor.shape[at]
+    dimension = 0 if tensor is None else normalize_axis("choice", axis, tensor.ndim)
+    count = operator.index(a) if tensor is None else tensor.shape[dimension]
     if tensor is not None and device is None:
         device = tensor.device
     sizes = as_shape(shape)
@@ -176,8 +176,8 @@ def choice(
         chosen = (_weighted if replace else _weighted_order)(weights, wanted, device, key)
     if tensor is None:
         return reshaped(chosen, sizes)
-    picked = take(tensor, chosen, axis=at)
-    return reshaped(picked, tensor.shape[:at] + sizes + tensor.shape[at + 1 :])
+    picked = take(tensor, chosen, axis=dimension)
+    return reshaped(picked, tensor.shape[:dimension] + sizes + tensor.shape[dimension + 1 :])
 
 
 def _check_candidates(count: int, wanted: int, replace: bool) -> None:

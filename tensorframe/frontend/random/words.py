@@ -30,17 +30,17 @@ def positions(shape: Shape, device: OnDevice) -> Tensor:
     return reshaped(counted(prod(shape), 0, 1, uint32, resolve_device(device)), shape)
 
 
-def lanes(at: Tensor, width: int, origin: Source, *, every: int = 1) -> list[Tensor]:
+def lanes(places: Tensor, width: int, origin: Source, *, every: int = 1) -> list[Tensor]:
     """Return `width` tensors of random words for these `positions`; each `every` consecutive ones share theirs.
 
     Counter and key are arguments of what computes the words: other ones need no other plan.
     """
-    device = at.device
-    key, counter = reserved(origin, -(-at.size // every) * width)
+    device = places.device
+    key, counter = reserved(origin, -(-places.size // every) * width)
     counters = _halves(counter, device)
-    if at.size > _POSITIONS:
-        counters = _counters(at.shape, counter, positions_of_block(every, width), device)
-    inputs = (at.node, *counters, *_halves(key, device))
+    if places.size > _POSITIONS:
+        counters = _counters(places.shape, counter, positions_of_block(every, width), device)
+    inputs = (places.node, *counters, *_halves(key, device))
     return [Tensor(record(RANDOM_WORD, inputs, every, width, word)) for word in range(width)]
 
 

@@ -104,9 +104,9 @@ class Call:
         leaves: list[Any] = []
         self._structure = flatten((args, kwargs), leaves)
         tensors = {
-            at: asarray(one, device=None).node
-            for at, one in enumerate(leaves)
-            if hasattr(one, "dtype") and not isinstance(one, np.generic)
+            index: asarray(leaf, device=None).node
+            for index, leaf in enumerate(leaves)
+            if hasattr(leaf, "dtype") and not isinstance(leaf, np.generic)
         }
         arrays = Values().computed(list(tensors.values()))
         self._leaves = leaves
@@ -115,18 +115,19 @@ class Call:
 
     def on(self, device: Device) -> Prepared:
         """Return the function with its arguments on a device."""
-        placed = {at: leaf_of(array, node, device) for at, node, array in self._given}
+        placed = {index: leaf_of(array, node, device) for index, node, array in self._given}
         structure: list[Any] = [LEAF]
 
         def record() -> list[Node]:
             leaves = [
-                Tensor(placed[at]) if at in placed else one for at, one in enumerate(self._leaves)
+                Tensor(placed[index]) if index in placed else leaf
+                for index, leaf in enumerate(self._leaves)
             ]
             args, kwargs = build(self._structure, iter(leaves))
             results: list[Any] = []
             with use_backend(device):
                 structure[0] = flatten(self._function(*args, **kwargs), results)
-                nodes = [asarray(one).node for one in results]
+                nodes = [asarray(result).node for result in results]
             if not nodes:
                 raise DTypeError("the function returns no tensors, so there is nothing to compare")
             return nodes
@@ -155,7 +156,7 @@ def asked_for(name: str, backends: Backends) -> list[str]:
     elif isinstance(backends, str | Device):
         wanted = [device_name(backends)]
     else:
-        wanted = [device_name(one) for one in items(name, "backends", backends)]
+        wanted = [device_name(device) for device in items(name, "backends", backends)]
     if not wanted:
         raise ArgumentError(f"{name}: the list of backends is empty", suggestions=("None for all",))
     return list(dict.fromkeys([str(REFERENCE), *wanted]))
