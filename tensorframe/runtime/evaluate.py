@@ -33,6 +33,9 @@ from tensorframe.runtime.under_way import Planning
 from tensorframe.schedule.capture import Capture, capture
 from tensorframe.schedule.plan import Plan
 
+# Nodes of small tensors from which planning them takes longer than a hundred runs without a plan.
+_MANY = 1 << 10
+
 
 def evaluate(roots: Sequence[Node], most: float = inf) -> None:
     """Compute `roots` together, and store what they need that is costly, or needed again, and still referenced.
@@ -72,10 +75,25 @@ def evaluate(roots: Sequence[Node], most: float = inf) -> None:
         request = capture(pending)
     tell_if_large(request.order)
     plan = PLANS.find(request.key)
+    if plan is None and len(request.order) > _MANY and _ran_op_by_op(pending):
+        if stamps is not None:
+            tell_small(pending[0], stamps)
+        return
     choice = chosen(request, plan, most)
     if not choice.stored or not _stored_besides(request.storing(choice.stored), stamps):
         _compute(request, plan, stamps)
     choice.charge()
+
+
+def _ran_op_by_op(pending: Sequence[Node]) -> bool:
+    """Compute `pending` as small graphs are, whatever the number of nodes; return whether they are all small.
+
+    Python's own `sum` of a tensor records an addition for each element: to plan one takes 40 times as long as to do it.
+    """
+    options = config.get()
+    return options.small_nodes > 0 and run_small(
+        pending, replace(options, small_nodes=sys.maxsize - 1)
+    )
 
 
 def _stored_besides(request: Capture, stamps: list[int] | None) -> bool:

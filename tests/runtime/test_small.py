@@ -35,3 +35,30 @@ def test_what_is_costly_on_the_way_is_kept():
     total = tfr.sum(x)
     assert plans_run((x / total).compute) == 0
     assert total.is_computed
+
+
+@pytest.mark.parametrize("shape", [(2000,), (1500, 3)])
+def test_pythons_sum_of_a_long_tensor_is_added_up_without_a_plan(shape):
+    values = np.arange(np.prod(shape), dtype=np.float64).reshape(shape)
+    total = sum(tfr.asarray(values))
+    assert plans_run(total.compute) == 0
+    np.testing.assert_array_equal(total.numpy(), sum(values))
+
+
+def test_long_chains_of_large_tensors_get_a_plan_and_so_does_all_where_options_say_so(large):
+    total = large
+    for _ in range(1100):
+        total = total + 1
+    assert plans_run(total.compute) == 1
+    few = sum(tfr.asarray(np.arange(1100.0)))
+    with tfr.config.override(small_nodes=0):
+        assert plans_run(few.compute) == 1
+
+
+def test_a_fill_is_the_same_element_in_every_call():
+    arrays = [tfr.zeros((100, 100)).compute() for _ in range(3)]
+    handles = [array.node.storage.handle for array in arrays]
+    assert handles[1] is handles[2]
+    assert not handles[2].flags.writeable
+    arrays[1][0, 0] = 1
+    assert [array.numpy().sum() for array in arrays] == [0, 1, 0]
