@@ -268,10 +268,15 @@ def check_fits(value: complex, dtype: DType) -> None:
             raise OutOfRangeError(message, suggestions=(hint,))
 
 
+# sizes of numbers that every dtype of their kind holds, beside NaN
+_WHATEVER_THE_DTYPE = (0, math.inf)
+
+
 def as_scalar(value: complex, dtype: DType) -> np.generic:
     """Return a Python number as NumPy holds it in `dtype`; what is too large for a floating one becomes infinite."""
     kind, smallest, largest = _SCALARS[dtype]
-    if smallest <= abs(value) <= largest or value == 0:
+    size = abs(value)
+    if smallest <= size <= largest or size in _WHATEVER_THE_DTYPE or math.isnan(size):
         return kind(value)  # type: ignore[no-any-return]
     # saying not to warn takes longer than the rest
     with np.errstate(all="ignore"):

@@ -13,10 +13,11 @@ from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.spans import Work, tell_span
 from tensorframe.backends.storage import Storage
-from tensorframe.dtypes import DType
+from tensorframe.dtypes import DType, as_scalar
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.graph.shape import Shape
+from tensorframe.ops.creation import CONSTANT
 from tensorframe.runtime.failures import explain_leaf
 
 # What reads parts of leaves before a plan would ask for all of them; nothing, until a file is loaded of which it can.
@@ -27,6 +28,8 @@ def leaf_handle(leaf: Node) -> Any:
     """Return the handle of a leaf's values: its storage, a number, or what its source gives now."""
     if leaf.storage is not None:
         return leaf.storage.handle
+    if leaf.op is CONSTANT:
+        return as_scalar(leaf.attrs[0], leaf.dtype)
     try:
         return _generated(leaf)
     except MemoryError as error:

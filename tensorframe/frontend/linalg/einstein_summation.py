@@ -37,11 +37,12 @@ def einsum(subscripts: str, /, *operands: Any) -> Tensor:
         hint = 'einsum("ij,jk->ik", x, y)'
         raise ShapeError("einsum: takes a string and at least one operand", suggestions=(hint,))
     tensors = promoted(*operands)
-    inputs, output = _parse(subscripts, [tensor.ndim for tensor in tensors])
+    inputs, output = _parse(subscripts, tuple([tensor.ndim for tensor in tensors]))
     return contract(tensors, inputs, output)
 
 
-def _parse(subscripts: str, ranks: list[int]) -> tuple[list[Indices], Indices]:
+@lru_cache(maxsize=256)
+def _parse(subscripts: str, ranks: tuple[int, ...]) -> tuple[list[Indices], Indices]:
     """Return the indices of each operand and of the result, ellipses spelled out."""
     text = subscripts.replace(" ", "")
     left, arrow, right = text.partition("->")

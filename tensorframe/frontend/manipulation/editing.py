@@ -13,7 +13,7 @@ from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.manipulation.views import joined, moveaxis, part_of
 from tensorframe.frontend.operands import along, expanded, operand, with_axes
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.shape import MAX_SIZE, broadcast
+from tensorframe.graph.shape import broadcast
 
 __all__ = ["append", "delete", "insert"]
 
@@ -64,12 +64,12 @@ def insert(x: Any, obj: Any, values: Any, /, axis: int | None = None) -> Tensor:
     places = _places("insert", obj, size, size)
     # an integer stays one: NumPy, and so we, gives it a whole block, whose first axis runs along `at`
     new = with_axes(operand(values, dtype=tensor.dtype), tensor.ndim)
-    if np.ndim(places) == 0 and not isinstance(places, slice):
+    if new.ndim > 1 and not isinstance(places, slice) and places.ndim == 0:
         new = moveaxis(new, 0, at)
     count = _how_many(places, size)
     count = new.shape[at] if count == 1 else count
     shape = (*tensor.shape[:at], count, *tensor.shape[at + 1 :])
-    if broadcast("insert", new.shape, shape) != shape:
+    if new.shape != shape and broadcast("insert", new.shape, shape) != shape:
         raise ShapeError(f"insert: values of shape {new.shape} do not broadcast to {shape}")
     part = expanded(new, shape)
     if not isinstance(places, slice) and places.dtype.kind in "iu" and 0 < places.size <= _FEW:
@@ -117,9 +117,9 @@ def _places(name: str, obj: Any, size: int, last: int) -> Any:
     """Return what NumPy's index arithmetic takes: a slice, or an array of indices from -size to `last`, or a mask."""
     if isinstance(obj, slice):
         return obj
-    places = (
-        np.asarray(obj) if type(obj) is int and abs(obj) <= MAX_SIZE else as_array(operand(obj))
-    )
+    if type(obj) is int and -size <= obj <= last:
+        return np.asarray(obj)
+    places = as_array(operand(obj))
     if places.ndim > 1:
         raise IndexingError(f"{name}: places are one or a vector of them, got shape {places.shape}")
     if places.size == 0:

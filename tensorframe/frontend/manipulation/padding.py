@@ -125,24 +125,23 @@ def _pad_by_index(tensor: Tensor, axis: int, pair: tuple[int, int], mode: str) -
 
 def _side(tensor: Tensor, axis: int, outside: range, mode: str) -> list[Tensor]:
     """Return what continues an axis at places outside of it: a slice, where one goes through the elements in order."""
-    size = tensor.shape[axis]
-    places = _continued(np.arange(outside.start, outside.stop), size, mode)
-    first, last = int(places[0]), int(places[-1])
+    size, count = tensor.shape[axis], len(outside)
     if mode == "edge":
-        end = part_of(tensor, axis, first, 1)
-        shape = list(tensor.shape)
-        shape[axis] = len(outside)
-        return [expanded(end, tuple(shape))]
-    step = -1 if last < first else 1
-    if last - first == step * (len(outside) - 1):
-        return [part_of(tensor, axis, first, len(outside), step)]
-    return [take(tensor, places, axis=axis)]
+        end = part_of(tensor, axis, 0 if outside.start < 0 else size - 1, 1)
+        return [expanded(end, (*tensor.shape[:axis], count, *tensor.shape[axis + 1 :]))]
+    if count > size - (mode == "reflect"):  # more than once through the elements
+        places = _continued(np.arange(outside.start, outside.stop), size, mode)
+        return [take(tensor, places, axis=axis)]
+    if mode == "wrap":
+        return [part_of(tensor, axis, outside.start % size, count)]
+    # backwards, from next to the end or from the end itself
+    skipped = int(mode == "reflect")
+    first = count - 1 + skipped if outside.start < 0 else size - 1 - skipped
+    return [part_of(tensor, axis, first, count, -1 if count > 1 else 1)]
 
 
 def _continued(places: Places, size: int, mode: str) -> Places:
     """Return the places of an axis that stand for those outside of it."""
-    if mode == "edge":
-        return places.clip(0, size - 1)
     if mode == "wrap":
         return places % size
     # there and back again: an end is passed once, or twice if it is mirrored with the rest
