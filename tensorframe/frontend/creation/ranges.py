@@ -236,7 +236,7 @@ def geomspace(
     powers = apply(MULTIPLY, apply(POW, 10.0, exponents), sign)
     if endpoint and num > 1:
         powers = ending(powers, last)
-    return _delivered(converted(ending(powers, first, at=0), target), place)
+    return _delivered(converted(ending(powers, first, index=0), target), place)
 
 
 def _real_end(value: Any) -> float:
