@@ -1,0 +1,1 @@
+"""Models fitted by their derivatives: `python -m examples.gradients`."""
