@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import ml_dtypes
-import numpy as np
-
 from tensorframe import dtypes
 from tensorframe.dtypes import FLOATING, INTEGER, DType
 from tensorframe.errors import DTypeError
@@ -56,14 +53,14 @@ def finfo(type: Any, /) -> FloatLimits:
             f"finfo: {described} is not floating", suggestions=("iinfo, for integers",)
         )
     real = dtypes.real_of(described)
-    limits = ml_dtypes.finfo(real)  # its stub has no annotations
+    how = dtypes.FORMAT[real]
     return FloatLimits(
-        bits=int(limits.bits),
-        eps=float(limits.eps),
-        max=float(limits.max),
-        min=float(limits.min),
-        smallest_normal=float(limits.smallest_normal),
-        smallest_subnormal=float(limits.smallest_subnormal),
+        bits=8 * real.itemsize,
+        eps=how.epsilon,
+        max=how.largest,
+        min=-how.largest,
+        smallest_normal=how.normal,
+        smallest_subnormal=how.step,
         dtype=real,
     )
 
@@ -77,5 +74,5 @@ def iinfo(type: Any, /) -> IntegerLimits:
     described = dtype_of(type)
     if described not in INTEGER:
         raise DTypeError(f"iinfo: {described} is not an integer dtype", suggestions=("finfo",))
-    limits = np.iinfo(described)
-    return IntegerLimits(int(limits.bits), int(limits.max), int(limits.min), described)
+    low, high = dtypes.LIMITS[described]
+    return IntegerLimits(8 * described.itemsize, high, low, described)

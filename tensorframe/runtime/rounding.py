@@ -15,7 +15,7 @@ import numpy as np
 
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.numpy.functions import implementation
-from tensorframe.dtypes import COMPLEX, FLOATING, FORMAT, INTEGER, float64, real_of, wide_of
+from tensorframe.dtypes import COMPLEX, FLOATING, FORMAT, INTEGER, LIMITS, float64, real_of, wide_of
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import RegionOp
 from tensorframe.kernel.ir.machine_ops import MACHINE_OPS
@@ -116,8 +116,8 @@ def _map(op: RegionOp, operands: Sequence[Bounded]) -> Bounded:
         if not operand.exact:
             error = error + _handed_on(lambda x: function(*x, *op.attrs), values, index, operand)
     if op.op is CAST and op.dtype in INTEGER:
-        limits = np.iinfo(op.dtype)
-        outside = ~((values[0] >= limits.min) & (values[0] <= limits.max))
+        low, high = LIMITS[op.dtype]
+        outside = ~((values[0] >= low) & (values[0] <= high))
         error = np.where(outside & (values[0].dtype in FLOATING), np.inf, error)
     return _settled(value, error)
 

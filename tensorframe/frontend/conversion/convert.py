@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array as array_of_numbers
 from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -261,17 +261,15 @@ def as_value(name: str, value: Any, dtype: DType) -> Any:
 
 def _warn_of_overflow(name: str, value: float, dtype: DType) -> None:
     """Warn, as NumPy does, that a finite number becomes infinite."""
-    if dtype != dtypes.float64 and math.isfinite(value) and abs(value) > _largest(dtype):
+    if (
+        dtype != dtypes.float64
+        and math.isfinite(value)
+        and abs(value) > dtypes.FORMAT[dtype].largest
+    ):
         warn_user(
             f"{name}: {value} overflows {dtype} and becomes infinite\n  try: dtype=tfr.float64",
             RuntimeWarning,
         )
-
-
-@cache
-def _largest(dtype: DType) -> float:
-    with np.errstate(all="ignore"):
-        return float(np.nextafter(dtype.type(np.inf), dtype.type(0)))
 
 
 def _from_sequence(obj: Sequence[Any], dtype: DType | None, device: Device | None) -> Tensor:

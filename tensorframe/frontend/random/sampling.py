@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.registry import resolve_device
-from tensorframe.dtypes import INTEGER, UNSIGNED, DType, as_dtype, float64, int64, uint64
+from tensorframe.dtypes import INTEGER, LIMITS, UNSIGNED, DType, as_dtype, float64, int64, uint64
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.dispatch import placed
@@ -79,8 +79,8 @@ def _check_range(first: int, last: int, dtype: DType) -> None:
         raise DTypeError(f"integers: gives integers, not {dtype}")
     if first > last:
         raise ArgumentError(f"integers: there is no integer from {first} to {last}")
-    info = np.iinfo(dtype)
-    if first < info.min or last > info.max:
+    low, high = LIMITS[dtype]
+    if first < low or last > high:
         raise OutOfRangeError(
             f"integers: {first} to {last} does not fit {dtype}",
             suggestions=("dtype=... of a wider integer",),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, real_of
+from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, FORMAT, real_of
 
 Array = np.ndarray[Any, Any]
 
@@ -136,7 +136,7 @@ def _within_rounding(array: Array, expected: Array) -> bool:
 
 def _unit(array: Array) -> float:
     """Return the relative distance of neighbours in the array's dtype."""
-    return float(np.spacing(real_of(array.dtype).type(1)))
+    return FORMAT[real_of(array.dtype)].epsilon
 
 
 def error_in_ulp(array: Array, exact: Array) -> float:
