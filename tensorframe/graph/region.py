@@ -58,7 +58,9 @@ class Region:
         ops = [self.ops[value - len(self.inputs)] for value in made]
         return Region(
             tuple([(self.shape_of(value), self.dtype_of(value)) for value in takes]),
-            tuple([replace(one, inputs=tuple([number[at] for at in one.inputs])) for one in ops]),
+            tuple(
+                [replace(op, inputs=tuple([number[source] for source in op.inputs])) for op in ops]
+            ),
             tuple([number[value] for value in gives]),
         )
 

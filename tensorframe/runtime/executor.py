@@ -90,8 +90,8 @@ def _observed(
     except ListenerError as failed:
         raise failed.error from None
     finally:
-        for one in looking:
-            one.close()
+        for observer in looking:
+            observer.close()
 
 
 def runner_of(plan: Plan, recorded: Recorded) -> Runner:
@@ -104,15 +104,18 @@ def _prepared(plan: Plan, recorded: Recorded) -> Runner:
     began = perf_counter_ns()
     with under_way(Preparing(plan)) as preparing:
         programs = [
-            _compiled(plan, at, step, recorded)
-            for at, step in enumerate(preparing.counted(plan.steps))
+            _compiled(plan, index, step, recorded)
+            for index, step in enumerate(preparing.counted(plan.steps))
         ]
     actions = [
-        _action(at, step, program, plan)
-        for at, (step, program) in enumerate(zip(plan.steps, programs, strict=True))
+        _action(index, step, program, plan)
+        for index, (step, program) in enumerate(zip(plan.steps, programs, strict=True))
     ]
     rest = tuple([plan.literals.get(slot) for slot in range(plan.leaves, len(plan.slots))])
-    silent = [step.is_view or is_quiet(one) for step, one in zip(plan.steps, programs, strict=True)]
+    silent = [
+        step.is_view or is_quiet(program)
+        for step, program in zip(plan.steps, programs, strict=True)
+    ]
     waits = not all(capabilities(step.device).host_memory for step in plan.steps)
     runner = plan.runner = Runner(
         tuple(actions), all(silent), rest, waits, can_take_long(plan), (shown, _settled)
@@ -121,14 +124,14 @@ def _prepared(plan: Plan, recorded: Recorded) -> Runner:
     return runner
 
 
-def _compiled(plan: Plan, at: int, step: Step, recorded: Recorded) -> Program:
+def _compiled(plan: Plan, index: int, step: Step, recorded: Recorded) -> Program:
     if step.kind is StepKind.TRANSFER:
         (source,) = step.inputs
         return quiet(_mover(step, plan.slots[source].device))
     try:
         return backend_of(step.device).compile(step.region, step.device)
     except BaseException as error:  # told apart in explain, which always raises
-        explain(error, plan, at, recorded)
+        explain(error, plan, index, recorded)
 
 
 def _mover(step: Step, source: Device) -> Program:
@@ -146,10 +149,10 @@ def _mover(step: Step, source: Device) -> Program:
     return run
 
 
-def _action(at: int, step: Step, program: Program, plan: Plan) -> Action:
+def _action(index: int, step: Step, program: Program, plan: Plan) -> Action:
     blank = (None,) * len(step.outputs)
     return (
-        at,
+        index,
         program,
         _taker(step.inputs),
         blank,
@@ -172,9 +175,9 @@ def _taker(slots: tuple[int, ...]) -> Callable[[list[Any]], Sequence[Any]]:
 
 
 def _perform(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: Recorded) -> None:
-    at = 0
+    index = 0
     try:
-        for at, program, take, blank, donors, target, frees in actions:  # noqa: B007 - explain needs `at`
+        for index, program, take, blank, donors, target, frees in actions:  # noqa: B007 - explain needs `at`
             results = (
                 program(take(slots), blank)
                 if donors is None
@@ -188,7 +191,7 @@ def _perform(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: 
             for slot in frees:
                 slots[slot] = None
     except BaseException as error:  # told apart in explain, which always raises
-        explain(error, plan, at, recorded)
+        explain(error, plan, index, recorded)
 
 
 def _settled(runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions:

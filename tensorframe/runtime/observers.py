@@ -65,25 +65,25 @@ def observed(
     runner: Runner, plan: Plan, checked: bool, stamps: list[int] | None
 ) -> Sequence[Actions]:
     """Return the steps of a run as each of its observers hands them on, the outermost last; to be closed afterwards."""
-    found: list[Actions] = []
+    stages: list[Actions] = []
     last: Iterable[Action] = runner.actions
     for observer in _observers(runner, checked=checked):
         last = observer(runner, plan, last)
-        found.append(last)
+        stages.append(last)
     if stamps is not None:
         last = waited(stamps, plan, last) if runner.waits else stamped(stamps, last)
-        found.append(last)
-    return found
+        stages.append(last)
+    return stages
 
 
 def _observers(runner: Runner, *, checked: bool) -> tuple[Observer, ...]:
     """Return those that a plan always has, and those of who looks now; but who takes times."""
-    found = runner.observers
+    observers = runner.observers
     if checked:
-        found = (validated, *found)
+        observers = (validated, *observers)
     if events.listeners:
-        found = (*(found if runner.observers else (*found, shown)), told)
-    return found
+        observers = (*(observers if runner.observers else (*observers, shown)), told)
+    return observers
 
 
 def stamped(stamps: list[int], actions: Iterable[Action]) -> Actions:
@@ -122,18 +122,18 @@ class ListenerError(BaseException):
 def told(_runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions:
     """Tell listeners of each step, which keeps the time that it took."""
     _tell(Moment.PLAN_STARTED, plan)
-    for at, action in enumerate(actions):
-        _tell(Moment.STEP_STARTED, plan, at)
+    for index, action in enumerate(actions):
+        _tell(Moment.STEP_STARTED, plan, index)
         began = perf_counter()
         yield action
-        plan.steps[at].seconds = perf_counter() - began
-        _tell(Moment.STEP_FINISHED, plan, at)
+        plan.steps[index].seconds = perf_counter() - began
+        _tell(Moment.STEP_FINISHED, plan, index)
     _tell(Moment.PLAN_FINISHED, plan)
 
 
-def _tell(moment: Moment, plan: Plan, at: int | None = None) -> None:
+def _tell(moment: Moment, plan: Plan, index: int | None = None) -> None:
     try:
-        tell(moment, plan, at)
+        tell(moment, plan, index)
     except Exception as error:
         raise ListenerError(error) from error
 
@@ -146,7 +146,7 @@ def validated(_runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions
 
 def _checked(action: Action, step: Step) -> Action:
     """Return the action with its results checked; inputs are read again for that, so none is overwritten."""
-    at, program, take, blank, _, target, frees = action
+    index, program, take, blank, _, target, frees = action
 
     def run_and_check(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         results = program(inputs, buffers)
@@ -154,4 +154,4 @@ def _checked(action: Action, step: Step) -> Action:
             validate(step.region, inputs, results)
         return results
 
-    return at, run_and_check, take, blank, None, target, frees
+    return index, run_and_check, take, blank, None, target, frees

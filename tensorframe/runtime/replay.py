@@ -58,8 +58,8 @@ class Replay:
 
     def _place(self, slot: int, leaf: Node, trace: Trace) -> None:
         """Settle where the value of a leaf comes from; what came from another recording has none and fails here."""
-        traced = [one for one in leaf.attrs if isinstance(one, Argument | TracedNumber)]
-        known = leaf.storage is not None or any(one.trace is not trace for one in traced)
+        traced = [attr for attr in leaf.attrs if isinstance(attr, Argument | TracedNumber)]
+        known = leaf.storage is not None or any(number.trace is not trace for number in traced)
         if leaf.op is ARGUMENT and not known:
             self._tensors.append((slot, leaf.attrs[0].place))
         elif leaf.op is CONSTANT and traced and not known:
@@ -102,15 +102,15 @@ class Replay:
 def _resolved(source: Node, values: Sequence[Any]) -> Node:
     """Return a source with the numbers of a call among its attributes."""
     attrs = tuple(
-        [values[one.position] if type(one) is TracedNumber else one for one in source.attrs]
+        [values[attr.position] if type(attr) is TracedNumber else attr for attr in source.attrs]
     )
     return Node(source.op, (), attrs, source.shape, source.dtype, source.device, source.site)
 
 
 def compute_older(roots: Iterable[Node], serial: int) -> None:
     """Compute, in one plan, what `roots` need of nodes recorded before `serial`: a recording's constants."""
-    found = dict.fromkeys(roots)
-    walk = list(found)
+    needed = dict.fromkeys(roots)
+    walk = list(needed)
     older = []
     for node in walk:  # grows while it is walked
         inputs = node.inputs  # before storage: see Node.settle
@@ -120,7 +120,7 @@ def compute_older(roots: Iterable[Node], serial: int) -> None:
             older.append(node)
             continue
         for source in inputs:
-            if source not in found:
-                found[source] = None
+            if source not in needed:
+                needed[source] = None
                 walk.append(source)
     evaluate(older)

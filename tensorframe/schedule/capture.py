@@ -43,18 +43,18 @@ class Capture:
 
     def storing(self, places: Sequence[int]) -> Capture:
         """Return the request that computes the nodes at these places of the order for good, besides what is wanted."""
-        wanted = [*self.wanted, *[self.order[at] for at in places]]
+        wanted = [*self.wanted, *[self.order[index] for index in places]]
         key = (*self.key[:-1], (*self.key[-1], *places))
         return Capture(self.order, wanted, self.leaves, self.recipes, key, self.roots)
 
     def held_moves(self) -> list[Node]:
         """Return the transfers of computed values to another device that nobody asked for, and somebody holds."""
-        places = [at for at in self.key[-1] if at >= self.roots]
+        places = [index for index in self.key[-1] if index >= self.roots]
         return [
-            self.order[at]
-            for at in places
-            if self.order[at].op.kind is _TRANSFER
-            and not [source for source in self.recipes[at] or () if source.storage is None]
+            self.order[index]
+            for index in places
+            if self.order[index].op.kind is _TRANSFER
+            and not [source for source in self.recipes[index] or () if source.storage is None]
         ]
 
     def snapshot(self) -> list[Node]:
@@ -84,7 +84,7 @@ def capture(roots: Sequence[Node], *, keep_held: bool = True) -> Capture:
     """Return the request for `roots` and, with `keep_held`, for costly intermediates that somebody else still holds."""
     wanted = list(roots if len(roots) == 1 else dict.fromkeys(roots))
     order, asked = wanted.copy(), len(wanted)
-    position = {node: at for at, node in enumerate(order)}
+    position = {node: index for index, node in enumerate(order)}
     leaves, recipes, key, costly = _walked(order, position)
     if costly and keep_held and costly[-1] >= asked:  # in ascending order, the roots first
         wanted += _held(order, position, recipes, costly, wanted)
@@ -158,7 +158,9 @@ def capture_single(node: Node) -> tuple[tuple[Any, ...], Sequence[Node]] | None:
         entry = (op, node.attrs, *places)
     elif inputs:
         leaves = inputs if len(inputs) == 1 else tuple(dict.fromkeys(inputs))
-        places = (1,) if len(inputs) == 1 else tuple([leaves.index(one) + 1 for one in inputs])
+        places = (
+            (1,) if len(inputs) == 1 else tuple([leaves.index(source) + 1 for source in inputs])
+        )
         entry = (op, told_apart(node.attrs), *places)
     elif op is FULL or op is ARANGE:
         entry = (op, told_apart(node.attrs), node.shape, node.dtype, node.device.number)
@@ -209,9 +211,9 @@ def _held(
     uses = _uses(position, recipes)
     wanted = {position[root] for root in roots}
     return [
-        order[at]
-        for at in candidates
-        if at not in wanted and references(order, at) > uses[at] + _OWN_REFERENCES
+        order[index]
+        for index in candidates
+        if index not in wanted and references(order, index) > uses[index] + _OWN_REFERENCES
     ]
 
 

@@ -29,26 +29,26 @@ def evaluate(
     """
     known: dict[ir.Expr, Array] = dict(values)
     with np.errstate(all="ignore"):
-        for one in in_order((root,), known):
-            known[one] = _value(one, known, memory or {})
+        for expr in in_order((root,), known):
+            known[expr] = _value(expr, known, memory or {})
     return known[root]
 
 
 def _value(
-    one: ir.Expr, known: Mapping[ir.Expr, Array], memory: Mapping[ir.Buffer, Array]
+    expr: ir.Expr, known: Mapping[ir.Expr, Array], memory: Mapping[ir.Buffer, Array]
 ) -> Array:
-    if isinstance(one, ir.Literal):
-        return np.array(one.value).astype(one.dtype)[()]
-    if isinstance(one, ir.Load):
-        return memory[one.buffer][_place(one.buffer, known[one.position])]
-    if isinstance(one, ir.Apply):
-        arguments = [known[operand] for operand in one.arguments]
-        if one.op in ("cast", "to_index", "from_index"):
-            return _cast(arguments[0], one.dtype)
-        if one.op == "bitcast":
-            return np.asarray(arguments[0]).view(one.dtype)[()]
-        return FUNCTIONS[one.op](*arguments)
-    raise KeyError(f"{type(one).__name__} {getattr(one, 'name', '')!r} has no value")
+    if isinstance(expr, ir.Literal):
+        return np.array(expr.value).astype(expr.dtype)[()]
+    if isinstance(expr, ir.Load):
+        return memory[expr.buffer][_place(expr.buffer, known[expr.position])]
+    if isinstance(expr, ir.Apply):
+        arguments = [known[operand] for operand in expr.arguments]
+        if expr.op in ("cast", "to_index", "from_index"):
+            return _cast(arguments[0], expr.dtype)
+        if expr.op == "bitcast":
+            return np.asarray(arguments[0]).view(expr.dtype)[()]
+        return FUNCTIONS[expr.op](*arguments)
+    raise KeyError(f"{type(expr).__name__} {getattr(expr, 'name', '')!r} has no value")
 
 
 def _place(buffer: ir.Buffer, position: Array) -> Array:
@@ -120,7 +120,9 @@ def run(
     Everything happens one scalar at a time: this is a definition, not an engine.
     """
     values: dict[ir.Expr, Any] = {ir.START: np.uint64(start), ir.STOP: np.uint64(stop)}
-    values.update((one, one.dtype.type(value)) for one, value in arguments.items())
+    values.update(
+        (parameter, parameter.dtype.type(value)) for parameter, value in arguments.items()
+    )
     for _ in _Thread(values, dict(memory)).run(with_lanes(kernel.body)):
         raise ValueError("a kernel without work-groups waits for other threads")
 
@@ -143,14 +145,16 @@ def run_groups(
     for dtype in (ir.INDEX, np.dtype(np.uint32)):  # positions may have been narrowed
         values[ir.argument(ir.START.name, dtype)] = dtype.type(0)
         values[ir.argument(ir.STOP.name, dtype)] = dtype.type(stop)
-    values.update((one, one.dtype.type(value)) for one, value in arguments.items())
+    values.update(
+        (parameter, parameter.dtype.type(value)) for parameter, value in arguments.items()
+    )
     for group in range(groups):
         shared: dict[ir.Buffer, Array] = {}
         threads = [
             _Thread(dict(values), dict(memory), shared, (group, groups), (lane, lanes))
             for lane in range(lanes)
         ]
-        _in_step([one.run(kernel.body) for one in threads], threads)
+        _in_step([thread.run(kernel.body) for thread in threads], threads)
 
 
 Waiting = ir.Combine | ir.Barrier
@@ -159,26 +163,31 @@ Waiting = ir.Combine | ir.Barrier
 def _in_step(running: Sequence[Iterator[Waiting]], threads: Sequence[_Thread]) -> None:
     """Run threads from barrier to barrier, and join their values where they ask for it."""
     while True:
-        reached = [next(one, None) for one in running]
+        reached = [next(waiting, None) for waiting in running]
         if len(set(map(id, reached))) > 1:
             raise ValueError("the threads of a group wait at different places")
-        one = reached[0]
-        if one is None:
+        arrived = reached[0]
+        if arrived is None:
             return
-        if isinstance(one, ir.Combine):
-            width = one.width or len(threads)
+        if isinstance(arrived, ir.Combine):
+            width = arrived.width or len(threads)
             for first in range(0, len(threads), width):
                 some = threads[first : first + width]
-                total = _combined(one, [thread.values[one.variable] for thread in some])
+                total = _combined(arrived, [thread.values[arrived.variable] for thread in some])
                 for thread in some:
-                    thread.values[one.variable] = total
+                    thread.values[arrived.variable] = total
 
 
-def _combined(one: ir.Combine, values: Sequence[Array]) -> Array:
+def _combined(combination: ir.Combine, values: Sequence[Array]) -> Array:
     """Return the values of neighbouring threads, joined class by class."""
 
     def one_by_one(values: Sequence[Array]) -> Array:
-        return reduce(lambda x, y: evaluate(one.joined, {one.variable: x, one.other: y}), values)
+        return reduce(
+            lambda x, y: evaluate(
+                combination.joined, {combination.variable: x, combination.other: y}
+            ),
+            values,
+        )
 
     starts = range(0, len(values), ir.CLASS)
     return one_by_one([one_by_one(values[first : first + ir.CLASS]) for first in starts])
@@ -196,50 +205,50 @@ class _Thread:
 
     def run(self, body: Iterable[ir.Statement]) -> Iterator[Waiting]:
         """Run statements; yields those at which a thread waits for the others of its group."""
-        for one in body:
-            if isinstance(one, ir.Let | ir.Set):
-                self.values[one.variable] = self._evaluated(one.value)
-            elif isinstance(one, ir.Store):
-                position = int(_place(one.buffer, self._evaluated(one.position)))
-                self.memory[one.buffer][position] = self._evaluated(one.value)
-            elif isinstance(one, ir.Loop):
-                for at in self._indices(one):
-                    self.values[one.index] = one.index.dtype.type(at)
-                    yield from self.run(one.body)
-            elif isinstance(one, ir.If):
-                if self._evaluated(one.condition):
-                    yield from self.run(one.body)
-            elif isinstance(one, ir.Allocate):
-                self._allocate(one)
-            elif isinstance(one, ir.StreamingStore):
-                self._stream(one)
-            elif not isinstance(one, ir.Prefetch):
-                yield one
+        for statement in body:
+            if isinstance(statement, ir.Let | ir.Set):
+                self.values[statement.variable] = self._evaluated(statement.value)
+            elif isinstance(statement, ir.Store):
+                position = int(_place(statement.buffer, self._evaluated(statement.position)))
+                self.memory[statement.buffer][position] = self._evaluated(statement.value)
+            elif isinstance(statement, ir.Loop):
+                for index in self._indices(statement):
+                    self.values[statement.index] = statement.index.dtype.type(index)
+                    yield from self.run(statement.body)
+            elif isinstance(statement, ir.If):
+                if self._evaluated(statement.condition):
+                    yield from self.run(statement.body)
+            elif isinstance(statement, ir.Allocate):
+                self._allocate(statement)
+            elif isinstance(statement, ir.StreamingStore):
+                self._stream(statement)
+            elif not isinstance(statement, ir.Prefetch):
+                yield statement
 
     def _evaluated(self, root: ir.Expr) -> Array:
         return evaluate(root, self.values, self.memory)
 
-    def _indices(self, one: ir.Loop) -> range:
+    def _indices(self, loop: ir.Loop) -> range:
         """Return the iterations of a loop that fall to this thread."""
-        first, last = int(self._evaluated(one.start)), int(self._evaluated(one.stop))
+        first, last = int(self._evaluated(loop.start)), int(self._evaluated(loop.stop))
         (group, groups), (lane, lanes) = self.group, self.lane
-        if one.over is ir.ParallelAxis.GRID:
+        if loop.over is ir.ParallelAxis.GRID:
             return range(first + group * lanes + lane, last, groups * lanes)
-        if one.over is ir.ParallelAxis.GROUPS:
+        if loop.over is ir.ParallelAxis.GROUPS:
             return range(first + group, last, groups)
-        if one.over is ir.ParallelAxis.LANES:
+        if loop.over is ir.ParallelAxis.LANES:
             return range(first + lane, last, lanes)
         return range(first, last)
 
-    def _stream(self, one: ir.StreamingStore) -> None:
-        first = int(self._evaluated(one.position))
-        for at in range(int(self._evaluated(one.count))):
-            self.memory[one.buffer][first + at] = self.memory[one.source][at]
+    def _stream(self, store: ir.StreamingStore) -> None:
+        first = int(self._evaluated(store.position))
+        for index in range(int(self._evaluated(store.count))):
+            self.memory[store.buffer][first + index] = self.memory[store.source][index]
 
-    def _allocate(self, one: ir.Allocate) -> None:
-        count = int(self._evaluated(one.count))
-        if one.buffer.role is not ir.Role.SHARED:
-            self.memory[one.buffer] = np.zeros(count, one.buffer.dtype)
+    def _allocate(self, allocation: ir.Allocate) -> None:
+        count = int(self._evaluated(allocation.count))
+        if allocation.buffer.role is not ir.Role.SHARED:
+            self.memory[allocation.buffer] = np.zeros(count, allocation.buffer.dtype)
             return
-        made = self.shared.setdefault(one.buffer, np.zeros(count, one.buffer.dtype))
-        self.memory[one.buffer] = made
+        made = self.shared.setdefault(allocation.buffer, np.zeros(count, allocation.buffer.dtype))
+        self.memory[allocation.buffer] = made

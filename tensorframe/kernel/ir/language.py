@@ -45,8 +45,8 @@ class Buffer:
     role: Role
 
     def __new__(cls, name: str, dtype: DType, role: Role) -> Buffer:
-        found: Buffer = _one(cls, dtype, (name, role), name=name, role=role)
-        return found
+        buffer: Buffer = _one(cls, dtype, (name, role), name=name, role=role)
+        return buffer
 
     def __repr__(self) -> str:
         return f"Buffer({self.name!r}, {self.dtype}, {self.role})"
@@ -224,32 +224,32 @@ def literal(value: complex, dtype: DType) -> Literal:
     """Return a number of a dtype; -0.0 and 0.0 are two."""
     if dtype.kind in "iub":
         value = int(value.real)
-    found: Literal = _one(Literal, dtype, repr(value), value=value)
-    return found
+    expr: Literal = _one(Literal, dtype, repr(value), value=value)
+    return expr
 
 
 def argument(name: str, dtype: DType = INDEX) -> Argument:
     """Return a number that is passed at each call."""
-    found: Argument = _one(Argument, dtype, name, name=name)
-    return found
+    expr: Argument = _one(Argument, dtype, name, name=name)
+    return expr
 
 
 def index(name: str, dtype: DType = INDEX) -> Index:
     """Return the variable of a loop."""
-    found: Index = _one(Index, dtype, name, name=name)
-    return found
+    expr: Index = _one(Index, dtype, name, name=name)
+    return expr
 
 
 def variable(name: str, dtype: DType) -> Variable:
     """Return the name of a value."""
-    found: Variable = _one(Variable, dtype, name, name=name)
-    return found
+    expr: Variable = _one(Variable, dtype, name, name=name)
+    return expr
 
 
 def load(buffer: Buffer, position: Expr) -> Load:
     """Return the element of a buffer at a position."""
-    found: Load = _one(Load, buffer.dtype, (buffer, position), buffer=buffer, position=position)
-    return found
+    expr: Load = _one(Load, buffer.dtype, (buffer, position), buffer=buffer, position=position)
+    return expr
 
 
 # what the names of users' functions begin with, which stand for themselves in `Apply`
@@ -259,14 +259,16 @@ USER = "user_"
 def apply(op: str, *arguments: Expr, dtype: DType | None = None) -> Apply:
     """Return an op applied to scalars; its dtype is that of the last argument unless it is said."""
     result = arguments[-1].dtype if dtype is None else dtype
-    found: Apply = _one(Apply, result, (op, arguments), op=op, arguments=arguments)
-    return found
+    expr: Apply = _one(Apply, result, (op, arguments), op=op, arguments=arguments)
+    return expr
 
 
 def alike(*operands: Expr | complex) -> tuple[Expr, ...]:
     """Return the operands with Python numbers made literals of the others' dtype."""
-    dtype = next(one.dtype for one in operands if isinstance(one, Expr))
-    return tuple([one if isinstance(one, Expr) else literal(one, dtype) for one in operands])
+    dtype = next(operand.dtype for operand in operands if isinstance(operand, Expr))
+    return tuple(
+        [operand if isinstance(operand, Expr) else literal(operand, dtype) for operand in operands]
+    )
 
 
 def binary(op: str, left: Expr | complex, right: Expr | complex) -> Expr:

@@ -32,12 +32,12 @@ def multiply_add(a: Array, b: Array, c: Array) -> Array:
     plain = np.where(np.isfinite(a) & np.isfinite(b) & np.isinf(c), c, product + c)
     # where nothing is lost of the product the sum rounds once; it has the right sign if it is zero
     lossless = (low == 0) | (a == 0) | (b == 0) | ~np.isfinite(plain)
-    found = np.where(lossless, plain, _sum(product, low, c))[()]
+    rounded = np.where(lossless, plain, _sum(product, low, c))[()]
     scaled = _is_far(a, b, product) & np.isfinite(c)
     if not np.any(scaled):
-        return found
-    operands = [one[scaled] for one in np.broadcast_arrays(a, b, c)]
-    result = np.array(np.broadcast_to(found, np.shape(scaled)))
+        return rounded
+    operands = [array[scaled] for array in np.broadcast_arrays(a, b, c)]
+    result = np.array(np.broadcast_to(rounded, np.shape(scaled)))
     result[scaled] = _scaled(*operands)
     return result[()]
 
@@ -103,6 +103,8 @@ def _scaled(a: Array, b: Array, c: Array) -> Array:
     product = a * b
     # what is further away than this decides about ties only
     apart = np.clip(c_exponent - exponent, -200, 200)
-    found = np.ldexp(_sum(product, _product_error(a, b, product), np.ldexp(c, apart)), exponent)
+    scaled_sum = np.ldexp(
+        _sum(product, _product_error(a, b, product), np.ldexp(c, apart)), exponent
+    )
     beside = np.ldexp(_sum(c, 0 * c, np.ldexp(product, -200)), c_exponent)
-    return np.where((apart == 200) & (c != 0), beside, found)
+    return np.where((apart == 200) & (c != 0), beside, scaled_sum)

@@ -71,18 +71,18 @@ def lay_out(
     layouts, written = written_in(region, space, places, order)
     if order and not space.reduced:
         # a reshape says where its elements are: better to read across the rows of operands than to write so
-        across = [one for one in written.values() if abs(one.steps[order[-1]]) > _PARTS]
+        across = [access for access in written.values() if abs(access.steps[order[-1]]) > _PARTS]
         if across:
             order = memory_order(space, across)
             layouts, written = written_in(region, space, places, order)
     accesses |= written
     for value, target in zip(region.outputs, into, strict=False):
-        found = linear(space.maps[value], target.steps, space)
-        accesses["out", value] = replace(found, start=found.start + target.start)
+        access = linear(space.maps[value], target.steps, space)
+        accesses["out", value] = replace(access, start=access.start + target.start)
     ordered = (in_order or numbered) and any(
-        is_ordered(one.op, region.dtype_of(one.inputs[0]))
-        for one in region.ops
-        if one.op.kind is Kind.REDUCE
+        is_ordered(op.op, region.dtype_of(op.inputs[0]))
+        for op in region.ops
+        if op.op.kind is Kind.REDUCE
     )
     nest = arrange(
         space, accesses, order, _pieces(region, space), ordered=ordered, numbered=numbered
@@ -95,21 +95,21 @@ def reads_of(region: Region, space: Space) -> dict[tuple[int, int], tuple[int, M
     """Return, for each operand that is an input and each generator, what it reads: equal ones are one access."""
     first = len(region.inputs)
     reads: dict[tuple[int, int], tuple[int, Map]] = {}
-    for at, one in enumerate(region.ops):
+    for at, op in enumerate(region.ops):
         value = first + at
-        for number, source in enumerate(one.inputs):
+        for number, source in enumerate(op.inputs):
             if source < first and region.inputs[source][0] != ():
                 reads[value, number] = (source, space.maps[value, number])
-        if one.op.kind is Kind.SOURCE and one.shape != ():
-            reads[value, -1] = (value, _counted(one, space.maps[value]))
+        if op.op.kind is Kind.SOURCE and op.shape != ():
+            reads[value, -1] = (value, _counted(op, space.maps[value]))
     return reads
 
 
-def _counted(one: RegionOp, positions: Map) -> Map:
+def _counted(op: RegionOp, positions: Map) -> Map:
     """Return where the elements of a generator are in what it counts, of which a range may show a part."""
-    if one.op is not ARANGE:
+    if op.op is not ARANGE:
         return positions
-    *_, first, stride = one.attrs
+    *_, first, stride = op.attrs
     return tuple([place.stepped(first, stride) for place in positions])
 
 
@@ -126,14 +126,14 @@ def written_in(
         if part is None:
             accesses["out", value] = linear(positions, steps, space)
         else:
-            found = linear(positions, [_PARTS * step for step in steps], space)
-            accesses["out", value] = replace(found, start=part)
+            access = linear(positions, [_PARTS * step for step in steps], space)
+            accesses["out", value] = replace(access, start=part)
     return layouts, accesses
 
 
 def _axes_in_memory(positions: Map, order: Sequence[int]) -> tuple[int, ...]:
     """Return the axes of an output, outermost first, as the loops run."""
-    place = {axis: at for at, axis in enumerate(order)}
+    place = {axis: number for number, axis in enumerate(order)}
     return tuple(
         sorted(
             range(len(positions)),
@@ -148,24 +148,24 @@ def _axes_in_memory(positions: Map, order: Sequence[int]) -> tuple[int, ...]:
 def _pieces(region: Region, space: Space) -> dict[Hashable, Access]:
     """Return where on each axis that pieces divide the loops are."""
     first = len(region.inputs)
-    found: dict[Hashable, Access] = {}
-    for value, one in enumerate(region.ops, start=first):
-        if one.op in PIECED:
-            shapes = [region.shape_of(source) for source in one.inputs]
-            for axis in cut_axes(one.op, one.attrs, shapes):
-                found[value, axis] = linear((space.maps[value][axis],), (1,), space)
-    return found
+    pieces: dict[Hashable, Access] = {}
+    for value, op in enumerate(region.ops, start=first):
+        if op.op in PIECED:
+            shapes = [region.shape_of(source) for source in op.inputs]
+            for axis in cut_axes(op.op, op.attrs, shapes):
+                pieces[value, axis] = linear((space.maps[value][axis],), (1,), space)
+    return pieces
 
 
 def _lines(region: Region, strides: Sequence[Strides]) -> dict[int, list[tuple[int, int]]]:
     """Return, for each gather, length and step of the axes on which it selects."""
     return {
         value: [
-            (region.shape_of(one.inputs[0])[axis], strides[one.inputs[0]][axis])
-            for axis in selected_axes(one.op, one.attrs)
+            (region.shape_of(op.inputs[0])[axis], strides[op.inputs[0]][axis])
+            for axis in selected_axes(op.op, op.attrs)
         ]
-        for value, one in enumerate(region.ops, start=len(region.inputs))
-        if one.op in GATHERS
+        for value, op in enumerate(region.ops, start=len(region.inputs))
+        if op.op in GATHERS
     }
 
 

@@ -91,8 +91,8 @@ class Nest:
         kept = [*range(len(self.kept)), *outer]
         loops = [*kept, *range(self.outer.stop, len(self.sizes))]
         accesses = {
-            key: Access(one.start, tuple([one.steps[loop] for loop in loops]))
-            for key, one in self.accesses.items()
+            key: Access(access.start, tuple([access.steps[loop] for loop in loops]))
+            for key, access in self.accesses.items()
         }
         nest = replace(
             self,
@@ -108,23 +108,23 @@ def linear(positions: Map, strides: Sequence[int], space: Space) -> Access:
     """Return the access of an operand with these strides whose axes are at these positions."""
     start = 0
     steps = [0] * len(space.sizes)
-    for one, stride in zip(positions, strides, strict=True):
-        start += one.start * stride
-        for axis, step in one.terms:
+    for position, stride in zip(positions, strides, strict=True):
+        start += position.start * stride
+        for axis, step in position.terms:
             steps[axis] += step * stride
     return Access(start, tuple(steps))
 
 
 def memory_order(space: Space, accesses: Sequence[Access]) -> tuple[int, ...]:
     """Return the axes of the space in the order of memory that most operands have, the largest stride first."""
-    orders = [_order(one) for one in accesses if one.fills(space.sizes)]
+    orders = [_order(access) for access in accesses if access.fills(space.sizes)]
     if orders:
         return Counter(orders).most_common(1)[0][0]
     return tuple(range(len(space.sizes)))
 
 
-def _order(one: Access) -> tuple[int, ...]:
-    return tuple(sorted(range(len(one.steps)), key=lambda axis: -abs(one.steps[axis])))
+def _order(access: Access) -> tuple[int, ...]:
+    return tuple(sorted(range(len(access.steps)), key=lambda axis: -abs(access.steps[axis])))
 
 
 def arrange(
@@ -173,8 +173,8 @@ def arrange(
 
 def _along(accesses: dict[Hashable, Access], loops: Sequence[int]) -> dict[Hashable, Access]:
     return {
-        key: Access(one.start, tuple([one.steps[axis] for axis in loops]))
-        for key, one in accesses.items()
+        key: Access(access.start, tuple([access.steps[axis] for axis in loops]))
+        for key, access in accesses.items()
     }
 
 
@@ -183,7 +183,9 @@ def _merged(axes: list[int], space: Space, accesses: Sequence[Access]) -> list[l
     groups: list[list[int]] = []
     for axis in axes:
         size = space.sizes[axis]
-        if groups and all(one.steps[groups[-1][-1]] == one.steps[axis] * size for one in accesses):
+        if groups and all(
+            access.steps[groups[-1][-1]] == access.steps[axis] * size for access in accesses
+        ):
             groups[-1].append(axis)
         else:
             groups.append([axis])
@@ -193,8 +195,8 @@ def _merged(axes: list[int], space: Space, accesses: Sequence[Access]) -> list[l
 def _closer(axis: int, other: int, accesses: object) -> bool:
     """Whether most operands have smaller steps along one axis than along the other."""
     votes = 0
-    for one in accesses:  # type: ignore[attr-defined]
-        steps = [abs(one.steps[at]) or inf for at in (axis, other)]
+    for access in accesses:  # type: ignore[attr-defined]
+        steps = [abs(access.steps[loop]) or inf for loop in (axis, other)]
         if steps[0] != steps[1] and inf not in steps:
             votes += 1 if steps[0] < steps[1] else -1
     return votes >= 0

@@ -28,18 +28,18 @@ def follow(
 ) -> list[str | None]:
     """Find the maps of the operands of the op that computes `value`; for each, why there is none, or None.
 
-    The map of operand number `at` is kept in `space.maps` under `(value, at)`, so that later splits reach it.
+    The map of operand `number` is kept in `space.maps` under `(value, number)`, so that later splits reach it.
     """
     if op in PIECED:
         return _follow_pieces(space, value, op, attrs, operands)
     if op in GATHERS:
         return _follow_gather(space, value, op, attrs, operands)
     refusals: list[str | None] = []
-    for at, shape in enumerate(operands):
-        found = _operand_map(space, value, op, attrs, shape)
-        refusals.append(found if isinstance(found, str) else None)
-        if not isinstance(found, str):
-            space.maps[value, at] = found
+    for number, shape in enumerate(operands):
+        followed = _operand_map(space, value, op, attrs, shape)
+        refusals.append(followed if isinstance(followed, str) else None)
+        if not isinstance(followed, str):
+            space.maps[value, number] = followed
     return refusals
 
 
@@ -56,10 +56,10 @@ def _follow_pieces(
             [
                 ORIGIN
                 if size == 1
-                else one.stepped(low + size - 1, -1)
+                else position.stepped(low + size - 1, -1)
                 if axis in piece.flipped
-                else one.stepped(-low, 1)
-                for axis, (one, low, size) in enumerate(
+                else position.stepped(-low, 1)
+                for axis, (position, low, size) in enumerate(
                     zip(result, piece.lows, piece.sizes, strict=True)
                 )
             ]
@@ -76,9 +76,9 @@ def _follow_gather(
     result = space.maps[value]
     block = kept = result
     if op is GATHER:
-        axes, at = attrs
+        axes, first = attrs
         count = len(result) - (len(operands[0]) - len(axes))
-        block, kept = result[at : at + count], result[:at] + result[at + count :]
+        block, kept = result[first : first + count], result[:first] + result[first + count :]
     selected = selected_axes(op, attrs)
     rest = iter(kept)
     source = [
@@ -87,8 +87,8 @@ def _follow_gather(
     ]
     space.maps[value, 0] = tuple(
         [
-            ORIGIN if axis in selected or size == 1 else one
-            for axis, (one, size) in enumerate(zip(source, operands[0], strict=True))
+            ORIGIN if axis in selected or size == 1 else position
+            for axis, (position, size) in enumerate(zip(source, operands[0], strict=True))
         ]
     )
     for number, shape in enumerate(operands[1:], start=1):
@@ -105,16 +105,16 @@ def _divide(
     pieces = pieces_of(op, attrs, operands)
     cuts = dict(space.cuts)
     for axis in cut_axes(op, attrs, operands):
-        one = space.maps[value][axis]
-        if len(one.terms) > 1:
+        position = space.maps[value][axis]
+        if len(position.terms) > 1:
             return "its pieces do not run along axes of the loops"
-        for loop, step in one.terms:
-            found = set(cuts.get(loop, ()))
+        for loop, step in position.terms:
+            bounds = set(cuts.get(loop, ()))
             for piece in pieces:
                 low, size = piece.lows[axis], piece.sizes[axis]
-                found.update(span(one.start, step, low, low + size, space.sizes[loop]))
-            cuts[loop] = frozenset(found - {0, space.sizes[loop]})
-    parts = [len(found) + 1 for found in cuts.values()]
+                bounds.update(span(position.start, step, low, low + size, space.sizes[loop]))
+            cuts[loop] = frozenset(bounds - {0, space.sizes[loop]})
+    parts = [len(bounds) + 1 for bounds in cuts.values()]
     if prod(parts) > _MOST_PARTS or max(parts, default=1) > _MOST_ALONG_ONE:
         return f"its loops would be in {prod(parts)} parts"
     space.cuts = cuts
@@ -132,7 +132,7 @@ def _operand_map(
     if op is SLICE:
         starts, _, steps = attrs
         by = zip(result, starts, steps, strict=True)
-        return tuple([one.stepped(start, step) for one, start, step in by])
+        return tuple([position.stepped(start, step) for position, start, step in by])
     if op is RESHAPE:
         return reshaped_map(space, value, attrs[0], shape)
     if op.kind is Kind.REDUCE:
@@ -146,7 +146,10 @@ def broadcast_map(result: Map, shape: Shape) -> Map:
     """Return the map of an operand that broadcasts to the value with the map `result`."""
     missing = len(result) - len(shape)
     return tuple(
-        [ORIGIN if size == 1 else one for size, one in zip(shape, result[missing:], strict=True)]
+        [
+            ORIGIN if size == 1 else position
+            for size, position in zip(shape, result[missing:], strict=True)
+        ]
     )
 
 
@@ -160,17 +163,19 @@ def _unreduced_map(
     """
     kept_axes = [axis for axis in range(len(shape)) if axis not in axes]
     positions = [result[axis] for axis in kept_axes] if keepdims else list(result)
-    loops = [one.on_axis() for one in positions if one.terms]
+    loops = [position.on_axis() for position in positions if position.terms]
     if None in loops or len(set(loops)) < len(loops):
         return "its reduction does not run along whole axes of the loops"
     lengths = [shape[axis] for axis in kept_axes]
-    if not all(space.is_inside(one, size) for one, size in zip(positions, lengths, strict=True)):
+    if not all(
+        space.is_inside(position, size) for position, size in zip(positions, lengths, strict=True)
+    ):
         return "it is a piece only of what the loops run over"
     others = [axis for axis in range(len(space.sizes)) if axis not in loops]
     sizes = [shape[axis] for axis in axes if shape[axis] != 1]
     if not space.reduced and not others:
         new = [space.axis(size) for size in sizes]
-        space.reduced = tuple([axis for one in new for axis, _ in one.terms])
+        space.reduced = tuple([axis for position in new for axis, _ in position.terms])
         space.lengths = tuple(sizes)
     elif not space.reduced and [space.sizes[axis] for axis in others] == sizes:
         space.reduced, space.lengths = tuple(others), tuple(sizes)
@@ -201,7 +206,9 @@ def _scanned_map(space: Space, result: Map, shape: Shape, axis: int) -> Map | st
     loop = result[axis].on_axis()
     if loop is None or space.sizes[loop] != shape[axis] or loop in space.cuts:
         return "its scan does not run along a whole axis of the loops"
-    if not all(space.is_inside(one, size) for one, size in zip(result, shape, strict=True)):
+    if not all(
+        space.is_inside(position, size) for position, size in zip(result, shape, strict=True)
+    ):
         return "it is a piece only of what the loops run over"
     if space.reduced not in ((), (loop,)):
         return "its scan runs along another axis than the loops"

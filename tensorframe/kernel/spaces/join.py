@@ -8,7 +8,7 @@ from tensorframe.graph.space import Affine, Map, Space
 
 
 def joined(
-    one: Space, other: Space, shared: Iterable[tuple[Map, Map]], *, rows: bool = False
+    left: Space, other: Space, shared: Iterable[tuple[Map, Map]], *, rows: bool = False
 ) -> Space | None:
     """Return the space of the values of both, in the axes of one of them; None if their loops differ.
 
@@ -17,45 +17,45 @@ def joined(
     """
     tried: list[dict[int, int]] = []
     for here, there in shared:
-        axes = _same_axes(one, other, here, there)
+        axes = _same_axes(left, other, here, there)
         if axes is None or axes in tried:
             continue
         tried.append(axes)
-        found = _together(one, other, axes, rows=rows)
-        if found is None and rows:
+        together = _together(left, other, axes, rows=rows)
+        if together is None and rows:
             turned = {here: there for there, here in axes.items()}
-            found = _together(other, one, turned, rows=rows)
-        if found is not None:
-            return found
+            together = _together(other, left, turned, rows=rows)
+        if together is not None:
+            return together
     return None
 
 
-def _together(one: Space, other: Space, axes: dict[int, int], *, rows: bool) -> Space | None:
-    """Return the space of both where `axes` of `other` are those of `one`, if every value has one place then."""
+def _together(left: Space, other: Space, axes: dict[int, int], *, rows: bool) -> Space | None:
+    """Return the space of both where `axes` of `other` are those of `left`, if every value has one place then."""
     if len(axes) < len(other.sizes):
         return None
-    rest = set(range(len(one.sizes))) - set(axes.values())
-    if rest and not (rows and rest <= set(one.reduced)):
+    rest = set(range(len(left.sizes))) - set(axes.values())
+    if rest and not (rows and rest <= set(left.reduced)):
         return None
     reduced = tuple([axes[axis] for axis in other.reduced])
-    if one.reduced and reduced and (reduced, other.lengths) != (one.reduced, one.lengths):
+    if left.reduced and reduced and (reduced, other.lengths) != (left.reduced, left.lengths):
         return None
-    maps = dict(one.maps)
+    maps = dict(left.maps)
     for value, positions in other.maps.items():
         moved = tuple([_moved(position, axes) for position in positions])
         if maps.setdefault(value, moved) != moved:
             return None
-    space = one.copy()
+    space = left.copy()
     space.maps = maps
-    if not one.reduced:
+    if not left.reduced:
         space.reduced, space.lengths = reduced, other.lengths
     for axis, places in other.cuts.items():
         space.cuts[axes[axis]] = space.cuts.get(axes[axis], frozenset()) | places
     return space
 
 
-def _same_axes(one: Space, other: Space, first: Map, second: Map) -> dict[int, int] | None:
-    """Return the axis of `one` for each axis of `other` along which a value differs that has these maps."""
+def _same_axes(space: Space, other: Space, first: Map, second: Map) -> dict[int, int] | None:
+    """Return the axis of `space` for each axis of `other` along which a value differs that has these maps."""
     axes: dict[int, int] = {}
     for left, right in zip(first, second, strict=True):
         here, there = left.on_axis(), right.on_axis()
@@ -65,7 +65,7 @@ def _same_axes(one: Space, other: Space, first: Map, second: Map) -> dict[int, i
             continue
         axes[there] = here
     apart = len(axes) == len(set(axes.values()))
-    same = apart and all(one.sizes[axes[axis]] == other.sizes[axis] for axis in axes)
+    same = apart and all(space.sizes[axes[axis]] == other.sizes[axis] for axis in axes)
     return axes if same else None
 
 

@@ -164,8 +164,15 @@ class _Drawn:
                 continue
             curve = self._curve(link, column_of[upper], corners, arrivals)
             lines.setdefault(link.net, []).append(curve)
-        for at, links in turning.items():
-            self._turns(self.columns[at], self.columns[at + 1], links, corners, arrivals, lines)
+        for turning_at, links in turning.items():
+            self._turns(
+                self.columns[turning_at],
+                self.columns[turning_at + 1],
+                links,
+                corners,
+                arrivals,
+                lines,
+            )
         width = max(column.end for column in self.columns)
         return Placed(corners, lines, width, foot_of(self.columns))
 
