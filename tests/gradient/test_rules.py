@@ -7,6 +7,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.dtypes import float64
+from tensorframe.frontend.dispatch import apply
 from tensorframe.graph.node import reachable
 from tensorframe.graph.op import Kind, NoGradient, rows
 from tests.gradient.differences import check
@@ -63,10 +64,21 @@ ELEMENTWISE = [
 
 @pytest.mark.parametrize("op", ELEMENTWISE, ids=lambda op: op.name)
 def test_elementwise(op):
-    from tensorframe.frontend.dispatch import apply
-
     low, high = DOMAINS.get(op.name, (-2.0, 2.0))
     check(lambda *args: apply(op, *args), *[numbers((2, 3), low, high) for _ in range(op.arity)])
+
+
+@pytest.mark.parametrize("op", ELEMENTWISE, ids=lambda op: op.name)
+def test_second_derivatives_of_elementwise_functions(op):
+    low, high = DOMAINS.get(op.name, (-2.0, 2.0))
+    weight = tfr.asarray(numbers((2, 3)))
+
+    def gradients(*args):
+        places = range(op.arity)
+        found = tfr.grad(lambda *own: tfr.sum(apply(op, *own) * weight), places)(*args)
+        return tfr.stack(found)
+
+    check(gradients, *[numbers((2, 3), low, high) for _ in range(op.arity)], atol=1e-7)
 
 
 @pytest.mark.parametrize("name", sorted(CONSTANT_BETWEEN_JUMPS))
@@ -234,6 +246,29 @@ def set_item(x, index, value):
 def test_functions(name):
     function, *args = CASES[name]
     check(function, *args)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_directions_and_cotangents_agree(name):
+    """<u, J v> = <J' u, v>, whatever u and v are."""
+    function, *args = CASES[name]
+    places = [at for at, one in enumerate(args) if one.dtype.kind == "f"]
+    given = [tfr.asarray(one) for one in args]
+
+    def of_floats(*values):
+        own = list(given)
+        for at, value in zip(places, values, strict=True):
+            own[at] = value
+        return function(*own)
+
+    points = [given[at] for at in places]
+    along = [tfr.asarray(numbers(one.shape)) for one in points]
+    out, pushed = tfr.jvp(of_floats, points, along)
+    u = tfr.asarray(numbers(out.shape))
+    pulled = tfr.vjp(of_floats, *points)[1](u)
+    left = tfr.sum(u * pushed).item()
+    right = sum(tfr.sum(one * v).item() for one, v in zip(pulled, along, strict=True))
+    np.testing.assert_allclose(left, right, rtol=1e-11, atol=1e-12)
 
 
 COMPLEX_CASES = {
