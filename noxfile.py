@@ -84,6 +84,16 @@ def bits(session: nox.Session) -> None:
 
 
 @nox.session
+def gradients(session: nox.Session) -> None:
+    """Derivatives of 200 random programs on every device, of first and second order, against differences.
+
+    Minutes for each device. Arguments go to tests.gradient, for example `-- --devices numpy,llvm --count 20`.
+    """
+    prepare(session, "--editable", ".[dev]")
+    python(session, "-m", "tests.gradient", *session.posargs)
+
+
+@nox.session
 def docs(session: nox.Session) -> None:
     """Only the code blocks of README.md and docs/, which `tests` runs too."""
     prepare(session, "--editable", ".[dev]")
