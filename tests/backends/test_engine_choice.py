@@ -8,8 +8,7 @@ from tensorframe.backends import objects
 from tensorframe.backends.cpu import choice
 from tensorframe.backends.cpu.choice import CountingProgram
 from tensorframe.backends.cpu.evaluation import NotEvaluatedError, evaluated
-from tensorframe.backends.cpu.functions import CpuFunctions, NeedsPlanError
-from tensorframe.backends.registry import backend_of
+from tensorframe.backends.cpu.functions import CpuFunctions
 from tensorframe.dtypes import ANY, FLOAT
 from tensorframe.graph.op import find
 from tensorframe.runtime.cache import PLANS
@@ -17,7 +16,6 @@ from tensorframe.runtime.cache import PLANS
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 from tensorframe.backends.llvm.ufunc import ufunc
 
-CPU = tfr.Device("cpu")
 LARGE = 10_000
 
 
@@ -114,14 +112,27 @@ def test_small_complex_results_have_the_bits_of_kernels(name):
         assert getattr(tfr, name)(*operands).numpy().tobytes() == small.tobytes()
 
 
-def test_small_sums_of_floats_get_the_plan_that_large_ones_have():
-    x, _ = operands(100)
-    tfr.sum(x).compute()
-    assert len(PLANS) == 1
-    tfr.sum(x.astype("int32")).compute()
-    assert len(PLANS) == 1
-    with pytest.raises(NeedsPlanError):
-        backend_of(CPU).functions()[find("softmax")](x.numpy(), (0,))
+REDUCTIONS = ["sum", "prod", "max", "min", "mean", "var", "std", "logsumexp"]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("name", [*REDUCTIONS, "softmax", "cumulative_sum", "cumulative_prod"])
+def test_small_reductions_have_the_bits_of_kernels(name, dtype):
+    generator = np.random.default_rng(4)
+    is_complex = dtype == "complex64"
+    if is_complex and name in ("max", "min", "softmax", "logsumexp"):
+        return
+    for shape in ((7,), (300,), (64, 64), (100, 3), (17, 31, 3)):
+        values = generator.standard_normal(shape)
+        values[abs(values) < 0.4] *= 0  # zeros of both signs
+        x = tfr.asarray((values + 1j * values[::-1] if is_complex else values).astype(dtype))
+        for axis in range(len(shape)):
+            PLANS.clear()
+            small = getattr(tfr, name)(x, axis=axis).numpy()
+            assert len(PLANS) == (is_complex and name == "prod")
+            with tfr.config.override(small_size=0, small_nodes=0):
+                planned = getattr(tfr, name)(x, axis=axis).numpy()
+            assert small.tobytes() == planned.tobytes(), (shape, axis)
 
 
 def test_a_kernel_takes_the_place_of_a_formula_with_the_same_bits(monkeypatch):

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tensorframe.backends.llvm.engine import missing, unusable
 from tensorframe.backends.numpy.functions import Function, Functions, implementation
-from tensorframe.dtypes import DType
+from tensorframe.backends.numpy.lanes import lane_prod, lane_sum
+from tensorframe.dtypes import COMPLEX, DType
 from tensorframe.graph.op import Kind, Op
 from tensorframe.ops.exactness import is_exact
+from tensorframe.ops.reduction import SUM
 
 Array = Any
 
 # How often the formula of an op is evaluated on a dtype before its kernel is compiled, which takes as long as 20 times,
 # and the first one of a process as 200.
 _EVALUATIONS = 16
-
-_SUMMARISING = frozenset({Kind.REDUCE, Kind.SCAN, Kind.FORMULA})
 
 
 class NeedsPlanError(Exception):
@@ -32,13 +34,13 @@ class CpuFunctions(Functions):
 
     def found(self, op: Op) -> Function:
         """Return what runs an op."""
-        if op.kind in _SUMMARISING:
-            return self._checked(op)
+        if op.kind is Kind.REDUCE:
+            return _reduction(op)
+        if op.expand is not None:
+            return super().found(op)
         if op.kind is not Kind.MAP:
             return implementation[op]
         if op.compiled is None:
-            if op.expand is not None:
-                return super().found(op)
             taken = op.accepts & self._dtypes
             exact = [is_exact(op, (dtype,) * (op.arity or 1), dtype) for dtype in taken]
             if all(exact) and not op.attributes:
@@ -46,18 +48,45 @@ class CpuFunctions(Functions):
         return _by_dtype(op)
 
     def needs_plan(self, op: Op, dtype: DType) -> bool:
-        """Whether an op combines elements in an order that NumPy does not have."""
-        return op.kind in _SUMMARISING and not is_exact(op, (dtype,), dtype)
+        """Whether only kernels give the bits that a reduction has."""
+        return (
+            dtype in COMPLEX
+            and op.kind is Kind.REDUCE
+            and op is not SUM
+            and not is_exact(op, (dtype,), dtype)
+        )
 
-    def _checked(self, op: Op) -> Function:
-        function = super().found(op)
 
-        def run(x: Array, *attrs: Any) -> Array:
-            if not is_exact(op, (x.dtype,), x.dtype):
-                raise NeedsPlanError(op.name)
-            return function(x, *attrs)
+def _reduction(op: Op) -> Function:
+    """Return a reduction that combines floats in the order of kernels."""
+    plain = implementation[op]
+    how = op.combination
+    if how is None:
+        return plain
+    join: Any = implementation[how.join]
 
-        return run
+    def run(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+        if is_exact(op, (x.dtype,), x.dtype):
+            return plain(x, axes, keepdims)
+        x = np.asarray(x)
+        if how.take is not None or how.finish is not None or not how.wide:
+            return _with_signs(join, x, plain(x, axes, keepdims), axes, keepdims)
+        if join is np.multiply and x.dtype in COMPLEX:
+            raise NeedsPlanError(op.name)
+        found = np.asarray((lane_sum if join is np.add else lane_prod)(x, axes))
+        return np.expand_dims(found, axes) if keepdims else found
+
+    return run
+
+
+def _with_signs(join: Any, x: Array, found: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    """Return extremes, of which NumPy says one or the other where zeros of both signs are extreme."""
+    if np.all(found):
+        return found
+    chosen = np.signbit(x) if join is np.minimum else ~np.signbit(x)
+    any_chosen = np.any((x == 0) & chosen, axis=axes, keepdims=keepdims)
+    zero = np.where(any_chosen == (join is np.minimum), x.dtype.type(-0.0), x.dtype.type(0.0))
+    return np.where(found == 0, zero, found).astype(x.dtype)
 
 
 def _by_dtype(op: Op) -> Function:
