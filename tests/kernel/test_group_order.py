@@ -4,6 +4,7 @@ What is expected is written down here once more, for groups of a few threads.
 """
 
 from functools import reduce
+from itertools import accumulate
 from operator import add
 
 import numpy as np
@@ -141,3 +142,65 @@ def test_no_more_kernels_than_partial_results_need():
         assert len(kernels_of(tfr.sum(x, axis=0))) == 2
         assert len(kernels_of(tfr.softmax(x, axis=0))) == 1
         assert len(kernels_of(tfr.sum(on(numbers(41, 11)), axis=0))) == 1
+
+
+def scanned_by_blocks(values, count):
+    """The scan of a list of floats, and what its blocks add up to."""
+    size = min(CLASS, count)
+    results, before = [], 0.0
+    for first in range(0, len(values), count):
+        block, inside = values[first : first + count], 0.0
+        for at in range(0, len(block), size):
+            part = list(accumulate(block[at : at + size]))
+            results += [(before + inside) + one for one in part]
+            inside += part[-1]
+        before += inside
+    return results, before
+
+
+def scanned_in_order(values, lanes):
+    if 2 * len(values) <= lanes:
+        return list(accumulate(values))
+    if len(values) <= SHORT:
+        return scanned_by_blocks(values, min(FEW, lanes))[0]
+    piece = EACH * lanes
+    if len(values) <= max(2 * piece, SHORT):
+        return scanned_by_blocks(values, lanes)[0]
+    size = min(CLASS, lanes)
+    totals, results = [], []
+    for first in range(0, len(values), piece):
+        chunk = values[first : first + piece]
+        before = scanned_by_blocks(totals, lanes)[0][-1] if totals else 0.0
+        carried = 0.0
+        for at in range(0, len(chunk), lanes):
+            block, inside = chunk[at : at + lanes], 0.0
+            for start in range(0, len(block), size):
+                part = list(accumulate(block[start : start + size]))
+                results += [((before + carried) + inside) + one for one in part]
+                inside += part[-1]
+            carried += inside
+        totals.append(carried)
+    return results
+
+
+@pytest.mark.parametrize("lanes", [4, 16])
+@pytest.mark.parametrize("shape", [(3, -1), (7, -1), (-1, 3), (-1, 11), (-1,)], ids=str)
+def test_a_scan_has_the_bits_of_its_length(shape, lanes):
+    for length in (2, 7, 17, 75):
+        x = numbers(*[length if size < 0 else size for size in shape])
+        axis = shape.index(-1)
+        found = result_of(tfr.cumulative_sum(on(x) * 2, axis=axis), lanes)
+        wanted = np.apply_along_axis(lambda row: scanned_in_order(list(row), lanes), axis, 2 * x)
+        np.testing.assert_array_equal(found, wanted, f"{length} elements")
+
+
+@pytest.mark.parametrize("lanes", [4, 16, 32])
+@pytest.mark.parametrize("shape", [(7, -1), (-1, 11)], ids=str)
+def test_a_sum_of_what_is_scanned_is_added_so_too(shape, lanes):
+    for length in (7, 33, 75):
+        x = numbers(*[length if size < 0 else size for size in shape])
+        axis = shape.index(-1)
+        with in_groups(lanes), interpreting():
+            scan = tfr.cumulative_sum(on(x), axis=axis)
+            total, scanned = interpreted(tfr.sum(scan, axis=axis), scan)
+        np.testing.assert_array_equal(total, expected(scanned, (axis,), lanes), f"{length}")

@@ -97,7 +97,8 @@ def barriers(body):
     )
 
 
-def test_a_block_waits_twice_for_each_level():
+def test_a_block_waits_four_times():
+    """For its elements, for its classes, for their totals, and before the next one."""
     with in_groups(8), interpreting():
         (kernel,) = kernels_of(tfr.cumulative_sum(on(some(7, 40)), axis=1))
-    assert barriers(kernel.body) == 4  # two of them in the loop over levels
+    assert barriers(kernel.body) == 4

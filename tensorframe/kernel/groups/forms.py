@@ -35,10 +35,12 @@ from tensorframe.kernel.groups.reductions import (
 )
 from tensorframe.kernel.groups.scans import (
     can_be_cut,
-    scanned_pieces,
+    has_sums,
+    scanned_chunks,
+    scanned_columns,
     scanned_rows,
     scanned_totals,
-    totals_of_pieces,
+    totals_of_chunks,
 )
 from tensorframe.kernel.groups.tiles import square_of, squares
 from tensorframe.kernel.ir.loops import digits
@@ -143,15 +145,15 @@ class _GroupBuilder:
         )
 
     def _scans(self, stages: Stages) -> tuple[tuple[Launch, ...], Partials]:
-        nest, lanes = self._nest, self._target.lanes
-        order = Order(nest.row_length, lanes)
-        form, rows, length = self._form(stages), nest.rows, nest.row_length
-        if 2 * length <= lanes or (not nest.reduced_inside and rows >= _ENOUGH_RESULTS):
+        nest, order = self._nest, Order(self._nest.row_length, self._target.lanes)
+        form, rows = self._form(stages), nest.rows
+        if order.in_sequence:
             return (self._launch(form, columns_of(form, order), rows),), ()
-        piece = order.chunk
-        if rows >= _ENOUGH_ROWS or length <= 2 * piece or not can_be_cut(form):
-            return (self._launch(form, scanned_rows(form, lanes), rows),), ()
-        pieces = -(-length // piece)
+        if not nest.reduced_inside and rows >= _ENOUGH_RESULTS and not has_sums(form):
+            return (self._launch(form, scanned_columns(form, order), rows),), ()
+        if rows >= _ENOUGH_ROWS or order.chunks == 1 or not can_be_cut(form):
+            return (self._launch(form, scanned_rows(form, order), groups_of(order, rows)),), ()
+        chunks = order.chunks
         forms = (form, self._form(stages), self._form(stages))
         results: dict[int, ir.Buffer] = {}
         partials = []
@@ -162,11 +164,11 @@ class _GroupBuilder:
             forms[0].partials[value] = ir.Buffer(names[0], how.dtype, ir.Role.OUTPUT)
             forms[1].partials[value] = ir.Buffer(names[0], how.dtype, ir.Role.INPUT)
             forms[2].partials[value] = ir.Buffer(names[1], how.dtype, ir.Role.INPUT)
-            partials += [(how.dtype, pieces * rows, how.first)] * 2
+            partials += [(how.dtype, chunks * rows, how.first)] * 2
         bodies = (
-            (totals_of_pieces(forms[0], piece), pieces * rows),
-            (scanned_totals(forms[1], pieces, lanes, results), rows),
-            (scanned_pieces(forms[2], piece, lanes), pieces * rows),
+            (totals_of_chunks(forms[0], order), chunks * rows),
+            (scanned_totals(forms[1], order, results), rows),
+            (scanned_chunks(forms[2], order), chunks * rows),
         )
         launches = [
             self._launch(one, body, total) for one, (body, total) in zip(forms, bodies, strict=True)

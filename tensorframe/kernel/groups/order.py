@@ -131,6 +131,20 @@ def slot_of(place: ir.Expr, count: int) -> ir.Expr:
     return which * size + ir.apply("remainder", place, ir.literal(size, ir.INDEX))
 
 
+def turns_in_block(block: ir.Expr, slot: ir.Expr, count: int) -> tuple[ir.Expr, ir.Expr, int]:
+    """Return where in a block of `count` neighbours the turns of a slot begin, if any do, and how many are there."""
+    size = min(ir.CLASS, count)
+    run, classes = size * _EACH, count // size
+    which, number = [
+        ir.apply(op, slot, ir.literal(size, ir.INDEX)) for op in ("floor_divide", "remainder")
+    ]
+    runs = ir.apply("floor_divide", block * count, ir.literal(run, ir.INDEX))
+    past = ir.apply("remainder", runs, ir.literal(classes, ir.INDEX))
+    ahead = ir.apply("remainder", which + classes - past, ir.literal(classes, ir.INDEX))
+    there = ir.compare("less", ahead, ir.literal(max(count // run, 1), ir.INDEX))
+    return ahead * run + number, there, min(run, count) // size
+
+
 class Slots:
     """All slots of `count`, which a single thread fills, or those of a class that is `which`: see `Turns`.
 

@@ -5,193 +5,32 @@ All of them add what `order.py` says, so that the form tells in no result.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
-
 from tensorframe.kernel import ir
-from tensorframe.kernel.forms.form import Form, accumulator, finish_pass, reductions_in
+from tensorframe.kernel.forms.form import Form, finish_pass
 from tensorframe.kernel.forms.parts import begin_joining
 from tensorframe.kernel.groups.order import (
     Order,
     Slots,
-    Span,
-    Total,
-    Turns,
-    divided,
     is_ordered,
     slot_of,
 )
-from tensorframe.kernel.ir.loops import ZERO, digits, named, nested, smaller
-
-_ONE = ir.literal(1, ir.INDEX)
-Totals = Mapping[int, Total]  # by the reductions that they are of
-
-
-class Numbers(NamedTuple):
-    """The length of a row and that of a chunk, how many chunks a row has, and how many rows there are."""
-
-    order: Order
-    length: ir.Expr
-    chunk: ir.Expr
-    chunks: ir.Expr
-    rows: ir.Expr
-
-    @property
-    def row(self) -> Span:
-        """Where a row begins and ends."""
-        return ZERO, self.length, self.order.length
-
-    @property
-    def all_chunks(self) -> Span:
-        """Where the chunks of a row begin and end."""
-        return ZERO, self.chunks, self.order.chunks
-
-    def span(self, chunk: ir.Expr) -> Span:
-        """Where a chunk begins and ends."""
-        if self.order.chunks == 1:
-            return self.row
-        first = chunk * self.chunk
-        return first, smaller(first + self.chunk, self.length), self.order.chunk
-
-
-def numbers_of(form: Form, order: Order) -> Numbers:
-    """Return the numbers of rows, as arguments."""
-    take = form.body.numbers.take
-    return Numbers(
-        order,
-        take(order.length, "length"),
-        take(order.chunk, "chunk"),
-        take(order.chunks, "chunks"),
-        take(form.body.nest.rows, "rows"),
-    )
-
-
-def stand(form: Form, row: ir.Expr, place: ir.Expr) -> None:
-    """Put a form at an element of a row."""
-    body = form.body
-    count = len(body.nest.kept)
-    body.indices = [*digits(row, body.sizes[:count]), *digits(place, body.sizes[count:])]
-
-
-def totals_in(form: Form, number: int) -> Totals:
-    """Return the totals of the reductions that run in a pass."""
-    return {value: total_of(form, value) for value in reductions_in(form, number)}
-
-
-def total_of(form: Form, value: int) -> Total:
-    """Return the total of a reduction."""
-    return Total(form.accumulation(value), accumulator(form, value))
-
-
-def begun(totals: Totals) -> list[ir.Statement]:
-    """Return the statements that empty totals."""
-    return [total.begin() for total in totals.values()]
-
-
-def parts_of(totals: Totals, name: str) -> Totals:
-    """Return what parts of totals are accumulated in."""
-    return {value: total.part(name) for value, total in totals.items()}
-
-
-def taken(form: Form, totals: Totals) -> list[ir.Statement]:
-    """Return the statements that take the elements at the form's indices into totals."""
-    return [
-        total.take(total.how.take(form.body.operand(value, 0))) for value, total in totals.items()
-    ]
-
-
-def joined(totals: Totals, parts: Totals) -> list[ir.Statement]:
-    """Return the statements that take parts into totals."""
-    return [total.take(parts[value].variable) for value, total in totals.items()]
-
-
-def stored(form: Form, number: int) -> list[ir.Statement]:
-    """Return the statements that write what a pass has for each element."""
-    return [form.store(value) for value in form.stages.stores[number]]
-
-
-def combined(total: Total, width: int = 0) -> ir.Combine:
-    """Return the statement that joins the totals of a group's threads, or of so many neighbours."""
-    other = ir.variable(f"{total.variable.name}_other", total.variable.dtype)
-    return ir.Combine(total.variable, other, total.how.join(total.variable, other), width)
-
-
-def by_one_lane(stores: Sequence[ir.Statement]) -> list[ir.Statement]:
-    """Return the statements for one thread of the group."""
-    if not stores:
-        return []
-    return [ir.Loop(ir.index("once"), ZERO, _ONE, tuple(stores), over=ir.ParallelAxis.LANES)]
-
-
-class Team:
-    """How a group takes in rows: neighbouring threads for each, every one of them a slot.
-
-    `row` is a thread's row and `slot` its slot; `place` is the element whose turn it is, of `span`.
-    """
-
-    def __init__(
-        self, lanes: int, slots: int, span: Span, height: ir.Expr = ZERO, *, ordered: bool = True
-    ) -> None:
-        self.lanes = lanes
-        self.rows = lanes // slots
-        """How many rows a group takes in, of `height`."""
-        self._slots = slots
-        self._height = height
-        self._span = span
-        self._lane, self.index = ir.index("lane"), ir.index("row" if self.rows == 1 else "block")
-        self.row: ir.Expr = self.index
-        self.slot: ir.Expr = self._lane
-        if self.rows > 1:
-            count = ir.literal(slots, ir.INDEX)
-            self.slot = ir.apply("remainder", self._lane, count)
-            self.row = self.index * self.rows + ir.apply("floor_divide", self._lane, count)
-        self._turns = self._turns_in_order() if ordered else None
-        if self._turns is not None:
-            self.place = self._turns.place
-        elif self.rows > 1:
-            self.place = self.slot + ir.index("turn") * slots
-        else:
-            self.place = ir.index("k")
-
-    def _turns_in_order(self) -> Turns:
-        size = ir.literal(min(ir.CLASS, self._slots), ir.INDEX)
-        which, number = [ir.apply(op, self.slot, size) for op in ("floor_divide", "remainder")]
-        return Turns("k", self._slots, self._span, which, number)
-
-    def each(self, *statements: ir.Statement) -> ir.Loop:
-        """Return statements for every thread that has a row."""
-        lanes = ir.literal(self.lanes, ir.INDEX)
-        inside = statements if self.rows == 1 else (ir.If(self.row < self._height, statements),)
-        return ir.Loop(self._lane, ZERO, lanes, inside, over=ir.ParallelAxis.LANES)
-
-    def once(self, statements: Sequence[ir.Statement]) -> list[ir.Statement]:
-        """Return statements for one thread of each row: all have the results."""
-        if not statements:
-            return []
-        if self.rows == 1:
-            return by_one_lane(statements)
-        return [self.each(ir.If(ir.compare("equal", self.slot, ZERO), tuple(statements)))]
-
-    def along(self, work: Sequence[ir.Statement]) -> ir.Loop:
-        """Return the loop over elements that are `work` for the threads of a row."""
-        if self._turns is not None:
-            return self.each(self._turns.loops(work))
-        first, last, _ = self._span
-        if self.rows == 1:
-            return ir.Loop(ir.index("k"), first, last, tuple(work), over=ir.ParallelAxis.LANES)
-        turn = ir.Loop(ir.index("turn"), ZERO, divided(last - self.slot, self._slots), tuple(work))
-        return self.each(turn)
-
-    def combined(self, total: Total) -> ir.Combine:
-        """Return the statement that joins the slots of each row."""
-        return combined(total, self._slots if self.rows > 1 else 0)
-
-    def groups(self, statements: Sequence[ir.Statement]) -> tuple[ir.Statement, ...]:
-        """Return the loop over all groups' rows."""
-        over = ir.ParallelAxis.GROUPS
-        return (
-            ir.Loop(self.index, ir.START, ir.STOP, tuple(statements), parallel=True, over=over),
-        )
+from tensorframe.kernel.groups.team import (
+    Numbers,
+    Team,
+    Totals,
+    begun,
+    by_one_lane,
+    combined,
+    joined,
+    numbers_of,
+    parts_of,
+    stand,
+    stored,
+    taken,
+    total_of,
+    totals_in,
+)
+from tensorframe.kernel.ir.loops import ZERO, digits, named, nested
 
 
 def groups_of(order: Order, rows: int) -> int:
@@ -256,10 +95,7 @@ def columns_of(form: Form, order: Order) -> tuple[ir.Statement, ...]:
     statements: list[ir.Statement] = []
     for number in range(stages.passes + 1):
         body.begin_pass()
-        if order.in_sequence or stages.scans[number] or not is_ordered(form, number):
-            statements += _in_sequence(form, number, row)
-        else:
-            statements += _in_slots(form, number, row, numbers)
+        statements += column_pass(form, number, row, numbers)
         finish_pass(form, number)
     body.begin_pass()
     statements += form.row_stores()
@@ -268,6 +104,13 @@ def columns_of(form: Form, order: Order) -> tuple[ir.Statement, ...]:
             row, ir.START, ir.STOP, tuple(statements), parallel=True, over=ir.ParallelAxis.GRID
         ),
     )
+
+
+def column_pass(form: Form, number: int, row: ir.Expr, numbers: Numbers) -> list[ir.Statement]:
+    """Return a pass over a column by one thread."""
+    if numbers.order.in_sequence or not is_ordered(form, number):
+        return _in_sequence(form, number, row)
+    return _in_slots(form, number, row, numbers)
 
 
 def _in_sequence(form: Form, number: int, row: ir.Expr) -> list[ir.Statement]:

@@ -1,137 +1,155 @@
-"""Scans of long rows by work-groups: a row is taken in block by block, the threads' elements are scanned together.
+"""Scans by work-groups: a group for each row, or several of them, a thread for each, or chunks of few long rows.
 
-Within a block every thread takes in what a thread 1, 2, 4 ... before it has, in shared memory; what comes before the
-block is carried along. Of few long rows, groups scan pieces: the totals of pieces first, then the totals themselves,
-then each piece after what comes before it. Blocks and pieces depend on sizes alone: the same bits in every run.
+Of few long rows, groups scan chunks: the totals of chunks first, then the totals themselves, then each chunk after what
+comes before it. All of them add what `blocks.py` says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 
 from tensorframe.kernel import ir
-from tensorframe.kernel.forms.form import Form, accumulator, finish_pass
-from tensorframe.kernel.groups.reductions import by_one_lane, combined, stored, taken, totals_in
+from tensorframe.kernel.forms.form import Form, finish_pass
+from tensorframe.kernel.groups.blocks import Blocks, Scan, Steps, scan_of
+from tensorframe.kernel.groups.order import Order, is_ordered
+from tensorframe.kernel.groups.reductions import column_pass, in_turn
+from tensorframe.kernel.groups.team import (
+    Team,
+    Totals,
+    begun,
+    by_one_lane,
+    numbers_of,
+    parts_of,
+    stand,
+    stored,
+    taken,
+    total_of,
+    totals_in,
+)
 from tensorframe.kernel.ir.formula import where
-from tensorframe.kernel.ir.loops import ZERO, digits, smaller
-from tensorframe.kernel.math.accumulate import Accumulation
+from tensorframe.kernel.ir.loops import ZERO, digits, larger
 
 _ONE = ir.literal(1, ir.INDEX)
 
 
-@dataclass(slots=True)
-class Blocks:
-    """The blocks of `lanes` elements between `first` and `last` that a group takes in, and the memory it scans in."""
-
-    lanes: int
-    first: ir.Expr
-    last: ir.Expr
-    memory: dict[str, ir.Buffer] = field(default_factory=dict)
-
-    @property
-    def place(self) -> ir.Expr:
-        """Return where in its row a thread is: only before the end there is an element."""
-        return self.first + ir.index("block") * self.lanes + ir.index("lane")
-
-    def allocated(self) -> list[ir.Statement]:
-        """Return the statements that make the memory."""
-        return [ir.Allocate(one, ir.literal(self.lanes, ir.INDEX)) for one in self.memory.values()]
-
-    def lanewise(self, *statements: ir.Statement) -> ir.Loop:
-        """Return statements for every thread; `lane` is its number."""
-        count = ir.literal(self.lanes, ir.INDEX)
-        return ir.Loop(ir.index("lane"), ZERO, count, statements, over=ir.ParallelAxis.LANES)
-
-    def inside(self, statements: Iterable[ir.Statement]) -> ir.If:
-        """Return statements for the threads that have an element."""
-        return ir.If(self.place < self.last, tuple(statements))
-
-    def loop(self, statements: Iterable[ir.Statement]) -> ir.Loop:
-        """Return the loop over blocks."""
-        length = ir.apply("maximum", self.last, self.first) - self.first
-        count = ir.apply(
-            "floor_divide", length + (self.lanes - 1), ir.literal(self.lanes, ir.INDEX)
-        )
-        return ir.Loop(ir.index("block"), ZERO, count, tuple(statements))
-
-    def scanned(
-        self, how: Accumulation, total: ir.Variable, carry: ir.Variable, element: ir.Expr
-    ) -> list[ir.Statement]:
-        """Return the statements after which `total` is the scan up to a thread's element, and `carry` of the block."""
-        memory = self.memory.setdefault(
-            how.dtype.name, ir.Buffer(f"scan_{how.dtype.name}", how.dtype, ir.Role.SHARED)
-        )
-        other = ir.variable(f"{total.name}_other", total.dtype)
-        lane, level = ir.index("lane"), ir.index("level")
-        shift = ir.apply("bitwise_left_shift", _ONE, level)
-        fetch = (
-            ir.Set(other, how.start()),
-            ir.If(lane >= shift, (ir.Set(other, ir.load(memory, lane - shift)),)),
-        )
-        add = (ir.Set(total, how.join(other, total)), ir.Store(memory, lane, total))
-        turn = (self.lanewise(*fetch), ir.Barrier(), self.lanewise(*add), ir.Barrier())
-        levels = ir.literal(self.lanes.bit_length() - 1, ir.INDEX)
-        return [
-            self.lanewise(
-                ir.Set(total, how.start()),
-                self.inside([ir.Set(total, element)]),
-                ir.Store(memory, lane, total),
-            ),
-            ir.Barrier(),
-            ir.Loop(level, ZERO, levels, turn),
-            self.lanewise(
-                ir.Set(total, how.join(carry, total)),
-                ir.Set(
-                    carry, how.join(carry, ir.load(memory, ir.literal(self.lanes - 1, ir.INDEX)))
-                ),
-            ),
-            ir.Barrier(),
-        ]
+def _scans_in(form: Form, number: int, *, chunked: bool) -> dict[int, Scan]:
+    scans = form.stages.scans[number]
+    return {value: scan_of(total_of(form, value), chunked=chunked) for value in scans}
 
 
-def scan_pass(
-    form: Form, number: int, blocks: Blocks, before: Mapping[int, ir.Expr]
+def _pass(
+    form: Form, number: int, blocks: Blocks, scans: Mapping[int, Scan], totals: Totals
 ) -> list[ir.Statement]:
-    """Return a pass over the blocks of a row; `before` is what comes before the first one, if it is not the row's."""
-    begin: list[ir.Statement] = []
+    """Return a pass over the blocks of a row, or of a chunk of one."""
     work: list[ir.Statement] = []
-    for value in form.stages.scans[number]:
-        how, total = form.accumulation(value), accumulator(form, value)
-        carry = ir.variable(f"{total.name}_carry", total.dtype)
-        begin.append(ir.Set(carry, before.get(value, how.start())))
-        element = how.take(form.body.operand(value, 0))
-        work += blocks.scanned(how, total, carry, element)
-        form.body.define_element(value, form.finished(value, total))
-    totals = totals_in(form, number)
-    others = [*taken(form, totals), *stored(form, number)]
+    for value, scan in scans.items():
+        work += blocks.scanned(scan, scan.result.how.take(form.body.operand(value, 0)))
+        form.body.define_element(value, form.finished(value, scan.result.variable))
+    ordered = {value: total for value, total in totals.items() if total.how.ordered}
+    for value, total in ordered.items():
+        work += blocks.added(total, total.how.take(form.body.operand(value, 0)))
+    free = {value: total for value, total in totals.items() if value not in ordered}
+    others = [*taken(form, free), *stored(form, number)]
     if others:
-        work.append(blocks.lanewise(blocks.inside(others)))
-    begin += [total.begin() for total in totals.values()]
-    return [*begin, blocks.loop(work), *map(combined, totals.values())] if work else []
+        work.append(blocks.team.all(*blocks.inside(*others)))
+    if not work:
+        return []
+    begin = [scan.blocks.begin() for scan in scans.values()]
+    ends = map(blocks.team.combined, totals.values())
+    return [*begin, *begun(totals), blocks.loop(work), *ends]
 
 
-def scanned_rows(form: Form, lanes: int) -> tuple[ir.Statement, ...]:
-    """A work-group for each row, in as many passes as there are."""
-    body, stages = form.body, form.stages
-    row, count = ir.index("row"), len(body.nest.kept)
-    length = body.numbers.take(body.nest.row_length, "length")
-    blocks = Blocks(lanes, ZERO, length)
-    body.indices = [
-        *digits(row, body.sizes[:count]),
-        *digits(blocks.place, body.sizes[count:]),
-    ]
+def scanned_rows(form: Form, order: Order) -> tuple[ir.Statement, ...]:
+    """The threads of a work-group for each row, or for several, in as many passes as there are."""
+    body, numbers = form.body, numbers_of(form, order)
+    chunks = Steps("chunk", order.lanes, numbers.all_chunks)
+    team = Team(order.lanes, order.slots, numbers.row, numbers.rows, ordered=False)
+    blocks = Blocks(team, order.slots, numbers.span(chunks.place))
+    stand(form, team.row, blocks.place)
     statements: list[ir.Statement] = []
-    for number in range(stages.passes + 1):
+    for number in range(form.stages.passes + 1):
         body.begin_pass()
-        statements += scan_pass(form, number, blocks, {})
+        totals = totals_in(form, number)
+        if order.chunks > 1:
+            statements += _in_chunks(form, number, blocks, chunks, totals)
+        else:
+            scans = _scans_in(form, number, chunked=False)
+            statements += _pass(form, number, blocks, scans, totals)
         finish_pass(form, number)
     body.begin_pass()
-    statements += by_one_lane(form.row_stores())
-    loop = ir.Loop(
-        row, ir.START, ir.STOP, tuple(statements), parallel=True, over=ir.ParallelAxis.GROUPS
+    statements += team.once(form.row_stores())
+    return (*blocks.allocated(), *team.groups(statements))
+
+
+def _in_chunks(
+    form: Form, number: int, blocks: Blocks, chunks: Steps, totals: Totals
+) -> list[ir.Statement]:
+    """Return a pass over a row of several chunks, whose totals are scanned as they come."""
+    scans = _scans_in(form, number, chunked=True)
+    before = [scan_of(scan.before, chunked=False) for scan in scans.values() if scan.before]
+    parts = parts_of(totals, "chunk")
+    inside = _pass(form, number, blocks, scans, parts)
+    if not inside:
+        return []
+    for scan, outer in zip(scans.values(), before, strict=True):
+        inside += chunks.take(outer, scan.blocks.variable)
+    if totals:
+        inside.append(in_turn(blocks.team, chunks.place, totals, parts))
+    begin = [outer.result.begin() for outer in before]
+    ends = map(blocks.team.combined, totals.values())
+    return [*begin, *begun(totals), *chunks.loops(before, inside), *ends]
+
+
+def scanned_columns(form: Form, order: Order) -> tuple[ir.Statement, ...]:
+    """A thread for each row of a scan; no pass with a scan has a sum of floats."""
+    body, row, numbers = form.body, ir.index("row"), numbers_of(form, order)
+    statements: list[ir.Statement] = []
+    for number in range(form.stages.passes + 1):
+        body.begin_pass()
+        if not form.stages.scans[number]:
+            statements += column_pass(form, number, row, numbers)
+        elif order.chunks == 1:
+            steps = Steps("k", order.slots, numbers.row)
+            scans = _scans_in(form, number, chunked=False)
+            statements += _stepped(form, number, row, steps, scans)
+        else:
+            chunks = Steps("chunk", order.lanes, numbers.all_chunks)
+            steps = Steps("k", order.slots, numbers.span(chunks.place))
+            scans = _scans_in(form, number, chunked=True)
+            before = [scan_of(scan.before, chunked=False) for scan in scans.values() if scan.before]
+            inside = _stepped(form, number, row, steps, scans)
+            for scan, outer in zip(scans.values(), before, strict=True):
+                inside += chunks.take(outer, scan.blocks.variable)
+            statements += [outer.result.begin() for outer in before]
+            statements += chunks.loops(before, inside)
+        finish_pass(form, number)
+    body.begin_pass()
+    statements += form.row_stores()
+    return (
+        ir.Loop(
+            row, ir.START, ir.STOP, tuple(statements), parallel=True, over=ir.ParallelAxis.GRID
+        ),
     )
-    return (*blocks.allocated(), loop)
+
+
+def _stepped(
+    form: Form, number: int, row: ir.Expr, steps: Steps, scans: Mapping[int, Scan]
+) -> list[ir.Statement]:
+    """Return the scans of a pass over a row, or a chunk of one, by a thread."""
+    stand(form, row, steps.place)
+    totals = totals_in(form, number)
+    work: list[ir.Statement] = []
+    for value, scan in scans.items():
+        work += steps.take(scan, scan.result.how.take(form.body.operand(value, 0)))
+        form.body.define_element(value, form.finished(value, scan.result.variable))
+    work += [*taken(form, totals), *stored(form, number)]
+    return [*begun(totals), *steps.loops(scans.values(), work)]
+
+
+def has_sums(form: Form) -> bool:
+    """Whether sums of floats run in a pass with scans."""
+    passes = range(form.stages.passes)
+    return any(form.stages.scans[number] and is_ordered(form, number) for number in passes)
 
 
 def can_be_cut(form: Form) -> bool:
@@ -151,48 +169,42 @@ def can_be_cut(form: Form) -> bool:
     return needed.isdisjoint(scans)
 
 
-def totals_of_pieces(form: Form, piece: int) -> tuple[ir.Statement, ...]:
-    """Totals of pieces of rows, one from each group."""
-    body = form.body
-    part, along = ir.index("part"), ir.index("k")
-    first, last, _, row = _piece(form, part, piece)
-    count = len(body.nest.kept)
-    body.indices = [*digits(row, body.sizes[:count]), *digits(along, body.sizes[count:])]
-    before: list[ir.Statement] = []
+def totals_of_chunks(form: Form, order: Order) -> tuple[ir.Statement, ...]:
+    """Totals of the chunks of rows, one from each group."""
+    part, numbers = ir.index("part"), numbers_of(form, order)
+    chunk, row = digits(part, [ZERO, numbers.rows])
+    team = Team(order.lanes, order.slots, numbers.row)
+    blocks = Blocks(team, order.slots, numbers.span(chunk))
+    stand(form, row, blocks.place)
     work: list[ir.Statement] = []
-    after: list[ir.Statement] = []
+    begin: list[ir.Statement] = []
     stores: list[ir.Statement] = []
     for value, buffer in form.partials.items():
-        how, total = form.accumulation(value), accumulator(form, value)
-        before.append(ir.Set(total, how.start()))
-        work.append(ir.Set(total, how.join(total, how.take(body.operand(value, 0)))))
-        other = ir.variable(f"{total.name}_other", total.dtype)
-        after.append(ir.Combine(total, other, how.join(total, other)))
-        stores.append(ir.Store(buffer, part, total))
-    loop = ir.Loop(along, first, last, tuple(work), over=ir.ParallelAxis.LANES)
-    statements = (*before, loop, *after, *by_one_lane(stores))
-    return (
-        ir.Loop(part, ir.START, ir.STOP, statements, parallel=True, over=ir.ParallelAxis.GROUPS),
-    )
+        scan = scan_of(total_of(form, value), chunked=False)
+        work += blocks.scanned(scan, scan.result.how.take(form.body.operand(value, 0)))
+        begin.append(scan.blocks.begin())
+        stores.append(ir.Store(buffer, part, scan.blocks.variable))
+    statements = (*begin, blocks.loop(work), *by_one_lane(stores))
+    loop = ir.Loop(part, ir.START, ir.STOP, statements, parallel=True, over=ir.ParallelAxis.GROUPS)
+    return (*blocks.allocated(), loop)
 
 
 def scanned_totals(
-    form: Form, pieces: int, lanes: int, results: Mapping[int, ir.Buffer]
+    form: Form, order: Order, results: Mapping[int, ir.Buffer]
 ) -> tuple[ir.Statement, ...]:
-    """The totals of each row's pieces scanned, by a group for each row; `results` say where to."""
-    body, row = form.body, ir.index("row")
-    height = body.numbers.take(body.nest.rows, "rows")
-    blocks = Blocks(lanes, ZERO, body.numbers.take(pieces, "pieces"))
-    position = blocks.place * height + row
+    """The totals of each row's chunks scanned, by a group for each row; `results` say where to."""
+    row, numbers = ir.index("row"), numbers_of(form, order)
+    team = Team(order.lanes, order.lanes, numbers.row)
+    blocks = Blocks(team, order.lanes, numbers.all_chunks)
+    position = blocks.place * numbers.rows + row
     begin: list[ir.Statement] = []
     work: list[ir.Statement] = []
     for value, buffer in form.partials.items():
-        how, total = form.accumulation(value), accumulator(form, value)
-        carry = ir.variable(f"{total.name}_carry", total.dtype)
-        begin.append(ir.Set(carry, how.start()))
-        work += blocks.scanned(how, total, carry, ir.load(buffer, position))
-        store = ir.Store(results[value], position, total)
-        work.append(blocks.lanewise(blocks.inside([store])))
+        scan = scan_of(total_of(form, value), chunked=False)
+        begin.append(scan.blocks.begin())
+        work += blocks.scanned(scan, ir.load(buffer, position))
+        store = ir.Store(results[value], position, scan.result.variable)
+        work.append(team.all(*blocks.inside(store)))
     loop = ir.Loop(
         row,
         ir.START,
@@ -204,30 +216,20 @@ def scanned_totals(
     return (*blocks.allocated(), loop)
 
 
-def scanned_pieces(form: Form, piece: int, lanes: int) -> tuple[ir.Statement, ...]:
-    """Each piece of each row scanned, after what comes before it."""
-    body, part = form.body, ir.index("part")
-    first, last, at, row = _piece(form, part, piece)
-    blocks = Blocks(lanes, first, last)
-    count = len(body.nest.kept)
-    body.indices = [
-        *digits(row, body.sizes[:count]),
-        *digits(blocks.place, body.sizes[count:]),
-    ]
-    height = body.numbers.take(body.nest.rows, "rows")
-    earlier = (ir.apply("maximum", at, _ONE) - 1) * height + row
-    before = {
-        value: where(at > ZERO, ir.load(buffer, earlier), form.accumulation(value).first)
-        for value, buffer in form.partials.items()
-    }
-    statements = tuple(scan_pass(form, 0, blocks, before))
+def scanned_chunks(form: Form, order: Order) -> tuple[ir.Statement, ...]:
+    """Each chunk of each row scanned, after what comes before it."""
+    part, numbers = ir.index("part"), numbers_of(form, order)
+    chunk, row = digits(part, [ZERO, numbers.rows])
+    team = Team(order.lanes, order.slots, numbers.row)
+    blocks = Blocks(team, order.slots, numbers.span(chunk))
+    stand(form, row, blocks.place)
+    earlier = (larger(chunk, _ONE) - 1) * numbers.rows + row
+    scans = _scans_in(form, 0, chunked=True)
+    begin: list[ir.Statement] = []
+    for value, scan in scans.items():
+        assert scan.before is not None
+        found = where(chunk > ZERO, ir.load(form.partials[value], earlier), scan.result.how.first)
+        begin.append(ir.Set(scan.before.variable, found))
+    statements = (*begin, *_pass(form, 0, blocks, scans, {}))
     loop = ir.Loop(part, ir.START, ir.STOP, statements, parallel=True, over=ir.ParallelAxis.GROUPS)
     return (*blocks.allocated(), loop)
-
-
-def _piece(form: Form, part: ir.Expr, piece: int) -> tuple[ir.Expr, ir.Expr, ir.Expr, ir.Expr]:
-    """Return where a piece begins and ends in its row, which one it is, and the number of the row."""
-    numbers, nest = form.body.numbers, form.body.nest
-    step, length = numbers.take(piece, "piece"), numbers.take(nest.row_length, "length")
-    at, row = digits(part, [ZERO, numbers.take(nest.rows, "height")])
-    return at * step, smaller(at * step + step, length), at, row
