@@ -72,6 +72,8 @@ def test_any_key(device, key):
     x = some((3, 4, 5), "float32")
     check(device, x, key, some(x[key].shape, "float32", seed=1))
     check(device, x, key, np.float32(7))
+    whole = some((3, 4, 5), "int32")  # as wide as sums of them are
+    check(device, whole, key, some(x[key].shape, "int32", seed=1))
 
 
 @pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum], ids=str)

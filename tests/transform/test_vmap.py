@@ -439,6 +439,16 @@ def both(x, y):
         ),
         (AxisError, "the argument y has no axes", lambda: tfr.vmap(both)(tfr.ones(3), 2.0)),
         (
+            AxisError,
+            r"argument x\.value has no axes(.|\n)*tfr\.random\.split\(x, n\)",
+            lambda: tfr.vmap(both)(tfr.random.key(0), tfr.ones(3)),
+        ),
+        (
+            AxisError,
+            r"argument x\[0\] has no axes(.|\n)*tfr\.asarray\(\.\.\.\) of a list",
+            lambda: tfr.vmap(both)([1.0, 2.0], tfr.ones(2)),
+        ),
+        (
             ArgumentError,
             "in_axes has 1 entries for 2 positional arguments",
             lambda: tfr.vmap(both, in_axes=(0,))(tfr.ones(3), 1.0),

@@ -6,6 +6,7 @@ numbered: each element of a value has the number of the element that it goes to.
 
 from __future__ import annotations
 
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -28,6 +29,7 @@ _LONG = 512
 _FEW = 4
 
 
+@cache
 def _wide(dtype: DType) -> DType:
     """Return the dtype that sums and products of `dtype` accumulate in."""
     if dtype not in FLOATING:
@@ -47,15 +49,15 @@ def _combining(op: Op) -> Function:
         *indices, axes, position = arguments
         numbers = numbered(indices, [x.shape[axis] for axis in axes], axes)
         result = np.array(x) if out is None else out
-        kept = [axis for axis in range(x.ndim) if axis not in axes]
-        lines = result.transpose([*axes, *kept])
-        rows, width = (
-            prod(lines.shape[part]) for part in (slice(len(axes)), slice(len(axes), None))
-        )
+        count = len(axes)
+        lines = result
+        if axes[-1] != count - 1:
+            lines = result.transpose([*axes, *[at for at in range(x.ndim) if at not in axes]])
         # a view of the result, if it may be: else it is written back
+        rows, width = prod(lines.shape[:count]), prod(lines.shape[count:])
         table = np.ascontiguousarray(lines).reshape(rows, width)
         own = range(numbers.ndim)
-        given = np.moveaxis(values, [position + axis for axis in own], own)
+        given = np.moveaxis(values, [position + at for at in own], own) if position else values
         wide = _wide(x.dtype) if how.wide else x.dtype
         _combine(ufunc, table, numbers.reshape(-1), given, wide)
         if not np.may_share_memory(table, result):
@@ -74,7 +76,9 @@ def _combine(ufunc: np.ufunc, table: Array, numbers: Array, values: Array, wide:
     rows = values.reshape(len(numbers), table.shape[1])
     if wide == table.dtype:
         _accumulate(ufunc, table, numbers, rows)
-    elif _FEW * len(numbers) < len(table):  # the others stay as they are, in their own dtype
+    elif table.size > _PIECE and _FEW * len(numbers) < len(
+        table
+    ):  # the others stay as they are, in their own dtype
         touched, numbers = np.unique(numbers, return_inverse=True)
         total = table[touched].astype(wide)
         _accumulate(ufunc, total, numbers, rows)

@@ -69,7 +69,7 @@ def numbered(indices: Sequence[Array], sizes: Sequence[int], axes: Axes) -> Arra
     total = places[0]
     for place, size in zip(places[1:], sizes[1:], strict=True):
         total = total * size + place
-    return np.broadcast_to(total, np.broadcast(*indices).shape)
+    return total
 
 
 def _counted(index: Array, size: int, axis: int) -> Array:

@@ -265,12 +265,23 @@ def _checked(title: str, leaf: Any, axis: int | None, name: str) -> int | None:
         what = f"has shape {tuple(shape)}" if shape else "has no axes"
         raise AxisError(
             f"{title}: the argument {name} {what}, and no axis {axis} of examples",
-            suggestions=(
-                f"in_axes=None for {name} if it is the same in all examples",
-                "tfr.random.split(key, n), a key for each example, where it is a key",
-            ),
+            suggestions=_remedies(leaf, name),
         )
     return axis % len(shape)
+
+
+def _remedies(leaf: Any, name: str) -> tuple[str, ...]:
+    """Return what may help where a leaf has no axis of examples."""
+    if name.endswith(".value") and type(leaf) is int:
+        key = name.removesuffix(".value")
+        return (
+            f"tfr.random.split({key}, n), which gives a key for each of n examples",
+            f"in_axes=None for {key} if all examples share it",
+        )
+    shared = f"in_axes=None for {name} if it is the same in all examples"
+    if isinstance(leaf, int | float | complex) and name.endswith("]"):
+        return (shared, "tfr.asarray(...) of a list of numbers, whose elements are examples")
+    return (shared,)
 
 
 def _size(title: str, given: Sequence[_Argument], axes: Sequence[Sequence[int | None]]) -> int:
