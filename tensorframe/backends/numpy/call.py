@@ -10,6 +10,7 @@ from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
+from tensorframe.ops.indexing import SET_SLICE
 
 _MOVING = frozenset({Kind.VIEW, Kind.GATHER})
 
@@ -31,4 +32,4 @@ def single_call(region: Region) -> Program:
         return (function(*operands, *attrs),)
 
     # what moves elements gives no warnings, and to silence them takes as long as to move a thousand
-    return quiet(run) if op.op.kind in _MOVING else run
+    return quiet(run) if op.op.kind in _MOVING or op.op is SET_SLICE else run
