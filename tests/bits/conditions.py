@@ -65,7 +65,7 @@ def _computed_before(program: Program, leaves: Leaves) -> Bits:
 
 def _turned(program: Program, leaves: Leaves) -> Bits:
     """The same values, whose memory is laid out the other way round."""
-    arrays = {name: (np.asfortranarray(one.numpy()), one.device) for name, one in leaves.items()}
+    arrays = {name: (np.array(one.numpy(), order="F"), one.device) for name, one in leaves.items()}
     turned = {name: tfr.asarray(one, device=place) for name, (one, place) in arrays.items()}
     return evaluated(program.run(turned, []))
 
