@@ -20,7 +20,7 @@ from tensorframe.kernel.ir.walk import substituted, substituted_in
 from tensorframe.kernel.math.accumulate import Accumulation
 from tensorframe.kernel.math.scalars import converted
 
-# Elements of a column that are taken in while its accumulator is in a register; the compiler writes them out.
+# Elements of a column that are taken in while its accumulator is in a register.
 _GROUP = 8
 _AT = ir.index("at")
 # Operations for an element up to which that pays.
@@ -57,10 +57,21 @@ class Total:
         value = {"add": -0.0, "multiply": 1.0}[self.op]
         return ir.literal(value, self.lanes.dtype)
 
+    def joined_to(self, value: ir.Expr, row: dict[ir.Expr, ir.Expr]) -> ir.Expr:
+        """Return a value, of a lane if there are any, joined to the element of a row."""
+        if self.lanes is None:
+            return self.how.join(value, self.how.take(substituted(self.element, row)))
+        return ir.apply(self.op, value, substituted(self.taken(), row))
+
     def taken(self) -> ir.Expr:
         """Return the element as a lane takes it in."""
         assert self.lanes is not None
         return converted(self.element, float32) if self.short else self.how.take(self.element)
+
+
+def _every(step: int, first: ir.Expr, count: int) -> list[ir.Expr]:
+    """Return the places of so many rows, each so many after the one before."""
+    return [first + step * at if at else first for at in range(count)]
 
 
 @dataclass(slots=True)
@@ -194,7 +205,8 @@ class Block:
         end = first + blocks * order.LANES
         if blocks:
             group = self._rows(
-                order.LANES, self._several(totals, stores, first, blocks, empty=True)
+                order.LANES,
+                self._several(totals, stores, _every(order.LANES, first + _AT, blocks), empty=True),
             )
             found = [group, self._rows(order.TAIL, self._narrowed(ordered))]
         else:
@@ -299,7 +311,7 @@ class Block:
         group = ir.index("group")
         groups = ir.apply("floor_divide", blocks, ir.literal(_GROUP, ir.INDEX))
         first = start + group * (_GROUP * order.LANES)
-        several = self._several(totals, stores, first, _GROUP)
+        several = self._several(totals, stores, _every(order.LANES, first + _AT, _GROUP))
         rest = start + groups * (_GROUP * order.LANES)
         return (
             ir.Loop(group, ZERO, groups, (self._rows(order.LANES, several),)),
@@ -310,21 +322,22 @@ class Block:
         self,
         totals: Sequence[Total],
         stores: list[ir.Statement],
-        first: ir.Expr,
-        blocks: int,
+        places: Sequence[ir.Expr],
         *,
         empty: bool = False,
-    ) -> tuple[ir.Statement, ...]:
-        """Take in a lane's elements of several blocks; if lanes are `empty`, nothing is in them yet."""
-        turn = ir.index("turn")
-        few = [self._few(one, empty=empty) for one in totals]
-        row: dict[ir.Expr, ir.Expr] = {self.along[-1]: first + turn * order.LANES + _AT}
-        takes = substituted_in([*[one.take for one in few], *stores], row)
-        return (
-            *[one.begin for one in few],
-            ir.Loop(turn, ZERO, ir.literal(blocks, ir.INDEX), takes),
-            *[one.end for one in few],
-        )
+    ) -> list[ir.Statement]:
+        """Take in the elements of several rows, of one lane each; if lanes are `empty`, nothing is in them yet."""
+        rows: list[dict[ir.Expr, ir.Expr]] = [{self.along[-1]: place} for place in places]
+        found: list[ir.Statement] = []
+        for one in totals:
+            memory, place = one.memory, self.slot
+            if one.lanes is not None:
+                memory, place = one.lanes, self._place(_AT)
+            value: ir.Expr = one.neutral if empty and one.lanes else ir.load(memory, place)
+            for row in rows:
+                value = one.joined_to(value, row)
+            found.append(ir.Store(memory, place, value))
+        return [*found, *[made for row in rows for made in substituted_in(stores, row)]]
 
     def _in_turn(self) -> bool:
         """Whether rows are taken in one after the other, in their order."""
@@ -346,13 +359,7 @@ class Block:
             return (ir.Loop(self.along[-1], first, last, (self.across([*single, *stores]),)),)
         group, along = ir.index("group"), self.along[-1]
         groups = ir.apply("floor_divide", last - first, ir.literal(_GROUP, ir.INDEX))
-        few = [self._few(one) for one in totals]
-        start = first + group * _GROUP
-        several: tuple[ir.Statement, ...] = (
-            *[one.begin for one in few],
-            ir.Loop(along, start, start + _GROUP, (*[one.take for one in few], *stores)),
-            *[one.end for one in few],
-        )
+        several = self._several(totals, stores, _every(1, first + group * _GROUP, _GROUP))
         return (
             ir.Loop(group, ZERO, groups, (self.across(several),)),
             ir.Loop(along, first + groups * _GROUP, last, (self.across([*single, *stores]),)),
@@ -362,29 +369,3 @@ class Block:
         """Return the statement that takes one element into its column's accumulator."""
         total = ir.load(one.memory, self.slot)
         return ir.Store(one.memory, self.slot, one.how.join(total, one.how.take(element)))
-
-    def _few(self, one: Total, *, empty: bool = False) -> _Few:
-        """Return the statements around and in a loop over a few elements of a column."""
-        name = f"a{one.memory.name[1:]}"
-        if one.lanes is not None:
-            few, place = ir.variable(name, one.lanes.dtype), self._place(_AT)
-            return _Few(
-                ir.Set(few, one.neutral if empty else ir.load(one.lanes, place)),
-                ir.Set(few, ir.apply(one.op, few, one.taken())),
-                ir.Store(one.lanes, place, few),
-            )
-        few = ir.variable(name, one.how.dtype)
-        return _Few(
-            ir.Set(few, ir.load(one.memory, self.slot)),
-            ir.Set(few, one.how.join(few, one.how.take(one.element))),
-            ir.Store(one.memory, self.slot, few),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Few:
-    """What is done with a few elements of a column: before, with each, and afterwards."""
-
-    begin: ir.Set
-    take: ir.Set
-    end: ir.Store

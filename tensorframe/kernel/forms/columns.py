@@ -127,12 +127,14 @@ def column_parts(
     unit = unit_of(form, at, chunk, along, lengths)
     columns = [*places, lane]
     if outer:
-        pieces = body.numbers.take(form.pieces, "pieces")
         row = flat([columns[loop] for loop in outer], [kept[loop] for loop in outer])
-        unit = row * pieces + unit
+        if form.pieces > 1:
+            row *= body.numbers.take(form.pieces, "pieces")
+        unit = row + unit
         count -= len(outer)
         height = body.numbers.take(prod(body.nest.kept[:count]), "rows")
-    form.unit = unit * height + flat(columns[:count], kept[:count])
+    several = not outer or prod(body.nest.kept[:count]) > 1
+    form.unit = unit * height + flat(columns[:count], kept[:count]) if several else unit
     totals = [parts.total(value) for value in form.partials]
     stores: list[ir.Statement] = [form.store(value) for value in form.stages.stores[0]]
     top = at * rise
