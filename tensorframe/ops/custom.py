@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorframe.dtypes import ANY
-from tensorframe.graph.op import Kind, Op, register, same
+from tensorframe.graph.op import Kind, Op, refused, register, same
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.derivatives import ForPart
 from tensorframe.ops.term import Term
@@ -33,4 +33,9 @@ CUSTOM_CALL = register(
 # Operands: the result, and the call.
 CUSTOM_PART = register(
     Op("custom_part", Kind.VIEW, 2, ANY, same, "One of the results of a function with a rule of its own.", shape=_first, attributes=("index",), expand=lambda result, _call, _index: result, cost=0.0, alias=True, vjp=lambda ct, _out, _result, _call, index: (None, ForPart(index, ct)))
+)
+# Operands: values that were computed at once, and what they were computed from. Recorded while a gradient is, so that what
+# has been lost is not taken for a constant.
+COMPUTED = register(
+    Op("distinct", Kind.VIEW, None, ANY, same, "Distinct elements, which are computed at once.", shape=_first, expand=lambda *operands: operands[0], in_standard=False, cost=0.0, alias=True, vjp=refused("distinct elements are computed at once, outside of the graph"))
 )

@@ -359,6 +359,29 @@ class TestErrors:
         with pytest.raises(tfr.errors.ArgumentError, match="no positional argument 1"):
             tfr.grad(lambda x: x, argnums=1)(1.0)
 
+    def test_for_an_argument_twice(self):
+        with pytest.raises(tfr.errors.ArgumentError, match="name an argument twice"):
+            tfr.grad(lambda x, y: x * y, argnums=(1, -1))(1.0, 2.0)
+
+    @pytest.mark.parametrize(
+        "function",
+        [
+            tfr.unique_values,
+            lambda x: tfr.unique(x, axis=0),
+            lambda x: tfr.union1d(x, wide([1.0])),
+            lambda x: tfr.intersect1d(wide([1.0]), x),
+            lambda x: tfr.setdiff1d(x, wide([1.0])),
+        ],
+        ids=["unique_values", "unique", "union1d", "intersect1d", "setdiff1d"],
+    )
+    def test_of_what_is_computed_outside_of_the_graph(self, function):
+        """Not a gradient of zero, which it would be if what is given were taken for constants."""
+        with pytest.raises(tfr.errors.GradientError, match="distinct: has no gradient") as caught:
+            tfr.grad(lambda x: tfr.sum(function(x)))(wide([1.0, 2.0]))
+        assert "test_transformations.py" in caught.value.location
+        counts = tfr.grad(lambda x: tfr.sum(x) * tfr.unique_counts(x).counts.shape[0])
+        assert counts(wide([1.0, 1.0])).tolist() == [1.0, 1.0]
+
     def test_of_a_tree_that_changed(self):
         _, pullback = tfr.vjp(lambda x: {"a": x, "b": x}, 1.0)
         with pytest.raises(tfr.errors.GradientError, match="not a tree like the result"):

@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorframe.dtypes import ADDED, COMPLEX, bool_, int64, wide_of
+from tensorframe.dtypes import ADDED, COMPLEX, FLOATING, bool_, int64, wide_of
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.operands import comparable, expanded, flattened, operand, promoted
 from tensorframe.frontend.parameters import flag
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.history import history
 from tensorframe.graph.shape import normalize_axis
+from tensorframe.ops.custom import COMPUTED
 from tensorframe.ops.elementwise import EQUAL, LOGICAL_NOT, LOGICAL_OR, MINIMUM
 from tensorframe.ops.reduction import ANY_TRUE
 from tensorframe.ops.sorting import SEARCHSORTED, SORT
@@ -136,7 +138,7 @@ def _distinct(x: Tensor, **options: Any) -> tuple[Tensor, ...]:
     results = function(_sortable(x), **options)
     values, *others = results if isinstance(results, tuple) else (results,)
     return (
-        _wrap(values.astype(x.dtype, copy=False), x),
+        _values(values, x),
         *(_wrap(other.astype(int64, copy=False), x) for other in others),
     )
 
@@ -149,6 +151,15 @@ def _sortable(x: Tensor) -> Any:
 
 def _wrap(array: Any, like: Tensor) -> Tensor:
     return Tensor(data_node(array, like.device))
+
+
+def _values(array: Any, *tensors: Tensor) -> Tensor:
+    """Return elements that were computed of tensors at once, in the dtype of the first and where that is."""
+    first = tensors[0]
+    found = _wrap(array.astype(first.dtype, copy=False), first)
+    if history.get() is None or first.dtype not in FLOATING:
+        return found
+    return call(COMPUTED, found, *tensors)
 
 
 def isin(
@@ -216,7 +227,7 @@ def intersect1d(
     values, *places = np.intersect1d(
         _sortable(first), _sortable(second), assume_unique, return_indices=True
     )
-    common = _wrap(values.astype(first.dtype, copy=False), first)
+    common = _values(values, first, second)
     return (common, *(_wrap(place.astype(int64, copy=False), first) for place in places))
 
 
@@ -229,10 +240,10 @@ def setdiff1d(x1: Any, x2: Any, /, assume_unique: bool = False) -> Tensor:
     first, second = comparable(x1, x2)
     # compared in NumPy's promotion, which keeps integers and floats apart
     rest = np.setdiff1d(_sortable(first), _sortable(second), assume_unique)
-    return _wrap(rest.astype(first.dtype, copy=False), first)
+    return _values(rest, first, second)
 
 
 def _combined(function: Any, x1: Any, x2: Any, **options: bool) -> Tensor:
     first, second = promoted(x1, x2)
     combined = function(_sortable(first), _sortable(second), **options)
-    return _wrap(combined.astype(first.dtype, copy=False), first)
+    return _values(combined, first, second)

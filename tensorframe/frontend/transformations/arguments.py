@@ -40,10 +40,12 @@ def aliased(
 ) -> Aliased:
     """Return the arguments with aliases; GradientError names a leaf that no gradient exists for."""
     given = list(args)
+    places = [_position(title, place, len(args)) for place in argnums]
+    if len(set(places)) < len(places):
+        raise ArgumentError(f"{title}: argnums {tuple(argnums)} name an argument twice")
     targets: list[Node] = []
     structures = []
-    for place in argnums:
-        at = _position(title, place, len(args))
+    for at in places:
         leaves: list[Any] = []
         structure = flatten(args[at], leaves)
         labels = names(structure, parameter_name(function, at))

@@ -141,4 +141,6 @@ CALLS: dict[str, Call] = {
     "copy": lambda x, _: x.to_device("cpu"),
 }
 # a file is read by the host, and then data like any other; aliases are no ops that any device sees
-WITHOUT = frozenset({"file", "alias", "stop_gradient", "custom_call", "custom_part", "depends"})
+WITHOUT = frozenset(
+    {"file", "alias", "stop_gradient", "custom_call", "custom_part", "distinct", "depends"}
+)
