@@ -1,5 +1,7 @@
 """Which engine of the cpu runs: by what was recorded, and where both give the same bits, by how often it ran."""
 
+from threading import get_ident
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from tensorframe.graph.op import find
 from tensorframe.runtime.cache import PLANS
 
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
+from tensorframe.backends.llvm.program import KernelProgram
 from tensorframe.backends.llvm.ufunc import ufunc
 
 LARGE = 10_000
@@ -160,3 +163,18 @@ def test_what_has_no_way_in_numpy_is_compiled_at_once():
     tiny = np.full(3, 2.0**-1000)
     with pytest.raises(NotEvaluatedError):
         evaluated(find("tan"), (), [tiny], tiny.dtype)
+
+
+def test_kernels_of_a_products_blocks_are_made_once_before_threads_share_them(monkeypatch):
+    bound = []
+    bind = KernelProgram._bind
+
+    def noted(program, inputs):
+        bound.append((program, get_ident()))
+        return bind(program, inputs)
+
+    monkeypatch.setattr(KernelProgram, "_bind", noted)
+    x = tfr.asarray(np.random.default_rng(5).standard_normal((1024, 256)).astype(np.float32))
+    with tfr.config.override(threads=4):
+        tfr.exp(x @ x[:256] * 0.01).compute()
+    assert [thread for _, thread in bound] == [get_ident()]

@@ -44,11 +44,6 @@ def _made(name: str, source: str) -> KernelFunction:
         return function
 
 
-def is_kept(name: str, source: str) -> bool:
-    """Whether a kernel is in memory or on disk, so that using it takes no compiler."""
-    return name in _functions or objects.read(object_key(name, source)) is not None
-
-
 def from_object_code(
     name: str, text: str, compiled: Callable[[], bytes], loaded: Callable[[bytes], Made]
 ) -> Made:

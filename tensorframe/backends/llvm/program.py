@@ -8,11 +8,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tensorframe.backends.base import Program
-from tensorframe.backends.llvm.functions import is_kept
 from tensorframe.backends.llvm.launcher import Run, launcher
-from tensorframe.backends.llvm.target import target
 from tensorframe.backends.spans import Work, spanned
-from tensorframe.codegen import llvm, python
+from tensorframe.codegen import python
 from tensorframe.dtypes import COMPLEX
 from tensorframe.errors import IndexingError
 from tensorframe.graph.region import Region
@@ -51,13 +49,20 @@ class KernelProgram:
     def _choose(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Run the kernels of this layout, which are expected to be those of the next call too."""
         inputs = self._in_steps(inputs)
+        run = self._run = self._found(inputs)
+        return run(inputs, buffers)
+
+    def prepare(self, inputs: Sequence[Any]) -> None:
+        """Make the kernels for operands of these layouts, which the first call would do otherwise."""
+        self._found(self._in_steps(inputs))
+
+    def _found(self, inputs: Sequence[Any]) -> Run:
         key = tuple([inputs[index].strides for index in self._arrays])
         run = self._bound.get(key)
         if run is None:
             with spanned(Work.LAYOUT, "loops of a new layout", "llvm"):
                 run = self._bound[key] = self._bind(inputs)
-        self._run = run
-        return run(inputs, buffers)
+        return run
 
     def _bind(self, inputs: Sequence[Any]) -> Run:
         """Return what runs the kernels for operands of these layouts."""
@@ -78,12 +83,6 @@ class KernelProgram:
     def _remainders(self, index: int, array: Any) -> bool:
         size = self.region.inputs[index][1].itemsize
         return any(step % size for step in array.strides)
-
-    def is_kept(self, inputs: Sequence[Any]) -> bool:
-        """Whether the kernels for operands of these layouts were compiled before, by this process or another."""
-        built = self.built(self._in_steps(inputs))
-        texts = [llvm.print_kernel(launch.kernel, target()) for launch in built.launches]
-        return all(is_kept(text.name, text.source) for text in texts)
 
     def source(self) -> str:
         """Return the text of the kernels for operands that are contiguous in C order."""

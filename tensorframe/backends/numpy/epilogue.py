@@ -75,6 +75,7 @@ class ProductProgram:
         self._overwrites = self._epilogue is not None and _overwrites_product(self._epilogue)
         self._compile = compile_
         self._programs: dict[Shape, Program] = {}
+        self._is_prepared = False
 
     def __call__(self, inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:
         """Return the outputs for these inputs."""
@@ -87,18 +88,6 @@ class ProductProgram:
             if product is None or not _in_blocks(product):
                 return self._one_after_the_other(inputs, buffers)
             return self._block_by_block(product, inputs, buffers)
-
-    def is_kept(self, inputs: Sequence[Array]) -> bool:
-        """Whether the kernels of the epilogue were compiled before."""
-        product = self._product(inputs)
-        if product is None or not _in_blocks(product):
-            value, index = np.empty(self._contraction.shape, self._contraction.dtype), None
-        else:
-            index = product.blocks[0]
-            value = np.empty([part.stop - part.start for part in index], product.dtype)
-        operands = self._operands(value, index, inputs)
-        program: Any = self._program(operands[0].shape)
-        return bool(program.is_kept(operands))
 
     def _block_by_block(
         self, product: Product, inputs: Sequence[Array], buffers: Sequence[Array | None]
@@ -121,8 +110,20 @@ class ProductProgram:
                 if result is not target:
                     target[...] = result
 
+        if not self._is_prepared:
+            self._prepare(product, inputs)
         product.each(finish)
         return outputs
+
+    def _prepare(self, product: Product, inputs: Sequence[Array]) -> None:
+        """Have kernels of the epilogue made in this thread, once, before several need them at the same moment."""
+        index = product.blocks[0]
+        value = np.empty([one.stop - one.start for one in index], product.dtype)
+        operands = self._operands(value, index, inputs)
+        prepare = getattr(self._program(operands[0].shape), "prepare", None)
+        if prepare is not None:
+            prepare(operands)
+        self._is_prepared = True
 
     def _product(self, inputs: Sequence[Array]) -> Product | None:
         """Return the product if BLAS multiplies it as it is."""
