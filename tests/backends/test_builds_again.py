@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.kernel import ir
+from tensorframe.kernel.ir import language as ir
 from tensorframe.runtime.cache import PLANS
 from tests.backends.devices import FOUND, some
 

@@ -8,8 +8,8 @@ from itertools import count
 import numpy as np
 import pytest
 
-from tensorframe.kernel import ir
 from tensorframe.kernel.ir import Buffer, Role, apply, argument, index, literal, load, variable
+from tensorframe.kernel.ir import language as ir
 
 FLOAT = np.dtype(np.float32)
 X = variable("x", FLOAT)

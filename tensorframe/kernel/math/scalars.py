@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorframe.dtypes import (
+    ADDED,
     BOOL,
     FLOAT,
     INTEGER,
     NARROW,
     DType,
     bool_,
-    float16,
     float32,
     float64,
     int32,
@@ -45,6 +45,8 @@ _LOGIC = {
 }
 # what users' functions are given, and give, instead
 _PASSED: dict[DType, DType] = {**{dtype: wide_of(dtype) for dtype in NARROW}, bool_: uint8}
+# of float64: NumPy rounds its own dtypes once, those that are added to it by way of float32
+_ROUNDED_ONCE = NARROW - ADDED
 _TAKES_TRUTH = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not"})
 
 
@@ -112,7 +114,7 @@ def converted(x: Expr, dtype: DType) -> Expr:
     wide = cast(x, wide_of(x.dtype))
     if dtype == bool_:
         return truth(wide)
-    if dtype == float16 and x.dtype == float64:
+    if dtype in _ROUNDED_ONCE and x.dtype == float64:
         return cast(_to_odd(x), dtype)
     return cast(cast(wide, wide_of(dtype)), dtype)
 
