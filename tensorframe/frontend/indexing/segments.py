@@ -32,8 +32,8 @@ def index_add(x: Any, key: Any, values: Any, /) -> Tensor:
 
     What `np.add.at(x, key, values)` does, as a function: `x` stays as it is. `key` is anything that `x[key]` takes;
     `values` broadcast to its selection and are cast to the dtype of `x`: ShapeError and DTypeError if they cannot be.
-    PyTorch's `index_add(dim=1)` is `key=(slice(None), indices)`. Floats add up in float64, in C order of the
-    selection, and are rounded once: the same bits in every run. IndexingError if an index is out of bounds.
+    PyTorch's `index_add(dim=1)` is `key=(slice(None), indices)`. Floats add up in float64 and are rounded once, in an
+    order that positions and sizes decide: the same bits in every run. IndexingError if an index is out of bounds.
 
     >>> tfr.index_add(tfr.zeros(3), tfr.asarray([0, 2, 2]), tfr.asarray([1.0, 2.0, 3.0])).tolist()
     [1.0, 0.0, 5.0]
