@@ -115,8 +115,9 @@ class _Walk:
 
     def total(self, node: Node) -> Node | Parts | None:
         """Return the cotangent of a node, all of whose consumers have been gone through."""
-        for window in joined(self._windows.pop(node, ())):
-            self._accumulate(node, window, window.site)
+        if node in self._windows:
+            for window in joined(self._windows.pop(node)):
+                self._accumulate(node, window, window.site)
         return self.cotangents.get(node)
 
     def through(self, node: Node, inputs: Inputs, ct: Node | Parts) -> None:

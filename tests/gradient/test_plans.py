@@ -161,6 +161,18 @@ def test_the_gradient_of_w1_is_one_kernel():
     assert plan.bytes_written == 2 * a.nbytes
 
 
+def test_a_step_of_an_optimiser_runs_in_the_product_that_makes_its_gradient():
+    """The gradient is never an array."""
+    w, moment, x, t = tensor(100, 64), tensor(100, 64), tensor(256, 100), tensor(256, 64)
+    # no variable refers to the gradient, which would have to be stored for it
+    moment = 0.9 * moment + 0.1 * tfr.grad(lambda w: tfr.sum((x @ w - t) ** 2))(w)
+    plan = tfr.explain(w - 0.01 * moment / (tfr.sqrt(tfr.abs(moment)) + 1e-8), moment)
+    last = plan.steps[-1]
+    assert last.region.ops[0].op.name == "matmul"
+    assert len(last.region.ops) > 6
+    assert plan.library_calls == 2
+
+
 def test_steps_of_a_gradient_are_marked():
     w, x = tensor(100, 64), tensor(256, 100)
     value, gradient = tfr.value_and_grad(lambda w, x: tfr.sum((x @ w) ** 2))(w, x)
