@@ -39,7 +39,7 @@ def _elementwise(op, dtype):
     for attrs in [(one,) for one in DTYPES] if op.attributes else [()]:
         result = op.result(dtype, *attrs)
         if computable(op, operands, result):
-            inputs = tuple([(shape, one) for one in operands])
+            inputs = tuple([(shape, operand) for operand in operands])
             one = RegionOp(op, attrs, tuple(range(len(inputs))), shape, result)
             yield Region(inputs, (one,), (len(inputs),))
 
@@ -57,7 +57,7 @@ def kernels(region: Region, target: Target) -> list[Kernel]:
     lowering = Lowering(lifted(region, [shape != () for shape, _ in region.inputs]))
     strides = [strides_of(shape) for shape, _ in lowering.region.inputs]
     built = build_groups(lowering.region, lowering.space, strides, lowering.parts.places, target)
-    return [one.kernel for one in built.launches]
+    return [launch.kernel for launch in built.launches]
 
 
 def printed(regions: Iterable[Region], index: type = np.uint32, lanes: int = 256) -> dict[str, str]:

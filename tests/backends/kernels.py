@@ -44,7 +44,7 @@ def elementwise(expressions, inputs, *, long=False):
     """The kernel that stores each (dtype, function of the elements) of inputs of these dtypes."""
     operands = [operand(k, dtype) for k, dtype in enumerate(inputs)]
     outputs = [result(k, dtype) for k, (dtype, _) in enumerate(expressions)]
-    elements = [load(one, I) for one in operands]
+    elements = [load(operand, I) for operand in operands]
     stores = [
         Store(output, I, function(*elements))
         for output, (_, function) in zip(outputs, expressions, strict=True)
@@ -69,10 +69,10 @@ def text(expressions, inputs, salt="", machine=None):
 def slots(*values):
     """Arrays and integers packed as a kernel takes them."""
     return b"".join(
-        struct.pack("=d", one)
-        if isinstance(one, float)
-        else struct.pack("=q", id(one) if isinstance(one, np.ndarray) else one)
-        for one in values
+        struct.pack("=d", value)
+        if isinstance(value, float)
+        else struct.pack("=q", id(value) if isinstance(value, np.ndarray) else value)
+        for value in values
     )
 
 
@@ -80,6 +80,8 @@ def evaluate(expressions, *inputs, salt="", machine=None):
     """What the expressions give for each element of the inputs."""
     size = len(inputs[0])
     outputs = [np.zeros(size, dtype) for dtype, _ in expressions]
-    function = kernel_function(*text(expressions, [one.dtype for one in inputs], salt, machine))
+    function = kernel_function(
+        *text(expressions, [source.dtype for source in inputs], salt, machine)
+    )
     function.call(0, size, slots(*inputs, *outputs), b"")
     return outputs

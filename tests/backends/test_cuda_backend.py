@@ -107,7 +107,7 @@ class TestTransfers:
         nbytes = 2 * staging._PIECE + 7
         tfr.asarray(np.zeros(nbytes, np.uint8), device="cuda").numpy()
         pieces = [staging._PIECE, staging._PIECE, 7]
-        assert gpu.runtime.copies == [(kind, one) for kind in (1, 2) for one in pieces]
+        assert gpu.runtime.copies == [(kind, piece) for kind in (1, 2) for piece in pieces]
 
     def test_where_nothing_may_be_pinned_the_driver_copies(self, gpu, monkeypatch):
         def refused(nbytes):
@@ -128,9 +128,11 @@ class TestTransfers:
             assert gpu.runtime.copies == [((0, 1), 12)]
             np.testing.assert_array_equal(y.numpy(), np.arange(6))
             backend = backend_of(CUDA)
-            one, two = [backend.open_device(tfr.Device("cuda", at)).queue.stream for at in (0, 1)]
-            assert two.waited == [one]
-            assert one.waited == [two]
+            first, second = [
+                backend.open_device(tfr.Device("cuda", at)).queue.stream for at in (0, 1)
+            ]
+            assert second.waited == [first]
+            assert first.waited == [second]
 
 
 @runs
@@ -303,9 +305,9 @@ class TestOtherLibraries:
         assert gpu.runtime.copies == [((0, 0), memory.nbytes)] * 2
         copies.append(tfr.asarray(stored_tensor(backend_of(CUDA).adopt(array)), copy=True))
         shared = tfr.from_dlpack(Exporter(), copy=False)
-        assert {one.device for one in (*copies, shared)} == {CUDA}
+        assert {copy.device for copy in (*copies, shared)} == {CUDA}
         memory[0] = 99
-        assert [one[0].item() for one in (*copies, shared)] == [0, 0, 0, 99]
+        assert [copy[0].item() for copy in (*copies, shared)] == [0, 0, 0, 99]
 
     @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "bool", "complex64", "uint64"])
     def test_a_tensor_goes_out_and_comes_back(self, gpu, dtype):
@@ -410,4 +412,4 @@ class TestCompiler:
             for architecture in ("sm_80", "sm_90", "sm_80"):
                 assert compiler.code_of("k", "source", architecture) == b"code"
             assert len(objects.sizes(str(tmp_path))) == 2
-        assert [one[2] for one in compilations] == ["sm_80", "sm_90"]
+        assert [compilation[2] for compilation in compilations] == ["sm_80", "sm_90"]

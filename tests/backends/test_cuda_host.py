@@ -55,8 +55,8 @@ def test_rows_with_what_the_dialect_spells_its_own_way(gpu, dtype):
 
 def test_some_of_what_every_backend_promises(gpu):
     """All of it takes five minutes here: each kernel is compiled by itself."""
-    for one in checks(backend_of(tfr.Device("cuda")), seeds=10)[7::40]:
-        one()
+    for promise in checks(backend_of(tfr.Device("cuda")), seeds=10)[7::40]:
+        promise()
 
 
 @pytest.mark.parametrize("start", [50_000, 50_005, 50_010])

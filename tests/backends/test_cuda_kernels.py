@@ -31,7 +31,7 @@ def planned():
 def texts_of_rows():
     regions = list(regions_of_rows())
     return {
-        kind: printed(one for one in regions if one.ops[0].op.kind is kind)
+        kind: printed(region for region in regions if region.ops[0].op.kind is kind)
         for kind in (Kind.MAP, Kind.REDUCE, Kind.SCAN)
     }
 
@@ -81,8 +81,8 @@ def test_kernels_of_many_operands_compile(texts):
     """Arguments of a kernel were once limited to 4 KiB."""
     matrices = [tfr.asarray(np.ones((3, 4, 5), np.float32), device="cuda") for _ in range(40)]
     total = matrices[0]
-    for at, one in enumerate(matrices[1:]):
-        total = total + (one.mT.mT if at % 2 else one[::-1, :, ::-1])
+    for index, matrix in enumerate(matrices[1:]):
+        total = total + (matrix.mT.mT if index % 2 else matrix[::-1, :, ::-1])
     tfr.compute(total)
     compile_all(texts, "sm_80")
 
@@ -90,7 +90,7 @@ def test_kernels_of_many_operands_compile(texts):
 def instructions(texts, expression, *dtypes):
     """The instructions of PTX, with their types, that an expression of matrices becomes."""
     operands = [
-        tfr.asarray(np.arange(12).reshape(3, 4).astype(one), device="cuda") for one in dtypes
+        tfr.asarray(np.arange(12).reshape(3, 4).astype(dtype), device="cuda") for dtype in dtypes
     ]
     tfr.compute(expression(*operands))
     code = compile_all(texts, "compute_80")
@@ -149,4 +149,4 @@ def test_a_source_that_does_not_compile_is_an_error_with_what_the_compiler_says(
 
 def test_amd_has_a_spelling_for_each_option_of_nvidia():
     assert "-ffp-contract=off" in options("gfx90a")
-    assert not any("ftz" in one or "fmad" in one for one in options("gfx90a"))
+    assert not any("ftz" in option or "fmad" in option for option in options("gfx90a"))

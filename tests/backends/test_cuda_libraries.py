@@ -59,7 +59,7 @@ CASES = [
 @pytest.mark.parametrize(
     ("op", "operands", "attrs"),
     CASES,
-    ids=[f"{op.name} {at}" for at, (op, *_) in enumerate(CASES)],
+    ids=[f"{op.name} {index}" for index, (op, *_) in enumerate(CASES)],
 )
 def test_a_call_is_what_the_numpy_engine_computes(op, operands, attrs):
     found = libraries.CALLS[op].function(*operands, *attrs)

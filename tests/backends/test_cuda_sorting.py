@@ -45,8 +45,8 @@ class HostKernel:
         run = ctypes.CDLL(str(built(f"sort_{self._out}_{size}", source))).run
         word = getattr(ctypes, f"c_uint{8 * size}")
         values = [
-            ctypes.c_bool(one) if kind == "bool" else word(int(one))
-            for kind, one in zip(kinds, numbers, strict=True)
+            ctypes.c_bool(number) if kind == "bool" else word(int(number))
+            for kind, number in zip(kinds, numbers, strict=True)
         ]
         run(
             ctypes.c_void_p(array.__array_interface__["data"][0]),
@@ -97,7 +97,7 @@ def expected(x, *, descending):
     )
     if not descending:
         return place
-    known = [at for at in place if not unknown[at]]
+    known = [index for index in place if not unknown[index]]
     groups = {}
     for at in known:
         groups.setdefault(keys[0][at], []).append(at)

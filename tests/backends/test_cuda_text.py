@@ -24,11 +24,11 @@ def planned():
 def text_of(expression, *operands):
     """What an expression of operands becomes, without what all kernels begin with."""
     with recorded() as texts:
-        tensors = [tfr.asarray(one, device="cuda") for one in operands]
+        tensors = [tfr.asarray(operand, device="cuda") for operand in operands]
         tfr.compute(*tensors)
         tfr.compute(expression(*tensors))
         assert texts
-        return "".join([one.removeprefix(PRELUDE) for one in texts.values()])
+        return "".join([text.removeprefix(PRELUDE) for text in texts.values()])
 
 
 def matrix(dtype, *shape):

@@ -19,15 +19,15 @@ def planned():
 @pytest.mark.parametrize("dtype", ["float32", "complex64", "bool"])
 def test_many_tensors(device, dtype):
     x = np.arange(60).reshape(4, 15).astype(dtype)
-    parts = [tfr.asarray(x, device=device)[:, at : at + 3] for at in range(13)]
-    expected = np.concatenate([x[:, at : at + 3] for at in range(13)], axis=1)
+    parts = [tfr.asarray(x, device=device)[:, index : index + 3] for index in range(13)]
+    expected = np.concatenate([x[:, index : index + 3] for index in range(13)], axis=1)
     assert np.array_equal(tfr.concat(parts, axis=1).numpy(), expected)
 
 
 def test_many_computed_numbers(device):
     x = np.arange(40, dtype=np.float32)
     y = tfr.asarray(x, device=device)
-    assert np.array_equal(tfr.stack([y[at] * 2 for at in range(40)]).numpy(), x * 2)
+    assert np.array_equal(tfr.stack([y[index] * 2 for index in range(40)]).numpy(), x * 2)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])

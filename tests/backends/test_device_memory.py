@@ -110,10 +110,10 @@ def test_threads_share_a_pool():
                 held.popitem()
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     gc.collect()
     assert not failures
     assert pool.statistics.in_use == 0

@@ -139,7 +139,7 @@ def test_operands_of_any_layout(device, data):
 def steps(*tensors):
     """What runs to compute tensors, but for views and transfers."""
     plan = tfr.explain(*tensors)
-    return [one for one in plan.steps if not one.is_view and one.kind.value != "transfer"]
+    return [step for step in plan.steps if not step.is_view and step.kind.value != "transfer"]
 
 
 def test_bias_and_activation_are_part_of_the_product(device):

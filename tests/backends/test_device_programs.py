@@ -58,6 +58,6 @@ def test_views_that_begin_far_into_memory_have_positions_that_reach_there(offset
         program((array,), (None,))
     kernel, words = queue.launched[-1]
     assert index_dtype(kernel) == dtype
-    (origin,) = [one for one in parameters(kernel) if one.name == "x0_origin"]
+    (origin,) = [parameter for parameter in parameters(kernel) if parameter.name == "x0_origin"]
     found = words[origin.word : origin.word + origin.words]
     assert int.from_bytes(np.ascontiguousarray(found).tobytes(), "little") == offset

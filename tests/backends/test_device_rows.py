@@ -60,9 +60,9 @@ def operands(op, dtype):
         between = [drawn.integers(low, high, 200, dtype, endpoint=True) for _ in range(op.arity)]
     values = op.arity - op.conditions
     pairs = np.array(list(product(points, repeat=min(values, 2))), dtype).T
-    told = [pairs[at % len(pairs)] for at in range(op.arity)]
+    told = [pairs[index % len(pairs)] for index in range(op.arity)]
     found = [np.concatenate(both) for both in zip(told, between, strict=True)]
-    return [one == 1 if at < op.conditions else one for at, one in enumerate(found)]
+    return [one == 1 if index < op.conditions else one for index, one in enumerate(found)]
 
 
 def supported(op, dtype, device):

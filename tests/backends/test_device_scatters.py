@@ -24,7 +24,8 @@ def check(device, x, key, values, tensor=None):
     expected = np.array(x)
     expected[key] = values
     moved = [
-        tfr.asarray(one, device=device) + 0 if isinstance(one, np.ndarray) else one for one in key
+        tfr.asarray(part, device=device) + 0 if isinstance(part, np.ndarray) else part
+        for part in key
     ]
     tensor[tuple(moved)] = tfr.asarray(values, device=device)
     assert str(tensor.device) == device
@@ -122,7 +123,9 @@ def test_indices_that_positions_do_not_hold(device, index):
 def test_indices_out_of_bounds(device, key):
     tensor = tfr.asarray(some((3, 5), "float32"), device=device)
     axis = len(key) - 1
-    moved = [one if isinstance(one, slice) else tfr.asarray(one, device=device) + 0 for one in key]
+    moved = [
+        part if isinstance(part, slice) else tfr.asarray(part, device=device) + 0 for part in key
+    ]
     tensor[tuple(moved)] = 1.0
     wrong = (3, -6)[axis]
     with pytest.raises(IndexingError, match=f"index {wrong} is out of bounds for axis {axis}"):

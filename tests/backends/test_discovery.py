@@ -86,7 +86,7 @@ def test_probes_are_asked_once_and_again_by_discovery():
         tfr.backends.discover()
         assert backend.probes == 2
         backend.answer = "unplugged"
-        assert "probed" not in {str(one.device) for one in tfr.backends.devices()}
+        assert "probed" not in {str(device.device) for device in tfr.backends.devices()}
 
 
 def test_a_backend_with_two_names_has_devices_of_each():
@@ -95,8 +95,8 @@ def test_a_backend_with_two_names_has_devices_of_each():
         tfr.backends.register(both, "other")
         try:
             found = {one.name: one for one in tfr.backends.discover()}
-            assert [str(one.device) for one in found["one"].devices] == ["one"]
-            assert [str(one.device) for one in found["other"].devices] == ["other", "other:1"]
+            assert [str(device.device) for device in found["one"].devices] == ["one"]
+            assert [str(device.device) for device in found["other"].devices] == ["other", "other:1"]
             both.answer = "no driver"
             found = {one.name: one for one in tfr.backends.discover()}
             assert found["other"].reason == "as for one, no driver"

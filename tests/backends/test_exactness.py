@@ -68,7 +68,7 @@ def numbers(dtype, seed):
 
 def by_both(op, operands, attrs=()):
     """What NumPy gives, and what a kernel of the op alone does."""
-    dtypes = [one.dtype for one in operands]
+    dtypes = [operand.dtype for operand in operands]
     result = op.result(dtypes[op.conditions], *attrs)
     with np.errstate(all="ignore"):
         return implementation[op](*operands, *attrs), ufunc(op, attrs, dtypes, result)(*operands)
@@ -89,14 +89,14 @@ def differ(one, other):
 def test_rows_are_as_exact_as_they_say(op, dtype):
     conditions = [numbers(np.dtype(bool), 5)] * op.conditions
     operands = [numbers(dtype, seed) for seed in range(op.arity - op.conditions)]
-    conditions = [np.resize(one, operands[0].shape) for one in conditions]
+    conditions = [np.resize(condition, operands[0].shape) for condition in conditions]
     found = differ(*by_both(op, [*conditions, *operands]))
     exact = is_exact(
         op, [*[np.dtype(bool)] * op.conditions, *[dtype] * len(operands)], op.result(dtype)
     )
     # of half precision most functions are rounded so much that engines agree on all of these
     if exact or dtype not in NARROW:
-        assert found.any() != exact, [one[found][:3] for one in operands]
+        assert found.any() != exact, [operand[found][:3] for operand in operands]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_formulas_that_numpy_evaluates_have_the_bits_of_kernels(op, dtype):
     result, counted = op.result(dtype), 0
     kernel = ufunc(op, (), [dtype] * op.arity, result)
     for start in range(0, len(operands[0]), 128):
-        parts = [one[start : start + 128] for one in operands]
+        parts = [operand[start : start + 128] for operand in operands]
         with np.errstate(all="ignore"), suppress(NotEvaluatedError):
             found = evaluated(op, (), parts, result)
             assert not differ(found, kernel(*parts)).any()

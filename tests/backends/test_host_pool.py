@@ -200,11 +200,11 @@ def test_threads_get_blocks_of_their_own():
             ):
                 wrong.append(number)
 
-    threads = [threading.Thread(target=work, args=(one,)) for one in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert not wrong
 
 

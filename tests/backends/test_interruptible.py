@@ -163,7 +163,7 @@ def test_short_calls_are_done_here_and_long_ones_apart(monkeypatch):
         once((1,), (None,))
     here = threading.get_ident()
     # nobody knows how long the first one takes; it was short
-    assert [one == here for one in threads] == [False, True, True]
+    assert [thread == here for thread in threads] == [False, True, True]
     monkeypatch.setattr("tensorframe.backends.numpy.interruptible._LONG", 0.0)
     once((1,), (None,))
     assert threads[-1] != here

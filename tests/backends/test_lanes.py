@@ -43,9 +43,9 @@ def test_every_length(dtype):
         x = drawn(length, dtype)
         assert same(tfr.sum(tfr.asarray(x, device="llvm")), lane_sum(x, (0,))), length
         rows = drawn((3, length), dtype) if length < 5000 else x[None]
-        for one in layouts(rows):
-            assert same(tfr.sum(one, axis=1), lane_sum(rows, (1,))), length
-            assert same(tfr.sum(one.T, axis=0), lane_sum(rows.T, (0,))), length
+        for layout in layouts(rows):
+            assert same(tfr.sum(layout, axis=1), lane_sum(rows, (1,))), length
+            assert same(tfr.sum(layout.T, axis=0), lane_sum(rows.T, (0,))), length
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -53,9 +53,11 @@ def test_every_dtype(dtype):
     x = drawn((100, 40), dtype)
     dtype = tfr.asarray(x[:1]).dtype
     for axis in (0, 1):
-        for one in layouts(x):
-            assert same(tfr.sum(one, axis=axis), lane_sum(x, (axis,)))
-            assert same(tfr.prod(one / 2 + 1, axis=axis), lane_prod((one / 2 + 1).numpy(), (axis,)))
+        for layout in layouts(x):
+            assert same(tfr.sum(layout, axis=axis), lane_sum(x, (axis,)))
+            assert same(
+                tfr.prod(layout / 2 + 1, axis=axis), lane_prod((layout / 2 + 1).numpy(), (axis,))
+            )
 
 
 @pytest.fixture
@@ -72,16 +74,16 @@ def test_processors_without_masks():
     for shape in [(40, 75), (1030, 20), (3, 1)]:
         x = drawn(shape)
         for axes in [(0,), (1,), (0, 1)]:
-            for one in layouts(x):
-                assert same(tfr.sum(one, axis=axes), lane_sum(x, axes)), (shape, axes)
+            for layout in layouts(x):
+                assert same(tfr.sum(layout, axis=axes), lane_sum(x, axes)), (shape, axes)
 
 
 def test_complex_numbers():
     x = drawn((50, 70)) + 1j * drawn((70, 50)).T
     x = x.astype("complex64")
     for axis in (0, 1):
-        for one in layouts(x):
-            assert same(tfr.sum(one, axis=axis), lane_sum(x, (axis,)))
+        for layout in layouts(x):
+            assert same(tfr.sum(layout, axis=axis), lane_sum(x, (axis,)))
 
 
 @pytest.mark.parametrize(
@@ -98,17 +100,17 @@ def test_complex_numbers():
 )
 def test_every_set_of_axes(shape, axes):
     x = drawn(shape)
-    for one in layouts(x):
-        assert same(tfr.sum(one, axis=axes), lane_sum(x, axes))
+    for layout in layouts(x):
+        assert same(tfr.sum(layout, axis=axes), lane_sum(x, axes))
 
 
 def test_beside_anything_else():
     """Other reductions, outputs and scans in the same kernel, and operands that are computed, change nothing."""
     for shape in [(40, 1300), (1300, 40)]:
         x = drawn(shape)
-        for one in layouts(x):
+        for layout in layouts(x):
             for axis in (0, 1):
-                y = one * 3 + 1
+                y = layout * 3 + 1
                 found = [
                     tfr.sum(y, axis=axis),
                     tfr.max(y, axis=axis),
@@ -122,18 +124,18 @@ def test_beside_anything_else():
 def test_of_pieces():
     """Loops that are cut where an operand begins or ends."""
     x = drawn((50, 90))
-    for one in layouts(x):
-        joined = tfr.concat([one, one * 2], axis=1)
+    for layout in layouts(x):
+        joined = tfr.concat([layout, layout * 2], axis=1)
         assert same(tfr.sum(joined, axis=1), lane_sum(np.concatenate([x, x * 2], 1), (1,)))
-        joined = tfr.concat([one, one * 2], axis=0)
+        joined = tfr.concat([layout, layout * 2], axis=0)
         assert same(tfr.sum(joined, axis=0), lane_sum(np.concatenate([x, x * 2], 0), (0,)))
         assert same(tfr.sum(joined), lane_sum(np.concatenate([x, x * 2], 0), (0, 1)))
 
 
 def test_of_a_reshape():
     x = drawn((60, 64))
-    for one in layouts(x):
-        turned = tfr.reshape(one.T * 2, (48, 80))
+    for layout in layouts(x):
+        turned = tfr.reshape(layout.T * 2, (48, 80))
         expected = (x.T * 2).reshape(48, 80)
         for axes in [(0,), (1,), (0, 1)]:
             assert same(tfr.sum(turned, axis=axes), lane_sum(expected, axes))

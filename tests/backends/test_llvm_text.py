@@ -205,7 +205,7 @@ def test_conversions_by_value(source):
     results = [*INTEGERS, *FLOATS, "bool"]
     fractions = np.array([0.0, -0.0, 0.75, 1.0, 2.5, 99.99, 127.0], np.float64)
     x = fractions.astype(source) if source in FLOATS else operands_of(source)
-    calls = [(one, lambda a, to=one: cast(a, np.dtype(to))) for one in results]
+    calls = [(result, lambda a, to=result: cast(a, np.dtype(to))) for result in results]
     for machine in MACHINES.values():
         for found, wanted in zip(evaluate(calls, x, machine=machine), results, strict=True):
             same(found, x.astype(wanted))

@@ -250,8 +250,8 @@ def test_bind_groups_are_forgotten_with_their_buffers(queue):
         queue.launch(built, 1, buffers, words)
     assert len(built.pipeline.groups) >= 1
     known = len(built.pipeline.groups)
-    for one in buffers:
-        queue.release(one)
+    for buffer in buffers:
+        queue.release(buffer)
     assert len(built.pipeline.groups) == known - 1
 
 

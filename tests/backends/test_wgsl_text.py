@@ -50,8 +50,10 @@ F32, F64 = np.dtype("f4"), np.dtype("f8")
 def text_of(formula, *operands, dialect=FULL, over=ParallelAxis.GRID):
     """The text of a kernel of one formula of elements of these dtypes."""
     at = index("i")
-    inputs = tuple([Buffer(f"x{k}", np.dtype(one), Role.INPUT) for k, one in enumerate(operands)])
-    value = formula(*[load(one, at) for one in inputs])
+    inputs = tuple(
+        [Buffer(f"x{k}", np.dtype(operand), Role.INPUT) for k, operand in enumerate(operands)]
+    )
+    value = formula(*[load(source, at) for source in inputs])
     output = Buffer("y0", value.dtype, Role.OUTPUT)
     loop = Loop(at, START, STOP, (Store(output, at, value),), parallel=True, over=over)
     return printed((loop,), inputs, (output,), dialect).source

@@ -61,20 +61,24 @@ def main() -> int:
     except ValueError as error:
         parser.error(str(error))
     if options.list:
-        print("\n".join(f"{one.name}: {one.doc}" for one in workloads))
+        print("\n".join(f"{workload.name}: {workload.doc}" for workload in workloads))
         return 0
     if (load := load_average()) is not None and load > BUSY_BEFORE:
         print(f"the machine is busy: load average {load:.2f}", file=sys.stderr)
     effort = Effort.quick() if options.quick else Effort.full()
-    first = options.first_calls or ([] if options.quick else [one.name for one in workloads])
-    kept = options.kept or ([] if options.quick else [one.name for one in workloads])
+    first = options.first_calls or (
+        [] if options.quick else [workload.name for workload in workloads]
+    )
+    kept = options.kept or ([] if options.quick else [workload.name for workload in workloads])
     header = Header.now(PEERS, peers, effort)
     others = Others()
     lines: list[Line] = []
     for told in run(workloads, peers, effort, first, lines):
         print(told, file=sys.stderr)
         write(options, header.after(others), lines, workloads)
-    again = lines_with_memory_kept([one for one in workloads if one.name in kept], options)
+    again = lines_with_memory_kept(
+        [workload for workload in workloads if workload.name in kept], options
+    )
     write(options, header.after(others), lines, workloads, again)
     print(report.body(header.after(others), lines, again))
     if options.compare:

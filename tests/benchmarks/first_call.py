@@ -25,7 +25,7 @@ def first_calls(
     workload: Workload, line: Line, peers: Iterable[Peer], effort: Effort
 ) -> dict[str, dict[str, float]]:
     """Return the least seconds of several processes for each contestant on a line, by state of the caches."""
-    number = next(at for at, case in enumerate(workload.cases) if case.title == line.title)
+    number = next(index for index, case in enumerate(workload.cases) if case.title == line.title)
     if workload.cases[number].measures_itself or not effort.first_calls:
         return {}
     found: dict[str, dict[str, float]] = {}

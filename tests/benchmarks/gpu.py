@@ -124,8 +124,8 @@ class Clock:
 def operands(work: Work, device: tfr.Device) -> list[tfr.Tensor]:
     """Return computed operands, made on the device."""
     drawn = []
-    for at, shape in enumerate(work.shapes):
-        key = tfr.random.key(at)
+    for index, shape in enumerate(work.shapes):
+        key = tfr.random.key(index)
         drawn.append(tfr.random.uniform(shape, key=key, device=device).astype(work.dtype))
     tfr.compute(*drawn)
     return drawn

@@ -23,7 +23,11 @@ def lines_with_memory_kept(
     workloads: Sequence[Workload], options: argparse.Namespace
 ) -> list[Line]:
     """Return the lines of workloads that hold large arrays in the process that measures; none without glibc."""
-    names = [one.name for one in workloads if not all(case.measures_itself for case in one.cases)]
+    names = [
+        workload.name
+        for workload in workloads
+        if not all(case.measures_itself for case in workload.cases)
+    ]
     if not names or platform.libc_ver()[0] != "glibc":
         return []
     with TemporaryDirectory() as folder:

@@ -144,7 +144,7 @@ def compiled_by_pytensor(function: Function) -> Function:
     def call(*arrays: Any) -> Any:
         if not built:
             tensor = import_module("pytensor.tensor")
-            variables = [tensor.tensor(dtype=one.dtype, shape=one.shape) for one in arrays]
+            variables = [tensor.tensor(dtype=array.dtype, shape=array.shape) for array in arrays]
             built.append(
                 import_module("pytensor").function(
                     variables,

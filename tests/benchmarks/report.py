@@ -47,7 +47,7 @@ def markdown(
     kept: Sequence[Line] = (),
 ) -> str:
     """Return the page: how it is made, on what, the tables, what to know about them, and what the workloads are."""
-    what = "\n".join(f"- **{one.name}** {one.doc}" for one in workloads)
+    what = "\n".join(f"- **{workload.name}** {workload.doc}" for workload in workloads)
     notes = NOTES.read_text(encoding="utf-8").strip()
     parts = ["# Benchmarks", HOW, body(header, lines, kept), notes, "## Workloads", what]
     return "\n\n".join(parts) + "\n"

@@ -29,14 +29,14 @@ class Table:
 
         def row(values: Sequence[str]) -> str:
             padded = [
-                value.rjust(width) if at in self.numbers else value.ljust(width)
-                for at, (value, width) in enumerate(zip(values, widths, strict=True))
+                value.rjust(width) if index in self.numbers else value.ljust(width)
+                for index, (value, width) in enumerate(zip(values, widths, strict=True))
             ]
             return f"| {' | '.join(padded)} |"
 
         rule = [
-            "-" * (width - 1) + ":" if at in self.numbers else "-" * width
-            for at, width in enumerate(widths)
+            "-" * (width - 1) + ":" if index in self.numbers else "-" * width
+            for index, width in enumerate(widths)
         ]
         return "\n".join([row(self.head), row(rule), *map(row, self.rows)])
 

@@ -38,7 +38,7 @@ class Program:
 
     def placed(self, device: str) -> Leaves:
         """The leaves as tensors of a device."""
-        return {name: tfr.asarray(one, device=device) for name, one in self.leaves.items()}
+        return {name: tfr.asarray(leaf, device=device) for name, leaf in self.leaves.items()}
 
 
 def random_graphs(seeds: range) -> Iterator[Program]:
@@ -193,8 +193,8 @@ def elementwise() -> Iterator[Program]:
     public = [op for op in rows(Kind.MAP) if op.public and not op.attributes]
     for dtype in ("float32", "float64", "float16", "int32"):
         taking = [op for op in public if np.dtype(dtype) in op.accepts]
-        for at in range(0, len(taking), 7):
-            yield _rows(dtype, taking[at : at + 7])
+        for index in range(0, len(taking), 7):
+            yield _rows(dtype, taking[index : index + 7])
 
 
 def _rows(dtype: str, ops: list[Any]) -> Program:

@@ -264,7 +264,7 @@ def _of_rows():
             arguments = [(name,) * op.arity for name in names]
             if op.arity == 2 and "x" in names:
                 arguments += [("x", "z"), ("e", "x"), ("x", "o")]
-            found[op.name] = [f"{op.name}({', '.join(one)})" for one in arguments]
+            found[op.name] = [f"{op.name}({', '.join(argument)})" for argument in arguments]
     return found
 
 

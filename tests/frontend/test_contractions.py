@@ -254,12 +254,12 @@ def test_any_einsum_is_numpys(data, planned):
     terms, output = data.draw(contractions())
     dtype = data.draw(st.sampled_from(["int64", "float64", "complex64", "bool", "int8"]))
     operands = [
-        laid_out(data.draw, np.asarray(values([SIZES[i] for i in one], dtype, seed)))
-        for seed, one in enumerate(terms)
+        laid_out(data.draw, np.asarray(values([SIZES[i] for i in term], dtype, seed)))
+        for seed, term in enumerate(terms)
     ]
     subscripts = ",".join(terms) + "->" + output
     with tfr.config.override(small_nodes=0 if planned else 64):
-        tensors = [tfr.asarray(one, copy=False) for one in operands]
+        tensors = [tfr.asarray(operand, copy=False) for operand in operands]
         same(tfr.einsum(subscripts, *tensors), np.asarray(np.einsum(subscripts, *operands)))
 
 

@@ -449,7 +449,7 @@ def test_meshgrid_says_what_it_cannot_do():
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 0, 3)])
 def test_indices_and_fromfunction_match_numpy(shape):
     same(tfr.indices(shape), np.indices(shape))
-    function = lambda *axes: sum(10**at * axis for at, axis in enumerate(axes))  # noqa: E731
+    function = lambda *axes: sum(10**index * axis for index, axis in enumerate(axes))  # noqa: E731
     same(tfr.fromfunction(function, shape), np.fromfunction(function, shape).astype("float32"))
 
 

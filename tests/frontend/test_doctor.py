@@ -14,7 +14,12 @@ ABSENT = [BuiltIn(name, "not here") for name in ("cuda", "rocm", "opencl", "wgpu
 
 
 def fixes(subject):
-    return [fix for one in tfr.doctor().findings if one.subject == subject for fix in one.fixes]
+    return [
+        fix
+        for finding in tfr.doctor().findings
+        if finding.subject == subject
+        for fix in finding.fixes
+    ]
 
 
 @pytest.fixture

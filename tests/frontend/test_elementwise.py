@@ -111,7 +111,7 @@ def as_tuple(value):
 @pytest.mark.parametrize("name", FORMULAS)
 def test_is_its_formula_on_every_device(name, device):
     function, written, dtype = FORMULAS[name]
-    tensors = [tfr.asarray(one, device=device) for one in operands(function, dtype)]
+    tensors = [tfr.asarray(operand, device=device) for operand in operands(function, dtype)]
     got, wanted = as_tuple(function(*tensors)), as_tuple(written(*tensors))
     plans = [tfr.explain(*got), tfr.explain(*wanted)]
     assert plans[0].kernels == plans[1].kernels == 1
@@ -119,7 +119,7 @@ def test_is_its_formula_on_every_device(name, device):
     assert plans[0].transfers == plans[1].transfers
     assert plans[0].flops == plans[1].flops
     assert plans[0].bytes_written == plans[1].bytes_written
-    ops = [[one.op for one in plan.steps[0].region.ops] for plan in plans]
+    ops = [[op.op for op in plan.steps[0].region.ops] for plan in plans]
     assert sorted(map(str, ops[0])) == sorted(map(str, ops[1]))
     for one, other in zip(got, wanted, strict=True):
         assert one.dtype == other.dtype
@@ -147,7 +147,7 @@ def test_several_results_share_what_they_have_in_common():
     x = tfr.asarray(np.linspace(0, 1, 10_000, dtype=np.float32))
     first, second = both(x)
     plan = tfr.explain(first, second)
-    names = [one.op.name for step in plan.steps for one in step.region.ops]
+    names = [op.op.name for step in plan.steps for op in step.region.ops]
     assert plan.kernels == 1
     assert names.count("exp") == names.count("sin") == 1
     np.testing.assert_array_equal(first.numpy() - 1, tfr.exp(tfr.sin(x)).numpy() + 1 - 1)

@@ -151,7 +151,7 @@ def test_the_reference_reads_what_we_write_and_we_what_it_writes(tmp_path):
     arrays = {dtype.name: values(dtype, (3, 5)) for dtype in HELD[".safetensors"]}
     arrays |= {"scalar": np.array(2.5, np.float32), "empty": np.empty((0, 4), np.int16)}
     ours, theirs = tmp_path / "ours.safetensors", tmp_path / "theirs.safetensors"
-    tfr.save(ours, {name: tensor(one) for name, one in arrays.items()}, metadata={"by": "us"})
+    tfr.save(ours, {name: tensor(array) for name, array in arrays.items()}, metadata={"by": "us"})
     read = safetensors.numpy.load_file(ours)
     assert all(same_bits(read[name], array) for name, array in arrays.items())
     with safetensors.safe_open(ours, "np") as file:
@@ -576,7 +576,7 @@ def test_a_header_that_python_2_wrote(tmp_path):
 
 def test_a_header_with_a_key_twice_is_refused_in_linear_time(tmp_path):
     keys = 20_000
-    listed = ",".join(f'"k{at}":1' for at in [*range(keys), keys - 1])
+    listed = ",".join(f'"k{index}":1' for index in [*range(keys), keys - 1])
     path = write_safetensors(tmp_path, b"{" + listed.encode() + b"}", b"")
     before = time.process_time()
     with pytest.raises(FileFormatError, match=rf"the key 'k{keys - 1}' appears twice"):
@@ -749,8 +749,8 @@ def test_whoever_goes_on_slicing_gets_all_of_it_read_once(tmp_path, monkeypatch)
     array = np.arange(20_000.0).reshape(100, 200)
     np.savez_compressed(tmp_path / "x.npz", x=array)
     x = tfr.load(tmp_path / "x.npz")["x"]
-    for at in range(100):
-        assert np.array_equal(x[at].numpy(), array[at])
+    for index in range(100):
+        assert np.array_equal(x[index].numpy(), array[index])
     assert passes == [1] * (packed.PASSES + 1)
     assert np.array_equal(x.numpy(), array)
     assert np.array_equal(tfr.load(tmp_path / "x.npz")["x"][3:5].sum().numpy(), array[3:5].sum())
@@ -786,7 +786,7 @@ def test_threads_that_slice_a_compressed_array_at_once(tmp_path):
     def look(at):
         found.append(np.array_equal(x[at].numpy(), array[at]))
 
-    threads = [threading.Thread(target=look, args=(at,)) for at in range(8)]
+    threads = [threading.Thread(target=look, args=(index,)) for index in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -821,7 +821,7 @@ def test_any_header_of_safetensors_is_our_error_or_tensors(tmp_path):
 
     for _ in range(500):
         header, position = {}, 0
-        for at in range(source.randint(0, 4)):
+        for index in range(source.randint(0, 4)):
             size = source.choice([0, 1, 2])
             end = position + 4 * size
             one = {
@@ -829,7 +829,9 @@ def test_any_header_of_safetensors_is_our_error_or_tensors(tmp_path):
                 "shape": strange([strange(size)]),
                 "data_offsets": strange([strange(position), strange(end)]),
             }
-            header[source.choice(["x", "", "\ud800", f"name {at}", "__metadata__"])] = strange(one)
+            header[source.choice(["x", "", "\ud800", f"name {index}", "__metadata__"])] = strange(
+                one
+            )
             position = end
         if source.random() < 0.2:
             header["__metadata__"] = strange({"a": strange("b")})

@@ -127,7 +127,7 @@ class TestCopied:
         looks = (series, series.to_numpy(), column, frame, series.index, series.array)
         results = [tfr.asarray(one) * 2 for one in looks]
         series.iloc[0] = frame.loc[0, "a"] = 100
-        assert [one.tolist() for one in results] == [
+        assert [result.tolist() for result in results] == [
             *[[2.0, 4.0]] * 3,
             [[2.0, 6.0], [4.0, 8.0]],
             [0, 2],
@@ -141,7 +141,7 @@ class TestCopied:
             for one in (memory, memoryview(memory).toreadonly(), memoryview(memory))
         ]
         memory[0] = 0
-        assert [one.tolist() for one in results] == [[97, 98, 99]] * 3
+        assert [result.tolist() for result in results] == [[97, 98, 99]] * 3
 
     def test_files_that_are_mapped_to_be_written_to(self, tmp_path):
         for values in (settled(saved(tmp_path, "r+")[1:]), saved(tmp_path, "c")):
@@ -170,7 +170,7 @@ class TestCopied:
         x = tfr.asarray(np.arange(float(N)))
         buffers = []
         text = pickle.dumps(x, protocol=5, buffer_callback=buffers.append)
-        memory = [bytearray(one) for one in buffers]
+        memory = [bytearray(buffer) for buffer in buffers]
         again = pickle.loads(text, buffers=memory)
         memory[0][:] = bytes(len(memory[0]))
         assert again.tolist() == x.tolist()
@@ -227,9 +227,9 @@ class TestOnDevices:
             tfr.asarray(ExportedBox(values), device="boxes", copy=False),
             tfr.from_native(Box(values)),
         ]
-        assert {one.device for one in (*results, *shared)} == {boxes.device}
+        assert {result.device for result in (*results, *shared)} == {boxes.device}
         values[0] = 9
-        assert [one.tolist() for one in results] == [[0.0, 1.0, 2.0]] * 4
+        assert [result.tolist() for result in results] == [[0.0, 1.0, 2.0]] * 4
         assert [one.tolist() for one in shared] == [[9.0, 1.0, 2.0]] * 3
         reached = bool(boxes.neighbours)
         assert boxes.counts["copies"] == (4 if reached else 0)

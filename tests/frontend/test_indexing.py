@@ -44,7 +44,7 @@ def shapes_and_keys(draw):
     if draw(st.booleans()):
         key.append(Ellipsis)
         trailing = draw(st.integers(0, len(shape) - axis))
-        key += [draw(st.slices(shape[len(shape) - trailing + at])) for at in range(trailing)]
+        key += [draw(st.slices(shape[len(shape) - trailing + index])) for index in range(trailing)]
     if len(key) == 1 and draw(st.booleans()):
         return shape, key[0]
     return shape, tuple(key)

@@ -200,8 +200,13 @@ def test_arguments_and_results_are_trees():
     def step(parameters, batch, *, rate):
         moved = {
             "layers": [
-                Layer(one.weight - rate * batch.left, one.bias + 1, one.name, one.scale)
-                for one in parameters["layers"]
+                Layer(
+                    parameter.weight - rate * batch.left,
+                    parameter.bias + 1,
+                    parameter.name,
+                    parameter.scale,
+                )
+                for parameter in parameters["layers"]
             ],
             "rest": (parameters["rest"][0] * 2, None),
             "count": parameters["count"] + 1,
@@ -209,7 +214,7 @@ def test_arguments_and_results_are_trees():
         return moved, Pair(Frozen(batch.right), OrderedDict(b=batch.left, a="text"))
 
     def call(seed, count):
-        layers = [Layer(rng(3, seed=seed), rng(3), f"layer {at}") for at in range(2)]
+        layers = [Layer(rng(3, seed=seed), rng(3), f"layer {index}") for index in range(2)]
         parameters = {"layers": layers, "rest": (rng(2), None), "count": count}
         return parameters, Pair(rng(3, seed=7), rng(1))
 
@@ -562,7 +567,7 @@ class TestStatic:
     def test_equal_values_of_other_types_are_others(self):
         jitted = tfr.jit(lambda x, how: x * how[0], static_argnums=1)
         results = [jitted(rng(2, dtype=np.int32), how) for how in ((1,), (1.0,), (True,))]
-        assert [one.dtype for one in results] == [tfr.int32, tfr.float32, tfr.int32]
+        assert [result.dtype for result in results] == [tfr.int32, tfr.float32, tfr.int32]
         signs = tfr.jit(tfr.copysign, static_argnums=1)
         assert [signs(rng(1), zero).item() > 0 for zero in (0.0, -0.0, 0.0)] == [True, False, True]
 

@@ -55,7 +55,7 @@ def agrees(seed):
             name = f"seed {seed}, v{result.variable}"
             assert_close(got, wanted, atol=result.atol, name=name)
         for again in range(2):
-            others = {name: shuffled(one, seed + again) for name, one in leaves.items()}
+            others = {name: shuffled(leaf, seed + again) for name, leaf in leaves.items()}
             results, plain = jitted(others), run(others)
             for got, wanted, first in zip(results, plain, found, strict=True):
                 assert (got.shape, got.dtype) == (first.shape, first.dtype)

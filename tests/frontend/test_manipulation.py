@@ -194,7 +194,7 @@ def test_broadcasting_is_numpys(shapes):
 )
 def test_joining_and_taking_apart_are_inverse(data, shape, count):
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
-    arrays = [numbered(shape) + 100 * at for at in range(count)]
+    arrays = [numbered(shape) + 100 * index for index in range(count)]
     same(tfr.concat(arrays, axis=axis), np.concatenate(arrays, axis=axis))
     same(tfr.concat(arrays, axis=None), np.concatenate(arrays, axis=None))
     stacked = tfr.stack(arrays, axis=axis)
@@ -208,9 +208,9 @@ def test_joining_and_taking_apart_are_inverse(data, shape, count):
     "shapes", [[(3,), (3,)], [(2, 3), (2, 3)], [(2, 3, 1), (2, 3, 1)], [()] * 3]
 )
 def test_stacks_are_numpys(name, shapes):
-    arrays = [numbered(shape) + at for at, shape in enumerate(shapes)]
+    arrays = [numbered(shape) + index for index, shape in enumerate(shapes)]
     same(getattr(tfr, name)(arrays), getattr(np, name)(arrays))
-    same(getattr(tfr, name)([tfr.asarray(one) for one in arrays]), getattr(np, name)(arrays))
+    same(getattr(tfr, name)([tfr.asarray(array) for array in arrays]), getattr(np, name)(arrays))
 
 
 def test_joining_promotes():

@@ -72,17 +72,19 @@ def public_functions():
 def arguments(function, draw):
     """Return arguments for a call: positional ones up to the first that is left out, some by keyword."""
     args, kwargs, is_open = [], {}, True
-    for one in inspect.signature(function).parameters.values():
+    for parameter in inspect.signature(function).parameters.values():
         value = draw.choice(FITTING if draw.random() < 0.75 else WRONG)
-        if one.kind is one.VAR_POSITIONAL:
+        if parameter.kind is parameter.VAR_POSITIONAL:
             args += [draw.choice(FITTING) for _ in range(draw.randint(0, 3))] if is_open else []
             is_open = False
-        elif one.kind is one.VAR_KEYWORD:
+        elif parameter.kind is parameter.VAR_KEYWORD:
             continue
-        elif one.default is not one.empty and draw.random() < 0.6:
+        elif parameter.default is not parameter.empty and draw.random() < 0.6:
             is_open = False
-        elif one.kind is one.KEYWORD_ONLY or (not is_open and one.kind is not one.POSITIONAL_ONLY):
-            kwargs[one.name] = value
+        elif parameter.kind is parameter.KEYWORD_ONLY or (
+            not is_open and parameter.kind is not parameter.POSITIONAL_ONLY
+        ):
+            kwargs[parameter.name] = value
         elif is_open:
             args.append(value)
     return args, kwargs

@@ -60,8 +60,8 @@ def test_known_answers(counter, key, words):
 @settings(max_examples=50, deadline=None)
 def test_every_block_is_that_of_the_paper(key, counter):
     found = random_words(key, counter, 10).tolist()
-    blocks = [block(key, (counter + at) % 2**128) for at in range(3)]
-    assert found == [word for one in blocks for word in one][:10]
+    blocks = [block(key, (counter + index) % 2**128) for index in range(3)]
+    assert found == [word for statement in blocks for word in statement][:10]
 
 
 def test_long_sequences_are_made_of_the_same_blocks():

@@ -35,8 +35,8 @@ def expected(counter, size, every, width, first=0):
     """The words of positions from `first` on, a column for each of them."""
     return np.array(
         [
-            [word(KEY, counter, at // every * width + lane) for lane in range(width)]
-            for at in range(first, first + size)
+            [word(KEY, counter, index // every * width + lane) for lane in range(width)]
+            for index in range(first, first + size)
         ],
         np.uint32,
     ).reshape(size, width)
@@ -94,8 +94,8 @@ def test_counters_and_keys_may_be_tensors(engine):
     inputs = (node.inputs[0], place, *node.inputs[2:4], place)
     found = type(drawn)(type(node)(node.op, inputs, node.attrs, (4,), *_of(node))).numpy()
     known = [
-        block((KEY & 0xFFFFFFFF) | int(one) << 32, int(one) + at)[0]
-        for at, one in enumerate(numbers)
+        block((KEY & 0xFFFFFFFF) | int(number) << 32, int(number) + index)[0]
+        for index, number in enumerate(numbers)
     ]
     assert found.tolist() == known
 

@@ -34,7 +34,8 @@ def check(device, x, key, values):
     """Add on a device at indices that nothing is known of before it runs."""
     tensor = tfr.asarray(x, device=device)
     moved = tuple(
-        tfr.asarray(one, device=device) + 0 if isinstance(one, np.ndarray) else one for one in key
+        tfr.asarray(part, device=device) + 0 if isinstance(part, np.ndarray) else part
+        for part in key
     )
     result = tfr.index_add(tensor, moved, tfr.asarray(values, device=device))
     assert str(result.device) == device
@@ -92,7 +93,7 @@ def test_masks_and_rows_of_every_width(device):
     found = tfr.index_add(tfr.asarray(x, device=device), tfr.asarray(mask, device=device), 1.0)
     np.testing.assert_array_equal(found.numpy(), added(x, mask, 1.0))
     for width in (1, 2, 600):  # NumPy takes long rows one by one
-        rows = indices(*[at * 7 % 5 for at in range(40)])
+        rows = indices(*[index * 7 % 5 for index in range(40)])
         check(device, some((5, width), "float32"), (rows,), some((40, width), "float32", seed=2))
 
 
@@ -177,7 +178,9 @@ def test_bincount_counts_where_its_operand_is(device):
 @pytest.mark.parametrize("key", [(indices(0, 3),), (slice(None), indices(1, -6))], ids=str)
 def test_indices_out_of_bounds(device, key):
     axis = len(key) - 1
-    moved = [one if isinstance(one, slice) else tfr.asarray(one, device=device) + 0 for one in key]
+    moved = [
+        part if isinstance(part, slice) else tfr.asarray(part, device=device) + 0 for part in key
+    ]
     tensor = tfr.index_add(tfr.zeros((3, 5), device=device), tuple(moved), 1.0)
     wrong = (3, -6)[axis]
     with pytest.raises(IndexingError, match=f"index {wrong} is out of bounds for axis {axis}"):

@@ -87,7 +87,7 @@ def test_intersections_tell_where_elements_are():
 def test_few_elements_are_looked_for_as_many_are(count, dtype):
     values = np.arange(24).reshape(4, 6) % 11
     pool = np.arange(count) * 2
-    given = [one.astype(dtype) for one in (values, pool)]
+    given = [value.astype(dtype) for value in (values, pool)]
     if dtype.startswith("float"):
         given[0][0, :3], given[1][0] = (np.nan, -0.0, 0.0), -0.0 if count == 1 else np.nan
     for invert in (False, True):

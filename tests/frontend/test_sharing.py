@@ -19,9 +19,9 @@ from tests.frontend.every_function import CALLS_OF, OTHERS, operands, public_fun
 
 # one device of each backend, and what it holds
 HELD = {
-    one.device.backend: one.capabilities.dtypes
-    for one in reversed(tfr.backends.devices())
-    if one.capabilities.executes
+    device.device.backend: device.capabilities.dtypes
+    for device in reversed(tfr.backends.devices())
+    if device.capabilities.executes
 }
 
 # what exists as a method, an index, an operator, or by NumPy's protocols
@@ -73,8 +73,8 @@ def _parts(result):
 
 def tensors(device="numpy"):
     return {
-        name: tfr.asarray(one, device=device if one.dtype in HELD[device] else "cpu")
-        for name, one in operands().items()
+        name: tfr.asarray(operand, device=device if operand.dtype in HELD[device] else "cpu")
+        for name, operand in operands().items()
     }
 
 
@@ -84,7 +84,7 @@ def change(one):
 
 
 def elements(parts):
-    return [np.array(one) for one in parts]
+    return [np.array(part) for part in parts]
 
 
 def assert_same(parts, wanted):
@@ -97,11 +97,11 @@ def check_results(call, named, space=tfr):
     """Assignments to a result change neither an operand nor another result."""
     results = evaluated(call, named, space)
     wanted = elements(results)
-    for at, result in enumerate(results):
+    for index, result in enumerate(results):
         change(result)
-        assert_same(results[at + 1 :], wanted[at + 1 :])
+        assert_same(results[index + 1 :], wanted[index + 1 :])
         result += np.ones((), result.dtype)  # another way to assign
-        assert_same(results[at + 1 :], wanted[at + 1 :])
+        assert_same(results[index + 1 :], wanted[index + 1 :])
     assert_same(list(named.values()), list(operands().values()))
 
 
@@ -247,6 +247,6 @@ def test_the_frontend_takes_operands_as_handles_of_its_own():
         path.name
         for path in frontend.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ImportFrom) and any(one.name == "asarray" for one in node.names)
+        if isinstance(node, ast.ImportFrom) and any(name.name == "asarray" for name in node.names)
     }
     assert using <= known

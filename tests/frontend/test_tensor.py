@@ -212,13 +212,13 @@ def test_methods_do_what_ndarrays_do(name, arguments):
     array = MATRIX * 1.234
     expected = getattr(array, name)(*arguments)
     result = getattr(tfr.asarray(array), name)(*arguments)
-    for one, wanted in zip(_parts(result), _parts(expected), strict=True):
+    for part, wanted in zip(_parts(result), _parts(expected), strict=True):
         if isinstance(wanted, np.ndarray | np.generic):
-            assert isinstance(one, tfr.Tensor)
-            assert one.shape == wanted.shape
-            np.testing.assert_allclose(one.numpy(), wanted)
+            assert isinstance(part, tfr.Tensor)
+            assert part.shape == wanted.shape
+            np.testing.assert_allclose(part.numpy(), wanted)
         else:
-            assert one == wanted
+            assert part == wanted
 
 
 def _parts(result):

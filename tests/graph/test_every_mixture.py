@@ -10,7 +10,7 @@ from tensorframe.testing.random_graph import check
 
 # one device of each backend: a second one of the same runs the same kernels
 PRESENT = sorted(
-    {str(one.device) for one in tfr.backends.devices() if one.capabilities.executes}
+    {str(info.device) for info in tfr.backends.devices() if info.capabilities.executes}
     & {"cpu", "numpy", "llvm", "opencl", "wgpu", "cuda"}
 )
 MIXTURES = [mixture for count in (2, 3) for mixture in combinations(PRESENT, count)]

@@ -70,25 +70,29 @@ def loops_of(*tensors: Tensor) -> list[Innermost]:
 def _innermost(
     body: Sequence[Statement], values: dict[Expr, Any], begun: int, units: int
 ) -> Iterator[Innermost]:
-    for one in body:
-        if isinstance(one, Let):
-            _take(one, values)
-        elif isinstance(one, If):
-            yield from _innermost(one.body, values, begun, units)
-        elif isinstance(one, Loop):
-            first, last = (int(evaluate(end, _typed(values))) for end in (one.start, one.stop))
+    for statement in body:
+        if isinstance(statement, Let):
+            _take(statement, values)
+        elif isinstance(statement, If):
+            yield from _innermost(statement.body, values, begun, units)
+        elif isinstance(statement, Loop):
+            first, last = (
+                int(evaluate(end, _typed(values))) for end in (statement.start, statement.stop)
+            )
             length = max(last - first, 0)
-            if any(isinstance(inner, Loop | If) for inner in one.body):
+            if any(isinstance(inner, Loop | If) for inner in statement.body):
                 # all turns are as long as the first one, but for what is left over at the end
-                inside = values | {one.index: first}
-                yield from _innermost(one.body, inside, begun * length, units)
+                inside = values | {statement.index: first}
+                yield from _innermost(statement.body, inside, begun * length, units)
             else:
-                yield Innermost(begun, length, _operations(one.body), _waits(one), units)
+                yield Innermost(
+                    begun, length, _operations(statement.body), _waits(statement), units
+                )
 
 
 def _typed(values: dict[Expr, Any]) -> dict[Expr, Any]:
     """Return values in the dtypes of what they are for; steps backwards are large ones that wrap."""
-    return {one: np.asarray(value).astype(one.dtype)[()] for one, value in values.items()}
+    return {key: np.asarray(value).astype(key.dtype)[()] for key, value in values.items()}
 
 
 def _take(one: Let, values: dict[Expr, Any]) -> None:
@@ -102,14 +106,14 @@ def _take(one: Let, values: dict[Expr, Any]) -> None:
 
 def _operations(body: Sequence[Statement]) -> int:
     roots, _ = expressions(body)
-    return sum(isinstance(one, Apply) and one.dtype != INDEX for one in in_order(roots, {}))
+    return sum(isinstance(expr, Apply) and expr.dtype != INDEX for expr in in_order(roots, {}))
 
 
 def _waits(loop: Loop) -> bool:
     return any(
-        isinstance(one, Set)
-        and isinstance(one.value, Apply)
-        and one.value.op in _IN_ORDER
-        and one.variable in one.value.arguments
-        for one in loop.body
+        isinstance(statement, Set)
+        and isinstance(statement.value, Apply)
+        and statement.value.op in _IN_ORDER
+        and statement.variable in statement.value.arguments
+        for statement in loop.body
     )

@@ -31,7 +31,7 @@ class Memory:
         for axis, step in enumerate(array.strides):
             along = np.arange(array.shape[axis]).reshape((-1,) + (1,) * (array.ndim - axis - 1))
             places += along * (step // array.dtype.itemsize)
-        self._index = {int(place): at for at, place in enumerate(places.ravel())}
+        self._index = {int(place): index for index, place in enumerate(places.ravel())}
 
     def _at(self, place):
         return np.unravel_index(self._index[int(place)], self._array.shape)
@@ -45,7 +45,7 @@ class Memory:
 
 def planned(*tensors):
     """The plan of tensors, made anew, and what it was made from."""
-    request = capture([one.node for one in tensors])
+    request = capture([tensor.node for tensor in tensors])
     return make_plan(request), request
 
 
@@ -86,7 +86,7 @@ def kernels_of(*tensors):
     made = []
 
     def note(region, parts, built, *rest):
-        made.extend(one.kernel for one in built.launches)
+        made.extend(launch.kernel for launch in built.launches)
         return _launcher(region, parts, built, *rest)
 
     plan, request = planned(*tensors)
@@ -100,12 +100,12 @@ def _launcher(region, parts, built, _strides, _other, fallback):
     """Stand in for the launcher of compiled kernels."""
 
     def run_or_refuse(inputs, buffers):
-        operands = {f"x{at}": value for at, value in enumerate(inputs)}
+        operands = {f"x{index}": value for index, value in enumerate(inputs)}
         for at, imaginary in parts.imaginary.items():
             value = operands[f"x{at}"]
             operands |= {f"x{at}": value.real, f"x{imaginary}": value.imag}
         outputs = [_new(region, *one) for one in zip(region.outputs, built.layouts, strict=True)]
-        operands |= {f"y{at}": output for at, output in enumerate(outputs)}
+        operands |= {f"y{index}": output for index, output in enumerate(outputs)}
         missed = run_built(built, operands)
         return fallback(inputs, buffers) if missed else outputs
 
@@ -114,8 +114,8 @@ def _launcher(region, parts, built, _strides, _other, fallback):
 
 def run_built(built, operands):
     """Run kernels on operands by name; return whether an index was out of bounds."""
-    for at, (dtype, size, first) in enumerate(built.partials):
-        operands[f"p{at}"] = np.full(size, first, dtype)
+    for index, (dtype, size, first) in enumerate(built.partials):
+        operands[f"p{index}"] = np.full(size, first, dtype)
     operands["m0"] = np.zeros(1, bool)
     for launch in built.launches:
         operands["f0"] = np.zeros(1, bool)
@@ -126,7 +126,7 @@ def run_built(built, operands):
 
 
 def _run_kernel(launch, kernel, operands):
-    memory = {one: Memory(operands[one.name]) for one in (*kernel.inputs, *kernel.outputs)}
+    memory = {source: Memory(operands[source.name]) for source in (*kernel.inputs, *kernel.outputs)}
     arguments = {
         size: int(value) % 2 ** (8 * size.dtype.itemsize) if size.dtype.kind == "u" else value
         for size, value in zip(kernel.sizes, launch.numbers, strict=True)

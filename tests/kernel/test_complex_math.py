@@ -57,12 +57,15 @@ def run(formula, *numbers):
     dtype = numbers[0].real.dtype
 
     def apply(op, *operands):
-        values = [one if isinstance(one, np.ndarray) else dtype.type(one) for one in operands]
-        scalars = [argument(f"x{at}", one.dtype) for at, one in enumerate(values)]
+        values = [
+            operand if isinstance(operand, np.ndarray) else dtype.type(operand)
+            for operand in operands
+        ]
+        scalars = [argument(f"x{index}", value.dtype) for index, value in enumerate(values)]
         root = element(op, (), scalars, op.result(values[op.conditions].dtype))
         return np.asarray(evaluate(root, dict(zip(scalars, values, strict=True))))
 
-    parts = [Term(part.copy(), apply) for one in numbers for part in (one.real, one.imag)]
+    parts = [Term(part.copy(), apply) for number in numbers for part in (number.real, number.imag)]
     found = np.empty_like(numbers[0])
     found.real, found.imag = [one.node for one in formula(*parts)]
     return found

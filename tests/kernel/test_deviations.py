@@ -54,7 +54,7 @@ def test_what_is_not_finite_stays_in_its_column(odd):
     x = drawn()
     x[700, 7] = odd
     found, _ = variances(x, 0)
-    assert np.isnan(found).tolist() == [at == 7 for at in range(SHAPE[1])]
+    assert np.isnan(found).tolist() == [index == 7 for index in range(SHAPE[1])]
     assert np.isnan(variances(x, None)[0])
 
 

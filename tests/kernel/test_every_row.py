@@ -58,10 +58,10 @@ def test_it_is_made_of_machine_ops(op, dtype):
     for attrs in attributes(op):
         operands, result = signature(op, dtype, attrs)
         assert supports(op, operands, result)
-        scalars = [argument(f"x{k}", one) for k, one in enumerate(operands)]
+        scalars = [argument(f"x{k}", operand) for k, operand in enumerate(operands)]
         root = element(op, attrs, scalars, result)
         assert root.dtype == result
-        wrong = [one for one in in_order([root], {}) if not is_spelled(one)]
+        wrong = [expr for expr in in_order([root], {}) if not is_spelled(expr)]
         assert not wrong, [(one.op, [x.dtype for x in one.arguments]) for one in wrong]
 
 
@@ -153,7 +153,7 @@ def test_kernels_compute_what_numpy_computes(op, dtype):
     for attrs in attributes(op):
         _, result = signature(op, dtype, attrs)
         inputs = within(columns, dtype, result)
-        scalars = [argument(f"x{k}", one.dtype) for k, one in enumerate(inputs)]
+        scalars = [argument(f"x{k}", source.dtype) for k, source in enumerate(inputs)]
         root = element(op, attrs, scalars, result)
         expected = np.asarray(implementation[op](*inputs, *attrs))
         found = np.broadcast_to(
@@ -175,4 +175,4 @@ def within(columns, dtype, target):
     with np.errstate(invalid="ignore"):
         x = columns[0].astype(np.float64)
         kept = (x > float(ends.min)) & (x < float(ends.max))
-    return [one[kept] for one in columns]
+    return [column[kept] for column in columns]

@@ -66,10 +66,10 @@ def test_indices_for_several_axes():
 @pytest.mark.parametrize("axis", [0, 1])
 def test_taking_along_an_axis(axis):
     x = table(6, 7)
-    at = np.argsort(x, axis)[:3] if axis == 0 else np.argsort(x, axis)[:, :3]
+    index = np.argsort(x, axis)[:3] if axis == 0 else np.argsort(x, axis)[:, :3]
     check(
-        tfr.take_along_axis(on_llvm(x), on_llvm(at), axis=axis) * 2,
-        np.take_along_axis(x, at, axis) * 2,
+        tfr.take_along_axis(on_llvm(x), on_llvm(index), axis=axis) * 2,
+        np.take_along_axis(x, index, axis) * 2,
     )
 
 
@@ -147,7 +147,7 @@ def test_a_table_that_is_computed_is_computed_once():
 def test_rows_are_found_outside_the_loop_along_them():
     (kernel,) = kernels_of(tfr.take(on_llvm(table(40, 5)), on_llvm(indices(40, 6)), axis=0) * 2)
     lines = print_kernel(kernel).source.splitlines()
-    (inner,) = [at for at, line in enumerate(lines) if line.startswith("        for")]
+    (inner,) = [index for index, line in enumerate(lines) if line.startswith("        for")]
     assert any("missed | " in line for line in lines[:inner])
     assert not any("missed" in line for line in lines[inner + 1 : inner + 2])
 

@@ -37,7 +37,7 @@ def by_slots(values, count):
         which = number // (size * EACH) % (count // size)
         slots[which * size + number % size].append(value)
     sums = [reduce(add, slot, 0.0) for slot in slots]
-    return reduce(add, [reduce(add, sums[at : at + size]) for at in range(0, count, size)])
+    return reduce(add, [reduce(add, sums[index : index + size]) for index in range(0, count, size)])
 
 
 def in_order(values, lanes):

@@ -77,7 +77,10 @@ def test_scans_and_what_is_done_to_them():
 def outer_loops(result):
     with in_groups(), interpreting():
         kernels = kernels_of(result)
-    return [[one.over for one in kernel.body if isinstance(one, Loop)] for kernel in kernels]
+    return [
+        [statement.over for statement in kernel.body if isinstance(statement, Loop)]
+        for kernel in kernels
+    ]
 
 
 def test_the_form_follows_the_shape():
@@ -92,8 +95,10 @@ def test_the_form_follows_the_shape():
 
 def barriers(body):
     return sum(
-        barriers(one.body) if isinstance(one, Loop | If) else isinstance(one, Barrier)
-        for one in body
+        barriers(statement.body)
+        if isinstance(statement, Loop | If)
+        else isinstance(statement, Barrier)
+        for statement in body
     )
 
 

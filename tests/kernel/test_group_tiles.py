@@ -37,8 +37,8 @@ def form_of(result):
     """How the loops of the only kernel are shared out, and how many operands go through shared memory."""
     with in_groups(), interpreting():
         (kernel,) = kernels_of(result)
-    (loop,) = [one for one in kernel.body if isinstance(one, Loop)]
-    return loop.over, sum(isinstance(one, Allocate) for one in kernel.body)
+    (loop,) = [statement for statement in kernel.body if isinstance(statement, Loop)]
+    return loop.over, sum(isinstance(statement, Allocate) for statement in kernel.body)
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (7, 5), (2, 11), (2, 4, 5), (2, 3, 4, 5)])
@@ -64,7 +64,9 @@ def test_short_axes_are_maps(monkeypatch):
     with in_groups(), interpreting():
         monkeypatch.setattr(group_tiles, "_LEAST", 6)
         (kernel,) = kernels_of(on(x) + on(y).mT)
-    assert [one.over for one in kernel.body if isinstance(one, Loop)] == [ParallelAxis.GRID]
+    assert [statement.over for statement in kernel.body if isinstance(statement, Loop)] == [
+        ParallelAxis.GRID
+    ]
 
 
 def test_no_more_than_shared_memory_has_room_for(monkeypatch):

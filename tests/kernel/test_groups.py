@@ -36,10 +36,10 @@ def test_every_form(name, lanes):
 
 
 def statements(body):
-    for one in body:
-        yield one
-        if isinstance(one, Loop | If):
-            yield from statements(one.body)
+    for statement in body:
+        yield statement
+        if isinstance(statement, Loop | If):
+            yield from statements(statement.body)
 
 
 def shared_out(*results):
@@ -84,7 +84,7 @@ def test_whole_numbers_have_no_order():
 
 def test_a_sum_of_everything_has_partial_results():
     loops, joins = shared_out(tfr.sum(matrix(20, 30)))
-    assert [one[0] for one in loops] == [ParallelAxis.GROUPS, ParallelAxis.GROUPS]
+    assert [loop[0] for loop in loops] == [ParallelAxis.GROUPS, ParallelAxis.GROUPS]
     assert joins == [1, 1]
 
 
@@ -100,8 +100,8 @@ def test_random_programs(start, index):
 def tree_size(root):
     """How many operations the text of an expression has, in which what is shared is written again and again."""
     sizes = {}
-    for one in in_order((root,), {}):
-        sizes[one] = 1 + sum(sizes[operand] for operand in one.operands)
+    for expr in in_order((root,), {}):
+        sizes[expr] = 1 + sum(sizes[operand] for operand in expr.operands)
     return sizes[root]
 
 

@@ -24,10 +24,10 @@ def blocks():
 
 
 def statements(body):
-    for one in body:
-        yield one
-        if isinstance(one, Loop | If):
-            yield from statements(one.body)
+    for statement in body:
+        yield statement
+        if isinstance(statement, Loop | If):
+            yield from statements(statement.body)
 
 
 def names_of(kernel):
@@ -35,10 +35,10 @@ def names_of(kernel):
     found = list(statements(kernel.body))
     roots, _ = expressions(kernel.body)
     return {
-        "buffers": {one.name for one in (*kernel.inputs, *kernel.outputs)}
+        "buffers": {source.name for source in (*kernel.inputs, *kernel.outputs)}
         | {one.buffer.name for one in found if isinstance(one, Allocate)},
         "loops": {one.index.name for one in found if isinstance(one, Loop)},
-        "numbers": {one.name for one in in_order(roots, {}) if isinstance(one, Argument)},
+        "numbers": {expr.name for expr in in_order(roots, {}) if isinstance(expr, Argument)},
         "values": {one.variable.name for one in found if isinstance(one, Let | Set)},
     }
 
@@ -59,7 +59,9 @@ def test_a_name_is_the_name_of_one_thing(name):
     one = CASES[name]
     for kernel in kernels_of(*tensors(one, operand(one))):
         names = names_of(kernel)
-        memory = [one.buffer.name for one in kernel.body if isinstance(one, Allocate)]
+        memory = [
+            statement.buffer.name for statement in kernel.body if isinstance(statement, Allocate)
+        ]
         assert len(memory) == len(set(memory))
         assert len(set().union(*names.values())) == sum(map(len, names.values())), names
 

@@ -36,7 +36,7 @@ def pairs(dtype, count=200_000):
         [random_bits(dtype, count, seed) for seed in (6, 7)],
         known,
     ]
-    return [np.concatenate([one[k] for one in shapes]).astype(dtype) for k in (0, 1)]
+    return [np.concatenate([shape[k] for shape in shapes]).astype(dtype) for k in (0, 1)]
 
 
 @pytest.mark.parametrize(

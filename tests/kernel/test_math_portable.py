@@ -25,7 +25,7 @@ of_both = pytest.mark.parametrize("formula", ROWS)
 @of_both
 def test_they_are_made_of_ops_that_every_device_rounds_correctly(formula, dtype):
     root = formula(argument("x", np.dtype(dtype)))
-    assert {one.op for one in in_order([root], {}) if isinstance(one, Apply)} <= EXACT
+    assert {expr.op for expr in in_order([root], {}) if isinstance(expr, Apply)} <= EXACT
 
 
 @bits

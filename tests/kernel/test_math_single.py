@@ -22,14 +22,14 @@ def alone(name):
 @pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod", "pow"])
 def test_nothing_is_double(name, dtype):
     operands = [argument(f"x{k}", np.dtype(dtype)) for k in range(2)]
-    assert not any(one.dtype == float64 for one in in_order((alone(name)(*operands),), {}))
+    assert not any(expr.dtype == float64 for expr in in_order((alone(name)(*operands),), {}))
 
 
 @pytest.mark.parametrize(("name", "bound"), [("sin", 1.56), ("cos", 1.56), ("tan", 2.38)])
 def test_angles_of_any_size(name, bound):
     x = spread(np.float32, (-1e4, 1e4), (-1e6, 1e6), count=100_000)
     assert not any(
-        one.dtype == float64 for one in in_order((alone(name)(argument("x", x.dtype)),), {})
+        expr.dtype == float64 for expr in in_order((alone(name)(argument("x", x.dtype)),), {})
     )
     with np.errstate(all="ignore"):
         exact = getattr(np, name)(x.astype(np.float64))

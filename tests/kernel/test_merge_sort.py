@@ -28,7 +28,7 @@ def run(x, axis, **how):
     found = [
         np.zeros(sorting.result, x.dtype if elements else np.int64) for elements in sorting.outputs
     ]
-    run_built(built, {"x0": x} | {f"y{at}": one for at, one in enumerate(found)})
+    run_built(built, {"x0": x} | {f"y{index}": one for index, one in enumerate(found)})
     return found
 
 
@@ -71,15 +71,18 @@ def test_the_first_of_them():
 def test_a_row_that_fits_is_one_kernel_and_a_longer_one_is_merged_in_passes():
     for length, passes in ((16, 0), (17, 1), (33, 2), (130, 4)):
         _, built = build(some(length), 0)
-        kernels = [one.kernel for one in built.launches]
-        loops = [next(one for one in kernel.body if isinstance(one, Loop)) for kernel in kernels]
-        assert [one.over for one in loops] == [ParallelAxis.GROUPS, *[ParallelAxis.GRID] * passes]
+        kernels = [launch.kernel for launch in built.launches]
+        loops = [
+            next(statement for statement in kernel.body if isinstance(statement, Loop))
+            for kernel in kernels
+        ]
+        assert [loop.over for loop in loops] == [ParallelAxis.GROUPS, *[ParallelAxis.GRID] * passes]
 
 
 def test_passes_of_one_length_share_their_text():
     _, built = build(some(400), 0)
-    bodies = [one.kernel for one in built.launches[1:-1]]
-    assert len({one.inputs for one in bodies}) == 2
+    bodies = [launch.kernel for launch in built.launches[1:-1]]
+    assert len({statement.inputs for statement in bodies}) == 2
 
 
 NUMBERS = [0.0, -0.0, 1.0, -1.0, 65504.0, -65504.0, 6e-8, -6e-8, np.inf, -np.inf, np.nan, -np.nan]
@@ -123,11 +126,13 @@ def test_keys_of_integers(dtype, descending):
 
 def barriers(body):
     return sum(
-        barriers(one.body) if isinstance(one, Loop | If) else isinstance(one, Barrier)
-        for one in body
+        barriers(statement.body)
+        if isinstance(statement, Loop | If)
+        else isinstance(statement, Barrier)
+        for statement in body
     )
 
 
 def test_a_level_of_runs_waits_twice():
     _, built = build(some(40), 0)
-    assert [barriers(one.kernel.body) for one in built.launches] == [3, 0, 0]
+    assert [barriers(launch.kernel.body) for launch in built.launches] == [3, 0, 0]

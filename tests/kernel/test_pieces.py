@@ -63,8 +63,8 @@ def test_a_concat_of_computed_parts(dtype, axis):
     shapes[1][axis] = 1
     shapes[2][axis] = 3
     parts = [array(*shape, dtype=dtype, seed=seed) for seed, shape in enumerate(shapes)]
-    tensor = tfr.concat([doubled(on_llvm(one)) for one in parts], axis=axis)
-    check(tensor, np.concatenate([doubled(one) for one in parts], axis))
+    tensor = tfr.concat([doubled(on_llvm(part)) for part in parts], axis=axis)
+    check(tensor, np.concatenate([doubled(part) for part in parts], axis))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -193,8 +193,8 @@ def test_a_step_of_the_heat_equation_is_one_kernel_without_choices():
 
 
 def _innermost(statements):
-    loops = [one for one in statements if isinstance(one, Loop)]
-    return [inner for one in loops for inner in (_innermost(one.body) or [one])]
+    loops = [statement for statement in statements if isinstance(statement, Loop)]
+    return [inner for loop in loops for inner in (_innermost(loop.body) or [loop])]
 
 
 def _text(tensor):
@@ -223,7 +223,7 @@ def test_memory_of_an_operand_that_is_read_elsewhere_is_not_written_over():
 @pytest.mark.parametrize("step", [-3, -1, 0, 1, 2])
 def test_span_finds_the_indices_within_bounds(start, step):
     for low, high in [(0, 4), (2, 3), (1, 1), (-5, 9)]:
-        inside = [at for at in range(6) if low <= start + step * at < high]
+        inside = [index for index in range(6) if low <= start + step * index < high]
         first, last = span(start, step, low, high, 6)
         assert inside == list(range(first, last))
 

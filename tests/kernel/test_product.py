@@ -25,8 +25,8 @@ def queue(lanes):
 
 def run(form, arrays, lanes=4):
     """The only output of a form for these operands, and its kernels."""
-    strides = [tuple(step // one.itemsize for step in one.strides) for one in arrays]
-    strides = [form.strides(at, one) for at, one in enumerate(strides)]
+    strides = [tuple(step // array.itemsize for step in array.strides) for array in arrays]
+    strides = [form.strides(index, one) for index, one in enumerate(strides)]
     strides += [()] * (len(form.region.inputs) - len(strides))
     built = form.built(queue(lanes), strides)
     (value,) = form.original.outputs
@@ -34,9 +34,9 @@ def run(form, arrays, lanes=4):
     (layout,) = built.layouts
     back = [layout.index(axis) for axis in range(len(shape))]
     found = np.zeros([shape[axis] for axis in layout], dtype).transpose(back)
-    operands = {f"x{at}": one for at, one in enumerate(arrays)} | {"y0": found}
+    operands = {f"x{index}": array for index, array in enumerate(arrays)} | {"y0": found}
     run_built(built, operands)
-    return found, [one.kernel for one in built.launches]
+    return found, [launch.kernel for launch in built.launches]
 
 
 def product(*arrays, chunk=0):
@@ -45,7 +45,7 @@ def product(*arrays, chunk=0):
     shape, dtype = np.matmul(x, y).shape, x.dtype
     if chunk:
         shape = (-(-x.shape[-1] // chunk), *shape)
-    inputs = tuple((one.shape, one.dtype) for one in arrays)
+    inputs = tuple((array.shape, array.dtype) for array in arrays)
     return TiledProduct(Region(inputs, (RegionOp(MATMUL, (), (0, 1), shape, dtype),), (2,)), chunk)
 
 
@@ -101,9 +101,9 @@ def test_views(dtype):
 def test_parts_of_the_inner_axis():
     x, y = some(2, 3, 21), some(21, 2, seed=1)
     found, _ = run(product(x, y, chunk=8), [x, y])
-    for at, first in enumerate((0, 8, 16)):
+    for index, first in enumerate((0, 8, 16)):
         part = slice(first, first + 8)
-        np.testing.assert_array_equal(found[at], np.matmul(x[..., part], y[part]))
+        np.testing.assert_array_equal(found[index], np.matmul(x[..., part], y[part]))
 
 
 def test_what_follows_is_in_the_same_kernel():
@@ -122,11 +122,11 @@ def test_what_follows_is_in_the_same_kernel():
 
 
 def barriers(body):
-    for one in body:
-        if isinstance(one, Barrier):
-            yield one
-        elif isinstance(one, Loop | If):
-            yield from barriers(one.body)
+    for statement in body:
+        if isinstance(statement, Barrier):
+            yield statement
+        elif isinstance(statement, Loop | If):
+            yield from barriers(statement.body)
 
 
 def test_a_tile_waits_twice_for_each_step():
@@ -178,6 +178,6 @@ def test_few_results_are_two_kernels():
     inputs = (((3, 5000), one.dtype), ((5000, 4), one.dtype))
     InParts(Region(inputs, (one,), (2,)), 10, 512, lambda region, form: made.append(region))
     products, added = made
-    assert [one.op.name for one in products.ops] == ["matmul"]
-    assert [one.op.name for one in added.ops] == ["sum", "reshape"]
+    assert [op.op.name for op in products.ops] == ["matmul"]
+    assert [op.op.name for op in added.ops] == ["sum", "reshape"]
     assert added.shape_of(added.outputs[0]) == (3, 4)

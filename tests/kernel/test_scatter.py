@@ -22,11 +22,11 @@ TARGET = Target(4, np.dtype(np.float64), np.dtype(np.uint32))
 def targets(sizes, *indices):
     """The numbers of the elements that indices point to, and whether one was out of bounds."""
     indices = np.broadcast_arrays(*indices)
-    steps = [tuple(step // one.itemsize for step in one.strides) for one in indices]
-    dtypes = tuple(one.dtype for one in indices)
+    steps = [tuple(step // index.itemsize for step in index.strides) for index in indices]
+    dtypes = tuple(index.dtype for index in indices)
     pointing = Pointing(sizes, indices[0].shape, dtypes, tuple(steps))
     found = np.zeros(indices[0].size, np.uint32)
-    operands = {f"x{at}": one for at, one in enumerate(indices, start=1)}
+    operands = {f"x{index}": one for index, one in enumerate(indices, start=1)}
     missed = run_built(build_targets(pointing, TARGET), operands | {"y0": found})
     return found, missed
 

@@ -26,16 +26,21 @@ def numbers(*shape, dtype="float32"):
 
 
 def streams(kernel):
-    loops = [one for one in kernel.body if isinstance(one, Loop)]
-    return [one for loop in loops for one in loop.body if isinstance(one, StreamingStore)]
+    loops = [statement for statement in kernel.body if isinstance(statement, Loop)]
+    return [
+        statement
+        for loop in loops
+        for statement in loop.body
+        if isinstance(statement, StreamingStore)
+    ]
 
 
 def check(tensors, expected, count=1):
     (kernel,) = kernels_of(*tensors)
     assert len(streams(kernel)) == count
-    for found, one, wanted in zip(interpreted(*tensors), tensors, expected, strict=True):
+    for found, tensor, wanted in zip(interpreted(*tensors), tensors, expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
-        np.testing.assert_array_equal(one.numpy(), wanted)
+        np.testing.assert_array_equal(tensor.numpy(), wanted)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "uint64"])

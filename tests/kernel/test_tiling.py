@@ -37,7 +37,7 @@ def test_a_tensor_and_a_transposed_one(small_tiles, dtype, shape):
     x, y = array(*shape, dtype=dtype), array(*shape[::-1], dtype=dtype, seed=1)
     tensor = on_llvm(x) + on_llvm(y).T
     (kernel,) = kernels_of(tensor)
-    assert any(isinstance(one, Allocate) for one in kernel.body) == (min(shape) > 2)
+    assert any(isinstance(statement, Allocate) for statement in kernel.body) == (min(shape) > 2)
     check(tensor, x + y.T)
 
 

@@ -13,7 +13,7 @@ SPECIAL = [0.0, 1.0, 0.5, 2.0, 3.0, 8.0, 27.0, 1e-3, 1e5, np.pi, np.inf, np.nan]
 
 def run(formula, *operands):
     """Return what a formula gives for arrays."""
-    arguments = [argument(f"x{k}", one.dtype) for k, one in enumerate(operands)]
+    arguments = [argument(f"x{k}", operand.dtype) for k, operand in enumerate(operands)]
     return evaluate(formula(*arguments), dict(zip(arguments, operands, strict=True)))
 
 

@@ -25,16 +25,16 @@ def small() -> tfr.Tensor:
 def layers() -> tfr.Tensor:
     """Return 166 layers of a product, a bias and a maximum."""
     x = values(256, 64)
-    for at in range(166):
-        x = tfr.maximum(x @ values(64, 64, seed=at) + values(64, seed=at), 0)
+    for index in range(166):
+        x = tfr.maximum(x @ values(64, 64, seed=index) + values(64, seed=index), 0)
     return x
 
 
 def residual() -> tfr.Tensor:
     """Return 60 layers each of which is added to what went in."""
     x = values(256, 64)
-    for at in range(60):
-        x = x + tfr.sort(tfr.softmax(x @ values(64, 64, seed=at), axis=1), axis=1) * 0.5
+    for index in range(60):
+        x = x + tfr.sort(tfr.softmax(x @ values(64, 64, seed=index), axis=1), axis=1) * 0.5
     return x
 
 
@@ -49,13 +49,13 @@ def chain() -> tfr.Tensor:
 def diamond() -> tfr.Tensor:
     """Return 249 branches that one op joins."""
     x = values(300, 100)
-    return tfr.concat([tfr.sin(x * (at + 0.5)) for at in range(249)], axis=0)
+    return tfr.concat([tfr.sin(x * (index + 0.5)) for index in range(249)], axis=0)
 
 
 def tangle() -> tfr.Tensor:
     """Return 500 ops that use any of the twelve before them."""
     choose = random.Random(0).choice
-    pool = [values(300, 100, seed=at) for at in range(8)]
+    pool = [values(300, 100, seed=index) for index in range(8)]
     for _ in range(500):
         a, b = choose(pool[-12:]), choose(pool[-12:])
         kind = choose("+*s")
@@ -66,6 +66,6 @@ def tangle() -> tfr.Tensor:
 
 
 LARGE: dict[str, Callable[[], tfr.Tensor]] = {
-    one.__name__: one for one in (layers, residual, chain, diamond, tangle)
+    layer.__name__: layer for layer in (layers, residual, chain, diamond, tangle)
 }
 ALL = {"small": small} | LARGE

@@ -40,12 +40,12 @@ def run_in_kernel(*cells, **environment):
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(one) for one in cells])
     client = NotebookClient(notebook, timeout=120, allow_errors=True, kernel_name="python3")
     with client.setup_kernel(env=environment_of_users() | environment):
-        for at, cell in enumerate(notebook.cells):
-            client.execute_cell(cell, at)
+        for index, cell in enumerate(notebook.cells):
+            client.execute_cell(cell, index)
     return [cell.outputs for cell in notebook.cells]
 
 
 def traceback_of(outputs):
     """Return the traceback among the outputs of a cell, as plain text."""
-    (error,) = [one for one in outputs if one.output_type == "error"]
+    (error,) = [output for output in outputs if output.output_type == "error"]
     return COLOURS.sub("", "\n".join(error.traceback))

@@ -157,7 +157,7 @@ def test_an_interrupt_is_not_shown_but_raised(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_many_tensors_are_a_small_card(shell: Shell) -> None:
-    html = shown({at: values(3) for at in range(1000)}, shell)["text/html"]
+    html = shown({index: values(3) for index in range(1000)}, shell)["text/html"]
     assert "and 976 more" in words(html)
     assert len(html) < 20_000
 

@@ -134,8 +134,8 @@ def numbered(tensor: tfr.Tensor) -> dict[int, object]:
     """Return what a plan is given, by slot."""
     leaves = capture([tensor.node]).leaves
     return {
-        at: leaf.attrs[0] if is_constant(leaf) else tfr.Tensor(leaf)
-        for at, leaf in enumerate(leaves)
+        index: leaf.attrs[0] if is_constant(leaf) else tfr.Tensor(leaf)
+        for index, leaf in enumerate(leaves)
     }
 
 
@@ -272,7 +272,7 @@ def test_rich_prints_a_table_with_a_row_for_each_step(measured):
     console = rich_console.Console(width=200, record=True, file=io.StringIO())
     console.print(plan)
     text = console.export_text()
-    assert all(f"{at} " in text for at in range(len(plan.steps)))
+    assert all(f"{index} " in text for index in range(len(plan.steps)))
     assert "predicted" in text
     for step in plan.steps:
         assert formulas_of(step, plan.literals)[-1] in text

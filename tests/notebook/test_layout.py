@@ -64,7 +64,7 @@ def check(diagram: Diagram, scene: Scene) -> None:
     assert not any(overlap(one, two) for one, two in combinations(outside(diagram, scene), 2))
     for frame in diagram.frames:
         members = [scene.boxes[box.name] for box in diagram.within(frame.name)]
-        assert all(holds(scene.frames[frame.name], one) for one in members)
+        assert all(holds(scene.frames[frame.name], member) for member in members)
         assert not any(overlap(one, two) for one, two in combinations(members, 2))
     whole = Area(0.0, 0.0, scene.width, scene.height)
     assert all(holds(whole, one) for one in outside(diagram, scene))
@@ -87,7 +87,9 @@ def test_labels_do_not_overlap(drawn):
     assert not any(overlap(tag, box) for tag in tags for box in scene.boxes.values())
     # some stand in a frame, none across its border
     frames = scene.frames.values()
-    assert not any(overlap(tag, one) and not holds(one, tag) for tag in tags for one in frames)
+    assert not any(
+        overlap(tag, frame) and not holds(frame, tag) for tag in tags for frame in frames
+    )
 
 
 def test_lines_go_down(drawn, opened):
@@ -159,18 +161,21 @@ def boxes(*names: str, frame: str | None = None) -> list[Box]:
 
 def test_layers_hang_straight_below_one_another_with_their_weights_beside():
     diagram = Diagram("net")
-    for at in range(5):
-        diagram.boxes += boxes(f"weight {at}", f"layer {at}")
-        diagram.wires.append(Wire(f"weight {at}", (f"layer {at}",), "float32[64]", 256))
-        if at:
-            diagram.wires.append(Wire(f"layer {at - 1}", (f"layer {at}",), "float32[64]", 256))
+    for index in range(5):
+        diagram.boxes += boxes(f"weight {index}", f"layer {index}")
+        diagram.wires.append(Wire(f"weight {index}", (f"layer {index}",), "float32[64]", 256))
+        if index:
+            diagram.wires.append(
+                Wire(f"layer {index - 1}", (f"layer {index}",), "float32[64]", 256)
+            )
     scene = arrange(diagram)
     centres = [
-        scene.boxes[f"layer {at}"].x + scene.boxes[f"layer {at}"].width / 2 for at in range(5)
+        scene.boxes[f"layer {index}"].x + scene.boxes[f"layer {index}"].width / 2
+        for index in range(5)
     ]
     assert max(centres) - min(centres) < 1e-6
-    tops = [scene.boxes[f"layer {at}"].y for at in range(5)]
-    weights = [scene.boxes[f"weight {at}"].y for at in range(5)]
+    tops = [scene.boxes[f"layer {index}"].y for index in range(5)]
+    weights = [scene.boxes[f"weight {index}"].y for index in range(5)]
     assert tops == sorted(tops)
     assert all(weight < top for weight, top in zip(weights, tops, strict=True))
     assert all(weight > top for weight, top in zip(weights[2:], tops, strict=False))  # and near it

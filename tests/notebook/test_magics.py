@@ -43,7 +43,7 @@ def test_a_profile_is_shown_and_the_namespace_is_the_users(shell):
     done(shell, "%%tfr_profile", "y = (x + 1).compute()", "z = x * 2")
     (found,) = shell.shown
     assert isinstance(found, tfr.Profile)
-    assert [(one.name, one.calls) for one in found.records] == [("add", 1)]
+    assert [(record.name, record.calls) for record in found.records] == [("add", 1)]
     assert shell.user_ns["y"].is_computed
     assert not shell.user_ns["z"].is_computed
 
@@ -70,9 +70,9 @@ def test_the_last_expression_is_the_cells_result(shell, capsys):
 def test_options_keep_the_profile(shell, tmp_path):
     path = tmp_path / "a trace.json"
     done(shell, f'%%tfr_profile --quiet --into p --trace "{path}"', "(x + 1).compute()")
-    assert [one.name for one in shell.user_ns["p"].records] == ["add"]
+    assert [record.name for record in shell.user_ns["p"].records] == ["add"]
     events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
-    assert "add" in {one["name"] for one in events}
+    assert "add" in {event["name"] for event in events}
 
 
 def test_cells_may_use_magics_and_functions(shell):
@@ -84,7 +84,7 @@ def test_cells_may_use_magics_and_functions(shell):
         "%precision",
         "y = [twice(x) for _ in range(3)]",
     )
-    assert [one.calls for one in shell.user_ns["p"].records] == [3]
+    assert [record.calls for record in shell.user_ns["p"].records] == [3]
 
 
 def test_errors_are_those_of_a_normal_cell(shell, capsys):
@@ -95,7 +95,7 @@ def test_errors_are_those_of_a_normal_cell(shell, capsys):
     assert "magics.py" not in told
     assert "run_cell_magic" not in told
     (found,) = shell.shown
-    assert [one.name for one in found.records] == ["add"]
+    assert [record.name for record in found.records] == ["add"]
 
 
 def test_errors_of_tensorframe_show_the_line_too(shell, capsys):

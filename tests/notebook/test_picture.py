@@ -72,7 +72,7 @@ def test_a_recorded_graph_has_a_box_for_each_op_and_its_numbers_inside():
         "add",
         "result",
     ]
-    (multiply,) = [one for one in groups(picture, Look.OP) if "multiply" in texts(one)]
+    (multiply,) = [group for group in groups(picture, Look.OP) if "multiply" in texts(group)]
     assert "·, 2.5" in texts(multiply)
     assert (picture.diagram.ops, len(groups(picture, Look.INPUT))) == (3, 1)
 
@@ -97,7 +97,9 @@ def test_a_plan_has_a_box_for_each_kernel_and_library_call():
     assert (plan.kernels, plan.library_calls) > (1, 0)
     for collapse in (False, True, None):
         picture = y.visualize(stage="plan", collapse=collapse)
-        calls = [one for one in groups(picture, Look.LIBRARY) if "library call" in texts(one)[0]]
+        calls = [
+            group for group in groups(picture, Look.LIBRARY) if "library call" in texts(group)[0]
+        ]
         assert len(groups(picture, Look.KERNEL)) == plan.kernels
         assert len(calls) == plan.library_calls
 
@@ -106,8 +108,8 @@ def test_an_open_kernel_is_a_frame_around_its_ops():
     plan = plan_of(small())
     diagram = plan.visualize(collapse=False).diagram
     several = {
-        f"step {at}": len(step.region.ops)
-        for at, step in enumerate(plan.steps)
+        f"step {index}": len(step.region.ops)
+        for index, step in enumerate(plan.steps)
         if len(step.region.ops) > 1
     }
     assert {frame.name: len(diagram.within(frame.name)) for frame in diagram.frames} == several
@@ -136,13 +138,13 @@ def test_each_transfer_is_one_mark_with_its_bytes_between_marked_lines(mixed):
 
 def test_boxes_have_the_colour_of_their_device(mixed, boxed):
     picture = mixed.visualize(stage="plan")
-    for one in groups(picture, Look.KERNEL):
+    for group in groups(picture, Look.KERNEL):
         (box,) = [
             box
             for box in (*picture.diagram.boxes, *picture.diagram.frames)
-            if box.title in texts(one)
+            if box.title in texts(group)
         ]
-        assert f'"{hue(box.device)}"' in ElementTree.tostring(one, encoding="unicode")
+        assert f'"{hue(box.device)}"' in ElementTree.tostring(group, encoding="unicode")
     legend = texts(ElementTree.fromstring(picture.svg()))
     assert {"cpu", boxed} <= set(legend)
     assert hue("cpu") != hue(boxed)
@@ -222,7 +224,7 @@ def test_many_equal_boxes_are_a_stack():
 
 def test_what_differs_is_no_stack():
     x = values(300, 100)
-    parts = [tfr.sort(x * (at + 1.5), axis=at % 2) for at in range(12)]
+    parts = [tfr.sort(x * (index + 1.5), axis=index % 2) for index in range(12)]
     diagram = tfr.visualize(tfr.concat(parts), stage="plan", collapse=True).diagram
     # products are equal but for the sort that takes each
     assert [box.copies for box in diagram.boxes] == [1] * len(diagram.boxes)

@@ -65,15 +65,15 @@ def test_where_nothing_can_be_said_of_the_rest_the_bar_moves():
 
 def test_nothing_of_it_is_kept_in_the_notebook():
     _, outputs = run_in_kernel(SETUP, SHORT)
-    kept = [one for one in outputs if one.output_type == "display_data"]
-    printed = [one.text for one in outputs if one.output_type == "stream"]
+    kept = [output for output in outputs if output.output_type == "display_data"]
+    printed = [output.text for output in outputs if output.output_type == "stream"]
     assert printed == ["(700, 700)\n"]
     assert [one.data["text/html"] for one in kept] == [""] * len(kept)
 
 
 def test_the_option_turns_it_off():
     _, outputs = run_in_kernel(SETUP, SHORT, TENSORFRAME_PROGRESS="off")
-    assert [one.output_type for one in outputs] == ["stream"]
+    assert [output.output_type for output in outputs] == ["stream"]
 
 
 @pytest.fixture

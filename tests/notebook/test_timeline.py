@@ -75,7 +75,7 @@ def test_devices_transfers_and_making_kernels_have_lanes_and_colours_of_their_ow
         piece(3, 4, group="opencl"),
         piece(4, 5, group=TRANSFERS, kind="transfer", name="copy"),
     )
-    assert {one[2] for one in bars(tree)} == {MAKING_HUE, hue("cpu"), hue("opencl"), TRANSFER_HUE}
+    assert {bar[2] for bar in bars(tree)} == {MAKING_HUE, hue("cpu"), hue("opencl"), TRANSFER_HUE}
     labels = [one.text for one in tree.iter("text") if one.get("x") == "0"]
     assert labels == ["in tensorframe", "kernels made", "cpu", "opencl", "transfers"]
 
@@ -87,7 +87,7 @@ def test_threads_have_lanes_of_their_own():
 
 
 def test_what_is_too_near_to_be_told_apart_is_one_bar_as_pale_as_it_is_idle():
-    pieces = [piece(at / 100, at / 100 + 0.005) for at in range(5000)]
+    pieces = [piece(index / 100, index / 100 + 0.005) for index in range(5000)]
     (one,) = bars(drawn(*pieces))
     _, right, _, shown, title = one
     assert right == pytest.approx(50, abs=0.1)
@@ -111,7 +111,7 @@ def test_a_bar_is_named_by_what_took_longest_in_it():
 
 
 def test_a_bar_says_the_longest_few_of_many_names():
-    pieces = [piece(at, at + 1, name=f"op {at}") for at in range(9)]
+    pieces = [piece(index, index + 1, name=f"op {index}") for index in range(9)]
     tree = drawn(*pieces, piece(9, 90, name="sort"))
     assert names_in(tree) == ["sort and 9 more"]
     assert bars(tree)[0][4].splitlines()[-1] == "and 5 more"
@@ -133,8 +133,8 @@ def test_a_page_that_shows_no_svg_has_the_picture_as_an_image():
 
 
 def test_a_long_profile_is_a_small_picture():
-    few = timeline([piece(at, at + 0.1) for at in range(100)], 0.1)
-    many = timeline([piece(at / 500, at / 500 + 0.001) for at in range(50_000)], 0.1)
+    few = timeline([piece(index, index + 0.1) for index in range(100)], 0.1)
+    many = timeline([piece(index / 500, index / 500 + 0.001) for index in range(50_000)], 0.1)
     assert len(many) < len(few)
 
 
@@ -210,7 +210,7 @@ def test_many_rows_are_folded():
     tree = parsed(p)
     (details,) = list(tree.iter("details"))
     shown = [one for one in tree.iter("tr") if one.get("class") == "line"]
-    assert len(shown) == len([one for one in p.records if one.kind != "view"])
+    assert len(shown) == len([record for record in p.records if record.kind != "view"])
     assert len([one for one in details.iter("tr") if one.get("class") == "line"]) == len(shown) - 15
 
 

@@ -73,8 +73,8 @@ def test_a_diagnosis_has_every_finding_with_what_fixes_it() -> None:
     said = words(found)
     for device in found.usable:
         assert str(device) in said
-    for one in found.findings:
-        assert one.subject in said
-        for fix in one.fixes:
+    for finding in found.findings:
+        assert finding.subject in said
+        for fix in finding.fixes:
             assert f"try: {fix}" in said
     assert "a & b <c>" in words(Diagnosis((), (Finding("x", "a & b <c>", ()),)))

@@ -182,8 +182,8 @@ def test_every_picture_is_still_there(html: str) -> None:
     for shown in (sanitized(html), plain(html)):
         images = list(tree_of(shown).iter("img"))
         assert len(images) >= pictures - inside
-        assert all(one.get("src", "").startswith("data:image/") for one in images)
-        assert all(one.get("alt") for one in images)
+        assert all(image.get("src", "").startswith("data:image/") for image in images)
+        assert all(image.get("alt") for image in images)
         assert "<svg" not in shown
 
 
@@ -200,7 +200,9 @@ def test_cells_of_words_are_to_the_left_and_cells_of_numbers_to_the_right(html: 
 @pytest.mark.parametrize("path", execution.paths(), ids=lambda path: path.stem)
 def test_the_examples_are_kept_as_they_are_now(path: Path) -> None:
     outputs = [one for cell in execution.read(path).cells for one in cell.get("outputs", [])]
-    pieces = [one.data["text/html"] for one in outputs if "text/html" in one.get("data", {})]
+    pieces = [
+        output.data["text/html"] for output in outputs if "text/html" in output.get("data", {})
+    ]
     assert pieces
     for html in pieces:
         test_styles_of_elements_are_those_that_stay(html)

@@ -177,7 +177,7 @@ def cases(name):
     for real, imag, *result in TABLE[name]:
         for a, b in itertools.product(real, imag):
             parts = result[0](a, b) if callable(result[0]) else result
-            yield complex(a, b), [one if isinstance(one, tuple) else (one,) for one in parts]
+            yield complex(a, b), [part if isinstance(part, tuple) else (part,) for part in parts]
 
 
 def same(found, wanted, tolerance):

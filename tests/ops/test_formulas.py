@@ -52,7 +52,7 @@ def test_a_mean_and_a_variance_of_the_same_rows_sum_them_once():
     x = tfr.asarray(np.random.default_rng(3).standard_normal((300, 200)).astype(np.float32))
     mean, variance = tfr.mean(x, axis=1, keepdims=True), tfr.var(x, axis=1)
     plan = tfr.explain(mean, variance)
-    names = [one.op.name for step in plan.steps for one in step.region.ops]
+    names = [op.op.name for step in plan.steps for op in step.region.ops]
     assert names.count("sum") == 2  # of the elements, of the squares
 
 

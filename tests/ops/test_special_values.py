@@ -120,15 +120,19 @@ def test_complex_functions_at_infinities_zeros_and_cuts(name):
         except (ValueError, OverflowError):
             continue  # cmath raises where C gives NaN or an infinity
         found = complex(getattr(tfr, name)(tfr.asarray(np.asarray([point]))).numpy()[0])
-        for one, wanted in zip(parts(found), parts(expected), strict=True):
+        for part, wanted in zip(parts(found), parts(expected), strict=True):
             if not math.isfinite(wanted):
                 # C leaves the sign of some infinities open
-                assert math.isnan(one) == math.isnan(wanted), (point, found, expected)
+                assert math.isnan(part) == math.isnan(wanted), (point, found, expected)
             else:
-                assert one == pytest.approx(wanted, rel=1e-14, abs=1e-300), (point, found, expected)
+                assert part == pytest.approx(wanted, rel=1e-14, abs=1e-300), (
+                    point,
+                    found,
+                    expected,
+                )
         if all(map(math.isfinite, (*parts(point), *parts(expected)))):
-            assert [math.copysign(1, one) for one in parts(found)] == [
-                math.copysign(1, one) for one in parts(expected)
+            assert [math.copysign(1, part) for part in parts(found)] == [
+                math.copysign(1, part) for part in parts(expected)
             ], (point, found, expected)
 
 

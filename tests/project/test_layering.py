@@ -171,7 +171,7 @@ def test_imports_go_one_way():
 
 
 def test_imports_inside_kernel_go_one_way():
-    rank = {name: at for at, name in enumerate(KERNEL)}
+    rank = {name: index for index, name in enumerate(KERNEL)}
     neighbours = inside("kernel")
     assert {name for pair in neighbours for name in pair} == set(rank)
     wrong = [one for (a, b), one in neighbours.items() if rank[b] > rank[a]]
@@ -307,7 +307,7 @@ def test_locks_are_made_where_forks_know_of_them():
 
 def makes_a_lock(node):
     if isinstance(node, ast.ImportFrom):
-        names = {one.name for one in node.names}
+        names = {name.name for name in node.names}
         locks = node.module == "threading" and names & LOCKS
         return bool(locks) or (node.module == "functools" and "cached_property" in names)
     return (

@@ -17,9 +17,9 @@ SIZES = [24, 36, 60, 64]
 
 @st.composite
 def shapes_of(draw, size):
-    first = draw(st.sampled_from([one for one in range(1, size + 1) if size % one == 0]))
+    first = draw(st.sampled_from([index for index in range(1, size + 1) if size % index == 0]))
     rest = size // first
-    second = draw(st.sampled_from([one for one in range(1, rest + 1) if rest % one == 0]))
+    second = draw(st.sampled_from([index for index in range(1, rest + 1) if rest % index == 0]))
     return draw(st.sampled_from([(size,), (first, rest), (first, second, rest // second)]))
 
 

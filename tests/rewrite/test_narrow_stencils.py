@@ -24,8 +24,8 @@ def blurred(x):
     """Sums of 3 by 3 neighbours."""
     rows, columns = (size - 2 for size in x.shape)
     total = x[:rows, :columns]
-    for at in range(1, 9):
-        down, right = divmod(at, 3)
+    for index in range(1, 9):
+        down, right = divmod(index, 3)
         total = total + x[down : down + rows, right : right + columns]
     return total
 
@@ -38,7 +38,7 @@ def planned(*tensors) -> Plan:
 
 def written(plan: Plan) -> float:
     """The number of elements of four bytes that a plan's kernels write."""
-    return sum(one.bytes_written for one in plan.steps if one.kind is StepKind.REGION) / 4
+    return sum(step.bytes_written for step in plan.steps if step.kind is StepKind.REGION) / 4
 
 
 def integers(*shape, dtype=np.float32):
@@ -108,7 +108,7 @@ def test_interleaved_windows_are_joined():
     total = thirds[0] + thirds[1] + thirds[2]
     assert planned(total).flops == 16 * 3000 + 2 * 1000
     np.testing.assert_array_equal(
-        total.numpy(), sum(x.numpy()[at : at + 3000 : 3] for at in range(3))
+        total.numpy(), sum(x.numpy()[index : index + 3000 : 3] for index in range(3))
     )
 
 
@@ -157,8 +157,8 @@ def test_narrowing_is_linear_in_the_number_of_nodes(level):
 
 def test_windows_that_double_from_op_to_op_are_computed_as_a_whole():
     x = tfr.asarray(integers(1 << 20))
-    for at in range(18):
-        far = 3 << at
+    for index in range(18):
+        far = 3 << index
         x = x[far:] + x[:-far]
     assert nodes_made(x[:2]) < 18 * 500
 

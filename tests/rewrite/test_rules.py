@@ -109,13 +109,13 @@ def test_a_floating_arange_is_narrowed_and_rounds_as_the_whole_does(
 
 
 def test_of_what_is_joined_only_the_parts_that_are_seen_are_computed() -> None:
-    parts = [tfr.arange(5_000_000) * at for at in range(1, 4)]
+    parts = [tfr.arange(5_000_000) * index for index in range(1, 4)]
     joined = tfr.concat(parts)
     for key, most in ((slice(7_000_000, 7_000_005), 50), (slice(None, None, 1_000_000), 100)):
         plan = tfr.explain(joined[key])
         assert isinstance(plan, Plan)
         assert plan.flops < most
-    expected = np.concatenate([np.arange(5_000_000) * at for at in range(1, 4)])
+    expected = np.concatenate([np.arange(5_000_000) * index for index in range(1, 4)])
     for key in (
         slice(7_000_000, 7_000_005),
         slice(None, None, 999_999),

@@ -52,8 +52,8 @@ def test_windows_within_the_parts_of_an_axis_show_it_part_by_part(
     axis = data.draw(st.integers(0, len(shape) - 1))
     cut = data.draw(st.integers(0, shape[axis]))
     parts = [
-        look(np.split(array, [cut], axis)[at], window.within(axis, low, high))
-        for at, (low, high) in enumerate([(0, cut), (cut, shape[axis])])
+        look(np.split(array, [cut], axis)[index], window.within(axis, low, high))
+        for index, (low, high) in enumerate([(0, cut), (cut, shape[axis])])
     ]
     backwards = window.steps[axis] < 0
     np.testing.assert_array_equal(

@@ -47,8 +47,10 @@ class Spy(NumpyBackend):
 
         def run(inputs, buffers):
             results = inner(inputs, buffers)
-            self.ran.append((region, [one is not None for one in buffers]))
-            self.arrays += [weakref.ref(one) for one in results if isinstance(one, np.ndarray)]
+            self.ran.append((region, [buffer is not None for buffer in buffers]))
+            self.arrays += [
+                weakref.ref(result) for result in results if isinstance(result, np.ndarray)
+            ]
             return results
 
         return quiet(run) if self.is_quiet else run
@@ -103,7 +105,7 @@ def test_values_are_freed_as_soon_as_nobody_needs_them(spy):
 
     def count(event):
         if event.moment is Moment.STEP_FINISHED:
-            alive.append(sum(one() is not None for one in spy.arrays))
+            alive.append(sum(array() is not None for array in spy.arrays))
 
     x = leaf(50, 40)
     with listen(count):
@@ -120,7 +122,7 @@ def test_a_replay_keeps_nothing(spy):
     result = jitted(leaf(50, 40))
     del result
     gc.collect()
-    assert [one() for one in spy.arrays] == [None, None]
+    assert [array() for array in spy.arrays] == [None, None]
 
 
 def test_listeners_hear_replays(spy):

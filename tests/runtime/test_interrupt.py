@@ -77,7 +77,7 @@ def test_an_interrupt_may_be_caught_as_ours(path, interrupted):
     tensors = graph()
     with pytest.raises(tfr.errors.CancelledError):
         tfr.compute(*tensors)
-    assert [one.numpy().shape for one in tensors] == [(2, 3), (3,), (2, 3)]
+    assert [tensor.numpy().shape for tensor in tensors] == [(2, 3), (3,), (2, 3)]
 
 
 def test_an_interrupt_does_not_spoil_what_was_computed(path, interrupted):

@@ -70,7 +70,7 @@ def failing():
             inner = super().compile(region, device)
 
             def run(inputs, buffers):
-                if any(one.op.name == "sqrt" for one in region.ops):
+                if any(op.op.name == "sqrt" for op in region.ops):
                     raise RuntimeError("no roots here")
                 return inner(inputs, buffers)
 
@@ -111,7 +111,7 @@ def test_calls_are_added_up_however_often_logs_are_emptied(monkeypatch):
     assert 0 < record.fastest <= record.mean <= record.slowest <= record.seconds
     steps = [one for one in p.slices if one.kind == "kernel"]
     assert len(steps) == 100
-    taken = sum(one.ended - one.began for one in steps) - p.summary.making * 1e9
+    taken = sum(step.ended - step.began for step in steps) - p.summary.making * 1e9
     assert taken == pytest.approx(record.seconds * 1e9, rel=1e-6)
 
 
@@ -140,7 +140,7 @@ def test_runs_replays_and_plans_are_counted():
     assert (found.runs, found.replays) == (12, 7)
     assert (found.plans_made, found.plans_found) == (2, 4)
     assert found.results == 12 * 4 * N
-    assert sorted(one.calls for one in p.records) == [5, 7]
+    assert sorted(record.calls for record in p.records) == [5, 7]
     assert sorted(runs for _, runs in p.plans) == [5, 7]
 
 
@@ -150,7 +150,7 @@ def test_lines_that_share_a_plan_have_rows_of_their_own():
         first = here() + 1
         (x - 7).compute()
         (x - 7).compute()
-    assert {one.line for one in p.records} == {
+    assert {record.line for record in p.records} == {
         f"test_profile.py, line {line}" for line in (first, first + 1)
     }
     assert len(p.plans) == 1
@@ -178,7 +178,7 @@ def test_times_add_up_to_the_whole():
     parts += [found.overhead, found.outside]
     assert all(part >= 0 for part in parts)
     assert sum(parts) == pytest.approx(found.seconds)
-    assert sum(one.seconds for one in p.records) == pytest.approx(sum(found.steps.values()))
+    assert sum(record.seconds for record in p.records) == pytest.approx(sum(found.steps.values()))
 
 
 def test_slices_nest():
@@ -201,8 +201,8 @@ def test_profiles_nest():
         with tfr.profile() as inner:
             (x + 2).compute()
         (x + 3).compute()
-    assert [one.calls for one in inner.records] == [1]
-    assert sum(one.calls for one in outer.records) == 3
+    assert [record.calls for record in inner.records] == [1]
+    assert sum(record.calls for record in outer.records) == 3
     assert inner.summary.seconds <= outer.summary.seconds
 
 
@@ -213,7 +213,7 @@ def test_threads_are_told_apart():
         thread.start()
         thread.join()
         (x + 2).compute()
-    assert sum(one.calls for one in p.records) == 2
+    assert sum(record.calls for record in p.records) == 2
     lanes = {one.lane.name for one in p.slices if one.kind == "kernel"}
     assert lanes == {"another", threading.current_thread().name}
 
@@ -228,7 +228,7 @@ def test_an_error_leaves_what_ran_until_then(failing):
     p = tfr.profile()
     with pytest.raises(KernelError):
         _run(p, lambda: ((x + 1).compute(), tfr.sqrt(x * 2).compute()))
-    assert {one.name: one.calls for one in p.records} == {"add": 1, "multiply": 1}
+    assert {record.name: record.calls for record in p.records} == {"add": 1, "multiply": 1}
     assert p.summary.unfinished == 1
     assert "broke off" in str(p)
     assert not spans.collectors
@@ -238,7 +238,7 @@ def test_an_error_of_the_users_is_not_swallowed():
     p = tfr.profile()
     with pytest.raises(ZeroDivisionError):
         _run(p, lambda: ((numbers(N) + 1).compute(), 1 / 0))
-    assert [one.calls for one in p.records if one.name == "add"] == [1]
+    assert [record.calls for record in p.records if record.name == "add"] == [1]
     assert not spans.collectors
 
 
@@ -249,7 +249,7 @@ def test_transfers_have_their_bytes_whether_a_plan_knows_of_them_or_not(boxed):
         y = (x + 1).compute()
         y.numpy()
         y.numpy()
-    moved = {one.device: one for one in p.records if one.kind == "transfer"}
+    moved = {record.device: record for record in p.records if record.kind == "transfer"}
     assert {name: one.bytes_written * one.calls for name, one in moved.items()} == {
         "cpu -> boxed": 4000,
         "boxed -> host": 8000,
@@ -265,7 +265,7 @@ def test_transfers_have_the_line_that_asked_for_them_or_needed_them(boxed):
         back = (there + 1).to_device("cpu")
         back.compute()
         tfr.asarray(np.ones(2000, np.float32), device="boxed").compute()
-    lines = [(one.device, one.source) for one in p.records if one.kind == "transfer"]
+    lines = [(record.device, record.source) for record in p.records if record.kind == "transfer"]
     assert sorted(lines) == [
         ("boxed -> cpu", 'back = (there + 1).to_device("cpu")'),
         ("cpu -> boxed", 'tfr.asarray(np.ones(2000, np.float32), device="boxed").compute()'),
@@ -370,7 +370,7 @@ def test_the_timeline_is_bounded_and_sums_are_not():
     with tfr.profile(timeline=20) as p:
         for number in range(500):
             (x + number).compute()
-    assert sum(one.calls for one in p.records) == 500
+    assert sum(record.calls for record in p.records) == 500
     shown = [one for one in p.slices if one.kind == "small"]
     assert len(shown) == 10  # of two times each
     assert p.dropped == 490
@@ -382,9 +382,9 @@ def test_a_profile_can_be_looked_at_while_it_runs():
     x = numbers(N)
     with tfr.profile() as p:
         (x + 1).compute()
-        assert [one.calls for one in p.records] == [1]
+        assert [record.calls for record in p.records] == [1]
         (x + 1).compute()
-        assert sum(one.calls for one in p.records) == 2
+        assert sum(record.calls for record in p.records) == 2
         assert p.summary.seconds > 0
 
 
@@ -411,20 +411,22 @@ def test_a_trace_has_the_documented_format(tmp_path, boxed):
     trace = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))
     events = trace["traceEvents"]
     assert trace["displayTimeUnit"] in ("ms", "ns")
-    assert all({"name", "ph", "ts", "pid", "tid", "args"} <= set(one) for one in events)
-    assert {one["ph"] for one in events} == {"X", "M"}
-    complete = [one for one in events if one["ph"] == "X"]
+    assert all({"name", "ph", "ts", "pid", "tid", "args"} <= set(event) for event in events)
+    assert {event["ph"] for event in events} == {"X", "M"}
+    complete = [event for event in events if event["ph"] == "X"]
     assert all(one["dur"] >= 0 and one["ts"] >= 0 and one["cat"] for one in complete)
-    assert all(type(one[key]) is int for one in events for key in ("pid", "tid"))
-    named = {(one["name"], one["pid"], one["tid"]) for one in events if one["ph"] == "M"}
+    assert all(type(event[key]) is int for event in events for key in ("pid", "tid"))
+    named = {(event["name"], event["pid"], event["tid"]) for event in events if event["ph"] == "M"}
     for one in complete:  # every lane has a name
         assert ("process_name", one["pid"], one["tid"]) in named
         assert ("thread_name", one["pid"], one["tid"]) in named
-    groups = {one["args"]["name"] for one in events if one["name"] == "process_name"}
+    groups = {event["args"]["name"] for event in events if event["name"] == "process_name"}
     assert groups >= {"runs", "planning", "boxed", "cpu", "transfers"}
     kernels = [one for one in complete if one["cat"] == "kernel"]
-    assert {one["args"]["bytes written"] for one in kernels} >= {400, 4 * N}
-    assert all("test_profile.py" in one["args"]["line"] for one in kernels if one["name"] == "add")
+    assert {kernel["args"]["bytes written"] for kernel in kernels} >= {400, 4 * N}
+    assert all(
+        "test_profile.py" in kernel["args"]["line"] for kernel in kernels if kernel["name"] == "add"
+    )
 
 
 def test_memory_of_devices_is_watched_between_two_moments():

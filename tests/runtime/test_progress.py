@@ -269,7 +269,7 @@ def test_kernels_that_are_compiled_are_counted(shown, slow, monkeypatch):
     chain(slow.device, 4).compute()
     states = compiling()
     # the upload is no kernel
-    assert {(state.done, state.steps) for state in states} >= {(at, 4) for at in range(4)}
+    assert {(state.done, state.steps) for state in states} >= {(index, 4) for index in range(4)}
     assert step_words(states[-1]) == "compiling 4/4: cumulative_sum on slow"
     assert not amounts(states[-1])
     assert states[-1].share == 0.75

@@ -63,7 +63,7 @@ def test_elementwise_rows_have_the_keys_of_the_general_path(row):
     (dtype, *_) = sorted(row.accepts, key=str)
     operands = [tensor(5, dtype=bool) for _ in range(row.conditions)]
     operands += [tensor(5, dtype=dtype) for _ in range(row.arity - row.conditions)]
-    inputs = tuple([one.node for one in operands])
+    inputs = tuple([operand.node for operand in operands])
     for chosen in (inputs, inputs[:1] * len(inputs)):
         node = Node(row, chosen, (), (5,), np.dtype(dtype), inputs[0].device, None)
         key, leaves = capture_single(node)

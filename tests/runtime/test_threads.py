@@ -88,7 +88,7 @@ def test_threads_record_on_what_others_compute(count, planned):
         results, expected = shared_graph(seed)
 
         def work(number, results=results):
-            return [(one + number).numpy() for one in results]
+            return [(result + number).numpy() for result in results]
 
         for number, arrays in enumerate(run_together(count, work)):
             for array, right in zip(arrays, expected, strict=True):

@@ -62,7 +62,7 @@ def plan_of(*tensors: tfr.Tensor) -> Plan:
 def steps(plan: Plan) -> list[list[str]]:
     """Return the ops of each step that computes something."""
     return [
-        [one.op.name for one in s.region.ops]
+        [op.op.name for op in s.region.ops]
         for s in plan.steps
         if not s.is_view and s.kind is not StepKind.TRANSFER
     ]
@@ -110,7 +110,7 @@ def test_what_is_done_to_a_product_is_part_of_its_step(name: str, device: str) -
 def test_every_dtype_has_epilogues(dtype: str) -> None:
     found = EPILOGUES["residual"](*operands(dtype=dtype))
     assert len(steps(plan_of(found))) == 1
-    x, w, b, r = [one.numpy() for one in operands(dtype=dtype)]
+    x, w, b, r = [operand.numpy() for operand in operands(dtype=dtype)]
     np.testing.assert_array_equal(found.numpy(), (x @ w + b) * np.asarray(2, dtype) + r)
 
 

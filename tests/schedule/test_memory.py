@@ -74,8 +74,8 @@ def test_what_is_loaded_for_several_results_is_loaded_once_and_first():
     x = leaf()
     (kernel,) = kernels_of(x * 2, x + 1)
     lines = print_kernel(kernel).source.splitlines()
-    loads = [at for at, line in enumerate(lines) if "load_float32" in line]
-    stores = [at for at, line in enumerate(lines) if "store_float32" in line]
+    loads = [index for index, line in enumerate(lines) if "load_float32" in line]
+    stores = [index for index, line in enumerate(lines) if "store_float32" in line]
     assert len(loads) == 1
     assert loads[0] < min(stores)
 

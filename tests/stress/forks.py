@@ -21,7 +21,7 @@ def right(seed):
     """Whether this process plans, builds and computes."""
     PLANS.clear()
     arrays = computations.operands(seed)
-    tensors = [tfr.asarray(one) for one in arrays]
+    tensors = [tfr.asarray(array) for array in arrays]
     problems = computations.wrong(computations.results(*tensors), computations.expected(*arrays))
     problems += [] if bool(jitted(tensors[0], seed) == float(seed)) else ["jit"]
     tfr.random.normal((100,)).compute()
@@ -57,15 +57,15 @@ def computing(count):
             seed += 3
 
     threads = [threading.Thread(target=compute, args=(number,)) for number in range(3)]
-    for one in threads:
-        one.start()
+    for thread in threads:
+        thread.start()
     ended = []
     for seed in range(count):
         time.sleep(0.01 * (seed % 5))  # other moments
         ended.append(child(seed))
     stop.set()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.join()
     return ended
 
 

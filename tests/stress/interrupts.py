@@ -53,7 +53,7 @@ def timed(work, seconds):
 def prepared(phase, seed):
     """Return what is interrupted, and tensors with the values that they must have then."""
     arrays = computations.operands(seed)
-    tensors = [tfr.asarray(one, device=DEVICE) for one in arrays]
+    tensors = [tfr.asarray(array, device=DEVICE) for array in arrays]
     if phase == "transfer":
         large = np.random.default_rng(seed).standard_normal(1 << 18).astype(np.float32)
         there = tfr.asarray(large, device=DEVICE)
@@ -74,7 +74,7 @@ def first_use():
     arrays = computations.operands(SEED)
 
     def work():
-        tensors = [tfr.asarray(one, device=DEVICE) for one in arrays]
+        tensors = [tfr.asarray(array, device=DEVICE) for array in arrays]
         return computations.wrong(computations.results(*tensors), computations.expected(*arrays))
 
     with suppress(KeyboardInterrupt):

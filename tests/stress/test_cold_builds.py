@@ -37,7 +37,7 @@ def test_threads_build_the_same_kernels(busy, device):
         gate = threading.Barrier(THREADS)
 
         def work(arrays=arrays, name=name, value=value, gate=gate, seed=seed):
-            tensors = [tfr.asarray(one, device=device) for one in arrays]
+            tensors = [tfr.asarray(array, device=device) for array in arrays]
             gate.wait(60)
             try:
                 made = {name: computations.results(*tensors)[name]}
@@ -47,8 +47,8 @@ def test_threads_build_the_same_kernels(busy, device):
 
         PLANS.clear()
         threads = [threading.Thread(target=work) for _ in range(THREADS)]
-        for one in threads:
-            one.start()
-        for one in threads:
-            one.join(300)
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(300)
     assert not problems

@@ -46,7 +46,8 @@ class SampleBackend(Backend):
     def probe(self) -> list[DeviceInfo] | str:
         capabilities = Capabilities(dtypes=HELD, fuses=frozenset({Kind.MAP}))
         return [
-            DeviceInfo(Device("sample", at), "a sample", capabilities, MEMORY) for at in range(2)
+            DeviceInfo(Device("sample", index), "a sample", capabilities, MEMORY)
+            for index in range(2)
         ]
 
     def allocate(self, device: Device, nbytes: int) -> Handle:
@@ -76,7 +77,9 @@ class SampleBackend(Backend):
 
         def program(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
             # numbers that the graph holds come as numbers
-            arrays = [_unpacked(one) if isinstance(one, Handle) else one for one in inputs]
+            arrays = [
+                _unpacked(source) if isinstance(source, Handle) else source for source in inputs
+            ]
             with np.errstate(all="ignore"):
                 return [_packed(np.asarray(one)) for one in run(arrays)]
 

@@ -24,9 +24,9 @@ def test_neighbours_are_one_apart_everywhere(dtype):
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_the_distance_counts_across_powers_of_two_and_zero(dtype):
     steps = 2.0 ** -(np.finfo(dtype).nmant if dtype != tfr.bfloat16 else 7)
-    one, two = np.array(1, dtype), np.array(2, dtype)
-    assert ulp_distance(one, two) == 1 / steps
-    tiny = np.nextafter(np.array(0, dtype), one)
+    array, two = np.array(1, dtype), np.array(2, dtype)
+    assert ulp_distance(array, two) == 1 / steps
+    tiny = np.nextafter(np.array(0, dtype), array)
     assert ulp_distance(-tiny, tiny) == 2
 
 

@@ -32,7 +32,7 @@ def test_the_sample_conforms_on_both_its_devices():
 
 
 @pytest.mark.parametrize(
-    "check", [one for one in checks(OneDevice(), seeds=0) if " float32" in one.name], ids=str
+    "check", [check for check in checks(OneDevice(), seeds=0) if " float32" in check.name], ids=str
 )
 def test_checks_are_tests_of_their_own(check):
     check()
@@ -86,7 +86,7 @@ def test_a_wrong_result_is_caught():
     class Wrong(OneDevice):
         def computed(self, region):
             right = super().computed(region)
-            wrong = any(one.op.name == "tanh" for one in region.ops)
+            wrong = any(op.op.name == "tanh" for op in region.ops)
             return lambda arrays: [one - 1e-3 if wrong else one for one in right(arrays)]
 
     found = failures(Wrong(), "float")
@@ -145,9 +145,9 @@ def test_a_program_that_writes_to_its_inputs_is_caught():
 
             def run(inputs, buffers):
                 results = right(inputs, buffers)
-                for one in inputs:
-                    if isinstance(one, Handle):
-                        one.memory[:] = bytes(len(one.memory))
+                for source in inputs:
+                    if isinstance(source, Handle):
+                        source.memory[:] = bytes(len(source.memory))
                 return results
 
             return run

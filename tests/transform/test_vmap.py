@@ -30,9 +30,12 @@ ELEMENTWISE = [op for op in rows(Kind.MAP) if op.public and op.name not in CALLS
 def looped(function, axes, *operands):
     """The results of one example after the other, stacked."""
     results = []
-    for at in range(COUNT):
+    for index in range(COUNT):
         found = function(
-            *[one if axis is None else one[at] for one, axis in zip(operands, axes, strict=True)]
+            *[
+                operand if axis is None else operand[index]
+                for operand, axis in zip(operands, axes, strict=True)
+            ]
         )
         results.append(found if isinstance(found, tuple) else (found,))
     return [np.stack([np.asarray(one) for one in column]) for column in zip(*results, strict=True)]
@@ -41,7 +44,7 @@ def looped(function, axes, *operands):
 def check(function, *operands, axes=None):
     """Map a function over operands, of which those with an axis of None are the same in all examples."""
     axes = (0,) * len(operands) if axes is None else axes
-    tensors = [tfr.asarray(one) for one in operands]
+    tensors = [tfr.asarray(operand) for operand in operands]
     found = tfr.vmap(function, in_axes=axes)(*tensors)
     found = found if isinstance(found, tuple) else (found,)
     for one, wanted in zip(found, looped(function, axes, *tensors), strict=True):
@@ -80,7 +83,7 @@ def test_every_elementwise_row_equals_a_loop(op):
     dtype = next(iter(sorted(op.accepts & FLOAT, key=str)), np.dtype("int64"))
     for operands in operand_sets(op, np.dtype("float32") if dtype in FLOAT else dtype):
         function = getattr(tfr, op.name)
-        wide = [np.stack([one, one[::-1], one]) for one in operands]
+        wide = [np.stack([operand, operand[::-1], operand]) for operand in operands]
         check(function, *wide)
         if len(operands) > 1:  # an operand of lower rank that differs beside one that does not
             lower = [*operands[:-1], wide[-1][:, 0]]
@@ -181,7 +184,10 @@ def test_any_choice_of_operands_may_differ(name):
     for axes in product((0, None), repeat=len(operands)):
         if axes == (None,) * len(operands):
             continue
-        given = [one if axis == 0 else one[0] for one, axis in zip(operands, axes, strict=True)]
+        given = [
+            operand if axis == 0 else operand[0]
+            for operand, axis in zip(operands, axes, strict=True)
+        ]
         check(function, *given, axes=axes)
 
 
@@ -228,7 +234,7 @@ def test_what_all_examples_share_is_computed_once_and_repeated():
     x = tfr.asarray(VECTOR)
     found = tfr.vmap(lambda x: (x @ tfr.exp(weights), weights.sum()))(x)
     assert found[0].node.op.name == "matmul"  # one product, not one for each example
-    assert [one.shape for one in found[0].node.inputs] == [(COUNT, 4), (4, 4)]
+    assert [source.shape for source in found[0].node.inputs] == [(COUNT, 4), (4, 4)]
     np.testing.assert_allclose(found[0].numpy(), VECTOR @ np.exp(numbers((4, 4))), rtol=1e-5)
     assert found[1].shape == (COUNT,)
 
@@ -333,9 +339,9 @@ def test_a_key_for_each_example():
     x = tfr.asarray(np.zeros(COUNT, "float32"))
     for mapped in (tfr.vmap(draw), tfr.jit(tfr.vmap(draw))):
         found = mapped(x, keys)
-        for at, key in enumerate(keys):
-            for one, wanted in zip(found, draw(x[at], key), strict=True):
-                np.testing.assert_array_equal(one[at].numpy(), wanted.numpy())
+        for index, key in enumerate(keys):
+            for one, wanted in zip(found, draw(x[index], key), strict=True):
+                np.testing.assert_array_equal(one[index].numpy(), wanted.numpy())
     shared = tfr.vmap(draw, in_axes=(0, None))(x, keys[1])[0].numpy()
     np.testing.assert_array_equal(shared[0], shared[2])
 

@@ -41,7 +41,7 @@ def _weighed(xp: Any, x: Any) -> Any:
 
 
 def _rows(x: Any) -> Any:
-    return [at % 3 for at in range(len(x))]
+    return [index % 3 for index in range(len(x))]
 
 
 def _added(xp: Any, x: Any) -> Any:

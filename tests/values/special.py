@@ -98,7 +98,7 @@ def mixed_vectors(dtype: DType) -> Iterator[Arguments]:
 def two_vectors(dtype: DType) -> Iterator[Arguments]:
     """Vectors of equal length, and all of them beside one vector of another."""
     some = _vectors(dtype)
-    yield from ((some[at], some[at - 1]) for at in range(6, len(some)))
+    yield from ((some[index], some[index - 1]) for index in range(6, len(some)))
     yield from ((vector, some[4]) for vector in some)
     yield from ((vector, vector) for vector in some)
 
@@ -113,7 +113,7 @@ def matrices(dtype: DType) -> Iterator[Arguments]:
     values = specials(dtype)
     zero, one = np.zeros((), dtype), np.ones((), dtype)
     yield (np.zeros((0, 0), dtype),)
-    yield from ((values[at : at + 1].reshape(1, 1),) for at in range(values.size))
+    yield from ((values[index : index + 1].reshape(1, 1),) for index in range(values.size))
     yield (np.zeros((3, 3), dtype),)
     yield (np.ones((2, 2), dtype),)
     yield (np.eye(3, dtype=dtype),)
@@ -125,7 +125,7 @@ def matrices(dtype: DType) -> Iterator[Arguments]:
 
 def finite_matrices(dtype: DType) -> Iterator[Arguments]:
     """The matrices without NaN and infinities: what a library makes of these is its own affair."""
-    return (one for one in matrices(dtype) if np.isfinite(one[0]).all())
+    return (matrix for matrix in matrices(dtype) if np.isfinite(matrix[0]).all())
 
 
 def oblong(dtype: DType) -> Iterator[Arguments]:
@@ -143,7 +143,7 @@ def two_matrices(dtype: DType) -> Iterator[Arguments]:
     found = list(matrices(dtype))
     for shape in {one[0].shape for one in found}:
         alike = [one[0] for one in found if one[0].shape == shape]
-        yield from ((one, alike[-1 - at]) for at, one in enumerate(alike[::2]))
+        yield from ((one, alike[-1 - index]) for index, one in enumerate(alike[::2]))
 
 
 def two_finite_matrices(dtype: DType) -> Iterator[Arguments]:

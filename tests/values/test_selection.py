@@ -14,7 +14,7 @@ from tests.backends.devices import FOUND
 def ops_of(tensor):
     """The names of the library calls of a plan."""
     plan = tfr.explain(tensor)
-    return [one.op.name for step in plan.steps if step.region for one in step.region.ops]
+    return [op.op.name for step in plan.steps if step.region for op in step.region.ops]
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def test_places_are_those_of_sorting(dtype, places, axis):
     ordered = np.moveaxis(ordered, axis, -1)
     np.testing.assert_array_equal(np.sort(found, axis=-1), ordered)
     for place in places:
-        at = place % size
-        np.testing.assert_array_equal(found[:, at], ordered[:, at])
-        np.testing.assert_array_equal(np.sort(found[:, : at + 1]), ordered[:, : at + 1])
+        index = place % size
+        np.testing.assert_array_equal(found[:, index], ordered[:, index])
+        np.testing.assert_array_equal(np.sort(found[:, : index + 1]), ordered[:, : index + 1])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -67,11 +67,11 @@ def _best(calls: Sequence[Call]) -> list[float]:
         counts.append(max(1, int(_SAMPLE * done / took)))
     best = [float("inf")] * len(calls)
     for _ in range(_SAMPLES):
-        for at, (call, count) in enumerate(zip(calls, counts, strict=True)):
+        for index, (call, count) in enumerate(zip(calls, counts, strict=True)):
             begin = process_time()
             for _ in range(count):
                 call()
-            best[at] = min(best[at], (process_time() - begin) / count)
+            best[index] = min(best[index], (process_time() - begin) / count)
     return best
 
 

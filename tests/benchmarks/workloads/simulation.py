@@ -94,7 +94,7 @@ def price(name: str, draw: Run) -> Run:
 
 def deviations(results: list[Any]) -> list[Any]:
     """Return what walks have in common, whoever drew the steps: the standard deviation after each of them."""
-    return [one.std(0) for one in results]
+    return [result.std(0) for result in results]
 
 
 WALKS = Workload(
