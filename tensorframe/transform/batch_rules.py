@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable
+from math import prod
 
 from tensorframe.dtypes import int64
 from tensorframe.graph.holding import default_on
@@ -244,10 +245,20 @@ def _product(call: Call) -> Node:
 @_for_ops(SOLVE)
 def _solved(call: Call) -> Node:
     matrix, right = call.inputs
+    if matrix not in call.batch and len(matrix.shape) == 2 and len(right.shape) <= 2:
+        return _solved_at_once(call, matrix, right)
     rank = max(len(matrix.shape), len(right.shape))
     columns = _matrices(call, right, rank, (*right.shape, 1))
     found = call.apply(SOLVE, call.aligned(matrix, rank), columns)
     return call.reshaped(found, (call.batch.size, *call.node.shape))
+
+
+def _solved_at_once(call: Call, matrix: Node, right: Node) -> Node:
+    """Return the solutions for one matrix, which is decomposed once: the examples are columns beside each other."""
+    size, (rows, *columns) = call.batch.size, right.shape
+    beside = call.moved(call.batch.of(right), 0, 1)
+    found = call.apply(SOLVE, matrix, call.reshaped(beside, (rows, size * prod(columns))))
+    return call.moved(call.reshaped(found, (rows, size, *columns)), 1, 0)
 
 
 def _matrices(call: Call, source: Node, rank: int, of_vector: Shape) -> Node:

@@ -245,6 +245,14 @@ def test_matrix_times_vectors_is_one_product():
     assert found.node.inputs[0].shape == (COUNT, 4)
 
 
+def test_one_matrix_is_decomposed_once():
+    matrix = tfr.asarray(definite()[0])
+    for right in (VECTOR, MATRIX[:, :, :2]):
+        found = tfr.vmap(tfr.linalg.solve, in_axes=(None, 0))(matrix, tfr.asarray(right))
+        ops = [op for step in found.explain().steps for op in step.region.ops]
+        assert [op.shape for op in ops if op.op.name == "solve"] == [(4, right.size // 4)]
+
+
 def test_no_examples():
     found = tfr.vmap(lambda x: (x.sum(), tfr.convolve(x, [1.0, 2.0])))(tfr.zeros((0, 4)))
     assert [one.shape for one in found] == [(0,), (0, 5)]
