@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from tensorframe.dtypes import DType
 from tensorframe.kernel import ir
+from tensorframe.kernel.nest.passes.hoist import name_values
 
 
 class Expressions(ABC):
@@ -189,6 +190,8 @@ class Braces(Expressions, Statements):
         pitch = size + 1
         self.share(ir.Buffer(memory, dtype, ir.Role.SHARED), rows * count * pitch)
 
+        join = indented(indented(self.block(_named(combination))))
+
         def joined(threads: int, values: int, apart: int, step: int) -> list[str]:
             """Have each of the first threads join so many values, the first of which are `apart`."""
             first = f"{lane} * {apart}u"
@@ -197,7 +200,7 @@ class Braces(Expressions, Statements):
                 f"    {name} = {memory}[{first}];",
                 f"    {self.counting.format(stop=values)}",
                 f"        {other} = {memory}[{first} + slot * {step}u];",
-                f"        {name} = {self.text(combination.joined)};",
+                *join,
                 "    }",
                 f"    {memory}[{first}] = {name};",
                 "}",
@@ -212,6 +215,13 @@ class Braces(Expressions, Statements):
             f"{name} = {memory}[{lane} / {width}u * {count * pitch}u];",
             self.barrier,
         ]
+
+
+def _named(combination: ir.Combine) -> Sequence[ir.Statement]:
+    """Return the statements that join two values, with names for what is used twice, or its text might have no end."""
+    variable, other = combination.variable, combination.other
+    known = (ir.Set(variable, variable), ir.Set(other, other))
+    return name_values((*known, ir.Set(variable, combination.joined)))[len(known) :]
 
 
 def indented(lines: Sequence[str]) -> list[str]:
