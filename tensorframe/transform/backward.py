@@ -51,10 +51,12 @@ def linearize(
     history: Mapping[Any, Inputs],
     *,
     through_targets: bool = True,
+    complete: bool = False,
 ) -> Tape:
     """Return the tape from results to targets; `history` has the inputs of nodes that were computed on the way.
 
-    Nothing older than the oldest target can depend on one, so the graphs of closed-over tensors are not walked.
+    Nothing older than the oldest target can depend on one, so the graphs of closed-over tensors are not walked. If
+    `history` is to be `complete`, what has been computed without it raises GradientError: it is no constant.
     """
     oldest = min([target.serial for target in targets], default=0)
     ends = frozenset(targets)
@@ -64,6 +66,8 @@ def linearize(
         inputs = node.inputs
         if node.storage is not None:
             inputs = inputs or history.get(node, ())
+            if complete and not inputs and node.op.arity != 0 and node.serial >= oldest:
+                raise _lost(node)
         if node in recipes or (not through_targets and node in ends):
             continue
         recipes[node] = inputs
@@ -221,6 +225,14 @@ def _summed(ct: Node, shape: Shape, site: Site | None) -> Node:
     if ct.shape != shape:
         ct = Node(RESHAPE, (ct,), (shape,), shape, ct.dtype, ct.device, site)
     return ct
+
+
+def _lost(node: Node) -> GradientError:
+    return GradientError(
+        f"{node.op.name}: was recorded here and computed by another thread, which keeps no history for the gradient",
+        suggestions=("compute it in the thread that differentiates, or outside of the function",),
+        location=describe(node.site),
+    )
 
 
 def _refusal(node: Node, reason: str) -> GradientError:

@@ -1,5 +1,7 @@
 """Gradients of functions: what they are for, and how transformations compose."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -409,6 +411,20 @@ class TestErrors:
             tfr.grad(lambda x: tfr.sum(steps(x)))(wide([1.0, 8.0]))
         assert "tfr.sum(steps(x))" in caught.value.location
         assert "custom_gradient" in str(caught.value)
+
+    def test_of_what_another_thread_has_computed(self):
+        """It has let go of its inputs: not a constant, whose gradient would be zero."""
+
+        def function(x):
+            y = tfr.sin(x)
+            thread = threading.Thread(target=y.compute)
+            thread.start()
+            thread.join()
+            return tfr.sum(y)
+
+        with pytest.raises(tfr.errors.GradientError, match="by another thread") as caught:
+            tfr.grad(function)(wide([1.0, 2.0]))
+        assert "y = tfr.sin(x)" in caught.value.location
 
     def test_of_no_function(self):
         with pytest.raises(tfr.errors.DTypeError, match="takes a function"):

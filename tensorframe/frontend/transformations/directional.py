@@ -121,7 +121,7 @@ class _Linear:
             leaves: list[Any] = []
             self.structure: Structure = flatten(function(*self.given.args), leaves)
             self.roots = [operand(leaf).node for leaf in leaves]
-            self._tape = linearize(self.roots, self.given.targets, history)
+            self._tape = linearize(self.roots, self.given.targets, history, complete=True)
 
     @property
     def value(self) -> Any:

@@ -67,7 +67,7 @@ def value_and_grad(
             result = function(*given.args, **kwargs)
             loss, aux = _with_aux(title, result) if has_aux else (result, None)
             value = checked_loss(title, loss)
-            tape = linearize([value.node], given.targets, history)
+            tape = linearize([value.node], given.targets, history, complete=True)
             found = _gradients(tape, [(value.node, one_like(value.node))], given)
         gradient = found[0] if isinstance(argnums, int) else tuple(found)
         return ((value, aux) if has_aux else value), gradient
@@ -116,7 +116,7 @@ def vjp(function: Callable[..., Any], *args: Any, has_aux: bool = False) -> tupl
         structure = flatten(out, leaves)
         tensors = [operand(leaf) for leaf in leaves]
         roots = [one.node for one in tensors]
-        tape = linearize(roots, given.targets, history)
+        tape = linearize(roots, given.targets, history, complete=True)
 
     def pullback(ct: Any) -> tuple[Any, ...]:
         seeds = list(zip(roots, _cotangents(title, ct, structure, roots), strict=True))
