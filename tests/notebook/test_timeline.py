@@ -202,7 +202,7 @@ def test_the_shares_of_the_bar_are_the_whole(profile):
 
 
 def test_many_rows_are_folded():
-    x = tfr.asarray(np.ones(10_000, np.float32))
+    x = tfr.asarray(np.ones(10_000, np.float32), device="numpy")  # where nothing is compiled
     with tfr.profile() as p:
         for number in range(20):
             tfr.sum(tfr.reshape(x, (-1, 2 ** (number % 5)))[number:], axis=0).compute()
