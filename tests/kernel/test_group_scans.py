@@ -107,3 +107,13 @@ def test_a_block_waits_four_times():
     with in_groups(8), interpreting():
         (kernel,) = kernels_of(tfr.cumulative_sum(on(some(7, 40)), axis=1))
     assert barriers(kernel.body) == 4
+
+
+def test_short_scans_and_their_sums_without_float64():
+    x = some(3, 20)
+    y = tfr.cumulative_sum(on(x), axis=1)
+    total = tfr.sum(y, axis=1)
+    with in_groups(64, widest=np.float32), interpreting():
+        found = interpreted(total, y)
+    np.testing.assert_array_equal(found[0], np.cumsum(x, axis=1).sum(axis=1))
+    np.testing.assert_array_equal(found[1], np.cumsum(x, axis=1))

@@ -109,7 +109,7 @@ class _GroupBuilder:
         if any(stages.scans):
             return self._scans(stages)
         rows, order = nest.rows, Order(nest.row_length, lanes)
-        in_rows = nest.reduced_inside and not order.in_sequence
+        in_rows = nest.reduced_inside and not order.short
         apart = stages.passes == 1 and not any(stages.stores[1:])
         if in_rows:
             if apart and rows < _ENOUGH_ROWS and order.chunks > 1:
@@ -147,7 +147,7 @@ class _GroupBuilder:
     def _scans(self, stages: Stages) -> tuple[tuple[Launch, ...], Partials]:
         nest, order = self._nest, Order(self._nest.row_length, self._target.lanes)
         form, rows = self._form(stages), nest.rows
-        if order.in_sequence:
+        if order.short:
             return (self._launch(form, columns_of(form, order), rows),), ()
         if not nest.reduced_inside and rows >= _ENOUGH_RESULTS and not has_sums(form):
             return (self._launch(form, scanned_columns(form, order), rows),), ()

@@ -4,7 +4,8 @@ Floats that are added in another order give other bits. So `Order` says, of the 
 what, and each form shares this work out among threads in its own way:
 
 - Elements are numbered in C order of the reduced axes, whatever their order in memory.
-- No more than half a group's threads: one after the other.
+- No more than half a group's threads: one after the other. Where float32 is all there is, they go to 8 slots instead:
+  the sum of 100 would be off by as many as 8 units in the last place.
 - More: they go to `slots`, which take in their elements one after the other, 8 slots to a *class*. Runs of 128 elements
   go to the classes in turn, and neighbours of a run to the slots of a class in turn: threads that read along a row find
   their elements in a line of the cache, and one that reads down columns stays on few lines. A class joins its slots in
@@ -21,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from tensorframe.dtypes import DType, float32
 from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form, reductions_in
 from tensorframe.kernel.ir.loops import ZERO, larger, smaller
@@ -39,13 +41,19 @@ class Order(NamedTuple):
     lanes: int
 
     @property
-    def in_sequence(self) -> bool:
-        """Whether elements are added one after the other."""
+    def short(self) -> bool:
+        """Whether one thread adds them all."""
         return 2 * self.length <= self.lanes
+
+    def in_sequence(self, widest: DType) -> bool:
+        """Whether elements are added one after the other, in the widest dtype that there is."""
+        return self.short and (self.length <= 2 * ir.CLASS or widest != float32)
 
     @property
     def slots(self) -> int:
         """How many slots there are."""
+        if self.short:
+            return ir.CLASS
         return min(_FEW_SLOTS, self.lanes) if self.length <= _SHORT else self.lanes
 
     @property

@@ -108,7 +108,8 @@ def columns_of(form: Form, order: Order) -> tuple[ir.Statement, ...]:
 
 def column_pass(form: Form, number: int, row: ir.Expr, numbers: Numbers) -> list[ir.Statement]:
     """Return a pass over a column by one thread."""
-    if numbers.order.in_sequence or not is_ordered(form, number):
+    in_sequence = numbers.order.in_sequence(form.body.widest) or form.stages.scans[number]
+    if in_sequence or not is_ordered(form, number):
         return _in_sequence(form, number, row)
     return _in_slots(form, number, row, numbers)
 
