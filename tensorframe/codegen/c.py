@@ -251,13 +251,13 @@ class _Printer(Braces):
             factors = [self.text(operand) for operand in expr.arguments[1].operands]
             return f"multiply_add_{dtype.name}({', '.join([*factors, operands[0]])})"
         if op in _WRAPS:
-            return self._wrapped(dtype, f" {_WRAPS[op]} ", operands)
+            return self._wrap(dtype, f" {_WRAPS[op]} ", operands)
         if op in _INFIX:
             return f"({operands[0]} {_INFIX[op]} {operands[1]})"
         if op == "negative":
             if dtype in FLOAT:
                 return f"(-{operands[0]})"
-            return self._wrapped(dtype, " - ", ["0", operands[0]])
+            return self._wrap(dtype, " - ", ["0", operands[0]])
         if op == "bitwise_invert":
             return f"({self.type(dtype)})(~{operands[0]})"
         if op == "logical_not":
@@ -271,7 +271,7 @@ class _Printer(Braces):
         # of the prelude, which has one for each dtype
         return f"{op}_{expr.arguments[0].dtype.name}({', '.join(operands)})"
 
-    def _wrapped(self, dtype: DType, sign: str, operands: list[str]) -> str:
+    def _wrap(self, dtype: DType, sign: str, operands: list[str]) -> str:
         if dtype in FLOAT or (dtype.kind == "u" and dtype.itemsize >= 4):
             return f"({sign.join(operands)})"
         kind = self.type(dtype)
@@ -287,12 +287,12 @@ class _Printer(Braces):
             return f"round_{expr.dtype.name}({operand})"
         if source in NARROW and expr.dtype == wide_of(source):
             return operand
-        return f"({self.type(expr.dtype)}){_grouped(operand)}"
+        return f"({self.type(expr.dtype)}){_group(operand)}"
 
 
 def _is_product(expr: ir.Expr) -> bool:
     return isinstance(expr, ir.Apply) and expr.op == "multiply_reassociable"
 
 
-def _grouped(text: str) -> str:
+def _group(text: str) -> str:
     return text if text.startswith("(") and text.endswith(")") else f"({text})"

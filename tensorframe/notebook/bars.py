@@ -35,7 +35,7 @@ class Bar:
     def add(self, piece: Slice) -> None:
         """Join a slice to this bar."""
         self.ended = max(self.ended, piece.ended)
-        share = self.shares.setdefault(_named(piece), Share(piece))
+        share = self.shares.setdefault(_name_of(piece), Share(piece))
         share.busy += piece.ended - piece.began
         share.count += 1
 
@@ -82,11 +82,11 @@ class Share:
     count: int = 0
 
     def __str__(self) -> str:
-        name = _named(self.first)
+        name = _name_of(self.first)
         return name if self.count == 1 else f"{self.count:,} x {name}"
 
 
-def _named(piece: Slice) -> str:
+def _name_of(piece: Slice) -> str:
     return f"{piece.kind} {piece.facts['for']}" if piece.facts.get("for") else piece.name
 
 

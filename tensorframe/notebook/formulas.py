@@ -77,17 +77,17 @@ def _formula(op: RegionOp, texts: Mapping[int, _Text]) -> _Text:
         sign, binds = _BINARY[operator]
         (left, left_binds), (right, right_binds) = operands
         # operators are read from the left, but for powers; comparisons do not chain
-        left = _bracketed(left, left_binds < binds + (operator == "pow" or not binds))
-        right = _bracketed(right, right_binds < binds + (operator != "pow"))
+        left = _bracket(left, left_binds < binds + (operator == "pow" or not binds))
+        right = _bracket(right, right_binds < binds + (operator != "pow"))
         return f"{left} {sign} {right}", binds
     if operator in _UNARY and len(operands) == 1:
         text, binds = operands[0]
-        return _UNARY[operator] + _bracketed(text, binds < _UNARY_BINDS), _UNARY_BINDS
+        return _UNARY[operator] + _bracket(text, binds < _UNARY_BINDS), _UNARY_BINDS
     arguments = [text for text, _ in operands]
     said = attribute_text(op.op, op.attrs).replace(" keepdims", ", keepdims")
     details = [said] if said else []
     return f"{op.op.name}({', '.join([*arguments, *details])})", _ATOM
 
 
-def _bracketed(text: str, needed: bool) -> str:
+def _bracket(text: str, needed: bool) -> str:
     return f"({text})" if needed else text

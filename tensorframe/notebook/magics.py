@@ -163,11 +163,11 @@ def _run(shell: Shell, cell: str) -> Any:
         return eval(shell.compile(ast.Expression(value), name, "eval"), shell.user_ns)  # noqa: S307
     except BaseException as error:
         # IPython asks for this, and would show its own frames and ours
-        setattr(error, "_render_traceback_", partial(_rendered, shell, error, name))  # noqa: B010
+        setattr(error, "_render_traceback_", partial(_render, shell, error, name))  # noqa: B010
         raise
 
 
-def _rendered(shell: Shell, error: BaseException, name: str) -> Any:
+def _render(shell: Shell, error: BaseException, name: str) -> Any:
     """Return the lines of an error's traceback as if no magic had run the cell."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_frame.f_code.co_filename != name:

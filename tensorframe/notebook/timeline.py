@@ -78,10 +78,10 @@ def timeline(slices: Sequence[Slice], seconds: float, kept: float | None = None)
     back += _axis(length, scale, bottom)
     if kept is not None:
         names.append(_not_kept(kept * 1e9 * scale, bottom))
-    return _framed(bottom + 2, "".join(back), blocks, "".join(names))
+    return _frame(bottom + 2, "".join(back), blocks, "".join(names))
 
 
-def _framed(height: float, back: str, blocks: Sequence[_Block], names: str) -> str:
+def _frame(height: float, back: str, blocks: Sequence[_Block], names: str) -> str:
     """Return what is drawn as SVG, and as an image in its description."""
     label = "timeline: when each device computed, and what went on beside it"
     box = f'viewBox="0 0 {WIDTH:g} {height:g}" {_FONT}'

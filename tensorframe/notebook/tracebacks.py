@@ -24,7 +24,7 @@ def render(error: TensorFrameError) -> list[str]:
     if running is None:
         return traceback.format_exception(error)
     shown = error if config.get().tracebacks == "full" else shortened(error)
-    linked = _linked(_without_ipython(_entries(shown.__traceback__)))
+    linked = _link(_without_ipython(_entries(shown.__traceback__)))
     lines: list[str] = running.InteractiveTB.structured_traceback(
         type(error), shown.with_traceback(linked), linked, tb_offset=0
     )
@@ -42,10 +42,10 @@ def shortened(error: TensorFrameError) -> TensorFrameError:
 def without_ours(traceback: TracebackType | None) -> TracebackType | None:
     """Return a traceback without our frames, the very one that is given if it has none; that one stays as it is."""
     entries = _entries(traceback)
-    hidden = _hidden(entries)
+    hidden = _hidden_entries(entries)
     if not hidden:
         return traceback
-    return _linked([entry for index, entry in enumerate(entries) if index not in hidden])
+    return _link([entry for index, entry in enumerate(entries) if index not in hidden])
 
 
 def _entries(traceback: TracebackType | None) -> list[TracebackType]:
@@ -56,7 +56,7 @@ def _entries(traceback: TracebackType | None) -> list[TracebackType]:
     return entries
 
 
-def _linked(entries: list[TracebackType]) -> TracebackType | None:
+def _link(entries: list[TracebackType]) -> TracebackType | None:
     """Return a traceback of these entries alone; those given stay as they are."""
     linked = None
     for entry in reversed(entries):
@@ -64,7 +64,7 @@ def _linked(entries: list[TracebackType]) -> TracebackType | None:
     return linked
 
 
-def _hidden(entries: list[TracebackType]) -> set[int]:
+def _hidden_entries(entries: list[TracebackType]) -> set[int]:
     """Return which entries are ours, or of the standard library on the way in or out: `with`, threads, partial."""
     hidden = {index for index, entry in enumerate(entries) if is_internal(entry.tb_frame.f_code)}
     passed_on = [

@@ -26,30 +26,30 @@ def benchmark_page(benchmark: Benchmark) -> str:
     if best is not None:
         facts.append(f"{device_name(best.backend)} is fastest: {time_text(best.best)}")
     fastest = best.best if best is not None else None
-    rows = [_timed(benchmark, timed, fastest) for timed in benchmark]
+    rows = [_timed_row(benchmark, timed, fastest) for timed in benchmark]
     heads = ("first", "best", "median", "rate", "speed", "ulp")
     return result_page(facts, table(["backend"], heads, rows))
 
 
-def _timed(benchmark: Benchmark, timed: TimedBackend, fastest: float | None) -> str:
+def _timed_row(benchmark: Benchmark, timed: TimedBackend, fastest: float | None) -> str:
     name, *_, rate, speed, ulp, note = timed_row(benchmark, timed)
     bar = gauge(fastest / timed.best, hue(name)) if fastest and timed.best else ""
     times = [time_text(seconds) for seconds in (timed.first, timed.best, timed.median)]
-    return _row(name, [*times, _shown(rate), _shown(speed) + bar, _shown(ulp)], note)
+    return _row(name, [*times, _cell(rate), _cell(speed) + bar, _cell(ulp)], note)
 
 
 def verification_page(verification: Verification) -> str:
     """Return how far backends are from the reference."""
     verdict = "all agree, but for rounding" if verification.agrees else "not all agree"
     facts = [f"<b>{verdict}</b>", f"{verification.ulp:g} ulp at most"]
-    rows = [_verified(verified) for verified in verification]
+    rows = [_verified_row(verified) for verified in verification]
     heads = ("ulp", "relative", "off by", "where", "value", "reference")
     return result_page(facts, table(["backend"], heads, rows))
 
 
-def _verified(verified: VerifiedBackend) -> str:
+def _verified_row(verified: VerifiedBackend) -> str:
     name, *cells, note = verified_row(verified)
-    return _row(name, [text(_shown(cell)) for cell in cells], note)
+    return _row(name, [text(_cell(cell)) for cell in cells], note)
 
 
 def estimate_page(estimate: Estimate) -> str:
@@ -92,7 +92,7 @@ def _finding(finding: Finding) -> str:
     return f"<b>{text(finding.subject)}</b>: {text(finding.problem)}{''.join(fixes)}"
 
 
-def _shown(cell: str) -> str:
+def _cell(cell: str) -> str:
     """Return a cell of a text's table, where a dash stands for nothing."""
     return "" if cell == "-" else cell
 

@@ -99,7 +99,7 @@ def _make(node: Node, window: Window | None, seen: _Seen) -> Node:
     if window is None or node.op is SLICE:
         return inputs[0]
     if node.op is CONCAT:
-        return _joined(node, window, inputs, build)
+        return _join(node, window, inputs, build)
     (shown, *_) = wanted
     if node.op is RESHAPE and shown and unit_axes_match(node.inputs[0].shape, node.shape) is None:
         return _out_of_block(node, window, inputs[0], shown, build)
@@ -113,17 +113,17 @@ def _out_of_block(node: Node, window: Window, source: Node, shown: Window, build
     offset = flat_position(block.starts, node.shape) - flat_position(
         shown.starts, node.inputs[0].shape
     )
-    run = _reshaped(source, (shown.size,), build)
+    run = _reshape(source, (shown.size,), build)
     run = _slice(run, Window((offset,), (block.size,), (1,)), build)
     rest = Window(tuple(map(sub, window.starts, block.starts)), window.sizes, window.steps)
-    return _slice(_reshaped(run, block.sizes, build), rest, build)
+    return _slice(_reshape(run, block.sizes, build), rest, build)
 
 
-def _reshaped(node: Node, shape: Shape, build: Builder) -> Node:
+def _reshape(node: Node, shape: Shape, build: Builder) -> Node:
     return build.make(RESHAPE, (node,), (shape,), shape, node.dtype, node.device, node)
 
 
-def _joined(node: Node, window: Window, parts: tuple[Node, ...], build: Builder) -> Node:
+def _join(node: Node, window: Window, parts: tuple[Node, ...], build: Builder) -> Node:
     if len(parts) == 1:
         return parts[0]
     if window.axis(node.attrs[0])[2] < 0:  # seen from the end, the last part is the first

@@ -92,14 +92,14 @@ class Replay:
         for slot, place, dtype in self._numbers:
             slots[slot] = as_scalar(values[place], dtype)
         for slot, source in self._sources:
-            slots[slot] = leaf_handle(_resolved(source, values))
+            slots[slot] = leaf_handle(_resolve(source, values))
 
     def site(self, origin: int) -> Site | None:
         """Return the line that recorded what a step does."""
         return self._sites.get(origin)
 
 
-def _resolved(source: Node, values: Sequence[Any]) -> Node:
+def _resolve(source: Node, values: Sequence[Any]) -> Node:
     """Return a source with the numbers of a call among its attributes."""
     attrs = tuple(
         [values[attr.position] if type(attr) is TracedNumber else attr for attr in source.attrs]

@@ -100,7 +100,7 @@ def chosen(request: Capture, plan: Plan | None, most: float = inf) -> Choice:
         return _NOTHING
     if outlook.at_once.isdisjoint(held) and not _spent_before(order, outlook.charges):
         return Choice((), [(order[index], outlook.charges[index]) for index in held])
-    return _weighed(request, outlook, frozenset(held), most)
+    return _weigh(request, outlook, frozenset(held), most)
 
 
 def _spent_before(order: Sequence[Node], places: Iterable[int]) -> bool:
@@ -108,7 +108,7 @@ def _spent_before(order: Sequence[Node], places: Iterable[int]) -> bool:
     return max([order[index].spent for index in places]) > 0
 
 
-def _weighed(request: Capture, outlook: Outlook, held: frozenset[int], most: float) -> Choice:
+def _weigh(request: Capture, outlook: Outlook, held: frozenset[int], most: float) -> Choice:
     """Compare what was spent on the nodes that are `held` with what storing them costs, those first that give more."""
     spent = _spent(request, outlook, held)
     limit = config.get().reuse_bytes
@@ -160,13 +160,13 @@ def _outlook_of(request: Capture, plan: Plan | None) -> Outlook:
     if known is None:
         if len(_outlooks) >= _KEPT:
             _outlooks.clear()
-        known = _outlooks[request.key] = _surveyed(request)
+        known = _outlooks[request.key] = _survey(request)
     if plan is not None:
         plan.outlook = known
     return known
 
 
-def _surveyed(request: Capture) -> Outlook:
+def _survey(request: Capture) -> Outlook:
     """Work out what each node of a request costs: in part, as the request needs it, and as a whole.
 
     What several nodes have in common is shared out between them, so that costs add up to those of the request.

@@ -161,7 +161,7 @@ def _moved(operand: Bounded) -> list[Array]:
 # --- reductions and scans: accumulated in float64, sums in pieces of float32, then rounded
 
 
-def _combined(op: RegionOp, operands: Sequence[Bounded]) -> Bounded:
+def _combine(op: RegionOp, operands: Sequence[Bounded]) -> Bounded:
     (operand,) = operands
     value, function = operand.value, implementation[op.op]
     how = op.op.combination
@@ -217,7 +217,7 @@ _SIZES: dict[Op, Callable[..., Array]] = {
 # --- products of matrices
 
 
-def _contracted(op: RegionOp, operands: Sequence[Bounded]) -> Bounded:
+def _contract(op: RegionOp, operands: Sequence[Bounded]) -> Bounded:
     function = implementation[op.op]
     value = np.asarray(function(*[operand.value for operand in operands], *op.attrs))
     if value.dtype not in FLOATING or len(operands) != 2:
@@ -248,7 +248,7 @@ def _elsewhere(op: RegionOp, operands: Sequence[Bounded]) -> Bounded:
     return Bounded(value, np.asarray(function(*errors, *attrs)))
 
 
-def _scattered(op: RegionOp, operands: Sequence[Bounded]) -> Bounded:
+def _scatter(op: RegionOp, operands: Sequence[Bounded]) -> Bounded:
     """Values join elements in float64, one after the other, and are rounded once; extremes are as far off as a sum."""
     if op.op.combination is None:
         return _elsewhere(op, operands)
@@ -280,10 +280,10 @@ def _otherwise(op: RegionOp, operands: Sequence[Bounded]) -> Bounded:
 
 _RULES: dict[Kind, Callable[[RegionOp, Sequence[Bounded]], Bounded]] = {
     Kind.MAP: _map,
-    Kind.REDUCE: _combined,
-    Kind.SCAN: _combined,
-    Kind.CONTRACT: _contracted,
+    Kind.REDUCE: _combine,
+    Kind.SCAN: _combine,
+    Kind.CONTRACT: _contract,
     Kind.VIEW: _elsewhere,
     Kind.GATHER: _elsewhere,
-    Kind.SCATTER: _scattered,
+    Kind.SCATTER: _scatter,
 }

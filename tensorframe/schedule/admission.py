@@ -76,7 +76,7 @@ def _place_in_loops(
     places: dict[Map, list[Edge]] = {}
     for edge in edges:
         places.setdefault(space.maps[edge], []).append(edge)
-    if len(places) > 1 and (kept or not _is_repeated(node, places)):
+    if len(places) > 1 and (kept or not _may_repeat(node, places)):
         return "its elements are read at several places of the loops"
     # a value has one map, so at every place but the first it is a copy
     ones = [node, *[copy(node) for _ in range(len(places) - 1)]]
@@ -101,7 +101,7 @@ def _place_in_loops(
     return reason
 
 
-def _is_repeated(node: Node, places: dict[Map, list[Edge]]) -> bool:
+def _may_repeat(node: Node, places: dict[Map, list[Edge]]) -> bool:
     """Whether `node` may be at several places of the loops: it computes nothing, or nothing twice."""
     if len(places) > _MOST_PLACES:
         return False

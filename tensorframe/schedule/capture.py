@@ -85,14 +85,14 @@ def capture(roots: Sequence[Node], *, keep_held: bool = True) -> Capture:
     wanted = list(roots if len(roots) == 1 else dict.fromkeys(roots))
     order, asked = wanted.copy(), len(wanted)
     position = {node: index for index, node in enumerate(order)}
-    leaves, recipes, key, costly = _walked(order, position)
+    leaves, recipes, key, costly = _walk(order, position)
     if costly and keep_held and costly[-1] >= asked:  # in ascending order, the roots first
         wanted += _held(order, position, recipes, costly, wanted)
     key.append(tuple([position[node] for node in wanted]))
     return Capture(order, wanted, leaves, recipes, tuple(key), asked)
 
 
-def _walked(
+def _walk(
     order: list[Node], position: dict[Node, int]
 ) -> tuple[list[Node], list[Inputs | None], list[Any], list[int]]:
     """Walk from the roots in `order`, breadth first, adding every node to it and to `position`.

@@ -85,7 +85,7 @@ def _step(
         tuple([index[node] for node in leaving]),
     )
     if group.space is not None:
-        region.settle(_numbered(group.space, group, index))
+        region.settle(_number_space(group.space, group, index))
     inputs = tuple([slots.number(node) for node in sources])
     step = Step(
         _kind(group.nodes[0].op.kind),  # a product's comes first; its sink may be elementwise
@@ -111,7 +111,7 @@ def _names(nodes: Sequence[Node], written: Mapping[int, str]) -> tuple[str, ...]
     return tuple(names.values())
 
 
-def _numbered(space: Space, group: Group, index: Mapping[Node, int]) -> Space:
+def _number_space(space: Space, group: Group, index: Mapping[Node, int]) -> Space:
     """Return the space of a group for its region, whose values are numbered."""
     maps: dict[Hashable, Map] = {}
     for node in group.nodes:

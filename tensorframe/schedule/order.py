@@ -28,7 +28,7 @@ def least_live_bytes_first(groups: Sequence[Group]) -> list[Group]:
             if source in made_by:
                 followers[made_by[source]].add(number)
     ready = [
-        (_added(groups[number], users), number)
+        (_added_bytes(groups[number], users), number)
         for number in range(len(groups))
         if waiting[number] == 0
     ]
@@ -42,11 +42,11 @@ def least_live_bytes_first(groups: Sequence[Group]) -> list[Group]:
         for follower in sorted(followers[number]):
             waiting[follower] -= 1
             if waiting[follower] == 0:
-                heapq.heappush(ready, (_added(groups[follower], users), follower))
+                heapq.heappush(ready, (_added_bytes(groups[follower], users), follower))
     return order
 
 
-def _added(group: Group, users: dict[Node, int]) -> int:
+def _added_bytes(group: Group, users: dict[Node, int]) -> int:
     """Bytes that running the group adds: its result, less the inputs that nobody needs afterwards."""
     added = 0 if group.sink.op.alias else group.sink.nbytes
     freed = sum(

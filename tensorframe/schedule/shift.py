@@ -22,7 +22,7 @@ def shift(order: Sequence[Node], roots: Sequence[Node], homes: Homes) -> None:
         return
     wanted = _wanted(order, roots, homes)
     readers = _readers(order, homes)
-    for group in _connected(order, wanted, homes):
+    for group in _connect(order, wanted, homes):
         target = wanted[group[0]]
         if _moved(group, target, readers, homes) < _moved(group, None, readers, homes):
             homes.of.update(dict.fromkeys(group, target))
@@ -60,7 +60,7 @@ def _may_move(node: Node, target: Device, homes: Homes) -> bool:
     )
 
 
-def _connected(order: Sequence[Node], wanted: dict[Node, Device], homes: Homes) -> list[list[Node]]:
+def _connect(order: Sequence[Node], wanted: dict[Node, Device], homes: Homes) -> list[list[Node]]:
     """Return the ops in groups that want the same device and read, or are made of, common values."""
     groups: dict[tuple[Node, Device], list[Node]] = {}
     for node in order:

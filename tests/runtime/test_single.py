@@ -83,8 +83,8 @@ def test_from_the_second_time_on_nothing_is_captured(device, monkeypatch):
     x = tfr.asarray(np.arange(5000.0), device=device)
     expected = tfr.sin(x).numpy()
     walks = []
-    walked = captures._walked
-    monkeypatch.setattr(captures, "_walked", lambda *given: walks.append(1) or walked(*given))
+    walked = captures._walk
+    monkeypatch.setattr(captures, "_walk", lambda *given: walks.append(1) or walked(*given))
     for _ in range(3):
         np.testing.assert_array_equal(tfr.sin(x).numpy(), expected)
     assert not walks

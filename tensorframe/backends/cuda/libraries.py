@@ -159,16 +159,16 @@ class LibraryProgram:
             except Exception as error:
                 raise KernelError(f"{op.op.name}, by CuPy: {error}") from error
             if type(result) is tuple:
-                return (tuple([self._adopted(part) for part in result]),)
+                return (tuple([self._adopt(part) for part in result]),)
             self._check(result)
-            return (self._adopted(result),)
+            return (self._adopt(result),)
 
     def _array(self, index: int, value: Any) -> Array:
         if isinstance(value, DeviceArray):
             return to_cupy(value, self._queue)
         return cupy.asarray(np.asarray(value, self._region.inputs[index][1]))
 
-    def _adopted(self, result: Array) -> DeviceArray:
+    def _adopt(self, result: Array) -> DeviceArray:
         array = from_cupy(result, self._queue)
         if array is None:
             array = from_cupy(cupy.ascontiguousarray(result), self._queue)

@@ -106,11 +106,11 @@ class OpenClQueue(Queue):
         text = print_kernel(kernel, self._dialect)
         if text.name not in self._kernels:
             with spanned(Work.COMPILE, text.name, "opencl"):
-                program = self._compiled(text)
+                program = self._compile(text)
                 self._kernels[text.name] = (cl.Kernel(program, text.name), kernel.lanes)
         return self._kernels[text.name]
 
-    def _compiled(self, text: Text) -> Any:
+    def _compile(self, text: Text) -> Any:
         # drivers compile for seconds, and hear of no interrupt
         build = partial(cl.Program(self._context, text.source).build, self._options)
         try:

@@ -92,14 +92,14 @@ class WgpuQueue(Queue):
         self._dialect = replace(
             self._dialect,
             fused=frozenset(
-                f"f{8 * dtype.itemsize}" for dtype in floats if fused(dtype, self._tried)
+                f"f{8 * dtype.itemsize}" for dtype in floats if fused(dtype, self._run_trial)
             ),
             exact=frozenset(
-                f"f{8 * dtype.itemsize}" for dtype in floats if exact(dtype, self._tried)
+                f"f{8 * dtype.itemsize}" for dtype in floats if exact(dtype, self._run_trial)
             ),
         )
 
-    def _tried(self, kernel: Kernel, operands: list[Array]) -> list[Array]:
+    def _run_trial(self, kernel: Kernel, operands: list[Array]) -> list[Array]:
         """Run a kernel on arrays of one length, with its text as the dialect is now."""
         size, nbytes = operands[0].size, operands[0].nbytes
         buffers = [self.allocate(nbytes) for _ in (*kernel.inputs, *kernel.outputs)]

@@ -34,7 +34,7 @@ class _Following:
     def __init__(self, kernel: ir.Kernel, words: np.ndarray[Any, Any], outermost: Interval) -> None:
         self._outermost = outermost
         self._numbers = {
-            parameter.name: _signed(int(words[parameter.word]))
+            parameter.name: _as_signed(int(words[parameter.word]))
             for parameter in parameters(kernel)
             if parameter.words == 1
         }
@@ -65,7 +65,7 @@ class _Following:
         made: dict[ir.Expr, Interval] = {}
         for expr in in_order((root,), {}):
             if isinstance(expr, ir.Literal):
-                number = _signed(int(expr.value.real)) if expr.dtype.kind in "iu" else None
+                number = _as_signed(int(expr.value.real)) if expr.dtype.kind in "iu" else None
                 made[expr] = None if number is None else (number, number)
             elif isinstance(expr, ir.Argument):
                 known = self._numbers.get(expr.name) if expr.dtype.kind in "iu" else None
@@ -74,13 +74,13 @@ class _Following:
                 self._see(expr.buffer.name, made[expr.position])
                 made[expr] = None
             elif isinstance(expr, ir.Apply):
-                made[expr] = _applied(expr.op, [made[operand] for operand in expr.arguments])
+                made[expr] = _apply(expr.op, [made[operand] for operand in expr.arguments])
             else:
                 made[expr] = self._values.get(expr)
         return made[root]
 
 
-def _applied(op: str, operands: list[Interval]) -> Interval:
+def _apply(op: str, operands: list[Interval]) -> Interval:
     if op in ("to_index", "from_index", "cast"):
         return operands[0]
     if op in ("where", "where_rare"):
@@ -99,11 +99,11 @@ def _applied(op: str, operands: list[Interval]) -> Interval:
         choose = min if op == "minimum" else max
         return choose(low, other_low), choose(high, other_high)
     if op in ("floor_divide", "remainder") and other_low == other_high > 0 and low >= 0:
-        return _divided(op, low, high, other_low)
+        return _divide(op, low, high, other_low)
     return None
 
 
-def _divided(op: str, low: int, high: int, size: int) -> Interval:
+def _divide(op: str, low: int, high: int, size: int) -> Interval:
     if op == "floor_divide":
         return low // size, high // size
     if low // size == high // size:
@@ -117,6 +117,6 @@ def _both(interval: Interval, other: Interval) -> Interval:
     return min(interval[0], other[0]), max(interval[1], other[1])
 
 
-def _signed(word: int) -> int:
+def _as_signed(word: int) -> int:
     """Return a 32-bit number that wraps as what it stands for: positions are below 2**31, steps may be negative."""
     return (word + 2**31) % 2**32 - 2**31

@@ -163,7 +163,7 @@ class Recording:
         """Record a launch."""
         passed = np.zeros(pipeline.nbytes // 4, np.uint32)
         passed[: words.size] = words
-        offset = () if pipeline.immediate else (self._kept(passed),)
+        offset = () if pipeline.immediate else (self._store_words(passed),)
         group = self._group(pipeline, buffers)
         self.use(*[buffer.whole for buffer in buffers])
         self._commands.append(_Launch(pipeline, group, groups, offset, passed))
@@ -184,12 +184,12 @@ class Recording:
             commands, self._commands = self._commands, []
             self.submissions += 1
             filled, self._filled = self._filled, 0
-            encoded = self._encoded(commands)
+            encoded = self._encode(commands)
             if filled:
                 self._device.queue.write_buffer(self._arena, 0, self._words, 0, filled)
             self._device.queue.submit([encoded])
 
-    def _encoded(self, commands: Sequence[_Launch | _Copy]) -> Any:
+    def _encode(self, commands: Sequence[_Launch | _Copy]) -> Any:
         """Return the commands as the device takes them; launches between two copies share a compute pass."""
         encoder = self._device.create_command_encoder()
         launches = None
@@ -231,7 +231,7 @@ class Recording:
         ]
         return self._device.create_bind_group(layout=pipeline.layout, entries=entries)
 
-    def _kept(self, words: np.ndarray[Any, Any]) -> int:
+    def _store_words(self, words: np.ndarray[Any, Any]) -> int:
         """Return where in the arena the words of a launch are."""
         if self._arena is None:
             usage = wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST

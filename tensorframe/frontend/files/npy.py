@@ -69,7 +69,7 @@ def read_header(file: IO[bytes], path: str, name: str) -> Header:
     text = file.read(length)
     if len(text) < length:
         raise broken(path, f"truncated in the header of {name}")
-    fields = _parsed(text.decode("utf-8" if prefix[6] == 3 else "latin1", "replace"), path, name)
+    fields = _parse(text.decode("utf-8" if prefix[6] == 3 else "latin1", "replace"), path, name)
     dtype, order, shape = fields["descr"], fields["fortran_order"], fields["shape"]
     if type(order) is not bool or not isinstance(shape, tuple) or not is_shape(shape):
         problem = (
@@ -81,7 +81,7 @@ def read_header(file: IO[bytes], path: str, name: str) -> Header:
     return header
 
 
-def _parsed(text: str, path: str, name: str) -> dict[str, Any]:
+def _parse(text: str, path: str, name: str) -> dict[str, Any]:
     """Return the fields of a header."""
     try:
         fields = ast.literal_eval(LONG_INTEGER.sub("", text.strip()))

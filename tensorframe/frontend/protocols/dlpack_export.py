@@ -57,7 +57,7 @@ def __dlpack__(
     if stream is not None:
         raise BufferError(f"host memory has no streams: stream must be None, got {stream!r}")
     versioned = max_version is not None and max_version[0] >= 1
-    array = _exported(self, copy=copy, versioned=versioned)
+    array = _export(self, copy=copy, versioned=versioned)
     code = FORMAT[array.dtype].dlpack
     if not code:
         return array.__dlpack__(max_version=max_version)
@@ -66,7 +66,7 @@ def __dlpack__(
     return capsule
 
 
-def _exported(tensor: Tensor, *, copy: bool | None, versioned: bool) -> np.ndarray[Any, Any]:
+def _export(tensor: Tensor, *, copy: bool | None, versioned: bool) -> np.ndarray[Any, Any]:
     """Return the array to export: read-only where the consumer can be told so, else one that it may write to.
 
     Consumers older than DLPack 1.0 cannot be told, so they get a copy, unless they asked for the memory itself.

@@ -75,7 +75,7 @@ def from_native(
     sizes = None if shape is None else as_shape(shape)
     kind = None if dtype is None else _named_dtype(dtype)
     target = None if device is None else resolve_device(device)
-    tensor = _adopted(obj, sizes, kind, target)
+    tensor = _adopt(obj, sizes, kind, target)
     if sizes is not None and tensor.shape != sizes:
         raise ShapeError(f"from_native: the object has shape {tensor.shape}, not {sizes}")
     if kind is not None and tensor.dtype != kind:
@@ -91,7 +91,7 @@ def from_native(
     return tensor
 
 
-def _adopted(obj: Any, shape: Shape | None, dtype: DType | None, device: Device | None) -> Tensor:
+def _adopt(obj: Any, shape: Shape | None, dtype: DType | None, device: Device | None) -> Tensor:
     if isinstance(obj, Tensor):
         return Tensor(obj.node)
     if isinstance(obj, np.ndarray):

@@ -109,10 +109,10 @@ def put_together(parts: Sequence[Array], shape: Shape) -> Array:
 
 
 def _spans(shape: Shape) -> list[list[Span]]:
-    return [_shown(size) for size in shape]
+    return [_shown_spans(size) for size in shape]
 
 
-def _shown(size: int) -> list[Span]:
+def _shown_spans(size: int) -> list[Span]:
     """Return the spans of an axis that are shown: both ends, and one element for the dots."""
     edge = int(np.get_printoptions()["edgeitems"])
     if size <= 2 * edge + 1:

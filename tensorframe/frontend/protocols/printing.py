@@ -30,7 +30,7 @@ def __repr__(self: Tensor) -> str:
     prefix = "Tensor("
     body = _at_once(self, prefix)
     facts = [f"dtype={self.dtype}", f"device={self.device}"]
-    if _summarised(self) or not self.size:
+    if _summarise(self) or not self.size:
         facts.insert(0, f"shape={self.shape}")
     end = ", ".join(facts) + ")"
     last = body.rpartition("\n")[2]
@@ -64,14 +64,14 @@ def _repr_inline_(self: Tensor, max_width: int) -> str:
     return f"<Tensor: {state}device={self.device}>"[:max_width]
 
 
-def _summarised(tensor: Tensor) -> bool:
+def _summarise(tensor: Tensor) -> bool:
     return tensor.size > int(np.get_printoptions()["threshold"])
 
 
 def _at_once(tensor: Tensor, prefix: str) -> str:
     """Return the elements, or in angle brackets why they are not shown."""
     try:
-        if _summarised(tensor) and _is_slow(tensor):
+        if _summarise(tensor) and _is_slow(tensor):
             return _SLOW
         return _elements(tensor, separator=", ", prefix=prefix)
     except CancelledError:
@@ -97,7 +97,7 @@ def _ends(ndim: int) -> AbstractContextManager[Any]:
 def _elements(tensor: Tensor, *, separator: str, prefix: str) -> str:
     """Return the elements in NumPy's layout."""
     try:
-        if not _summarised(tensor):
+        if not _summarise(tensor):
             return _text(tensor._array(), separator, prefix)
         with _ends(tensor.ndim):
             # one element more than is shown stands for all that NumPy replaces by "..."

@@ -154,14 +154,14 @@ def deliver(result: Any, target: Any) -> Any:
 def through_numpy(function: Function, arguments: Any, options: dict[str, Any]) -> Any:
     """Return what a NumPy function gives for the computed elements, as Tensors on the device of the first one."""
     given = _Given([], [])
-    arrays = _unwrapped(arguments, given)
-    result = function(*arrays, **_unwrapped(options, given))
-    return _wrapped(result, given)
+    arrays = _unwrap(arguments, given)
+    result = function(*arrays, **_unwrap(options, given))
+    return _wrap(result, given)
 
 
 def written_to(function: Function, target: Any, *arguments: Any, **options: Any) -> None:
     """Have a NumPy function write to its first argument; a Tensor becomes a handle on what it was made."""
-    rest, options = _unwrapped((arguments, options), _Given([], []))
+    rest, options = _unwrap((arguments, options), _Given([], []))
     if not isinstance(target, Tensor):
         function(target, *rest, **options)
         return
@@ -177,7 +177,7 @@ class _Given(NamedTuple):
     arrays: list[np.ndarray[Any, Any]]
 
 
-def _unwrapped(value: Any, given: _Given) -> Any:
+def _unwrap(value: Any, given: _Given) -> Any:
     """Return `value` with arrays in place of Tensors, in lists and dictionaries too, and note what it holds."""
     if isinstance(value, Tensor):
         given.devices.append(value.device)
@@ -185,13 +185,13 @@ def _unwrapped(value: Any, given: _Given) -> Any:
     if isinstance(value, np.ndarray):
         given.arrays.append(value)
     if type(value) in (list, tuple):
-        return type(value)(_unwrapped(item, given) for item in value)
+        return type(value)(_unwrap(item, given) for item in value)
     if type(value) is dict:
-        return {key: _unwrapped(item, given) for key, item in value.items()}
+        return {key: _unwrap(item, given) for key, item in value.items()}
     return value
 
 
-def _wrapped(value: Any, given: _Given) -> Any:
+def _wrap(value: Any, given: _Given) -> Any:
     """Return `value` with Tensors in place of the arrays and NumPy numbers that a Tensor can hold.
 
     Parts of the user's own arrays are copied: they can be written to.
@@ -202,9 +202,9 @@ def _wrapped(value: Any, given: _Given) -> Any:
             array = array.copy()
         return Tensor(data_node(array, given.devices[0] if given.devices else CPU))
     if isinstance(value, list):
-        return [_wrapped(item, given) for item in value]
+        return [_wrap(item, given) for item in value]
     if isinstance(value, tuple):
-        parts = [_wrapped(item, given) for item in value]
+        parts = [_wrap(item, given) for item in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value
 

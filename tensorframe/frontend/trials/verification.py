@@ -184,7 +184,7 @@ def _verified(
         values = values_of(roots)
         off = difference(values, expected, prepared.labels())
     except Exception as error:  # whatever a backend does is its own row's matter
-        return replace(row, error=_explained(error, name, missing))
+        return replace(row, error=_explain(error, name, missing))
     errors = [
         error_in_ulp(value, exact)
         for value, exact in zip(values, wide, strict=True)
@@ -199,7 +199,7 @@ def _verified(
     )
 
 
-def _explained(error: Exception, name: str, missing: list[str]) -> Exception:
+def _explain(error: Exception, name: str, missing: list[str]) -> Exception:
     """Return the error, or one that names the dtypes that a device lacks and that it most likely comes from."""
     if not missing or isinstance(error, DTypeError):
         return error

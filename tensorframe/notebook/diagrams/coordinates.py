@@ -35,7 +35,7 @@ def spread(
     """
     apart = [[_apart(left, two, width, gap) for left, two in pairwise(row)] for row in rows.rows]
     above, below = _pulls(rows, shift)
-    centres = _packed(rows.rows, apart)
+    centres = _pack(rows.rows, apart)
     sweeps = min(_MOST_SWEEPS, max(3, _EFFORT // max(1, len(rows.links))))
     both = {node: above[node] + below[node] for node in above}
     for sweep in range(sweeps):
@@ -72,7 +72,7 @@ def _pulls(
     return above, below
 
 
-def _packed(rows: Sequence[Sequence[int]], apart: Sequence[Sequence[float]]) -> dict[int, float]:
+def _pack(rows: Sequence[Sequence[int]], apart: Sequence[Sequence[float]]) -> dict[int, float]:
     """Return places side by side, each row in the middle."""
     centres = {}
     for row, distances in zip(rows, apart, strict=True):
@@ -106,7 +106,7 @@ def nearest(wishes: Sequence[tuple[float, float]], apart: Sequence[float]) -> li
     for (wish, weight), offset in zip(wishes, offsets, strict=True):
         block = (wish - offset, weight, 1)
         while blocks and blocks[-1][0] > block[0]:
-            block = _pooled(blocks.pop(), block)
+            block = _pool(blocks.pop(), block)
         blocks.append(block)
     means = [mean for mean, _, size in blocks for _ in range(size)]
     return [mean + offset for mean, offset in zip(means, offsets, strict=True)]
@@ -181,7 +181,7 @@ def _room(
     return low, high, len(run)
 
 
-def _pooled(
+def _pool(
     left: tuple[float, float, int], two: tuple[float, float, int]
 ) -> tuple[float, float, int]:
     weight = left[1] + two[1]

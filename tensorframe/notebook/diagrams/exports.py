@@ -53,7 +53,7 @@ def dot_of(diagram: Diagram) -> str:
 
 def _dot_lines(diagram: Diagram) -> Iterator[str]:
     yield "digraph {"
-    yield f"  label={_quoted(diagram.title)} labelloc=t fontname=Helvetica"
+    yield f"  label={_quote(diagram.title)} labelloc=t fontname=Helvetica"
     yield "  node [fontname=Helvetica fontsize=11]"
     yield '  edge [fontname="Courier" fontsize=9 color=gray40]'
     for box in diagram.boxes:
@@ -61,26 +61,26 @@ def _dot_lines(diagram: Diagram) -> Iterator[str]:
             yield f"  {_dot_node(box)}"
     for number, frame in enumerate(diagram.frames):
         yield f"  subgraph cluster_{number} {{"
-        yield f'    label={_quoted(frame.title)} color="{hue(frame.device)}" style=rounded'
+        yield f'    label={_quote(frame.title)} color="{hue(frame.device)}" style=rounded'
         for box in diagram.within(frame.name):
             yield f"    {_dot_node(box)}"
         yield "  }"
     for source, target, wire in diagram.edges():
         look = f' color="{TRANSFER_HUE}" penwidth=2' if wire.moves else ""
-        yield f"  {_quoted(source)} -> {_quoted(target)} [label={_quoted(wire.label)}{look}]"
+        yield f"  {_quote(source)} -> {_quote(target)} [label={_quote(wire.label)}{look}]"
     yield "}"
 
 
 def _dot_node(box: Box) -> str:
     shape = _SHAPES.get(box.look, _OTHER_SHAPE)
-    look = f'{shape} color="{hue(box.device)}" tooltip={_quoted(box.device)}'
-    return f"{_quoted(box.name)} [label={_quoted(_label(box))} {look}]"
+    look = f'{shape} color="{hue(box.device)}" tooltip={_quote(box.device)}'
+    return f"{_quote(box.name)} [label={_quote(_label(box))} {look}]"
 
 
 def _label(box: Box) -> str:
     return "\n".join([box.title, *box.lines])
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

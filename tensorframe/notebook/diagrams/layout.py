@@ -114,7 +114,7 @@ class _Level:
             for number in numbers
         ]
         rank = ranks(len(self.units), nets)
-        sizes = [self._estimated(name) for name in self.units]
+        sizes = [self._estimate(name) for name in self.units]
         area = sum(width * height for width, height in sizes)
         widest = max(_WIDEST, (_ASPECT * area) ** 0.5)
         rank = split_wide(rank, [width for width, _ in sizes], widest)
@@ -128,9 +128,9 @@ class _Level:
         net_of = {wire: net for net, wire in enumerate(numbers)}
         cells = [self._cell(index, insides.get(index), net_of) for index in range(len(self.units))]
         placed = place(rows, cells, aspect=_ASPECT)
-        return self._composed(placed, insides, cells, numbers)
+        return self._compose(placed, insides, cells, numbers)
 
-    def _estimated(self, name: str) -> tuple[float, float]:
+    def _estimate(self, name: str) -> tuple[float, float]:
         """Return about how large a unit is, before anything is known of its inside."""
         if name not in self.frames:
             return box_size(self.diagram.boxes[self.number[name]])
@@ -219,7 +219,7 @@ class _Level:
         cell.free = unit not in self.reached
         return cell
 
-    def _composed(
+    def _compose(
         self,
         placed: Placed,
         insides: dict[int, _Inside],

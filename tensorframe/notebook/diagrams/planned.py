@@ -127,7 +127,7 @@ def _add_step(
         title = "kernel" if look is Look.KERNEL else "library call"
         title = f"{index} · {title}" if ordered else title
         if drawing.closed or len(ops) == 1:
-            _add_whole(drawing, step, _closed(drawing, step, name, look, title, hint))
+            _add_whole(drawing, step, _closed_box(drawing, step, name, look, title, hint))
         else:
             note = f"{len(ops)} ops"
             drawing.frames.append(Frame(name, look, title, device, note, hint))
@@ -146,7 +146,7 @@ def _facts(index: int, step: Step) -> list[str]:
     return facts
 
 
-def _closed(drawing: _Drawing, step: Step, name: str, look: Look, title: str, hint: str) -> Box:
+def _closed_box(drawing: _Drawing, step: Step, name: str, look: Look, title: str, hint: str) -> Box:
     """Return a step as one box: its ops by name, each with how often it occurs."""
     ops = step.region.ops
     lines = names_of(op.op.name for op in ops)

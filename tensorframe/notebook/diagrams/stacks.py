@@ -34,26 +34,26 @@ def stack(diagram: Diagram) -> Diagram:
     return Diagram(
         diagram.title,
         [
-            _stacked(box, size_of[box.name]) if box.name in size_of else box
+            _stack(box, size_of[box.name]) if box.name in size_of else box
             for box in diagram.boxes
             if first_of.get(box.name, box.name) == box.name
         ],
         diagram.frames,
         [
-            _joined(wire, first_of, size_of)
+            _join(wire, first_of, size_of)
             for wire in diagram.wires
             if first_of.get(wire.source, wire.source) == wire.source
         ],
     )
 
 
-def _stacked(box: Box, size: int) -> Box:
+def _stack(box: Box, size: int) -> Box:
     title = f"{size} {TIMES} {_NUMBER.sub('', box.title)}"
     hint = f"{size} of these; the first:\n{box.hint}" if box.hint else ""
     return replace(box, title=title, hint=hint, ops=size * box.ops, copies=size)
 
 
-def _joined(wire: Wire, first_of: dict[str, str], size_of: dict[str, int]) -> Wire:
+def _join(wire: Wire, first_of: dict[str, str], size_of: dict[str, int]) -> Wire:
     targets = tuple(dict.fromkeys(first_of.get(target, target) for target in wire.targets))
     size = size_of.get(wire.source, 1)
     if size == 1:
