@@ -12,7 +12,7 @@ import numpy as np
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.registry import backend_of, capabilities, when_changed
 from tensorframe.config import Options
-from tensorframe.dtypes import COMPLEX, as_scalar
+from tensorframe.dtypes import as_scalar
 from tensorframe.errors import CancelledError
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, by_serial
@@ -31,10 +31,12 @@ when_changed(_functions.clear)
 
 
 def _functions_of(device: Device) -> Any:
-    if device not in _functions:
+    try:
+        return _functions[device]
+    except KeyError:
         small = capabilities(device).runs_small
-        _functions[device] = backend_of(device).functions() if small else None
-    return _functions[device]
+        found = _functions[device] = backend_of(device).functions() if small else None
+        return found
 
 
 def _numpys(device: Device) -> Any:
@@ -137,7 +139,8 @@ def _small_graph(
     shape, device, limit, most = None, None, options.small_size, options.small_nodes
     large = False
     functions: Any = None
-    dtype, is_complex = None, False
+    dtype: Any = None
+    is_complex = False
     found = list(kept)
     for node in islice(found, most + 1):  # grows while it is walked
         if node.shape is not shape:  # mostly one tuple, passed on from node to node
@@ -153,7 +156,7 @@ def _small_graph(
             functions = of_device
         if node.dtype is not dtype:
             dtype = node.dtype
-            is_complex |= dtype in COMPLEX
+            is_complex |= dtype.kind == "c"
         costly = node.op.costly
         if costly:
             if functions.needs_plan(node.op, node.inputs[0].dtype if node.inputs else node.dtype):
@@ -171,7 +174,9 @@ def _small_graph(
                     return None
                 else:
                     values[source] = storage.handle
-                    is_complex |= source.dtype in COMPLEX
+                    if source.dtype is not dtype:
+                        dtype = source.dtype
+                        is_complex |= dtype.kind == "c"
     if len(found) > most:
         return None
     return found, functions.for_complex if is_complex else functions

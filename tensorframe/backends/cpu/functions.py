@@ -64,9 +64,10 @@ def _reduction(op: Op) -> Function:
     if how is None:
         return plain
     join: Any = implementation[how.join]
+    exact = frozenset([dtype for dtype in op.accepts if is_exact(op, (dtype,), dtype)])
 
     def run(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-        if is_exact(op, (x.dtype,), x.dtype):
+        if x.dtype in exact:
             return plain(x, axes, keepdims)
         x = np.asarray(x)
         if how.take is not None or how.finish is not None or not how.wide:
@@ -81,7 +82,7 @@ def _reduction(op: Op) -> Function:
 
 def _with_signs(join: Any, x: Array, found: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     """Return extremes, of which NumPy says one or the other where zeros of both signs are extreme."""
-    if np.all(found):
+    if found.all():
         return found
     chosen = np.signbit(x) if join is np.minimum else ~np.signbit(x)
     any_chosen = np.any((x == 0) & chosen, axis=axes, keepdims=keepdims)
