@@ -90,6 +90,9 @@ CASES = {
         longer=(12, 21),
     ),
     "columns": case(lambda xp, x: xp.sum(x * x, axis=0), "lane", "group"),
+    "narrow columns": case(
+        lambda xp, x: xp.sum(x * x, axis=0), "lane", "part", shape=LONG, longer=(50, 2)
+    ),
     "columns in two passes": case(lambda xp, x: x - xp.max(x, axis=0, keepdims=True), "lane", "r"),
     "columns in three passes": case(lambda xp, x: _centred(xp, x, 0), "lane", "r"),
     "columns of quotients": case(lambda xp, x: _softmax(xp, x, 0), "lane", "r", ulp=8),

@@ -16,13 +16,15 @@ from tensorframe.kernel.forms.form import Form
 from tensorframe.kernel.forms.parts import PIECE, sample
 from tensorframe.kernel.ir import order
 from tensorframe.kernel.ir.loops import ZERO, nested, smaller
-from tensorframe.kernel.ir.walk import substituted, substituted_in
+from tensorframe.kernel.ir.walk import in_order, substituted, substituted_in
 from tensorframe.kernel.math.accumulate import Accumulation
 from tensorframe.kernel.math.scalars import converted
 
 # Elements of a column that are taken in while its accumulator is in a register.
 _GROUP = 8
 _AT = ir.index("at")
+# Columns of a row that is short for a loop of its own.
+_NARROW = 128
 # Operations for an element up to which that pays.
 _LIGHT = 12.0
 # Elements whose mean is the pivot of a chunk of a column: see kernel/forms/deviations.py.
@@ -85,7 +87,9 @@ class Block:
     width: ir.Expr
     along: list[ir.Index]
     lengths: list[ir.Expr]  # of the loops over `along`
+    alone: bool  # whether all columns are in this block
     memory: dict[ir.Buffer, int] = field(default_factory=dict)  # and rows of as many columns
+    dense: bool = False  # whether rows follow each other, as those of accumulators do: one loop runs over several
 
     @property
     def slot(self) -> ir.Expr:
@@ -170,6 +174,7 @@ class Block:
         self, totals: Sequence[Total], stores: list[ir.Statement], first: ir.Expr, last: ir.Expr
     ) -> tuple[ir.Statement, ...]:
         nest = self.form.body.nest
+        self.dense = self._is_dense(totals, stores)
         count = prod(nest.reduced[len(nest.reduced) - nest.inner :])
         if not self._in_turn() and count < _GROUP * order.LANES:
             if count <= order.TAIL:
@@ -236,8 +241,40 @@ class Block:
             work.append(self._ended(one, taken))
         return (self.across(substituted_in(work, {PIECE: ZERO})),)
 
+    def _is_dense(self, totals: Sequence[Total], stores: Sequence[ir.Statement]) -> bool:
+        """Whether narrow rows, of which all columns are in the block, may be taken as one (loop coalescing)."""
+        body, nest = self.form.body, self.form.body.nest
+        size, lane = nest.kept[-1], len(nest.kept) - 1
+        if (
+            not self.alone
+            or size > _NARROW
+            or nest.inner > 1
+            or stores
+            or self._in_turn()
+            or body.lines
+        ):
+            return False
+        if any(one.lanes is None for one in totals) or self.form.deviations:
+            return False
+        loads = [
+            one
+            for one in in_order([one.element for one in totals], {})
+            if isinstance(one, ir.Load) and one.buffer.role is not ir.Role.INPUT
+        ]
+        return not loads and all(
+            one.steps[-1] == one.steps[lane] * size
+            for key, one in nest.accesses.items()
+            if isinstance(key, tuple) and key[0] != "out"
+        )
+
     def _rows(self, count: int, work: Sequence[ir.Statement]) -> ir.Statement:
+        if self.dense:
+            return self._together(ir.literal(count, ir.INDEX), substituted_in(work, {_AT: ZERO}))
         return ir.Loop(_AT, ZERO, ir.literal(count, ir.INDEX), (self.across(work),))
+
+    def _together(self, rows: ir.Expr, work: Sequence[ir.Statement]) -> ir.Statement:
+        """Return one loop over so many dense rows."""
+        return ir.Loop(self.lane, self.base, self.base + rows * self.width, tuple(work))
 
     def _place(self, row: ir.Expr) -> ir.Expr:
         """Return where in scratch memory the column of a row of accumulators is."""
@@ -297,6 +334,16 @@ class Block:
         """Take in rows in their order; those of `whole` blocks go to lanes."""
         along = self.along[-1]
         count = order.LANES if whole else order.TAIL
+        if self.dense:
+            some = ir.index("rows")
+            times = ir.apply(
+                "floor_divide", last - first + (count - 1), ir.literal(count, ir.INDEX)
+            )
+            there = first + some * count
+            taken = [self._lane(one, one.lanes if whole else one.tail, ZERO) for one in totals]
+            rows = smaller(ir.literal(count, ir.INDEX), last - there)
+            inner = self._together(rows, substituted_in(taken, {along: there}))
+            return ir.Loop(some, ZERO, times, (inner,))
         row = ir.apply("bitwise_and", along - start, ir.literal(count - 1, ir.INDEX))
         taken = [self._lane(one, one.lanes if whole else one.tail, row) for one in totals]
         return ir.Loop(along, first, last, (self.across([*taken, *stores]),))

@@ -21,14 +21,15 @@ def columns(form: Form, width: int) -> tuple[ir.Statement, ...]:
     body = form.body
     block = ir.index("block")
     blocks = body.numbers.take(-(-body.nest.kept[-1] // width), "blocks")
-    step = body.numbers.take(width, "width")
+    step = body.numbers.take(min(width, body.nest.kept[-1]), "width")
     lanes = body.sizes[len(body.nest.kept) - 1]
     *places, at = digits(block, [*body.sizes[: len(body.nest.kept) - 1], blocks])
     lane = ir.index("lane")
     along, lengths, indices = _loops_down(form)
     base = at * step
     body.indices = [*places, lane, *indices]
-    parts = Block(form, lane, base, smaller(base + step, lanes), step, along, lengths)
+    alone = body.nest.kept[-1] <= width
+    parts = Block(form, lane, base, smaller(base + step, lanes), step, along, lengths, alone)
     statements: list[ir.Statement] = []
     for number in range(form.stages.passes + 1):
         body.begin_pass()
@@ -117,13 +118,15 @@ def column_parts(
     part, lane = ir.index("part"), ir.index("lane")
     along, lengths, indices = _loops_down(form)
     blocks = body.numbers.take(-(-body.nest.kept[-1] // width), "blocks")
-    step, rise = body.numbers.take(width, "width"), body.numbers.take(chunk, "chunk")
+    step = body.numbers.take(min(width, body.nest.kept[-1]), "width")
+    rise = body.numbers.take(chunk, "chunk")
     height = body.numbers.take(body.nest.rows, "rows")
     kept = body.sizes[:count]
     at, *places, block = digits(part, [ZERO, *kept[:-1], blocks])
     base = block * step
     body.indices = [*places, lane, *indices]
-    parts = Block(form, lane, base, smaller(base + step, kept[-1]), step, along, lengths)
+    alone = body.nest.kept[-1] <= width
+    parts = Block(form, lane, base, smaller(base + step, kept[-1]), step, along, lengths, alone)
     unit = unit_of(form, at, chunk, along, lengths)
     columns = [*places, lane]
     if outer:
