@@ -84,6 +84,7 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Tensor:
            [0. , 0. ]])
     """
     (x,) = floating(x)
+    need_matrix("pinv", x.shape)
     cutoff = default_rtol(x) if rtol is None else rtol
     if type(cutoff) in (int, float):
         return converted(call(PINV, widened(x), attrs=(float(cutoff),)), x.dtype)
