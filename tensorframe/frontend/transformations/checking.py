@@ -12,7 +12,12 @@ from tensorframe.errors import GradientError
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.transformations.arguments import parameter_name
-from tensorframe.frontend.transformations.gradients import checked_loss, grad, title_of
+from tensorframe.frontend.transformations.gradients import (
+    checked_loss,
+    grad,
+    need_function,
+    title_of,
+)
 from tensorframe.frontend.trees import Structure, build, flatten, names
 from tensorframe.graph.device import Device
 
@@ -45,6 +50,7 @@ def check_gradient(
     tensorframe.errors.GradientError: <lambda>: the gradient for x on cpu is 2, and by differences 4
       recorded at ...
     """
+    need_function("check_gradient", function)
     title = title_of(function)
     leaves: list[Any] = []
     structures = [flatten(one, leaves) for one in args]

@@ -14,6 +14,7 @@ from typing import Any
 from tensorframe.dtypes import int32
 from tensorframe.errors import GradientError
 from tensorframe.frontend.operands import operand
+from tensorframe.frontend.parameters import items
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.transformations.arguments import Aliased, aliased, as_numbers
 from tensorframe.frontend.transformations.gradients import grad, need_function, title_of, zeros_like
@@ -45,8 +46,9 @@ def jvp(
     """
     need_function("jvp", function)
     title = title_of(function)
-    line = _Linear(title, function, tuple(primals), range(len(primals)))
-    directions = line.directions(tangents)
+    points = items("jvp", "primals", primals)
+    line = _Linear(title, function, points, range(len(points)))
+    directions = line.directions(items("jvp", "tangents", tangents))
     with recording_history():
         pushed = line.pushed(directions)
     return line.value, build(line.structure, map(Tensor, pushed))
@@ -61,9 +63,11 @@ def hvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     >>> tfr.hvp(lambda x: tfr.sum(x**3), [tfr.asarray([1.0, 2.0])], [tfr.asarray([1.0, 1.0])]).tolist()
     [6.0, 12.0]
     """
-    count = len(primals)
-    gradient = grad(function, 0 if count == 1 else range(count))
-    return jvp(gradient, primals, tangents)[1]
+    need_function("hvp", function)
+    points = items("hvp", "primals", primals)
+    directions = items("hvp", "tangents", tangents)
+    gradient = grad(function, 0 if len(points) == 1 else range(len(points)))
+    return jvp(gradient, points, directions)[1]
 
 
 def jacobian(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
