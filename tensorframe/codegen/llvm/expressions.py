@@ -22,30 +22,30 @@ def evaluated(b: Builder, memory: Memory, root: Expr, names: Mapping[Expr, str])
     if root in names:
         return names[root]
     known = dict[Expr, str]()
-    for one in in_order((root,), names):
-        known[one] = _written(b, memory, one, [known.get(x) or names[x] for x in one.operands])
+    for expr in in_order((root,), names):
+        known[expr] = _written(b, memory, expr, [known.get(x) or names[x] for x in expr.operands])
     return known[root]
 
 
-def _written(b: Builder, memory: Memory, one: Expr, operands: list[str]) -> str:
-    if isinstance(one, Literal):
-        return b.constant(VALUE[one.dtype], number(one.value, one.dtype))
-    if isinstance(one, Load):
-        return memory.load(one.buffer, operands[0])
-    if not isinstance(one, Apply):
-        raise KeyError(f"{type(one).__name__} {getattr(one, 'name', '')!r} has no value")
-    return applied(b, one, operands)
+def _written(b: Builder, memory: Memory, expr: Expr, operands: list[str]) -> str:
+    if isinstance(expr, Literal):
+        return b.constant(VALUE[expr.dtype], number(expr.value, expr.dtype))
+    if isinstance(expr, Load):
+        return memory.load(expr.buffer, operands[0])
+    if not isinstance(expr, Apply):
+        raise KeyError(f"{type(expr).__name__} {getattr(expr, 'name', '')!r} has no value")
+    return applied(b, expr, operands)
 
 
-def applied(b: Builder, one: Apply, operands: list[str]) -> str:
+def applied(b: Builder, expr: Apply, operands: list[str]) -> str:
     """Write an op on values."""
-    source = one.arguments[-1].dtype
-    if one.op in _CASTS:
-        return converted(b, operands[0], source, one.dtype)
-    if one.op == "bitcast":
-        return reinterpreted(b, operands[0], source, one.dtype)
-    if one.op.startswith(USER):
+    source = expr.arguments[-1].dtype
+    if expr.op in _CASTS:
+        return converted(b, operands[0], source, expr.dtype)
+    if expr.op == "bitcast":
+        return reinterpreted(b, operands[0], source, expr.dtype)
+    if expr.op.startswith(USER):
         return b.call_user(
-            one.op, [(x.dtype, y) for x, y in zip(one.arguments, operands, strict=True)]
+            expr.op, [(x.dtype, y) for x, y in zip(expr.arguments, operands, strict=True)]
         )
-    return OPS[one.op](b, source, *operands)
+    return OPS[expr.op](b, source, *operands)

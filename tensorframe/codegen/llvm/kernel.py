@@ -34,11 +34,11 @@ def print_kernel(kernel: ir.Kernel, target: Target) -> Text:
     _take_operands(b, memory, kernel, names)
     Statements(b, memory, on_vectors).write(kernel.body, names)
     _, stores = expressions(kernel.body)
-    if any(isinstance(one, ir.StreamingStore) for one in stores):
+    if any(isinstance(store, ir.StreamingStore) for store in stores):
         lines.fence(b)
-    for one in kernel.body:
-        if isinstance(one, ir.Allocate):
-            memory.release(one.buffer)
+    for statement in kernel.body:
+        if isinstance(statement, ir.Allocate):
+            memory.release(statement.buffer)
     b.do("ret void")
     attributes = f'nounwind "min-legal-vector-width"="{_register_bits(on_vectors)}"'
     text = b.module(f"void @{_NAME}(i64 %start, i64 %stop, ptr %varying, ptr %fixed) {attributes}")
@@ -53,9 +53,9 @@ def _on_vectors(kernel: ir.Kernel, target: Target) -> tuple[dict[ir.Loop, Steps]
     Where the target has no masks, or cannot compute all loops on vectors, they are left to LLVM's passes, but for those
     that join floats in lanes: these say in which order. LLVM takes masked loads apart where processors have none.
     """
-    found = {loop: steps_of(loop) for loop in innermost(kernel.body)}
-    on_vectors = {loop: steps for loop, steps in found.items() if steps is not None}
-    if target.has_masks and len(on_vectors) == len(found):
+    steps_by_loop = {loop: steps_of(loop) for loop in innermost(kernel.body)}
+    on_vectors = {loop: steps for loop, steps in steps_by_loop.items() if steps is not None}
+    if target.has_masks and len(on_vectors) == len(steps_by_loop):
         return on_vectors, True
     return {loop: steps for loop, steps in on_vectors.items() if steps.has_lanes}, False
 
@@ -72,8 +72,8 @@ def _register_bits(on_vectors: dict[ir.Loop, Steps]) -> int:
 def _take_operands(b: Builder, memory: Memory, kernel: ir.Kernel, names: Names) -> None:
     """Write what takes operands and numbers out of their slots."""
     arrays = (*kernel.inputs, *kernel.outputs)
-    for at, buffer in enumerate(arrays):
-        memory.add(buffer, _array(b, at))
+    for index, buffer in enumerate(arrays):
+        memory.add(buffer, _array(b, index))
     roots, _ = expressions(kernel.body)
     used = set(in_order(roots, {}))
     _take_numbers(b, "varying", len(arrays), kernel.scalars, used, names)
@@ -88,22 +88,22 @@ def _take_numbers(
     used: set[ir.Expr],
     names: Names,
 ) -> None:
-    for at, one in enumerate(wanted, first):
-        if one in used:
-            names[one] = _number(b, _slot(b, slots, at), one.dtype)
+    for index, number in enumerate(wanted, first):
+        if number in used:
+            names[number] = _number(b, _slot(b, slots, index), number.dtype)
 
 
-def _slot(b: Builder, slots: str, at: int) -> str:
-    return b.value(f"getelementptr inbounds i64, ptr %{slots}, i64 {at}")
+def _slot(b: Builder, slots: str, index: int) -> str:
+    return b.value(f"getelementptr inbounds i64, ptr %{slots}, i64 {index}")
 
 
-def _array(b: Builder, at: int) -> str:
+def _array(b: Builder, index: int) -> str:
     """Return the address of an array's data."""
-    found = b.value(f"load ptr, ptr {_slot(b, 'varying', at)}")
+    operand = b.value(f"load ptr, ptr {_slot(b, 'varying', index)}")
     offset = b.target.data_offset
     if offset is None:  # the slot holds it
-        return found
-    field = b.value(f"getelementptr inbounds i8, ptr {found}, i64 {offset}")
+        return operand
+    field = b.value(f"getelementptr inbounds i8, ptr {operand}, i64 {offset}")
     return b.value(f"load ptr, ptr {field}")
 
 

@@ -43,24 +43,24 @@ class Steps:
     @property
     def has_lanes(self) -> bool:
         """Whether floats are joined in the order of lanes."""
-        return any(op in NEUTRAL and one.dtype in FLOAT for one, op in self.joins.items())
+        return any(op in NEUTRAL and variable.dtype in FLOAT for variable, op in self.joins.items())
 
     def step(self, root: ir.Expr) -> int | None:
         """Return by how much an expression advances."""
-        for one in in_order((root,), self.of):
-            self.of[one] = self._step(one)
+        for expr in in_order((root,), self.of):
+            self.of[expr] = self._step(expr)
         return self.of[root]
 
-    def _step(self, one: ir.Expr) -> int | None:
-        if one is self.index:
+    def _step(self, expr: ir.Expr) -> int | None:
+        if expr is self.index:
             return 1
-        steps = [self.of[operand] for operand in one.operands]
-        if isinstance(one, ir.Load) and one.buffer in self.stored:
+        steps = [self.of[operand] for operand in expr.operands]
+        if isinstance(expr, ir.Load) and expr.buffer in self.stored:
             return None
         if not any(steps) and None not in steps:
             return 0
-        if isinstance(one, ir.Apply) and one.dtype == ir.INDEX and one.op in ("add", "subtract"):
-            return _sum(one.op, steps)
+        if isinstance(expr, ir.Apply) and expr.dtype == ir.INDEX and expr.op in ("add", "subtract"):
+            return _sum(expr.op, steps)
         return None
 
 
@@ -74,67 +74,75 @@ def _sum(op: str, steps: Sequence[int | None]) -> int | None:
 
 def steps_of(loop: ir.Loop) -> Steps | None:
     """Return the steps of a loop that vectors can compute, or None."""
-    if not all(isinstance(one, ir.Let | ir.Set | ir.Store) for one in loop.body):
+    if not all(isinstance(statement, ir.Let | ir.Set | ir.Store) for statement in loop.body):
         return None
-    places = {one.buffer: one.position for one in loop.body if isinstance(one, ir.Store)}
-    found = Steps(loop.index, frozenset(places))
-    found.of.update((one.variable, None) for one in loop.body if isinstance(one, ir.Set))
-    for one in loop.body:
-        for root in own_expressions(one):
-            found.step(root)
-        if isinstance(one, ir.Let):
-            found.of[one.variable] = found.of[one.value]
-        elif isinstance(one, ir.Store) and found.of[one.position] != 1:
+    places = {
+        statement.buffer: statement.position
+        for statement in loop.body
+        if isinstance(statement, ir.Store)
+    }
+    steps = Steps(loop.index, frozenset(places))
+    steps.of.update(
+        (statement.variable, None) for statement in loop.body if isinstance(statement, ir.Set)
+    )
+    for statement in loop.body:
+        for root in own_expressions(statement):
+            steps.step(root)
+        if isinstance(statement, ir.Let):
+            steps.of[statement.variable] = steps.of[statement.value]
+        elif isinstance(statement, ir.Store) and steps.of[statement.position] != 1:
             return None
-    values = list(in_order([root for one in loop.body for root in own_expressions(one)], {}))
-    if not all(_is_wide(value, found, places) for value in values):
+    values = list(
+        in_order([root for statement in loop.body for root in own_expressions(statement)], {})
+    )
+    if not all(_is_wide(value, steps, places) for value in values):
         return None
-    if not _add_reductions(found, loop.body):
+    if not _add_reductions(steps, loop.body):
         return None
-    _measure(found, loop.body, values)
-    return found
+    _measure(steps, loop.body, values)
+    return steps
 
 
-def _is_wide(one: ir.Expr, steps: Steps, places: Mapping[ir.Buffer, ir.Expr]) -> bool:
+def _is_wide(expr: ir.Expr, steps: Steps, places: Mapping[ir.Buffer, ir.Expr]) -> bool:
     """Whether a value can be computed for neighbouring iterations at once."""
-    if steps.of[one] is not None:
+    if steps.of[expr] is not None:
         return True
-    if not isinstance(one, ir.Load):
-        return not isinstance(one, ir.Apply) or not (
-            one.op in _SCALAR or one.op.startswith(ir.USER)
+    if not isinstance(expr, ir.Load):
+        return not isinstance(expr, ir.Apply) or not (
+            expr.op in _SCALAR or expr.op.startswith(ir.USER)
         )
     # what the loop has stored itself is read again at the same place only
-    own = one.buffer.role is not ir.Role.INPUT and one.buffer in steps.stored
-    return steps.of[one.position] == 1 and (not own or places[one.buffer] is one.position)
+    own = expr.buffer.role is not ir.Role.INPUT and expr.buffer in steps.stored
+    return steps.of[expr.position] == 1 and (not own or places[expr.buffer] is expr.position)
 
 
 def _measure(steps: Steps, body: Iterable[ir.Statement], values: Iterable[ir.Expr]) -> None:
     """Note how wide values are, and whether they are soon computed."""
-    varying = [one for one in values if steps.of[one] is None]
-    stored = [one.value for one in body if isinstance(one, ir.Store)]
-    spread = [one for one in stored if steps.of[one] is not None]
+    varying = [expr for expr in values if steps.of[expr] is None]
+    stored = [statement.value for statement in body if isinstance(statement, ir.Store)]
+    spread = [expr for expr in stored if steps.of[expr] is not None]
     for value in varying:
         if not isinstance(value, ir.Load):
-            spread += [one for one in value.operands if steps.of[one] == 1]
-    steps.widest = max([one.dtype.itemsize for one in [*varying, *spread]], default=8)
-    ops = [one for one in varying if isinstance(one, ir.Apply)]
-    costly = any(rounds_slowly(one.dtype) for one in varying) or any(map(steps.of.get, spread))
+            spread += [operand for operand in value.operands if steps.of[operand] == 1]
+    steps.widest = max([expr.dtype.itemsize for expr in [*varying, *spread]], default=8)
+    ops = [expr for expr in varying if isinstance(expr, ir.Apply)]
+    costly = any(rounds_slowly(expr.dtype) for expr in varying) or any(map(steps.of.get, spread))
     steps.light = len(ops) <= _LIGHT and not costly
 
 
 def _add_reductions(steps: Steps, body: Iterable[ir.Statement]) -> bool:
     """Note the op of each variable that is set; whether all of them are reductions."""
-    variables = {one.variable for one in body if isinstance(one, ir.Set)}
-    for one in body:
-        used = [value for value in in_order(own_expressions(one), {}) if value in variables]
-        if not isinstance(one, ir.Set):
+    variables = {statement.variable for statement in body if isinstance(statement, ir.Set)}
+    for statement in body:
+        used = [value for value in in_order(own_expressions(statement), {}) if value in variables]
+        if not isinstance(statement, ir.Set):
             if used:
                 return False
             continue
-        op = _join(one.value, one.variable)
-        if used != [one.variable] or op is None:
+        op = _join(statement.value, statement.variable)
+        if used != [statement.variable] or op is None:
             return False
-        if steps.joins.setdefault(one.variable, op) != op:
+        if steps.joins.setdefault(statement.variable, op) != op:
             return False
     return True
 
@@ -145,7 +153,7 @@ def _join(value: ir.Expr, variable: ir.Variable) -> str | None:
         return None
     place = value
     while True:
-        holding = [one for one in place.operands if variable in in_order((one,), {})]
+        holding = [operand for operand in place.operands if variable in in_order((operand,), {})]
         if holding == [variable]:
             return value.op
         if len(holding) != 1 or not isinstance(holding[0], ir.Apply) or holding[0].op != value.op:
@@ -153,17 +161,17 @@ def _join(value: ir.Expr, variable: ir.Variable) -> str | None:
         place = holding[0]
 
 
-def _joins_in_any_order(one: ir.Apply) -> bool:
-    if one.dtype.kind == "b":
-        return one.op in _JOINS_CONDITIONS
-    return one.op in _JOINS or (one.op in _JOINS_INTEGERS and one.dtype not in FLOAT)
+def _joins_in_any_order(expr: ir.Apply) -> bool:
+    if expr.dtype.kind == "b":
+        return expr.op in _JOINS_CONDITIONS
+    return expr.op in _JOINS or (expr.op in _JOINS_INTEGERS and expr.dtype not in FLOAT)
 
 
 def innermost(body: Iterable[ir.Statement]) -> Iterator[ir.Loop]:
     """Yield the loops that have no loop inside."""
-    for one in body:
-        if isinstance(one, ir.Loop | ir.If):
-            inside = list(innermost(one.body))
+    for statement in body:
+        if isinstance(statement, ir.Loop | ir.If):
+            inside = list(innermost(statement.body))
             yield from inside
-            if isinstance(one, ir.Loop) and not inside:
-                yield one
+            if isinstance(statement, ir.Loop) and not inside:
+                yield statement

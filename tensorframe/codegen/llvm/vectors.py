@@ -48,37 +48,39 @@ def write_loop(
     count = b.value(f"sub i64 {stop}, {start}")
     end = b.value(f"add i64 {start}, {b.value(f'and i64 {count}, {-block}')}")
     first = {
-        one: [_first(b, one, op, names[one], lanes)] * (block // lanes)
-        for one, op in steps.joins.items()
+        variable: [_first(b, variable, op, names[variable], lanes)] * (block // lanes)
+        for variable, op in steps.joins.items()
     }
-    found = _Pass(b, memory, loop, steps, names, lanes).write(start, end, first, block // lanes)
+    partials = _Pass(b, memory, loop, steps, names, lanes).write(start, end, first, block // lanes)
     partial = {
-        one: [_narrowed(b, one, op, found[one], lanes, rest)] for one, op in steps.joins.items()
+        variable: [_narrowed(b, variable, op, partials[variable], lanes, rest)]
+        for variable, op in steps.joins.items()
     }
-    found = _Pass(b, memory, loop, steps, names, rest, masked=True).write(end, stop, partial, 1)
+    partials = _Pass(b, memory, loop, steps, names, rest, masked=True).write(end, stop, partial, 1)
     results = {
-        one: _result(b, one, op, found[one], rest, names[one]) for one, op in steps.joins.items()
+        variable: _result(b, variable, op, partials[variable], rest, names[variable])
+        for variable, op in steps.joins.items()
     }
     final = b.block
     b.jump(after)
     b.begin(after)
-    for one, result in results.items():
-        names[one] = b.phi(b.type(one.dtype), (names[one], before), (result, final))
+    for variable, result in results.items():
+        names[variable] = b.phi(b.type(variable.dtype), (names[variable], before), (result, final))
 
 
 # --- reductions: partial results are joined with those half a block away, until there is one ---
 
 
-def _first(b: Builder, one: ir.Variable, op: str, given: str, lanes: int) -> str:
+def _first(b: Builder, variable: ir.Variable, op: str, given: str, lanes: int) -> str:
     """Return the partial results of a reduction before its first element."""
     with b.on(lanes):
         if op in _NEUTRAL:
-            return b.constant(VALUE[one.dtype], number(_NEUTRAL[op], one.dtype))
-        return b.splat(VALUE[one.dtype], given)
+            return b.constant(VALUE[variable.dtype], number(_NEUTRAL[op], variable.dtype))
+        return b.splat(VALUE[variable.dtype], given)
 
 
 def _narrowed(
-    b: Builder, one: ir.Variable, op: str, parts: list[str], lanes: int, wanted: int
+    b: Builder, variable: ir.Variable, op: str, parts: list[str], lanes: int, wanted: int
 ) -> str:
     """Return the partial results of a block's parts, joined until so many are left."""
     parts = list(parts)
@@ -88,21 +90,26 @@ def _narrowed(
             pairs = list(zip(parts[:half], parts[half:], strict=True))
         else:
             lanes //= 2
-            halves = [b.part(VALUE[one.dtype], parts[0], 2 * lanes, at, lanes) for at in (0, lanes)]
+            halves = [
+                b.part(VALUE[variable.dtype], parts[0], 2 * lanes, start, lanes)
+                for start in (0, lanes)
+            ]
             pairs = [(halves[0], halves[1])]
         with b.on(lanes):
-            parts = [OPS[op](b, one.dtype, *pair) for pair in pairs]
+            parts = [OPS[op](b, variable.dtype, *pair) for pair in pairs]
     while len(parts) > 1:
         pairs = list(zip(parts[::2], parts[1::2], strict=True))
-        parts = [b.together(VALUE[one.dtype], *pair, lanes) for pair in pairs]
+        parts = [b.together(VALUE[variable.dtype], *pair, lanes) for pair in pairs]
         lanes *= 2
     return parts[0]
 
 
-def _result(b: Builder, one: ir.Variable, op: str, parts: list[str], lanes: int, given: str) -> str:
+def _result(
+    b: Builder, variable: ir.Variable, op: str, parts: list[str], lanes: int, given: str
+) -> str:
     """Return the result of a reduction that began with a value."""
-    found = _narrowed(b, one, op, parts, lanes, 1)
-    return OPS[op](b, one.dtype, given, found) if op in _NEUTRAL else found
+    joined = _narrowed(b, variable, op, parts, lanes, 1)
+    return OPS[op](b, variable.dtype, given, joined) if op in _NEUTRAL else joined
 
 
 # --- one loop ---
@@ -128,7 +135,7 @@ class _Pass:
         self._steps = steps
         self._scalars: Names = dict(names)
         # what stays or advances evenly has no vector until it is asked for, and is not looked into
-        self._even: Names = {one: "" for one, step in steps.of.items() if step is not None}
+        self._even: Names = {expr: "" for expr, step in steps.of.items() if step is not None}
         self._vectors: Names = {}
         self._lanes = lanes
         self._masked = masked
@@ -142,30 +149,34 @@ class _Pass:
         b.begin(inside)
         index, line = b.open_phi("i64")
         with b.on(self._lanes):
-            kinds = {one: b.type(one.dtype) for one in first}
-            opened = {one: [b.open_phi(kinds[one]) for _ in range(parts)] for one in first}
-            found: Partial = {one: [] for one in first}
+            kinds = {variable: b.type(variable.dtype) for variable in first}
+            opened = {
+                variable: [b.open_phi(kinds[variable]) for _ in range(parts)] for variable in first
+            }
+            last_parts: Partial = {variable: [] for variable in first}
             for part in range(parts):
                 self._begin(index, part, stop)
                 self._vectors = dict(self._even)
-                self._vectors.update((one, ways[part][0]) for one, ways in opened.items())
+                self._vectors.update((variable, ways[part][0]) for variable, ways in opened.items())
                 for statement in self._loop.body:
                     self._statement(statement)
-                for one in first:
-                    found[one].append(self._vectors[one])
+                for variable in first:
+                    last_parts[variable].append(self._vectors[variable])
         following = b.value(f"add nuw i64 {index}, {parts * self._lanes}")
         b.branch(b.value(f"icmp ult i64 {following}, {stop}"), inside, after)
         b.close_phi(line, (start, before), (following, inside))
-        for one, sources in opened.items():
-            for (_, at), given, last in zip(sources, first[one], found[one], strict=True):
-                b.close_phi(at, (given, before), (last, inside))
+        for variable, sources in opened.items():
+            for (_, phi), given, last in zip(
+                sources, first[variable], last_parts[variable], strict=True
+            ):
+                b.close_phi(phi, (given, before), (last, inside))
         b.begin(after)
         return {
-            one: [
+            variable: [
                 b.phi(kind, (given, before), (last, inside))
-                for given, last in zip(first[one], found[one], strict=True)
+                for given, last in zip(first[variable], last_parts[variable], strict=True)
             ]
-            for one, kind in kinds.items()
+            for variable, kind in kinds.items()
         }
 
     def _begin(self, index: str, part: int, stop: str) -> None:
@@ -180,20 +191,22 @@ class _Pass:
             there = f"icmp ult {b.vector(kind)} {b.steps(kind)}, {b.splat(kind, left)}"
             self._mask = b.value(there)
 
-    def _statement(self, one: ir.Statement) -> None:
-        if isinstance(one, ir.Let):
-            if self._steps.of[one.variable] is None:
-                self._vectors[one.variable] = self._vector(one.value)
+    def _statement(self, statement: ir.Statement) -> None:
+        if isinstance(statement, ir.Let):
+            if self._steps.of[statement.variable] is None:
+                self._vectors[statement.variable] = self._vector(statement.value)
             else:
-                self._scalars[one.variable] = self._scalar(one.value)
-        elif isinstance(one, ir.Set):
-            before, value = self._vectors[one.variable], self._vector(one.value)
+                self._scalars[statement.variable] = self._scalar(statement.value)
+        elif isinstance(statement, ir.Set):
+            before, value = self._vectors[statement.variable], self._vector(statement.value)
             if self._masked:
-                value = select(self._b, one.variable.dtype, self._mask, value, before)
-            self._vectors[one.variable] = value
-        elif isinstance(one, ir.Store):
-            value = self._vector(one.value)
-            self._memory.store(one.buffer, self._scalar(one.position), value, self._mask)
+                value = select(self._b, statement.variable.dtype, self._mask, value, before)
+            self._vectors[statement.variable] = value
+        elif isinstance(statement, ir.Store):
+            value = self._vector(statement.value)
+            self._memory.store(
+                statement.buffer, self._scalar(statement.position), value, self._mask
+            )
 
     def _scalar(self, root: ir.Expr) -> str:
         """Return what all elements share, or the position of the first one."""
@@ -204,29 +217,29 @@ class _Pass:
         """Return the values of an expression, one for each element."""
         known: Names = {}
 
-        def value(one: ir.Expr) -> str:
-            if one in known:
-                return known[one]
-            found = self._vectors[one]
-            if not found:
-                found = self._vectors[one] = self._spread(one)
-            return found
+        def value(expr: ir.Expr) -> str:
+            if expr in known:
+                return known[expr]
+            vector = self._vectors[expr]
+            if not vector:
+                vector = self._vectors[expr] = self._spread(expr)
+            return vector
 
-        for one in in_order((root,), self._vectors):
-            if isinstance(one, ir.Load):
-                place = self._scalar(one.position)
-                known[one] = self._memory.load(one.buffer, place, self._mask)
+        for expr in in_order((root,), self._vectors):
+            if isinstance(expr, ir.Load):
+                place = self._scalar(expr.position)
+                known[expr] = self._memory.load(expr.buffer, place, self._mask)
             else:
-                assert isinstance(one, ir.Apply)
-                known[one] = applied(self._b, one, [value(operand) for operand in one.arguments])
+                assert isinstance(expr, ir.Apply)
+                known[expr] = applied(self._b, expr, [value(operand) for operand in expr.arguments])
         return value(root)
 
-    def _spread(self, one: ir.Expr) -> str:
+    def _spread(self, expr: ir.Expr) -> str:
         """Return an expression that advances evenly, or not at all, for each element."""
-        b, kind = self._b, VALUE[one.dtype]
-        if isinstance(one, ir.Literal):
-            return b.constant(kind, number(one.value, one.dtype))
-        found = b.splat(kind, self._scalar(one))
-        if self._steps.of[one] == 0:
-            return found
-        return b.value(f"add {b.vector(kind)} {found}, {b.steps(kind)}")
+        b, kind = self._b, VALUE[expr.dtype]
+        if isinstance(expr, ir.Literal):
+            return b.constant(kind, number(expr.value, expr.dtype))
+        splat = b.splat(kind, self._scalar(expr))
+        if self._steps.of[expr] == 0:
+            return splat
+        return b.value(f"add {b.vector(kind)} {splat}, {b.steps(kind)}")
