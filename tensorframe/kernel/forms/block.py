@@ -73,7 +73,7 @@ class Total:
 
 def _every(step: int, first: ir.Expr, count: int) -> list[ir.Expr]:
     """Return the places of so many rows, each so many after the one before."""
-    return [first + step * at if at else first for at in range(count)]
+    return [first + step * number if number else first for number in range(count)]
 
 
 @dataclass(slots=True)
@@ -105,7 +105,7 @@ class Block:
 
     def allocated(self) -> list[ir.Statement]:
         """Return the statements that make scratch memory."""
-        return [ir.Allocate(one, self.width * rows) for one, rows in self.memory.items()]
+        return [ir.Allocate(buffer, self.width * rows) for buffer, rows in self.memory.items()]
 
     def total(self, value: int) -> Total:
         """Return the accumulators of a reduction."""
@@ -149,9 +149,9 @@ class Block:
     def begin(self, totals: Sequence[Total]) -> tuple[ir.Statement, ...]:
         """Return the loop that empties accumulators."""
         work = [
-            ir.Store(one.memory, self.slot, one.how.start())
-            for one in totals
-            if one.partial is None
+            ir.Store(total.memory, self.slot, total.how.start())
+            for total in totals
+            if total.partial is None
         ]
         return (self.across(work),) if work else ()
 
@@ -161,7 +161,7 @@ class Block:
         """Return the loops that take in all elements, along the outermost reduced axis from `first` to `last`."""
         if not totals and not stores:
             return ()
-        rows = self._in_pieces if any(one.lanes for one in totals) else self._in_groups
+        rows = self._in_pieces if any(total.lanes for total in totals) else self._in_groups
         if len(self.along) == 1:
             return rows(totals, stores, first, last)
         inner = rows(totals, stores, ZERO, self.lengths[-1])
@@ -184,7 +184,7 @@ class Block:
         pieces = ir.apply("floor_divide", last - first + (length - 1), ir.literal(length, ir.INDEX))
         start = first + PIECE * length
         stop = smaller(start + length, last)
-        ordered = [one for one in totals if one.lanes]
+        ordered = [total for total in totals if total.lanes]
         blocks = ir.apply("floor_divide", stop - start, ir.literal(order.LANES, ir.INDEX))
         end = start + blocks * order.LANES
         whole = (
@@ -197,7 +197,7 @@ class Block:
             ir.If(ir.apply("less", ZERO, blocks, dtype=bool_), whole),
             ir.If(ir.apply("equal", blocks, ZERO, dtype=bool_), (few,)),
             self._one_by_one(totals, stores, start, end, stop),
-            self.across([self._ended(one, self._tail(one)) for one in ordered]),
+            self.across([self._ended(total, self._tail(total)) for total in ordered]),
         )
         return (ir.Loop(PIECE, ZERO, pieces, body),)
 
@@ -205,7 +205,7 @@ class Block:
         self, totals: Sequence[Total], stores: list[ir.Statement], first: ir.Expr, count: int
     ) -> tuple[ir.Statement, ...]:
         """Take in so few rows that each lane takes all of its own at once: their number is part of the text."""
-        ordered = [one for one in totals if one.lanes]
+        ordered = [total for total in totals if total.lanes]
         blocks = count // order.LANES
         end = first + blocks * order.LANES
         if blocks:
@@ -213,14 +213,14 @@ class Block:
                 order.LANES,
                 self._several(totals, stores, _every(order.LANES, first + _AT, blocks), empty=True),
             )
-            found = [group, self._rows(order.TAIL, self._narrowed(ordered))]
+            statements = [group, self._rows(order.TAIL, self._narrowed(ordered))]
         else:
-            found = [self._rows(order.TAIL, self._emptied(ordered, lanes=False))]
+            statements = [self._rows(order.TAIL, self._emptied(ordered, lanes=False))]
         if count % order.LANES:
             last = first + self.lengths[-1]
-            found.append(self._one_by_one(totals, stores, first, end, last))
-        found.append(self.across([self._ended(one, self._tail(one)) for one in ordered]))
-        return tuple(substituted_in(found, {PIECE: ZERO}))
+            statements.append(self._one_by_one(totals, stores, first, end, last))
+        statements.append(self.across([self._ended(total, self._tail(total)) for total in ordered]))
+        return tuple(substituted_in(statements, {PIECE: ZERO}))
 
     def _written_out(
         self, totals: Sequence[Total], stores: list[ir.Statement], count: int
@@ -230,15 +230,15 @@ class Block:
         rows: list[dict[ir.Expr, ir.Expr]] = [
             {along: ir.literal(row, ir.INDEX)} for row in range(count)
         ]
-        work = [one for row in rows for one in substituted_in(stores, row)]
-        for one in totals:
-            if one.lanes is None:
-                work += substituted_in([self._added(one, one.element)], rows[0])
-                work += [self._added(one, substituted(one.element, row)) for row in rows[1:]]
+        work = [statement for row in rows for statement in substituted_in(stores, row)]
+        for total in totals:
+            if total.lanes is None:
+                work += substituted_in([self._added(total, total.element)], rows[0])
+                work += [self._added(total, substituted(total.element, row)) for row in rows[1:]]
                 continue
-            taken = [substituted(one.taken(), row) for row in rows]
-            taken += [one.neutral] * (order.TAIL - count)
-            work.append(self._ended(one, taken))
+            taken = [substituted(total.taken(), row) for row in rows]
+            taken += [total.neutral] * (order.TAIL - count)
+            work.append(self._ended(total, taken))
         return (self.across(substituted_in(work, {PIECE: ZERO})),)
 
     def _is_dense(self, totals: Sequence[Total], stores: Sequence[ir.Statement]) -> bool:
@@ -254,16 +254,16 @@ class Block:
             or body.lines
         ):
             return False
-        if any(one.lanes is None for one in totals) or self.form.deviations:
+        if any(total.lanes is None for total in totals) or self.form.deviations:
             return False
         loads = [
-            one
-            for one in in_order([one.element for one in totals], {})
-            if isinstance(one, ir.Load) and one.buffer.role is not ir.Role.INPUT
+            expr
+            for expr in in_order([total.element for total in totals], {})
+            if isinstance(expr, ir.Load) and expr.buffer.role is not ir.Role.INPUT
         ]
         return not loads and all(
-            one.steps[-1] == one.steps[lane] * size
-            for key, one in nest.accesses.items()
+            access.steps[-1] == access.steps[lane] * size
+            for key, access in nest.accesses.items()
             if isinstance(key, tuple) and key[0] != "out"
         )
 
@@ -283,43 +283,45 @@ class Block:
     def _emptied(self, totals: Sequence[Total], *, lanes: bool) -> list[ir.Statement]:
         place = self._place(_AT)
         return [
-            ir.Store(buffer, place, one.neutral)
-            for one in totals
-            if (buffer := one.lanes if lanes else one.tail) is not None
+            ir.Store(buffer, place, total.neutral)
+            for total in totals
+            if (buffer := total.lanes if lanes else total.tail) is not None
         ]
 
     def _narrowed(self, totals: Sequence[Total]) -> list[ir.Statement]:
-        found: list[ir.Statement] = []
-        for one in totals:
-            assert one.lanes is not None
-            assert one.tail is not None
+        statements: list[ir.Statement] = []
+        for total in totals:
+            assert total.lanes is not None
+            assert total.tail is not None
             rows = range(0, order.LANES, order.TAIL)
-            parts = [ir.load(one.lanes, self._place(_AT + at)) for at in rows]
-            found.append(ir.Store(one.tail, self._place(_AT), order.halves(parts, one.op)))
-        return found
+            parts = [ir.load(total.lanes, self._place(_AT + row)) for row in rows]
+            statements.append(ir.Store(total.tail, self._place(_AT), order.halves(parts, total.op)))
+        return statements
 
-    def _tail(self, one: Total) -> list[ir.Expr]:
-        assert one.tail is not None
+    def _tail(self, total: Total) -> list[ir.Expr]:
+        assert total.tail is not None
         return [
-            ir.load(one.tail, self._place(ir.literal(at, ir.INDEX))) for at in range(order.TAIL)
+            ir.load(total.tail, self._place(ir.literal(row, ir.INDEX))) for row in range(order.TAIL)
         ]
 
-    def _ended(self, one: Total, parts: list[ir.Expr]) -> ir.Store:
+    def _ended(self, total: Total, parts: list[ir.Expr]) -> ir.Store:
         """Return the statement that joins what a piece gives to what there is, or leaves it as a partial result."""
-        whole = order.halves(parts, one.op)
-        whole = ir.apply(one.op, ir.literal(one.how.first, whole.dtype), whole)
-        taken = one.how.take(whole) if one.short else whole
-        if one.partial is not None:
+        whole = order.halves(parts, total.op)
+        whole = ir.apply(total.op, ir.literal(total.how.first, whole.dtype), whole)
+        taken = total.how.take(whole) if total.short else whole
+        if total.partial is not None:
             assert self.form.unit is not None
-            return ir.Store(one.partial, self.form.unit, taken)
-        return ir.Store(one.memory, self.slot, one.how.then(ir.load(one.memory, self.slot), taken))
+            return ir.Store(total.partial, self.form.unit, taken)
+        return ir.Store(
+            total.memory, self.slot, total.how.then(ir.load(total.memory, self.slot), taken)
+        )
 
-    def _lane(self, one: Total, buffer: ir.Buffer | None, row: ir.Expr) -> ir.Store:
+    def _lane(self, total: Total, buffer: ir.Buffer | None, row: ir.Expr) -> ir.Store:
         """Return the statement that takes an element into the accumulator in this row."""
         if buffer is None:
-            return self._added(one, one.element)
+            return self._added(total, total.element)
         place = self._place(row)
-        return ir.Store(buffer, place, ir.apply(one.op, ir.load(buffer, place), one.taken()))
+        return ir.Store(buffer, place, ir.apply(total.op, ir.load(buffer, place), total.taken()))
 
     def _one_by_one(
         self,
@@ -340,12 +342,14 @@ class Block:
                 "floor_divide", last - first + (count - 1), ir.literal(count, ir.INDEX)
             )
             there = first + some * count
-            taken = [self._lane(one, one.lanes if whole else one.tail, ZERO) for one in totals]
+            taken = [
+                self._lane(total, total.lanes if whole else total.tail, ZERO) for total in totals
+            ]
             rows = smaller(ir.literal(count, ir.INDEX), last - there)
             inner = self._together(rows, substituted_in(taken, {along: there}))
             return ir.Loop(some, ZERO, times, (inner,))
         row = ir.apply("bitwise_and", along - start, ir.literal(count - 1, ir.INDEX))
-        taken = [self._lane(one, one.lanes if whole else one.tail, row) for one in totals]
+        taken = [self._lane(total, total.lanes if whole else total.tail, row) for total in totals]
         return ir.Loop(along, first, last, (self.across([*taken, *stores]),))
 
     def _blocks(
@@ -375,16 +379,16 @@ class Block:
     ) -> list[ir.Statement]:
         """Take in the elements of several rows, of one lane each; if lanes are `empty`, nothing is in them yet."""
         rows: list[dict[ir.Expr, ir.Expr]] = [{self.along[-1]: place} for place in places]
-        found: list[ir.Statement] = []
-        for one in totals:
-            memory, place = one.memory, self.slot
-            if one.lanes is not None:
-                memory, place = one.lanes, self._place(_AT)
-            value: ir.Expr = one.neutral if empty and one.lanes else ir.load(memory, place)
+        statements: list[ir.Statement] = []
+        for total in totals:
+            memory, place = total.memory, self.slot
+            if total.lanes is not None:
+                memory, place = total.lanes, self._place(_AT)
+            value: ir.Expr = total.neutral if empty and total.lanes else ir.load(memory, place)
             for row in rows:
-                value = one.joined_to(value, row)
-            found.append(ir.Store(memory, place, value))
-        return [*found, *[made for row in rows for made in substituted_in(stores, row)]]
+                value = total.joined_to(value, row)
+            statements.append(ir.Store(memory, place, value))
+        return [*statements, *[made for row in rows for made in substituted_in(stores, row)]]
 
     def _in_turn(self) -> bool:
         """Whether rows are taken in one after the other, in their order."""
@@ -394,14 +398,14 @@ class Block:
 
     def _take_one(self) -> bool:
         """Whether loading and storing accumulators for each element does not matter, or groups would be cut up."""
-        divided = any(one.steps[-1] for one in self.form.body.nest.pieces.values())
+        divided = any(piece.steps[-1] for piece in self.form.body.nest.pieces.values())
         return divided or self.form.cost > _LIGHT
 
     def _in_groups(
         self, totals: Sequence[Total], stores: list[ir.Statement], first: ir.Expr, last: ir.Expr
     ) -> tuple[ir.Statement, ...]:
         """Take in several elements of each column while its accumulator is in a register."""
-        single = [self._added(one, one.element) for one in totals]
+        single = [self._added(total, total.element) for total in totals]
         if not totals or self._take_one() or any(self.form.stages.scans):
             return (ir.Loop(self.along[-1], first, last, (self.across([*single, *stores]),)),)
         group, along = ir.index("group"), self.along[-1]
@@ -412,7 +416,11 @@ class Block:
             ir.Loop(along, first + groups * _GROUP, last, (self.across([*single, *stores]),)),
         )
 
-    def _added(self, one: Total, element: ir.Expr) -> ir.Store:
+    def _added(self, accumulator: Total, element: ir.Expr) -> ir.Store:
         """Return the statement that takes one element into its column's accumulator."""
-        total = ir.load(one.memory, self.slot)
-        return ir.Store(one.memory, self.slot, one.how.join(total, one.how.take(element)))
+        total = ir.load(accumulator.memory, self.slot)
+        return ir.Store(
+            accumulator.memory,
+            self.slot,
+            accumulator.how.join(total, accumulator.how.take(element)),
+        )

@@ -23,10 +23,10 @@ def columns(form: Form, width: int) -> tuple[ir.Statement, ...]:
     blocks = body.numbers.take(-(-body.nest.kept[-1] // width), "blocks")
     step = body.numbers.take(min(width, body.nest.kept[-1]), "width")
     lanes = body.sizes[len(body.nest.kept) - 1]
-    *places, at = digits(block, [*body.sizes[: len(body.nest.kept) - 1], blocks])
+    *places, block_number = digits(block, [*body.sizes[: len(body.nest.kept) - 1], blocks])
     lane = ir.index("lane")
     along, lengths, indices = _loops_down(form)
-    base = at * step
+    base = block_number * step
     body.indices = [*places, lane, *indices]
     alone = body.nest.kept[-1] <= width
     parts = Block(form, lane, base, smaller(base + step, lanes), step, along, lengths, alone)
@@ -62,8 +62,8 @@ def _column_pass(parts: Block, number: int) -> list[ir.Statement]:
     stores: list[ir.Statement] = [form.store(value) for value in form.stages.stores[number]]
     down = parts.down([*scans, *totals], stores, ZERO, parts.lengths[0])
     statements = [*parts.begin([*scans, *totals]), *down]
-    for value, one in zip(reductions, totals, strict=True):
-        body.known[value] = form.finished(value, ir.load(one.memory, parts.slot))
+    for value, total in zip(reductions, totals, strict=True):
+        body.known[value] = form.finished(value, ir.load(total.memory, parts.slot))
     body.begin_pass()
     kept = {
         value: parts.scratch(f"v{value}", form.region.dtype_of(value))
@@ -78,11 +78,11 @@ def _column_pass(parts: Block, number: int) -> list[ir.Statement]:
 
 def _scanned(parts: Block, value: int) -> Total:
     """Return the accumulators of a scan: after each element they hold its result."""
-    found = parts.total(value)
+    total = parts.total(value)
     parts.form.body.define_element(
-        value, parts.form.finished(value, ir.load(found.memory, parts.slot))
+        value, parts.form.finished(value, ir.load(total.memory, parts.slot))
     )
-    return found
+    return total
 
 
 def _used_by_rows(form: Form, level: int) -> list[int]:
@@ -91,9 +91,9 @@ def _used_by_rows(form: Form, level: int) -> list[int]:
     first = len(region.inputs)
     used = {
         source
-        for at, one in enumerate(region.ops)
-        if stages.full[first + at]
-        for source in one.inputs
+        for index, op in enumerate(region.ops)
+        if stages.full[first + index]
+        for source in op.inputs
     }
     return [
         value
@@ -122,12 +122,12 @@ def column_parts(
     rise = body.numbers.take(chunk, "chunk")
     height = body.numbers.take(body.nest.rows, "rows")
     kept = body.sizes[:count]
-    at, *places, block = digits(part, [ZERO, *kept[:-1], blocks])
+    chunk_number, *places, block = digits(part, [ZERO, *kept[:-1], blocks])
     base = block * step
     body.indices = [*places, lane, *indices]
     alone = body.nest.kept[-1] <= width
     parts = Block(form, lane, base, smaller(base + step, kept[-1]), step, along, lengths, alone)
-    unit = unit_of(form, at, chunk, along, lengths)
+    unit = unit_of(form, chunk_number, chunk, along, lengths)
     columns = [*places, lane]
     if outer:
         row = flat([columns[loop] for loop in outer], [kept[loop] for loop in outer])
@@ -140,13 +140,13 @@ def column_parts(
     form.unit = unit * height + flat(columns[:count], kept[:count]) if several else unit
     totals = [parts.total(value) for value in form.partials]
     stores: list[ir.Statement] = [form.store(value) for value in form.stages.stores[0]]
-    top = at * rise
+    top = chunk_number * rise
     bottom = smaller(top + rise, lengths[0])
-    place = at * height + flat([*places, lane], kept)
+    place = chunk_number * height + flat([*places, lane], kept)
     left = [
-        (buffer, one.memory)
-        for buffer, one in zip(form.partials.values(), totals, strict=True)
-        if one.partial is None
+        (buffer, total.memory)
+        for buffer, total in zip(form.partials.values(), totals, strict=True)
+        if total.partial is None
     ]
     pivots: list[ir.Statement] = []
     for value, deviation in form.deviations.items():

@@ -63,15 +63,15 @@ def deviations(region: Region, full: Sequence[bool]) -> dict[int, int]:
     """Return, for each sum of squared distances from a value of the row, the differences; nothing else needs these."""
     first = len(region.inputs)
     users: dict[int, set[int]] = {}
-    for value, one in enumerate(region.ops, start=first):
-        for source in one.inputs:
+    for value, op in enumerate(region.ops, start=first):
+        for source in op.inputs:
             users.setdefault(source, set()).add(value)
-    found = {}
+    centred_in = {}
     for value in range(first, first + len(region.ops)):
         chain = chain_of(
             value,
-            lambda at: region.ops[at - first].op if at >= first else None,
-            lambda at: region.ops[at - first].inputs,
+            lambda number: region.ops[number - first].op if number >= first else None,
+            lambda number: region.ops[number - first].inputs,
             region.dtype_of,
         )
         if chain is None:
@@ -80,8 +80,8 @@ def deviations(region: Region, full: Sequence[bool]) -> dict[int, int]:
         m = region.ops[centred - first].inputs[1]
         alone = users[square] == {value} and users[centred] == {square}
         if alone and not {square, centred} & {*region.outputs} and first <= m and not full[m]:
-            found[value] = centred
-    return found
+            centred_in[value] = centred
+    return centred_in
 
 
 def followed_by(region: Region, value: int, centred: Mapping[int, int]) -> int | None:
@@ -90,25 +90,26 @@ def followed_by(region: Region, value: int, centred: Mapping[int, int]) -> int |
     What is seen outside has the bits of a sum in its own order.
     """
     first = len(region.inputs)
-    one = region.ops[value - first]
-    if one.op is not SUM or one.dtype not in DTYPES or value in _seen(region, centred):
+    op = region.ops[value - first]
+    if op.op is not SUM or op.dtype not in DTYPES or value in _seen(region, centred):
         return None
     return next(
-        (at for at, c in centred.items() if region.ops[c - first].inputs[0] == one.inputs[0]), None
+        (total for total, c in centred.items() if region.ops[c - first].inputs[0] == op.inputs[0]),
+        None,
     )
 
 
 def _seen(region: Region, centred: Mapping[int, int]) -> set[int]:
     """Return the values that outputs are made of otherwise than by sums of squared distances."""
     first = len(region.inputs)
-    found: set[int] = set()
+    seen: set[int] = set()
     waiting = list(region.outputs)
     while waiting:
         value = waiting.pop()
-        if value >= first and value not in found and value not in centred:
-            found.add(value)
+        if value >= first and value not in seen and value not in centred:
+            seen.add(value)
             waiting += region.ops[value - first].inputs
-    return found
+    return seen
 
 
 @dataclass(frozen=True, slots=True)

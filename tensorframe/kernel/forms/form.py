@@ -69,7 +69,7 @@ class Form:
     @property
     def cost(self) -> float:
         """Operations for an element."""
-        return sum(one.op.cost for one in self.region.ops)
+        return sum(op.op.cost for op in self.region.ops)
 
     def is_long(self, length: int) -> bool:
         """Whether a loop over so many elements runs often enough, on costly ones, for hundreds of them at a time."""
@@ -82,10 +82,10 @@ class Form:
 
     def accumulation(self, value: int) -> Accumulation:
         """Return how a reduction of the region accumulates."""
-        one = self.region.ops[value - len(self.region.inputs)]
-        found = accumulation(one.op, self.region.dtype_of(one.inputs[0]), self.body.widest)
-        assert found is not None
-        return found
+        op = self.region.ops[value - len(self.region.inputs)]
+        how = accumulation(op.op, self.region.dtype_of(op.inputs[0]), self.body.widest)
+        assert how is not None
+        return how
 
     def operation(self, value: int) -> Op:
         """Return the op that computes a value."""
@@ -149,8 +149,8 @@ def map_loops(form: Form, block: int, streamed: Sequence[int] = ()) -> tuple[ir.
     step: ir.Expr = body.numbers.take(block, "block") if block else ZERO
     if block:
         blocks = body.numbers.take(-(-body.nest.kept[-1] // block), "blocks")
-        *places, at = digits(row, [*outer, blocks])
-        first, last = at * step, smaller(at * step + step, inner)
+        *places, block_number = digits(row, [*outer, blocks])
+        first, last = block_number * step, smaller(block_number * step + step, inner)
     else:
         places = digits(row, outer)
         first, last = ZERO, inner
@@ -159,11 +159,11 @@ def map_loops(form: Form, block: int, streamed: Sequence[int] = ()) -> tuple[ir.
     memory: list[ir.Statement] = []
     streams: list[ir.Statement] = []
     for number, value in enumerate(streamed):
-        one = form.store(value)
-        scratch = ir.Buffer(f"w{number}", one.buffer.dtype, ir.Role.SCRATCH)
+        store = form.store(value)
+        scratch = ir.Buffer(f"w{number}", store.buffer.dtype, ir.Role.SCRATCH)
         memory.append(ir.Allocate(scratch, step))
-        stores.append(ir.Store(scratch, along - first, one.value))
-        at_first = substituted(one.position, {along: first})
-        streams.append(ir.StreamingStore(one.buffer, at_first, scratch, last - first))
+        stores.append(ir.Store(scratch, along - first, store.value))
+        at_first = substituted(store.position, {along: first})
+        streams.append(ir.StreamingStore(store.buffer, at_first, scratch, last - first))
     inside = ir.Loop(along, first, last, tuple(stores), long=long)
     return (*memory, ir.Loop(row, ir.START, ir.STOP, (inside, *streams), parallel=True))

@@ -41,15 +41,19 @@ def sample(
 
 
 def unit_of(
-    form: Form, at: ir.Expr, chunk: int, along: Sequence[ir.Index], lengths: Sequence[ir.Expr]
+    form: Form,
+    chunk_number: ir.Expr,
+    chunk: int,
+    along: Sequence[ir.Index],
+    lengths: Sequence[ir.Expr],
 ) -> ir.Expr:
-    """Return the number of the piece that runs now, among those of a row; `at` is the number of the chunk.
+    """Return the number of the piece that runs now, among those of a row; `chunk_number` is that of the chunk.
 
     Loops over the inner axes come last, and may be one.
     """
     outer = form.outer
     if not outer:
-        return at * form.body.numbers.take(chunk // order.PIECE, "each") + PIECE
+        return chunk_number * form.body.numbers.take(chunk // order.PIECE, "each") + PIECE
     pieces = form.body.numbers.take(form.pieces, "pieces")
     return flat(along[:outer], lengths[:outer]) * pieces + PIECE
 

@@ -58,20 +58,22 @@ def rows(form: Form, streamed: Sequence[int] = ()) -> tuple[ir.Statement, ...]:
     for number in range(stages.passes + 1):
         body.begin_pass()
         now = [value for value, begins in stages.kept.items() if begins == number]
-        one = _pass(form, number, along, streamed, now)
-        pieces.update(dict.fromkeys(one.memory))
-        packed.update(dict.fromkeys(one.packed))
+        row_pass = _pass(form, number, along, streamed, now)
+        pieces.update(dict.fromkeys(row_pass.memory))
+        packed.update(dict.fromkeys(row_pass.packed))
         for value in [value for value in streamed if value in stages.stores[number]]:
-            one.work.append(ir.Store(made[value], in_row, body.element(value)))
+            row_pass.work.append(ir.Store(made[value], in_row, body.element(value)))
             at_first = body.position(("out", value))
             place = substituted(at_first, dict.fromkeys(along, ZERO))
-            one.after.append(ir.StreamingStore(form.outputs[value], place, made[value], length))
-        one.work += [ir.Store(scratch[value], in_row, body.element(value)) for value in now]
-        if one.work or one.earlier:
+            row_pass.after.append(
+                ir.StreamingStore(form.outputs[value], place, made[value], length)
+            )
+        row_pass.work += [ir.Store(scratch[value], in_row, body.element(value)) for value in now]
+        if row_pass.work or row_pass.earlier:
             if number == 1:
                 statements += _next_row(form, row, along)
-            loops = one.over_axes(form, along, lengths)
-            statements += [*one.before, *loops, *one.after]
+            loops = row_pass.over_axes(form, along, lengths)
+            statements += [*row_pass.before, *loops, *row_pass.after]
         finish_pass(form, number)
         body.known.update((value, ir.load(scratch[value], in_row)) for value in now)
     body.begin_pass()
@@ -90,11 +92,12 @@ def _next_row(form: Form, row: ir.Index, along: Sequence[ir.Index]) -> list[ir.S
     if len(along) != 1 or not _SOON[0] <= body.nest.row_length <= _SOON[1]:
         return []
     there: dict[ir.Expr, ir.Expr] = {row: row + 1, along[0]: ZERO}
-    found = body.contiguous()
-    if len(found) > _MOST_FETCHED:
+    operands = body.contiguous()
+    if len(operands) > _MOST_FETCHED:
         return []
     return [
-        ir.Prefetch(buffer, substituted(at, there), body.sizes[-1]) for at, buffer in found.items()
+        ir.Prefetch(buffer, substituted(position, there), body.sizes[-1])
+        for position, buffer in operands.items()
     ]
 
 
@@ -161,8 +164,8 @@ class _Pass:
         pieces = ir.apply("floor_divide", last - first + (length - 1), ir.literal(length, ir.INDEX))
         start = first + piece * length
         stop = smaller(start + length, last)
-        turns = [one for one in (*self.earlier, self.work) if one]
-        inner = [ir.Loop(along, start, stop, tuple(one), long=self.long) for one in turns]
+        turns = [earlier for earlier in (*self.earlier, self.work) if earlier]
+        inner = [ir.Loop(along, start, stop, tuple(turn), long=self.long) for turn in turns]
         body: tuple[ir.Statement, ...] = (*self.begin, *inner, *self.end)
         return (
             ir.Loop(piece, ZERO, pieces, body if self.open is None else (ir.If(self.open, body),)),
@@ -171,17 +174,17 @@ class _Pass:
 
 def total_of(lengths: Sequence[ir.Expr]) -> ir.Expr:
     """Return how many iterations loops of these lengths have."""
-    found = lengths[0]
-    for one in lengths[1:]:
-        found = found * one
-    return found
+    product = lengths[0]
+    for length in lengths[1:]:
+        product = product * length
+    return product
 
 
 def is_packed(form: Form) -> bool:
     """Whether elements of ordered sums are put side by side first: several loops, or parts of one, go over them."""
     nest = form.body.nest
     count = len(nest.kept)
-    cut = any(any(one.steps[count:]) for one in nest.pieces.values())
+    cut = any(any(piece.steps[count:]) for piece in nest.pieces.values())
     return (nest.inner > 1 or cut) and any(
         form.accumulation(value).ordered for values in form.stages.reductions for value in values
     )
@@ -199,31 +202,31 @@ def _pass(
 
     Stores `elsewhere` and of what is `kept` for later passes are added by the caller.
     """
-    found = _Pass(long=form.is_long(form.body.nest.row_length))
+    row_pass = _Pass(long=form.is_long(form.body.nest.row_length))
     if form.stages.scans[number]:
         slot = form.body.indices[-1] - PIECE * order.PIECE
-        one = distributed(form, number, slot, [*kept, *form.stages.stores[number]])
-        found.before += one.before
-        found.memory += one.memory.values()
-        found.earlier += one.loops if one.closed else one.loops[:-1]
-        found.work += [] if one.closed else one.loops[-1]
+        scans = distributed(form, number, slot, [*kept, *form.stages.stores[number]])
+        row_pass.before += scans.before
+        row_pass.memory += scans.memory.values()
+        row_pass.earlier += scans.loops if scans.closed else scans.loops[:-1]
+        row_pass.work += [] if scans.closed else scans.loops[-1]
     reductions = reductions_in(form, number)
     for value in reductions:
         if value in form.followed:
             continue
         if value in form.deviations:
-            _deviate(form, value, found)
+            _deviate(form, value, row_pass)
         else:
             element = form.body.operand(value, 0)
             place = _slot(form, along, base) if is_packed(form) else None
-            _take_in(form, value, str(value), element, found, place)
-    if len(reductions) == len(found.work) == 1:
-        found.open = _is_open(form, reductions[0])
+            _take_in(form, value, str(value), element, row_pass, place)
+    if len(reductions) == len(row_pass.work) == 1:
+        row_pass.open = _is_open(form, reductions[0])
     stored = [value for value in form.stages.stores[number] if value not in elsewhere]
-    found.work += [form.store(value) for value in stored]
+    row_pass.work += [form.store(value) for value in stored]
     if form.stages.stores[number]:
-        found.open = None
-    return found
+        row_pass.open = None
+    return row_pass
 
 
 def _is_open(form: Form, value: int) -> ir.Expr | None:
@@ -242,39 +245,44 @@ def _slot(form: Form, along: Sequence[ir.Index], base: ir.Expr) -> ir.Expr:
 
 
 def _take_in(
-    form: Form, value: int, name: str, element: ir.Expr, one: _Pass, slot: ir.Expr | None = None
+    form: Form,
+    value: int,
+    name: str,
+    element: ir.Expr,
+    row_pass: _Pass,
+    slot: ir.Expr | None = None,
 ) -> None:
     """Take elements into the accumulator of this name, as a reduction does; with a slot, they are packed first."""
     how = form.accumulation(value)
     total = ir.variable(f"r{name}", how.dtype)
     if not how.ordered:
-        one.before.append(ir.Set(total, how.start()))
-        one.work.append(ir.Set(total, how.join(total, how.take(element))))
+        row_pass.before.append(ir.Set(total, how.start()))
+        row_pass.work.append(ir.Set(total, how.join(total, how.take(element))))
         return
     short = form.is_short_sum(value)
     part = ir.variable(f"a{name}", float32 if short else how.dtype)
     element = converted(element, float32) if short else how.take(element)
-    one.begin.append(ir.Set(part, ir.literal(how.first, part.dtype)))
+    row_pass.begin.append(ir.Set(part, ir.literal(how.first, part.dtype)))
     if slot is None:
-        one.work.append(ir.Set(part, how.join(part, element)))
+        row_pass.work.append(ir.Set(part, how.join(part, element)))
     else:
         packed = ir.Buffer(f"packed{name}", part.dtype, ir.Role.SCRATCH)
-        one.packed.append(packed)
-        one.work.append(ir.Store(packed, slot, element))
-        one.lanes.append(ir.Set(part, how.join(part, ir.load(packed, _PACKED))))
+        row_pass.packed.append(packed)
+        row_pass.work.append(ir.Store(packed, slot, element))
+        row_pass.lanes.append(ir.Set(part, how.join(part, ir.load(packed, _PACKED))))
     taken = how.take(part) if short else part
     if value in form.partials and form.unit is not None:
-        one.end.append(ir.Store(form.partials[value], form.unit, taken))
+        row_pass.end.append(ir.Store(form.partials[value], form.unit, taken))
     else:
-        one.before.append(ir.Set(total, how.start()))
-        one.end.append(ir.Set(total, how.then(total, taken)))
+        row_pass.before.append(ir.Set(total, how.start()))
+        row_pass.end.append(ir.Set(total, how.then(total, taken)))
 
 
-def _deviate(form: Form, value: int, one: _Pass) -> None:
+def _deviate(form: Form, value: int, row_pass: _Pass) -> None:
     """Take in distances from the pivot, and their squares."""
     away = form.distance(value, pivot_of(form, value))
-    _take_in(form, value, f"{value}d", away, one)
-    _take_in(form, value, f"{value}q", away * away, one)
+    _take_in(form, value, f"{value}d", away, row_pass)
+    _take_in(form, value, f"{value}q", away * away, row_pass)
 
 
 def pivot_of(form: Form, value: int) -> ir.Variable:
@@ -289,29 +297,29 @@ def row_parts(form: Form, chunk: int) -> tuple[ir.Statement, ...]:
     part, along = ir.index("part"), named("k", len(body.nest.reduced))
     step = body.numbers.take(chunk, "chunk")
     height = body.numbers.take(body.nest.rows, "rows")
-    at, place = digits(part, [ZERO, height])
+    chunk_number, place = digits(part, [ZERO, height])
     body.indices = [*digits(place, body.sizes[:count]), *along]
     lengths = body.sizes[count:]
-    first = at * step
+    first = chunk_number * step
     outer = form.outer
     last = smaller(first + step, lengths[0] if outer else total_of(lengths))
-    form.unit = unit_of(form, at, chunk, along, lengths) * height + place
+    form.unit = unit_of(form, chunk_number, chunk, along, lengths) * height + place
     top, bottom, base = packed_rows(lengths, first, last)
-    one = _pass(form, 0, along, base=base if not outer else ZERO)
+    row_pass = _pass(form, 0, along, base=base if not outer else ZERO)
     if outer:
-        inside = one.over_axes(form, along[1:], lengths[1:])
+        inside = row_pass.over_axes(form, along[1:], lengths[1:])
         loops: tuple[ir.Statement, ...] = (ir.Loop(along[0], first, last, inside),)
-    elif not one.packed:
-        loops = one.over(along[0], first, last)
+    elif not row_pass.packed:
+        loops = row_pass.over(along[0], first, last)
     else:
         if len(along) == 1:
-            elements = one.elements(along[0], first, last)
+            elements = row_pass.elements(along[0], first, last)
         else:
-            inner = one.elements(along[-1], ZERO, lengths[-1])
+            inner = row_pass.elements(along[-1], ZERO, lengths[-1])
             elements = (ir.Loop(along[0], top, bottom, nested(along[1:-1], lengths[1:-1], inner)),)
-        loops = (*elements, *one.over_packed(first, last, base))
-    if one.open is not None:
-        loops = (_early_exit(form, at, height, place), *loops)
+        loops = (*elements, *row_pass.over_packed(first, last, base))
+    if row_pass.open is not None:
+        loops = (_early_exit(form, chunk_number, height, place), *loops)
     after: list[ir.Statement] = [
         ir.Store(buffer, part, accumulator(form, value))
         for value, buffer in form.partials.items()
@@ -330,8 +338,8 @@ def row_parts(form: Form, chunk: int) -> tuple[ir.Statement, ...]:
     room = lengths[0] if not outer else total_of(lengths[outer:])
     if not outer:
         room = step + total_of(lengths[1:]) * 2 if len(along) > 1 else step
-    allocated = [ir.Allocate(buffer, room) for buffer in one.packed]
-    body_of = (*pivots, *one.before, *loops, *after)
+    allocated = [ir.Allocate(buffer, room) for buffer in row_pass.packed]
+    body_of = (*pivots, *row_pass.before, *loops, *after)
     return (*allocated, ir.Loop(part, ir.START, ir.STOP, body_of, parallel=True))
 
 
@@ -360,9 +368,11 @@ def _row_pivot(
     return (ir.Set(total, ir.literal(0, float64)), *loops, ir.Set(pivot_of(form, value), mean))
 
 
-def _early_exit(form: Form, at: ir.Expr, height: ir.Expr, place: ir.Expr) -> ir.Statement:
+def _early_exit(form: Form, chunk_number: ir.Expr, height: ir.Expr, place: ir.Expr) -> ir.Statement:
     """Return the loop that asks the chunks before; those that are not done yet are as they were made: no answer."""
     ((value, buffer),) = form.partials.items()
     total, before = accumulator(form, value), ir.index("before")
     known = ir.load(buffer, before * height + place)
-    return ir.Loop(before, ZERO, at, (ir.Set(total, form.accumulation(value).join(total, known)),))
+    return ir.Loop(
+        before, ZERO, chunk_number, (ir.Set(total, form.accumulation(value).join(total, known)),)
+    )

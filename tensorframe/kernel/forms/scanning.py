@@ -59,9 +59,9 @@ class _Distribution:
         turn: dict[int, int] = {}
         for value in self.scans:
             before = self._reached([self._operand(value)], ()) & turn.keys()
-            turn[value] = 1 + max([turn[one] for one in before], default=-1)
+            turn[value] = 1 + max([turn[scan] for scan in before], default=-1)
         count = 1 + max(turn.values())
-        return [[value for value in self.scans if turn[value] == at] for at in range(count)]
+        return [[value for value in self.scans if turn[value] == number] for number in range(count)]
 
     def _reached(self, roots: Sequence[int], ends: Sequence[int]) -> set[int]:
         stages, number = self.form.stages, self.number
@@ -83,27 +83,31 @@ class _Distribution:
                 value
                 for value in set[int]().union(*turns)
                 if inside[value]
-                and sum(value in one for one in turns) > 1
+                and sum(value in needed for needed in turns) > 1
                 and cost_of(region, self._reached([value], ends)) >= WORTH_SCRATCH
             ]
             if not shared:
                 return
             value = max(shared)
-            self.kept[value] = next(at for at, one in enumerate(turns) if value in one)
+            self.kept[value] = next(
+                number for number, needed in enumerate(turns) if value in needed
+            )
 
     def run(self) -> Distributed:
         """Make the loops."""
-        for at, turn in enumerate(self.turns):
-            self._make_operands(at)
-            self._scan(turn, open_ended=at == len(self.turns) - 1)
+        for number, turn in enumerate(self.turns):
+            self._make_operands(number)
+            self._scan(turn, open_ended=number == len(self.turns) - 1)
         return self.found
 
-    def _make_operands(self, at: int) -> None:
+    def _make_operands(self, number: int) -> None:
         """Add the loop that makes what is costly for the scans of a turn, and what later turns share with them."""
-        made = [value for value, first in self.kept.items() if first == at]
-        if self._cost(at) >= WORTH_SCRATCH:
+        made = [value for value, first in self.kept.items() if first == number]
+        if self._cost(number) >= WORTH_SCRATCH:
             first = len(self.form.region.inputs)
-            made += [one for one in self._roots[at] if one >= first and one not in self._met]
+            made += [
+                value for value in self._roots[number] if value >= first and value not in self._met
+            ]
         made = list(dict.fromkeys(made))
         if made:
             self._close([self._stored(value, self.form.body.element(value)) for value in made])
@@ -122,7 +126,7 @@ class _Distribution:
                 form.body.define_element(value, form.finished(value, accumulator(form, value)))
             self.found.loops.append(work)
             return
-        work += [self._stored(one, form.finished(one, accumulator(form, one))) for one in turn]
+        work += [self._stored(scan, form.finished(scan, accumulator(form, scan))) for scan in turn]
         self._close(work)
         self._meet_in_memory(turn)
         self.found.closed = open_ended

@@ -45,7 +45,12 @@ class Tile:
 def tile_of(nest: Nest) -> Tile | None:
     """Return the tile for loops without reductions; None if all operands are contiguous along the innermost one."""
     axis = next(
-        (at for one in nest.accesses.values() if (at := crossed_axis(one)) is not None), None
+        (
+            crossed
+            for access in nest.accesses.values()
+            if (crossed := crossed_axis(access)) is not None
+        ),
+        None,
     )
     if axis is None:
         return None
@@ -64,7 +69,7 @@ def crossed_axis(access: Access) -> int | None:
     *outer, inner = access.steps
     if abs(inner) <= 2:
         return None
-    return next((at for at, step in enumerate(outer) if 0 < abs(step) <= 2), None)
+    return next((axis for axis, step in enumerate(outer) if 0 < abs(step) <= 2), None)
 
 
 def tiles(form: Form, tile: Tile) -> tuple[ir.Statement, ...]:
@@ -74,25 +79,25 @@ def tiles(form: Form, tile: Tile) -> tuple[ir.Statement, ...]:
     height, width = body.numbers.take(tile.height, "height"), body.numbers.take(tile.width, "width")
     down = body.numbers.take(-(-body.nest.kept[tile.axis] // tile.height), "down")
     across = body.numbers.take(-(-body.nest.kept[inner] // tile.width), "across")
-    others = [size for at, size in enumerate(body.sizes) if at not in (tile.axis, inner)]
+    others = [size for axis, size in enumerate(body.sizes) if axis not in (tile.axis, inner)]
     row, up, along = ir.index("row"), ir.index("j"), ir.index("i")
-    *places, at, by = digits(row, [*others, down, across])
+    *places, tile_row, tile_column = digits(row, [*others, down, across])
     body.indices = [*places[: tile.axis], up, *places[tile.axis :], along]
-    top, left = at * height, by * width
+    top, left = tile_row * height, tile_column * width
     bottom = smaller(top + height, body.sizes[tile.axis])
     right = smaller(left + width, body.sizes[inner])
     stores: tuple[ir.Statement, ...] = tuple([form.store(value) for value in form.outputs])
     memory: list[ir.Statement] = []
     copies: list[ir.Statement] = []
     moved: dict[ir.Expr, ir.Expr] = {}
-    for number, one in enumerate(_crossing_loads(form, tile, stores)):
-        pitch = _pitch(one.dtype.itemsize)
-        scratch = ir.Buffer(f"w{number}", one.dtype, ir.Role.SCRATCH)
+    for number, load in enumerate(_crossing_loads(form, tile, stores)):
+        pitch = _pitch(load.dtype.itemsize)
+        scratch = ir.Buffer(f"w{number}", load.dtype, ir.Role.SCRATCH)
         place = (along - left) * pitch + (up - top)
         memory.append(ir.Allocate(scratch, ir.literal(pitch * _SIDE, ir.INDEX)))
-        copy = ir.Loop(up, top, bottom, (ir.Store(scratch, place, one),))
+        copy = ir.Loop(up, top, bottom, (ir.Store(scratch, place, load),))
         copies.append(ir.Loop(along, left, right, (copy,)))
-        moved[one] = ir.load(scratch, place)
+        moved[load] = ir.load(scratch, place)
     work = substituted_in(stores, moved)
     if tile.turned:
         block = ir.Loop(along, left, right, (ir.Loop(up, top, bottom, work),))
@@ -112,8 +117,8 @@ def _crossing_loads(form: Form, tile: Tile, stores: tuple[ir.Statement, ...]) ->
         if crossed_axis(access) == tile.axis
     }
     roots, _ = expressions(stores)
-    found = [one for one in in_order(roots, {}) if isinstance(one, ir.Load)]
-    return [one for one in found if one.position in places and one.buffer.role is ir.Role.INPUT]
+    loads = [expr for expr in in_order(roots, {}) if isinstance(expr, ir.Load)]
+    return [load for load in loads if load.position in places and load.buffer.role is ir.Role.INPUT]
 
 
 def _pitch(itemsize: int) -> int:
