@@ -61,8 +61,8 @@ def linearize(
     oldest = min([target.serial for target in targets], default=0)
     ends = frozenset(targets)
     recipes: dict[Node, Inputs] = {}
-    found = list(dict.fromkeys(results))
-    for node in found:  # grows while it is walked
+    nodes = list(dict.fromkeys(results))
+    for node in nodes:  # grows while it is walked
         inputs = node.inputs
         if node.storage is not None:
             inputs = inputs or history.get(node, ())
@@ -71,7 +71,7 @@ def linearize(
         if node in recipes or (not through_targets and node in ends):
             continue
         recipes[node] = inputs
-        found += [one for one in inputs if one not in recipes and one.serial >= oldest]
+        nodes += [source for source in inputs if source not in recipes and source.serial >= oldest]
     reached = set(targets)
     order = []
     for node in sorted(recipes, key=by_serial):
@@ -104,8 +104,8 @@ def pull_back(
             if node not in wanted:
                 del walk.cotangents[node]
             walk.through(node, inputs, total)
-    found = [walk.total(target) for target in targets]
-    return [one if isinstance(one, Node) else None for one in found]
+    totals = [walk.total(target) for target in targets]
+    return [node if isinstance(node, Node) else None for node in totals]
 
 
 class _Walk:
@@ -137,12 +137,12 @@ class _Walk:
             self._through_expansion(node, inputs, ct, site)
             return
         apply = recorder(node.device, site)
-        operands = [Term(one, apply) for one in inputs]
+        operands = [Term(operand, apply) for operand in inputs]
         given_ct = Term(ct, apply) if isinstance(ct, Node) else _of_parts(ct, op.parts, apply)
         out = Term(self._known.get(node, node), apply)
-        found = rule(given_ct, out, *operands, *node.attrs)
+        cotangents = rule(given_ct, out, *operands, *node.attrs)
         # both have one entry for each operand
-        for source, given in zip(inputs, found):  # noqa: B905
+        for source, given in zip(inputs, cotangents):  # noqa: B905
             if given is None or source not in self._reached:
                 continue
             if callable(given):
@@ -160,12 +160,12 @@ class _Walk:
         if expand is None or not isinstance(ct, Node):
             raise _refusal(node, "no rule says what it is")
         apply = recorder(node.device, node.site)
-        root = expand(*[Term(one, apply) for one in inputs], *node.attrs).node
+        root = expand(*[Term(operand, apply) for operand in inputs], *node.attrs).node
         sources = list(dict.fromkeys(inputs))
         tape = linearize([root], sources, {}, through_targets=False)
-        for source, found in zip(sources, pull_back(tape, [(root, ct)], sources), strict=True):
-            if found is not None and source in self._reached:
-                self.add(source, found, site)
+        for source, source_ct in zip(sources, pull_back(tape, [(root, ct)], sources), strict=True):
+            if source_ct is not None and source in self._reached:
+                self.add(source, source_ct, site)
 
     def add(self, node: Node, ct: Node, site: Site | None) -> None:
         """Add a cotangent of a node to those of its other consumers."""
@@ -195,7 +195,7 @@ class _Walk:
 
 def _of_parts(ct: Parts, count: int, apply: Any) -> tuple[Term | None, ...]:
     count = max(count, max(ct) + 1)
-    return tuple([Term(ct[at], apply) if at in ct else None for at in range(count)])
+    return tuple([Term(ct[index], apply) if index in ct else None for index in range(count)])
 
 
 def _fitted(ct: Node, like: Node, site: Site | None) -> Node:
@@ -220,7 +220,9 @@ def _summed(ct: Node, shape: Shape, site: Site | None) -> Node:
     if whole == shape:
         return ct
     ahead = len(whole) - len(shape)
-    axes = tuple([at for at, size in enumerate(whole) if at < ahead or size != shape[at - ahead]])
+    axes = tuple(
+        [axis for axis, size in enumerate(whole) if axis < ahead or size != shape[axis - ahead]]
+    )
     ct = record(SUM, (ct,), axes, False, device=ct.device, site=site)
     if ct.shape != shape:
         ct = Node(RESHAPE, (ct,), (shape,), shape, ct.dtype, ct.device, site)

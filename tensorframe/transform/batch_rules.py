@@ -68,7 +68,7 @@ def _for_ops(*ops: Op) -> Callable[[Rule], Rule]:
 @_for_kind(Kind.MAP)
 def _map(call: Call) -> Node:
     node = call.node
-    inputs = tuple([call.aligned(one, len(node.shape)) for one in call.inputs])
+    inputs = tuple([call.aligned(source, len(node.shape)) for source in call.inputs])
     if call.op is RANDOM_WORD:  # whose words are those of its positions
         inputs = (call.batch.whole(call.inputs[0]), *inputs[1:])
     shape = (call.batch.size, *node.shape)
@@ -108,7 +108,7 @@ def _one_by_one(call: Call) -> Value:
 @_for_ops(SEARCHSORTED)
 def _searched(call: Call) -> Value:
     vector, values, *sorter = call.inputs
-    if vector in call.batch or any(one in call.batch for one in sorter):
+    if vector in call.batch or any(operand in call.batch for operand in sorter):
         return call.one_by_one()
     return call.apply(call.op, vector, call.batch.of(values), *sorter, attrs=call.attrs)
 
@@ -186,7 +186,7 @@ def _joined(call: Call) -> Node:
 def _part(call: Call) -> Node:
     whole = call.batch.value(call.inputs[0])
     if isinstance(whole, list):
-        return call.stacked([call.apply(PART, one, attrs=call.attrs) for one in whole])
+        return call.stacked([call.apply(PART, example, attrs=call.attrs) for example in whole])
     index, shape, dtype = call.attrs
     return call.apply(PART, whole, attrs=(index, (call.batch.size, *shape), dtype))
 
@@ -205,7 +205,7 @@ def _called(call: Call) -> Node:
     results = call.inputs[: called.results]
     others = call.inputs[called.results :]
     operands = [*map(call.batch.whole, results), *map(call.batch.of, others)]
-    differs = (*[True] * len(results), *[one in call.batch for one in others])
+    differs = (*[True] * len(results), *[operand in call.batch for operand in others])
     batched = BatchedCall(called, call.batch.size, differs, rule_of)
     return call.apply(CUSTOM_CALL, *operands, attrs=(batched,))
 
@@ -231,15 +231,15 @@ def _product(call: Call) -> Node:
     ):
         # one product instead of one for each vector
         vectors = call.reshaped(call.batch.of(right), (call.batch.size, left.shape[1]))
-        found = call.apply(MATMUL, vectors, call.permuted(left, (1, 0)))
-        return call.reshaped(found, (call.batch.size, *call.node.shape))
+        product = call.apply(MATMUL, vectors, call.permuted(left, (1, 0)))
+        return call.reshaped(product, (call.batch.size, *call.node.shape))
     rank = max(len(left.shape), len(right.shape), 2)
     first = _matrices(call, left, rank, (1, *left.shape))
     second = _matrices(call, right, rank, (*right.shape, 1))
     if len(left.shape) == 1 and right not in call.batch and len(right.shape) == 2:
         first = call.batch.of(left)
-    found = call.apply(MATMUL, first, second)
-    return call.reshaped(found, (call.batch.size, *call.node.shape))
+    product = call.apply(MATMUL, first, second)
+    return call.reshaped(product, (call.batch.size, *call.node.shape))
 
 
 @_for_ops(SOLVE)
@@ -249,16 +249,16 @@ def _solved(call: Call) -> Node:
         return _solved_at_once(call, matrix, right)
     rank = max(len(matrix.shape), len(right.shape))
     columns = _matrices(call, right, rank, (*right.shape, 1))
-    found = call.apply(SOLVE, call.aligned(matrix, rank), columns)
-    return call.reshaped(found, (call.batch.size, *call.node.shape))
+    solution = call.apply(SOLVE, call.aligned(matrix, rank), columns)
+    return call.reshaped(solution, (call.batch.size, *call.node.shape))
 
 
 def _solved_at_once(call: Call, matrix: Node, right: Node) -> Node:
     """Return the solutions for one matrix, which is decomposed once: the examples are columns beside each other."""
     size, (rows, *columns) = call.batch.size, right.shape
     beside = call.moved(call.batch.of(right), 0, 1)
-    found = call.apply(SOLVE, matrix, call.reshaped(beside, (rows, size * prod(columns))))
-    return call.moved(call.reshaped(found, (rows, size, *columns)), 1, 0)
+    solutions = call.apply(SOLVE, matrix, call.reshaped(beside, (rows, size * prod(columns))))
+    return call.moved(call.reshaped(solutions, (rows, size, *columns)), 1, 0)
 
 
 def _matrices(call: Call, source: Node, rank: int, of_vector: Shape) -> Node:
@@ -274,7 +274,7 @@ def _matrices(call: Call, source: Node, rank: int, of_vector: Shape) -> Node:
 @_for_ops(EINSUM)
 def _summed(call: Call) -> Node:
     operands, output = split(call.attrs[0])
-    letter = next(one for one in _letters() if one not in call.attrs[0])
+    letter = next(candidate for candidate in _letters() if candidate not in call.attrs[0])
     named = [
         letter + indices if source in call.batch else indices
         for source, indices in zip(call.inputs, operands, strict=True)
@@ -294,28 +294,30 @@ def _letters() -> list[str]:
 @_for_ops(GATHER)
 def _gathered(call: Call) -> Node:
     source, *indices = call.inputs
-    axes, at = call.attrs
-    if not any(one in call.batch for one in indices):
+    axes, place = call.attrs
+    if not any(index in call.batch for index in indices):
         further = tuple([axis + 1 for axis in axes])
-        return call.apply(GATHER, call.batch.of(source), *indices, attrs=(further, at + 1))
+        return call.apply(GATHER, call.batch.of(source), *indices, attrs=(further, place + 1))
     places = _places(call, indices)
     if source in call.batch:
         axes = (0, *[axis + 1 for axis in axes])
         places = [_example_number(call, indices), *places]
-    found = call.apply(GATHER, call.batch.of(source), *places, attrs=(axes, at))
-    return call.moved(found, at, 0)
+    values = call.apply(GATHER, call.batch.of(source), *places, attrs=(axes, place))
+    return call.moved(values, place, 0)
 
 
 @_for_kind(Kind.SCATTER)
 def _scattered(call: Call) -> Node:
     source, values, *indices = call.inputs
-    axes, at = call.attrs
+    axes, place = call.attrs
     target, given = call.batch.whole(source), call.batch.whole(values)
     further = tuple([axis + 1 for axis in axes])
-    if not any(one in call.batch for one in indices):
-        return call.apply(call.op, target, given, *indices, attrs=(further, at + 1))
+    if not any(index in call.batch for index in indices):
+        return call.apply(call.op, target, given, *indices, attrs=(further, place + 1))
     places = [_example_number(call, indices), *_places(call, indices)]
-    return call.apply(call.op, target, call.moved(given, 0, at), *places, attrs=((0, *further), at))
+    return call.apply(
+        call.op, target, call.moved(given, 0, place), *places, attrs=((0, *further), place)
+    )
 
 
 @_for_ops(TAKE_ALONG_AXIS)
@@ -323,16 +325,18 @@ def _taken_along(call: Call) -> Node:
     (axis,) = call.attrs
     rank = len(call.node.shape)
     operands = [
-        call.aligned(one, rank) if one in call.batch else call.reshaped(one, (1, *one.shape))
-        for one in call.inputs
+        call.aligned(source, rank)
+        if source in call.batch
+        else call.reshaped(source, (1, *source.shape))
+        for source in call.inputs
     ]
     return call.apply(TAKE_ALONG_AXIS, *operands, attrs=(axis + 1,))
 
 
 def _places(call: Call, indices: list[Node]) -> list[Node]:
     """Return index tensors that broadcast to those of all examples."""
-    rank = max([len(one.shape) for one in indices])
-    return [call.aligned(one, rank) for one in indices]
+    rank = max([len(index.shape) for index in indices])
+    return [call.aligned(index, rank) for index in indices]
 
 
 def _example_number(call: Call, indices: list[Node]) -> Node:
@@ -341,5 +345,5 @@ def _example_number(call: Call, indices: list[Node]) -> Node:
     like = indices[0]
     dtype = default_on(like.device, int64)
     count = Node(ARANGE, (), (0, 1, 0, 1), (size,), dtype, like.device, call.node.site)
-    rank = len(broadcast("gather", *[one.shape for one in indices]))
+    rank = len(broadcast("gather", *[index.shape for index in indices]))
     return call.reshaped(count, (size, *[1] * rank))

@@ -30,8 +30,8 @@ class BatchedCall(NamedTuple):
     @property
     def results(self) -> int:
         """How many of the operands are results."""
-        found: int = self.called.results
-        return found
+        count: int = self.called.results
+        return count
 
     def pull_back(
         self, cts: Sequence[Term | None], whole: Term, operands: Sequence[Term]
@@ -52,9 +52,10 @@ class BatchedCall(NamedTuple):
         ]
         known = [None if ct is None else one(ct) for ct in cts]
         with recording_example(Mapping("a rule of a gradient", next_serial())):
-            found = self.called.pull_back(known, whole, given)
+            cotangents = self.called.pull_back(known, whole, given)
         return [
-            None if entry is None else partial(self._for_all, entry, examples) for entry in found
+            None if entry is None else partial(self._for_all, entry, examples)
+            for entry in cotangents
         ]
 
     def _for_all(self, entry: Any, examples: dict[Node, Node]) -> Term:

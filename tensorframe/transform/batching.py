@@ -45,16 +45,16 @@ class Batch:
     def _depending(self, roots: Sequence[Node]) -> list[Node]:
         """Return the nodes on the way to the roots that depend on an example, inputs first."""
         oldest = min([node.serial for node in self._values], default=0)
-        found = [node for node in dict.fromkeys(roots) if node.serial > oldest]
-        seen = set(found)
-        for node in found:  # grows while it is walked
+        nodes = [node for node in dict.fromkeys(roots) if node.serial > oldest]
+        seen = set(nodes)
+        for node in nodes:  # grows while it is walked
             for source in () if node.storage is not None else node.inputs:
                 if source.serial > oldest and source not in seen:
                     seen.add(source)
-                    found.append(source)
+                    nodes.append(source)
         depends = set(self._values)
         order = []
-        for node in sorted(found, key=by_serial):
+        for node in sorted(nodes, key=by_serial):
             if node not in depends and not depends.isdisjoint(node.inputs):
                 depends.add(node)
                 order.append(node)
@@ -119,8 +119,10 @@ class Call:
     def one_by_one(self) -> Value:
         """Make the call for one example after the other: of what takes no stack of operands."""
         calls = [
-            self.apply(self.op, *[self._taken(at, one) for one in self.inputs], attrs=self.attrs)
-            for at in range(self.batch.size)
+            self.apply(
+                self.op, *[self._taken(number, source) for source in self.inputs], attrs=self.attrs
+            )
+            for number in range(self.batch.size)
         ]
         return self.stacked(calls) if self.op.parts == 1 else calls
 
@@ -129,16 +131,16 @@ class Call:
         shape, node = self.node.shape, self.node
         if not nodes:
             return Node(FULL, (), (0,), (0, *shape), node.dtype, node.device, node.site)
-        rows = [self.reshaped(one, (1, *shape)) for one in nodes]
+        rows = [self.reshaped(example, (1, *shape)) for example in nodes]
         return rows[0] if len(rows) == 1 else self.apply(CONCAT, *rows, attrs=(0,))
 
-    def _taken(self, at: int, source: Node) -> Node:
+    def _taken(self, number: int, source: Node) -> Node:
         """Return an operand of one example."""
         if source not in self.batch:
             return source
         value, rank = self.batch.of(source), len(source.shape)
         sizes = (1, *source.shape)
-        window = ((at, *[0] * rank), sizes, (1,) * (rank + 1))
+        window = ((number, *[0] * rank), sizes, (1,) * (rank + 1))
         part = Node(SLICE, (value,), window, sizes, value.dtype, value.device, self.node.site)
         return self.reshaped(part, source.shape)
 

@@ -27,7 +27,10 @@ def recorder(device: Device, site: Site | None) -> Callable[..., Node]:
     def apply(op: Op, *operands: Any, attrs: tuple[Any, ...] = ()) -> Node:
         if op.kind is not _MAP or attrs:
             nodes = tuple(
-                [one if type(one) is Node else number(one, operands, site) for one in operands]
+                [
+                    operand if type(operand) is Node else number(operand, operands, site)
+                    for operand in operands
+                ]
             )
             return record(op, nodes, *attrs, device=device, site=site)
         if len(operands) == 2:
@@ -46,7 +49,10 @@ def recorder(device: Device, site: Site | None) -> Callable[..., Node]:
                 return Node(op, (left, right), (), shape or right.shape, dtype, device, site)
             return record_map(op, (left, right), device, site)
         nodes = tuple(
-            [one if type(one) is Node else number(one, operands, site) for one in operands]
+            [
+                operand if type(operand) is Node else number(operand, operands, site)
+                for operand in operands
+            ]
         )
         first = nodes[0]
         if len(nodes) == 1 and op.uniform.get(first.dtype) is first.dtype:
@@ -58,7 +64,9 @@ def recorder(device: Device, site: Site | None) -> Callable[..., Node]:
 
 def number(value: complex, beside: tuple[Any, ...], site: Site | None) -> Node:
     """Return a number as a node: it takes the dtype of the first operand that is no truth value."""
-    like = next(one for one in beside if type(one) is Node and one.dtype not in BOOL)
+    like = next(
+        operand for operand in beside if type(operand) is Node and operand.dtype not in BOOL
+    )
     key = (type(value), value, like.dtype, like.device)
     known = _numbers.get(key)
     if known is None:

@@ -27,7 +27,7 @@ class Segment(NamedTuple):
         for reference, inputs in self.order:
             node = reference()
             if node is not None and node not in made and not made.keys().isdisjoint(inputs):
-                given = tuple([made.get(one, one) for one in inputs])
+                given = tuple([made.get(source, source) for source in inputs])
                 made[node] = Node(
                     node.op, given, node.attrs, node.shape, node.dtype, node.device, node.site
                 )
@@ -41,8 +41,8 @@ def segment(
     recipes: dict[Node, Inputs] = {}
     outside: dict[Node, None] = {}
     ends = frozenset(arguments)
-    found = list(dict.fromkeys(results))
-    for node in found:  # grows while it is walked
+    nodes = list(dict.fromkeys(results))
+    for node in nodes:  # grows while it is walked
         if node in recipes or node in ends:
             continue
         if node.serial < first:
@@ -53,6 +53,6 @@ def segment(
         if node.storage is not None:
             inputs = inputs or history.get(node, ())
         recipes[node] = inputs
-        found += inputs
+        nodes += inputs
     order = [(ref(node), recipes[node]) for node in sorted(recipes, key=by_serial)]
     return Segment(order, sorted(outside, key=by_serial))

@@ -34,7 +34,7 @@ def joined(windows: Sequence[Node]) -> list[Node]:
 def _only_axis(window: Node) -> int | None:
     """Return the axis along which a tensor is padded with zeros, None unless it is one."""
     before, after, value = window.attrs
-    axes = [at for at, (b, a) in enumerate(zip(before, after, strict=True)) if b or a]
+    axes = [axis for axis, (b, a) in enumerate(zip(before, after, strict=True)) if b or a]
     return axes[0] if len(axes) == 1 and value == 0 else None
 
 
@@ -43,7 +43,7 @@ def _side_by_side(axis: int, group: list[Node]) -> list[Node]:
     taken: list[Node] = []
     others: list[Node] = []
     end = 0
-    for window in sorted(group, key=lambda one: one.attrs[0][axis]):
+    for window in sorted(group, key=lambda member: member.attrs[0][axis]):
         start = window.attrs[0][axis]
         if taken and start < end:
             others.append(window)
