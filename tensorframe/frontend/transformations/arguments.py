@@ -32,7 +32,7 @@ class Aliased(NamedTuple):
     def like(self, leaves: Sequence[Any]) -> list[Any]:
         """Return trees with these leaves, one for each argument that has targets."""
         rest = iter(leaves)
-        return [build(one, rest) for one in self.structures]
+        return [build(structure, rest) for structure in self.structures]
 
 
 def aliased(
@@ -45,14 +45,14 @@ def aliased(
         raise ArgumentError(f"{title}: argnums {tuple(argnums)} name an argument twice")
     targets: list[Node] = []
     structures = []
-    for at in places:
+    for index in places:
         leaves: list[Any] = []
-        structure = flatten(args[at], leaves)
-        labels = names(structure, parameter_name(function, at))
+        structure = flatten(args[index], leaves)
+        labels = names(structure, parameter_name(function, index))
         tensors = [_alias(title, *pair) for pair in zip(leaves, labels, strict=True)]
-        targets += [one.node for one in tensors]
+        targets += [tensor.node for tensor in tensors]
         structures.append(structure)
-        given[at] = build(structure, iter(tensors))
+        given[index] = build(structure, iter(tensors))
     return Aliased(tuple(given), targets, tuple(structures))
 
 
@@ -65,15 +65,15 @@ def _position(title: str, place: int, count: int) -> int:
     return place % count
 
 
-def parameter_name(function: Callable[..., Any], at: int) -> str:
+def parameter_name(function: Callable[..., Any], index: int) -> str:
     """Return what a function calls its positional argument, as well as it can be told."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        return f"args[{at}]"
-    if at < len(parameters) and parameters[at].kind is not inspect.Parameter.VAR_POSITIONAL:
-        return parameters[at].name
-    return f"args[{at}]"
+        return f"args[{index}]"
+    if index < len(parameters) and parameters[index].kind is not inspect.Parameter.VAR_POSITIONAL:
+        return parameters[index].name
+    return f"args[{index}]"
 
 
 def _alias(title: str, leaf: Any, label: str) -> Tensor:
@@ -93,6 +93,6 @@ def _alias(title: str, leaf: Any, label: str) -> Tensor:
 def as_numbers(argnums: Any) -> tuple[int, ...]:
     """Return the positions that `argnums` names; one integer is a position."""
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    if not all(isinstance(one, int) for one in places):
+    if not all(isinstance(place, int) for place in places):
         raise ArgumentError(f"argnums are positions of arguments, got {argnums!r}")
     return places

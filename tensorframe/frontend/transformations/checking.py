@@ -53,27 +53,27 @@ def check_gradient(
     need_function("check_gradient", function)
     title = title_of(function)
     leaves: list[Any] = []
-    structures = [flatten(one, leaves) for one in args]
+    structures = [flatten(argument, leaves) for argument in args]
     labels = [
         label
-        for at, structure in enumerate(structures)
-        for label in names(structure, parameter_name(function, at))
+        for index, structure in enumerate(structures)
+        for label in names(structure, parameter_name(function, index))
     ]
     arrays = [_wide(operand(leaf)) for leaf in leaves]
-    places = [at for at, array in enumerate(arrays) if array.dtype in FLOATING]
+    places = [index for index, array in enumerate(arrays) if array.dtype in FLOATING]
 
     def of_leaves(*values: Any) -> Any:
         return function(*_built(structures, values))
 
     for device in devices:
         given = [operand(array, device="cpu") for array in arrays]
-        own = [_on(one, device) for one in given]
-        found = grad(of_leaves, places)(*own)
-        exact = all(one.dtype == wide.dtype for one, wide in zip(own, given, strict=True))
-        for at, gradient in zip(places, found, strict=True):
-            wanted = _differences(title, of_leaves, arrays, at)
+        own = [_on(tensor, device) for tensor in given]
+        gradients = grad(of_leaves, places)(*own)
+        exact = all(tensor.dtype == wide.dtype for tensor, wide in zip(own, given, strict=True))
+        for index, gradient in zip(places, gradients, strict=True):
+            wanted = _differences(title, of_leaves, arrays, index)
             limits = (rtol if exact else max(rtol, TOLERANCE_32), atol if exact else 1e-4)
-            _compare(f"{title}: the gradient for {labels[at]}", gradient, wanted, device, limits)
+            _compare(f"{title}: the gradient for {labels[index]}", gradient, wanted, device, limits)
 
 
 def _wide(tensor: Tensor) -> Array:
@@ -92,26 +92,28 @@ def _on(tensor: Tensor, device: Device | str) -> Tensor:
 
 def _built(structures: Iterable[Structure], values: Iterable[Any]) -> list[Any]:
     rest = iter(values)
-    return [build(one, rest) for one in structures]
+    return [build(structure, rest) for structure in structures]
 
 
-def _differences(title: str, function: Callable[..., Any], arrays: list[Array], at: int) -> Array:
+def _differences(
+    title: str, function: Callable[..., Any], arrays: list[Array], index: int
+) -> Array:
     """Return the gradient by central differences: of complex elements, along both of their parts."""
-    found = np.zeros_like(arrays[at])
-    directions = (1, 1j) if arrays[at].dtype.kind == "c" else (1,)
+    gradient = np.zeros_like(arrays[index])
+    directions = (1, 1j) if arrays[index].dtype.kind == "c" else (1,)
 
     def value(place: tuple[int, ...], moved: complex) -> float:
         given = [array.copy() for array in arrays]
-        given[at][place] += moved
-        loss = checked_loss(title, function(*[operand(one, device="cpu") for one in given]))
+        given[index][place] += moved
+        loss = checked_loss(title, function(*[operand(array, device="cpu") for array in given]))
         return float(loss)
 
-    for place in np.ndindex(found.shape):
+    for place in np.ndindex(gradient.shape):
         for direction in directions:
-            step = STEP * max(1.0, float(abs(arrays[at][place]))) * direction
+            step = STEP * max(1.0, float(abs(arrays[index][place]))) * direction
             slope = (value(place, step) - value(place, -step)) / (2 * abs(step))
-            found[place] += direction * slope
-    return found
+            gradient[place] += direction * slope
+    return gradient
 
 
 def _compare(
@@ -121,15 +123,15 @@ def _compare(
     device: Device | str,
     limits: tuple[float, float],
 ) -> None:
-    found = gradient.numpy()
+    got = gradient.numpy()
     rtol, atol = limits
-    close = np.isclose(found, wanted, rtol=rtol, atol=atol, equal_nan=True)
+    close = np.isclose(got, wanted, rtol=rtol, atol=atol, equal_nan=True)
     if close.all():
         return
     place = tuple(map(int, np.argwhere(~close)[0]))
     where = "".join(["[", ", ".join(map(str, place)), "]"]) if place else ""
     raise GradientError(
-        f"{what}{where} on {device} is {found[place]:.9g}, and by differences {wanted[place]:.9g}",
+        f"{what}{where} on {device} is {got[place]:.9g}, and by differences {wanted[place]:.9g}",
         suggestions=(
             "points away from kinks and ties, where differences see both sides",
             "tfr.custom_gradient: its rule, if the function has one",

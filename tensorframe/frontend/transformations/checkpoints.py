@@ -50,13 +50,13 @@ def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
         inside = [record(ALIAS, (node,)) for node in given]
         results: list[Any] = []
         shape = flatten(function(*build(structure, map(Tensor, inside))), results)
-        nodes = [operand(one).node for one in results]
+        nodes = [operand(result).node for result in results]
         if not nodes:
             return build(shape, iter(()))
-        found = segment(nodes, inside, first, history.get() or {})
-        sources = [*given, *found.outside]
+        recorded = segment(nodes, inside, first, history.get() or {})
+        sources = [*given, *recorded.outside]
         parts = parts_of(nodes, sources, _Block(len(nodes)))
-        _SEGMENTS[parts[0].inputs[1]] = found, [*inside, *found.outside]
+        _SEGMENTS[parts[0].inputs[1]] = recorded, [*inside, *recorded.outside]
         return build(shape, map(Tensor, parts))
 
     return update_wrapper(block, function)
@@ -76,13 +76,13 @@ class _Block(NamedTuple):
         self, cts: Sequence[Term | None], whole: Term, operands: Sequence[Term]
     ) -> Sequence[Any]:
         """Record the call once more, after the cotangents are there, and pull them back through that."""
-        found, inside = _SEGMENTS[whole.node]
-        results = [one.node for one in operands[: self.results]]
+        recorded, inside = _SEGMENTS[whole.node]
+        results = [result.node for result in operands[: self.results]]
         asked = [(node, ct.node) for node, ct in zip(results, cts, strict=False) if ct is not None]
         after = tuple([ct for _, ct in asked])
-        sources = [one.node for one in operands[self.results :]]
+        sources = [source.node for source in operands[self.results :]]
         late = [record(DEPENDS, (node, *after), site=node.site) for node in sources]
-        again = found.again(dict(zip(inside, late, strict=True)))
+        again = recorded.again(dict(zip(inside, late, strict=True)))
         seeds = [(again.get(node, node), ct) for node, ct in asked]
         targets = [node for node in late if node.dtype in FLOATING]
         tape = linearize([node for node, _ in seeds], targets, {}, through_targets=False)

@@ -81,7 +81,7 @@ class CustomGradient:
         hidden = [record(STOP_GRADIENT, (node,)) for node in given]
         results: list[Any] = []
         shape = flatten(self._function(*build(structure, map(Tensor, hidden))), results)
-        nodes = [operand(one).node for one in results]
+        nodes = [operand(result).node for result in results]
         if not nodes or not given:
             return build(shape, map(Tensor, nodes))
         outside = segment(nodes, hidden, first, history.get() or {}).outside
@@ -92,7 +92,7 @@ class CustomGradient:
 def parts_of(results: Sequence[Node], sources: Sequence[Node], called: Any) -> list[Node]:
     """Return the results of a call, by way of a node that knows what they were made from."""
     whole = record(CUSTOM_CALL, (*results, *sources), called)
-    return [record(CUSTOM_PART, (one, whole), at) for at, one in enumerate(results)]
+    return [record(CUSTOM_PART, (result, whole), index) for index, result in enumerate(results)]
 
 
 class _Call(NamedTuple):
@@ -113,19 +113,19 @@ class _Call(NamedTuple):
         self, cts: Sequence[Term | None], _whole: Term, operands: Sequence[Term]
     ) -> Sequence[Any]:
         """Return what the rule says of the arguments; what is closed over is an error where it matters."""
-        results = [one.node for one in operands[: self.results]]
-        given = [one.node for one in operands[self.results :][: self.arguments]]
+        results = [result.node for result in operands[: self.results]]
+        given = [argument.node for argument in operands[self.results :][: self.arguments]]
         known = [*cts, *[None] * self.results][: self.results]
         own = [
             zeros_like(node) if ct is None else ct.node
             for node, ct in zip(results, known, strict=True)
         ]
-        found = self._asked(given, results, own)
+        cotangents = self._asked(given, results, own)
         outside = [self._refuse] * (len(operands) - self.results - self.arguments)
         apply = operands[0].apply
         return (
             *[None] * self.results,
-            *[None if one is None else Term(one, apply) for one in found],
+            *[None if ct is None else Term(ct, apply) for ct in cotangents],
             *outside,
         )
 
@@ -143,11 +143,11 @@ class _Call(NamedTuple):
         args = [build(structure, map(Tensor, nodes)) for structure, nodes in trees]
         return self._fitting(rule(*args), given)
 
-    def _fitting(self, found: Any, given: Sequence[Node]) -> list[Node | None]:
+    def _fitting(self, cotangents: Any, given: Sequence[Node]) -> list[Node | None]:
         """Return the cotangents that a rule gave, one for each tensor of the arguments; GradientError if not."""
         title = self.function.title
         count = len(self.args[2])
-        entries = (found,) if count == 1 and not isinstance(found, tuple) else found
+        entries = (cotangents,) if count == 1 and not isinstance(cotangents, tuple) else cotangents
         if not isinstance(entries, tuple) or len(entries) != count:
             raise GradientError(
                 f"{title}.vjp: gives {_said(entries)} for {count} arguments",
@@ -156,7 +156,7 @@ class _Call(NamedTuple):
                 ),
             )
         nodes: list[Node | None] = []
-        for at, (entry, part) in enumerate(zip(entries, self.args[2], strict=True)):
+        for index, (entry, part) in enumerate(zip(entries, self.args[2], strict=True)):
             own: list[Any] = []
             wanted = _count(part)
             if entry is None:
@@ -165,9 +165,9 @@ class _Call(NamedTuple):
             flatten(entry, own)
             if len(own) != wanted:
                 raise GradientError(
-                    f"{title}.vjp: the cotangent of argument {at} is no tree like it"
+                    f"{title}.vjp: the cotangent of argument {index} is no tree like it"
                 )
-            nodes += [operand(one).node for one in own]
+            nodes += [operand(leaf).node for leaf in own]
         for node, source in zip(nodes, given, strict=True):
             if node is not None and node.shape != source.shape and source.dtype in FLOATING:
                 raise GradientError(
@@ -184,8 +184,8 @@ class _Call(NamedTuple):
         )
 
 
-def _said(found: Any) -> str:
-    return f"{len(found)} cotangents" if isinstance(found, tuple) else type(found).__name__
+def _said(cts: Any) -> str:
+    return f"{len(cts)} cotangents" if isinstance(cts, tuple) else type(cts).__name__
 
 
 def _count(structure: Structure) -> int:

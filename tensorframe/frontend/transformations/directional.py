@@ -90,7 +90,7 @@ def jacobian(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> 
         rows = line.jacobians()
         trees = []
         for row in rows:
-            own = line.given.like([Tensor(one) for one in row])
+            own = line.given.like([Tensor(jacobian) for jacobian in row])
             trees.append(own[0] if isinstance(argnums, int) else tuple(own))
         return build(line.structure, iter(trees))
 
@@ -135,7 +135,7 @@ class _Linear:
     def directions(self, tangents: Sequence[Any]) -> list[Node]:
         """Return a node for each target; GradientError where tangents are not like the arguments."""
         leaves: list[Any] = []
-        structures = tuple([flatten(one, leaves) for one in tangents])
+        structures = tuple([flatten(tangent, leaves) for tangent in tangents])
         targets = self.given.targets
         if structures != self.given.structures:
             raise GradientError(
@@ -159,8 +159,8 @@ class _Linear:
         seeds = [
             (ct, direction) for ct, direction in zip(cts, directions, strict=True) if ct is not None
         ]
-        found = pull_back(tape, seeds, cotangents)
-        return [_or_zeros(*pair) for pair in zip(found, self.roots, strict=True)]
+        pulled = pull_back(tape, seeds, cotangents)
+        return [_or_zeros(*pair) for pair in zip(pulled, self.roots, strict=True)]
 
     def _turned(self) -> tuple[Tape, list[Node | None], list[Node]]:
         """Pull cotangents of no particular value back; return the tape from these to what that gives."""
@@ -177,31 +177,31 @@ class _Linear:
         columns = sum([target.size for target in targets])
         if rows <= columns:
             return [self._by_rows(root) for root in self.roots]
-        by_target = [self._by_columns(at) for at in range(len(targets))]
-        return [list(one) for one in zip(*by_target, strict=True)]
+        by_target = [self._by_columns(number) for number in range(len(targets))]
+        return [list(jacobians) for jacobians in zip(*by_target, strict=True)]
 
     def _by_rows(self, root: Node) -> list[Node]:
         """Return the Jacobians of one result: cotangents of each of its elements, pulled back together."""
         seed = record(ALIAS, (zeros_like(root),), site=root.site)
         targets = self.given.targets
-        found = pull_back(self._tape, [(root, seed)], targets)
+        pulled = pull_back(self._tape, [(root, seed)], targets)
         made = _in_all_directions(
-            seed, [_or_zeros(*pair) for pair in zip(found, targets, strict=True)]
+            seed, [_or_zeros(*pair) for pair in zip(pulled, targets, strict=True)]
         )
         return [
-            _shaped(one, (*root.shape, *target.shape))
-            for one, target in zip(made, targets, strict=True)
+            _shaped(jacobian, (*root.shape, *target.shape))
+            for jacobian, target in zip(made, targets, strict=True)
         ]
 
-    def _by_columns(self, at: int) -> list[Node]:
+    def _by_columns(self, number: int) -> list[Node]:
         """Return the Jacobians for one target: directions along each of its elements, pushed together."""
-        target = self.given.targets[at]
-        directions = [zeros_like(one) for one in self.given.targets]
-        directions[at] = record(ALIAS, (zeros_like(target),), site=target.site)
-        made = _in_all_directions(directions[at], self.pushed(directions))
+        target = self.given.targets[number]
+        directions = [zeros_like(node) for node in self.given.targets]
+        directions[number] = record(ALIAS, (zeros_like(target),), site=target.site)
+        made = _in_all_directions(directions[number], self.pushed(directions))
         return [
-            _shaped(_first_axis_last(one), (*root.shape, *target.shape))
-            for one, root in zip(made, self.roots, strict=True)
+            _shaped(_first_axis_last(jacobian), (*root.shape, *target.shape))
+            for jacobian, root in zip(made, self.roots, strict=True)
         ]
 
 
@@ -215,8 +215,8 @@ def _need_real(title: str, targets: Sequence[Node]) -> None:
             )
 
 
-def _or_zeros(found: Node | None, like: Node) -> Node:
-    return zeros_like(like) if found is None else found
+def _or_zeros(node: Node | None, like: Node) -> Node:
+    return zeros_like(like) if node is None else node
 
 
 def _in_all_directions(seed: Node, nodes: Sequence[Node]) -> list[Node]:

@@ -40,8 +40,8 @@ def grad(
     both = value_and_grad(function, argnums, has_aux)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, found = both(*args, **kwargs)
-        return (found, value[1]) if has_aux else found
+        value, gradients = both(*args, **kwargs)
+        return (gradients, value[1]) if has_aux else gradients
 
     return update_wrapper(gradient, function)
 
@@ -68,8 +68,8 @@ def value_and_grad(
             loss, aux = _with_aux(title, result) if has_aux else (result, None)
             value = checked_loss(title, loss)
             tape = linearize([value.node], given.targets, history, complete=True)
-            found = _gradients(tape, [(value.node, one_like(value.node))], given)
-        gradient = found[0] if isinstance(argnums, int) else tuple(found)
+            gradients = _gradients(tape, [(value.node, one_like(value.node))], given)
+        gradient = gradients[0] if isinstance(argnums, int) else tuple(gradients)
         return ((value, aux) if has_aux else value), gradient
 
     return update_wrapper(both, function)
@@ -77,11 +77,11 @@ def value_and_grad(
 
 def _gradients(tape: Tape, seeds: Sequence[tuple[Node, Node]], given: Aliased) -> list[Any]:
     """Return the cotangents of the arguments as trees like theirs: zeros where the result does not depend on one."""
-    found = pull_back(tape, seeds, given.targets)
+    cotangents = pull_back(tape, seeds, given.targets)
     return given.like(
         [
-            Tensor(zeros_like(target) if one is None else one)
-            for one, target in zip(found, given.targets, strict=True)
+            Tensor(zeros_like(target) if ct is None else ct)
+            for ct, target in zip(cotangents, given.targets, strict=True)
         ]
     )
 
@@ -115,7 +115,7 @@ def vjp(function: Callable[..., Any], *args: Any, has_aux: bool = False) -> tupl
         leaves: list[Any] = []
         structure = flatten(out, leaves)
         tensors = [operand(leaf) for leaf in leaves]
-        roots = [one.node for one in tensors]
+        roots = [tensor.node for tensor in tensors]
         tape = linearize(roots, given.targets, history, complete=True)
 
     def pullback(ct: Any) -> tuple[Any, ...]:
@@ -123,7 +123,7 @@ def vjp(function: Callable[..., Any], *args: Any, has_aux: bool = False) -> tupl
         return tuple(_gradients(tape, seeds, given))
 
     # handles of their own: what the caller assigns to the result changes nothing here
-    value = build(structure, (Tensor(one) for one in roots))
+    value = build(structure, (Tensor(root) for root in roots))
     return (value, pullback, aux) if has_aux else (value, pullback)
 
 
@@ -137,7 +137,7 @@ def _cotangents(title: str, ct: Any, structure: Structure, roots: Sequence[Node]
                 "lists, tuples and dicts as in the result, with a tensor for each of its",
             ),
         )
-    found = []
+    nodes = []
     for leaf, root in zip(leaves, roots, strict=True):
         node = operand(leaf, dtype=root.dtype).node if root.dtype in FLOATING else root
         if node.shape != root.shape:
@@ -145,8 +145,8 @@ def _cotangents(title: str, ct: Any, structure: Structure, roots: Sequence[Node]
                 f"{title}: a cotangent of shape {node.shape} is given for a result of shape {root.shape}",
                 suggestions=("tfr.ones_like(result), or any tensor of its shape",),
             )
-        found.append(node)
-    return found
+        nodes.append(node)
+    return nodes
 
 
 def _with_aux(title: str, result: Any) -> tuple[Any, Any]:

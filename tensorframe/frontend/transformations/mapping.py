@@ -58,12 +58,16 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
     title = getattr(function, "__qualname__", repr(function))
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        given = [_Argument.of(parameter_name(function, at), one) for at, one in enumerate(args)]
+        given = [
+            _Argument.of(parameter_name(function, index), value) for index, value in enumerate(args)
+        ]
         axes = _axes_of_arguments(title, in_axes, given)
         size = _size(title, given, axes)
         mapping = Mapping(title, next_serial())
         stands = _Placeholders(title)
-        own = [one.built(stands, own_axes) for one, own_axes in zip(given, axes, strict=True)]
+        own = [
+            argument.built(stands, own_axes) for argument, own_axes in zip(given, axes, strict=True)
+        ]
         try:
             with recording_example(mapping):
                 structure, nodes = _called(function, own, kwargs)
@@ -78,7 +82,9 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
         labels = names(structure, "result")
         return build(
             structure,
-            iter([_result(title, batch, *one) for one in zip(nodes, places, labels, strict=True)]),
+            iter(
+                [_result(title, batch, *entry) for entry in zip(nodes, places, labels, strict=True)]
+            ),
         )
 
     return update_wrapper(mapped, function)
@@ -90,7 +96,7 @@ def _called(
     """Return the structure of the result and its nodes; the function's handles are gone, but those of others."""
     leaves: list[Any] = []
     structure = flatten(function(*args, **kwargs), leaves)
-    return structure, [operand(one).node for one in leaves]
+    return structure, [operand(leaf).node for leaf in leaves]
 
 
 class _Argument(NamedTuple):
@@ -104,7 +110,11 @@ class _Argument(NamedTuple):
     @classmethod
     def of(cls, name: str, value: Any) -> _Argument:
         """Return an argument taken apart; a sequence of keys is one leaf."""
-        if type(value) in (tuple, list) and value and all(type(one) is Key for one in value):
+        if (
+            type(value) in (tuple, list)
+            and value
+            and all(type(element) is Key for element in value)
+        ):
             return cls(name, LEAF, [_Keys(value)], [name])
         leaves: list[Any] = []
         structure = flatten(value, leaves)
@@ -113,12 +123,12 @@ class _Argument(NamedTuple):
     def built(self, stands: _Placeholders, axes: Sequence[int | None]) -> Any:
         """Return the argument as the function gets it, with one example of each leaf that has an axis of them."""
         leaves = [
-            one.unmapped()
-            if type(one) is _Keys and axis is None
-            else own_leaves([one])[0]
+            leaf.unmapped()
+            if type(leaf) is _Keys and axis is None
+            else own_leaves([leaf])[0]
             if axis is None
-            else stands.example(one, axis, label)
-            for one, axis, label in zip(self.leaves, axes, self.labels, strict=True)
+            else stands.example(leaf, axis, label)
+            for leaf, axis, label in zip(self.leaves, axes, self.labels, strict=True)
         ]
         return build(self.structure, iter(leaves))
 
@@ -150,7 +160,7 @@ class _Placeholders:
         if type(leaf) is _Keys:
             return self.key(leaf.keys, name)
         tensor = operand(leaf)
-        order = [axis, *[one for one in range(tensor.ndim) if one != axis]]
+        order = [axis, *[other for other in range(tensor.ndim) if other != axis]]
         return self._placeholder(permuted(tensor, order).node, name)
 
     def _placeholder(self, whole: Node, name: str) -> Tensor:
@@ -162,7 +172,7 @@ class _Placeholders:
 
     def key(self, keys: Sequence[Key], name: str) -> Key:
         """Return the key of one example."""
-        halves = [self._placeholder(_stacked(one), name) for one in _halves(keys)]
+        halves = [self._placeholder(_stacked(half), name) for half in _halves(keys)]
         stand = partial(self.key, name=name)
         return Key(MappedKey(halves[0], halves[1], tuple(keys), stand))
 
@@ -184,10 +194,11 @@ _LOW = 2**32 - 1
 
 def _stacked(numbers: Sequence[Any]) -> Node:
     """Return numbers of 32 bits as a vector; those of a function that `jit` records are not known yet."""
-    if all(type(one) is int for one in numbers):
+    if all(type(number) is int for number in numbers):
         return data_node(np.array(numbers, uint32))
     tensors = [
-        one if isinstance(one, Tensor) else Tensor(opaque(one, uint32, CPU)) for one in numbers
+        number if isinstance(number, Tensor) else Tensor(opaque(number, uint32, CPU))
+        for number in numbers
     ]
     return stack(tensors).node
 
@@ -207,24 +218,24 @@ def _axes_of_arguments(
         each = list(in_axes)
     else:
         each = [in_axes] * len(given)
-    found = []
-    for one, axes in zip(given, each, strict=True):
-        spread = _spread(title, "in_axes", axes, one.structure, one.name)
-        leaves = zip(one.leaves, spread, one.labels, strict=True)
-        found.append([_checked(title, *leaf) for leaf in leaves])
-    return found
+    axes_by_argument = []
+    for argument, axes in zip(given, each, strict=True):
+        spread = _spread(title, "in_axes", axes, argument.structure, argument.name)
+        leaves = zip(argument.leaves, spread, argument.labels, strict=True)
+        axes_by_argument.append([_checked(title, *leaf) for leaf in leaves])
+    return axes_by_argument
 
 
 def _spread(title: str, what: str, axes: Axes, structure: Structure, name: str) -> list[int | None]:
     """Return the axis of each leaf of a tree, from an axis for all of it or a tree that begins like it."""
     wanted: list[Any] = []
-    found = list(_matched(title, what, flatten(axes, wanted), iter(wanted), structure, name))
-    for one in found:
-        if one is not None and type(one) is not int:
+    leaf_axes = list(_matched(title, what, flatten(axes, wanted), iter(wanted), structure, name))
+    for axis in leaf_axes:
+        if axis is not None and type(axis) is not int:
             raise ArgumentError(
-                f"{title}: {what} consists of integers and None, got {one!r} for {name}"
+                f"{title}: {what} consists of integers and None, got {axis!r} for {name}"
             )
-    return found
+    return leaf_axes
 
 
 def _matched(
@@ -251,8 +262,8 @@ def _matched(
             suggestions=(f"one integer, or None, for all of {name}",),
         )
     container, facts, children = structure
-    for at, (inner, child) in enumerate(zip(axes[2], children, strict=True)):
-        label = name + container.label(facts, at)
+    for index, (inner, child) in enumerate(zip(axes[2], children, strict=True)):
+        label = name + container.label(facts, index)
         yield from _matched(title, what, inner, wanted, child, label)
 
 
@@ -288,8 +299,8 @@ def _size(title: str, given: Sequence[_Argument], axes: Sequence[Sequence[int | 
     """Return how many examples there are; ShapeError names the arguments that disagree."""
     sizes: dict[str, int] = {
         label: leaf.shape[axis]
-        for one, own in zip(given, axes, strict=True)
-        for leaf, axis, label in zip(one.leaves, own, one.labels, strict=True)
+        for argument, own in zip(given, axes, strict=True)
+        for leaf, axis, label in zip(argument.leaves, own, argument.labels, strict=True)
         if axis is not None
     }
     if not sizes:

@@ -28,12 +28,12 @@ def gradient(self: Tensor, *tensors: Tensor) -> Any:
     from tensorframe.frontend.transformations.gradients import checked_loss, one_like, zeros_like
     from tensorframe.transform.backward import linearize, pull_back
 
-    if not tensors or not all(isinstance(one, Tensor) for one in tensors):
+    if not tensors or not all(isinstance(tensor, Tensor) for tensor in tensors):
         raise DTypeError(
             "gradient: takes the tensors that the gradient is for",
             suggestions=("loss.gradient(w, b)",),
         )
-    targets = [one.node for one in tensors]
+    targets = [tensor.node for tensor in tensors]
     for node in targets:
         if node.dtype not in FLOATING:
             raise GradientError(
@@ -54,10 +54,10 @@ def gradient(self: Tensor, *tensors: Tensor) -> Any:
                 node,
                 "one of the tensors is not in the graph, or what lies between has been computed",
             )
-    found = pull_back(tape, [(loss, one_like(loss))], targets)
+    cotangents = pull_back(tape, [(loss, one_like(loss))], targets)
     gradients = [
-        Tensor(zeros_like(target) if one is None else one)
-        for one, target in zip(found, targets, strict=True)
+        Tensor(zeros_like(target) if ct is None else ct)
+        for ct, target in zip(cotangents, targets, strict=True)
     ]
     return gradients[0] if len(gradients) == 1 else tuple(gradients)
 
