@@ -22,8 +22,8 @@ def _first(shapes: tuple[Shape, ...], *_: Any) -> Shape:
 
 def _asked(cts: Sequence[Term | None], out: Term, *operands_and_call: Any) -> Sequence[Any]:
     *operands, call = operands_and_call
-    found: Sequence[Any] = call.pull_back(cts, out, operands)
-    return found
+    cotangents: Sequence[Any] = call.pull_back(cts, out, operands)
+    return cotangents
 
 
 # Operands: the results, then the arguments; `call` says how many there are, and pulls cotangents back.

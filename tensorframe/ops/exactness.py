@@ -46,8 +46,8 @@ def is_exact(op: Op, operands: Sequence[DType], result: DType) -> bool:
 def is_exact_region(region: Region) -> bool:
     """Whether every engine gives the same bits for all ops of a region."""
     return all(
-        is_exact(one.op, [region.dtype_of(at) for at in one.inputs], one.dtype)
-        for one in region.ops
+        is_exact(op.op, [region.dtype_of(source) for source in op.inputs], op.dtype)
+        for op in region.ops
     )
 
 
@@ -62,17 +62,17 @@ class _Traced:
 
 
 def _is_exact_formula(op: Op, operands: Sequence[DType]) -> bool:
-    found = True
+    exact = True
 
     def apply(inner: Op, *values: Any, attrs: tuple[Any, ...] = ()) -> _Traced:
-        nonlocal found
+        nonlocal exact
         # a number takes the dtype of what it stands beside
-        beside = [one.dtype for one in values[inner.conditions :] if hasattr(one, "dtype")]
-        dtypes = [getattr(one, "dtype", beside[0]) for one in values]
+        beside = [value.dtype for value in values[inner.conditions :] if hasattr(value, "dtype")]
+        dtypes = [getattr(value, "dtype", beside[0]) for value in values]
         result = inner.result(dtypes[inner.conditions], *attrs) if inner.kind is Kind.MAP else beside[0]
-        found = found and is_exact(inner, dtypes, result)
+        exact = exact and is_exact(inner, dtypes, result)
         return _Traced(result)
 
     assert op.expand is not None
     op.expand(*[Term(_Traced(dtype), apply) for dtype in operands])
-    return found
+    return exact

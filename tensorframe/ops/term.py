@@ -17,16 +17,16 @@ Apply = Callable[..., Any]
 
 def _call(name: str, *operands: Any) -> Term:
     nodes = list(operands)
-    for at, operand in enumerate(operands):
+    for index, operand in enumerate(operands):
         if type(operand) is Term:
-            nodes[at], apply = operand.node, operand.apply
+            nodes[index], apply = operand.node, operand.apply
     return Term(apply(find(name), *nodes), apply)
 
 
 def call(name: str, *operands: Any, attrs: tuple[Any, ...]) -> Term:
     """Return a row that has attributes, of terms."""
     apply = operands[0].apply
-    return Term(apply(find(name), *[one.node for one in operands], attrs=attrs), apply)
+    return Term(apply(find(name), *[operand.node for operand in operands], attrs=attrs), apply)
 
 
 def arange(like: Term, size: int) -> Term:
@@ -130,7 +130,7 @@ class Term:
         """Return the elements in reverse order along axes."""
         if not axes:
             return self
-        turned = [at in axes for at in range(len(self.shape))]
+        turned = [axis in axes for axis in range(len(self.shape))]
         starts = tuple([max(n - 1, 0) if t else 0 for n, t in zip(self.shape, turned, strict=True)])
         return self.sliced(starts, self.shape, tuple([-1 if t else 1 for t in turned]))
 

@@ -60,21 +60,21 @@ def summation(ct: Term, _out: Term, *operands_and_subscripts: Any) -> Sequence[A
     *operands, subscripts = operands_and_subscripts
     left, _, output = subscripts.partition("->")
     indices = left.split(",")
-    return [partial(_of_operand, ct, operands, indices, output, at) for at in range(len(operands))]
+    return [partial(_of_operand, ct, operands, indices, output, number) for number in range(len(operands))]
 
 
-def _of_operand(ct: Term, operands: list[Term], indices: list[str], output: str, at: int) -> Term:
-    own, shape = indices[at], operands[at].shape
-    others = [conjugate(one) for place, one in enumerate(operands) if place != at]
-    known = [output, *[one for place, one in enumerate(indices) if place != at]]
+def _of_operand(ct: Term, operands: list[Term], indices: list[str], output: str, number: int) -> Term:
+    own, shape = indices[number], operands[number].shape
+    others = [conjugate(operand) for place, operand in enumerate(operands) if place != number]
+    known = [output, *[term_indices for place, term_indices in enumerate(indices) if place != number]]
     single = "".join(dict.fromkeys(own))
-    found = "".join([index for index in single if any(index in one for one in known)])
+    summed_with = "".join([index for index in single if any(index in term_indices for term_indices in known)])
     term = ct
-    if others or output != found:
-        term = call("einsum", ct, *others, attrs=(f"{','.join(known)}->{found}",))
+    if others or output != summed_with:
+        term = call("einsum", ct, *others, attrs=(f"{','.join(known)}->{summed_with}",))
     # what nothing else has was summed alone: the same for each
     sizes = dict(zip(own, shape, strict=True))
-    term = term.reshaped(tuple([sizes[index] if index in found else 1 for index in single]))
+    term = term.reshaped(tuple([sizes[index] if index in summed_with else 1 for index in single]))
     term = term.expanded(tuple([sizes[index] for index in single]))
     return _on_diagonal(term, single, own, shape) if single != own else term
 
@@ -96,5 +96,5 @@ def _on_diagonal(term: Term, single: str, own: str, shape: tuple[int, ...]) -> T
 
 def _positions(like: Term, shape: tuple[int, ...], axis: int) -> Term:
     return arange(like, shape[axis]).reshaped(
-        tuple([n if at == axis else 1 for at, n in enumerate(shape)])
+        tuple([n if dimension == axis else 1 for dimension, n in enumerate(shape)])
     )

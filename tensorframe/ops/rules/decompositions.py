@@ -50,12 +50,12 @@ from tensorframe.site import describe
 def of_cholesky(ct: Term, out: Term, _x: Term, upper: bool) -> Sequence[Any]:
     """Rule of Cholesky factors: L^-H (Phi + Phi^H) L^-1 / 2 with Phi of L^H ct; for Hermitian matrices, Hermitian."""
 
-    def found() -> Term:
+    def cotangent() -> Term:
         factor, given = (adjoint(out), adjoint(ct)) if upper else (out, ct)
         middle = hermitian(lower_half(matmul(adjoint(factor), given)))
         return divided(solved(adjoint(factor), middle), factor)
 
-    return (found,)
+    return (cotangent,)
 
 
 def of_qr(ct: Parts, out: Term, x: Term, mode: str) -> Sequence[Any]:
@@ -69,7 +69,7 @@ def of_qr(ct: Parts, out: Term, x: Term, mode: str) -> Sequence[Any]:
             location=describe(out.node.site),
         )
 
-    def found() -> Term:
+    def cotangent() -> Term:
         size = min(rows, columns)
         q = out.part(0, (*x.shape[:-1], size), x.dtype)
         r = out.part(1, (*x.shape[:-2], size, columns), x.dtype)
@@ -84,7 +84,7 @@ def of_qr(ct: Parts, out: Term, x: Term, mode: str) -> Sequence[Any]:
         of_q = through if of_q is None else of_q + through
         return _beside(_of_tall(of_q, first, q, square), matmul(q, rest))
 
-    return (found,)
+    return (cotangent,)
 
 
 def _of_tall(of_q: Term | None, of_r: Term | None, q: Term, r: Term) -> Term:
@@ -120,7 +120,7 @@ def of_eigh(ct: Parts, out: Term, x: Term) -> Sequence[Any]:
     """Rule of eigenvalues and eigenvectors: V (diag(l') + (V^H V') / (l_j - l_i)) V^H, made Hermitian."""
     of_values, of_vectors = ct
 
-    def found() -> Term:
+    def cotangent() -> Term:
         vectors = out.part(1, x.shape, x.dtype)
         inner = None if of_values is None else diagonal(of_values)
         if of_vectors is not None:
@@ -130,17 +130,17 @@ def of_eigh(ct: Parts, out: Term, x: Term) -> Sequence[Any]:
         assert inner is not None
         return hermitian(matmul(matmul(vectors, inner.cast(x.dtype)), adjoint(vectors)))
 
-    return (found,)
+    return (cotangent,)
 
 
 def of_eigvalsh(ct: Term, _out: Term, x: Term) -> Sequence[Any]:
     """Rule of eigenvalues of symmetric or Hermitian matrices: V diag(ct) V^H."""
 
-    def found() -> Term:
+    def cotangent() -> Term:
         vectors = call("eigh", x, attrs=()).part(1, x.shape, x.dtype)
         return matmul(vectors * row_of(ct), adjoint(vectors))
 
-    return (found,)
+    return (cotangent,)
 
 
 def of_eig(ct: Parts, out: Term, x: Term) -> Sequence[Any]:
@@ -150,7 +150,7 @@ def of_eig(ct: Parts, out: Term, x: Term) -> Sequence[Any]:
     """
     of_values, of_vectors = ct
 
-    def found() -> Term:
+    def cotangent() -> Term:
         vectors = out.part(1, x.shape, out.dtype)
         dual = adjoint(vectors)
         inner = None if of_values is None else diagonal(of_values)
@@ -163,18 +163,18 @@ def of_eig(ct: Parts, out: Term, x: Term) -> Sequence[Any]:
         assert inner is not None
         return matmul(solved(dual, inner), dual)
 
-    return (found,)
+    return (cotangent,)
 
 
 def of_eigvals(ct: Term, out: Term, x: Term) -> Sequence[Any]:
     """Rule of eigenvalues of general matrices: V^-H diag(ct) V^H."""
 
-    def found() -> Term:
+    def cotangent() -> Term:
         vectors = call("eig", x, attrs=()).part(1, x.shape, out.dtype)
         dual = adjoint(vectors)
         return matmul(solved(dual, diagonal(ct)), dual)
 
-    return (found,)
+    return (cotangent,)
 
 
 # --- singular values
@@ -193,7 +193,7 @@ def of_svd(ct: Parts, out: Term, x: Term, full_matrices: bool) -> Sequence[Any]:
             location=describe(out.node.site),
         )
 
-    def found() -> Term:
+    def cotangent() -> Term:
         factors = reduced_svd(x) if full_matrices and rows != columns else factors_of(out, x)
         left, values, right = factors
         inner = _between(ct, factors)
@@ -206,7 +206,7 @@ def of_svd(ct: Parts, out: Term, x: Term, full_matrices: bool) -> Sequence[Any]:
             total = total + matmul(left, rest - matmul(matmul(rest, adjoint(right)), right))
         return total
 
-    return (found,)
+    return (cotangent,)
 
 
 def _between(ct: Parts, factors: tuple[Term, Term, Term]) -> Term:
@@ -229,8 +229,8 @@ def _between(ct: Parts, factors: tuple[Term, Term, Term]) -> Term:
 def of_svdvals(ct: Term, _out: Term, x: Term) -> Sequence[Any]:
     """Rule of singular values: U diag(ct) V^H."""
 
-    def found() -> Term:
+    def cotangent() -> Term:
         left, _, right = reduced_svd(x)
         return matmul(left * row_of(ct), right)
 
-    return (found,)
+    return (cotangent,)

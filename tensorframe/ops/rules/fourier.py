@@ -22,8 +22,8 @@ def adjoint(name: str) -> Callable[..., Sequence[Any]]:
     """Return the rule of a complex transform, whose adjoint is the transform of this name."""
 
     def rule(ct: Term, _out: Term, x: Term, sizes: Shape, axes: Axes, norm: str) -> Sequence[Any]:
-        found = call(name, ct, attrs=(sizes, axes, _OPPOSITE[norm]))
-        return (lambda: _resized(found, x.shape),)
+        back = call(name, ct, attrs=(sizes, axes, _OPPOSITE[norm]))
+        return (lambda: _resized(back, x.shape),)
 
     return rule
 
@@ -33,12 +33,12 @@ def of_half_spectrum(
 ) -> Sequence[Any]:
     """Rule of the transform of real values: each frequency with a mirror image counts once, not twice."""
 
-    def found() -> Term:
+    def cotangent() -> Term:
         once = where(_is_mirrored(ct, sizes, axes), ct * 0.5, ct)
         whole = call("irfftn", once, attrs=(sizes, axes, _OPPOSITE[norm]))
         return _resized(whole, x.shape)
 
-    return (found,)
+    return (cotangent,)
 
 
 def of_real_values(
@@ -46,12 +46,12 @@ def of_real_values(
 ) -> Sequence[Any]:
     """Rule of the transform back to real values: a frequency with a mirror image counts twice."""
 
-    def found() -> Term:
+    def cotangent() -> Term:
         half = call("rfftn", ct, attrs=(sizes, axes, _OPPOSITE[norm]))
         twice = where(_is_mirrored(half, sizes, axes), half * 2, half)
         return _resized(twice, x.shape)
 
-    return (found,)
+    return (cotangent,)
 
 
 def _is_mirrored(half: Term, sizes: Shape, axes: Axes) -> Term:

@@ -15,15 +15,15 @@ Selection = tuple[tuple[Term, ...], tuple[tuple[int, ...], int]]
 
 def _taken_apart(values: Sequence[Any]) -> Selection:
     """Return the index tensors and the attributes that follow the first operands."""
-    *indices, axes, at = values
-    return tuple(indices), (axes, at)
+    *indices, axes, place = values
+    return tuple(indices), (axes, place)
 
 
 def of_gather(ct: Term, _out: Term, x: Term, *rest: Any) -> Sequence[Any]:
     """Rule of elements selected by index tensors: added up where they came from."""
     indices, attrs = _taken_apart(rest)
-    found = call("scatter_add", x.filled(0, x.shape), ct, *indices, attrs=attrs)
-    return (found, *[None] * len(indices))
+    total = call("scatter_add", x.filled(0, x.shape), ct, *indices, attrs=attrs)
+    return (total, *[None] * len(indices))
 
 
 def of_take_along_axis(ct: Term, _out: Term, x: Term, indices: Term, axis: int) -> Sequence[Any]:
@@ -31,8 +31,8 @@ def of_take_along_axis(ct: Term, _out: Term, x: Term, indices: Term, axis: int) 
     count = len(x.shape)
     # of the other axes every position is selected: the first one, over and over, of those of size 1
     places = [
-        arange(x, size).cast(indices.dtype).reshaped((1,) * at + (size,) + (1,) * (count - at - 1))
-        for at, size in enumerate(x.shape)
+        arange(x, size).cast(indices.dtype).reshaped((1,) * dimension + (size,) + (1,) * (count - dimension - 1))
+        for dimension, size in enumerate(x.shape)
     ]
     places[axis] = indices
     attrs = (tuple(range(count)), 0)

@@ -45,13 +45,13 @@ def of_pad(
 def of_concat(ct: Term, _out: Term, *operands_and_axis: Any) -> Sequence[Any]:
     """Rule of joining: to each operand its part."""
     *operands, axis = operands_and_axis
-    found = []
+    cotangents = []
     start = 0
-    for one in operands:
-        starts = tuple([start if at == axis else 0 for at in range(len(one.shape))])
-        found.append(partial(ct.sliced, starts, one.shape, (1,) * len(starts)))
-        start += one.shape[axis]
-    return found
+    for operand in operands:
+        starts = tuple([start if dimension == axis else 0 for dimension in range(len(operand.shape))])
+        cotangents.append(partial(ct.sliced, starts, operand.shape, (1,) * len(starts)))
+        start += operand.shape[axis]
+    return cotangents
 
 
 def of_set_slice(

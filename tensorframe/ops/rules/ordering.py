@@ -62,14 +62,14 @@ def of_histogram(
         bins = edges.shape[0] - 1
         place = call("searchsorted", edges, x, attrs=("right",)) - 1
         inside = logical_and(x >= _edge(edges, 0), x <= _edge(edges, bins))
-        found = maximum(minimum(place, bins - 1), 0)  # the last edge belongs to its bin
-        return where(inside, call("gather", ct, found, attrs=((0,), 0)), 0)
+        bin_number = maximum(minimum(place, bins - 1), 0)  # the last edge belongs to its bin
+        return where(inside, call("gather", ct, bin_number, attrs=((0,), 0)), 0)
 
     return None, None, of_weights
 
 
-def _edge(edges: Term, at: int) -> Term:
-    return edges.sliced((at,), (1,), (1,)).reshaped(())
+def _edge(edges: Term, index: int) -> Term:
+    return edges.sliced((index,), (1,), (1,)).reshaped(())
 
 
 def of_convolve(ct: Term, _out: Term, long: Term, short: Term, mode: str) -> Sequence[Any]:

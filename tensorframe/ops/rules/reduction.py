@@ -52,9 +52,9 @@ def before(x: Term, axis: int) -> Term:
     size = x.shape[axis]
     if not size:
         return x
-    ahead = tuple([1 if at == axis else 0 for at in range(len(x.shape))])
+    ahead = tuple([1 if dimension == axis else 0 for dimension in range(len(x.shape))])
     starts, steps = (0,) * len(x.shape), (1,) * len(x.shape)
-    shorter = tuple([size - 1 if at == axis else n for at, n in enumerate(x.shape)])
+    shorter = tuple([size - 1 if dimension == axis else n for dimension, n in enumerate(x.shape)])
     head = x.sliced(starts, shorter, steps)
     return head.padded(ahead, starts, 1).scanned("cumulative_prod", axis)
 

@@ -28,11 +28,11 @@ from tensorframe.ops.term import Term, call, equal, imag, matmul, where
 def of_inv(ct: Term, out: Term, _x: Term) -> Sequence[Any]:
     """Rule of inverses: -A^-H ct A^-H."""
 
-    def found() -> Term:
+    def cotangent() -> Term:
         inverse = adjoint(out)
         return -matmul(matmul(inverse, ct), inverse)
 
-    return (found,)
+    return (cotangent,)
 
 
 def of_solve(ct: Term, out: Term, matrix: Term, right: Term) -> Sequence[Any]:
@@ -49,7 +49,7 @@ def of_solve(ct: Term, out: Term, matrix: Term, right: Term) -> Sequence[Any]:
 def of_det(ct: Term, out: Term, x: Term) -> Sequence[Any]:
     """Rule of determinants: ct times the conjugate of det(A) A^-T, and of the cofactors where a matrix is singular."""
 
-    def found() -> Term:
+    def cotangent() -> Term:
         size = x.shape[-1]
         if not size:
             return each(ct) * x
@@ -64,7 +64,7 @@ def of_det(ct: Term, out: Term, x: Term) -> Sequence[Any]:
         regular_ones = each(conjugate(out)) * adjoint(inverse)
         return each(ct) * where(singular, cofactors, regular_ones)
 
-    return (found,)
+    return (cotangent,)
 
 
 def _cofactors(x: Term) -> Term:
@@ -82,7 +82,7 @@ def of_slogdet(ct: Parts, out: Term, x: Term) -> Sequence[Any]:
     """Rule of signs and logarithms of magnitudes: A^-H times the cotangent; a complex sign turns as well."""
     of_sign, of_logarithm = ct
 
-    def found() -> Term:
+    def cotangent() -> Term:
         inverse = adjoint(call("inv", x, attrs=()))
         factor = of_logarithm
         if x.dtype in COMPLEX and of_sign is not None:
@@ -93,7 +93,7 @@ def of_slogdet(ct: Parts, out: Term, x: Term) -> Sequence[Any]:
             return inverse * 0
         return each(factor) * inverse
 
-    return (found,)
+    return (cotangent,)
 
 
 def of_pinv(ct: Term, out: Term, x: Term, _rtol: float) -> Sequence[Any]:
