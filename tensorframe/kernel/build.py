@@ -50,9 +50,9 @@ def build(
 
     `places` are the array that each output goes to, and which part of its complex elements it is, or None.
     """
-    found = lay_out(region, space, strides, places, in_order=True)
-    launches, partials = _Builder(region, space, found).launches()
-    return Built(launches, partials, found.layouts)
+    layout = lay_out(region, space, strides, places, in_order=True)
+    launches, partials = _Builder(region, space, layout).launches()
+    return Built(launches, partials, layout.layouts)
 
 
 class _Builder:
@@ -168,10 +168,10 @@ class _Builder:
             form.partials[value] = Buffer(f"p{len(partials) - 1}", how.dtype, Role.OUTPUT)
         total = _blocks(nest, width) * -(-nest.row_length // chunk)
         body = column_parts(form, width, chunk, outer)
-        one = self._launch(form, body, total, min(chunk, nest.row_length) * width)
+        launch = self._launch(form, body, total, min(chunk, nest.row_length) * width)
         whole.partials = {value: _as_input(buffer) for value, buffer in form.partials.items()}
         other = self._launch(whole, joined(whole, 0, 0), self.nest.rows, whole.units)
-        return (one, other), tuple(partials)
+        return (launch, other), tuple(partials)
 
     def _has_parts(self, stages: Stages, *, inside: bool) -> bool:
         """Whether chunks of rows are pieces of what their sums go over: what is packed is whole rows of a loop."""
@@ -182,11 +182,11 @@ class _Builder:
 
     def _in_one_pass(self, stages: Stages) -> tuple[Stages, dict[int, int]] | None:
         """Return stages of a single pass, and the sums of squared distances that are all that needed a second one."""
-        found = deviations(self.region, stages.full)
-        if self.nest.inner > 1 or not found or any(stages.stores[1:]) or any(stages.scans):
+        centred = deviations(self.region, stages.full)
+        if self.nest.inner > 1 or not centred or any(stages.stores[1:]) or any(stages.scans):
             return None
-        once = stages_of(self.region, self.space, scratch=False, deviations=found)
-        return (once, found) if once.passes == 1 else None
+        once = stages_of(self.region, self.space, scratch=False, deviations=centred)
+        return (once, centred) if once.passes == 1 else None
 
     def _in_parts(
         self, stages: Stages, centred: dict[int, int], *, inside: bool, width: int
@@ -223,16 +223,16 @@ class _Builder:
         else:
             units = _blocks(nest, width)
             body = column_parts(form, width, chunk)
-        one = self._launch(form, body, units * chunks, chunk * across)
+        first = self._launch(form, body, units * chunks, chunk * across)
         second = self._form(stages)
-        second.partials = {value: _as_input(one) for value, one in form.partials.items()}
+        second.partials = {value: _as_input(buffer) for value, buffer in form.partials.items()}
         second.deviations = {
-            value: Deviation(one.centred, *map(_as_input, one.buffers))
-            for value, one in form.deviations.items()
+            value: Deviation(deviation.centred, *map(_as_input, deviation.buffers))
+            for value, deviation in form.deviations.items()
         }
         second.followed = form.followed
         other = self._launch(second, joined(second, chunks, chunk), nest.rows, chunks)
-        return (one, other), tuple(partials)
+        return (first, other), tuple(partials)
 
     def _form(self, stages: Stages) -> Form:
         layout = self.layout

@@ -173,8 +173,8 @@ class Blocks:
     def _over_classes(self, memory: ir.Buffer, own: Total) -> ir.Loop:
         """Return the scans of classes, by a thread each."""
         lane, number, size = ir.index("lane"), ir.index("number"), self._size
-        at = lane * (size + 1) + number
-        step = (own.take(ir.load(memory, at)), ir.Store(memory, at, own.variable))
+        position = lane * (size + 1) + number
+        step = (own.take(ir.load(memory, position)), ir.Store(memory, position, own.variable))
         loop = ir.Loop(number, ZERO, ir.literal(size, ir.INDEX), step)
         count = ir.literal(self.team.lanes // size, ir.INDEX)
         return ir.Loop(lane, ZERO, count, (own.begin(), loop), over=ir.ParallelAxis.LANES)

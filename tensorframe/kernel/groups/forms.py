@@ -81,9 +81,9 @@ def build_groups(
 
     With `into` the outputs go to elements of arrays that are there, see `lay_out`.
     """
-    found = lay_out(region, space, strides, places, into, numbered=True)
-    launches, partials = _GroupBuilder(region, space, found, target).launches()
-    return Built(launches, partials, found.layouts)
+    layout = lay_out(region, space, strides, places, into, numbered=True)
+    launches, partials = _GroupBuilder(region, space, layout, target).launches()
+    return Built(launches, partials, layout.layouts)
 
 
 class _GroupBuilder:
@@ -132,10 +132,10 @@ class _GroupBuilder:
         count = order.chunks * each * rows
         form, second = self._form(stages), self._form(stages)
         partials = []
-        for at, value in enumerate(stages.reductions[0]):
+        for number, value in enumerate(stages.reductions[0]):
             how = form.accumulation(value)
-            form.partials[value] = ir.Buffer(f"p{at}", how.dtype, ir.Role.OUTPUT)
-            second.partials[value] = ir.Buffer(f"p{at}", how.dtype, ir.Role.INPUT)
+            form.partials[value] = ir.Buffer(f"p{number}", how.dtype, ir.Role.OUTPUT)
+            second.partials[value] = ir.Buffer(f"p{number}", how.dtype, ir.Role.INPUT)
             partials.append((how.dtype, count, how.first))
         body = row_parts(form, order) if in_rows else column_parts(form, order)
         in_groups = order.chunks > self._target.lanes // 4
@@ -157,9 +157,9 @@ class _GroupBuilder:
         forms = (form, self._form(stages), self._form(stages))
         results: dict[int, ir.Buffer] = {}
         partials = []
-        for at, value in enumerate(stages.scans[0]):
+        for number, value in enumerate(stages.scans[0]):
             how = form.accumulation(value)
-            names = (f"p{2 * at}", f"p{2 * at + 1}")
+            names = (f"p{2 * number}", f"p{2 * number + 1}")
             results[value] = ir.Buffer(names[1], how.dtype, ir.Role.OUTPUT)
             forms[0].partials[value] = ir.Buffer(names[0], how.dtype, ir.Role.OUTPUT)
             forms[1].partials[value] = ir.Buffer(names[0], how.dtype, ir.Role.INPUT)
@@ -171,7 +171,8 @@ class _GroupBuilder:
             (scanned_chunks(forms[2], order), chunks * rows),
         )
         launches = [
-            self._launch(one, body, total) for one, (body, total) in zip(forms, bodies, strict=True)
+            self._launch(stage, body, total)
+            for stage, (body, total) in zip(forms, bodies, strict=True)
         ]
         return tuple(launches), tuple(partials)
 
@@ -184,7 +185,7 @@ class _GroupBuilder:
 
 def _map(form: Form) -> tuple[ir.Statement, ...]:
     """One element for each thread."""
-    at = ir.index("i")
-    form.body.indices = digits(at, form.body.sizes) if form.body.sizes else []
+    index = ir.index("i")
+    form.body.indices = digits(index, form.body.sizes) if form.body.sizes else []
     stores = tuple([form.store(value) for value in form.outputs])
-    return (ir.Loop(at, ir.START, ir.STOP, stores, parallel=True, over=ir.ParallelAxis.GRID),)
+    return (ir.Loop(index, ir.START, ir.STOP, stores, parallel=True, over=ir.ParallelAxis.GRID),)

@@ -50,8 +50,10 @@ def rows_of(form: Form, order: Order) -> tuple[ir.Statement, ...]:
         if order.chunks > 1 and ordered:
             statements += _row_in_chunks(form, number, numbers)
         else:
-            one = Team(order.lanes, order.slots, numbers.row, numbers.rows, ordered=ordered)
-            statements += _by_team(form, one, team.row, number, totals_in(form, number))
+            team_of_pass = Team(
+                order.lanes, order.slots, numbers.row, numbers.rows, ordered=ordered
+            )
+            statements += _by_team(form, team_of_pass, team.row, number, totals_in(form, number))
         finish_pass(form, number)
     body.begin_pass()
     stand(form, team.row, team.place)

@@ -228,8 +228,10 @@ def scanned_chunks(form: Form, order: Order) -> tuple[ir.Statement, ...]:
     begin: list[ir.Statement] = []
     for value, scan in scans.items():
         assert scan.before is not None
-        found = where(chunk > ZERO, ir.load(form.partials[value], earlier), scan.result.how.first)
-        begin.append(ir.Set(scan.before.variable, found))
+        value_before = where(
+            chunk > ZERO, ir.load(form.partials[value], earlier), scan.result.how.first
+        )
+        begin.append(ir.Set(scan.before.variable, value_before))
     statements = (*begin, *_pass(form, 0, blocks, scans, {}))
     loop = ir.Loop(part, ir.START, ir.STOP, statements, parallel=True, over=ir.ParallelAxis.GROUPS)
     return (*blocks.allocated(), loop)

@@ -37,11 +37,11 @@ def square_of(nest: Nest) -> Square | None:
     """Return the squares of loops without reductions; None if no operand crosses the innermost loop, or it is short."""
     if len(nest.kept) < 2:
         return None
-    found = [crossed_axis(one) for key, one in nest.accesses.items() if _is_read(key)]
-    axis = next((one for one in found if one is not None), None)
+    axes = [crossed_axis(access) for key, access in nest.accesses.items() if _is_read(key)]
+    axis = next((candidate for candidate in axes if candidate is not None), None)
     if axis is None or nest.pieces or min(nest.kept[axis], nest.kept[-1]) < _LEAST:
         return None
-    down, across = [-(-nest.kept[at] // _SIDE) for at in (axis, -1)]
+    down, across = [-(-nest.kept[loop] // _SIDE) for loop in (axis, -1)]
     others = nest.rows // (nest.kept[axis] * nest.kept[-1])
     return Square(axis, down, across, others * down * across)
 
@@ -52,9 +52,9 @@ def squares(form: Form, square: Square) -> tuple[ir.Statement, ...]:
     inner = len(body.sizes) - 1
     down = body.numbers.take(square.down, "down")
     across = body.numbers.take(square.across, "across")
-    others = [size for at, size in enumerate(body.sizes) if at not in (axis, inner)]
-    *places, at, by = digits(ir.index("tile"), [*others, down, across])
-    top, left = at * _SIDE, by * _SIDE
+    others = [size for loop, size in enumerate(body.sizes) if loop not in (axis, inner)]
+    *places, tile_row, tile_column = digits(ir.index("tile"), [*others, down, across])
+    top, left = tile_row * _SIDE, tile_column * _SIDE
 
     def stand(row: ir.Expr, column: ir.Expr) -> None:
         body.begin_pass()
@@ -72,12 +72,12 @@ def squares(form: Form, square: Square) -> tuple[ir.Statement, ...]:
     fill = ir.index("fill")
     beside, below = digits(fill, [ZERO, side])
     stand(smaller(top + below, body.sizes[axis] - 1), smaller(left + beside, body.sizes[inner] - 1))
-    for number, (key, one) in enumerate(crossing):
-        shared = ir.Buffer(f"w{number}", one.dtype, ir.Role.SHARED)
+    for number, (key, load) in enumerate(crossing):
+        shared = ir.Buffer(f"w{number}", load.dtype, ir.Role.SHARED)
         memory.append(ir.Allocate(shared, ir.literal(_SIDE * _PITCH, ir.INDEX)))
-        element = ir.load(one.buffer, body.position(key))
+        element = ir.load(load.buffer, body.position(key))
         fills.append(ir.Store(shared, beside * _PITCH + below, element))
-        moved[one] = ir.load(shared, along * _PITCH + up)
+        moved[load] = ir.load(shared, along * _PITCH + up)
     there = ir.If(row < body.sizes[axis], (ir.If(column < body.sizes[inner], stores),))
     work = substituted_in((there,), moved)
     area = ir.literal(_SIDE * _SIDE, ir.INDEX)
@@ -104,14 +104,18 @@ def _crossing(
         if _is_read(key) and crossed_axis(access) == axis
     }
     roots, _ = expressions(stores)
-    found: list[tuple[object, ir.Load]] = []
+    crossing: list[tuple[object, ir.Load]] = []
     room = _MEMORY
-    for one in in_order(roots, {}):
-        if isinstance(one, ir.Load) and one.buffer.role is ir.Role.INPUT and one.position in keys:
-            room -= _SIDE * _PITCH * max(one.dtype.itemsize, 4)
+    for expr in in_order(roots, {}):
+        if (
+            isinstance(expr, ir.Load)
+            and expr.buffer.role is ir.Role.INPUT
+            and expr.position in keys
+        ):
+            room -= _SIDE * _PITCH * max(expr.dtype.itemsize, 4)
             if room >= 0:
-                found.append((keys[one.position], one))
-    return found
+                crossing.append((keys[expr.position], expr))
+    return crossing
 
 
 def _is_read(key: object) -> bool:

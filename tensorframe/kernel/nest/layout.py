@@ -95,8 +95,8 @@ def reads_of(region: Region, space: Space) -> dict[tuple[int, int], tuple[int, M
     """Return, for each operand that is an input and each generator, what it reads: equal ones are one access."""
     first = len(region.inputs)
     reads: dict[tuple[int, int], tuple[int, Map]] = {}
-    for at, op in enumerate(region.ops):
-        value = first + at
+    for index, op in enumerate(region.ops):
+        value = first + index
         for number, source in enumerate(op.inputs):
             if source < first and region.inputs[source][0] != ():
                 reads[value, number] = (source, space.maps[value, number])

@@ -145,10 +145,10 @@ def build_combined(replacing: Replacing, op: Op, target: Target) -> Built:
 _ALONG = ir.index("along")
 
 
-def _taken(here: _Here, how: Accumulation, at: ir.Expr) -> ir.Statement:
+def _taken(here: _Here, how: Accumulation, number: ir.Expr) -> ir.Statement:
     """Return how the accumulator takes in the value of a target."""
     total = ir.variable("total", how.dtype)
-    return ir.Set(total, how.join(total, how.take(here.value(at))))
+    return ir.Set(total, how.join(total, how.take(here.value(number))))
 
 
 def _joined(
@@ -156,11 +156,11 @@ def _joined(
 ) -> tuple[ir.Statement, ...]:
     """Return how an element is read, joined with what `work` takes in, and written."""
     total = ir.variable("total", how.dtype)
-    found = converted(how.finish(total), here.result.dtype)
+    result = converted(how.finish(total), here.result.dtype)
     return (
         ir.Set(total, how.take(ir.load(here.result, here.position))),
         *work,
-        ir.Store(here.result, here.position, found),
+        ir.Store(here.result, here.position, result),
     )
 
 
