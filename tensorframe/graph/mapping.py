@@ -50,9 +50,9 @@ mapping: ContextVar[Mapping | None] = ContextVar("tensorframe_mapping", default=
 
 
 @contextmanager
-def recording_example(one: Mapping) -> Iterator[None]:
+def recording_example(current: Mapping) -> Iterator[None]:
     """Record a function for one example in the block."""
-    token = mapping.set(one)
+    token = mapping.set(current)
     try:
         yield
     finally:

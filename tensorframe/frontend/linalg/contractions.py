@@ -86,7 +86,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
     broadcast("vecdot", left.shape, right.shape)
     # axes are named by their distance from the end, where both shapes line up
     indices = [tuple(range(-tensor.ndim, 0)) for tensor in (left, right)]
-    output = tuple(one for one in max(indices, key=len) if one != axis)
+    output = tuple(index for index in max(indices, key=len) if index != axis)
     return contract((conjugated(left), right), indices, output)
 
 
@@ -143,23 +143,23 @@ def _contracted_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int],
             raise AxisError(message)
         named: Any = (range(left.ndim - axes, left.ndim), range(axes))
     else:
-        named = [integers("tensordot", "axes", one) for one in pair("tensordot", "axes", axes)]
-    found = [
+        named = [integers("tensordot", "axes", given) for given in pair("tensordot", "axes", axes)]
+    contracted = [
         [normalize_axis("tensordot", axis, tensor.ndim) for axis in axes_of_one]
         for axes_of_one, tensor in zip(named, (left, right), strict=True)
     ]
-    if any(len(set(one)) != len(one) for one in found):
+    if any(len(set(numbers)) != len(numbers) for numbers in contracted):
         raise AxisError(f"tensordot: axes {axes} name an axis twice")
     sizes = [
         [tensor.shape[axis] for axis in axes_of_one]
-        for axes_of_one, tensor in zip(found, (left, right), strict=True)
+        for axes_of_one, tensor in zip(contracted, (left, right), strict=True)
     ]
     if sizes[0] != sizes[1]:
         raise ShapeError(
             f"tensordot: shapes {left.shape} and {right.shape} do not contract over axes {axes}: "
             f"sizes {sizes[0]} meet {sizes[1]}."
         )
-    return found[0], found[1]
+    return contracted[0], contracted[1]
 
 
 def dot(a: Any, b: Any, /) -> Tensor:
@@ -244,10 +244,10 @@ def kron(a: Any, b: Any, /) -> Tensor:
     small = (1,) * (ndim - right.ndim) + right.shape
     product = apply(
         MULTIPLY,
-        reshaped(left, tuple(size for one in big for size in (one, 1))),
-        reshaped(right, tuple(size for one in small for size in (1, one))),
+        reshaped(left, tuple(size for length in big for size in (length, 1))),
+        reshaped(right, tuple(size for length in small for size in (1, length))),
     )
-    return reshaped(product, tuple(one * other for one, other in zip(big, small, strict=True)))
+    return reshaped(product, tuple(size * other for size, other in zip(big, small, strict=True)))
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
@@ -270,10 +270,10 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
 
 def _components(tensor: Tensor, axis: int) -> list[Any]:
     """Return the three slices of one element along `axis` (counted from the end)."""
-    at = tensor.ndim + axis
-    sizes = tensor.shape[:at] + (1,) + tensor.shape[at + 1 :]
+    position = tensor.ndim + axis
+    sizes = tensor.shape[:position] + (1,) + tensor.shape[position + 1 :]
     steps = (1,) * tensor.ndim
-    starts = [(0,) * at + (i,) + (0,) * (-axis - 1) for i in range(3)]
+    starts = [(0,) * position + (i,) + (0,) * (-axis - 1) for i in range(3)]
     return [call(SLICE, tensor, attrs=(start, sizes, steps)) for start in starts]
 
 

@@ -82,7 +82,7 @@ def _parts(
 ) -> list[Tensor]:
     """Return the tensors of a call with several results, of these shapes and dtypes."""
     whole = call(op, *inputs, attrs=attrs)
-    return [call(PART, whole, attrs=(at, *result)) for at, result in enumerate(results)]
+    return [call(PART, whole, attrs=(index, *result)) for index, result in enumerate(results)]
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Tensor:

@@ -115,14 +115,18 @@ def _recipe(
     """Return the shapes without axes that broadcast, and the subscripts; ShapeError if sizes do not fit."""
     sizes = _sizes(shapes, inputs)
     real = [
-        [at for at, index in enumerate(indices) if shape[at] == sizes[index]]
+        [axis for axis, index in enumerate(indices) if shape[axis] == sizes[index]]
         for shape, indices in zip(shapes, inputs, strict=True)
     ]
-    kept = [[indices[at] for at in axes] for indices, axes in zip(inputs, real, strict=True)]
-    names = dict(zip(dict.fromkeys(i for one in kept for i in one), _letters(), strict=False))
+    kept = [[indices[axis] for axis in axes] for indices, axes in zip(inputs, real, strict=True)]
+    names = dict(
+        zip(dict.fromkeys(index for own in kept for index in own), _letters(), strict=False)
+    )
     terms = ["".join([names[index] for index in indices]) for indices in kept]
     subscripts = ",".join(terms) + "->" + "".join([names[index] for index in output])
-    dropped = [tuple([shape[at] for at in axes]) for shape, axes in zip(shapes, real, strict=True)]
+    dropped = [
+        tuple([shape[axis] for axis in axes]) for shape, axes in zip(shapes, real, strict=True)
+    ]
     return tuple(dropped), subscripts
 
 
@@ -148,7 +152,7 @@ def _sizes(shapes: Sequence[Shape], inputs: Sequence[Indices]) -> dict[Index, in
     return sizes
 
 
-def _size_error(shapes: Sequence[Shape], index: Index, one: int, other: int) -> ShapeError:
+def _size_error(shapes: Sequence[Shape], index: Index, size: int, other: int) -> ShapeError:
     name = f"axis {index} under '...'" if isinstance(index, int) else f"index {index!r}"
     listed = " and ".join(map(str, shapes))
-    return ShapeError(f"einsum: {name} has sizes {one} and {other} in operands of shape {listed}")
+    return ShapeError(f"einsum: {name} has sizes {size} and {other} in operands of shape {listed}")

@@ -110,11 +110,11 @@ def cond(x: Any, /, p: float | str | None = None) -> Tensor:
         raise LinAlgError(f"cond: a matrix without elements has no condition, got shape {x.shape}")
     if p in (None, 2, -2):
         largest, smallest = matrix_norm(x, ord=2), matrix_norm(x, ord=-2)
-        found = apply(DIVIDE, *((smallest, largest) if p == -2 else (largest, smallest)))
+        ratio = apply(DIVIDE, *((smallest, largest) if p == -2 else (largest, smallest)))
     else:
-        found = apply(MULTIPLY, matrix_norm(x, ord=p), _norm_of_inverse(x, p))
+        ratio = apply(MULTIPLY, matrix_norm(x, ord=p), _norm_of_inverse(x, p))
     unknown = any_true(apply(ISNAN, x), axis=(-2, -1))
-    return apply(WHERE, apply(LOGICAL_AND, apply(ISNAN, found), ~unknown), math.inf, found)
+    return apply(WHERE, apply(LOGICAL_AND, apply(ISNAN, ratio), ~unknown), math.inf, ratio)
 
 
 def _norm_of_inverse(x: Tensor, p: float | str | None) -> Tensor:

@@ -164,5 +164,6 @@ def _norm_of_axes(x: Tensor, axes: Axes, ord: float | str | None, keepdims: bool
     if not keepdims:
         return result
     return reshaped(
-        result, tuple(1 if at in (rows, columns) else n for at, n in enumerate(x.shape))
+        result,
+        tuple(1 if dimension in (rows, columns) else n for dimension, n in enumerate(x.shape)),
     )

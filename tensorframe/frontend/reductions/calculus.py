@@ -34,10 +34,10 @@ def trapezoid(y: Any, /, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor
     8.0
     """
     (values,) = floating(y)
-    at = normalize_axis("trapezoid", axis, values.ndim)
+    along = normalize_axis("trapezoid", axis, values.ndim)
     dx = dx if is_number(dx) else beside(values, dx)
-    steps = dx if x is None else _steps(beside(values, x), values, at)
-    return total(steps * _neighbours(values, at) / 2.0, axis=at)
+    steps = dx if x is None else _steps(beside(values, x), values, along)
+    return total(steps * _neighbours(values, along) / 2.0, axis=along)
 
 
 def _neighbours(values: Tensor, axis: int) -> Tensor:
@@ -58,7 +58,9 @@ def _steps(points: Tensor, values: Tensor, axis: int) -> Tensor:
         steps = _differences(points, along)
     if points.ndim == values.ndim:
         return steps
-    return reshaped(steps, tuple(steps.size if at == axis else 1 for at in range(values.ndim)))
+    return reshaped(
+        steps, tuple(steps.size if dimension == axis else 1 for dimension in range(values.ndim))
+    )
 
 
 def _differences(x: Tensor, axis: int) -> Tensor:
@@ -101,10 +103,11 @@ def gradient(x: Any, /, *spacing: Any, axis: Axis = None, edge_order: int = 1) -
     if len(spacing) not in (0, 1, len(axes)):
         raise ArgumentError(f"gradient: {len(spacing)} spacings for {len(axes)} axes")
     spacings = spacing if len(spacing) == len(axes) else (spacing or (1.0,)) * len(axes)
-    found = tuple(
-        _derivative(values, at, step, edge_order) for at, step in zip(axes, spacings, strict=True)
+    slopes = tuple(
+        _derivative(values, along, step, edge_order)
+        for along, step in zip(axes, spacings, strict=True)
     )
-    return found[0] if len(found) == 1 else found
+    return slopes[0] if len(slopes) == 1 else slopes
 
 
 def _derivative(values: Tensor, axis: int, spacing: Any, order: int) -> Tensor:
@@ -125,7 +128,7 @@ def _evenly_spaced(values: Tensor, spacing: Any, axis: int, order: int) -> list[
     size = values.shape[axis]
     inside = part_of(values, axis, 2, size - 2) - part_of(values, axis, 0, size - 2)
     if order == 1:
-        pairs = (part_of(values, axis, at, 2) for at in (0, size - 2))
+        pairs = (part_of(values, axis, start, 2) for start in (0, size - 2))
         first, last = (_differences(pair, axis) / spacing for pair in pairs)
     else:
         weights = _end_weights(spacing, spacing)
@@ -138,11 +141,11 @@ def _between_points(values: Tensor, steps: Tensor, axis: int, order: int) -> lis
     count = steps.shape[axis]
     if order == 1:
         first, last = (
-            _differences(part_of(values, axis, at, 2), axis) / part_of(steps, axis, at, 1)
-            for at in (0, count - 1)
+            _differences(part_of(values, axis, start, 2), axis) / part_of(steps, axis, start, 1)
+            for start in (0, count - 1)
         )
     else:
-        steps_at = [part_of(steps, axis, at, 1) for at in (0, 1, count - 1, count - 2)]
+        steps_at = [part_of(steps, axis, start, 1) for start in (0, 1, count - 1, count - 2)]
         first, last = _at_ends(
             values, axis, _end_weights(*steps_at[:2]), _end_weights(*steps_at[2:])
         )
@@ -152,7 +155,7 @@ def _between_points(values: Tensor, steps: Tensor, axis: int, order: int) -> lis
 def _inside(values: Tensor, steps: Tensor, axis: int) -> Tensor:
     """Return the slopes at the middle of three samples; where all steps are equal, the middle one has no weight."""
     size = values.shape[axis] - 2
-    left, middle, right = (part_of(values, axis, at, size) for at in range(3))
+    left, middle, right = (part_of(values, axis, start, size) for start in range(3))
     before, after = part_of(steps, axis, 0, size), part_of(steps, axis, 1, size)
     both = before + after
     even = all_true(apply(EQUAL, steps, part_of(steps, axis, 0, 1)))
@@ -170,8 +173,8 @@ def _end_weights(near: Any, far: Any) -> tuple[Any, Any, Any]:
 def _at_ends(values: Tensor, axis: int, first: Any, last: Any) -> tuple[Tensor, Tensor]:
     """Return the slopes at both ends; seen from the last sample, steps go backwards, and so weights are negative."""
     size = values.shape[axis]
-    start = [part_of(values, axis, at, 1) for at in (0, 1, 2)]
-    end = [part_of(values, axis, size - 1 - at, 1) for at in (0, 1, 2)]
+    start = [part_of(values, axis, offset, 1) for offset in (0, 1, 2)]
+    end = [part_of(values, axis, size - 1 - offset, 1) for offset in (0, 1, 2)]
     return (
         first[0] * start[0] + first[1] * start[1] + first[2] * start[2],
         -last[2] * end[2] - last[1] * end[1] - last[0] * end[0],
@@ -192,5 +195,5 @@ def convolve(x1: Any, x2: Any, /, mode: str = "full") -> Tensor:
     pair = promoted(x1, x2)
     if pair[0].dtype in dtypes.BOOL:
         raise DTypeError("convolve: takes numbers, got bool", suggestions=("x.astype(tfr.int64)",))
-    long, short = sorted(pair, key=lambda one: -one.size)
+    long, short = sorted(pair, key=lambda vector: -vector.size)
     return call(CONVOLVE, long, short, attrs=(mode,))

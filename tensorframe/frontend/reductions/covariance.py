@@ -24,7 +24,7 @@ __all__ = ["corrcoef", "cov"]
 def _observations(x: Any, y: Any, rowvar: bool) -> tuple[Tensor, DType]:
     """Return variables as rows in the working dtype, and the dtype of the result."""
     given = weakly((x,) if y is None else (x, y))
-    both = concat([_rows(one, rowvar) for one in given], axis=0)
+    both = concat([_rows(tensor, rowvar) for tensor in given], axis=0)
     return converted(both, working_dtype(both.dtype)), dtypes.float_of(both.dtype)
 
 

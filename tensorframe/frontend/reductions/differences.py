@@ -31,12 +31,12 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     n = count("diff", "n", n)
     if tensor.ndim == 0:
         raise ShapeError("diff: a 0-d tensor has no neighbours", suggestions=("tfr.ravel(x)",))
-    at = normalize_axis("diff", axis, tensor.ndim)
-    ends = [_end(one, tensor, at) for one in (prepend, append)]
-    parts = [one for one in (ends[0], tensor, ends[1]) if one is not None]
-    result = tensor if len(parts) == 1 else concat(parts, axis=at)
+    along = normalize_axis("diff", axis, tensor.ndim)
+    ends = [_end(value, tensor, along) for value in (prepend, append)]
+    parts = [part for part in (ends[0], tensor, ends[1]) if part is not None]
+    result = tensor if len(parts) == 1 else concat(parts, axis=along)
     for _ in range(n):
-        result = _differences(result, at)
+        result = _differences(result, along)
     return result
 
 
@@ -67,6 +67,9 @@ def ediff1d(x: Any, /, to_end: Any = None, to_begin: Any = None) -> Tensor:
     [3, 5, 0]
     """
     middle = diff(ravel(x))
-    ends = [None if one is None else operand(one, dtype=middle.dtype) for one in (to_begin, to_end)]
-    parts = [one for one in (ends[0], middle, ends[1]) if one is not None]
+    ends = [
+        None if value is None else operand(value, dtype=middle.dtype)
+        for value in (to_begin, to_end)
+    ]
+    parts = [part for part in (ends[0], middle, ends[1]) if part is not None]
     return concat(parts, axis=None) if len(parts) > 1 else middle

@@ -25,14 +25,14 @@ def scanned(op: Op, x: Tensor, axis: int | None, *, start: int | None) -> Tensor
             f"{op.name}: a tensor of {x.ndim} dimensions needs an axis",
             suggestions=("axis=0", "x.reshape(-1) first, to run through all elements"),
         )
-    at = normalize_axis(op.name, 0 if axis is None else axis, x.ndim)
+    along = normalize_axis(op.name, 0 if axis is None else axis, x.ndim)
     if start is None:
-        return call(op, x, attrs=(at,))
-    padding = (tuple(int(one == at) for one in range(x.ndim)), (0,) * x.ndim, start)
+        return call(op, x, attrs=(along,))
+    padding = (tuple(int(dimension == along) for dimension in range(x.ndim)), (0,) * x.ndim, start)
     if op is CUMULATIVE_PROD and x.dtype in COMPLEX:
         # one kernel more, but 1 * complex(inf, 0) is not complex(inf, 0)
-        return call(PAD, call(op, x, attrs=(at,)), attrs=padding)
-    return call(op, call(PAD, x, attrs=padding), attrs=(at,))
+        return call(PAD, call(op, x, attrs=(along,)), attrs=padding)
+    return call(op, call(PAD, x, attrs=padding), attrs=(along,))
 
 
 def cumulative_sum(

@@ -63,7 +63,7 @@ def _variance(
     axes = normalize_axes(name, axis, tensor.ndim)
     wide = converted(tensor, working_dtype(tensor.dtype))
     correction = number(name, "correction", correction)
-    divisor = float(max(math.prod([tensor.shape[at] for at in axes]) - correction, 0))
+    divisor = float(max(math.prod([tensor.shape[dimension] for dimension in axes]) - correction, 0))
     variance = along(VAR, wide, axes, keepdims, divisor)
     return variance, dtypes.real_of(dtypes.float_of(tensor.dtype))
 
@@ -127,7 +127,7 @@ def average(
     """
     values, shares = promoted(x, np.bool_(True) if weights is None else weights)
     dtype = dtypes.float_of(values.dtype)
-    values, shares = (converted(one, working_dtype(one.dtype)) for one in (values, shares))
+    values, shares = (converted(tensor, working_dtype(tensor.dtype)) for tensor in (values, shares))
     axes = normalize_axes("average", axis, values.ndim)
     shares = _along(shares, values, axis)
     if not returned and weights is None:
@@ -142,10 +142,10 @@ def _along(weights: Tensor, values: Tensor, axis: Axis) -> Tensor:
     if weights.shape in ((), values.shape):
         return weights
     axes = normalize_axes("average", axis, values.ndim)
-    if axis is None or tuple(values.shape[at] for at in axes) != weights.shape:
+    if axis is None or tuple(values.shape[dimension] for dimension in axes) != weights.shape:
         raise ShapeError(
             f"average: weights of shape {weights.shape} fit neither the shape {values.shape} nor the axis {axis}",
             suggestions=("name the axis that the weights belong to",),
         )
-    shape = tuple(size if at in axes else 1 for at, size in enumerate(values.shape))
+    shape = tuple(size if dimension in axes else 1 for dimension, size in enumerate(values.shape))
     return reshaped(weights, shape)
