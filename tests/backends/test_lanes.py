@@ -48,6 +48,27 @@ def test_every_length(dtype):
             assert same(tfr.sum(layout.T, axis=0), lane_sum(rows.T, (0,))), length
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_of_every_length(dtype):
+    for length in [*range(2, 20), 31, 32, 33, 41, 64, 71, 100]:
+        x = drawn(length, dtype) / 2 + 1
+        assert same(tfr.prod(tfr.asarray(x, device="llvm")), lane_prod(x, (0,))), length
+
+
+@pytest.mark.parametrize("length", [2, 5, 8, 13, 32, 43, 64, 100, 1000, 1030])
+def test_arrays_in_any_layout(length):
+    x = drawn((3, length))
+    y = x.T[..., None]
+    for joined in (lane_sum, lane_prod):
+        expected = np.stack([joined(row, (0,)) for row in x])
+        backwards = np.ascontiguousarray(x[:, ::-1])[:, ::-1]
+        for rows in [x, np.asfortranarray(x), backwards, np.repeat(x, 2, axis=1)[:, ::2]]:
+            assert joined(rows, (1,)).tobytes() == expected.tobytes()
+            assert joined(rows.T, (0,)).tobytes() == expected.tobytes()
+            assert all(joined(rows[i], (0,)) == expected[i] for i in range(3))
+        assert joined(y, (0,)).tobytes() == joined(y, (0, 2)).tobytes() == expected.tobytes()
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_every_dtype(dtype):
     x = drawn((100, 40), dtype)

@@ -65,29 +65,43 @@ def _reduction(op: Op) -> Function:
         return plain
     join: Any = implementation[how.join]
     exact = frozenset([dtype for dtype in op.accepts if is_exact(op, (dtype,), dtype)])
+    if how.take is not None or how.finish is not None or not how.wide:
+        return _extreme(join, plain, exact)
+    return _in_lanes(op, lane_sum if join is np.add else lane_prod, plain, exact)
+
+
+def _in_lanes(op: Op, joined: Any, plain: Function, exact: frozenset[DType]) -> Function:
+    """Return a sum or a product, which are exact on some dtypes, and then NumPy's plain one."""
 
     def run(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
         if x.dtype in exact:
             return plain(x, axes, keepdims)
-        x = np.asarray(x)
-        if how.take is not None or how.finish is not None or not how.wide:
-            return _with_signs(join, x, plain(x, axes, keepdims), axes, keepdims)
-        if join is np.multiply and x.dtype in COMPLEX:
+        if op is not SUM and x.dtype in COMPLEX:
             raise NeedsPlanError(op.name)
-        found = np.asarray((lane_sum if join is np.add else lane_prod)(x, axes))
-        return np.expand_dims(found, axes) if keepdims else found
+        found = joined(x, axes)
+        if not keepdims:
+            return found
+        if found.ndim == 0:
+            return np.array(found, ndmin=x.ndim)
+        return np.expand_dims(found, axes)
 
     return run
 
 
-def _with_signs(join: Any, x: Array, found: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+def _extreme(join: Any, plain: Function, exact: frozenset[DType]) -> Function:
     """Return extremes, of which NumPy says one or the other where zeros of both signs are extreme."""
-    if found.all():
-        return found
-    chosen = np.signbit(x) if join is np.minimum else ~np.signbit(x)
-    any_chosen = np.any((x == 0) & chosen, axis=axes, keepdims=keepdims)
-    zero = np.where(any_chosen == (join is np.minimum), x.dtype.type(-0.0), x.dtype.type(0.0))
-    return np.where(found == 0, zero, found).astype(x.dtype)
+
+    def run(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+        found = plain(x, axes, keepdims)
+        # one element is asked itself, which takes a tenth of the time
+        if x.dtype in exact or (found if found.size == 1 else found.all()):
+            return found
+        chosen = np.signbit(x) if join is np.minimum else ~np.signbit(x)
+        any_chosen = np.any((x == 0) & chosen, axis=axes, keepdims=keepdims)
+        zero = np.where(any_chosen == (join is np.minimum), x.dtype.type(-0.0), x.dtype.type(0.0))
+        return np.where(found == 0, zero, found).astype(x.dtype)
+
+    return run
 
 
 def _by_dtype(op: Op) -> Function:
