@@ -354,6 +354,19 @@ def test_special_points(name):
     np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-9, atol=1e-30)
 
 
+def test_the_slope_of_sinc_has_all_digits_where_its_terms_cancel():
+    points = [1e-9, 0.01, 0.1, 0.2, 0.24999, 0.25001, -0.2]
+    wanted = [
+        math.fsum(
+            (-1) ** k * 2 * k * math.pi ** (2 * k) * x ** (2 * k - 1) / math.factorial(2 * k + 1)
+            for k in range(1, 20)
+        )
+        for x in points
+    ]
+    found = tfr.grad(lambda x: tfr.sum(tfr.sinc(x)))(tfr.asarray(points, dtype=tfr.float64))
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=4e-15)
+
+
 def test_a_complex_gradient_points_uphill():
     """PyTorch's convention: of |z - 1|^2 it is 2 (z - 1), and z - rate * gradient descends."""
     z = tfr.asarray([1.5 + 0.5j])
