@@ -61,8 +61,8 @@ _WRAPS = {
     "add": "+",
     "subtract": "-",
     "multiply": "*",
-    "add_reassociable": "+",
-    "multiply_reassociable": "*",
+    "accumulate_add": "+",
+    "accumulate_multiply": "*",
 }
 # functions of the prelude, or of the language, that take any dtype they are defined on
 _CALLS = {
@@ -247,7 +247,7 @@ class _Printer(Braces):
         op, dtype = expr.op, expr.dtype
         if op in _CALLS:
             return f"{_CALLS[op]}({', '.join(operands)})"
-        if op == "add_reassociable" and dtype in FLOAT and _is_product(expr.arguments[1]):
+        if op == "accumulate_add" and dtype in FLOAT and _is_product(expr.arguments[1]):
             factors = [self.text(operand) for operand in expr.arguments[1].operands]
             return f"multiply_add_{dtype.name}({', '.join([*factors, operands[0]])})"
         if op in _WRAPS:
@@ -291,7 +291,7 @@ class _Printer(Braces):
 
 
 def _is_product(expr: ir.Expr) -> bool:
-    return isinstance(expr, ir.Apply) and expr.op == "multiply_reassociable"
+    return isinstance(expr, ir.Apply) and expr.op == "accumulate_multiply"
 
 
 def _group(text: str) -> str:

@@ -35,8 +35,8 @@ _INFIX = {
 }
 _CALLS = {
     "fma": "fma",
-    "add_reassociable": "add_reassociable",
-    "multiply_reassociable": "multiply_reassociable",
+    "accumulate_add": "accumulate_add",
+    "accumulate_multiply": "accumulate_multiply",
     "multiply_high": "multiply_high",
     "abs": "absolute",
     "sqrt": "sqrt",

@@ -35,10 +35,8 @@ _INFIX = {
 }
 _ORDERS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
 _WRAPS = {"add": "+", "subtract": "-", "multiply": "*"}
-_ANY = {
-    "add_reassociable": "+",
-    "multiply_reassociable": "*",
-}  # in any order that the compiler likes
+# not kept as they are: compilers of WGSL may contract and regroup them
+_ACCUMULATING = {"accumulate_add": "+", "accumulate_multiply": "*"}
 _SHIFTS = {"bitwise_left_shift": "<<", "bitwise_right_shift": ">>"}
 _DIVIDES = {"floor_divide": "/", "remainder": "%"}
 _ROUNDS = ("floor", "ceil", "trunc", "round")
@@ -111,7 +109,7 @@ class WgslExpressions(Expressions):
             return f"({left} {_ORDERS[op]} {operands[1]})"
         if op in ("equal", "not_equal"):
             return self._equality(expr, operands)
-        if op in _WRAPS or op in _ANY:
+        if op in _WRAPS or op in _ACCUMULATING:
             return self._arithmetic(expr, operands)
         if op in _SHIFTS:
             return self._shift(expr, operands)
@@ -157,10 +155,10 @@ class WgslExpressions(Expressions):
 
     def _arithmetic(self, expr: Apply, operands: list[str]) -> str:
         dtype, left, right = expr.dtype, *expr.arguments
-        text = f"({operands[0]} {(_WRAPS | _ANY)[expr.op]} {operands[1]})"
+        text = f"({operands[0]} {(_WRAPS | _ACCUMULATING)[expr.op]} {operands[1]})"
         if dtype not in FLOAT:
             return self._cut(dtype, text)
-        if expr.op in _ANY:
+        if expr.op in _ACCUMULATING:
             return text
         if left is right and expr.op == "subtract":  # not zero where it is infinite
             text = f"({self._kept(operands[0], dtype)} - {operands[1]})"

@@ -103,8 +103,8 @@ def reduction(op, dtype, first, element=lambda one: one):
 
 
 REDUCTIONS = {
-    "add_reassociable": (np.add, 5),
-    "multiply_reassociable": (np.multiply, 1),
+    "accumulate_add": (np.add, 5),
+    "accumulate_multiply": (np.multiply, 1),
     "maximum": (np.maximum, 0),
     "minimum": (np.minimum, 3),
     "add": (np.add, 5),
@@ -121,8 +121,7 @@ REDUCTIONS = {
         (op, dtype)
         for op in REDUCTIONS
         for dtype in ("float32", "float64", "int8", "uint16", "int32", "int64")
-        if op in ("add_reassociable", "multiply_reassociable", "maximum", "minimum")
-        or "int" in dtype
+        if op in ("accumulate_add", "accumulate_multiply", "maximum", "minimum") or "int" in dtype
     ],
 )
 def test_reductions_of_every_length(op, dtype):
@@ -130,7 +129,7 @@ def test_reductions_of_every_length(op, dtype):
     join, first = REDUCTIONS[op]
     # small whole numbers: sums in any order are the same
     x = (some(dtype, 3 * 300) // 16).astype(dtype)
-    if op == "multiply_reassociable":
+    if op == "accumulate_multiply":
         x = np.where(x > 0, 2, -1).astype(dtype)[: 3 * 20]
     for width in [length for length in LENGTHS if 3 * length <= x.size]:
         found, seen = np.zeros(4, dtype), np.zeros(1, bool)
@@ -146,7 +145,7 @@ def test_reductions_of_every_length(op, dtype):
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_nan_and_signed_zeros_survive_reductions(dtype):
     greatest = compiled(reduction("maximum", dtype, -np.inf))
-    total = compiled(reduction("add_reassociable", dtype, -0.0))
+    total = compiled(reduction("accumulate_add", dtype, -0.0))
     for place in (0, 7, 33, 40):
         x = np.full(41, -0.0, dtype)
         found, seen = np.zeros(1, dtype), np.zeros(1, bool)
@@ -160,7 +159,7 @@ def test_nan_and_signed_zeros_survive_reductions(dtype):
 
 def test_the_order_of_a_sum_is_that_of_its_length():
     """Each of 32 partial sums takes every 32nd element; neighbours half a block apart are joined until one is left."""
-    function = compiled(reduction("add_reassociable", "float32", 0.0))
+    function = compiled(reduction("accumulate_add", "float32", 0.0))
     x = some("float32", 256)
     found, seen = np.zeros(1, np.float32), np.zeros(1, bool)
     function.call(0, 1, slots(x, found, seen), slots(256))

@@ -163,8 +163,8 @@ OPS: dict[str, Code] = {
     "abs": _absolute,
     "fma": _of_llvm("fma"),
     # their order is that of lanes, which loops have by now
-    "add_reassociable": _two("fadd", "add"),
-    "multiply_reassociable": _two("fmul", "mul"),
+    "accumulate_add": _two("fadd", "add"),
+    "accumulate_multiply": _two("fmul", "mul"),
     "floor_divide": lambda *given: _divided(*given)[0],
     "remainder": lambda *given: _divided(*given)[1],
     "sqrt": _of_llvm("sqrt"),

@@ -16,7 +16,7 @@ from tensorframe.kernel.ir.order import NEUTRAL
 from tensorframe.kernel.ir.walk import in_order, own_expressions
 
 # ops that join values in any order, or in that of lanes: additions and products of floats have to say so
-_JOINS = frozenset({"add_reassociable", "multiply_reassociable", "maximum", "minimum"})
+_JOINS = frozenset({"accumulate_add", "accumulate_multiply", "maximum", "minimum"})
 _JOINS_INTEGERS = frozenset({"add", "multiply", "bitwise_xor", "bitwise_or", "bitwise_and"})
 _JOINS_CONDITIONS = frozenset({"logical_or", "logical_and", "maximum", "minimum"})
 # vector units have no such instructions

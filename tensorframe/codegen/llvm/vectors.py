@@ -27,8 +27,8 @@ Partial = dict[ir.Variable, list[str]]  # the partial results of reductions, in 
 _NEUTRAL = {
     "add": 0,
     "multiply": 1,
-    "add_reassociable": -0.0,
-    "multiply_reassociable": 1,
+    "accumulate_add": -0.0,
+    "accumulate_multiply": 1,
     "bitwise_xor": 0,
 }
 

@@ -362,7 +362,7 @@ def _row_pivot(
     body = form.body
     total = ir.variable(f"sample{value}", float64)
     element = converted(body.operand(form.deviations[value].centred, 0), float64)
-    take = (ir.Set(total, ir.apply("add_reassociable", total, element)),)
+    take = (ir.Set(total, ir.apply("accumulate_add", total, element)),)
     loops, count = sample(body, along, first, last, take, _SAMPLE)
     mean = converted(total / count, form.operand_dtype(value))
     return (ir.Set(total, ir.literal(0, float64)), *loops, ir.Set(pivot_of(form, value), mean))

@@ -78,8 +78,8 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "negative": np.negative,
     "abs": np.abs,
     "fma": multiply_add,
-    "add_reassociable": np.add,  # sums whose order the dialect may choose
-    "multiply_reassociable": np.multiply,
+    "accumulate_add": np.add,  # steps of sums, whose order `with_lanes` has written out
+    "accumulate_multiply": np.multiply,
     "sqrt": np.sqrt,
     "floor": np.floor,
     "ceil": np.ceil,

@@ -24,10 +24,10 @@ MACHINE_OPS: Mapping[str, frozenset[DType]] = {
     "multiply_high": frozenset({uint32}),
     "negative": NUMBERS,
     "abs": NUMBERS,
-    # floats in the order of kernel/ir/order.py; among threads of work-groups in any order that the dialect likes, and a
-    # product that is added may be rounded with the sum, once
-    "add_reassociable": NUMBERS,
-    "multiply_reassociable": NUMBERS,
+    # steps of a sum or product: floats join a variable in the order of kernel/ir/order.py where a thread works alone,
+    # and in that of the statements in work-groups, where a dialect may also round a product with the sum that takes it
+    "accumulate_add": NUMBERS,
+    "accumulate_multiply": NUMBERS,
     # rounded once, never contracted unless written as fma
     "divide": WIDE,
     "fma": WIDE,

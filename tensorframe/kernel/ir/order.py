@@ -10,7 +10,7 @@ Whatever the form of a kernel, the layout of its operands and what else it compu
    joined with those half their number away until `TAIL` are left; to these go the elements after the last block, number
    i to lane i modulo `TAIL`; then they are joined by halves until one is left.
 
-The machine ops `add_reassociable` and `multiply_reassociable` stand for the third step: in an innermost loop of threads
+The machine ops `accumulate_add` and `accumulate_multiply` stand for the third step: in an innermost loop of threads
 that work alone, on floats, they join a variable with what its elements give in the order of lanes. A printer may have
 vectors that do just that; else `with_lanes` writes it out, which is also what such a loop means.
 """
@@ -35,8 +35,8 @@ PIECE = 1024
 GROUP = 256
 
 # what changes nothing that it is joined to, and the op that joins two values in the order given
-NEUTRAL = {"add_reassociable": -0.0, "multiply_reassociable": 1.0}
-STRICT = {"add_reassociable": "add", "multiply_reassociable": "multiply"}
+NEUTRAL = {"accumulate_add": -0.0, "accumulate_multiply": 1.0}
+STRICT = {"accumulate_add": "add", "accumulate_multiply": "multiply"}
 
 
 def inner_length(lengths: Sequence[int]) -> int:

@@ -16,7 +16,7 @@ from tensorframe.kernel.math.scalars import converted, element, truth
 from tensorframe.ops.term import Term
 
 # machine ops that join elements in the order of lanes, for the rows that are the same op
-_ANY_ORDER = {"add": "add_reassociable", "multiply": "multiply_reassociable"}
+_ACCUMULATING = {"add": "accumulate_add", "multiply": "accumulate_multiply"}
 
 
 class Accumulation(NamedTuple):
@@ -55,7 +55,7 @@ def accumulation(op: Op, dtype: DType, widest: DType = float64) -> Accumulation 
         return taken(truth(x) if held == bool_ else converted(x, held))
 
     # each step of a scan has a result, and a scatter takes values in as they come: the order is given
-    name = None if op.kind is not Kind.REDUCE else _ANY_ORDER.get(how.join.name)
+    name = None if op.kind is not Kind.REDUCE else _ACCUMULATING.get(how.join.name)
 
     def join(x: Expr, y: Expr) -> Expr:  # short sums are joined in a dtype of their own
         if name is not None:

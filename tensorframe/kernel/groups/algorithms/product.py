@@ -297,7 +297,7 @@ def _selected(totals: dict[tuple[int, int], ir.Variable], i: ir.Expr, j: ir.Expr
 
 
 def _added(total: ir.Expr, x: ir.Expr, y: ir.Expr) -> ir.Expr:
-    return ir.apply("add_reassociable", total, ir.apply("multiply_reassociable", x, y))
+    return ir.apply("accumulate_add", total, ir.apply("accumulate_multiply", x, y))
 
 
 def _moved(start: ir.Expr, place: ir.Expr, step: ir.Expr | None) -> ir.Expr:
