@@ -5,9 +5,11 @@ import os
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 import tensorframe as tfr
+from tests.builds import forget_kernels
 
 # Kernels are compiled once for all tests, workers and processes that tests start, and kept for the next run; the user's
 # own are left alone.
@@ -38,3 +40,10 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave programs beside the tests alone: looking for docstrings' examples would import, and so run, them."""
     is_program = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
     return True if is_program else None
+
+
+@pytest.fixture(autouse=True)
+def _kernels_are_built_again():
+    """Have each test build its kernels itself: some change how that is done."""
+    yield
+    forget_kernels()

@@ -5,8 +5,8 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.kernel.ir import language as ir
-from tensorframe.runtime.cache import PLANS
 from tests.backends.devices import FOUND, some
+from tests.builds import forget_builds
 
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
@@ -40,7 +40,7 @@ def test_a_kernel_is_built_again_beside_the_first(monkeypatch, device, work):
     tfr.compute(x, y)  # they move once
     texts, results = [], []
     for _ in range(2):
-        PLANS.clear()
+        forget_builds()
         with tfr.config.override(small_size=0, small_nodes=0):
             found = WORK[work](x, y)
             texts.append(str(found.explain(source=True)))

@@ -7,7 +7,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.backends.cpu import choice
-from tensorframe.runtime.cache import PLANS
+from tests.builds import forget_builds
 from tests.stress import computations
 from tests.stress.scale import on_each_device, scale
 
@@ -45,7 +45,7 @@ def test_threads_build_the_same_kernels(busy, device):
             except Exception as error:
                 problems.append((seed, name, error))
 
-        PLANS.clear()
+        forget_builds()
         threads = [threading.Thread(target=work) for _ in range(THREADS)]
         for thread in threads:
             thread.start()

@@ -17,9 +17,9 @@ from tensorframe.backends import host_pool
 from tensorframe.backends.llvm.abi import array_slot
 from tensorframe.backends.llvm.functions import kernel_function
 from tensorframe.backends.llvm.load import KernelFunction
+from tensorframe.backends.llvm.lowering import print_kernel
 from tensorframe.backends.llvm.target import target
 from tensorframe.backends.llvm.workers import run_ranges
-from tensorframe.codegen.llvm import print_kernel
 from tensorframe.dtypes import FLOAT, UNSIGNED, DType, bool_, float64
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape

@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorframe.backends.base import Program
 from tensorframe.backends.llvm.launcher import Run, launcher
+from tensorframe.backends.llvm.lowering import kernels_of, loops_of
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.codegen import python
 from tensorframe.dtypes import COMPLEX
@@ -17,9 +18,6 @@ from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.kernel.build import build
 from tensorframe.kernel.nest.assemble import Built
-from tensorframe.kernel.spaces.analyse import space_of
-from tensorframe.kernel.spaces.complex import in_parts
-from tensorframe.kernel.spaces.expand import expanded
 
 
 def _refuse(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> NoReturn:
@@ -34,10 +32,9 @@ class KernelProgram:
     def __init__(self, region: Region, fallback: Program = _refuse) -> None:
         """Take a region, and a program of it that says more of an index that is out of bounds than kernels can."""
         self._original = region
-        self._parts = in_parts(expanded(region))
+        self._parts = loops_of(region).parts
         self.region = self._parts.region
         self._fallback = fallback
-        self._space = space_of(self.region)
         self._arrays = [index for index, (shape, _) in enumerate(region.inputs) if shape != ()]
         self._bound: dict[tuple[Any, ...], Run] = {}
         self._run: Run = self._choose
@@ -101,4 +98,4 @@ class KernelProgram:
         return self._build(strides)
 
     def _build(self, strides: Sequence[Shape]) -> Built:
-        return build(self.region, self._space, strides, self._parts.places)
+        return kernels_of(build, self._original, tuple(strides))
