@@ -120,7 +120,7 @@ def _figures_of(row: Row, *, predicted: bool, measured: bool) -> str:
     ink = "#111" if is_bright(colour) else "#fff"
     look = f"background:{colour};color:{ink}" if row.kind != "view" else f"background:{SHADE}"
     cells = words(
-        f'{row.number} <span style="{look};{_KIND}">{row.kind}</span>',
+        f'{row.number} <span style="{look};{_KIND}">{row.title}</span>',
         f"{dot(colour)}{text(row.device)}",
         ", ".join([f"<code>{unbroken(text(given))}</code>" for given in row.gives]),
     )

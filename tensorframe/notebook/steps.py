@@ -25,6 +25,11 @@ class Row:
     share: float | None
 
     @property
+    def title(self) -> str:
+        """What runs, and whether it is part of a gradient."""
+        return titled(self.kind, self.step)
+
+    @property
     def moved(self) -> str:
         """The bytes that are read and written; of a transfer, those that move."""
         if self.step.is_view:
@@ -39,6 +44,11 @@ class Row:
     def flops(self) -> str:
         """Floating-point operations, empty where there are none."""
         return count_text(self.step.flops) if self.step.flops else ""
+
+
+def titled(name: str, step: Step) -> str:
+    """Return the name of what runs, with the way it goes where that is part of a gradient: `kernel, backward`."""
+    return f"{name}, {step.direction}" if step.direction else name
 
 
 def rows_of(plan: Plan) -> list[Row]:

@@ -53,4 +53,4 @@ def _said(row: Row) -> tuple[str, Text, Text]:
         what.append(f"\n... {len(row.formulas) - _MOST_FORMULAS} more lines", style="dim")
     for note in row.notes:
         what.append(f"\n{note}", style="dim italic")
-    return f"{row.number} {row.kind}", Text(row.device, style=colour), what
+    return f"{row.number} {row.title}", Text(row.device, style=colour), what

@@ -77,6 +77,13 @@ class Step:
     )
 
     @property
+    def direction(self) -> str:
+        """Whether the step is part of a gradient: `backward`, `forward and backward`, or empty."""
+        if not self.backward:
+            return ""
+        return "backward" if self.backward == len(self.region.ops) else "forward and backward"
+
+    @property
     def is_view(self) -> bool:
         """Whether the step only says that the same bytes are seen differently."""
         return all(op.op.alias for op in self.region.ops)
@@ -216,18 +223,12 @@ def _summary(index: int, step: Step, slots: list[Slot]) -> str:
         moved += f", {step.flops:.3g} flops"
     if step.seconds is not None:
         moved += f", {step.seconds * 1e3:.3g} ms"
-    what = f"{'view' if step.is_view else step.kind.value}{_direction(step)}"
+    way = f", {step.direction}," if step.direction else ""
+    what = f"{'view' if step.is_view else step.kind.value}{way}"
     where = f"on {step.device}"
     if step.kind is StepKind.TRANSFER:
         where = f"from {slots[step.inputs[0]].device} to {step.device}"
     return f"{index}: {what} {where}: {step.name}({used}) -> {made}   [{moved}]"
-
-
-def _direction(step: Step) -> str:
-    """Return whether a step is part of a gradient: all of it, or beside what is differentiated."""
-    if not step.backward:
-        return ""
-    return ", backward," if step.backward == len(step.region.ops) else ", forward and backward,"
 
 
 def human_bytes(count: float) -> str:

@@ -69,3 +69,13 @@ LARGE: dict[str, Callable[[], tfr.Tensor]] = {
     layer.__name__: layer for layer in (layers, residual, chain, diamond, tangle)
 }
 ALL = {"small": small} | LARGE
+
+
+def there_and_back() -> tuple[tfr.Tensor, tfr.Tensor]:
+    """A loss and its gradient: steps that go forward, backward, and both ways."""
+
+    def loss(w: tfr.Tensor) -> tfr.Tensor:
+        return tfr.mean(tfr.tanh(values(300, 100) @ w) ** 2)
+
+    value, gradient = tfr.value_and_grad(loss)(values(100, 50, seed=1))
+    return value, gradient

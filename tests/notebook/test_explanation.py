@@ -25,7 +25,7 @@ from tensorframe.schedule.capture import capture
 from tensorframe.schedule.plan import Plan
 from tensorframe.testing.boxed import BoxedBackend
 from tensorframe.testing.compare import assert_close
-from tests.notebook.graphs import LARGE, small, values
+from tests.notebook.graphs import LARGE, small, there_and_back, values
 
 LIMITS = Limits(copy_bandwidth=1e9, flops=1e10)
 
@@ -208,6 +208,14 @@ class TestPage:
         assert said in html
         assert "<b>1</b> fallback" in html
 
+    def test_steps_of_a_gradient_say_so(self, unmeasured):
+        plan = plan_of(*there_and_back())
+        ways = [step.direction for step in plan.steps]
+        assert {"", "backward", "forward and backward"} == set(ways)
+        html = plan._repr_html_()
+        shown = re.findall(r'<tr class="step"><td[^>]*>\d+ <span[^>]*>([^<]*)</span>', html)
+        assert [one.partition(", ")[2] for one in shown] == ways
+
     def test_without_limits_there_is_no_prediction_but_a_hint(self, unmeasured):
         html = plan_of(small())._repr_html_()
         assert "tfr.calibrate()" in html
@@ -276,6 +284,15 @@ def test_rich_prints_a_table_with_a_row_for_each_step(measured):
     assert "predicted" in text
     for step in plan.steps:
         assert formulas_of(step, plan.literals)[-1] in text
+
+
+def test_rich_says_which_steps_are_of_a_gradient(unmeasured):
+    rich_console = pytest.importorskip("rich.console")
+    console = rich_console.Console(width=200, record=True, file=io.StringIO())
+    console.print(plan_of(*there_and_back()))
+    text = console.export_text()
+    assert "library call, backward" in text
+    assert "kernel, forward and backward" in text
 
 
 def test_figures_have_three_digits_and_a_unit():

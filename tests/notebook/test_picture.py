@@ -24,7 +24,7 @@ from tensorframe.notebook.style import TRANSFER_HUE, hue
 from tensorframe.notebook.wording import TIMES
 from tensorframe.schedule.plan import Plan, StepKind, human_bytes
 from tensorframe.testing.boxed import BoxedBackend
-from tests.notebook.graphs import LARGE, small, values
+from tests.notebook.graphs import LARGE, small, there_and_back, values
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -102,6 +102,19 @@ def test_a_plan_has_a_box_for_each_kernel_and_library_call():
         ]
         assert len(groups(picture, Look.KERNEL)) == plan.kernels
         assert len(calls) == plan.library_calls
+
+
+@pytest.mark.parametrize("collapse", [False, True])
+def test_steps_of_a_gradient_say_so(collapse):
+    tensors = there_and_back()
+    plan = tfr.explain(*tensors)
+    diagram = tfr.visualize(*tensors, stage="plan", collapse=collapse).diagram
+    drawn = [*diagram.frames, *(box for box in diagram.boxes if box.name.startswith("step "))]
+    titles = {one.name: one.title for one in drawn}
+    ways = {f"step {index}": step.direction for index, step in enumerate(plan.steps)}
+    assert {"", "backward", "forward and backward"} == set(ways.values())
+    for name, way in ways.items():
+        assert titles[name].partition(", ")[2] == way
 
 
 def test_an_open_kernel_is_a_frame_around_its_ops():

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.notebook.diagrams.diagram import Box, Diagram, Frame, Look, Wire, wires_of
 from tensorframe.notebook.diagrams.stacks import stack
-from tensorframe.notebook.steps import headline_figures
+from tensorframe.notebook.steps import headline_figures, titled
 from tensorframe.notebook.wording import WIRE, call_text, names_of, number_text, size_text
 from tensorframe.schedule.plan import Plan, Step, StepKind, human_bytes, is_library
 
@@ -118,13 +118,13 @@ def _add_step(
         _add_whole(drawing, step, box)
     elif step.is_view:
         text = _operation(drawing, step, ops[0]) if len(ops) == 1 else ""
-        title = " ".join(op.op.name for op in ops)
+        title = titled(" ".join(op.op.name for op in ops), step)
         lines = (text,) if text else ()
         box = Box(name, Look.VIEW, title, device, lines, hint=hint, ops=len(ops))
         _add_whole(drawing, step, box)
     else:
         look = Look.KERNEL if step.kind is StepKind.REGION else Look.LIBRARY
-        title = "kernel" if look is Look.KERNEL else "library call"
+        title = titled("kernel" if look is Look.KERNEL else "library call", step)
         title = f"{index} · {title}" if ordered else title
         if drawing.closed or len(ops) == 1:
             _add_whole(drawing, step, _closed_box(drawing, step, name, look, title, hint))
