@@ -131,7 +131,7 @@ def sinc_slope(out: Term, x: Term) -> Term:
     """Return the slope of sinc: (cos(pi x) - sinc(x)) / x, near zero by its series, where that cancels."""
     small = abs(x) < SMALL_ANGLE
     t = square(x * pi)
-    series = 1.0
+    series: Term | float = 1.0
     for divisor in SINC_SERIES:
         series = 1 - t / divisor * series
     return where(small, x * series * (-pi * pi / 3), (cos(x * pi) - out) / where(small, 1, x))
