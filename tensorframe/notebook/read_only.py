@@ -20,7 +20,7 @@ ADVICE = (
 )
 
 # "assignment destination is read-only", "buffer source array is read-only", "array is not writeable" and the like
-_REFUSED = re.compile(r"\bread-?only\b|\bwrite?able\b", re.IGNORECASE)
+_REFUSED = r"(?i)\bread-?only\b|\bwrite?able\b"
 
 
 def advise_after_errors() -> None:
@@ -35,7 +35,7 @@ def advise_after_errors() -> None:
 def is_refused(error: object) -> bool:
     """Whether an error, not one of ours, says that memory may not be written to."""
     others = isinstance(error, ValueError) and not isinstance(error, TensorFrameError)
-    return others and _REFUSED.search(str(error)) is not None
+    return others and re.search(_REFUSED, str(error)) is not None
 
 
 def _advise_below_cell(result: Any) -> None:

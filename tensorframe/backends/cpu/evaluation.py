@@ -11,54 +11,88 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import COMPLEX, DType
+from tensorframe.dtypes import COMPLEX, DType, float32, float64
 from tensorframe.graph.op import Op
 from tensorframe.kernel.ir import Apply, Expr, Literal, argument
 from tensorframe.kernel.ir.interpret import FUNCTIONS
 from tensorframe.kernel.ir.multiply_add import is_in_range, multiply_add
-from tensorframe.kernel.ir.walk import in_order
 from tensorframe.kernel.math.scalars import element
 
 Array = Any
 
 _SELDOM = "where_rare"
+# dtypes that a Python number is converted to by calling them, in a tenth of the time
+_HELD = frozenset([float32, float64])
 
 
 class NotEvaluatedError(Exception):
     """NumPy has no way to the bits that a kernel gives."""
 
 
-def evaluated(op: Op, attrs: tuple[Any, ...], operands: Sequence[Array], result: DType) -> Array:
-    """Return the result of an elementwise op for operands that broadcast; NotEvaluatedError if NumPy cannot tell it."""
-    dtypes = [one.dtype for one in operands]
-    if op.compiled is not None or not COMPLEX.isdisjoint((*dtypes, result)):
-        raise NotEvaluatedError
-    places = [argument(f"x{at}", dtype) for at, dtype in enumerate(dtypes)]
+def evaluator(
+    op: Op, attrs: tuple[Any, ...], operands: Sequence[DType], result: DType
+) -> Callable[..., Array]:
+    """Return a function of operands that broadcast, which gives the result of an elementwise op on these dtypes.
+
+    It raises NotEvaluatedError where NumPy cannot tell the result.
+    """
+    if op.compiled is not None or not COMPLEX.isdisjoint((*operands, result)):
+        return _never
+    places = [argument(f"x{at}", dtype) for at, dtype in enumerate(operands)]
     root = element(op, attrs, places, result)
-    arrays = np.broadcast_arrays(*operands)
-    known: dict[Expr, Array] = dict(zip(places, arrays, strict=True))
-    found = _value(root, known)
-    return np.array(np.broadcast_to(found, arrays[0].shape))[()]
+
+    def evaluated(*arrays: Array) -> Array:
+        shape = arrays[0].shape
+        if any(array.shape != shape for array in arrays):
+            arrays = np.broadcast_arrays(*arrays)
+            shape = arrays[0].shape
+        found = _value(root, dict(zip(places, arrays, strict=True)))
+        # what broadcasts, or is an operand, becomes memory of its own
+        return np.array(found if found.shape == shape else np.broadcast_to(found, shape))[()]
+
+    return evaluated
+
+
+def _never(*_: Array) -> Array:
+    raise NotEvaluatedError
 
 
 def _value(root: Expr, known: dict[Expr, Array]) -> Array:
     """Return the value of an expression, without what hardly any element needs where none does."""
-    for one in in_order([root], known):
-        if isinstance(one, Apply) and one.op == _SELDOM and one not in known:
-            condition, _, cheap = one.arguments
-            if not np.any(_value(condition, known)):
-                known[one] = _value(cheap, known)
-    for one in in_order([root], known):
-        known[one] = _single(one, known)
+    stack = [root]
+    while stack:
+        expr = stack[-1]
+        unknown = () if expr in known else _unknown(expr, known)
+        if unknown:
+            stack += unknown
+            continue
+        stack.pop()
+        if expr not in known:
+            known[expr] = _single(expr, known)
     return known[root]
+
+
+def _unknown(expr: Expr, known: dict[Expr, Array]) -> list[Expr]:
+    """Return which operands of an expression have no value yet, of those that it needs."""
+    operands = expr.operands
+    if isinstance(expr, Apply) and expr.op == _SELDOM:
+        condition, costly, cheap = operands
+        operands = (condition,)
+        if condition in known:
+            operands = (costly, cheap) if np.count_nonzero(known[condition]) else (cheap,)
+    return [operand for operand in operands if operand not in known]
 
 
 def _single(one: Expr, known: dict[Expr, Array]) -> Array:
     """Return the value of an expression whose operands have theirs."""
     if isinstance(one, Literal):
+        if one.dtype in _HELD:
+            return one.dtype.type(one.value)
         return np.array(one.value).astype(one.dtype)[()]
     if not isinstance(one, Apply):
         raise NotEvaluatedError
+    if one.op == _SELDOM and one.arguments[1] not in known:
+        return known[one.arguments[2]]
     arguments = [known[operand] for operand in one.arguments]
     if one.op in _CONVERSIONS:
         return np.asarray(arguments[0]).astype(one.dtype)[()]
@@ -76,12 +110,16 @@ def _fused(a: Array, b: Array, c: Array) -> Array:
 def _larger(x: Array, y: Array) -> Array:
     """Return the larger, of two zeros the positive one, of which NumPy says one or the other."""
     found = np.maximum(x, y)
-    return found if np.all(found) else np.where((x == 0) & (y == 0), x + y, found)[()]
+    if np.count_nonzero(found) == found.size:
+        return found
+    return np.where((x == 0) & (y == 0), x + y, found)[()]
 
 
 def _smaller(x: Array, y: Array) -> Array:
     found = np.minimum(x, y)
-    return found if np.all(found) else np.where((x == 0) & (y == 0), -((-x) + (-y)), found)[()]
+    if np.count_nonzero(found) == found.size:
+        return found
+    return np.where((x == 0) & (y == 0), -((-x) + (-y)), found)[()]
 
 
 _CONVERSIONS = ("cast", "to_index", "from_index")

@@ -143,10 +143,11 @@ def _beginning(
     result: DType,
 ) -> Function:
     """Return a function that evaluates the formula of an op some times, and then has the op's kernel take its place."""
-    from tensorframe.backends.cpu.evaluation import NotEvaluatedError, evaluated  # imports formulas
+    from tensorframe.backends.cpu.evaluation import NotEvaluatedError, evaluator  # imports formulas
 
     left = _EVALUATIONS
     arity = len(operands)
+    evaluated = evaluator(op, attrs, operands, result)
 
     def run(*values: Array) -> Array:
         nonlocal left
@@ -154,7 +155,7 @@ def _beginning(
         # where LLVM does not load nothing ever takes its place, so that results stay the same
         if left >= 0 or unusable() is not None:
             try:
-                return evaluated(op, attrs, values[:arity], result)
+                return evaluated(*values[:arity])
             except NotEvaluatedError:
                 if unusable() is not None:
                     return implementation[op](*values)

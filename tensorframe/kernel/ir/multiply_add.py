@@ -57,8 +57,10 @@ def _of_float32(a: Array, b: Array, c: Array) -> Array:
     """Return a * b + c as float32: products are exact in float64, and sums are seldom halfway."""
     product, wide = a * b, np.asarray(c, np.float64)
     total = np.asarray(product + wide)
-    if not np.all(total.view(np.int64) & _BELOW_HALF):
-        total = _to_odd(total, _sum_error(product, wide, total))
+    if not (total.view(np.int64) & _BELOW_HALF).all():
+        error = _sum_error(product, wide, total)
+        if np.count_nonzero(error):
+            total = _to_odd(total, error)
     return total.astype(np.float32)[()]
 
 

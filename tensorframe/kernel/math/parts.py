@@ -8,29 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import NamedTuple
 
 from tensorframe.dtypes import FORMAT, DType, float32, float64, int32, int64
 from tensorframe.kernel.ir import Expr, literal
 from tensorframe.kernel.ir.formula import bitcast, fma, horner, where
 
 
-class Layout(NamedTuple):
-    """How a floating dtype keeps its numbers in bits."""
+class Layout:
+    """How a floating dtype keeps its numbers in bits; a plain class, since a program that begins waits for this module.
 
-    bits: DType  # the integer dtype of its size
-    fraction: int  # bits of the fraction
-    bias: int  # of the exponent
+    `bits` is the integer dtype of its size, `fraction` counts the bits of the fraction, and `bias` is that of the
+    exponent. `normal` is the smallest normal number. `shifter` leaves a float rounded to an integer, that integer in
+    its lowest bits, once it is added.
+    """
 
-    @property
-    def normal(self) -> float:
-        """The smallest normal number."""
-        return float(2.0 ** (1 - self.bias))
+    __slots__ = ("bias", "bits", "fraction", "normal", "shifter")
 
-    @property
-    def shifter(self) -> float:
-        """What leaves a float rounded to an integer, that integer in its lowest bits, once it is added."""
-        return 1.5 * 2.0**self.fraction
+    def __init__(self, bits: DType, fraction: int, bias: int) -> None:
+        self.bits, self.fraction, self.bias = bits, fraction, bias
+        self.normal: float = 2.0 ** (1 - bias)
+        self.shifter: float = 1.5 * 2.0**fraction
 
 
 LAYOUTS = {
