@@ -4,7 +4,7 @@ from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
 from tensorframe.kernel import build
-from tensorframe.kernel.forms import block, rows
+from tensorframe.kernel.forms import columns, pieces, rows
 from tensorframe.kernel.forms import tiles as tiling
 from tensorframe.kernel.ir import order
 from tensorframe.machine import HOST
@@ -19,7 +19,8 @@ SMALL = {
         "_COLUMNS": 3,
         "HOST": HOST._replace(units=5, columns=3),
     },
-    block: {"_GROUP": 2},
+    columns: {"GROUP": 2},
+    pieces: {"GROUP": 2},
     order: {"PIECE": 9, "GROUP": 6, "LANES": 4, "TAIL": 2},
     rows: {"_LOOK": 4, "_SOON": (1, 4096)},
     tiling: {"_SIDE": 4, "_AREA": 8, "_NARROW": 3},

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from math import prod
 
 from tensorframe.kernel import ir
-from tensorframe.kernel.forms.block import Block, Total
+from tensorframe.kernel.forms.block import GROUP, Block, Total, strided_rows
 from tensorframe.kernel.forms.form import Form, reductions_in
 from tensorframe.kernel.forms.parts import unit_of
-from tensorframe.kernel.ir.loops import ZERO, digits, flat, named, smaller
+from tensorframe.kernel.forms.pieces import Pieces
+from tensorframe.kernel.ir.loops import ZERO, digits, flat, named, nested, smaller
 
 
 def columns(form: Form, width: int) -> tuple[ir.Statement, ...]:
@@ -60,7 +61,7 @@ def _column_pass(parts: Block, number: int) -> list[ir.Statement]:
     scans = [_scanned(parts, value) for value in form.stages.scans[number]]
     totals = [parts.total(value) for value in reductions]
     stores: list[ir.Statement] = [form.store(value) for value in form.stages.stores[number]]
-    down = parts.down([*scans, *totals], stores, ZERO, parts.lengths[0])
+    down = _down(parts, [*scans, *totals], stores, ZERO, parts.lengths[0])
     statements = [*parts.begin([*scans, *totals]), *down]
     for value, total in zip(reductions, totals, strict=True):
         body.known[value] = form.finished(value, ir.load(total.memory, parts.slot))
@@ -74,6 +75,44 @@ def _column_pass(parts: Block, number: int) -> list[ir.Statement]:
         statements.append(parts.across(work))
         body.known.update((value, ir.load(buffer, parts.slot)) for value, buffer in kept.items())
     return statements
+
+
+def _down(
+    parts: Block, totals: Sequence[Total], stores: list[ir.Statement], first: ir.Expr, last: ir.Expr
+) -> tuple[ir.Statement, ...]:
+    """Return the loops that take in all elements, along the outermost reduced axis from `first` to `last`."""
+    if not totals and not stores:
+        return ()
+    if len(parts.along) == 1:
+        return _over_rows(parts, totals, stores, first, last)
+    inner = _over_rows(parts, totals, stores, ZERO, parts.lengths[-1])
+    middle = nested(parts.along[1:-1], parts.lengths[1:-1], inner)
+    return (ir.Loop(parts.along[0], first, last, middle),)
+
+
+def _over_rows(
+    parts: Block, totals: Sequence[Total], stores: list[ir.Statement], first: ir.Expr, last: ir.Expr
+) -> tuple[ir.Statement, ...]:
+    """Return the loops over the innermost reduced axis."""
+    if any(total.lanes for total in totals):
+        return Pieces(parts, totals, stores).over(first, last)
+    return _in_groups(parts, totals, stores, first, last)
+
+
+def _in_groups(
+    parts: Block, totals: Sequence[Total], stores: list[ir.Statement], first: ir.Expr, last: ir.Expr
+) -> tuple[ir.Statement, ...]:
+    """Take in several elements of each column while its accumulator is in a register."""
+    single = [parts.take_in(total, total.element) for total in totals]
+    if not totals or parts.in_turn():
+        return (ir.Loop(parts.along[-1], first, last, (parts.across([*single, *stores]),)),)
+    group, along = ir.index("group"), parts.along[-1]
+    groups = ir.apply("floor_divide", last - first, ir.literal(GROUP, ir.INDEX))
+    several = parts.take_in_rows(totals, stores, strided_rows(1, first + group * GROUP, GROUP))
+    return (
+        ir.Loop(group, ZERO, groups, (parts.across(several),)),
+        ir.Loop(along, first + groups * GROUP, last, (parts.across([*single, *stores]),)),
+    )
 
 
 def _scanned(parts: Block, value: int) -> Total:
@@ -159,7 +198,7 @@ def column_parts(
     statements = (
         *pivots,
         *parts.begin(totals),
-        *parts.down(totals, stores, top, bottom),
+        *_down(parts, totals, stores, top, bottom),
         *([parts.across(last)] if last else []),
     )
     return (*parts.allocated(), ir.Loop(part, ir.START, ir.STOP, statements, parallel=True))
