@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.backends.cpu import evaluation
 from tensorframe.backends.cpu.evaluation import NotEvaluatedError, evaluator
+from tensorframe.backends.cpu.functions import CpuFunctions
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.dtypes import BY_NAME, COMPLEX, FLOAT, INTEGER, LIMITS, NARROW
 from tensorframe.graph.op import Kind, find, rows
@@ -117,6 +119,22 @@ def test_formulas_that_numpy_evaluates_have_the_bits_of_kernels(op, dtype):
             assert not differ(found, kernel(*parts)).any()
             counted += 1
     assert counted > 0 or dtype == np.float64
+
+
+def test_formulas_that_numpy_evaluates_are_derived_once(monkeypatch):
+    derived = []
+
+    def counting(*arguments):
+        derived.append(arguments)
+        return element(*arguments)
+
+    element = evaluation.element
+    monkeypatch.setattr(evaluation, "element", counting)
+    run = CpuFunctions(FLOAT)[find("sin")]
+    for dtype in (np.float32, np.float64):
+        for _ in range(3):
+            run(np.ones(3, dtype))
+    assert len(derived) == 2
 
 
 @pytest.mark.parametrize("source", BY_NAME.values(), ids=lambda one: one.name)

@@ -5,7 +5,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe import config
-from tensorframe.backends.numpy.lanes import lane_prod, lane_sum
+from tensorframe.backends.numpy.lanes import _piece, lane_prod, lane_sum
 from tensorframe.codegen.llvm.target import Target
 from tensorframe.runtime.cache import PLANS
 
@@ -67,6 +67,28 @@ def test_arrays_in_any_layout(length):
             assert joined(rows.T, (0,)).tobytes() == expected.tobytes()
             assert all(joined(rows[i], (0,)) == expected[i] for i in range(3))
         assert joined(y, (0,)).tobytes() == joined(y, (0, 2)).tobytes() == expected.tobytes()
+
+
+class Counted(np.ndarray):
+    """An array that counts the calls of NumPy that it takes part in."""
+
+    calls = 0
+
+    def __array_ufunc__(self, ufunc, method, *operands, out=(), **options):
+        Counted.calls += 1
+        options |= {"out": tuple(each.view(np.ndarray) for each in out)} if out else {}
+        plain = [each.view(np.ndarray) for each in operands]
+        found = getattr(ufunc, method)(*plain, **options)
+        return found.view(Counted) if isinstance(found, np.ndarray) else found
+
+
+@pytest.mark.parametrize(("length", "calls"), [(8, 0), (16, 1), (20, 2), (32, 2), (1000, 4)])
+def test_small_sums_take_few_calls(length, calls):
+    x = drawn(length)
+    Counted.calls = 0
+    found = _piece(np.add, x.view(Counted))
+    assert found == lane_sum(x, (0,))
+    assert Counted.calls == calls
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
