@@ -15,7 +15,20 @@ from typing import Any, NamedTuple
 
 from tensorframe.dtypes import COMPLEX
 from tensorframe.graph.record import is_constant
-from tensorframe.ops.term import Term, conj, cos, equal, exp, hypot, log, real, sqrt, square, where
+from tensorframe.ops.term import (
+    Term,
+    conj,
+    cos,
+    equal,
+    hypot,
+    isfinite,
+    log,
+    real,
+    sigmoid,
+    sqrt,
+    square,
+    where,
+)
 
 Rule = Callable[..., Sequence[Any]]
 
@@ -110,10 +123,13 @@ def nonzero(x: Term) -> Term:
     return where(equal(x, 0), 1, x)
 
 
-def weight(out: Term, own: Term, other: Term) -> Term:
-    """Return the slope of logaddexp, exp(own - out); infinite operands that decide the result share it."""
-    share = where(equal(own, other), own.filled(0.5, ()), 1)
-    return where(equal(own, out), share, exp(own - out))
+def weight(own: Term, other: Term) -> Term:
+    """Return the slope of logaddexp, of which infinite operands have half each where they are equal.
+
+    It is not exp(own - out): where operands are large, the result is rounded to few digits behind the point.
+    """
+    apart = where(equal(own, other), 0, own - other)  # inf - inf is NaN
+    return sigmoid(where(isfinite(own), own - other, apart))
 
 
 def over_square(x: Term, own: Term, other: Term) -> Term:

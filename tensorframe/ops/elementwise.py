@@ -136,7 +136,7 @@ LOG = core("log", 1, FLOATING, same, "Natural logarithm.", cost=10, vjp=partials
 LOG1P = core("log1p", 1, FLOATING, same, "log(1 + x), accurate near zero.", cost=12, vjp=partials(lambda _out, x: 1 / (1 + x)), at={0.0: 0.0, -1.0: -inf, -2.0: nan})
 LOG2 = core("log2", 1, FLOATING, same, "Logarithm to base 2.", cost=10, vjp=partials(lambda _out, x: 1 / (x * log_of(2))), at={8.0: 3.0, 0.0: -inf, -1.0: nan})
 LOG10 = core("log10", 1, FLOATING, same, "Logarithm to base 10.", cost=10, vjp=partials(lambda _out, x: 1 / (x * log_of(10))), at={1.0: 0.0, 0.0: -inf, -1.0: nan})
-LOGADDEXP = core("logaddexp", 2, FLOAT, same, "log(exp(x1) + exp(x2)), without overflow on the way.", commutative=True, cost=25, vjp=partials(weight, lambda out, x, y: weight(out, y, x)), at={(0.0, -inf): 0.0, (-inf, -inf): -inf, (inf, 0.0): inf})
+LOGADDEXP = core("logaddexp", 2, FLOAT, same, "log(exp(x1) + exp(x2)), without overflow on the way.", commutative=True, cost=25, vjp=partials(lambda _out, x, y: weight(x, y), lambda _out, x, y: weight(y, x)), at={(0.0, -inf): 0.0, (-inf, -inf): -inf, (inf, 0.0): inf})
 SQRT = core("sqrt", 1, FLOATING, same, "Square root; NaN for negative real elements.", cost=4, exact=FLOAT, vjp=partials(lambda out, _x: 0.5 / out), at={4.0: 2.0, -0.0: -0.0, -1.0: nan})
 CBRT = core("cbrt", 1, FLOAT, same, "Real cube root.", in_standard=False, cost=12, odd=True, vjp=partials(lambda out, _x: 1 / (out * out * 3)), at={64.0: 4.0, -8.0: -2.0})
 

@@ -338,6 +338,17 @@ POINTS = {
         [0.5, 0.0],
     ),
     "logaddexp of nothing": (lambda x: tfr.logaddexp(x, x), [-math.inf], [1.0]),
+    "logaddexp of large numbers": (
+        lambda x: tfr.logaddexp(x, 1e10),
+        [1e10, 1e10 + 1],
+        [0.5, 1 / (1 + math.exp(-1))],
+    ),
+    "logaddexp of infinities": (
+        lambda x: tfr.logaddexp(x, tfr.asarray([0.0, 0.0, math.inf, math.inf, -math.inf])),
+        [math.inf, -math.inf, math.inf, 1.0, 1.0],
+        [1.0, 0.0, 0.5, 0.0, 1.0],
+    ),
+    "logsumexp of large numbers": (tfr.logsumexp, [1e10, 1e10, -1e10], [0.5, 0.5, 0.0]),
     "logsumexp with -inf": (tfr.logsumexp, [0.0, -math.inf], [1.0, 0.0]),
     "logsumexp of nothing": (tfr.logsumexp, [-math.inf, -math.inf], [0.0, 0.0]),
     "softmax with -inf": (lambda x: tfr.softmax(x)[0], [0.0, 0.0, -math.inf], [0.25, -0.25, 0.0]),
@@ -365,6 +376,13 @@ def test_the_slope_of_sinc_has_all_digits_where_its_terms_cancel():
     ]
     found = tfr.grad(lambda x: tfr.sum(tfr.sinc(x)))(tfr.asarray(points, dtype=tfr.float64))
     np.testing.assert_allclose(found.numpy(), wanted, rtol=4e-15)
+
+
+@pytest.mark.parametrize("function", [lambda x: tfr.logaddexp(x[0], x[1]), tfr.logsumexp])
+@pytest.mark.parametrize("offset", [0.0, 1e10])
+def test_curvature_of_sums_of_exponentials(function, offset):
+    found = tfr.hessian(function)(tfr.asarray([offset, offset], dtype=tfr.float64))
+    np.testing.assert_allclose(found.numpy(), [[0.25, -0.25], [-0.25, 0.25]], rtol=1e-14)
 
 
 def test_a_complex_gradient_points_uphill():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tensorframe.ops.derivatives import nonzero
 from tensorframe.ops.rules.reduction import Axes, spread, with_axes
 from tensorframe.ops.term import Term, call, exp, isfinite, where
 
@@ -35,6 +36,9 @@ def of_log_softmax(ct: Term, out: Term, _x: Term, axes: Axes) -> Sequence[Any]:
 
 def of_logsumexp(ct: Term, out: Term, x: Term, axes: Axes, keepdims: bool) -> Sequence[Any]:
     """Rule of logsumexp: the softmax, 0 where the sum is of nothing."""
-    total = with_axes(out, x, axes, keepdims)
+    total = with_axes(call("stop_gradient", out, attrs=()), x, axes, keepdims)
     shift = where(isfinite(total), total, 0.0)  # as in the formula: inf - inf is NaN
-    return (with_axes(ct, x, axes, keepdims) * exp(x - shift),)
+    parts = exp(x - shift)
+    # where elements are large, the result has few digits behind the point, and the parts do not add up to one
+    share = with_axes(ct, x, axes, keepdims) / nonzero(parts.sum(axes, keepdims=True))
+    return (share * parts,)
