@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.kernel.ir import language as ir
+from tensorframe.kernel.ir import expressions
 from tests.backends.devices import FOUND, some
 from tests.builds import forget_builds
 
@@ -29,13 +29,13 @@ WORK = {
 @pytest.mark.parametrize("device", ["llvm", *FOUND])
 def test_a_kernel_is_built_again_beside_the_first(monkeypatch, device, work):
     held = []
-    make = ir._one
+    make = expressions._intern
 
     def keep(*arguments, **fields):
         held.append(make(*arguments, **fields))
         return held[-1]
 
-    monkeypatch.setattr(ir, "_one", keep)
+    monkeypatch.setattr(expressions, "_intern", keep)
     x, y = [tfr.asarray(some((24, 40), "float32", seed), device=device) for seed in (1, 2)]
     tfr.compute(x, y)  # they move once
     texts, results = [], []

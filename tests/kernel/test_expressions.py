@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tensorframe.kernel.ir import Buffer, Role, apply, argument, index, literal, load, variable
-from tensorframe.kernel.ir import language as ir
+from tensorframe.kernel.ir.expressions import _interned
 
 FLOAT = np.dtype(np.float32)
 X = variable("x", FLOAT)
@@ -83,10 +83,10 @@ def test_expressions_that_nobody_uses_are_forgotten():
     last = chain
     del chain
     gc.collect()
-    before = len(ir._interned)
+    before = len(_interned)
     del last
     literal(0.4375, FLOAT)  # whoever makes one forgets those that are gone
-    assert len(ir._interned) <= before - 399  # and enters its own
+    assert len(_interned) <= before - 399  # and enters its own
 
 
 def test_threads_that_make_equal_expressions_get_the_same():

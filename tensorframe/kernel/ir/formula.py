@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorframe.dtypes import DType, bool_
-from tensorframe.kernel.ir.language import Expr, alike, apply, binary, compare
+from tensorframe.kernel.ir.expressions import Expr, alike, apply, binary, compare
 
 
 def fma(a: Expr, b: Expr | complex, c: Expr | complex) -> Expr:

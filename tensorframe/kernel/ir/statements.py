@@ -1,0 +1,153 @@
+"""Statements of the kernel IR, and the kernels that they make up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from tensorframe.kernel.ir.expressions import Argument, Buffer, Expr, Index, Variable, argument
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Let:
+    """Name a value, for this block and the loops in it."""
+
+    variable: Variable
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Set:
+    """Give an accumulator its first or its next value."""
+
+    variable: Variable
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Store:
+    """Write an element of a buffer."""
+
+    buffer: Buffer
+    position: Expr
+    value: Expr
+
+
+class ParallelAxis(Enum):
+    """What the iterations of a loop are shared out over, in a kernel of work-groups."""
+
+    NOTHING = "nothing"  # each thread that comes to the loop runs all of them
+    GRID = "grid"  # single threads of all groups
+    GROUPS = "groups"  # whole work-groups: all threads of a group run the same iteration
+    LANES = "lanes"  # the threads of one group, neighbouring iterations on neighbouring threads
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """Run `body` for `index` from `start` up to, not including, `stop`.
+
+    The iterations of a `parallel` loop may run in any order, and at once. One that is `long` runs often enough for a
+    compiler to compute hundreds of them together.
+    """
+
+    index: Index
+    start: Expr
+    stop: Expr
+    body: tuple[Statement, ...]
+    parallel: bool = False
+    over: ParallelAxis = ParallelAxis.NOTHING
+    long: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class If:
+    """Run `body` where the condition holds."""
+
+    condition: Expr
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Allocate:
+    """Make the memory of a scratch buffer, `count` elements, for the rest of the kernel's call.
+
+    Shared memory has a literal for its count, and begins with any values.
+    """
+
+    buffer: Buffer
+    count: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamingStore:
+    """Write the first `count` elements of a scratch buffer to `buffer`, from `position` on.
+
+    They go past the caches: nobody reads them before these have been filled with other things.
+    """
+
+    buffer: Buffer
+    position: Expr
+    source: Buffer
+    count: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prefetch:
+    """Say that `count` elements of an input are read soon, from `position` on; there may be none at the end of it."""
+
+    buffer: Buffer
+    position: Expr
+    count: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Combine:
+    """Join the values that `variable` has in the threads of a group: afterwards all of them have the result.
+
+    `joined` is the expression of two values, `variable` and `other`. All threads of a group come here together. The
+    order is given: the values of each `CLASS` neighbouring threads are joined first, then their results, one after the
+    other. With a `width`, so many neighbouring threads have a result of their own.
+    """
+
+    variable: Variable
+    other: Variable
+    joined: Expr
+    width: int = 0
+
+
+# neighbouring threads whose values are joined first
+CLASS = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Barrier:
+    """Wait for all threads of the group; what they stored in shared memory before can be loaded afterwards."""
+
+
+Statement = Let | Set | Store | Loop | If | Allocate | StreamingStore | Prefetch | Combine | Barrier
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kernel:
+    """Statements over buffers and arguments.
+
+    `body` runs for the range of the outermost parallel loop that `START` to `STOP` give: callers share a range out.
+    With `lanes` it runs instead on any number of work-groups of so many threads each, whose outermost loop is over the
+    grid or the groups, always from 0 to `STOP`.
+    Inputs and outputs come in the order in which they are passed; `scalars` change with each call, `sizes` only with
+    the layout of the operands.
+    """
+
+    inputs: tuple[Buffer, ...]
+    outputs: tuple[Buffer, ...]
+    scalars: tuple[Argument, ...]
+    sizes: tuple[Argument, ...]
+    body: tuple[Statement, ...]
+    notes: Sequence[str] = field(default=())
+    lanes: int = 0
+
+
+# the range of the outermost loop that a call of the kernel runs
+START = argument("start")
+STOP = argument("stop")
