@@ -6,10 +6,11 @@ from tensorframe.runtime.cache import PLANS
 
 
 def forget_kernels() -> None:
-    """Have the next plans build and print their kernels, where LLVM is loaded."""
-    lowering = sys.modules.get("tensorframe.backends.llvm.lowering")
-    if lowering is not None:
-        lowering.forget()
+    """Have the next plans build and print their kernels, where anything has been."""
+    for name in ("llvm.lowering", "device.program"):
+        module = sys.modules.get(f"tensorframe.backends.{name}")
+        if module is not None:
+            module.forget()
 
 
 def forget_builds() -> None:

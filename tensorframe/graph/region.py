@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tensorframe.dtypes import DType
+from tensorframe.graph.node import told_apart
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
 from tensorframe.graph.space import Space
@@ -50,6 +51,10 @@ class Region:
         """Return the dtype of an input or of an op's result."""
         first = len(self.inputs)
         return self.inputs[value][1] if value < first else self.ops[value - first].dtype
+
+    def key(self) -> tuple[Any, ...]:
+        """Return what regions have in common only if they are the same: equal ones may differ in the sign of a zero."""
+        return (self, *[told_apart(op.attrs) for op in self.ops])
 
     def part(self, takes: Sequence[int], made: Iterable[int], gives: Iterable[int]) -> Region:
         """Return the ops that make some values, from others that become the inputs; `gives` are its outputs."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -59,7 +60,7 @@ class DeviceProgram:
             [source.strides if type(source) is DeviceArray else None for source in inputs]
         )
         far = any(type(source) is DeviceArray and begins_far(source) for source in inputs)
-        lowering = self._lowering(tuple([strides is not None for strides in key]), far=far)
+        arrays = tuple([strides is not None for strides in key])
         if far:
             key = (*key, "far")
         if into is not None:
@@ -67,12 +68,33 @@ class DeviceProgram:
         bound = self._bound.get(key)
         if bound is None:
             with spanned(Work.LAYOUT, "loops of a new layout", "device"):
-                bound = self._bound[key] = _Bound(self._region, lowering, self._queue, inputs, into)
+                bound = self._bound[key] = self._bind(key, inputs, into, arrays, far=far)
         outputs, missed = bound.run(self._pool, inputs, into)
         if missed:
             self._fallback(inputs)
             raise IndexingError("an index is out of bounds")
         return outputs
+
+    def _bind(
+        self,
+        layout: tuple[Any, ...],
+        inputs: Sequence[Any],
+        into: DeviceArray | None,
+        arrays: tuple[bool, ...],
+        *,
+        far: bool,
+    ) -> _Bound:
+        """Return the kernels for operands of a layout, those of another program if it has the same."""
+        # what is no class knows more than the region
+        shares = into is None and isinstance(self._lower, type)
+        key = (self._queue, self._lower, self._region.key(), layout)
+        bound = _shared.get(key) if shares else None
+        if bound is None:
+            lowering = self._lowering(arrays, far=far)
+            bound = _Bound(self._region, lowering, self._queue, inputs, into)
+            if shares:
+                _shared[key] = bound
+        return bound
 
     def _lowering(self, arrays: tuple[bool, ...], *, far: bool = False) -> Lowering:
         known = self._lowerings.get((arrays, far))
@@ -255,3 +277,13 @@ def made(
     size = prod(shape)
     block = pool.block(size * held.get(dtype, dtype).itemsize) if size else None
     return DeviceArray(block, dtype, shape, strides_of(shape, layout))
+
+
+# Kernels of regions, layout by layout, for as long as a program has them: layers of a network are equal regions, and
+# so are most steps of two plans of it.
+_shared: WeakValueDictionary[tuple[Any, ...], _Bound] = WeakValueDictionary()
+
+
+def forget() -> None:
+    """Have the programs that come share nothing with those that are there: for who changes how kernels are made."""
+    _shared.clear()

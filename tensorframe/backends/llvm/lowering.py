@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from tensorframe.codegen.llvm import Target
 from tensorframe.codegen.llvm import print_kernel as printed_by_llvm
 from tensorframe.codegen.text import Text
-from tensorframe.graph.node import told_apart
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.graph.space import Space
@@ -36,12 +35,12 @@ class Loops(NamedTuple):
 
 def loops_of(region: Region) -> Loops:
     """Return the loops of a region."""
-    return _loops_of(region, _attributes(region))
+    return _loops_of(region.key())
 
 
 def kernels_of(build: Callable[..., Built], region: Region, strides: tuple[Shape, ...]) -> Built:
     """Return what `build` makes of the loops of a region whose inputs have these strides, in elements."""
-    return _kernels_of(build, region, _attributes(region), strides)
+    return _kernels_of(build, region.key(), strides)
 
 
 @lru_cache(_KEPT)
@@ -56,23 +55,16 @@ def forget() -> None:
         remembered.cache_clear()
 
 
-def _attributes(region: Region) -> tuple[Any, ...]:
-    """Return what regions differ in that are equal: zeros of either sign."""
-    return tuple([told_apart(op.attrs) for op in region.ops])
-
-
 @lru_cache(_KEPT)
-def _loops_of(region: Region, _attributes: tuple[Any, ...]) -> Loops:
+def _loops_of(key: tuple[Any, ...]) -> Loops:
+    region, *_ = key
     parts = in_parts(expanded(region))
     return Loops(parts, space_of(parts.region))
 
 
 @lru_cache(_KEPT)
 def _kernels_of(
-    build: Callable[..., Built],
-    region: Region,
-    attributes: tuple[Any, ...],
-    strides: tuple[Shape, ...],
+    build: Callable[..., Built], key: tuple[Any, ...], strides: tuple[Shape, ...]
 ) -> Built:
-    parts, space = _loops_of(region, attributes)
+    parts, space = _loops_of(key)
     return build(parts.region, space, strides, parts.places)
