@@ -9,7 +9,7 @@ import tensorframe as tfr
 from tensorframe.backends import objects
 from tensorframe.backends.cpu import choice
 from tensorframe.backends.cpu.choice import CountingProgram
-from tensorframe.backends.cpu.evaluation import NotEvaluatedError, evaluated
+from tensorframe.backends.cpu.evaluation import NotEvaluatedError, evaluator
 from tensorframe.backends.cpu.functions import CpuFunctions
 from tensorframe.dtypes import ANY, FLOAT
 from tensorframe.graph.op import find
@@ -159,10 +159,10 @@ def test_what_has_no_way_in_numpy_is_compiled_at_once():
     found = functions[find("multiply")](x, x)
     assert found.tobytes() == ufunc(find("multiply"), (), [x.dtype] * 2, x.dtype)(x, x).tobytes()
     with pytest.raises(NotEvaluatedError):
-        evaluated(find("multiply"), (), [x, x], x.dtype)
+        evaluator(find("multiply"), (), [x.dtype] * 2, x.dtype)(x, x)
     tiny = np.full(3, 2.0**-1000)
     with pytest.raises(NotEvaluatedError):
-        evaluated(find("tan"), (), [tiny], tiny.dtype)
+        evaluator(find("tan"), (), [tiny.dtype], tiny.dtype)(tiny)
 
 
 def test_kernels_of_a_products_blocks_are_made_once_before_threads_share_them(monkeypatch):
