@@ -17,6 +17,7 @@ from tensorframe.dtypes import COMPLEX
 from tensorframe.graph.record import is_constant
 from tensorframe.ops.term import (
     Term,
+    call,
     conj,
     cos,
     equal,
@@ -116,6 +117,11 @@ def sign_rule(ct: Term, out: Term, x: Term) -> Sequence[Any]:
         return where(equal(x, 0), 0, (ct - out * along) / nonzero(abs(x)))
 
     return (turned,)
+
+
+def whole_divisions(ct: Term, out: Term, x: Term, y: Term) -> Sequence[Any]:
+    """Rule of fmod: how often y goes into x, which the quotient, rounded up to a whole number, would get wrong by one."""
+    return ct, lambda: -ct * call("round", (x - out) / y, attrs=())
 
 
 def nonzero(x: Term) -> Term:

@@ -34,6 +34,7 @@ from tensorframe.ops.derivatives import (
     sign_rule,
     sinc_slope,
     weight,
+    whole_divisions,
 )
 from tensorframe.ops.term import (
     Term,
@@ -53,7 +54,6 @@ from tensorframe.ops.term import (
     sinh,
     sqrt,
     square,
-    trunc,
     where,
 )
 
@@ -117,7 +117,7 @@ MAXIMUM = core("maximum", 2, BOOL | REAL, same, "Larger of two elements; NaN if 
 MINIMUM = core("minimum", 2, BOOL | REAL, same, "Smaller of two elements; NaN if either is NaN.", commutative=True, identity=inf, vjp=share_ties, at={(1.0, 2.0): 1.0, (1.0, nan): nan})
 FMAX = core("fmax", 2, BOOL | REAL, same, "Larger of two elements; a NaN loses against a number.", commutative=True, in_standard=False, vjp=share_ties, at={(1.0, 2.0): 2.0, (1.0, nan): 1.0})
 FMIN = core("fmin", 2, BOOL | REAL, same, "Smaller of two elements; a NaN loses against a number.", commutative=True, in_standard=False, vjp=share_ties, at={(1.0, 2.0): 1.0, (1.0, nan): 1.0})
-FMOD = core("fmod", 2, REAL, same, "Remainder of truncated division; it has the dividend's sign.", in_standard=False, cost=8, exact=ANY, vjp=lambda ct, _out, x, y: (ct, lambda: -ct * trunc(x / y)), at={(7.0, 3.0): 1.0, (-7.0, 3.0): -1.0, (1.0, 0.0): nan})
+FMOD = core("fmod", 2, REAL, same, "Remainder of truncated division; it has the dividend's sign.", in_standard=False, cost=8, exact=ANY, vjp=whole_divisions, at={(7.0, 3.0): 1.0, (-7.0, 3.0): -1.0, (1.0, 0.0): nan})
 COPYSIGN = core("copysign", 2, FLOAT, same, "Magnitude of the first operand with the sign of the second.", exact=ANY, vjp=partials(lambda out, x, _y: sign(x) * sign(out), None), at={(2.0, -0.0): -2.0, (-2.0, 3.0): 2.0})
 NEXTAFTER = core("nextafter", 2, FLOAT, same, "Next representable number after the first operand, towards the second.", exact=FLOAT - NARROW, vjp=ZERO, at={(1.0, 1.0): 1.0, (1.0, nan): nan})
 HYPOT = core("hypot", 2, FLOAT, same, "Square root of the sum of squares, without overflow on the way.", commutative=True, cost=10, vjp=partials(lambda out, x, _y: x / nonzero(out), lambda out, _x, y: y / nonzero(out)), at={(3.0, 4.0): 5.0, (nan, inf): inf})

@@ -378,6 +378,18 @@ def test_the_slope_of_sinc_has_all_digits_where_its_terms_cancel():
     np.testing.assert_allclose(found.numpy(), wanted, rtol=4e-15)
 
 
+@pytest.mark.parametrize("function", [tfr.fmod, tfr.remainder])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_quotient_that_rounds_to_a_whole_number_is_not_counted_as_one(function, sign):
+    """25 / 0.1 is 250 in floating point, but 0.1 goes 249 times into 25: the remainder is just below 0.1."""
+    x, y = (
+        tfr.asarray([25.0 * sign], dtype=tfr.float64),
+        tfr.asarray([0.1 * sign], dtype=tfr.float64),
+    )
+    assert abs(function(x, y).item()) > 0.09
+    assert tfr.grad(lambda y: tfr.sum(function(x, y)))(y).tolist() == [-249.0]
+
+
 @pytest.mark.parametrize("function", [lambda x: tfr.logaddexp(x[0], x[1]), tfr.logsumexp])
 @pytest.mark.parametrize("offset", [0.0, 1e10])
 def test_curvature_of_sums_of_exponentials(function, offset):
