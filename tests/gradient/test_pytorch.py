@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,7 +81,7 @@ def array(xp, values):
     return xp.asarray(values)
 
 
-SAME = {
+SAME: dict[str, tuple[Any, ...]] = {
     "sum": (lambda xp, x: xp.sum(x, axis=1), real(2, 3)),
     "sum of all": (lambda xp, x: xp.sum(x), real(2, 3)),
     "mean": (lambda xp, x: xp.mean(x, axis=0), real(2, 3)),
@@ -201,7 +202,7 @@ def test_second_derivatives(name):
 I = torch.tensor
 F = torch.nn.functional
 
-OTHER = {
+OTHER: dict[str, tuple[Any, ...]] = {
     "gelu": (tfr.gelu, F.gelu, real(7)),
     "silu": (tfr.silu, F.silu, real(7)),
     "softplus": (tfr.softplus, F.softplus, real(7)),
