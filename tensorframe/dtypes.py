@@ -13,7 +13,7 @@ from tensorframe.formats import FORMATS, Format
 DType = np.dtype[Any]
 
 # how each dtype is stored, computed and converted; all that follows is made of these
-FORMAT: Final[dict[DType, Format]] = {one.dtype: one for one in FORMATS}
+FORMAT: Final[dict[DType, Format]] = {entry.dtype: entry for entry in FORMATS}
 
 BY_NAME: Final[dict[str, DType]] = {
     dtype.name: dtype for dtype in sorted(FORMAT, key=lambda dtype: (dtype.kind, dtype.itemsize))
@@ -111,12 +111,12 @@ def as_dtype(dtype: Any) -> DType:
     if dtype is None:
         raise DTypeError("a dtype is needed, got None")
     try:
-        found = np.dtype(dtype).newbyteorder("=")
+        native = np.dtype(dtype).newbyteorder("=")
     except (TypeError, ValueError, SyntaxError) as error:
         raise DTypeError(f"{dtype!r} is not a dtype", suggestions=_names_hint()) from error
-    if found not in ANY:
-        raise DTypeError(f"tensorframe has no dtype {found}", suggestions=_names_hint())
-    return BY_NAME[found.name]
+    if native not in ANY:
+        raise DTypeError(f"tensorframe has no dtype {native}", suggestions=_names_hint())
+    return BY_NAME[native.name]
 
 
 def _names_hint() -> tuple[str, ...]:
@@ -152,10 +152,10 @@ def set_default_dtype(dtype: Any) -> None:
     dtype('float64')
     >>> tfr.set_default_dtype("float32")
     """
-    found = as_dtype(dtype)
-    if found not in FLOAT:
-        raise DTypeError(f"the default dtype must be real floating, got {found}")
-    _Defaults.real = found
+    default = as_dtype(dtype)
+    if default not in FLOAT:
+        raise DTypeError(f"the default dtype must be real floating, got {default}")
+    _Defaults.real = default
 
 
 def get_default_dtype() -> DType:
@@ -194,9 +194,9 @@ def _promote(first: DType, second: DType) -> DType:
     """
     if first == second:
         return first
-    for one, other in ((first, second), (second, first)):
-        if one in FLOATING and other in BITWISE:
-            return one
+    for wide, other in ((first, second), (second, first)):
+        if wide in FLOATING and other in BITWISE:
+            return wide
     if {first, second} <= FLOAT:
         return _least_above(first, second)
     if {first, second} <= FLOATING:
@@ -207,7 +207,7 @@ def _promote(first: DType, second: DType) -> DType:
 def _least_above(first: DType, second: DType) -> DType:
     """Return the smallest floating dtype that holds every number of both."""
     both = FORMAT[first], FORMAT[second]
-    exponent, fraction = max(one.exponent for one in both), max(one.fraction for one in both)
+    exponent, fraction = max(form.exponent for form in both), max(form.fraction for form in both)
     holding = [
         dtype
         for dtype in FLOAT

@@ -106,7 +106,7 @@ def calibrate(device: str | Device | None = None, *, force: bool = False) -> Cal
         if named.limits is None:
             raise KernelError(f"calibrate: {device} was not measured: {named.problem}")
         return Calibration((named,))
-    return Calibration(tuple([_calibrated(one, force=force) for one in known_devices()]))
+    return Calibration(tuple([_calibrated(known, force=force) for known in known_devices()]))
 
 
 def _calibrated(device: Device, *, force: bool) -> CalibratedDevice:

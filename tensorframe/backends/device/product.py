@@ -142,7 +142,7 @@ def without(region: Region, index: int) -> Region:
     """Return what is done to the result of an op of a region, which becomes the last of the inputs."""
     value, op = len(region.inputs), region.ops[index]
     made = value + index
-    others = [one for one in range(value, value + len(region.ops)) if one != made]
+    others = [number for number in range(value, value + len(region.ops)) if number != made]
     rest = region.part((*range(value), made), others, region.outputs)
     if value not in rest.outputs:
         return rest

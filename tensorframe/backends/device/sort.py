@@ -31,12 +31,14 @@ def sort_program(region: Region, make: Make) -> Program:
 
 def partition_program(region: Region, make: Make) -> Program:
     """Return the program of `partition` or `argpartition`: what is sorted is partitioned anywhere."""
-    (one,) = region.ops
-    _, axis = one.attrs
+    (sort_op,) = region.ops
+    _, axis = sort_op.attrs
     op, attrs = (
-        (SORT, (axis, False)) if one.op is not ARGPARTITION else (ARGSORT, (axis, False, True))
+        (SORT, (axis, False)) if sort_op.op is not ARGPARTITION else (ARGSORT, (axis, False, True))
     )
-    return make(replace(region, ops=(replace(one, op=op, attrs=attrs),)), _lowering(axis, False))
+    return make(
+        replace(region, ops=(replace(sort_op, op=op, attrs=attrs),)), _lowering(axis, False)
+    )
 
 
 def top_program(region: Region, make: Make) -> Program:

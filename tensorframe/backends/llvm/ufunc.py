@@ -55,11 +55,11 @@ def _made(op: Op, attrs: tuple[Any, ...], operands: tuple[DType, ...], result: D
     dtypes = (*operands, result)
     # an op need not read all of its operands
     read = [int(buffer.name[1:]) for buffer in kernel.inputs]
-    text = printed.source + _loop(printed.name, [one.itemsize for one in dtypes], read)
+    text = printed.source + _loop(printed.name, [dtype.itemsize for dtype in dtypes], read)
     name = "u_" + sha256(text.encode()).hexdigest()[:16]
     text = text.replace("@LOOP(", f"@{name}(")
     code = from_object_code(
-        name, text, lambda: object_code(text), lambda found: Placed(name, found, [name])
+        name, text, lambda: object_code(text), lambda library: Placed(name, library, [name])
     )
     fixed = ctypes.create_string_buffer(struct.pack(f"={len(launch.numbers)}Q", *launch.numbers))
     return _registered(op.name, code, code.addresses[name], fixed, dtypes)
@@ -68,8 +68,8 @@ def _made(op: Op, attrs: tuple[Any, ...], operands: tuple[DType, ...], result: D
 def _launch(op: Op, attrs: tuple[Any, ...], operands: tuple[DType, ...], result: DType) -> Launch:
     """Return the kernel of an op on vectors."""
     shape = (_LENGTH,)
-    one = RegionOp(op, attrs, tuple(range(len(operands))), shape, result)
-    region = Region(tuple([(shape, dtype) for dtype in operands]), (one,), (len(operands),))
+    region_op = RegionOp(op, attrs, tuple(range(len(operands))), shape, result)
+    region = Region(tuple([(shape, dtype) for dtype in operands]), (region_op,), (len(operands),))
     parts = in_parts(region)
     steps = [(2, 1) if dtype in COMPLEX else strides_of(shape) for dtype in operands]
     (launch,) = build(parts.region, space_of(parts.region), steps, parts.places).launches
@@ -114,65 +114,65 @@ def _loop(kernel: str, sizes: list[int], read: list[int]) -> str:
     offset, last = data_offset(), len(sizes) - 1
     used = [*read, last]
     head, slots, copied = [_HEAD], [], []
-    for place, at in enumerate(used):
-        size = sizes[at]
+    for place, number in enumerate(used):
+        size = sizes[number]
         head.append(
-            f"  %a{at} = getelementptr ptr, ptr %args, i64 {at}\n"
-            f"  %address{at} = load ptr, ptr %a{at}\n"
-            f"  %s{at} = getelementptr i64, ptr %steps, i64 {at}\n"
-            f"  %step{at} = load i64, ptr %s{at}\n"
-            f"  %copy{at} = alloca [{_COPIED * size} x i8], align 64\n"
-            f"  %slot{at} = getelementptr i64, ptr %slots, i64 {place}\n"
-            f"  %c{at} = getelementptr ptr, ptr %copies, i64 {place}\n"
-            f"  store ptr %copy{at}, ptr %c{at}\n"
-            f"  %is{at} = icmp eq i64 %step{at}, {size}\n"
+            f"  %a{number} = getelementptr ptr, ptr %args, i64 {number}\n"
+            f"  %address{number} = load ptr, ptr %a{number}\n"
+            f"  %s{number} = getelementptr i64, ptr %steps, i64 {number}\n"
+            f"  %step{number} = load i64, ptr %s{number}\n"
+            f"  %copy{number} = alloca [{_COPIED * size} x i8], align 64\n"
+            f"  %slot{number} = getelementptr i64, ptr %slots, i64 {place}\n"
+            f"  %c{number} = getelementptr ptr, ptr %copies, i64 {place}\n"
+            f"  store ptr %copy{number}, ptr %c{number}\n"
+            f"  %is{number} = icmp eq i64 %step{number}, {size}\n"
         )
         before = "true" if place == 0 else f"%whole{used[place - 1]}"
-        name = "%whole" if at == last else f"%whole{at}"
-        head.append(f"  {name} = and i1 {before}, %is{at}\n")
-        slots.append(_slot(at, "a", "address", offset, "p"))
-        copied.append(_slot(at, "c", "copy", offset, "q"))
+        name = "%whole" if number == last else f"%whole{number}"
+        head.append(f"  {name} = and i1 {before}, %is{number}\n")
+        slots.append(_slot(number, "a", "address", offset, "p"))
+        copied.append(_slot(number, "c", "copy", offset, "q"))
     body = [*head, *slots, _IN_PLACE, *copied]
     before = "part"
-    for at in used:
-        if at == last:
+    for number in used:
+        if number == last:
             body.append("  call void @KERNEL(i64 0, i64 %size, ptr %slots, ptr %fixed)\n")
-        body.append(_copy(at, sizes[at], before, out=at == last))
-        before = f"copied{at}"
+        body.append(_copy(number, sizes[number], before, out=number == last))
+        before = f"copied{number}"
     body.append(_TAIL)
     text = "".join(body).replace("%LAST", f"%{before}").replace("COUNT", str(len(used)))
     return text.replace("COPIED", str(_COPIED)).replace("@KERNEL(", f"@{kernel}(")
 
 
-def _slot(at: int, holder: str, address: str, offset: int | None, mark: str) -> str:
+def _slot(number: int, holder: str, address: str, offset: int | None, mark: str) -> str:
     """Return what fills the slot of an operand, whose address is a value and lies in memory."""
     if offset is None:
-        return f"  store ptr %{address}{at}, ptr %slot{at}\n"
+        return f"  store ptr %{address}{number}, ptr %slot{number}\n"
     return (
-        f"  %{mark}{at} = getelementptr i8, ptr %{holder}{at}, i64 {-offset}\n"
-        f"  store ptr %{mark}{at}, ptr %slot{at}\n"
+        f"  %{mark}{number} = getelementptr i8, ptr %{holder}{number}, i64 {-offset}\n"
+        f"  store ptr %{mark}{number}, ptr %slot{number}\n"
     )
 
 
-def _copy(at: int, size: int, before: str, *, out: bool) -> str:
+def _copy(number: int, size: int, before: str, *, out: bool) -> str:
     """Return the loop that copies the elements of an operand in, or a result's out."""
-    there, here = f"%there{at}", f"%here{at}"
+    there, here = f"%there{number}", f"%here{number}"
     source, goal = (here, there) if out else (there, here)
     return (
-        f"  br label %copy_{at}\n"
-        f"copy_{at}:\n"
-        f"  %i{at} = phi i64 [0, %{before}], [%j{at}, %copy_{at}]\n"
-        f"  %k{at} = add i64 %begin, %i{at}\n"
-        f"  %o{at} = mul i64 %k{at}, %step{at}\n"
-        f"  {there} = getelementptr i8, ptr %address{at}, i64 %o{at}\n"
-        f"  %n{at} = mul i64 %i{at}, {size}\n"
-        f"  {here} = getelementptr i8, ptr %copy{at}, i64 %n{at}\n"
-        f"  %v{at} = load i{8 * size}, ptr {source}, align 1\n"
-        f"  store i{8 * size} %v{at}, ptr {goal}, align 1\n"
-        f"  %j{at} = add i64 %i{at}, 1\n"
-        f"  %m{at} = icmp slt i64 %j{at}, %size\n"
-        f"  br i1 %m{at}, label %copy_{at}, label %copied{at}\n"
-        f"copied{at}:\n"
+        f"  br label %copy_{number}\n"
+        f"copy_{number}:\n"
+        f"  %i{number} = phi i64 [0, %{before}], [%j{number}, %copy_{number}]\n"
+        f"  %k{number} = add i64 %begin, %i{number}\n"
+        f"  %o{number} = mul i64 %k{number}, %step{number}\n"
+        f"  {there} = getelementptr i8, ptr %address{number}, i64 %o{number}\n"
+        f"  %n{number} = mul i64 %i{number}, {size}\n"
+        f"  {here} = getelementptr i8, ptr %copy{number}, i64 %n{number}\n"
+        f"  %v{number} = load i{8 * size}, ptr {source}, align 1\n"
+        f"  store i{8 * size} %v{number}, ptr {goal}, align 1\n"
+        f"  %j{number} = add i64 %i{number}, 1\n"
+        f"  %m{number} = icmp slt i64 %j{number}, %size\n"
+        f"  br i1 %m{number}, label %copy_{number}, label %copied{number}\n"
+        f"copied{number}:\n"
     )
 
 
@@ -184,7 +184,7 @@ def _registered(
     name: str, code: Placed, address: int, fixed: Any, dtypes: tuple[DType, ...]
 ) -> np.ufunc:
     """Return a ufunc of one loop."""
-    numbers = [one.num for one in dtypes]
+    numbers = [dtype.num for dtype in dtypes]
     others = any(number >= _FIRST_OF_OTHERS for number in numbers)
     functions = (ctypes.c_void_p * 1)(address)
     data = (ctypes.c_void_p * 1)(ctypes.addressof(fixed))
@@ -214,11 +214,11 @@ def _registered(
 def _interface() -> tuple[Any, Any]:
     """Return NumPy's functions that make a ufunc, and that give it a loop for another dtype."""
     # what `import_ufunc` of its headers takes them from
-    found = import_module("numpy._core._multiarray_umath")
+    module = import_module("numpy._core._multiarray_umath")
 
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = pointer(found._UFUNC_API, None)
+    table = pointer(module._UFUNC_API, None)
     entries = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))
     pointers, number = ctypes.c_void_p, ctypes.c_int
     make = ctypes.PYFUNCTYPE(

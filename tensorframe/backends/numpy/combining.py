@@ -52,12 +52,14 @@ def _combining(op: Op) -> Function:
         count = len(axes)
         lines = result
         if axes[-1] != count - 1:
-            lines = result.transpose([*axes, *[at for at in range(x.ndim) if at not in axes]])
+            lines = result.transpose([*axes, *[axis for axis in range(x.ndim) if axis not in axes]])
         # a view of the result, if it may be: else it is written back
         rows, width = prod(lines.shape[:count]), prod(lines.shape[count:])
         table = np.ascontiguousarray(lines).reshape(rows, width)
         own = range(numbers.ndim)
-        given = np.moveaxis(values, [position + at for at in own], own) if position else values
+        given = (
+            np.moveaxis(values, [position + index for index in own], own) if position else values
+        )
         wide = _wide(x.dtype) if how.wide else x.dtype
         _combine(ufunc, table, numbers.reshape(-1), given, wide)
         if not np.may_share_memory(table, result):

@@ -79,11 +79,11 @@ class NumpyBackend(Backend):
         """Return what runs the region: blocks of an elementwise one, the one NumPy call, or a sequence of both."""
         if has_epilogue(region):
             return ProductProgram(region, partial(self.compile, device=device))
-        if all(one.op.kind is Kind.MAP for one in region.ops):
+        if all(op.op.kind is Kind.MAP for op in region.ops):
             return elementwise_program(region)
         if len(region.ops) > 1:
             return sequence_program(region)
-        (one,) = region.ops
+        (single,) = region.ops
         # a view is nothing to wait for, and a product is made in blocks
-        brief = one.op.alias or one.op.kind is Kind.CONTRACT
+        brief = single.op.alias or single.op.kind is Kind.CONTRACT
         return single_call(region) if brief else interruptible(single_call(region), region)

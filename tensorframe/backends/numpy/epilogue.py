@@ -118,7 +118,7 @@ class ProductProgram:
     def _prepare(self, product: Product, inputs: Sequence[Array]) -> None:
         """Have kernels of the epilogue made in this thread, once, before several need them at the same moment."""
         index = product.blocks[0]
-        value = np.empty([one.stop - one.start for one in index], product.dtype)
+        value = np.empty([part.stop - part.start for part in index], product.dtype)
         operands = self._operands(value, index, inputs)
         prepare = getattr(self._program(operands[0].shape), "prepare", None)
         if prepare is not None:

@@ -78,7 +78,10 @@ def formula(
     """Return a formula over other rows, of so many operands and then attributes, as a function of arrays."""
 
     def apply(inner: Op, *operands: Any, attrs: tuple[Any, ...] = ()) -> Any:
-        arrays = [one if isinstance(one, ARRAYS) else _like(operands)(one) for one in operands]
+        arrays = [
+            operand if isinstance(operand, ARRAYS) else _like(operands)(operand)
+            for operand in operands
+        ]
         return functions[inner](*arrays, *attrs)
 
     def run(*values: Any) -> Any:
@@ -90,5 +93,9 @@ def formula(
 
 def _like(operands: Sequence[Any]) -> type[np.generic]:
     """Return the type that a number takes beside these operands: that of the first which is no truth value."""
-    dtype = next(one.dtype for one in operands if isinstance(one, ARRAYS) and one.dtype != bool_)
+    dtype = next(
+        operand.dtype
+        for operand in operands
+        if isinstance(operand, ARRAYS) and operand.dtype != bool_
+    )
     return dtype.type

@@ -38,16 +38,16 @@ def delete(x: Any, obj: Any, /, axis: int | None = None) -> Tensor:
     >>> tfr.delete(tfr.asarray([1, 2, 3, 4]), [0, 2]).tolist()
     [2, 4]
     """
-    tensor, at = along("delete", x, axis)
-    size = tensor.shape[at]
+    tensor, dimension = along("delete", x, axis)
+    size = tensor.shape[dimension]
     places = _places("delete", obj, size, size - 1)
     gaps = _gaps(places, size)
     if gaps is None:
-        return take(tensor, np.delete(np.arange(size), places), axis=at)
+        return take(tensor, np.delete(np.arange(size), places), axis=dimension)
     ends = [0, *[end for gap in gaps for end in gap], size]
     kept = list(zip(ends[::2], ends[1::2], strict=True))
-    pieces = [_piece(tensor, at, *one) for one in kept if one[0] < one[1]]
-    return joined(pieces, at) if pieces else _piece(tensor, at, 0, 0)
+    pieces = [_piece(tensor, dimension, *bounds) for bounds in kept if bounds[0] < bounds[1]]
+    return joined(pieces, dimension) if pieces else _piece(tensor, dimension, 0, 0)
 
 
 def insert(x: Any, obj: Any, values: Any, /, axis: int | None = None) -> Tensor:
@@ -59,23 +59,23 @@ def insert(x: Any, obj: Any, values: Any, /, axis: int | None = None) -> Tensor:
     >>> tfr.insert(tfr.asarray([1, 2, 3]), 1, 9).tolist()
     [1, 9, 2, 3]
     """
-    tensor, at = along("insert", x, axis)
-    size = tensor.shape[at]
+    tensor, dimension = along("insert", x, axis)
+    size = tensor.shape[dimension]
     places = _places("insert", obj, size, size)
-    # an integer stays one: NumPy, and so we, gives it a whole block, whose first axis runs along `at`
+    # an integer stays one: NumPy, and so we, gives it a whole block, whose first axis runs along `dimension`
     new = with_axes(operand(values, dtype=tensor.dtype), tensor.ndim)
     if new.ndim > 1 and not isinstance(places, slice) and places.ndim == 0:
-        new = moveaxis(new, 0, at)
+        new = moveaxis(new, 0, dimension)
     count = _how_many(places, size)
-    count = new.shape[at] if count == 1 else count
-    shape = (*tensor.shape[:at], count, *tensor.shape[at + 1 :])
+    count = new.shape[dimension] if count == 1 else count
+    shape = (*tensor.shape[:dimension], count, *tensor.shape[dimension + 1 :])
     if new.shape != shape and broadcast("insert", new.shape, shape) != shape:
         raise ShapeError(f"insert: values of shape {new.shape} do not broadcast to {shape}")
     part = expanded(new, shape)
     if not isinstance(places, slice) and places.dtype.kind in "iu" and 0 < places.size <= _FEW:
-        return joined(_parted(tensor, at, _from_front(places, size), part), at)
+        return joined(_parted(tensor, dimension, _from_front(places, size), part), dimension)
     order = np.insert(np.arange(size), places, np.arange(size, size + count))
-    return take(joined([tensor, part], at), order, axis=at)
+    return take(joined([tensor, part], dimension), order, axis=dimension)
 
 
 def _parted(tensor: Tensor, axis: int, places: list[int], part: Tensor) -> list[Tensor]:

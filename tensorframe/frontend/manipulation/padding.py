@@ -60,7 +60,7 @@ def _pairs(given: Any, ndim: int) -> list[tuple[Any, Any]]:
         for axis, value in given.items():
             pairs[normalize_axis("pad", axis, ndim)] = _pairs(value, 1)[0]
         return pairs
-    values = [[number("pad", one) for one in row] for row in _rows(given)]
+    values = [[number("pad", amount) for amount in row] for row in _rows(given)]
     widened = [row * 2 if len(row) == 1 else row for row in values]
     if len(widened) == 1:
         widened *= ndim
@@ -77,8 +77,8 @@ def _rows(given: Any) -> list[list[Any]]:
         given = given.tolist()
     if not isinstance(given, list | tuple):
         return [[given]]
-    if all(isinstance(one, list | tuple | np.ndarray) for one in given):
-        return [list(one) for one in given]
+    if all(isinstance(row, list | tuple | np.ndarray) for row in given):
+        return [list(row) for row in given]
     return [list(given)]
 
 
@@ -93,10 +93,10 @@ def _pad_constant(
     none = (0,) * tensor.ndim
     # one axis after the other: the later axis fills the corners
     for axis, (low, high) in enumerate(values):
-        at = (*none[:axis], before[axis], *none[axis + 1 :])
-        tensor = _surrounded(tensor, at, none, low)
-        at = (*none[:axis], after[axis], *none[axis + 1 :])
-        tensor = _surrounded(tensor, none, at, high)
+        amounts = (*none[:axis], before[axis], *none[axis + 1 :])
+        tensor = _surrounded(tensor, amounts, none, low)
+        amounts = (*none[:axis], after[axis], *none[axis + 1 :])
+        tensor = _surrounded(tensor, none, amounts, high)
     return tensor
 
 

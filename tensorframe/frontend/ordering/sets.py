@@ -156,10 +156,10 @@ def _wrap(array: Any, like: Tensor) -> Tensor:
 def _values(array: Any, *tensors: Tensor) -> Tensor:
     """Return elements that were computed of tensors at once, in the dtype of the first and where that is."""
     first = tensors[0]
-    found = _wrap(array.astype(first.dtype, copy=False), first)
+    tensor = _wrap(array.astype(first.dtype, copy=False), first)
     if history.get() is None or first.dtype not in FLOATING:
-        return found
-    return call(COMPUTED, found, *tensors)
+        return tensor
+    return call(COMPUTED, tensor, *tensors)
 
 
 def isin(
