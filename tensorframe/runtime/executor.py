@@ -204,7 +204,7 @@ def _settled(runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions:
 
 def _alone(plan: Plan) -> Program | None:
     """Return the program of a plan that has one step, and makes one value of leaves and literals."""
-    if len(plan.steps) != 1:
+    if len(plan.steps) != 1 or len(plan.outputs) != 1:  # equal roots have one slot
         return None
     (step,) = plan.steps
     if len(step.outputs) != 1 or not set(step.donors) <= {None}:

@@ -157,3 +157,11 @@ def test_what_is_no_view_of_computed_memory_is_left_to_others():
     assert not run_view(matrix.T.reshape(-1).node)  # a copy
     assert not run_view(tfr.linalg.svd(matrix)[1].node)
     assert not run_view((matrix + 1).node)
+
+
+def test_equal_results_that_are_asked_for_together_have_a_value_each():
+    x = tfr.asarray(np.arange(10_000.0), device="numpy")
+    for number in range(3):
+        left, right = x + number, x + number
+        tfr.compute(left, right)
+        assert left.numpy()[1] == right.numpy()[1] == 1 + number
