@@ -35,18 +35,20 @@ def _fraction_bits(skipped: int, count: int) -> tuple[float, ...]:
     """Return 1 / pi without its first bits, as a sum of `count` float64."""
     whole = 1 << BITS
     rest = RECIPROCAL_OF_PI % (1 << BITS - skipped)
-    found = []
+    quotients = []
     for _ in range(count):
-        found.append(rest / whole)  # Python rounds a quotient of integers once, whatever their size
-        numerator, denominator = found[-1].as_integer_ratio()
+        quotients.append(
+            rest / whole
+        )  # Python rounds a quotient of integers once, whatever their size
+        numerator, denominator = quotients[-1].as_integer_ratio()
         rest -= numerator * (whole // denominator)
-    return tuple(found)
+    return tuple(quotients)
 
 
 # a float32 of at least 2^(24 + skipped) is a multiple of 2^(skipped + 1): skipped bits contribute even integers
 SKIPPED = (25, 50, 75, 100)
 TAILS = tuple((skipped, _fraction_bits(skipped, 2)) for skipped in (0, *SKIPPED))
-# the bits of a word, how many words there are, and by how many the largest angles are moved
+# the bits of a word, how many quotients there are, and by how many the largest angles are moved
 WIDTH = {float32: 24, float64: 53}
 COUNT = {float32: 12, float64: 23}
 STEPS = {float32: (4, 2, 1), float64: (16, 8, 4, 2, 1)}

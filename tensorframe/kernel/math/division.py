@@ -103,7 +103,9 @@ def _narrow_quotient(x: Expr, y: Expr) -> Expr:
     shifter = LAYOUTS[float64].shifter
     start = float_bits(shifter, float64)
     # conversions by bits: not every vector unit has those of 64-bit integers
-    x_float, y_float = (bitcast(cast(one, int64) + start, float64) - shifter for one in (x, y))
+    x_float, y_float = (
+        bitcast(cast(operand, int64) + start, float64) - shifter for operand in (x, y)
+    )
     return cast(_quotient_bits(x_float, y_float) - start, x.dtype)
 
 

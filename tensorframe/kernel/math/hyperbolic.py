@@ -103,7 +103,7 @@ def _halves(x: Expr) -> tuple[Expr, Expr, Expr]:
 def _near(x: Expr) -> tuple[Expr, Expr]:
     """Return cosh(x) - 1 and sinh(x) - x for small x."""
     square = x * x
-    even, odd = (horner(square, one[x.dtype][:-1]) for one in (COSH, SINH))
+    even, odd = (horner(square, coefficients[x.dtype][:-1]) for coefficients in (COSH, SINH))
     return square * even, square * x * odd
 
 

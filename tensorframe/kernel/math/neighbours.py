@@ -25,8 +25,8 @@ def nextafter(x: Expr, y: Expr) -> Expr:
         start = where(equal(abs(wide), inf), copysign(beyond, wide), wide)
     # makes its smallest exponents those of the dtype that it is computed in
     factor = FORMAT[computed].normal / how.normal
-    found = _next(start * factor, wide, towards, how.spare) * (1 / factor)
-    return cast(where(equal(wide, towards), towards, found), x.dtype)
+    neighbour = _next(start * factor, wide, towards, how.spare) * (1 / factor)
+    return cast(where(equal(wide, towards), towards, neighbour), x.dtype)
 
 
 def _next(start: Expr, x: Expr, y: Expr, spare: int) -> Expr:
@@ -36,6 +36,6 @@ def _next(start: Expr, x: Expr, y: Expr, spare: int) -> Expr:
     away = equal(y > x, x > 0.0)
     moved = bitcast(start, layout.bits) + where(away, step, -step)
     smallest = copysign(bitcast(step, x.dtype), y)
-    found = where(equal(x, 0.0), smallest, bitcast(moved, x.dtype))
-    found = where(either(isnan(x), isnan(y)), x + y, found)
-    return found if spare else where(equal(x, y), y, found)
+    neighbour = where(equal(x, 0.0), smallest, bitcast(moved, x.dtype))
+    neighbour = where(either(isnan(x), isnan(y)), x + y, neighbour)
+    return neighbour if spare else where(equal(x, y), y, neighbour)

@@ -170,6 +170,6 @@ def one_of(condition: Expr, x: Expr, held: Sequence[float], otherwise: Sequence[
     Choosing coefficients is cheaper than computing both.
     """
     count = max(len(held), len(otherwise))
-    padded = [(0.0,) * (count - len(one)) + tuple(one) for one in (held, otherwise)]
+    padded = [(0.0,) * (count - len(values)) + tuple(values) for values in (held, otherwise)]
     pairs = zip(*padded, strict=True)
     return polynomial(x, [where(condition, literal(a, x.dtype), b) for a, b in pairs])

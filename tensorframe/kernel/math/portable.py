@@ -66,7 +66,9 @@ def _tail(lack: Expr) -> Expr:
     if lack.dtype == float32:
         degrees = range(len(LOG_1P_32), 1, -1)
         signed = zip(degrees, LOG_1P_32, strict=False)
-        series = [-one if degree % 2 == 0 else one for degree, one in signed]
+        series = [
+            -coefficient if degree % 2 == 0 else coefficient for degree, coefficient in signed
+        ]
         return lack * lack * _horner(lack, series)
     s = lack / (2 - lack)
     square = s * s

@@ -88,5 +88,5 @@ def hypot(x: Expr, y: Expr) -> Expr:
     scale = bitcast(ends - exponent, x.dtype)
     larger, smaller = larger * scale, smaller * scale
     root = sqrt(fma(larger, larger, smaller * smaller))
-    found = root * bitcast(exponent - (1 << layout.fraction), x.dtype)
-    return where(either(equal(x, inf), equal(y, inf)), inf, found)
+    length = root * bitcast(exponent - (1 << layout.fraction), x.dtype)
+    return where(either(equal(x, inf), equal(y, inf)), inf, length)
