@@ -70,16 +70,19 @@ def run_interruptibly(call: Callable[[], Result]) -> Result:
     del call
     # options and NumPy's own settings are those of the caller
     thread = Thread(target=copy_context().run, args=(work,), name="tensorframe call", daemon=True)
+    is_begun = False
     try:
         try:
             with critical_section():
                 thread.start()
+                is_begun = True
         except RuntimeError:  # the system gives no more threads
             work()
         while not running.acquire(timeout=_LOOK):
             pass
     except BaseException:
-        _leave(running)
+        if is_begun:  # else nobody works, and the end of the process would wait for nobody
+            _leave(running)
         raise
     if failures:
         raise failures.pop()

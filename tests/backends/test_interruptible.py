@@ -57,6 +57,19 @@ def test_only_the_main_thread_is_interrupted():
     assert not run_interruptibly(is_interrupted_here)
 
 
+def test_an_interrupt_before_the_work_begins_leaves_nothing_to_wait_for(monkeypatch):
+    @contextlib.contextmanager
+    def interrupted():
+        raise KeyboardInterrupt
+        yield
+
+    before = {running for running in module._left if running.locked()}
+    monkeypatch.setattr(module, "critical_section", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_interruptibly(lambda: 1)
+    assert {running for running in module._left if running.locked()} == before
+
+
 def test_an_interrupt_ends_the_wait_and_not_the_work(monkeypatch):
     goes_on, finished = threading.Event(), threading.Event()
 

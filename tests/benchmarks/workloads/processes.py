@@ -9,7 +9,7 @@ from typing import Any
 from tests.benchmarks.fresh import peak_bytes, seconds, seconds_again
 from tests.benchmarks.goals import OURS, Goal, at_most
 from tests.benchmarks.workload import Case, Run, Unit, Workload
-from tests.benchmarks.workloads.programs import CHAINS, COMPILED, FILLED, FIRST_RESULTS, KEEPERS
+from tests.benchmarks.workloads.programs import CHAINS, FILLED, FIRST_RESULTS, KEEPERS
 
 MODULES = {
     OURS: "tensorframe",
@@ -38,20 +38,15 @@ def _case(
 
 IMPORTS = {name: f"import {module}" for name, module in MODULES.items()}
 KEPT = {name: FIRST_RESULTS[name] for name in KEEPERS}
-OURS_COMPILED = {OURS: COMPILED}
 
 STARTING = Workload(
     "W12",
     "Importing the library in a fresh process, NumPy included; and from there to the first result of the expression "
-    "of W1 on a million elements, with empty caches, and in a second process with what the first one left there. "
-    "tensorframe's first result comes from NumPy's functions, so it is measured once more with the engine named "
-    "that compiles it.",
+    "of W1 on a million elements, with empty caches, and in a second process with what the first one left there.",
     (
         _case("import", seconds, IMPORTS, at_most(0.11)),
-        _case("first result, cold cache", seconds, FIRST_RESULTS),
-        _case("first result, warm cache", seconds_again, KEPT),
-        _case("first compiled result, cold", seconds, OURS_COMPILED, at_most(1.0)),
-        _case("first compiled result, warm", seconds_again, OURS_COMPILED, at_most(0.4)),
+        _case("first result, cold cache", seconds, FIRST_RESULTS, at_most(1.0)),
+        _case("first result, warm cache", seconds_again, KEPT, at_most(0.4)),
     ),
 )
 
