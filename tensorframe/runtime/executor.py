@@ -81,12 +81,14 @@ def _observed(
     runner: Runner, looking: Sequence[Actions], slots: list[Any], plan: Plan, recorded: Recorded
 ) -> None:
     """Run every step as observers hand it on, the last of which asks the others."""
+    # another thread may have settled the runner since: then nobody looks any more
+    actions = looking[-1] if looking else runner.actions
     try:
         if runner.quiet:
-            _perform(looking[-1], slots, plan, recorded)
+            _perform(actions, slots, plan, recorded)
         else:
             with np.errstate(all="ignore"):
-                _perform(looking[-1], slots, plan, recorded)
+                _perform(actions, slots, plan, recorded)
     except ListenerError as failed:
         raise failed.error from None
     finally:

@@ -18,7 +18,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import Trace
 from tensorframe.ops.elementwise import ADD
-from tensorframe.runtime import progress
+from tensorframe.runtime import executor, observers, progress
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.runtime.events import Moment, listen
@@ -215,6 +215,16 @@ def test_a_listener_that_fails_is_no_step_that_fails(spy):
         x.compute()
     assert not x.is_computed
     assert x.sum().item() == (leaf(3) + 1).numpy().sum()
+
+
+def test_a_runner_that_another_thread_settles_meanwhile_runs_unobserved(monkeypatch):
+    def late(runner, *rest):
+        runner.observers = ()
+        return observers.observed(runner, *rest)
+
+    monkeypatch.setattr(executor, "observed", late)
+    x = tfr.asarray(np.arange(10_000.0), device="numpy")
+    assert (tfr.sin(x) + x).numpy()[0] == 0.0
 
 
 def test_observers_are_closed_when_a_step_fails(spy):
