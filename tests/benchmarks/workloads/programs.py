@@ -58,7 +58,7 @@ function([a, b], {_EXPRESSION})(x, y)
 }
 
 # the same, compiled whatever the first call would do by itself
-COMPILED = _of_tensorframe("llvm")
+COMPILED = _of_tensorframe("numba")  # as an older checkout calls it, too
 
 _COMPILING = """
 from time import perf_counter
