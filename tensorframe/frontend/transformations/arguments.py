@@ -90,6 +90,26 @@ def _alias(title: str, leaf: Any, label: str) -> Tensor:
     return Tensor(record(ALIAS, (tensor.node,)))
 
 
+def nodes_like(
+    title: str, leaves: Sequence[Any], targets: Sequence[Node], given: str, target_name: str
+) -> list[Node]:
+    """Return what is given for each target as a node of its dtype; GradientError where a shape is another.
+
+    `given` and `target_name` name both in the message. Nothing flows to what is no floating-point value: its own node
+    stands for it.
+    """
+    nodes = []
+    for leaf, target in zip(leaves, targets, strict=True):
+        node = operand(leaf, dtype=target.dtype).node if target.dtype in FLOATING else target
+        if node.shape != target.shape:
+            raise GradientError(
+                f"{title}: a {given} of shape {node.shape} is given for the {target_name} of shape {target.shape}",
+                suggestions=(f"tfr.ones_like({target_name}), or any tensor of its shape",),
+            )
+        nodes.append(node)
+    return nodes
+
+
 def as_numbers(argnums: Any) -> tuple[int, ...]:
     """Return the positions that `argnums` names; one integer is a position."""
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)

@@ -16,7 +16,7 @@ from tensorframe.errors import GradientError
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.parameters import items
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.frontend.transformations.arguments import Aliased, aliased, as_numbers
+from tensorframe.frontend.transformations.arguments import Aliased, aliased, as_numbers, nodes_like
 from tensorframe.frontend.transformations.gradients import grad, need_function, title_of, zeros_like
 from tensorframe.frontend.trees import Structure, build, flatten
 from tensorframe.graph.history import recording_history
@@ -142,16 +142,7 @@ class _Linear:
                 f"{self._title}: the tangents are not trees like the arguments",
                 suggestions=("a tangent for each argument, with a tensor for each of its tensors",),
             )
-        nodes = []
-        for leaf, target in zip(leaves, targets, strict=True):
-            node = operand(leaf, dtype=target.dtype).node
-            if node.shape != target.shape:
-                raise GradientError(
-                    f"{self._title}: a tangent of shape {node.shape} is given for an argument of shape {target.shape}",
-                    suggestions=("tfr.ones_like(argument), or any tensor of its shape",),
-                )
-            nodes.append(node)
-        return nodes
+        return nodes_like(self._title, leaves, targets, "tangent", "argument")
 
     def pushed(self, directions: Sequence[Node]) -> list[Node]:
         """Return the derivatives of the results along directions of the targets."""

@@ -10,7 +10,7 @@ from tensorframe.dtypes import COMPLEX, FLOATING
 from tensorframe.errors import DTypeError, GradientError
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.frontend.transformations.arguments import Aliased, aliased, as_numbers
+from tensorframe.frontend.transformations.arguments import Aliased, aliased, as_numbers, nodes_like
 from tensorframe.frontend.trees import LEAF, Structure, build, flatten
 from tensorframe.graph.history import recording_history
 from tensorframe.graph.node import Node
@@ -137,16 +137,7 @@ def _cotangents(title: str, ct: Any, structure: Structure, roots: Sequence[Node]
                 "lists, tuples and dicts as in the result, with a tensor for each of its",
             ),
         )
-    nodes = []
-    for leaf, root in zip(leaves, roots, strict=True):
-        node = operand(leaf, dtype=root.dtype).node if root.dtype in FLOATING else root
-        if node.shape != root.shape:
-            raise GradientError(
-                f"{title}: a cotangent of shape {node.shape} is given for a result of shape {root.shape}",
-                suggestions=("tfr.ones_like(result), or any tensor of its shape",),
-            )
-        nodes.append(node)
-    return nodes
+    return nodes_like(title, leaves, roots, "cotangent", "result")
 
 
 def _with_aux(title: str, result: Any) -> tuple[Any, Any]:
