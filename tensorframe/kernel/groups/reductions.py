@@ -24,7 +24,7 @@ from tensorframe.kernel.groups.team import (
     joined,
     numbers_of,
     parts_of,
-    stand,
+    set_indices,
     stored,
     taken,
     total_of,
@@ -56,7 +56,7 @@ def rows_of(form: Form, order: Order) -> tuple[ir.Statement, ...]:
             statements += _by_team(form, team_of_pass, team.row, number, totals_in(form, number))
         finish_pass(form, number)
     body.begin_pass()
-    stand(form, team.row, team.place)
+    set_indices(form, team.row, team.place)
     statements += team.once(form.row_stores())
     return team.groups(statements)
 
@@ -65,7 +65,7 @@ def _by_team(
     form: Form, team: Team, row: ir.Expr, number: int, totals: Totals
 ) -> list[ir.Statement]:
     """Return the loops of a pass over a row, or a chunk of it, and the joining of slots."""
-    stand(form, row, team.place)
+    set_indices(form, row, team.place)
     work = (*taken(form, totals), *stored(form, number))
     if not work:
         return []
@@ -158,7 +158,7 @@ def _taken_in_slots(
     form: Form, number: int, row: ir.Expr, slots: Slots, totals: Totals
 ) -> list[ir.Statement]:
     """Return the work of a pass for the element whose turn it is."""
-    stand(form, row, slots.place)
+    set_indices(form, row, slots.place)
     own = {value: slots.slot(total) for value, total in totals.items()}
     return [*taken(form, own), *stored(form, number)]
 

@@ -20,7 +20,7 @@ from tensorframe.kernel.groups.team import (
     by_one_lane,
     numbers_of,
     parts_of,
-    stand,
+    set_indices,
     stored,
     taken,
     total_of,
@@ -65,7 +65,7 @@ def scanned_rows(form: Form, order: Order) -> tuple[ir.Statement, ...]:
     chunks = Steps("chunk", order.lanes, numbers.all_chunks)
     team = Team(order.lanes, order.slots, numbers.row, numbers.rows, ordered=False)
     blocks = Blocks(team, order.slots, numbers.span(chunks.place))
-    stand(form, team.row, blocks.place)
+    set_indices(form, team.row, blocks.place)
     statements: list[ir.Statement] = []
     for number in range(form.stages.passes + 1):
         body.begin_pass()
@@ -136,7 +136,7 @@ def _stepped(
     form: Form, number: int, row: ir.Expr, steps: Steps, scans: Mapping[int, Scan]
 ) -> list[ir.Statement]:
     """Return the scans of a pass over a row, or a chunk of one, by a thread."""
-    stand(form, row, steps.place)
+    set_indices(form, row, steps.place)
     totals = totals_in(form, number)
     work: list[ir.Statement] = []
     for value, scan in scans.items():
@@ -175,7 +175,7 @@ def totals_of_chunks(form: Form, order: Order) -> tuple[ir.Statement, ...]:
     chunk, row = digits(part, [ZERO, numbers.rows])
     team = Team(order.lanes, order.slots, numbers.row)
     blocks = Blocks(team, order.slots, numbers.span(chunk))
-    stand(form, row, blocks.place)
+    set_indices(form, row, blocks.place)
     work: list[ir.Statement] = []
     begin: list[ir.Statement] = []
     stores: list[ir.Statement] = []
@@ -222,7 +222,7 @@ def scanned_chunks(form: Form, order: Order) -> tuple[ir.Statement, ...]:
     chunk, row = digits(part, [ZERO, numbers.rows])
     team = Team(order.lanes, order.slots, numbers.row)
     blocks = Blocks(team, order.slots, numbers.span(chunk))
-    stand(form, row, blocks.place)
+    set_indices(form, row, blocks.place)
     earlier = (larger(chunk, _ONE) - 1) * numbers.rows + row
     scans = _scans_in(form, 0, chunked=True)
     begin: list[ir.Statement] = []

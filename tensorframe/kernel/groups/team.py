@@ -59,7 +59,7 @@ def numbers_of(form: Form, order: Order) -> Numbers:
     )
 
 
-def stand(form: Form, row: ir.Expr, place: ir.Expr) -> None:
+def set_indices(form: Form, row: ir.Expr, place: ir.Expr) -> None:
     """Put a form at an element of a row."""
     body = form.body
     count = len(body.nest.kept)

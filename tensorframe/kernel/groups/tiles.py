@@ -56,14 +56,14 @@ def squares(form: Form, square: Square) -> tuple[ir.Statement, ...]:
     *places, tile_row, tile_column = digits(ir.index("tile"), [*others, down, across])
     top, left = tile_row * _SIDE, tile_column * _SIDE
 
-    def stand(row: ir.Expr, column: ir.Expr) -> None:
+    def set_indices(row: ir.Expr, column: ir.Expr) -> None:
         body.begin_pass()
         body.indices = [*places[:axis], row, *places[axis:], column]
 
     place, side = ir.index("place"), ir.literal(_SIDE, ir.INDEX)
     up, along = digits(place, [ZERO, side])
     row, column = top + up, left + along
-    stand(row, column)
+    set_indices(row, column)
     stores: tuple[ir.Statement, ...] = tuple([form.store(value) for value in form.outputs])
     crossing = _crossing(form, axis, stores)
     moved: dict[ir.Expr, ir.Expr] = {}
@@ -71,7 +71,9 @@ def squares(form: Form, square: Square) -> tuple[ir.Statement, ...]:
     fills: list[ir.Statement] = []
     fill = ir.index("fill")
     beside, below = digits(fill, [ZERO, side])
-    stand(smaller(top + below, body.sizes[axis] - 1), smaller(left + beside, body.sizes[inner] - 1))
+    set_indices(
+        smaller(top + below, body.sizes[axis] - 1), smaller(left + beside, body.sizes[inner] - 1)
+    )
     for number, (key, load) in enumerate(crossing):
         shared = ir.Buffer(f"w{number}", load.dtype, ir.Role.SHARED)
         memory.append(ir.Allocate(shared, ir.literal(_SIDE * _PITCH, ir.INDEX)))

@@ -81,7 +81,7 @@ class _Splitting(Rewriting):
             converted = self._converted(value, op)
             self.now.append(converted)
             for part in (converted,) if isinstance(converted, int) else converted:
-                self.stand(part, value)
+                self.put_in_place_of(part, value)
 
     def parts(self) -> Parts:
         """Return the finished region; each output is a value of its own."""
@@ -93,7 +93,7 @@ class _Splitting(Rewriting):
             for result, part in single:
                 again = result in outputs or result < len(self.inputs)
                 made = self.apply(row.POSITIVE, result) if again else result
-                outputs.append(self.stand(made, value))
+                outputs.append(self.put_in_place_of(made, value))
                 places.append((array, part))
         return Parts(self.region(outputs), self.imaginary, tuple(places))
 

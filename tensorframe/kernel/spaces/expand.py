@@ -61,4 +61,4 @@ class _Expansion(Rewriting):
         beyond = self.add(FULL, (LIMITS[int64][1],), [], (), int64)
         candidate = self.add(WHERE, (), [hit, place, beyond], shape, int64)
         least = self.add(MIN, (axes, keepdims), [candidate], op.shape, int64)
-        return self.stand(self.read_as(least, value), value)
+        return self.put_in_place_of(self.read_as(least, value), value)

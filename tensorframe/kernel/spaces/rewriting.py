@@ -48,9 +48,9 @@ class Rewriting:
         """Add an op of the old region, on values that stand for its operands; it may be of another dtype."""
         op = self.old.ops[old - len(self.old.inputs)]
         value = self.add(op.op, op.attrs, inputs, op.shape, op.dtype if dtype is None else dtype)
-        return self.stand(self.read_as(value, old), old)
+        return self.put_in_place_of(self.read_as(value, old), old)
 
-    def stand(self, value: int, old: int) -> int:
+    def put_in_place_of(self, value: int, old: int) -> int:
         """Say that a value is at the place in the loops of an old one, and return it. Numbers have no place."""
         if value >= len(self.inputs) and self.known(value)[0] == self.old.shape_of(old):
             self._stands[value] = old
