@@ -1,4 +1,4 @@
-"""The user's own files: read and written where nobody else could have changed them, for what is run or believed."""
+"""The user's own files: read and written where no other user could have changed them, for what is run or trusted."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tensorframe import config
 PART = ".part"  # of a file that is being written
 
 _BINARY = getattr(os, "O_BINARY", 0)
-# not through links; and a pipe is opened without waiting for whoever writes into it, only to be refused
+# not through links; and a pipe is opened without waiting for its writer, only to be refused
 _READ = os.O_RDONLY | _BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _OTHERS_MAY_WRITE = 0o022
 _serial = count()
 
 
 def problem(where: str | None) -> str | None:
-    """Return why a folder is not used, or None. Object code is run, so nobody else may be able to write it."""
+    """Return why a folder is not used, or None. Object code is run, so no other user may be able to write it."""
     if where is None:
         wanted = config.get().cache_bytes
         return "the user has no home" if wanted else "the option cache_bytes is 0"
@@ -70,10 +70,10 @@ def _age(status: os.stat_result) -> float:
 
 
 def replace(path: str, content: bytes) -> None:
-    """Put a file of the user's own in place: whole, whoever reads meanwhile; OSError where that cannot be done."""
+    """Put a file of the user's own in place: atomically; OSError where that cannot be done."""
     part = f"{path}.{os.getpid()}.{next(_serial)}{PART}"
     try:
-        # O_EXCL: never through a link that somebody has put there
+        # O_EXCL: never through a link that was put there
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY
         with open(os.open(part, flags, 0o600), "wb") as file:
             file.write(content)

@@ -1,4 +1,4 @@
-"""Spans: work with its times, told to whoever collects it; profiles do.
+"""Spans: work with its times, reported to collectors, such as profiles.
 
 Steps of plans are many and short, so they are told in bulk, by `runtime/events.py`. What is told one by one is here:
 opening devices, planning, making kernels, copies that no plan knows of. All times are those of `time.perf_counter_ns`.
@@ -53,12 +53,12 @@ _MAKING = frozenset({Work.LAYOUT, Work.COMPILE, Work.LOAD})
 making: set[int] = set()
 # The threads that open a device now: kernels that it tries are part of that.
 opening: set[int] = set()
-# What goes around the opening of a device of this name: `runtime/progress.py` shows there that somebody waits for it.
+# What goes around the opening of a device of this name: `runtime/progress.py` shows there that a caller waits for it.
 around_opening: list[Callable[[str], AbstractContextManager[Any]]] = []
 
 
 def tell_span(work: Work, name: str, where: str, began: int, nbytes: int = 0) -> None:
-    """Tell of work that began at `began`, in nanoseconds, and ends now; one test where nobody collects."""
+    """Tell of work that began at `began`, in nanoseconds, and ends now; one test where there is no collector."""
     if collectors and not (opening and caller() in opening):
         span = Span(work, name, where, began, perf_counter_ns(), caller(), nbytes)
         for collector in collectors:
@@ -83,7 +83,7 @@ def spanned(work: Work, name: str, where: str) -> Iterator[None]:
 
 @contextmanager
 def opened(name: str, what: str) -> Iterator[None]:
-    """Tell that the `with` block opens a device, or finds those of a backend, and show it to whoever waits."""
+    """Tell that the `with` block opens a device, or finds those of a backend, and show it to callers that wait."""
     thread = caller()
     if thread in opening:  # part of another opening
         yield

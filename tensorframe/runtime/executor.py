@@ -1,6 +1,6 @@
-"""The executor: runs a plan's steps in order, frees what nobody needs any more, and explains what fails.
+"""The executor: runs a plan's steps in order, frees dead values, and explains what fails.
 
-There is one loop over the steps. Whoever looks, to show how far it is, to time or to check, stands beside it
+There is one loop over the steps. Progress, times and checks are observers beside it
 (`observers.py`).
 """
 
@@ -81,7 +81,7 @@ def _observed(
     runner: Runner, looking: Sequence[Actions], slots: list[Any], plan: Plan, recorded: Recorded
 ) -> None:
     """Run every step as observers hand it on, the last of which asks the others."""
-    # another thread may have settled the runner since: then nobody looks any more
+    # another thread may have settled the runner since: then there are no observers
     actions = looking[-1] if looking else runner.actions
     try:
         if runner.quiet:
@@ -179,7 +179,7 @@ def _taker(slots: tuple[int, ...]) -> Callable[[list[Any]], Sequence[Any]]:
 def _perform(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: Recorded) -> None:
     index = 0
     try:
-        for index, program, take, blank, donors, target, frees in actions:  # noqa: B007 - explain needs `at`
+        for index, program, take, blank, donors, target, frees in actions:  # noqa: B007 - explain needs `index`
             results = (
                 program(take(slots), blank)
                 if donors is None
@@ -197,7 +197,7 @@ def _perform(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: 
 
 
 def _settled(runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions:
-    """See the first run to its end, and settle who looks at those that follow."""
+    """Finish the first run, then set the observers of later ones."""
     yield from actions
     runner.observers = (shown,) if runner.long else ()
     if not runner.long:
@@ -252,7 +252,7 @@ def _store(slots: list[Any], targets: Sequence[int], results: Sequence[Any]) -> 
 
 
 def _buffer(slots: list[Any], donor: Donor | None) -> Any | None:
-    """Return the donor's memory if nobody else can see it: no view of it, no tensor that holds it."""
+    """Return the donor's memory if nothing else refers to it: no view of it, no tensor."""
     if donor is None:
         return None
     slot, reusable = donor

@@ -34,7 +34,7 @@ def effort(step: Step) -> float:
 
 
 class Phase(Enum):
-    """What somebody waits for."""
+    """What a caller waits for."""
 
     OPENING = "opening"  # a device is got ready, or drivers say which there are
     PLANNING = "planning"
@@ -83,7 +83,7 @@ class Wait:
         self.began = perf_counter()
         self.thread = caller()
         self.parts: list[Part] = []
-        # what is shown belongs to whoever asked: to a cell of a notebook, and to options that hold there
+        # what is shown belongs to the caller: to a cell of a notebook, and to options that hold there
         self.context = copy_context()
         self.lock = (
             new_lock()
@@ -97,7 +97,7 @@ class Wait:
 
 
 class Opening:
-    """A device is opened, or a backend's devices are found: nobody knows how long that takes."""
+    """A device is opened, or a backend's devices are found: how long is not known."""
 
     def __init__(self, name: str) -> None:
         self._device = Device(name)
@@ -112,7 +112,7 @@ class Opening:
 
 
 class Planning:
-    """Passes make a plan: nobody knows how long that takes."""
+    """Passes make a plan: how long is not known."""
 
     def __init__(self, operations: int) -> None:
         self._operations = operations

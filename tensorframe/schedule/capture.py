@@ -21,7 +21,7 @@ _TRANSFER = Kind.TRANSFER
 
 Inputs = tuple[Node, ...]
 
-# How a key ends where the first node of the order is all that was asked for.
+# How a key ends where the first node of the order is the only one requested.
 _FIRST_IS_WANTED = (0,)
 
 
@@ -48,7 +48,7 @@ class Capture:
         return Capture(self.order, wanted, self.leaves, self.recipes, key, self.roots)
 
     def held_moves(self) -> list[Node]:
-        """Return the transfers of computed values to another device that nobody asked for, and somebody holds."""
+        """Return the transfers of computed values to another device that are referenced and were not requested."""
         places = [index for index in self.key[-1] if index >= self.roots]
         return [
             self.order[index]
@@ -58,7 +58,7 @@ class Capture:
         ]
 
     def snapshot(self) -> list[Node]:
-        """Return `wanted` in a copy of the graph that nobody else can change; leaves are the same nodes."""
+        """Return `wanted` in a copy of the graph of its own; leaves are the same nodes."""
         copies: dict[Node, Node] = {leaf: leaf for leaf in self.leaves}
         recipes = dict(zip(self.order, self.recipes, strict=True))
         for node in sorted(self.order, key=by_serial):
@@ -81,7 +81,7 @@ class Capture:
 
 
 def capture(roots: Sequence[Node], *, keep_held: bool = True) -> Capture:
-    """Return the request for `roots` and, with `keep_held`, for costly intermediates that somebody else still holds."""
+    """Return the request for `roots` and, with `keep_held`, for costly intermediates that are still referenced."""
     wanted = list(roots if len(roots) == 1 else dict.fromkeys(roots))
     order, asked = wanted.copy(), len(wanted)
     position = {node: index for index, node in enumerate(order)}

@@ -26,7 +26,7 @@ Value = tuple[int, ...]
 
 @dataclass(slots=True)
 class _Drawing:
-    """A diagram while it is made: where values come from, and who uses them."""
+    """A diagram while it is made: where values come from, and their consumers."""
 
     plan: Plan
     closed: bool
@@ -66,8 +66,8 @@ def diagram_of_plan(
 ) -> Diagram:
     """Return the steps of a plan as boxes and frames.
 
-    `numbers` are the values of number slots where these are known, `wanted` says how many of the outputs somebody asked
-    for (the others are kept since somebody holds them), `ordered` whether steps run in the order in which they stand.
+    `numbers` are the values of number slots where these are known, `wanted` says how many of the outputs were
+    requested (the others are stored, as they are still referenced), `ordered` whether steps run in this order.
     `collapse` closes kernels; None does so where there are many ops.
     """
     ops = sum(len(step.region.ops) for step in plan.steps)
@@ -237,8 +237,8 @@ def _add_results(drawing: _Drawing, wanted: int | None) -> None:
         name = "result" if index < asked else "kept"
         title = f"{name} {index}" if asked > 1 and index < asked else name
         device = str(drawing.plan.slots[slot].device)
-        hint = "" if index < asked else "somebody still holds this costly intermediate"
-        if (slot,) not in drawing.makers:  # a number, asked for by itself
+        hint = "" if index < asked else "this costly intermediate is still referenced"
+        if (slot,) not in drawing.makers:  # a number, requested by itself
             drawing.boxes.append(Box(f"input {slot}", Look.INPUT, drawing.numbers[slot], device))
             drawing.make_slot(slot, f"input {slot}")
         drawing.boxes.append(Box(f"output {index}", Look.RESULT, title, device, hint=hint))
