@@ -35,8 +35,8 @@ def _functions_of(device: Device) -> Any:
         return _functions[device]
     except KeyError:
         small = capabilities(device).runs_small
-        found = _functions[device] = backend_of(device).functions() if small else None
-        return found
+        functions = _functions[device] = backend_of(device).functions() if small else None
+        return functions
 
 
 def _numpys(device: Device) -> Any:
@@ -80,9 +80,9 @@ def _referenced(order: list[Node]) -> list[Node]:
     # in the order, among the values, and here
     own = IN_ONE_LIST + 2
     return [
-        order[at]
-        for at in range(len(order))
-        if order[at].inputs and references(order, at) > uses[order[at]] + own
+        order[index]
+        for index in range(len(order))
+        if order[index].inputs and references(order, index) > uses[order[index]] + own
     ]
 
 
@@ -141,8 +141,8 @@ def _small_graph(
     functions: Any = None
     dtype: Any = None
     is_complex = False
-    found = list(kept)
-    for node in islice(found, most + 1):  # grows while it is walked
+    nodes = list(kept)
+    for node in islice(nodes, most + 1):  # grows while it is walked
         if node.shape is not shape:  # mostly one tuple, passed on from node to node
             shape = node.shape
             large = prod(shape) > limit
@@ -169,7 +169,7 @@ def _small_graph(
                 storage = source.storage
                 if storage is None:
                     values[source] = None
-                    found.append(source)
+                    nodes.append(source)
                 elif source.device is not device and functions_of(source.device) is None:
                     return None
                 else:
@@ -177,6 +177,6 @@ def _small_graph(
                     if source.dtype is not dtype:
                         dtype = source.dtype
                         is_complex |= dtype.kind == "c"
-    if len(found) > most:
+    if len(nodes) > most:
         return None
-    return found, functions.for_complex if is_complex else functions
+    return nodes, functions.for_complex if is_complex else functions

@@ -49,8 +49,8 @@ class CountingProgram:
 def operations(region: Region) -> int:
     """Return how many operations on elements a region is: a reduction reads all of its operand."""
     total = 0.0
-    for one in region.ops:
-        read = one.op.kind is Kind.REDUCE
-        shape = region.shape_of(one.inputs[0]) if read else one.shape
-        total += max(one.op.cost, 1.0) * prod(shape)
+    for entry in region.ops:
+        read = entry.op.kind is Kind.REDUCE
+        shape = region.shape_of(entry.inputs[0]) if read else entry.shape
+        total += max(entry.op.cost, 1.0) * prod(shape)
     return int(total)

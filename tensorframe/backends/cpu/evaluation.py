@@ -38,7 +38,7 @@ def evaluator(
     """
     if op.compiled is not None or not COMPLEX.isdisjoint((*operands, result)):
         return _never
-    places = [argument(f"x{at}", dtype) for at, dtype in enumerate(operands)]
+    places = [argument(f"x{index}", dtype) for index, dtype in enumerate(operands)]
     root = element(op, attrs, places, result)
 
     def evaluated(*arrays: Array) -> Array:
@@ -46,9 +46,9 @@ def evaluator(
         if any(array.shape != shape for array in arrays):
             arrays = np.broadcast_arrays(*arrays)
             shape = arrays[0].shape
-        found = _value(root, dict(zip(places, arrays, strict=True)))
+        value = _value(root, dict(zip(places, arrays, strict=True)))
         # what broadcasts, or is an operand, becomes memory of its own
-        return np.array(found if found.shape == shape else np.broadcast_to(found, shape))[()]
+        return np.array(value if value.shape == shape else np.broadcast_to(value, shape))[()]
 
     return evaluated
 
@@ -83,22 +83,22 @@ def _unknown(expr: Expr, known: dict[Expr, Array]) -> list[Expr]:
     return [operand for operand in operands if operand not in known]
 
 
-def _single(one: Expr, known: dict[Expr, Array]) -> Array:
+def _single(expression: Expr, known: dict[Expr, Array]) -> Array:
     """Return the value of an expression whose operands have theirs."""
-    if isinstance(one, Literal):
-        if one.dtype in _HELD:
-            return one.dtype.type(one.value)
-        return np.array(one.value).astype(one.dtype)[()]
-    if not isinstance(one, Apply):
+    if isinstance(expression, Literal):
+        if expression.dtype in _HELD:
+            return expression.dtype.type(expression.value)
+        return np.array(expression.value).astype(expression.dtype)[()]
+    if not isinstance(expression, Apply):
         raise NotEvaluatedError
-    if one.op == _SELDOM and one.arguments[1] not in known:
-        return known[one.arguments[2]]
-    arguments = [known[operand] for operand in one.arguments]
-    if one.op in _CONVERSIONS:
-        return np.asarray(arguments[0]).astype(one.dtype)[()]
-    if one.op == "bitcast":
-        return np.asarray(arguments[0]).view(one.dtype)[()]
-    return (_OWN.get(one.op) or FUNCTIONS[one.op])(*arguments)
+    if expression.op == _SELDOM and expression.arguments[1] not in known:
+        return known[expression.arguments[2]]
+    arguments = [known[operand] for operand in expression.arguments]
+    if expression.op in _CONVERSIONS:
+        return np.asarray(arguments[0]).astype(expression.dtype)[()]
+    if expression.op == "bitcast":
+        return np.asarray(arguments[0]).view(expression.dtype)[()]
+    return (_OWN.get(expression.op) or FUNCTIONS[expression.op])(*arguments)
 
 
 def _fused(a: Array, b: Array, c: Array) -> Array:
@@ -109,17 +109,17 @@ def _fused(a: Array, b: Array, c: Array) -> Array:
 
 def _larger(x: Array, y: Array) -> Array:
     """Return the larger, of two zeros the positive one, of which NumPy says one or the other."""
-    found = np.maximum(x, y)
-    if np.count_nonzero(found) == found.size:
-        return found
-    return np.where((x == 0) & (y == 0), x + y, found)[()]
+    result = np.maximum(x, y)
+    if np.count_nonzero(result) == result.size:
+        return result
+    return np.where((x == 0) & (y == 0), x + y, result)[()]
 
 
 def _smaller(x: Array, y: Array) -> Array:
-    found = np.minimum(x, y)
-    if np.count_nonzero(found) == found.size:
-        return found
-    return np.where((x == 0) & (y == 0), -((-x) + (-y)), found)[()]
+    result = np.minimum(x, y)
+    if np.count_nonzero(result) == result.size:
+        return result
+    return np.where((x == 0) & (y == 0), -((-x) + (-y)), result)[()]
 
 
 _CONVERSIONS = ("cast", "to_index", "from_index")

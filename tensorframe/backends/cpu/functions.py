@@ -32,12 +32,12 @@ class CpuFunctions(Functions):
         self._dtypes = dtypes
         self.for_complex = self if for_complex is None else for_complex
 
-    def found(self, op: Op) -> Function:
+    def function_for(self, op: Op) -> Function:
         """Return what runs an op."""
         if op.kind is Kind.REDUCE:
             return _reduction(op)
         if op.expand is not None:
-            return super().found(op)
+            return super().function_for(op)
         if op.kind is not Kind.MAP:
             return implementation[op]
         if op.compiled is None:
@@ -78,12 +78,12 @@ def _in_lanes(op: Op, joined: Any, plain: Function, exact: frozenset[DType]) -> 
             return plain(x, axes, keepdims)
         if op is not SUM and x.dtype in COMPLEX:
             raise NeedsPlanError(op.name)
-        found = joined(x, axes)
+        total = joined(x, axes)
         if not keepdims:
-            return found
-        if found.ndim == 0:
-            return np.array(found, ndmin=x.ndim)
-        return np.expand_dims(found, axes)
+            return total
+        if total.ndim == 0:
+            return np.array(total, ndmin=x.ndim)
+        return np.expand_dims(total, axes)
 
     return run
 
@@ -92,14 +92,14 @@ def _extreme(join: Any, plain: Function, exact: frozenset[DType]) -> Function:
     """Return extremes, of which NumPy says one or the other where zeros of both signs are extreme."""
 
     def run(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-        found = plain(x, axes, keepdims)
+        extreme = plain(x, axes, keepdims)
         # one element is asked itself, which takes a tenth of the time
-        if x.dtype in exact or (found if found.size == 1 else found.all()):
-            return found
+        if x.dtype in exact or (extreme if extreme.size == 1 else extreme.all()):
+            return extreme
         chosen = np.signbit(x) if join is np.minimum else ~np.signbit(x)
         any_chosen = np.any((x == 0) & chosen, axis=axes, keepdims=keepdims)
         zero = np.where(any_chosen == (join is np.minimum), x.dtype.type(-0.0), x.dtype.type(0.0))
-        return np.where(found == 0, zero, found).astype(x.dtype)
+        return np.where(extreme == 0, zero, extreme).astype(x.dtype)
 
     return run
 
@@ -110,7 +110,7 @@ def _by_dtype(op: Op) -> Function:
     arity = op.arity or 0
 
     def first(key: Any, arrays: tuple[Array, ...], attrs: tuple[Any, ...]) -> Function:
-        operands = [one.dtype for one in arrays]
+        operands = [array.dtype for array in arrays]
         result = op.result(operands[op.conditions] if operands else None, *attrs)
         if is_exact(op, operands, result) or missing() is not None:
             known[key] = implementation[op]
@@ -118,10 +118,10 @@ def _by_dtype(op: Op) -> Function:
             known[key] = _beginning(known, key, op, attrs, operands, result)
         return known[key]
 
-    def one(x: Array) -> Array:
+    def unary(x: Array) -> Array:
         return (known.get(x.dtype) or first(x.dtype, (x,), ()))(x)
 
-    def two(x: Array, y: Array) -> Array:
+    def binary(x: Array, y: Array) -> Array:
         return (known.get(x.dtype) or first(x.dtype, (x, y), ()))(x, y)
 
     def several(*values: Any) -> Array:
@@ -131,7 +131,7 @@ def _by_dtype(op: Op) -> Function:
 
     if op.attributes or op.user_defined or arity > 2:
         return several
-    return two if arity == 2 else one
+    return binary if arity == 2 else unary
 
 
 def _beginning(

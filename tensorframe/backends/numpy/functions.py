@@ -49,10 +49,10 @@ class Functions(dict[Op, Function]):
     for_complex: Functions
 
     def __missing__(self, op: Op) -> Function:
-        function = self[op] = self.found(op)
+        function = self[op] = self.function_for(op)
         return function
 
-    def found(self, op: Op) -> Function:
+    def function_for(self, op: Op) -> Function:
         """Return what runs an op."""
         if op.compiled is not None:
             function: Function = op.compiled.arrays

@@ -80,8 +80,10 @@ def _in_pieces(join: np.ufunc, x: Array, axes: Sequence[int], first: float, held
     total: Array = np.full(result, first)
     start = held.type(first)
     for row in rows:
-        for at in range(0, inner, PIECE):
-            total = join(total, join(start, _piece(join, row[at : at + PIECE])), dtype=float64)
+        for begin in range(0, inner, PIECE):
+            total = join(
+                total, join(start, _piece(join, row[begin : begin + PIECE])), dtype=float64
+            )
     return np.asarray(total, x.dtype)
 
 
