@@ -94,6 +94,7 @@ GROUPS = (
     Group("linalg", "tfr.linalg", "", module="linalg"),
     Group("fft", "tfr.fft", "", module="fft"),
     Group("random", "tfr.random", "", module="random"),
+    Group("functional", "tfr.nn.functional", "", module="nn.functional"),
     Group(
         "dtypes",
         "Dtypes and constants",
@@ -137,7 +138,7 @@ GROUPS = (
     ),
 )
 
-MODULES = {group.module for group in GROUPS} - {""}
+MODULES = {group.module.partition(".")[0] for group in GROUPS} - {""}
 
 
 def write(folder: Path) -> None:
@@ -176,7 +177,9 @@ def page(group: Group) -> str:
     """One page: a heading, what the group is, and its entries."""
     text = group.text
     if group.module:
-        text = (inspect.getdoc(getattr(tensorframe, group.module)) or "").partition("\n")[2]
+        text = (
+            inspect.getdoc(pkgutil.resolve_name(f"tensorframe.{group.module}")) or ""
+        ).partition("\n")[2]
     parts = [f"# {group.title}", "", markdown(text), ""]
     if group.file == "tensor":
         parts += [described_class("tensorframe.Tensor", Tensor)]
@@ -188,7 +191,7 @@ def page(group: Group) -> str:
 def entries(group: Group) -> list[tuple[str, Any]]:
     """The public names of a group, as they are written out in full, with what they name."""
     if group.module:
-        module = getattr(tensorframe, group.module)
+        module = pkgutil.resolve_name(f"tensorframe.{group.module}")
         return [
             (f"tensorframe.{group.module}.{name}", getattr(module, name))
             for name in exported(module)

@@ -39,8 +39,13 @@ EXPORTS = {
     "trials.timing": "Benchmark bench",
     "trials.verification": "Verification verify",
 }
-# public names that are modules of the frontend themselves
-NAMESPACES = ("cache", "fft", "random")
+# public names that are modules themselves, and where they stand
+NAMESPACES = {
+    "cache": "tensorframe.frontend.cache",
+    "fft": "tensorframe.frontend.fft",
+    "nn": "tensorframe.nn",
+    "random": "tensorframe.frontend.random",
+}
 
 _HOMES = {name: module for module, names in EXPORTS.items() for name in names.split()}
 
@@ -52,7 +57,7 @@ def __getattr__(name: str) -> Any:
     import tensorframe
 
     if name in NAMESPACES:
-        module: Any = import_module(f"tensorframe.frontend.{name}")
+        module: Any = import_module(NAMESPACES[name])
     elif name in _HOMES:
         module = getattr(import_module(f"tensorframe.frontend.{_HOMES[name]}"), name)
     else:

@@ -33,6 +33,8 @@ LAYERS = (
     ("schedule",),
     ("runtime",),
     ("frontend",),
+    ("nn",),
+    ("optim",),
     ("notebook",),
 )
 # The same inside kernel/, whose folders are its layers.
@@ -41,7 +43,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 # Names of one module from which a list of them says no more than the module's name does.
 MANY = 7
 ABOVE_ALL = {"testing", "conftest", "__init__", "__main__"}
-KNOWS_TENSOR = {"frontend", "notebook"} | ABOVE_ALL
+KNOWS_TENSOR = {"frontend", "nn", "optim", "notebook"} | ABOVE_ALL
 
 # Locks are free in forked processes where `forks.py` makes them; that of functools' property is not, in Python 3.11.
 LOCKS = {"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore"}
