@@ -9,6 +9,7 @@ from typing import Any
 from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, INTEGER, NARROW, DType
 from tensorframe.graph.op import DTypeRule, Kind, Op, real_part, register, same
 from tensorframe.graph.shape import Shape, reduced
+from tensorframe.ops.derivatives import nonzero
 from tensorframe.ops.reduction import non_empty
 from tensorframe.ops.rules.formulas import (
     of_log_softmax,
@@ -20,6 +21,7 @@ from tensorframe.ops.rules.formulas import (
 from tensorframe.ops.term import (
     Term,
     conj,
+    equal,
     exp,
     imag,
     isfinite,
@@ -79,6 +81,13 @@ def _softmax(x: Term, axes: Axes) -> Term:
     return exponentials / exponentials.sum(axes, keepdims=True)
 
 
+def _masked_softmax(x: Term, axes: Axes) -> Term:
+    largest = _largest(x, axes)
+    # of -inf alone nothing is subtracted: -inf - -inf is NaN, and here it means that nothing takes part
+    exponentials = exp(x - where(equal(largest, -inf), 0.0, largest))
+    return exponentials / nonzero(exponentials.sum(axes, keepdims=True))
+
+
 def _log_softmax(x: Term, axes: Axes) -> Term:
     shifted = x - _largest(x, axes)
     return shifted - log(exp(shifted).sum(axes, keepdims=True))
@@ -115,6 +124,7 @@ def _length(x: Term, axes: Axes, keepdims: bool) -> Term:
 MEAN = formula("mean", FLOATING, same, _mean, "Sum along axes, divided by the number of elements.", shape=_reduced, attributes=("axes", "keepdims"), costly=True, vjp=of_mean)
 VAR = formula("var", FLOATING, real_part, _variance, "Squared deviations from the mean, summed along axes and divided by `divisor`.", shape=_reduced, attributes=("axes", "keepdims", "divisor"), costly=True, vjp=of_var)
 SOFTMAX = formula("softmax", FLOAT, same, _softmax, "Exponentials, scaled to sum to one along axes.", shape=_unchanged, attributes=("axes",), in_standard=False, vjp=of_softmax)
+MASKED_SOFTMAX = formula("masked_softmax", FLOAT, same, _masked_softmax, "Softmax along axes that gives zeros where all elements are -inf.", shape=_unchanged, attributes=("axes",), in_standard=False, vjp=of_softmax)
 LOG_SOFTMAX = formula("log_softmax", FLOAT, same, _log_softmax, "Logarithm of softmax.", shape=_unchanged, attributes=("axes",), in_standard=False, vjp=of_log_softmax)
 LOGSUMEXP = formula("logsumexp", FLOAT, same, _log_sum, "Logarithm of the sum of exponentials along axes.", shape=_reduced, attributes=("axes", "keepdims"), in_standard=False, costly=True, vjp=of_logsumexp)
 PTP = formula("ptp", FLOAT | INTEGER, same, _range, "Largest minus smallest element along axes.", shape=non_empty("ptp"), attributes=("axes", "keepdims"), in_standard=False, costly=True)
