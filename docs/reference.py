@@ -95,6 +95,8 @@ GROUPS = (
     Group("fft", "tfr.fft", "", module="fft"),
     Group("random", "tfr.random", "", module="random"),
     Group("functional", "tfr.nn.functional", "", module="nn.functional"),
+    Group("optim", "tfr.optim", "", module="optim"),
+    Group("schedules", "tfr.optim.schedules", "", module="optim.schedules"),
     Group(
         "dtypes",
         "Dtypes and constants",

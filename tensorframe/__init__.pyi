@@ -5,6 +5,7 @@ from tensorframe import config as config
 from tensorframe import dtypes as dtypes
 from tensorframe import errors as errors
 from tensorframe import nn as nn
+from tensorframe import optim as optim
 from tensorframe.backends.registry import get_backend as get_backend
 from tensorframe.backends.registry import set_backend as set_backend
 from tensorframe.backends.registry import use_backend as use_backend

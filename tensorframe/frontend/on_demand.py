@@ -44,6 +44,7 @@ NAMESPACES = {
     "cache": "tensorframe.frontend.cache",
     "fft": "tensorframe.frontend.fft",
     "nn": "tensorframe.nn",
+    "optim": "tensorframe.optim",
     "random": "tensorframe.frontend.random",
 }
 

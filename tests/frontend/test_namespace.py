@@ -45,7 +45,18 @@ LINALG = (
 FFT = "fft ifft fftn ifftn rfft irfft rfftn irfftn hfft ihfft fftfreq rfftfreq fftshift ifftshift"
 
 # What Python programmers reach for beside the functions.
-OTHERS = {"backends", "cache", "config", "dtypes", "errors", "fft", "linalg", "nn", "random"}
+OTHERS = {
+    "backends",
+    "cache",
+    "config",
+    "dtypes",
+    "errors",
+    "fft",
+    "linalg",
+    "nn",
+    "optim",
+    "random",
+}
 
 
 @pytest.mark.parametrize("chapter", STANDARD)
