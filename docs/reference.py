@@ -94,7 +94,9 @@ GROUPS = (
     Group("linalg", "tfr.linalg", "", module="linalg"),
     Group("fft", "tfr.fft", "", module="fft"),
     Group("random", "tfr.random", "", module="random"),
+    Group("nn", "tfr.nn", "", module="nn"),
     Group("functional", "tfr.nn.functional", "", module="nn.functional"),
+    Group("init", "tfr.nn.init", "", module="nn.init"),
     Group("optim", "tfr.optim", "", module="optim"),
     Group("schedules", "tfr.optim.schedules", "", module="optim.schedules"),
     Group(
@@ -197,6 +199,7 @@ def entries(group: Group) -> list[tuple[str, Any]]:
         return [
             (f"tensorframe.{group.module}.{name}", getattr(module, name))
             for name in exported(module)
+            if not isinstance(getattr(module, name), types.ModuleType)
         ]
     skipped = {*MODULES, "dtypes", "__version__"}
     mine = [name for name in public_names() if name not in skipped and group_of(name) is group]

@@ -29,11 +29,20 @@ class Container:
     """A kind of container: how it is taken apart into facts (hashable) and children, and built from them.
 
     `label` says how a program writes the child at a position, for messages.
+
+    A container may have more tensors than gradients are for: a network has statistics beside its parameters.
+    `targets` takes it apart into the latter alone, whenever it is differentiated for; what is built from these shares
+    the other tensors, as handles, with the original, so that assignments to them inside a differentiated function are
+    seen outside. `gradient` then builds what is like it: with gradients, and nothing in the places of other tensors.
+
+    A class says how its objects, and those of classes derived from it, are taken apart by an attribute `__tree__`.
     """
 
     take: Callable[[Any], tuple[Any, Iterable[Any]]]
     build: Callable[[Any, list[Any]], Any]
     label: Callable[[Any, int], str] = lambda _, index: f"[{index}]"
+    targets: Container | None = None
+    gradient: Callable[[Any, list[Any]], Any] | None = None
 
 
 class _Leaf:
@@ -194,7 +203,10 @@ def _container_of(kind: Any) -> Container | None:
     except KeyError:
         pass
     container = None
-    if hasattr(kind, "__dataclass_fields__"):
+    own = getattr(kind, "__tree__", None)
+    if type(own) is Container:
+        container = _CONTAINERS[kind] = own
+    elif hasattr(kind, "__dataclass_fields__"):
         container = _CONTAINERS[kind] = _fields(kind)
     elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
         container = _CONTAINERS[kind] = _named_tuple(kind)
@@ -206,14 +218,19 @@ def is_container(kind: type) -> bool:
     return _container_of(kind) is not None
 
 
-def flatten(value: Any, leaves: list[Any]) -> Structure:
-    """Append the tensors, arrays and numbers in `value` to `leaves`, and return the structure around them."""
+def flatten(value: Any, leaves: list[Any], *, targets: bool = False) -> Structure:
+    """Append the tensors, arrays and numbers in `value` to `leaves`, and return the structure around them.
+
+    With `targets`, only those that gradients are for, where a container tells them from others.
+    """
     kind = type(value)
     if kind in _LEAF_TYPES:
         leaves.append(value)
         return LEAF
     container = _container_of(kind)
     if container is not None:
+        if targets and container.targets is not None:
+            container = container.targets
         facts, children = container.take(value)
         parts: list[Structure] = []
         for child in children:
@@ -221,7 +238,7 @@ def flatten(value: Any, leaves: list[Any]) -> Structure:
                 leaves.append(child)
                 parts.append(LEAF)
             else:
-                parts.append(flatten(child, leaves))
+                parts.append(flatten(child, leaves, targets=targets))
         return (container, facts, tuple(parts))
     if value is None:
         return _NONE
@@ -250,6 +267,17 @@ def build(structure: Structure, leaves: Iterator[Any]) -> Any:
     return container.build(
         facts, [next(leaves) if child is LEAF else build(child, leaves) for child in children]
     )
+
+
+def build_gradient(structure: Structure, leaves: Iterator[Any]) -> Any:
+    """Return what is like the value of a structure, with gradients for leaves."""
+    if structure is LEAF:
+        return next(leaves)
+    if type(structure) is Static:
+        return structure.value
+    container, facts, children = structure
+    make = container.gradient or container.build
+    return make(facts, [build_gradient(child, leaves) for child in children])
 
 
 def own_tree(value: Type) -> Type:

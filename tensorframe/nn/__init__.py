@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
-from tensorframe.nn import functional
+from tensorframe.nn import functional, init
+from tensorframe.nn.layers.containers import ModuleDict, ModuleList, Sequential
+from tensorframe.nn.layers.linear import Identity, Linear
+from tensorframe.nn.module import Buffer, Module
 
-__all__ = ["functional"]
+__all__ = [
+    "Buffer",
+    "Identity",
+    "Linear",
+    "Module",
+    "ModuleDict",
+    "ModuleList",
+    "Sequential",
+    "functional",
+    "init",
+]

@@ -101,6 +101,7 @@ PIECES: dict[str, Callable[[], object]] = {
     "verify": lambda: tfr.verify(tfr.sqrt(values(3)) * 2, backends=["numpy", "cpu", "dry"]),
     "estimate": lambda: tfr.estimate(small()),
     "doctor": diagnosis,
+    "module": lambda: tfr.nn.Sequential(tfr.nn.Linear(2, 3).freeze(), tfr.nn.Linear(3, 1)),
     "magic": lambda: ShownPlans([(small().explain(), "ran once")], 1),
     "collection": lambda: Collection({"a": [values(3), values(300, 400)], "b": failure()}),
 }

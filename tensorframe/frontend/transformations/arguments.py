@@ -14,7 +14,7 @@ from tensorframe.dtypes import FLOATING
 from tensorframe.errors import ArgumentError, GradientError
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.frontend.trees import Structure, build, flatten, names
+from tensorframe.frontend.trees import Structure, build, build_gradient, flatten, names
 from tensorframe.graph.node import Node
 from tensorframe.graph.record import record
 from tensorframe.ops.movement import ALIAS
@@ -30,9 +30,9 @@ class Aliased(NamedTuple):
     ]  # of the arguments that have targets, in the order of `argnums`
 
     def like(self, leaves: Sequence[Any]) -> list[Any]:
-        """Return trees with these leaves, one for each argument that has targets."""
+        """Return trees with these gradients, one for each argument that has targets."""
         rest = iter(leaves)
-        return [build(structure, rest) for structure in self.structures]
+        return [build_gradient(structure, rest) for structure in self.structures]
 
 
 def aliased(
@@ -47,9 +47,11 @@ def aliased(
     structures = []
     for index in places:
         leaves: list[Any] = []
-        structure = flatten(args[index], leaves)
-        labels = names(structure, parameter_name(function, index))
-        tensors = [_alias(title, *pair) for pair in zip(leaves, labels, strict=True)]
+        structure = flatten(args[index], leaves, targets=True)
+        tensors = list(map(operand, leaves))
+        if not all(tensor.dtype in FLOATING for tensor in tensors):
+            raise _no_gradient(title, tensors, names(structure, parameter_name(function, index)))
+        tensors = [Tensor(record(ALIAS, (tensor.node,))) for tensor in tensors]
         targets += [tensor.node for tensor in tensors]
         structures.append(structure)
         given[index] = build(structure, iter(tensors))
@@ -76,18 +78,18 @@ def parameter_name(function: Callable[..., Any], index: int) -> str:
     return f"args[{index}]"
 
 
-def _alias(title: str, leaf: Any, label: str) -> Tensor:
-    tensor = operand(leaf)
-    if tensor.dtype not in FLOATING:
-        raise GradientError(
-            f"{title}: the argument {label} is {tensor.dtype.name}; only floating-point values have gradients",
-            suggestions=(
-                "x.astype(tfr.float32), or a Python float, if it is meant to vary",
-                "argnums=... for the arguments to differentiate for",
-                "a tree without it: integers beside parameters are arguments of their own",
-            ),
-        )
-    return Tensor(record(ALIAS, (tensor.node,)))
+def _no_gradient(title: str, tensors: Sequence[Tensor], labels: Sequence[str]) -> GradientError:
+    tensor, label = next(
+        pair for pair in zip(tensors, labels, strict=True) if pair[0].dtype not in FLOATING
+    )
+    return GradientError(
+        f"{title}: the argument {label} is {tensor.dtype.name}; only floating-point values have gradients",
+        suggestions=(
+            "x.astype(tfr.float32), or a Python float, if it is meant to vary",
+            "argnums=... for the arguments to differentiate for",
+            "a tree without it: integers beside parameters are arguments of their own",
+        ),
+    )
 
 
 def nodes_like(

@@ -44,7 +44,7 @@ def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def block(*args: Any) -> Any:
         leaves: list[Any] = []
-        structure = flatten(args, leaves)
+        structure = flatten(args, leaves, targets=True)
         given = [operand(leaf).node for leaf in leaves]
         first = next_serial()
         inside = [record(ALIAS, (node,)) for node in given]

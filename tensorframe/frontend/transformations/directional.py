@@ -135,7 +135,7 @@ class _Linear:
     def directions(self, tangents: Sequence[Any]) -> list[Node]:
         """Return a node for each target; GradientError where tangents are not like the arguments."""
         leaves: list[Any] = []
-        structures = tuple([flatten(tangent, leaves) for tangent in tangents])
+        structures = tuple([flatten(tangent, leaves, targets=True) for tangent in tangents])
         targets = self.given.targets
         if structures != self.given.structures:
             raise GradientError(

@@ -1,0 +1,1 @@
+"""The layers of `tfr.nn`, a topic each: PyTorch's arguments, names of parameters and initial values."""
