@@ -190,6 +190,8 @@ def runs_alone(node: Node, capabilities: Capabilities) -> str | None:
         return f"{node.op.name} runs alone on {node.device}"
     if not capabilities.compiles:
         return None
+    if kind is Kind.SCATTER and node.op.combination is not None:
+        return f"{node.op.name} takes values in one after the other, in no loop over elements"
     if not computable(node.op, [source.dtype for source in node.inputs], node.dtype):
         return f"no kernel computes {node.op.name} of {node.inputs[0].dtype}"
     if kind is Kind.SCATTER and _SMALL_PART * node.inputs[1].size < node.size:

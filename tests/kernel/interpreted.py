@@ -104,7 +104,10 @@ def _launcher(region, parts, built, _strides, _other, fallback):
         for at, imaginary in parts.imaginary.items():
             value = operands[f"x{at}"]
             operands |= {f"x{at}": value.real, f"x{imaginary}": value.imag}
-        outputs = [_new(region, *one) for one in zip(region.outputs, built.layouts, strict=True)]
+        outputs = [
+            _new(region, *one) if buffer is None else buffer
+            for buffer, *one in zip(buffers, region.outputs, built.layouts, strict=True)
+        ]
         operands |= {f"y{index}": output for index, output in enumerate(outputs)}
         missed = run_built(built, operands)
         return fallback(inputs, buffers) if missed else outputs

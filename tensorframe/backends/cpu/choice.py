@@ -18,6 +18,8 @@ from tensorframe.graph.region import Region
 # Operations on elements that NumPy does before a kernel of exact ops is compiled: it takes some 20 ms for them, LLVM as
 # long for the kernel, and three times as long to be loaded.
 ENOUGH = 1 << 26
+# An addition of values one by one takes NumPy so much longer than one of arrays.
+_COMBINED = 8.0
 
 
 class CountingProgram:
@@ -47,10 +49,16 @@ class CountingProgram:
 
 
 def operations(region: Region) -> int:
-    """Return how many operations on elements a region is: a reduction reads all of its operand."""
+    """Return how many operations on elements a region is.
+
+    A reduction reads all of its operand, a scatter combines all of its values.
+    """
     total = 0.0
     for entry in region.ops:
-        read = entry.op.kind is Kind.REDUCE
-        shape = region.shape_of(entry.inputs[0]) if read else entry.shape
-        total += max(entry.op.cost, 1.0) * prod(shape)
+        shape, cost = entry.shape, max(entry.op.cost, 1.0)
+        if entry.op.kind is Kind.REDUCE:
+            shape = region.shape_of(entry.inputs[0])
+        elif entry.op.kind is Kind.SCATTER and entry.op.combination is not None:
+            shape, cost = region.shape_of(entry.inputs[1]), _COMBINED
+        total += cost * prod(shape)
     return int(total)

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.entries import Failure, guarded, is_installed
 from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
 from tensorframe.backends.numpy.epilogue import epilogue_of, has_epilogue
+from tensorframe.dtypes import COMPLEX
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.kernel.nest.support import computable
+from tensorframe.ops.indexing import SCATTER_ADD
 
 if TYPE_CHECKING:
     from tensorframe.backends.llvm.program import KernelProgram
+    from tensorframe.backends.llvm.scatter import ScatterProgram
+
+    Kernels: TypeAlias = KernelProgram | ScatterProgram
 
 # what runs together in one kernel
 COMPILED = frozenset(
@@ -57,14 +62,31 @@ def unusable() -> str | None:
     return f"llvmlite does not load: {loading.reason}" if isinstance(loading, Failure) else None
 
 
+_COMPUTING = frozenset({Kind.MAP, Kind.REDUCE, Kind.SCAN, Kind.GATHER})
+
+
+def is_combined(region: Region) -> bool:
+    """Whether a region is a scatter that combines elements with values, which a kernel of its own does."""
+    scatter, *others = region.ops
+    op = scatter.op
+    if others or op.kind is not Kind.SCATTER or op.combination is None:
+        return False
+    return scatter.dtype not in COMPLEX or (op is SCATTER_ADD and () not in dict(region.inputs))
+
+
 def has_kernel(region: Region) -> bool:
     """Whether a region is a loop that computes something, and nothing that kernels cannot compute."""
     return (
-        all(
-            computable(op.op, [region.dtype_of(s) for s in op.inputs], op.dtype)
-            for op in region.ops
+        (
+            is_combined(region)
+            or (
+                all(
+                    computable(op.op, [region.dtype_of(s) for s in op.inputs], op.dtype)
+                    for op in region.ops
+                )
+                and any(op.op.kind in _COMPUTING for op in region.ops)
+            )
         )
-        and any(op.op.kind in (Kind.MAP, Kind.REDUCE, Kind.SCAN, Kind.GATHER) for op in region.ops)
         # of operands without elements, a load outside an empty loop would read one
         and all(0 not in shape for shape, _ in region.inputs)
         and all(0 not in region.shape_of(value) for value in region.outputs)
@@ -95,11 +117,9 @@ class LlvmBackend(NumpyBackend):
             return super().compile(region, device)
         return self.kernels(region, device)
 
-    def kernels(self, region: Region, device: Device) -> KernelProgram:
+    def kernels(self, region: Region, device: Device) -> Kernels:
         """Return the program of compiled kernels of a region that has them."""
-        from tensorframe.backends.llvm.program import KernelProgram  # imports LLVM
-
-        return KernelProgram(region, super().compile(region, device))
+        return _kernels(region, super().compile(region, device))
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of a region's kernels."""
@@ -111,6 +131,15 @@ def kernel_source(region: Region) -> str:
     loops = epilogue_of(region) if has_epilogue(region) else region
     if loops is None or not has_kernel(loops):
         return ""
+    return _kernels(loops).source()
+
+
+def _kernels(region: Region, *fallback: Program) -> Kernels:
+    """Return the program of a region's kernels, and, for what they cannot say of errors, another one."""
+    if is_combined(region):
+        from tensorframe.backends.llvm.scatter import ScatterProgram  # imports LLVM
+
+        return ScatterProgram(region, *fallback)
     from tensorframe.backends.llvm.program import KernelProgram  # imports LLVM
 
-    return KernelProgram(loops).source()
+    return KernelProgram(region, *fallback)

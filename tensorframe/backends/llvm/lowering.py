@@ -16,6 +16,7 @@ from tensorframe.codegen.text import Text
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.graph.space import Space
+from tensorframe.kernel.forms.scatter import build_scatter
 from tensorframe.kernel.ir import Kernel
 from tensorframe.kernel.nest.assemble import Built
 from tensorframe.kernel.spaces.analyse import space_of
@@ -43,6 +44,11 @@ def kernels_of(build: Callable[..., Built], region: Region, strides: tuple[Shape
     return _kernels_of(build, region.key(), strides)
 
 
+def scatters_of(region: Region, strides: tuple[Shape, ...]) -> Built:
+    """Return the kernels of a scatter whose inputs have these strides, in elements."""
+    return _scatters_of(region.key(), strides)
+
+
 @lru_cache(_KEPT)
 def print_kernel(kernel: Kernel, target: Target) -> Text:
     """Return a kernel as a module of LLVM."""
@@ -51,7 +57,7 @@ def print_kernel(kernel: Kernel, target: Target) -> Text:
 
 def forget() -> None:
     """Forget everything: for who changes how kernels are made."""
-    for remembered in (_loops_of, _kernels_of, print_kernel):
+    for remembered in (_loops_of, _kernels_of, _scatters_of, print_kernel):
         remembered.cache_clear()
 
 
@@ -68,3 +74,9 @@ def _kernels_of(
 ) -> Built:
     parts, space = _loops_of(key)
     return build(parts.region, space, strides, parts.places)
+
+
+@lru_cache(_KEPT)
+def _scatters_of(key: tuple[Any, ...], strides: tuple[Shape, ...]) -> Built:
+    region, *_ = key
+    return build_scatter(region, strides)

@@ -18,6 +18,7 @@ from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.kernel.build import build
 from tensorframe.kernel.nest.assemble import Built
+from tensorframe.kernel.spaces.complex import Parts
 
 
 def _refuse(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> NoReturn:
@@ -32,12 +33,16 @@ class KernelProgram:
     def __init__(self, region: Region, fallback: Program = _refuse) -> None:
         """Take a region, and a program of it that says more of an index that is out of bounds than kernels can."""
         self._original = region
-        self._parts = loops_of(region).parts
+        self._parts = self._lowered(region)
         self.region = self._parts.region
         self._fallback = fallback
         self._arrays = [index for index, (shape, _) in enumerate(region.inputs) if shape != ()]
         self._bound: dict[tuple[Any, ...], Run] = {}
         self._run: Run = self._choose
+
+    def _lowered(self, region: Region) -> Parts:
+        """Return the region with complex numbers taken apart."""
+        return loops_of(region).parts
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the outputs for these inputs."""

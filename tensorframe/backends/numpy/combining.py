@@ -14,7 +14,7 @@ import numpy as np
 
 from tensorframe.backends.numpy.functions import MADE, Function, implementation
 from tensorframe.backends.numpy.indexing import numbered
-from tensorframe.dtypes import FLOATING, DType, complex128, float64
+from tensorframe.dtypes import FLOAT, FLOATING, DType, complex128, float64
 from tensorframe.graph.op import Kind, Op
 from tensorframe.machine import HOST
 
@@ -76,7 +76,9 @@ def _combine(ufunc: np.ufunc, table: Array, numbers: Array, values: Array, wide:
         table += counts[:, None] * values.flat[0]
         return
     rows = values.reshape(len(numbers), table.shape[1])
-    if wide == table.dtype:
+    if table.dtype in FLOAT and ufunc in (np.maximum, np.minimum):
+        _extreme(ufunc, table, numbers, rows)
+    elif wide == table.dtype:
         _accumulate(ufunc, table, numbers, rows)
     elif table.size > _PIECE and _FEW * len(numbers) < len(
         table
@@ -89,6 +91,21 @@ def _combine(ufunc: np.ufunc, table: Array, numbers: Array, values: Array, wide:
         total = table.astype(wide)
         _accumulate(ufunc, total, numbers, rows)
         table[...] = total
+
+
+def _extreme(ufunc: np.ufunc, table: Array, numbers: Array, values: Array) -> None:
+    """Take in extremes of floats; of zeros, of which NumPy says one or the other, the positive one is larger."""
+    largest = ufunc is np.maximum
+
+    def is_chosen(x: Array) -> Array:
+        return (x == 0) & (np.signbit(x) != largest)
+
+    chosen = is_chosen(table)
+    _accumulate(ufunc, table, numbers, values)
+    zero = table == 0
+    if zero.any():
+        _accumulate(np.logical_or, chosen, numbers, is_chosen(values))
+        table[zero] = np.where(chosen[zero] == largest, 0.0, -0.0).astype(table.dtype)
 
 
 def _accumulate(ufunc: np.ufunc, total: Array, numbers: Array, values: Array) -> None:

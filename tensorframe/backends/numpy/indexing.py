@@ -76,6 +76,8 @@ def _counted(index: Array, size: int, axis: int) -> Array:
     """Return indices counted from the front; IndexingError if there is no such element."""
     if not index.size:
         return index.astype(np.intp)
+    if index.dtype.kind == "i" and int(index.view(f"u{index.dtype.itemsize}").max()) < size:
+        return index.astype(np.intp, copy=False)  # one pass: negative ones are the largest here
     low, high = int(index.min()), int(index.max())
     if low < -size or high >= size:
         first = index[(index < -size) | (index >= size)].flat[0]
