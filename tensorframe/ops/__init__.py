@@ -14,6 +14,7 @@ from tensorframe.ops import (
     library,
     linalg,
     movement,
+    normalization,
     reduction,
     sorting,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "library",
     "linalg",
     "movement",
+    "normalization",
     "reduction",
     "sorting",
 ]

@@ -44,18 +44,20 @@ def formula(
     doc: str,
     **facts: Any,
 ) -> Op:
-    """Define a row by its meaning in terms of rows of several kinds; attributes follow the operand.
+    """Define a row by its meaning in terms of rows of several kinds; attributes follow the operands.
 
     None takes half precision, which would be rounded at every step: whoever records one converts before and after.
     """
-    return register(Op(name, Kind.FORMULA, 1, accepts - NARROW, result, doc, expand=expand, **facts))
+    arity = facts.pop("arity", 1)
+    return register(Op(name, Kind.FORMULA, arity, accepts - NARROW, result, doc, expand=expand, **facts))
 
 
 def _reduced(shapes: tuple[Shape, ...], axes: Axes, keepdims: bool, *_: Any) -> Shape:
     return reduced(shapes[0], axes, keepdims=keepdims)
 
 
-def _unchanged(shapes: tuple[Shape, ...], *_: Any) -> Shape:
+def unchanged(shapes: tuple[Shape, ...], *_: Any) -> Shape:
+    """Shape rule: that of the first operand."""
     return shapes[0]
 
 
@@ -123,9 +125,9 @@ def _length(x: Term, axes: Axes, keepdims: bool) -> Term:
 
 MEAN = formula("mean", FLOATING, same, _mean, "Sum along axes, divided by the number of elements.", shape=_reduced, attributes=("axes", "keepdims"), costly=True, vjp=of_mean)
 VAR = formula("var", FLOATING, real_part, _variance, "Squared deviations from the mean, summed along axes and divided by `divisor`.", shape=_reduced, attributes=("axes", "keepdims", "divisor"), costly=True, vjp=of_var)
-SOFTMAX = formula("softmax", FLOAT, same, _softmax, "Exponentials, scaled to sum to one along axes.", shape=_unchanged, attributes=("axes",), in_standard=False, vjp=of_softmax)
-MASKED_SOFTMAX = formula("masked_softmax", FLOAT, same, _masked_softmax, "Softmax along axes that gives zeros where all elements are -inf.", shape=_unchanged, attributes=("axes",), in_standard=False, vjp=of_softmax)
-LOG_SOFTMAX = formula("log_softmax", FLOAT, same, _log_softmax, "Logarithm of softmax.", shape=_unchanged, attributes=("axes",), in_standard=False, vjp=of_log_softmax)
+SOFTMAX = formula("softmax", FLOAT, same, _softmax, "Exponentials, scaled to sum to one along axes.", shape=unchanged, attributes=("axes",), in_standard=False, vjp=of_softmax)
+MASKED_SOFTMAX = formula("masked_softmax", FLOAT, same, _masked_softmax, "Softmax along axes that gives zeros where all elements are -inf.", shape=unchanged, attributes=("axes",), in_standard=False, vjp=of_softmax)
+LOG_SOFTMAX = formula("log_softmax", FLOAT, same, _log_softmax, "Logarithm of softmax.", shape=unchanged, attributes=("axes",), in_standard=False, vjp=of_log_softmax)
 LOGSUMEXP = formula("logsumexp", FLOAT, same, _log_sum, "Logarithm of the sum of exponentials along axes.", shape=_reduced, attributes=("axes", "keepdims"), in_standard=False, costly=True, vjp=of_logsumexp)
 PTP = formula("ptp", FLOAT | INTEGER, same, _range, "Largest minus smallest element along axes.", shape=non_empty("ptp"), attributes=("axes", "keepdims"), in_standard=False, costly=True)
 NANMAX = formula("nanmax", FLOAT, same, _largest_number, "Largest element along axes that is not NaN; NaN if all are.", shape=non_empty("nanmax"), attributes=("axes", "keepdims"), in_standard=False, costly=True)

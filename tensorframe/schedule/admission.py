@@ -125,6 +125,9 @@ def _misplaced(node: Node, space: Space, *, kept: bool) -> str | None:
     outermost = axes == set(range(len(axes)))
     if outermost or _follows_reduction(node, prod(space.sizes)):
         return None
+    # and what inner loops do not determine at all, outside of these: little beside what they do
+    if prod(space.sizes[: max(axes) + 1]) * node.op.cost <= prod(space.sizes):
+        return None
     sizes = tuple(space.sizes)
     return f"loops over {sizes} would compute its shape {node.shape} again and again"
 

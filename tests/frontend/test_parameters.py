@@ -45,6 +45,12 @@ ELSEWHERE = {
     ),
     "fromfunction",
     *(
+        "gru",
+        "lstm",
+        "rnn",
+        "rope",
+    ),  # which do not read all of theirs by frontend/parameters.py yet
+    *(
         "set_default_dtype",
         "transfer_policy",
         "verify",
@@ -62,6 +68,7 @@ def public_functions():
         (tfr.linalg, "linalg."),
         (tfr.fft, "fft."),
         (tfr.random, "random."),
+        (tfr.nn.functional, "nn.functional."),
     ):
         for name in module.__all__:
             function = getattr(module, name)

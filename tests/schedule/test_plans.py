@@ -62,6 +62,12 @@ def test_a_refusal_gives_its_reason() -> None:
     assert "loops over (300, 100) would compute its shape (100,) again and again" in text
 
 
+def test_what_inner_loops_do_not_determine_runs_outside_of_them() -> None:
+    image, channel = big(8, 16, 30, 30), big(16, seed=1)
+    plan = plan_of(image * tfr.sqrt(channel).reshape(16, 1, 1))
+    assert plan.kernels == 1  # 128 square roots beside 115,200 products
+
+
 def test_fills_take_no_memory_and_no_kernel_of_their_own() -> None:
     plan = plan_of(big(300, 100) + tfr.ones((300, 100)))
     assert plan.kernels == 1

@@ -69,6 +69,11 @@ CALLS: dict[str, Call] = {
     "argmin": lambda x, _: (tfr.argmin(x), tfr.argmin(x, axis=0)),
     "mean": lambda x, _: (tfr.mean(x), tfr.mean(x, axis=1, keepdims=True)),
     "var": lambda x, _: (tfr.var(x), tfr.var(x, axis=0, correction=1)),
+    "standardize": lambda x, _: (
+        tfr.nn.functional.layer_norm(x, x.shape[-1]),
+        tfr.nn.functional.batch_norm(x, training=True),
+    ),
+    "rms_scale": lambda x, _: tfr.nn.functional.rms_norm(x, x.shape[-1], eps=0.5),
     "softmax": lambda x, _: (tfr.softmax(x), tfr.softmax(x, axis=0)),
     "log_softmax": lambda x, _: (tfr.log_softmax(x), tfr.log_softmax(x, axis=0)),
     "logsumexp": lambda x, _: (tfr.logsumexp(x), tfr.logsumexp(x, axis=1, keepdims=True)),
