@@ -5,6 +5,7 @@ Importing this package defines every row. A new elementwise op is one row in `el
 
 from tensorframe.ops import (
     contraction,
+    convolution,
     creation,
     custom,
     elementwise,
@@ -21,6 +22,7 @@ from tensorframe.ops import (
 
 __all__ = [
     "contraction",
+    "convolution",
     "creation",
     "custom",
     "elementwise",

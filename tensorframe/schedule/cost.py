@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tensorframe.backends.transfer import is_shared
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.shape import Shape
+from tensorframe.ops.convolution import CONVOLUTION, multiplications
 from tensorframe.schedule.plan import Slot, Step, StepKind
 
 
@@ -27,6 +28,8 @@ def charge(step: Step, inputs: Sequence[Slot], outputs: Sequence[Slot]) -> None:
 
 def flops(op: Op, shape: Shape, operands: Sequence[Shape]) -> float:
     """Return the operations of one op: per element read where it combines them, else per element made."""
+    if op is CONVOLUTION:
+        return 2.0 * multiplications(operands[1], shape)
     if op.kind is Kind.CONTRACT:
         # every element of the result sums products over the axes that it lacks
         letters = math.prod(shape) * (operands[0][-1] if operands[0] else 1)

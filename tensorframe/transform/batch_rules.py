@@ -12,6 +12,7 @@ from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.ops.contraction import EINSUM, MATMUL, split
+from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.creation import ARANGE
 from tensorframe.ops.custom import CUSTOM_CALL, CUSTOM_PART
 from tensorframe.ops.expand import expand
@@ -286,6 +287,32 @@ def _summed(call: Call) -> Node:
 def _letters() -> list[str]:
     # more than there are axes of operands
     return [*string.ascii_letters, *map(chr, range(0x100, 0x200))]
+
+
+@_for_ops(CONVOLUTION)
+def _convolved(call: Call) -> Node:
+    """Examples are more of the batch; where kernels differ, more groups."""
+    x, weight = call.inputs
+    *windows, groups = call.attrs
+    size, (batch, out, *places) = call.batch.size, call.node.shape
+    if weight not in call.batch:
+        whole = call.reshaped(call.batch.of(x), (size * batch, *x.shape[1:]))
+        result = call.apply(CONVOLUTION, whole, weight, attrs=call.attrs)
+        return call.reshaped(result, (size, *call.node.shape))
+    kernels = call.reshaped(call.batch.of(weight), (size, groups, out // groups, *weight.shape[1:]))
+    if x not in call.batch:  # each group has the kernels of all examples
+        beside = call.reshaped(call.moved(kernels, 0, 1), (size * out, *weight.shape[1:]))
+        result = call.apply(CONVOLUTION, x, beside, attrs=call.attrs)
+        apart = call.reshaped(result, (batch, groups, size, out // groups, *places))
+        return call.reshaped(call.moved(apart, 2, 0), (size, *call.node.shape))
+    channels = call.moved(call.batch.of(x), 0, 1)
+    result = call.apply(
+        CONVOLUTION,
+        call.reshaped(channels, (batch, size * x.shape[1], *x.shape[2:])),
+        call.reshaped(kernels, (size * out, *weight.shape[1:])),
+        attrs=(*windows, size * groups),
+    )
+    return call.moved(call.reshaped(result, (batch, size, out, *places)), 1, 0)
 
 
 # --- index tensors

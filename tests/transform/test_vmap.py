@@ -163,6 +163,16 @@ SEVERAL = {
     "set a slice": (lambda x, y: scattered(x, y, slice(1, 3)), MATRIX, VECTOR),
     "where": (lambda x, y, z: tfr.where(x > 0, y, z), VECTOR, MATRIX, STACK),
     "searchsorted": (lambda x, y: tfr.searchsorted(tfr.sort(x), y), VECTOR, MATRIX),
+    "convolution": (
+        lambda x, w: tfr.nn.functional.conv1d(x, w, padding=1),
+        STACK,
+        STACK[:, :, :, :3],
+    ),
+    "convolution in groups": (
+        lambda x, w: tfr.nn.functional.conv1d(x[None], w[:, :2, :3], groups=2),
+        MATRIX,
+        STACK,
+    ),
     "convolve": (tfr.convolve, VECTOR, VECTOR[:, :2]),
     "quantile": (lambda x, q: tfr.quantile(x, abs(q) / 4), MATRIX, VECTOR),
     "histogram": (

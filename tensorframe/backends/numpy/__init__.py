@@ -6,6 +6,7 @@ Importing this package registers the spelling of every op that NumPy does not ca
 from tensorframe.backends.numpy import (
     combining,
     contraction,
+    convolution,
     creation,
     elementwise,
     formulas,
@@ -24,6 +25,7 @@ from tensorframe.backends.numpy import (
 __all__ = [
     "combining",
     "contraction",
+    "convolution",
     "creation",
     "elementwise",
     "formulas",

@@ -8,6 +8,14 @@ from __future__ import annotations
 from tensorframe.nn.functional.activations import log_softmax, softmax
 from tensorframe.nn.functional.attention import scaled_dot_product_attention
 from tensorframe.nn.functional.classes import embedding, one_hot
+from tensorframe.nn.functional.convolution import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
 from tensorframe.nn.functional.dropout import (
     alpha_dropout,
     dropout,
@@ -32,6 +40,12 @@ __all__ = [
     "alpha_dropout",
     "batch_norm",
     "bilinear",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "dropout",
     "dropout1d",
     "dropout2d",

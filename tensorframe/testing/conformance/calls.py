@@ -97,6 +97,9 @@ CALLS: dict[str, Call] = {
     "concat": lambda x, _: tfr.concat([x, x[:1], x[::-1]], axis=0),
     "matmul": lambda x, _: (x @ x.T, x @ x[0], tfr.stack([x, x]) @ x.T),
     "einsum": lambda x, _: tfr.einsum("ij,kj->ik", x, x),
+    "convolution": lambda x, _: tfr.nn.functional.conv2d(
+        x.reshape((1, 2, 2, -1)), x[:2, :6].reshape((3, 2, 2, 1)), padding=1
+    ),
     "gather": lambda x, _: (
         tfr.take(x, _positions(x, 3, 0, -1), axis=1),
         x[_positions(x, 1, 1)],
