@@ -54,8 +54,8 @@ class Module(Structured, Page):
 
     A module is an argument of `tfr.grad`, `tfr.jit` and the others like any tree. Gradients are for its parameters that
     are not frozen, and come as a module of the same kind: `gradients.layers[0].weight`, or
-    `gradients.named_parameters()`. Whatever else it has, such as numbers and strings, is configuration: `jit` records
-    again when it changes.
+    `gradients.named_parameters()`. Whatever else it has, such as numbers, strings and NumPy arrays, is configuration:
+    `jit` records again when it changes.
 
     >>> class Line(tfr.nn.Module):
     ...     def __init__(self):

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
 
 from tensorframe.dtypes import FLOATING
 from tensorframe.errors import DTypeError
@@ -161,7 +160,7 @@ class _Taker:
         kind = type(value)
         if kind in _ATOMS:
             return (kind, value)
-        if isinstance(value, Tensor | np.ndarray):
+        if isinstance(value, Tensor):
             return self._tensor(value)
         if isinstance(value, Structured):
             return self._module(value)
@@ -253,22 +252,17 @@ def _written(name: str) -> str:
     return f".{name}" if name.isidentifier() else f"[{name}]"
 
 
-class _Targets(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Targets:
     """What is fixed when a module is differentiated for: its skeleton, its other children, which of them are targets.
 
     Those of two modules are equal if the targets have equal names: a gradient is like what it is the gradient of.
     """
 
     names: tuple[str, ...]
-    skeleton: Skeleton
-    children: Sequence[Any]
-    places: Mapping[int, int]  # a child -> the target that goes there
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Targets) and self.names == other.names
-
-    def __hash__(self) -> int:
-        return hash(self.names)
+    skeleton: Skeleton = field(compare=False)
+    children: Sequence[Any] = field(compare=False)
+    places: Mapping[int, int] = field(compare=False)  # a child -> the target that goes there
 
 
 def _take_targets(module: Structured) -> tuple[_Targets, list[Tensor]]:

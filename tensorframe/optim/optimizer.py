@@ -18,6 +18,7 @@ from tensorframe.graph.tracing import TracedNumber
 from tensorframe.optim.parameters import (
     Parameter,
     parameters_of,
+    pending_statistics,
     rebind_together,
     with_gradients,
 )
@@ -106,7 +107,8 @@ class Optimizer:
         shared: dict[tuple[DType, Device], Any] = {}
         for parameter in given:
             changes += self._changes(parameter, state[parameter.name], step, shared)
-        rebind_together(changes)
+        # statistics that the forward pass moved on: left alone, they would keep the graphs of all steps
+        rebind_together(changes, pending_statistics(parameters))
         self.state = state
 
     def rule(

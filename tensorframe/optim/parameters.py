@@ -32,7 +32,7 @@ class Parameter(NamedTuple):
 def parameters_of(tree: Any) -> dict[str, Tensor]:
     """Return the tensors of a tree by name, each handle once: tied weights are one parameter."""
     leaves: list[Any] = []
-    structure = flatten(tree, leaves)
+    structure = flatten(tree, leaves, targets=True)
     found: dict[int, str] = {}
     for name, leaf in zip(_dotted(names(structure, "")), leaves, strict=True):
         if isinstance(leaf, Tensor):
@@ -48,10 +48,10 @@ def with_gradients(title: str, parameters: Any, gradients: Any) -> list[Paramete
     ShapeError or DTypeError where a gradient does not fit.
     """
     leaves: list[Any] = []
-    structure = flatten(parameters, leaves)
+    structure = flatten(parameters, leaves, targets=True)
     labels = _dotted(names(structure, ""))
     given: list[Any] = []
-    shape = flatten(gradients, given)
+    shape = flatten(gradients, given, targets=True)
     rest = iter(given)
     found: dict[int, Parameter] = {}
     aligned = _aligned(title, structure, shape, rest)
@@ -131,13 +131,25 @@ def _dotted(labels: Sequence[str]) -> list[str]:
     return dotted if len(set(dotted)) == len(dotted) else list(labels)
 
 
-def rebind_together(changes: Sequence[tuple[Tensor, Node]]) -> None:
+def pending_statistics(tree: Any) -> list[Node]:
+    """Return what is not computed of a tree's tensors that are no parameters, such as running means of a module."""
+    leaves: list[Any] = []
+    flatten(tree, leaves)
+    targets: list[Any] = []
+    flatten(tree, targets, targets=True)
+    changed = {id(target) for target in targets}
+    tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor) and id(leaf) not in changed]
+    return [tensor.node for tensor in tensors if tensor.node.storage is None]
+
+
+def rebind_together(changes: Sequence[tuple[Tensor, Node]], beside: Sequence[Node] = ()) -> None:
     """Have handles stand for new nodes, all of them or, where something fails or interrupts, none.
 
-    Their values are computed first, in one plan, unless they become part of what is being recorded.
+    Their values are computed first, and those of nodes `beside` them, in one plan, unless they become part of what is
+    being recorded.
     """
     if all(variable.get() is None for variable in (current, history, mapping)):
-        evaluate([node for _, node in changes])
+        evaluate([*[node for _, node in changes], *beside])
     with critical_section():
         for handle, node in changes:
             handle._rebind(node)

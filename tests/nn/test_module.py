@@ -228,6 +228,30 @@ class TestDifferentiated:
         assert model.heads["a"].weight is model.layers[0].weight
 
 
+class TestTrained:
+    @pytest.mark.parametrize("make", [tfr.optim.SGD, tfr.optim.AdamW], ids=["SGD", "AdamW"])
+    def test_an_optimiser_does_with_a_module_what_it_does_with_a_dict(self, make):
+        model = Net()
+        model.layers[1].freeze()
+        function, parameters = by_dict(model)
+        frozen = {name: parameters.pop(name) for name in ("layers.1.weight", "layers.1.bias")}
+        ours, theirs = make(0.1), make(0.1)
+        for _ in range(3):
+            ours.update(model, tfr.grad(loss)(model, X))
+            theirs.update(parameters, tfr.grad(lambda p: function({**p, **frozen}, X))(parameters))
+        assert_equal(model.named_parameters(trainable=True), parameters.items())
+        assert model.layers[1].weight is not None
+        assert list(ours.state) == list(parameters)
+        assert model.heads["a"].weight is model.layers[0].weight
+
+    def test_statistics_are_computed_with_the_update_and_keep_no_graph(self):
+        model, optimizer = Net(), tfr.optim.SGD(0.1)
+        for _ in range(3):
+            optimizer.update(model, tfr.grad(loss)(model, X))
+            assert model.layers[0].calls.is_computed
+        assert model.layers[0].calls.item() == 3.0
+
+
 class TestRecorded:
     def test_one_recording_serves_all_values(self):
         model = Net()
