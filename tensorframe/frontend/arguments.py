@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from tensorframe.frontend.trees import (
     build,
     flatten,
     is_container,
+    leaf_count,
     names,
     own_leaves,
 )
@@ -37,11 +38,20 @@ Array = np.ndarray[Any, Any]
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
+class Updated(NamedTuple):
+    """An argument whose tensors a call may rebind: where it is given, its structure, the place of its first leaf."""
+
+    argument: int | str
+    structure: Structure
+    first: int
+
+
 @dataclass(slots=True)
 class Call:
     """The arguments of a call: the structures around the leaves, what is known of these, and themselves.
 
-    `leaves` are nodes and numbers; `foreign` are arrays of the caller's that nodes share memory with.
+    `leaves` are nodes and numbers; `foreign` are arrays of the caller's that nodes share memory with. `handles` has, by
+    the place among the leaves, the tensors that the call may rebind, which are those in the arguments `updated`.
     """
 
     args: tuple[Structure, ...]
@@ -49,11 +59,24 @@ class Call:
     facts: tuple[Fact, ...]
     leaves: list[Any]
     foreign: list[Array]
+    updated: list[Updated]
+    handles: dict[int, Tensor]
 
     @property
     def kind(self) -> tuple[Any, ...]:
         """What is equal for calls that one recording serves."""
-        return (self.args, tuple(self.kwargs.items()), self.facts)
+        return (self.args, tuple(self.kwargs.items()), self.facts, *self.ties.items())
+
+    @property
+    def ties(self) -> dict[int, int]:
+        """The first place of an updated tensor, for each place where it is there again."""
+        if len(set(map(id, self.handles.values()))) == len(self.handles):
+            return {}
+        first: dict[int, int] = {}
+        places = [
+            (place, first.setdefault(id(handle), place)) for place, handle in self.handles.items()
+        ]
+        return {place: earlier for place, earlier in places if place != earlier}
 
     @property
     def structures(self) -> Iterator[Structure]:
@@ -102,10 +125,15 @@ class Signature:
     """The parameters of a function, and which of them are static."""
 
     def __init__(
-        self, function: Callable[..., Any], places: Iterable[int], named: Iterable[str]
+        self,
+        function: Callable[..., Any],
+        places: Iterable[int],
+        named: Iterable[str],
+        updates: Iterable[str] = (),
     ) -> None:
         self._function = function
-        self._static = _static(function, tuple(places), tuple(named))
+        self._static = _arguments(function, "static_argnames", tuple(places), tuple(named))
+        self.updates = _arguments(function, "updates", (), tuple(updates))
         self.title = getattr(function, "__qualname__", repr(function))
         self.is_method = False  # whether the first argument is the object of a method
 
@@ -113,6 +141,8 @@ class Signature:
         """Return the call; DTypeError if an argument is neither tensor, number nor tree, and cannot be hashed."""
         leaves: list[Any] = []
         parts, named = self._parts(args, kwargs, leaves)
+        updated = self._updated(parts, named) if self.updates else []
+        handles = self._handles(updated, leaves) if updated else {}
         foreign: list[Array] = []
         given: list[Any] = []
         facts: list[Fact] = []
@@ -125,24 +155,59 @@ class Signature:
                 node = leaf.node if kind is Tensor else _node(leaf, foreign)
                 given.append(node)
                 facts.append((node.shape, node.dtype, node.device))
-        return Call(parts, named, tuple(facts), given, foreign)
+        return Call(parts, named, tuple(facts), given, foreign, updated, handles)
 
     def own(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[list[Any], dict[str, Any]]:
-        """Return the arguments as a function that is recorded gets them: containers and tensors of its own."""
+        """Return the arguments as a function that is recorded gets them: containers and tensors of its own.
+
+        What it may update are the caller's own.
+        """
         leaves: list[Any] = []
         parts, named = self._parts(args, kwargs, leaves)
         rest = iter(own_leaves(leaves))
-        return [build(part, rest) for part in parts], {
-            name: build(part, rest) for name, part in named.items()
-        }
+        positional = [build(part, rest) for part in parts]
+        by_name = {name: build(part, rest) for name, part in named.items()}
+        for place in self.updates:
+            if isinstance(place, int) and place < len(args):
+                positional[place] = args[place]
+            elif place in kwargs:
+                by_name[place] = kwargs[place]
+        return positional, by_name
 
     def _parts(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]
     ) -> tuple[tuple[Structure, ...], dict[str, Structure]]:
         parts = tuple([self._part(index, argument, leaves) for index, argument in enumerate(args)])
         return parts, {name: self._part(name, kwargs[name], leaves) for name in sorted(kwargs)}
+
+    def _updated(self, parts: Sequence[Structure], named: dict[str, Structure]) -> list[Updated]:
+        """Return the arguments that are updated, with the places of their leaves."""
+        updated = []
+        first = 0
+        for place, structure in (*enumerate(parts), *named.items()):
+            if place in self.updates:
+                updated.append(Updated(place, structure, first))
+            first += leaf_count(structure)
+        return updated
+
+    def _handles(self, updated: Sequence[Updated], leaves: Sequence[Any]) -> dict[int, Tensor]:
+        handles = {}
+        for argument, structure, first in updated:
+            for place in range(first, first + leaf_count(structure)):
+                leaf = leaves[place]
+                if isinstance(leaf, Tensor):
+                    handles[place] = leaf
+                elif type(leaf) not in NUMBER_KINDS:
+                    name = argument if isinstance(argument, str) else self._name(argument)
+                    raise DTypeError(
+                        f"{self.title}: the argument {name} is updated, and has a {type(leaf).__name__} in it",
+                        suggestions=(
+                            "tfr.asarray(...) before the first call: tensors are updated",
+                        ),
+                    )
+        return handles
 
     def _part(self, place: int | str, value: Any, leaves: list[Any]) -> Structure:
         try:
@@ -184,35 +249,35 @@ class Signature:
         return [leaf for name, part in (*parts, *kwargs.items()) for leaf in names(part, name)]
 
 
-def _static(
-    function: Callable[..., Any], places: Sequence[int], named: Sequence[str]
+def _arguments(
+    function: Callable[..., Any], option: str, places: Sequence[int], named: Sequence[str]
 ) -> frozenset[int | str]:
-    """Return the places and names that static arguments may be given by; ArgumentError if there are no such."""
+    """Return the places and names that arguments of an option may be given by; ArgumentError if there are no such."""
     if not places and not named:
         return frozenset()
     parameters = inspect.signature(function).parameters
     kinds = {parameter.kind for parameter in parameters.values()}
     positional = [name for name, parameter in parameters.items() if parameter.kind in _POSITIONAL]
-    static: set[int | str] = set()
+    found: set[int | str] = set()
     for place in places:
         position = place + len(positional) if place < 0 else place
         if not 0 <= position < len(positional) and inspect.Parameter.VAR_POSITIONAL not in kinds:
             raise ArgumentError(
                 f"jit: static_argnums={place}: {function.__qualname__} has {len(positional)} positional parameters"
             )
-        static |= {position, *positional[position : position + 1]}
+        found |= {position, *positional[position : position + 1]}
     for name in named:
         if name not in parameters and inspect.Parameter.VAR_KEYWORD not in kinds:
             listed = ", ".join(parameters)
             raise ArgumentError(
-                f"jit: static_argnames={name!r}: {function.__qualname__} has no such parameter",
+                f"jit: {option}={name!r}: {function.__qualname__} has no such parameter",
                 suggestions=(f"one of {listed}",),
             )
-        static |= {
+        found |= {
             name,
             *[position for position, parameter in enumerate(positional) if parameter == name],
         }
-    return frozenset(static)
+    return frozenset(found)
 
 
 def _declared_static(value: Any) -> Static:

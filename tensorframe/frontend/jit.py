@@ -108,7 +108,7 @@ class Jitted(Generic[P, R]):
             return own_tree(self._function(*given, **named))
         call = self._signature.take_apart(args, kwargs)
         recorded = self._record_of(call)
-        return recorded.call(call.values(), call.foreign)  # type: ignore[no-any-return]
+        return recorded.call(call.values(), call.foreign, call.handles)  # type: ignore[no-any-return]
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Plan:
         """Return the plan that a call with these arguments runs; the function is recorded if it was not, and not run.
@@ -143,9 +143,7 @@ class Jitted(Generic[P, R]):
 
     def _new_record(self, key: Any, call: Call) -> _Kept:
         names = partial(self._signature.names, call.args, call.kwargs)  # without the leaves
-        recorded = record(
-            self._function, self._signature.title, names, call.put_together, call.facts
-        )
+        recorded = record(self._function, self._signature.title, names, call)
         # a recording for an object, such as the one that a method belongs to, is of no use after it
         objects = [
             static.reference()
@@ -154,7 +152,7 @@ class Jitted(Generic[P, R]):
             if static.reference
         ]
         forget = partial(self._forget, key)
-        checks = call.checks()
+        checks = None if call.updated else call.checks()
         plain = None if checks is None else (*checks, host_default())
         kept = _Kept(recorded, plain, [ref(owner, forget) for owner in objects])
         with self._lock:
@@ -195,6 +193,7 @@ def jit(
     *,
     static_argnames: str | Iterable[str] = (),
     static_argnums: int | Iterable[int] = (),
+    updates: str | Iterable[str] = (),
 ) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
 @overload
 def jit(
@@ -203,6 +202,7 @@ def jit(
     *,
     static_argnames: str | Iterable[str] = (),
     static_argnums: int | Iterable[int] = (),
+    updates: str | Iterable[str] = (),
 ) -> Jitted[P, R]: ...
 def jit(
     function: Callable[..., Any] | None = None,
@@ -210,6 +210,7 @@ def jit(
     *,
     static_argnames: str | Iterable[str] = (),
     static_argnums: int | Iterable[int] = (),
+    updates: str | Iterable[str] = (),
 ) -> Any:
     """Return `function` recorded: it runs once for each signature, and its plan in every call after that.
 
@@ -227,8 +228,13 @@ def jit(
     `float(x)`, `x.numpy()`, `x[mask]`) raises TracingError. Side effects happen only while recording: what it
     prints, reads and looks up outside. A tensor from outside becomes part of the recording with the elements that it
     has then: give weights that change as arguments. What it changes of its arguments (`x += 1`, `named["w"] = x`) stays
-    inside; changing another tensor raises TracingError. Random functions without a key draw anew in every call. A
-    jitted function that another one calls becomes part of that one's recording.
+    inside, but for those that `updates` names; changing another tensor raises TracingError. Random functions without a
+    key draw anew in every call. A jitted function that another one calls becomes part of that one's recording.
+
+    `updates` names arguments whose tensors the function changes for its caller: a training step changes the model and
+    the optimiser. After the call, and not before all of it has been computed, their handles stand for the new values:
+    what fails or is interrupted leaves all of them as they were. Their containers stay as they are: a function that
+    adds or removes tensors, or changes numbers in them, raises TracingError.
 
     The latest recordings are kept, as many as the option `jit_cache` says; `cache_info()` counts them, `explain(...)`
     gives the plan for some arguments.
@@ -240,9 +246,17 @@ def jit(
     array([0.    , 0.5793], dtype=float32)
     >>> step(tfr.asarray([0.0, 1.0]), 0.25).is_computed, step.cache_info().recorded
     (True, 1)
+    >>> @tfr.jit(updates="total")
+    ... def count(total, x):
+    ...     total += tfr.sum(x)
+    >>> total = tfr.asarray(0.0)
+    >>> count(total, tfr.ones(3)), count(total, tfr.ones(3)), total.item()
+    (None, None, 6.0)
     """
     if function is None:
-        return partial(jit, static_argnames=static_argnames, static_argnums=static_argnums)
+        return partial(
+            jit, static_argnames=static_argnames, static_argnums=static_argnums, updates=updates
+        )
     if not callable(function):
         raise DTypeError(f"jit: takes a function, got {type(function).__name__}")
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
@@ -252,4 +266,5 @@ def jit(
         )
     places = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
     named = (static_argnames,) if isinstance(static_argnames, str) else static_argnames
-    return Jitted(function, Signature(function, places, named))
+    updated = (updates,) if isinstance(updates, str) else updates
+    return Jitted(function, Signature(function, places, named, updated))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from types import MappingProxyType
+from typing import Any, Protocol
 
 import numpy as np
 
+from tensorframe.backends.critical import critical_section
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import DType
 from tensorframe.errors import TracingError
@@ -31,13 +34,40 @@ Fact = tuple[Shape, DType, Device] | type
 Result = Node | TracedNumber | Any
 
 
+class Arguments(Protocol):
+    """What a recording needs to know of a call: see `arguments.Call`."""
+
+    @property
+    def facts(self) -> Sequence[Fact]: ...
+    @property
+    def ties(self) -> Mapping[int, int]: ...
+    @property
+    def updated(self) -> Sequence[tuple[int | str, Structure, int]]: ...
+    def put_together(self, leaves: Sequence[Any], /) -> tuple[Sequence[Any], dict[str, Any]]: ...
+
+
 class Record:
     """A function recorded for one kind of arguments: its plan, and how its result is put together."""
 
-    __slots__ = ("_arithmetic", "_is_tensor", "_kept", "_replay", "_results", "_structure")
+    __slots__ = (
+        "_arithmetic",
+        "_changes",
+        "_is_tensor",
+        "_kept",
+        "_replay",
+        "_results",
+        "_structure",
+    )
 
-    def __init__(self, trace: Trace, structure: Structure, results: Sequence[Result]) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        structure: Structure,
+        results: Sequence[Result],
+        changes: Mapping[int, Node],
+    ) -> None:
         nodes = [result for result in results if isinstance(result, Node)]
+        nodes += changes.values()
         compute_older(nodes, trace.first_serial)
         roots = list(dict.fromkeys(node for node in nodes if node.storage is None))
         computed = {root: index for index, root in enumerate(roots)}
@@ -53,27 +83,52 @@ class Record:
             else [_taker(result, computed, trace) for result in results]
         )
         self._is_tensor = structure is LEAF and self._results is None
+        # the place of an argument's leaf, and what takes the node that its handle stands for afterwards
+        self._changes = [(place, _node_taker(node, computed)) for place, node in changes.items()]
 
     @property
     def plan(self) -> Plan:
         """What a call runs."""
         return self._replay.plan
 
-    def call(self, values: list[Any], foreign: Sequence[Any] | None = None) -> Any:
+    def call(
+        self,
+        values: list[Any],
+        foreign: Sequence[Any] | None = None,
+        handles: Mapping[int, Tensor] = MappingProxyType({}),
+    ) -> Any:
         """Return the function's result for arguments: handles of tensors, and numbers.
 
-        `foreign` holds arrays that somebody may write to later: results do not share their memory.
+        `foreign` holds arrays that somebody may write to later: results do not share their memory. `handles` are the
+        tensors at the places of leaves that the function may rebind, which it does when everything is computed.
         """
         if self._arithmetic is not None:
             self._arithmetic.extend(values)
         nodes = self._replay.run(values)
         if foreign:
             _unshare(nodes, foreign)
+        if not self._changes:
+            return self._result(nodes, values)
+        result = self._result(nodes, values)
+        new = [(handles[place], take(nodes)) for place, take in self._changes]
+        with critical_section():
+            for handle, node in new:
+                handle.node = node
+        return result
+
+    def _result(self, nodes: list[Node], values: list[Any]) -> Any:
         if self._is_tensor:
             return Tensor(nodes[0])
         if self._results is None:
             return build(self._structure, map(Tensor, nodes))
         return build(self._structure, iter([take(nodes, values) for take in self._results]))
+
+
+def _node_taker(node: Node, computed: dict[Node, int]) -> Callable[[list[Node]], Node]:
+    """Return what takes a node that was recorded, or its value, out of the nodes of a call."""
+    if node.storage is not None:
+        return lambda _: node
+    return itemgetter(computed[node])
 
 
 def _taker(
@@ -113,17 +168,22 @@ def record(
     function: Callable[..., Any],
     title: str,
     names: Names,
-    arguments: Callable[[Sequence[Any]], tuple[Sequence[Any], dict[str, Any]]],
-    facts: Sequence[Fact],
+    call: Arguments,
 ) -> Record:
-    """Return the record of a function called with placeholders of which these facts are known.
+    """Return the record of a function called with placeholders in the places of a call's tensors and numbers.
 
-    `arguments` puts placeholders in the places of tensors and numbers. Whatever the function raises comes through.
+    Whatever the function raises comes through.
     """
-    trace = Trace(title, names, len(facts), next_serial())
+    trace = Trace(title, names, len(call.facts), next_serial())
     token = current.set(trace)
     try:
-        structure, results = _called(function, *arguments(_placeholders(trace, facts)))
+        placeholders = _placeholders(trace, call.facts)
+        for place, earlier in call.ties.items():
+            placeholders[place] = placeholders[earlier]
+        before = [getattr(placeholder, "node", placeholder) for placeholder in placeholders]
+        args, kwargs = call.put_together(placeholders)
+        structure, results = _called(function, args, kwargs)
+        changes = _changes(trace, call.updated, before, args, kwargs) if call.updated else {}
     except BaseException:
         restored(trace.rebound)
         raise
@@ -131,7 +191,47 @@ def record(
         current.reset(token)
         trace.ended = True
     _refuse_changes(trace)
-    return Record(trace, structure, results)
+    return Record(trace, structure, results, changes)
+
+
+def _changes(
+    trace: Trace,
+    updated: Sequence[tuple[int | str, Structure, int]],
+    before: Sequence[Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+) -> dict[int, Node]:
+    """Return what tensors of updated arguments stand for after the call, by place, where it is not what they were."""
+    changes: dict[int, Node] = {}
+    for argument, structure, first in updated:
+        leaves: list[Any] = []
+        value = args[argument] if isinstance(argument, int) else kwargs[argument]
+        if flatten(value, leaves) != structure:
+            raise _other_structure(trace, value, first)
+        for place, leaf in enumerate(leaves, first):
+            earlier = before[place]
+            if not isinstance(earlier, Node):
+                if leaf is not earlier:
+                    raise TracingError(
+                        f"{trace.function}: changes the number {trace.names()[place]}, and only tensors are updated",
+                        suggestions=("tfr.asarray(...) for numbers that change",),
+                    )
+            elif (node := asarray(leaf).node) is not earlier:
+                changes[place] = node
+    return changes
+
+
+def _other_structure(trace: Trace, value: Any, first: int) -> TracingError:
+    names = trace.names()
+    name = names[first] if first < len(names) else type(value).__name__
+    return TracingError(
+        f"{trace.function}: an updated argument, the {type(value).__name__} of {name}, has other parts after the call "
+        "than before: tensors that are new or gone, or other numbers and settings",
+        suggestions=(
+            "optimizer.init(parameters) before the first call makes all of its state",
+            "tensors in the place of what changes",
+        ),
+    )
 
 
 def _placeholders(trace: Trace, facts: Sequence[Fact]) -> list[Any]:

@@ -293,6 +293,13 @@ def own_leaves(leaves: Iterable[Any]) -> list[Any]:
     return [leaf if type(leaf) in _NUMBERS else operand(leaf) for leaf in leaves]
 
 
+def leaf_count(structure: Structure) -> int:
+    """Return how many leaves a structure has."""
+    if structure is LEAF:
+        return 1
+    return 0 if type(structure) is Static else sum(map(leaf_count, structure[2]))
+
+
 def statics(structure: Structure) -> Iterator[Static]:
     """Yield the values that are part of a structure."""
     if type(structure) is Static:
