@@ -14,7 +14,7 @@ import numpy as np
 
 from tensorframe import config, dtypes
 from tensorframe.backends.registry import chosen_device
-from tensorframe.errors import DTypeError
+from tensorframe.errors import ArgumentError, DTypeError
 from tensorframe.forks import new_reentrant_lock
 from tensorframe.frontend.arguments import Call, Signature, host_default
 from tensorframe.frontend.recording import Record, record
@@ -51,9 +51,12 @@ class _Kept(NamedTuple):
 class Jitted(Generic[P, R]):
     """What `jit` makes of a function: called like the function, it records once and then replays."""
 
-    def __init__(self, function: Callable[P, R], signature: Signature) -> None:
+    def __init__(
+        self, function: Callable[P, R], signature: Signature, donate: bool = False
+    ) -> None:
         update_wrapper(self, function)
         self._function = function
+        self._donate = donate
         self._signature = signature
         # collecting garbage may drop records in the middle of a look-up
         self._lock = new_reentrant_lock()
@@ -108,7 +111,9 @@ class Jitted(Generic[P, R]):
             return own_tree(self._function(*given, **named))
         call = self._signature.take_apart(args, kwargs)
         recorded = self._record_of(call)
-        return recorded.call(call.values(), call.foreign, call.handles)  # type: ignore[no-any-return]
+        values = call.values()
+        call.leaves.clear()  # what is donated is referred to by nobody else
+        return recorded.call(values, call.foreign, call.handles)  # type: ignore[no-any-return]
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Plan:
         """Return the plan that a call with these arguments runs; the function is recorded if it was not, and not run.
@@ -143,7 +148,7 @@ class Jitted(Generic[P, R]):
 
     def _new_record(self, key: Any, call: Call) -> _Kept:
         names = partial(self._signature.names, call.args, call.kwargs)  # without the leaves
-        recorded = record(self._function, self._signature.title, names, call)
+        recorded = record(self._function, self._signature.title, names, call, donate=self._donate)
         # a recording for an object, such as the one that a method belongs to, is of no use after it
         objects = [
             static.reference()
@@ -194,6 +199,7 @@ def jit(
     static_argnames: str | Iterable[str] = (),
     static_argnums: int | Iterable[int] = (),
     updates: str | Iterable[str] = (),
+    donate: bool = False,
 ) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
 @overload
 def jit(
@@ -203,6 +209,7 @@ def jit(
     static_argnames: str | Iterable[str] = (),
     static_argnums: int | Iterable[int] = (),
     updates: str | Iterable[str] = (),
+    donate: bool = False,
 ) -> Jitted[P, R]: ...
 def jit(
     function: Callable[..., Any] | None = None,
@@ -211,6 +218,7 @@ def jit(
     static_argnames: str | Iterable[str] = (),
     static_argnums: int | Iterable[int] = (),
     updates: str | Iterable[str] = (),
+    donate: bool = False,
 ) -> Any:
     """Return `function` recorded: it runs once for each signature, and its plan in every call after that.
 
@@ -234,7 +242,10 @@ def jit(
     `updates` names arguments whose tensors the function changes for its caller: a training step changes the model and
     the optimiser. After the call, and not before all of it has been computed, their handles stand for the new values:
     what fails or is interrupted leaves all of them as they were. Their containers stay as they are: a function that
-    adds or removes tensors, or changes numbers in them, raises TracingError.
+    adds or removes tensors, or changes numbers in them, raises TracingError. Old and new values are in memory together
+    until then; with `donate`, for large models, the new ones are written over the old ones where these are read for the
+    last time. What fails or is interrupted then leaves tensors without values, which raise TracingError: go on from a
+    checkpoint.
 
     The latest recordings are kept, as many as the option `jit_cache` says; `cache_info()` counts them, `explain(...)`
     gives the plan for some arguments.
@@ -255,7 +266,11 @@ def jit(
     """
     if function is None:
         return partial(
-            jit, static_argnames=static_argnames, static_argnums=static_argnums, updates=updates
+            jit,
+            static_argnames=static_argnames,
+            static_argnums=static_argnums,
+            updates=updates,
+            donate=donate,
         )
     if not callable(function):
         raise DTypeError(f"jit: takes a function, got {type(function).__name__}")
@@ -267,4 +282,9 @@ def jit(
     places = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
     named = (static_argnames,) if isinstance(static_argnames, str) else static_argnames
     updated = (updates,) if isinstance(updates, str) else updates
-    return Jitted(function, Signature(function, places, named, updated))
+    if donate and not updated:
+        raise ArgumentError(
+            "jit: donate=True gives the memory of arguments that are updated, and none is",
+            suggestions=('updates=("model", "optimizer")',),
+        )
+    return Jitted(function, Signature(function, places, named, updated), donate)

@@ -20,7 +20,7 @@ from tensorframe.frontend.trees import LEAF, Structure, build, flatten, statics
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, next_serial
 from tensorframe.graph.shape import Shape
-from tensorframe.graph.tracing import Argument, Names, Trace, TracedNumber, current
+from tensorframe.graph.tracing import Argument, Donated, Names, Trace, TracedNumber, current
 from tensorframe.ops.creation import ARGUMENT
 from tensorframe.runtime.replay import Replay, compute_older
 from tensorframe.schedule.plan import Plan
@@ -52,6 +52,7 @@ class Record:
     __slots__ = (
         "_arithmetic",
         "_changes",
+        "_donated",
         "_is_tensor",
         "_kept",
         "_replay",
@@ -65,13 +66,16 @@ class Record:
         structure: Structure,
         results: Sequence[Result],
         changes: Mapping[int, Node],
+        donate: bool,
     ) -> None:
         nodes = [result for result in results if isinstance(result, Node)]
         nodes += changes.values()
         compute_older(nodes, trace.first_serial)
         roots = list(dict.fromkeys(node for node in nodes if node.storage is None))
         computed = {root: index for index, root in enumerate(roots)}
-        self._replay = Replay(roots, trace)
+        # arguments of which nothing is left when the call has begun
+        self._donated = {place: Donated(trace.function) for place in changes} if donate else {}
+        self._replay = Replay(roots, trace, self._donated)
         self._arithmetic = trace.arithmetic if trace.arithmetic.calls else None
         self._structure = structure
         # structures refer to some values weakly, and the result may be all that holds them
@@ -104,6 +108,10 @@ class Record:
         """
         if self._arithmetic is not None:
             self._arithmetic.extend(values)
+        for place, donated in self._donated.items():
+            handle = handles[place]
+            facts = (handle.shape, handle.dtype, handle.device)
+            handle.node = Node(ARGUMENT, (), (donated,), *facts, None)
         nodes = self._replay.run(values)
         if foreign:
             _unshare(nodes, foreign)
@@ -169,6 +177,8 @@ def record(
     title: str,
     names: Names,
     call: Arguments,
+    *,
+    donate: bool = False,
 ) -> Record:
     """Return the record of a function called with placeholders in the places of a call's tensors and numbers.
 
@@ -191,7 +201,7 @@ def record(
         current.reset(token)
         trace.ended = True
     _refuse_changes(trace)
-    return Record(trace, structure, results, changes)
+    return Record(trace, structure, results, changes, donate)
 
 
 def _changes(

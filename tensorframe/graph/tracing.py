@@ -77,6 +77,28 @@ class Argument:
         return self.trace.names()[self.place]
 
 
+class Donated(Argument):
+    """What a tensor stands for whose memory a call was given, until that call has replaced it."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: str) -> None:
+        self.function = function
+
+    def error(self) -> TracingError:
+        """Return the error for elements that are gone."""
+        return TracingError(
+            f"{self.function}: this tensor's memory was donated to a call that did not finish, so its values are gone",
+            suggestions=(
+                "load a checkpoint: tfr.load",
+                "donate=False, where what is interrupted leaves everything as it was",
+            ),
+        )
+
+    def __repr__(self) -> str:
+        return f"<donated to {self.function}>"
+
+
 class Arithmetic:
     """What Python does with numbers at every call: the first `given` values are arguments, each of `calls` adds one."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
@@ -17,6 +17,7 @@ from tensorframe.runtime.events import Source, tell_run
 from tensorframe.runtime.executor import execute, runner_of
 from tensorframe.runtime.leaves import leaf_handle, stored
 from tensorframe.schedule.capture import capture
+from tensorframe.schedule.donation import with_donations
 from tensorframe.site import Site
 
 
@@ -25,6 +26,7 @@ class Replay:
 
     __slots__ = (
         "_checked",
+        "_donated",
         "_lines",
         "_numbers",
         "_outputs",
@@ -36,9 +38,13 @@ class Replay:
         "plan",
     )
 
-    def __init__(self, roots: Sequence[Node], trace: Trace) -> None:
+    def __init__(self, roots: Sequence[Node], trace: Trace, donated: Collection[int] = ()) -> None:
         request = capture(roots, keep_held=False)
         self.plan = plan_of(request)
+        # arguments whose memory the plan may write over
+        self._donated = frozenset(donated)
+        if donated:
+            self.plan = with_donations(self.plan, _slots_of(request.leaves, self._donated))
         self._runner = runner_of(self.plan, request)
         self._checked = config.get().validate
         self._slots: list[Any] = [None] * len(request.leaves)
@@ -69,14 +75,19 @@ class Replay:
         else:
             self._sources.append((slot, leaf))
 
-    def run(self, values: Sequence[Any]) -> list[Node]:
-        """Return a computed node for each root; `values` are handles of the arguments that are tensors, and numbers."""
+    def run(self, values: list[Any]) -> list[Node]:
+        """Return a computed node for each root; `values` are handles of the arguments that are tensors, and numbers.
+
+        Those of donated arguments are taken out of it.
+        """
         stamps = [perf_counter_ns()] if spans.collectors else None
         slots = self._slots.copy()
         for slot, place in self._tensors:
             slots[slot] = values[place]
         if self._numbers or self._sources:
             self._fill_in(slots, values)
+        for place in self._donated:
+            values[place] = None  # or a step would find that somebody else refers to it
         try:
             execute(self._runner, slots, self.plan, self, checked=self._checked, stamps=stamps)
             nodes = []
@@ -97,6 +108,15 @@ class Replay:
     def site(self, origin: int) -> Site | None:
         """Return the line that recorded what a step does."""
         return self._sites.get(origin)
+
+
+def _slots_of(leaves: Sequence[Node], places: frozenset[int]) -> list[int]:
+    """Return the slots of arguments by their places."""
+    return [
+        slot
+        for slot, leaf in enumerate(leaves)
+        if leaf.op is ARGUMENT and leaf.storage is None and leaf.attrs[0].place in places
+    ]
 
 
 def _resolve(source: Node, values: Sequence[Any]) -> Node:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
@@ -15,18 +15,18 @@ from tensorframe.schedule.plan import Plan, Step
 _IN_LOOPS = frozenset({Kind.MAP, Kind.REDUCE, Kind.SCAN, Kind.VIEW, Kind.SCATTER, Kind.SOURCE})
 
 
-def share_storage(plan: Plan) -> None:
+def share_storage(plan: Plan, donated: Collection[int] = ()) -> None:
     """Fill in `frees` and `donors` of every step.
 
     A value dies after its last use, a view keeping what it looks into alive. An output takes over the memory of an
     operand of its own shape and dtype that dies in that very step, where it may be written over. The executor still
-    checks that nobody else sees that memory.
+    checks that nobody else sees that memory. Of the leaves, those `donated` are the plan's own.
     """
     last_use = _last_uses(plan)
-    owned: set[int] = set()  # slots with memory of their own: neither given to the plan nor views
+    owned = set(donated)  # slots with memory of their own: neither given to the plan nor views
     for index, step in enumerate(plan.steps):
         dying = [slot for slot in dict.fromkeys(step.inputs) if last_use[slot] == index]
-        step.frees = tuple(slot for slot in dying if slot >= plan.leaves)
+        step.frees = tuple(slot for slot in dying if slot >= plan.leaves or slot in donated)
         step.donors = _donors(step, plan, [slot for slot in dying if slot in owned])
         if not step.is_view:
             owned.update(step.outputs)
@@ -66,7 +66,8 @@ def may_overwrite(region: Region, index: int, operand: int) -> bool:
     """Whether output number `at` may be written over an operand of its shape and dtype, element by element.
 
     It may where every read of the operand is at the very position that is written, and nothing that is written later
-    is made of it. A scatter by itself replaces elements of its first operand.
+    is made of it, unless, in one pass, that is made of the output alone. A scatter by itself replaces elements of its
+    first operand.
     """
     last = region.ops[-1]
     if len(region.ops) == 1 and last.op.kind is Kind.SCATTER:
@@ -81,19 +82,19 @@ def may_overwrite(region: Region, index: int, operand: int) -> bool:
     region = expanded(region)
     output = region.outputs[index]
     later = {value for value in region.outputs if value > output}
-    if later and later & _made_of(region, operand):
-        return False
     shape = region.shape_of(output)
-    if all(op.op.kind is Kind.MAP and op.shape == shape for op in ops):
-        return True
+    if all(op.op.kind is Kind.MAP and op.shape in (shape, ()) for op in ops):
+        return not later & _made_of(region, operand, besides=output)
+    if later & _made_of(region, operand):
+        return False
     return ops is region.ops and _read_in_place(region, output, operand)
 
 
-def _made_of(region: Region, operand: int) -> set[int]:
-    """Return an operand and the values of a region that are made of it."""
+def _made_of(region: Region, operand: int, besides: int = -1) -> set[int]:
+    """Return an operand and the values of a region that are made of it, not counting the ways through `besides`."""
     values = {operand}
     for value, op in enumerate(region.ops, start=len(region.inputs)):
-        if not values.isdisjoint(op.inputs):
+        if value != besides and not values.isdisjoint(op.inputs):
             values.add(value)
     return values
 

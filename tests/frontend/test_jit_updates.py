@@ -103,7 +103,7 @@ def test_another_learning_rate_records_nothing_again():
 @dataclass
 class Pair:
     first: tfr.Tensor
-    rest: list
+    rest: list[tfr.Tensor]
 
 
 def assign(pair, x):
@@ -336,3 +336,70 @@ def test_arrays_cannot_be_updated():
 def test_names_that_no_parameter_has_are_refused():
     with pytest.raises(ArgumentError, match="updates='model'"):
         tfr.jit(lambda x: x, updates="model")
+
+
+def test_donated_memory_is_written_over():
+    params = network()
+    optimizer = initialised(params)
+    kept = tfr.jit(train, updates=("params", "optimizer"))
+    donated = tfr.jit(train, updates=("params", "optimizer"), donate=True)
+    plan, other = (step.explain(params, optimizer, *batch()) for step in (donated, kept))
+    taken = {slot for step in plan.steps for slot in step.donors if slot is not None}
+    shapes = [plan.slots[slot].shape for slot in taken if slot < plan.leaves]
+    for layer in params["layers"]:
+        assert shapes.count(layer["w"].shape) == 3  # the weight and both averages
+    cpu = tfr.zeros(1).device
+    size = 4 * sum(3 * tensor.size for tensor in leaves(params))
+    assert other.peak[cpu] - plan.peak[cpu] > 0.6 * size
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_donation_changes_no_value(device):
+    kept = tfr.jit(train, updates=("params", "optimizer"))
+    donated = tfr.jit(train, updates=("params", "optimizer"), donate=True)
+    results = []
+    for step in (kept, donated):
+        params = network(device)
+        optimizer = initialised(params)
+        losses = [step(params, optimizer, *batch(device)).item() for _ in range(3)]
+        results.append((losses, [tensor.numpy() for tensor in leaves(params)]))
+    (losses, tensors), (others, other_tensors) = results
+    assert losses == others
+    for one, other in zip(tensors, other_tensors, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_donated_memory_that_others_see_is_not_written_to():
+    @tfr.jit(updates="x", donate=True)
+    def step(x):
+        x *= 2
+
+    x = (tfr.arange(5000) + 1.0).compute()
+    snapshot, array, view = tfr.Tensor(x.node), x.numpy(), x[10:]
+    for _ in range(3):
+        step(x)
+    np.testing.assert_array_equal(x.numpy(), 8 * (np.arange(5000) + 1.0))
+    for seen in (snapshot.numpy(), array):
+        np.testing.assert_array_equal(seen, np.arange(5000) + 1.0)
+    np.testing.assert_array_equal(view.numpy(), np.arange(10, 5000) + 1.0)
+
+
+def test_donated_tensors_of_a_call_that_did_not_finish_raise():
+    step = tfr.jit(train, updates=("params", "optimizer"), donate=True)
+    params, data = network(), batch()
+    optimizer = initialised(params)
+    step(params, optimizer, *data)
+    plan = step.explain(params, optimizer, *data)
+    with Interrupting(plan, len(plan.steps) - 1), pytest.raises(KeyboardInterrupt):
+        step(params, optimizer, *data)
+    tensor = params["layers"][0]["w"]
+    assert tensor.shape == (6, 8)
+    with pytest.raises(TracingError, match=r"donated to a call that did not finish"):
+        tensor.numpy()
+    with pytest.raises(TracingError, match=r"donated to a call that did not finish"):
+        step(params, optimizer, *data)
+
+
+def test_donate_without_updates_is_refused():
+    with pytest.raises(ArgumentError, match="donate=True"):
+        tfr.jit(lambda x: x, donate=True)

@@ -70,6 +70,19 @@ def test_of_two_results_the_one_written_last_may_take_the_memory():
     assert takes_over(both, 1)
 
 
+def test_a_result_may_be_written_over_what_later_ones_read_only_through_it():
+    def averaged(x):
+        average = x * 0.9
+        return average, tfr.sqrt(average) + average
+
+    def besides(x):
+        average = x * 0.9
+        return average, tfr.sqrt(average) + x
+
+    assert takes_over(averaged, 0)
+    assert not takes_over(besides, 0)
+
+
 def test_what_is_loaded_for_several_results_is_loaded_once_and_first():
     x = leaf()
     (kernel,) = kernels_of(x * 2, x + 1)
