@@ -52,7 +52,9 @@ class Options:
     verify: bool = _option(False, "Check the legality of every node after every pass.")
     validate: bool = _option(False, "Check every fused region against its ops run one by one.")
     small_size: int = _option(
-        4096, "Elements up to which a whole graph runs op by op at once, without a plan."
+        4096,
+        "Elements up to which a whole graph runs op by op at once, without a plan; one elementwise op, up to eight "
+        "times as many.",
     )
     small_nodes: int = _option(64, "Nodes up to which a graph may run without a plan.")
     block_bytes: int = _option(

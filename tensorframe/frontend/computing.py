@@ -15,7 +15,10 @@ def compute(*tensors: Tensor) -> tuple[Tensor, ...]:
     >>> low.item(), high.item()
     (1.0, 3.0)
     """
-    evaluate(nodes_of("compute", tensors))
+    if len(tensors) == 1 and type(tensors[0]) is Tensor:
+        tensors[0].compute()
+    else:
+        evaluate(nodes_of("compute", tensors))
     return tensors
 
 

@@ -15,6 +15,11 @@ from tensorframe.schedule.plan import Plan
 Key = tuple[Any, ...]
 # plans with the time of their latest use: keys are long, and reordering would look each up again
 Entries = dict[Key, list[Any]]
+# what computes one node of computed inputs: a function of their handles and the attributes, or the program of a plan,
+# with the plan (runtime/single.py)
+Call = tuple[Any, Plan | None]
+# Calls that are kept under the same options.
+_MOST_CALLS = 4096
 
 
 class PlanCache:
@@ -24,6 +29,9 @@ class PlanCache:
         self._plans: dict[Options, Entries] = {}
         # of the options seen last: to compare all of them takes longer than to find a plan
         self._latest: tuple[Options | None, Entries] = (None, {})
+        self._calls: dict[Options, dict[Key, Call]] = {}
+        # of the options seen last, which those who compute one node after the other compare themselves
+        self.latest_calls: tuple[Options | None, dict[Key, Call]] = (None, {})
         self._lock = new_lock()
         self._tick = itertools.count().__next__
 
@@ -49,6 +57,27 @@ class PlanCache:
                 self._drop(surplus)
         return plan
 
+    def calls(self, options: Options) -> dict[Key, Call]:
+        """Return the calls that are known under these options; they are gone whenever a plan is dropped."""
+        latest, calls = self.latest_calls
+        if latest is not options:
+            with self._lock:
+                calls = self._calls.setdefault(options, {})
+                self.latest_calls = (options, calls)
+        return calls
+
+    def keep_call(self, key: Key, call: Call, options: Options) -> Call:
+        """Keep the call for nodes of this key, and return it."""
+        calls = self.calls(options)
+        if len(calls) >= _MOST_CALLS:
+            calls.clear()
+        calls[key] = call
+        return call
+
+    def _forget_calls(self) -> None:
+        self._calls.clear()
+        self.latest_calls = (None, {})
+
     def _under(self, options: Options) -> Entries:
         """Return the plans made under these options."""
         latest, entries = self._latest
@@ -66,12 +95,14 @@ class PlanCache:
         ]
         for _, entries, key in sorted(used, key=itemgetter(0))[:surplus]:
             del entries[key]
+        self._forget_calls()
 
     def clear(self) -> None:
         """Forget every plan."""
         with self._lock:
             self._plans.clear()
             self._latest = (None, {})
+            self._forget_calls()
 
     def __len__(self) -> int:
         return sum(map(len, self._plans.values()))

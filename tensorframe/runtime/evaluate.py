@@ -43,23 +43,20 @@ def evaluate(roots: Sequence[Node], most: float = inf) -> None:
     What is needed again is stored if that takes at most so many operations: see runtime/reuse.py. `most=0` leaves no
     trace in what is not computed.
     """
-    pending: Sequence[Node] = roots
-    if len(roots) != 1 or roots[0].storage is not None:
-        pending = [root for root in roots if root.storage is None]
+    if len(roots) == 1 and not spans.collectors:
+        node = roots[0]
+        if node.storage is not None or (node.op.alias and run_view(node)) or run_single(node):
+            return
+    pending = [root for root in roots if root.storage is None]
     if not pending:
         return
     stamps = [perf_counter_ns()] if spans.collectors else None
-    is_single = stamps is None and len(pending) == 1
-    if is_single and pending[0].op.alias and run_view(pending[0]):
-        return
     if run_small(pending, config.get()):
         if stamps is not None:
             tell_small(pending[0], stamps)
         return
     if getattr(sys, "meta_path", None) is None:
         _compute_at_the_end(pending)
-        return
-    if is_single and run_single(pending[0]):
         return
     for read in early_readers:
         read(pending)

@@ -16,6 +16,7 @@ import numpy as np
 from tensorframe import config
 from tensorframe.backends.base import Program, is_quiet, quiet
 from tensorframe.backends.registry import backend_of, capabilities
+from tensorframe.backends.silence import SILENT, begin, end, silenced
 from tensorframe.backends.spans import Work, tell_span
 from tensorframe.backends.transfer import is_shared, move
 from tensorframe.graph.device import Device
@@ -36,7 +37,7 @@ from tensorframe.runtime.under_way import Preparing
 from tensorframe.schedule.plan import Plan, Step, StepKind
 
 # What a program of one result without a donor is given to write to.
-_BLANK = (None,)
+BLANK = (None,)
 
 
 def run(plan: Plan, slots: list[Any], recorded: Recorded, stamps: list[int] | None = None) -> None:
@@ -49,7 +50,7 @@ def run(plan: Plan, slots: list[Any], recorded: Recorded, stamps: list[int] | No
 def run_alone(program: Program, leaves: list[Any], plan: Plan, recorded: Recorded) -> Any:
     """Return what a plan of one call gives: see `Runner.alone`."""
     try:
-        (value,) = program(leaves, _BLANK)
+        (value,) = program(leaves, BLANK)
     except BaseException as error:  # told apart in explain, which always raises
         explain(error, plan, 0, recorded)
     return value
@@ -73,8 +74,11 @@ def execute(
     elif runner.quiet:
         _perform(runner.actions, slots, plan, recorded)
     else:
-        with np.errstate(all="ignore"):
+        token = begin(SILENT)
+        try:
             _perform(runner.actions, slots, plan, recorded)
+        finally:
+            end(token)
 
 
 def _observed(
@@ -218,10 +222,9 @@ def _alone(plan: Plan) -> Program | None:
     if (
         not plan.leaves and step.is_view
     ):  # a number seen many times: the same memory serves every call
-        seen = program((), _BLANK)
+        seen = program((), BLANK)
         return lambda _leaves, _buffers: seen
-    # as a decorator it takes half as long as in a `with`
-    return program if runner.quiet else np.errstate(all="ignore")(program)
+    return program if runner.quiet else silenced(program)
 
 
 def _with_literals(

@@ -1,8 +1,9 @@
-"""The single path: one node whose inputs are computed runs by the plan of its kind, with nothing walked or weighed.
+"""The single path: one node whose inputs are computed is one call, prepared for all nodes of its kind.
 
 Most evaluations of programs that look at every result are of this form. There is nothing on the way that could be
-held, stored besides or needed again, so the key, the plan and the run are all that is left of an evaluation. Views of
-computed memory need not even a plan: no byte moves.
+held, stored besides or needed again, so a look-up and the call are all that is left of an evaluation: for small tensors
+the call of a function, for others that of a plan's program. Views of computed memory need not even a look-up: no byte
+moves.
 """
 
 from __future__ import annotations
@@ -12,21 +13,34 @@ from typing import Any
 import numpy as np
 
 from tensorframe import config
-from tensorframe.backends.numpy.functions import implementation
+from tensorframe.backends.numpy.functions import Functions, implementation
+from tensorframe.backends.silence import SILENT, begin, end
+from tensorframe.backends.storage import Storage
+from tensorframe.config import Options
+from tensorframe.dtypes import COMPLEX, as_scalar
 from tensorframe.errors import CancelledError
-from tensorframe.graph.node import Node
+from tensorframe.graph.node import Node, told_apart
 from tensorframe.graph.op import Kind
+from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
 from tensorframe.ops.movement import RESHAPE
+from tensorframe.rewrite.simplify import visible
 from tensorframe.runtime import events
-from tensorframe.runtime.cache import PLANS
-from tensorframe.runtime.executor import execute, run_alone
+from tensorframe.runtime.cache import PLANS, Call, Key
+from tensorframe.runtime.executor import BLANK, execute
+from tensorframe.runtime.failures import explain
 from tensorframe.runtime.leaves import leaf_handle, stored
-from tensorframe.schedule.capture import capture_single
+from tensorframe.runtime.small import functions_of
+from tensorframe.schedule.capture import Inputs, capture_single
+from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site
 
-_VIEW = Kind.VIEW
+_VIEW, _MAP = Kind.VIEW, Kind.MAP
 # Views of views up to which those in between, if somebody refers to them, are cheaper made again than looked for.
 _LONGEST = 8
+# Times the option `small_size`: elements up to which an elementwise op is one call of a ufunc.
+_LARGER = 8
+# In place of a call that depends on the numbers beside the tensors: with them, there is one.
+_BY_NUMBERS: Call = (None, None)
 
 
 class _Recorded:
@@ -42,25 +56,141 @@ class _Recorded:
 
 
 def run_single(node: Node) -> bool:
-    """Compute `node` if its plan is known and has run before; else do nothing and return False."""
+    """Compute `node` if its inputs are computed and its call is known; else do nothing and return False.
+
+    Every line counts: this is most of an evaluation of a few elements.
+    """
+    inputs = node.inputs  # before storage: see Node.settle
+    op, attrs, device = node.op, node.attrs, node.device
+    key: Key
+    handles: tuple[Any, ...]
+    if len(inputs) == 1:
+        (source,) = inputs
+        storage = source.storage
+        if storage is None or source.device is not device:
+            return False
+        key = (op, told_apart(attrs) if attrs else attrs, device.number, source.shape, source.dtype)
+        handles = (storage.handle,)
+    elif inputs:
+        key = (op, told_apart(attrs) if attrs else attrs, device.number)
+        handles = ()
+        for source in inputs:
+            storage = source.storage
+            if storage is not None and source.device is device:
+                key += (source.shape, source.dtype)
+                handles += (storage.handle,)
+            elif storage is None and source.op is CONSTANT:
+                key += (None, source.dtype)
+                handles += (as_scalar(source.attrs[0], source.dtype),)
+            else:
+                return False
+        if inputs[0] is inputs[1]:
+            key += (None,)
+    elif node.storage is None and (op is FULL or op is ARANGE):
+        key = (op, told_apart(attrs), device.number, node.shape, node.dtype)
+        handles = inputs
+    else:
+        return False
+    options = config.get()
+    latest, calls = PLANS.latest_calls
+    call = (calls if latest is options else PLANS.calls(options)).get(key)
+    if call is None or call is _BY_NUMBERS:
+        call = _call_for(node, inputs, key, options)
+        if call is None:
+            return False
+    function, plan = call
+    if events.listeners or options.validate or function is None:
+        return plan is not None and _run_plan(node, plan, options)
+    if plan is not None:
+        if len(inputs) == 2 and inputs[0] is inputs[1]:
+            handles = handles[:1]
+        try:
+            (value,) = function(handles, BLANK)
+        except BaseException as error:  # told apart in explain, which always raises
+            explain(error, plan, 0, _Recorded(node))
+    else:
+        token = begin(SILENT)
+        try:
+            value = function(*handles, *attrs)
+        except KeyboardInterrupt:
+            raise CancelledError("interrupted while computing; no tensor is changed") from None
+        except Exception:
+            return False  # the planned path meets the same error, and explains it
+        finally:
+            end(token)
+    if type(value) is np.ndarray:
+        node.settle(Storage(device, value, node.dtype, node.shape, value.strides))
+    else:
+        node.settle(stored(device, node.shape, node.dtype, value))
+    return True
+
+
+def _call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | None:
+    """Return the call for nodes of this key, and keep it; None where there is none yet that will stay the same."""
+    numbers = [source for source, shape in zip(inputs, key[3::2], strict=False) if shape is None]
+    if numbers:
+        known = PLANS.calls(options).get(_with_numbers(key, numbers))
+        if known is not None:
+            return known
+    functions = _functions_for(node, inputs)
+    if functions is not None:
+        is_small = _is_small(node, inputs, len(numbers), functions, options)
+        if is_small or (node.op.kind is _MAP and node.size <= _LARGER * options.small_size):
+            kinds = tuple([source.dtype for source in inputs])
+            function = functions.settled(node.op, kinds, node.attrs)
+            if function is not None and (is_small or type(function) is np.ufunc):
+                return PLANS.keep_call(key, (function, None), options)
+            if is_small:
+                return None
+    request = capture_single(node)
+    if request is None:
+        return None
+    plan = PLANS.find(request[0], options)
+    if plan is None or plan.runner is None:
+        return None
+    # of inputs that are fewer leaves, two are taken apart where the call is
+    same = len(request[1]) == len(inputs) or len(inputs) == 2
+    call = (plan.runner.alone if same else None, plan)
+    if numbers:
+        PLANS.keep_call(key, _BY_NUMBERS, options)
+        key = _with_numbers(key, numbers)
+    return PLANS.keep_call(key, call, options)
+
+
+def _with_numbers(key: Key, numbers: list[Node]) -> Key:
+    return (*key, *[visible(number.attrs[0]) for number in numbers])
+
+
+def _functions_for(node: Node, inputs: Inputs) -> Functions | None:
+    """Return the functions that run small graphs of the node's device and dtypes."""
+    functions: Functions | None = functions_of(node.device) if inputs else None
+    if functions is None:
+        return None
+    is_complex = node.dtype in COMPLEX or any(source.dtype in COMPLEX for source in inputs)
+    return functions.for_complex if is_complex else functions
+
+
+def _is_small(
+    node: Node, inputs: Inputs, numbers: int, functions: Functions, options: Options
+) -> bool:
+    """Whether a graph of this node alone runs without a plan: see `run_small`."""
+    limit = options.small_size
+    if numbers >= options.small_nodes or node.size > limit:
+        return False
+    return not node.op.costly or (
+        not functions.needs_plan(node.op, inputs[0].dtype)
+        and all(source.size <= limit for source in inputs)
+    )
+
+
+def _run_plan(node: Node, plan: Plan, options: Options) -> bool:
+    """Compute `node` by the steps of its plan, with all that looks at them."""
     request = capture_single(node)
     if request is None:
         return False
-    key, leaves = request
-    options = config.get()
-    plan = PLANS.find(key, options)
-    if plan is None or plan.runner is None:
-        return False
-    runner = plan.runner
-    slots: list[Any] = [leaf_handle(leaf) for leaf in leaves]
-    program = runner.alone
-    if program is None or options.validate or events.listeners:
-        slots += runner.rest
-        execute(runner, slots, plan, _Recorded(node), checked=options.validate)
-        value = slots[plan.outputs[0]]
-    else:
-        value = run_alone(program, slots, plan, _Recorded(node))
-    node.settle(stored(node.device, node.shape, node.dtype, value))
+    slots: list[Any] = [*map(leaf_handle, request[1]), *plan.runner.rest]
+    execute(plan.runner, slots, plan, _Recorded(node), checked=options.validate)
+    node.settle(stored(node.device, node.shape, node.dtype, slots[plan.outputs[0]]))
     return True
 
 

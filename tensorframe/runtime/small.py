@@ -11,6 +11,7 @@ import numpy as np
 
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.registry import backend_of, capabilities, when_changed
+from tensorframe.backends.silence import silenced
 from tensorframe.config import Options
 from tensorframe.dtypes import as_scalar
 from tensorframe.errors import CancelledError
@@ -30,7 +31,8 @@ _functions: dict[Device, Any] = {}
 when_changed(_functions.clear)
 
 
-def _functions_of(device: Device) -> Any:
+def functions_of(device: Device) -> Any:
+    """Return the functions that run small graphs of a device, None where these get plans."""
     try:
         return _functions[device]
     except KeyError:
@@ -40,7 +42,7 @@ def _functions_of(device: Device) -> Any:
 
 
 def _numpys(device: Device) -> Any:
-    return None if _functions_of(device) is None else implementation
+    return None if functions_of(device) is None else implementation
 
 
 def run_small(roots: Sequence[Node], options: Options, *, at_the_end: bool = False) -> bool:
@@ -49,13 +51,13 @@ def run_small(roots: Sequence[Node], options: Options, *, at_the_end: bool = Fal
     Views are as small as can be, whatever their shape: no byte moves. `at_the_end` of the interpreter nothing can be
     imported or compiled, and NumPy's functions are all there is.
     """
-    functions_of = _numpys if at_the_end else _functions_of
+    choose = _numpys if at_the_end else functions_of
     for root in roots:
         if prod(root.shape) > options.small_size and not root.op.alias:
             return False
     values: dict[Node, Any] = dict.fromkeys(roots)
     kept = list(values)
-    graph = _small_graph(kept, values, options, functions_of)
+    graph = _small_graph(kept, values, options, choose)
     if graph is None:
         return False
     order, functions = graph
@@ -96,7 +98,7 @@ def _uses(order: list[Node]) -> dict[Node, int]:
     return uses
 
 
-@np.errstate(all="ignore")  # as a decorator it takes half as long as in a `with`
+@silenced
 def _run(order: list[Node], values: dict[Node, Any], functions: Any) -> None:
     """Put the value of every node in `values`, where those that are computed already are."""
     for node in order:
@@ -130,7 +132,7 @@ def _small_graph(
     kept: list[Node],
     values: dict[Node, Any],
     options: Options,
-    functions_of: Callable[[Device], Any],
+    choose: Callable[[Device], Any],
 ) -> tuple[list[Node], Any] | None:
     """Return the nodes to compute for `kept`, and by which functions; None if they are many, large or elsewhere.
 
@@ -150,7 +152,7 @@ def _small_graph(
             return None
         if node.device is not device:
             device = node.device
-            of_device = functions_of(device)
+            of_device = choose(device)
             if of_device is None or (functions is not None and of_device is not functions):
                 return None
             functions = of_device
@@ -170,7 +172,7 @@ def _small_graph(
                 if storage is None:
                     values[source] = None
                     nodes.append(source)
-                elif source.device is not device and functions_of(source.device) is None:
+                elif source.device is not device and choose(source.device) is None:
                     return None
                 else:
                     values[source] = storage.handle

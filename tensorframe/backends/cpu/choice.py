@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from tensorframe.backends.base import Program
+from tensorframe.backends.silence import silenced
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 
@@ -31,7 +30,7 @@ class CountingProgram:
         self, loops: Region, numpy_program: Program, compiled: Callable[[], Program]
     ) -> None:
         """`loops` are what kernels would run; `compiled` returns these, or NumPy's program where LLVM does not load."""
-        self._numpy = numpy_program
+        self._numpy = silenced(numpy_program)
         self._compiled = compiled
         self._work = operations(loops)
         self._done = 0
@@ -42,8 +41,7 @@ class CountingProgram:
         if self._kernels is None:
             self._done += self._work
             if self._done <= ENOUGH:
-                with np.errstate(all="ignore"):
-                    return self._numpy(inputs, buffers)
+                return self._numpy(inputs, buffers)
             self._kernels = self._compiled()
         return self._kernels(inputs, buffers)
 

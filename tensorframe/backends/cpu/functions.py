@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ class CpuFunctions(Functions):
     def __init__(self, dtypes: frozenset[DType], for_complex: Functions | None = None) -> None:
         self._dtypes = dtypes
         self.for_complex = self if for_complex is None else for_complex
+        # what is looked up by dtypes: by op, then by the key of its look-up
+        self._known: dict[Op, _Known] = {}
 
     def function_for(self, op: Op) -> Function:
         """Return what runs an op."""
@@ -45,7 +48,16 @@ class CpuFunctions(Functions):
             exact = [is_exact(op, (dtype,) * (op.arity or 1), dtype) for dtype in taken]
             if all(exact) and not op.attributes:
                 return implementation[op]
-        return _by_dtype(op)
+        known = self._known[op] = _Known(op)
+        return known.function()
+
+    def settled(
+        self, op: Op, operands: tuple[DType, ...], attrs: tuple[Any, ...]
+    ) -> Function | None:
+        """Return what runs an op on these dtypes: its kernel, where there is one, once that is compiled."""
+        function = self[op]
+        known = self._known.get(op)
+        return function if known is None else known.settled.get(known.key(operands, attrs))
 
     def needs_plan(self, op: Op, dtype: DType) -> bool:
         """Whether only kernels give the bits that a reduction has."""
@@ -104,40 +116,57 @@ def _extreme(join: Any, plain: Function, exact: frozenset[DType]) -> Function:
     return run
 
 
-def _by_dtype(op: Op) -> Function:
-    """Return a function that looks up what runs the op on operands of their dtypes."""
-    known: dict[Any, Function] = {}
-    arity = op.arity or 0
+class _Known:
+    """What runs an op, by the dtypes of its operands; `settled` are functions that stay."""
 
-    def first(key: Any, arrays: tuple[Array, ...], attrs: tuple[Any, ...]) -> Function:
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        self.settled: dict[Any, Function] = {}
+        self._current: dict[Any, Function] = {}
+        self._several = bool(op.attributes) or op.user_defined or (op.arity or 0) > 2
+
+    def key(self, operands: Sequence[DType], attrs: tuple[Any, ...]) -> Any:
+        """Return how operands of these dtypes are looked up; two without attributes have the same one."""
+        return (*operands, *attrs) if self._several else operands[0]
+
+    def function(self) -> Function:
+        """Return a function that looks up what runs the op on its operands."""
+        current, first = self._current, self._first
+        arity = self.op.arity or 0
+
+        def unary(x: Array) -> Array:
+            return (current.get(x.dtype) or first(x.dtype, (x,), ()))(x)
+
+        def binary(x: Array, y: Array) -> Array:
+            return (current.get(x.dtype) or first(x.dtype, (x, y), ()))(x, y)
+
+        def several(*values: Any) -> Array:
+            arrays, attrs = values[:arity], values[arity:]
+            key = (*[array.dtype for array in arrays], *attrs)
+            return (current.get(key) or first(key, arrays, attrs))(*values)
+
+        if self._several:
+            return several
+        return binary if arity == 2 else unary
+
+    def _first(self, key: Any, arrays: tuple[Array, ...], attrs: tuple[Any, ...]) -> Function:
+        op = self.op
         operands = [array.dtype for array in arrays]
         result = op.result(operands[op.conditions] if operands else None, *attrs)
         if is_exact(op, operands, result) or missing() is not None:
-            known[key] = implementation[op]
-        else:
-            known[key] = _beginning(known, key, op, attrs, operands, result)
-        return known[key]
+            return self.settle(key, implementation[op])
+        self._current[key] = _beginning(self, key, attrs, operands, result)
+        return self._current[key]
 
-    def unary(x: Array) -> Array:
-        return (known.get(x.dtype) or first(x.dtype, (x,), ()))(x)
-
-    def binary(x: Array, y: Array) -> Array:
-        return (known.get(x.dtype) or first(x.dtype, (x, y), ()))(x, y)
-
-    def several(*values: Any) -> Array:
-        arrays, attrs = values[:arity], values[arity:]
-        key = (*[array.dtype for array in arrays], *attrs)
-        return (known.get(key) or first(key, arrays, attrs))(*values)
-
-    if op.attributes or op.user_defined or arity > 2:
-        return several
-    return binary if arity == 2 else unary
+    def settle(self, key: Any, function: Function) -> Function:
+        """Have a function run the op from now on, and return it."""
+        self._current[key] = self.settled[key] = function
+        return function
 
 
 def _beginning(
-    known: dict[Any, Function],
+    known: _Known,
     key: Any,
-    op: Op,
     attrs: tuple[Any, ...],
     operands: list[DType],
     result: DType,
@@ -145,7 +174,7 @@ def _beginning(
     """Return a function that evaluates the formula of an op some times, and then has the op's kernel take its place."""
     from tensorframe.backends.cpu.evaluation import NotEvaluatedError, evaluator  # imports formulas
 
-    left = _EVALUATIONS
+    op, left = known.op, _EVALUATIONS
     arity = len(operands)
     evaluated = evaluator(op, attrs, operands, result)
 
@@ -162,7 +191,7 @@ def _beginning(
         from tensorframe.backends.llvm.ufunc import ufunc  # imports LLVM
 
         made = ufunc(op, attrs, operands, result)
-        known[key] = (lambda *values: made(*values[:arity])) if attrs else made
+        known.settle(key, (lambda *values: made(*values[:arity])) if attrs else made)
         return made(*values[:arity])
 
     return run

@@ -63,6 +63,12 @@ class Functions(dict[Op, Function]):
             return MADE[op.kind](op)
         return FUNCTIONS.get(op.name) or getattr(np, op.numpy or op.name)
 
+    def settled(
+        self, op: Op, operands: tuple[DType, ...], attrs: tuple[Any, ...]
+    ) -> Function | None:
+        """Return what runs an op on operands of these dtypes from now on; None if that may still change."""
+        return self[op]
+
     def needs_plan(self, op: Op, dtype: DType) -> bool:
         """Whether there is no function for a costly op on operands of a dtype, which takes a plan."""
         return False

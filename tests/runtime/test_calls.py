@@ -1,0 +1,193 @@
+"""Calls: one op on computed tensors is one prepared call, in few frames of Python, and means what a plan means."""
+
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.backends import silence
+from tensorframe.runtime import cache
+from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.events import Moment, listen
+
+PLANNED = {"small_size": 0, "small_nodes": 0}
+SIZES = [10, 10_000]
+
+
+@pytest.fixture(autouse=True)
+def no_plans():
+    PLANS.clear()
+    yield
+    PLANS.clear()
+
+
+def operands(size):
+    generator = np.random.default_rng(0)
+    return [tfr.asarray(generator.standard_normal(size).astype(np.float32)) for _ in range(2)]
+
+
+def frames(call: Callable[[], object]) -> int:
+    """The functions of Python that a call runs, once it has run often."""
+    for _ in range(40):
+        call()
+    count = -2  # those of the test itself
+
+    def note(_frame, event, _argument):
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+# operator or function, node, its site, `compute`, `evaluate`, the call, the storage, and that it is settled
+SINGLE = {
+    "-x": (lambda x, y: -x, 10),
+    "x + y": (lambda x, y: x + y, 10),
+    "x * 2.5": (lambda x, y: x * 2.5, 12),
+    "maximum": (tfr.maximum, 9),
+    "exp": (lambda x, y: tfr.exp(x), 10),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", SINGLE)
+def test_one_op_takes_few_frames(name, size):
+    function, most = SINGLE[name]
+    x, y = operands(size)
+    assert frames(lambda: function(x, y).compute()) <= most
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_an_exact_op_on_some_thousand_elements_needs_no_plan(size):
+    x, y = operands(size)
+    results = [(x - y).numpy() for _ in range(3)]
+    assert len(PLANS) == 0
+    with tfr.config.override(**PLANNED):
+        planned = (x - y).numpy()
+        assert len(PLANS) == 1
+    assert {result.tobytes() for result in results} == {planned.tobytes()}
+
+
+def test_whoever_listens_hears_of_the_plan():
+    x, y = operands(10_000)
+    (x - y).compute()
+    started = []
+    with listen(lambda event: started.append(event.moment)):
+        (x - y).compute()
+    assert started.count(Moment.PLAN_STARTED) == 1
+
+
+# what calls must not take for each other: keys that differ in one thing alone
+ALIKE = [
+    lambda x, y: x + x,
+    lambda x, y: x + y,
+    lambda x, y: y + x,
+    lambda x, y: x + 0.0,
+    lambda x, y: x + -0.0,
+    lambda x, y: x + 1,
+    lambda x, y: x + y[0],
+    lambda x, y: 1 + x,
+    lambda x, y: x**2,
+    lambda x, y: x**3,
+    lambda x, y: x**2.5,
+    lambda x, y: tfr.where(x > 0, x, x),
+    lambda x, y: tfr.where(x > 0, x, y),
+    lambda x, y: tfr.where(x > 0, x, 2),
+    lambda x, y: tfr.concat([x, y]),
+    lambda x, y: tfr.concat([x, x]),
+    lambda x, y: tfr.concat([x, y, x]),
+    lambda x, y: tfr.roll(x, 1),
+    lambda x, y: tfr.roll(x, 2),
+    lambda x, y: tfr.full(x.shape, 0.0),
+    lambda x, y: tfr.full(x.shape, -0.0),
+    lambda x, y: tfr.sum(x),
+    lambda x, y: tfr.sum(x, keepdims=True),
+    lambda x, y: x.astype("int32"),
+    lambda x, y: x.astype("float64"),
+]
+
+
+@pytest.mark.parametrize("size", [*SIZES, 100_000])
+def test_calls_are_not_taken_for_each_other(size):
+    x, y = operands(size)
+    tfr.compute(*(tensors := [x * 0 - 0.0, y[0]]))
+    with tfr.config.override(**PLANNED):
+        expected = [function(x, y).numpy().tobytes() for function in ALIKE]
+    for _ in range(3):
+        assert [function(x, y).numpy().tobytes() for function in ALIKE] == expected
+    zero = tensors[0]
+    assert np.signbit((zero + -0.0).numpy()[x.numpy() < 0]).all()
+    assert not np.signbit((zero + 0.0).numpy()).any()
+
+
+def test_numbers_beside_a_tensor_are_those_of_the_call():
+    for size in (*SIZES, 100_000):
+        x, _ = operands(size)
+        for number in (0.0, 2, 1, 7.5, 2, -1.5, 0):
+            np.testing.assert_array_equal((x * number).numpy(), x.numpy() * np.float32(number))
+
+
+def test_calls_are_forgotten_with_their_plans_and_are_not_too_many(monkeypatch):
+    x, _ = operands(100_000)
+    options = tfr.config.get()
+    for _ in range(3):
+        tfr.exp(x).compute()
+    assert len(PLANS.calls(options)) == 1
+    PLANS.clear()
+    assert not PLANS.calls(options)
+    monkeypatch.setattr(cache, "_MOST_CALLS", 5)
+    for size in range(1, 20):
+        (-x[:size].compute()).compute()
+        assert 0 < len(PLANS.calls(options)) <= 5
+
+
+def test_a_plan_that_is_dropped_leaves_no_call():
+    with tfr.config.override(small_size=0, plan_cache=1):
+        x, y = operands(50)
+        for _ in range(3):
+            for function in (tfr.exp, tfr.sin, tfr.cos):
+                result = function(x).compute()
+        assert len(PLANS) == 1
+        assert len(PLANS.calls(tfr.config.get())) <= 1
+        del result, y
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", SIZES)
+def test_numpy_warns_of_nothing_and_keeps_its_state(size):
+    x = tfr.asarray(np.full(size, 3e38, np.float32))
+    with np.errstate(over="raise"):
+        for _ in range(3):
+            (x * 10).compute()
+            (x * x).compute()
+        assert np.geterr()["over"] == "raise"
+        with pytest.raises(FloatingPointError):
+            x.numpy() * np.float32(10)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("known", [True, False])
+def test_silence_works_with_and_without_numpys_variable(known, monkeypatch):
+    if not known:
+        monkeypatch.setattr(silence, "_found", lambda: None)
+    begin, silent, end = silence._functions()
+    before = np.geterr()
+    huge = np.full(3, 3e38, np.float32)
+    token = begin(silent)
+    try:
+        assert np.isinf(huge * huge).all()
+    finally:
+        end(token)
+    assert np.geterr() == before
+    assert silence._functions() is not None
+
+
+def test_numpys_state_is_found_without_a_name_of_its():
+    assert silence._found() is not None
