@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
+from tensorframe.backends.registry import named_device
 from tensorframe.dtypes import COMPLEX, FLOATING, as_dtype
-from tensorframe.errors import ArgumentError, DTypeError
+from tensorframe.errors import ArgumentError, DTypeError, TensorFrameError
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.pages import Page
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.device import Device
+from tensorframe.graph.holding import holds
 from tensorframe.nn import state, text
 from tensorframe.nn.state import IncompatibleKeys
 from tensorframe.nn.structure import Role, Structured, entries, own_modules, unique
@@ -75,8 +78,20 @@ class Module(Structured, Page):
     training: bool = True
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return what `forward` gives."""
-        return self.forward(*args, **kwargs)
+        """Return what `forward` gives; errors say in which module, as well as on which line."""
+        try:
+            return self.forward(*args, **kwargs)
+        except TensorFrameError as error:
+            self._locate(error)
+            raise
+
+    def _locate(self, error: TensorFrameError) -> None:
+        """Note with an error which module it comes from, by its name in the outermost one that is called."""
+        inner = error.__dict__.setdefault("_module", self)
+        if error.step is None or "_in_module" in error.__dict__:
+            name = next((name for name, module in self.named_modules() if module is inner), "")
+            error.__dict__["_in_module"] = True
+            error.step = f"{name}: {text.title(inner)}" if name else text.title(inner)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Return what the module computes: written by subclasses."""
@@ -228,12 +243,14 @@ class Module(Structured, Page):
         return self
 
     def to_device(self, device: Any) -> Self:
-        """Move all tensors to a device; DeviceError if there is none."""
-        return self._convert(lambda tensor: tensor.to_device(device))
+        """Move all tensors to a device; integers that it cannot hold stay. DeviceError if there is none."""
+        target = named_device("to_device", device)
+        return self._convert(lambda tensor: _moved(tensor, target))
 
     def to_backend(self, name: Any) -> Self:
         """Move all tensors to the first device of a backend."""
-        return self._convert(lambda tensor: tensor.to_backend(name))
+        target = named_device("to_backend", name)
+        return self._convert(lambda tensor: _moved(tensor, target))
 
     def astype(self, dtype: Any) -> Self:
         """Convert all floating-point tensors to a floating dtype; others stay as they are."""
@@ -262,6 +279,11 @@ class Module(Structured, Page):
 
     def __repr__(self) -> str:
         return text.tree(self)
+
+
+def _moved(tensor: Tensor, device: Device) -> Tensor:
+    stays = tensor.dtype not in FLOATING and not holds(device, tensor.dtype)
+    return tensor if stays else tensor.to_device(device)
 
 
 def _named(module: Module, names: tuple[str, ...]) -> frozenset[str]:

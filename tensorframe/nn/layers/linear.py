@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tensorframe.errors import ShapeError
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.nn import init
+from tensorframe.nn import functional, init
 from tensorframe.nn.layers.keys import keys_for
 from tensorframe.nn.module import Module
-from tensorframe.nn.text import title
 
-__all__ = ["Identity", "Linear"]
+__all__ = ["Bilinear", "Identity", "Linear"]
 
 
 class Identity(Module):
@@ -62,23 +60,62 @@ class Linear(Module):
         keys = keys_for(key, 2)
         bound = 1 / math.sqrt(max(in_features, 1))
         made = {"dtype": dtype, "device": device}
-        self.weight = init.uniform(
-            (out_features, in_features), -bound, bound, key=next(keys), **made
-        )
-        self.bias = (
-            init.uniform(out_features, -bound, bound, key=next(keys), **made) if bias else None
-        )
+        shape = (out_features, in_features)
+        self.weight = init.uniform(shape, -bound, bound, key=next(keys), **made)
+        self.bias = None
+        if bias:
+            self.bias = init.uniform(out_features, -bound, bound, key=next(keys), **made)
 
     def forward(self, input: Any) -> Tensor:
         """Return the sums for `input` of shape (..., in_features): (..., out_features)."""
-        if input.ndim == 0 or input.shape[-1] != self.in_features:
-            raise ShapeError(
-                f"{title(self)}: takes inputs of shape (..., {self.in_features}), got {input.shape}"
-            )
-        result: Tensor = input @ self.weight.T
-        return result if self.bias is None else result + self.bias
+        return functional.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         """Return the sizes."""
         bias = "" if self.bias is not None else ", bias=False"
         return f"{self.in_features}, {self.out_features}{bias}"
+
+
+class Bilinear(Module):
+    """`input1 @ weight[k] @ input2 + bias[k]` for each k of `out_features`.
+
+    `weight` has shape (out_features, in1_features, in2_features). It begins, as `bias` does, uniform within
+    `1 / sqrt(in1_features)`.
+
+    >>> tfr.nn.Bilinear(2, 3, 4)(tfr.ones((5, 2)), tfr.ones((5, 3))).shape
+    (5, 4)
+    """
+
+    weight: Tensor
+    bias: Tensor | None
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: OnDevice = None,
+        dtype: Any = None,
+        *,
+        key: Source = None,
+    ) -> None:
+        self.in1_features, self.in2_features = in1_features, in2_features
+        self.out_features = out_features
+        keys = keys_for(key, 2)
+        bound = 1 / math.sqrt(max(in1_features, 1))
+        made = {"dtype": dtype, "device": device}
+        shape = (out_features, in1_features, in2_features)
+        self.weight = init.uniform(shape, -bound, bound, key=next(keys), **made)
+        self.bias = None
+        if bias:
+            self.bias = init.uniform(out_features, -bound, bound, key=next(keys), **made)
+
+    def forward(self, input1: Any, input2: Any) -> Tensor:
+        """Return the sums for inputs of shapes (..., in1_features) and (..., in2_features)."""
+        return functional.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        """Return the sizes."""
+        bias = "" if self.bias is not None else ", bias=False"
+        return f"{self.in1_features}, {self.in2_features}, {self.out_features}{bias}"

@@ -1,0 +1,71 @@
+"""Embeddings: a vector for each of so many numbers."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.frontend.conversion.convert import OnDevice
+from tensorframe.frontend.operands import operand
+from tensorframe.frontend.random.keys import Source
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.nn import functional, init
+from tensorframe.nn.module import Module
+
+__all__ = ["Embedding"]
+
+
+class Embedding(Module):
+    """A row of `weight`, of shape (num_embeddings, embedding_dim), for each integer.
+
+    Rows begin normal with standard deviation 1. That of `padding_idx` begins as zeros, and has no gradient.
+
+    >>> tfr.nn.Embedding(10, 4)(tfr.asarray([[1, 2, 3]])).shape
+    (1, 3, 4)
+    """
+
+    weight: Tensor
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        device: OnDevice = None,
+        dtype: Any = None,
+        *,
+        key: Source = None,
+    ) -> None:
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.padding_idx = _row(padding_idx, num_embeddings)
+        shape = (num_embeddings, embedding_dim)
+        self.weight = init.normal(shape, dtype=dtype, device=device, key=key)
+        if self.padding_idx is not None:
+            self.weight[self.padding_idx] = 0.0
+
+    @classmethod
+    def from_pretrained(
+        cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None
+    ) -> Self:
+        """Return a layer with these rows, frozen unless `freeze` is False."""
+        rows = operand(embeddings)
+        if rows.ndim != 2:
+            raise ShapeError(f"from_pretrained: embeddings are rows of a matrix, got {rows.shape}")
+        layer = cls(rows.shape[0], rows.shape[1], padding_idx)
+        layer.weight = rows
+        return layer.freeze() if freeze else layer
+
+    def forward(self, input: Any) -> Tensor:
+        """Return the rows for integers of shape (...): (..., embedding_dim)."""
+        return functional.embedding(input, self.weight, self.padding_idx)
+
+    def extra_repr(self) -> str:
+        """Return the sizes."""
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+
+
+def _row(padding_idx: int | None, rows: int) -> int | None:
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        raise ArgumentError(f"Embedding: there is no row padding_idx={padding_idx} of {rows}")
+    return None if padding_idx is None else padding_idx % rows

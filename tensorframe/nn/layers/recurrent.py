@@ -1,0 +1,168 @@
+"""Recurrent layers: RNN, LSTM and GRU over sequences."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from tensorframe.errors import ArgumentError
+from tensorframe.frontend.conversion.convert import OnDevice
+from tensorframe.frontend.random.keys import Source
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.nn import functional, init
+from tensorframe.nn.layers.keys import keys_for
+from tensorframe.nn.module import Module
+
+__all__ = ["GRU", "LSTM", "RNN"]
+
+
+class _Recurrent(Module):
+    """What recurrent layers share: weights by layer and direction, uniform within `1 / sqrt(hidden_size)` at first."""
+
+    _gates: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: OnDevice = None,
+        dtype: Any = None,
+        *,
+        key: Source = None,
+    ) -> None:
+        for name, value in (("hidden_size", hidden_size), ("num_layers", num_layers)):
+            if value < 1:
+                raise ArgumentError(f"{type(self).__name__}: {name} is positive, got {value}")
+        self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
+        self.bias, self.batch_first, self.dropout = bias, batch_first, dropout
+        self.bidirectional = bidirectional
+        bound = 1 / math.sqrt(hidden_size)
+        shapes = self._shapes()
+        for own, (name, shape) in zip(keys_for(key, len(shapes)), shapes.items(), strict=True):
+            setattr(
+                self, name, init.uniform(shape, -bound, bound, dtype=dtype, device=device, key=own)
+            )
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the names and shapes of the weights, in the order in which the functions take them."""
+        rows, directions = self._gates * self.hidden_size, 1 + self.bidirectional
+        shapes: dict[str, tuple[int, ...]] = {}
+        for layer in range(self.num_layers):
+            features = self.hidden_size * directions if layer else self.input_size
+            for direction in ("", "_reverse")[:directions]:
+                place = f"l{layer}{direction}"
+                shapes[f"weight_ih_{place}"] = (rows, features)
+                shapes[f"weight_hh_{place}"] = (rows, self.hidden_size)
+                if self.bias:
+                    shapes[f"bias_ih_{place}"] = shapes[f"bias_hh_{place}"] = (rows,)
+        return shapes
+
+    def _arguments(self, key: Source) -> dict[str, Any]:
+        """Return what the function of a layer takes beside its input and state."""
+        return {
+            "params": [getattr(self, name) for name in self._shapes()],
+            "has_biases": self.bias,
+            "num_layers": self.num_layers,
+            "dropout": self.dropout,
+            "train": self.training,
+            "bidirectional": self.bidirectional,
+            "batch_first": self.batch_first,
+            "key": key,
+        }
+
+    def extra_repr(self) -> str:
+        """Return the sizes, and options that are not the default ones."""
+        parts = [f"{self.input_size}, {self.hidden_size}"]
+        parts += [f"num_layers={self.num_layers}"] if self.num_layers != 1 else []
+        parts += [f"dropout={self.dropout}"] if self.dropout else []
+        parts += [
+            f"{name}=True" for name in ("batch_first", "bidirectional") if getattr(self, name)
+        ]
+        parts += [] if self.bias else ["bias=False"]
+        return ", ".join(parts)
+
+
+class RNN(_Recurrent):
+    """A plain recurrent network: `h' = tanh(x @ w_ih.T + b_ih + h @ w_hh.T + b_hh)`, or relu instead of tanh.
+
+    Inputs are (T, N, input_size), (N, T, input_size) with `batch_first`, or (T, input_size). Weights have the names
+    `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`, `bias_hh_l0`, with `_reverse` behind for the other direction. Between
+    layers `dropout` is applied in training.
+
+    >>> output, state = tfr.nn.RNN(3, 5, num_layers=2)(tfr.ones((7, 4, 3)))
+    >>> output.shape, state.shape
+    ((7, 4, 5), (2, 4, 5))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: OnDevice = None,
+        dtype: Any = None,
+        *,
+        key: Source = None,
+    ) -> None:
+        if nonlinearity not in ("tanh", "relu"):
+            raise ArgumentError(f"RNN: nonlinearity is 'tanh' or 'relu', got {nonlinearity!r}")
+        super().__init__(
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            device,
+            dtype,
+            key=key,
+        )
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Any, hx: Any = None, *, key: Source = None) -> tuple[Tensor, Tensor]:
+        """Return the outputs of all steps, and the state after the last; `hx` is the state before the first."""
+        return functional.rnn(input, hx, **self._arguments(key), nonlinearity=self.nonlinearity)
+
+
+class LSTM(_Recurrent):
+    """Long short-term memory; arguments, inputs and names are those of `RNN`, weights have 4 * hidden_size rows.
+
+    >>> output, (h, c) = tfr.nn.LSTM(3, 5, bidirectional=True)(tfr.ones((7, 4, 3)))
+    >>> output.shape, h.shape, c.shape
+    ((7, 4, 10), (2, 4, 5), (2, 4, 5))
+    """
+
+    _gates = 4
+
+    def forward(
+        self, input: Any, hx: Any = None, *, key: Source = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Return the outputs of all steps, and the pair of states after the last; `hx` is the pair before the first."""
+        output, h, c = functional.lstm(input, hx, **self._arguments(key))
+        return output, (h, c)
+
+
+class GRU(_Recurrent):
+    """Gated recurrent units; arguments, inputs and names are those of `RNN`, weights have 3 * hidden_size rows.
+
+    >>> output, state = tfr.nn.GRU(3, 5, batch_first=True)(tfr.ones((4, 7, 3)))
+    >>> output.shape, state.shape
+    ((4, 7, 5), (1, 4, 5))
+    """
+
+    _gates = 3
+
+    def forward(self, input: Any, hx: Any = None, *, key: Source = None) -> tuple[Tensor, Tensor]:
+        """Return the outputs of all steps, and the state after the last; `hx` is the state before the first."""
+        return functional.gru(input, hx, **self._arguments(key))

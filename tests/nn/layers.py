@@ -1,0 +1,203 @@
+"""Layers for tests: how they are made, here and by PyTorch, what they take, and what their parameters are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Layer(NamedTuple):
+    """A layer: `make(nn)` is the same for both packages; `inputs` are shapes, or integers below a limit."""
+
+    make: Callable[[Any], Any]
+    inputs: tuple[Any, ...]
+    state: dict[str, tuple[int, ...]]
+    call: Callable[..., Any] = lambda layer, *inputs: layer(*inputs)
+
+    def arrays(self) -> list[np.ndarray]:
+        random = np.random.default_rng(1)
+        return [
+            random.integers(0, shape[-1], shape[:-1])
+            if isinstance(shape, list)
+            else random.standard_normal(shape).astype(np.float32)
+            for shape in self.inputs
+        ]
+
+
+def weight(*shape: int, bias: int | None = None) -> dict[str, tuple[int, ...]]:
+    return {"weight": shape} | ({} if bias is None else {"bias": (bias,)})
+
+
+RUNNING = {"running_mean": (3,), "running_var": (3,), "num_batches_tracked": ()}
+
+
+def recurrent(gates: int, layers: int = 1, directions: tuple[str, ...] = ("",)) -> dict[str, Any]:
+    rows = gates * 4
+    shapes: dict[str, tuple[int, ...]] = {}
+    for layer in range(layers):
+        for direction in directions:
+            place = f"l{layer}{direction}"
+            features = 4 * len(directions) if layer else 3
+            shapes[f"weight_ih_{place}"] = (rows, features)
+            shapes[f"weight_hh_{place}"] = (rows, 4)
+            shapes[f"bias_ih_{place}"] = shapes[f"bias_hh_{place}"] = (rows,)
+    return shapes
+
+
+ATTENTION = {
+    "in_proj_weight": (24, 8),
+    "in_proj_bias": (24,),
+    "out_proj.weight": (8, 8),
+    "out_proj.bias": (8,),
+}
+ENCODER = {
+    **{f"self_attn.{name}": shape for name, shape in ATTENTION.items()},
+    "linear1.weight": (16, 8),
+    "linear1.bias": (16,),
+    "linear2.weight": (8, 16),
+    "linear2.bias": (8,),
+    "norm1.weight": (8,),
+    "norm1.bias": (8,),
+    "norm2.weight": (8,),
+    "norm2.bias": (8,),
+}
+
+LAYERS = {
+    "Linear": Layer(lambda nn: nn.Linear(3, 4), ((5, 3),), weight(4, 3, bias=4)),
+    "Linear without bias": Layer(
+        lambda nn: nn.Linear(3, 4, bias=False), ((2, 5, 3),), weight(4, 3)
+    ),
+    "Bilinear": Layer(lambda nn: nn.Bilinear(2, 3, 4), ((5, 2), (5, 3)), weight(4, 2, 3, bias=4)),
+    "Embedding": Layer(lambda nn: nn.Embedding(7, 3, padding_idx=2), ([2, 4, 7],), weight(7, 3)),
+    "Conv1d": Layer(
+        lambda nn: nn.Conv1d(4, 6, 3, stride=2, padding=1, groups=2),
+        ((2, 4, 9),),
+        weight(6, 2, 3, bias=6),
+    ),
+    "Conv2d": Layer(
+        lambda nn: nn.Conv2d(3, 4, (3, 2), padding="same", dilation=2),
+        ((2, 3, 7, 6),),
+        weight(4, 3, 3, 2, bias=4),
+    ),
+    "Conv2d reflect": Layer(
+        lambda nn: nn.Conv2d(3, 4, 3, padding=2, padding_mode="reflect", bias=False),
+        ((2, 3, 5, 6),),
+        weight(4, 3, 3, 3),
+    ),
+    "Conv2d circular": Layer(
+        lambda nn: nn.Conv2d(3, 4, 4, padding="same", padding_mode="circular"),
+        ((3, 5, 6),),
+        weight(4, 3, 4, 4, bias=4),
+    ),
+    "Conv3d": Layer(
+        lambda nn: nn.Conv3d(2, 3, 2, padding_mode="replicate", padding=(1, 0, 1)),
+        ((2, 2, 3, 4, 3),),
+        weight(3, 2, 2, 2, 2, bias=3),
+    ),
+    "ConvTranspose1d": Layer(
+        lambda nn: nn.ConvTranspose1d(4, 6, 3, stride=2, padding=1, output_padding=1, groups=2),
+        ((2, 4, 5),),
+        weight(4, 3, 3, bias=6),
+    ),
+    "ConvTranspose2d": Layer(
+        lambda nn: nn.ConvTranspose2d(3, 4, (3, 2), dilation=2),
+        ((2, 3, 4, 5),),
+        weight(3, 4, 3, 2, bias=4),
+    ),
+    "ConvTranspose3d": Layer(
+        lambda nn: nn.ConvTranspose3d(2, 3, 2, bias=False),
+        ((1, 2, 2, 3, 2),),
+        weight(2, 3, 2, 2, 2),
+    ),
+    "BatchNorm1d": Layer(lambda nn: nn.BatchNorm1d(3), ((5, 3),), weight(3, bias=3) | RUNNING),
+    "BatchNorm2d": Layer(
+        lambda nn: nn.BatchNorm2d(3, eps=1e-3, momentum=None),
+        ((4, 3, 5, 2),),
+        weight(3, bias=3) | RUNNING,
+    ),
+    "BatchNorm3d": Layer(
+        lambda nn: nn.BatchNorm3d(3, momentum=0.3, affine=False), ((2, 3, 2, 2, 2),), RUNNING
+    ),
+    "BatchNorm2d untracked": Layer(
+        lambda nn: nn.BatchNorm2d(3, track_running_stats=False),
+        ((2, 3, 2, 2),),
+        weight(3, bias=3),
+    ),
+    "InstanceNorm1d": Layer(lambda nn: nn.InstanceNorm1d(3), ((3, 5),), {}),
+    "InstanceNorm2d": Layer(
+        lambda nn: nn.InstanceNorm2d(3, affine=True, track_running_stats=True),
+        ((2, 3, 4, 5),),
+        weight(3, bias=3) | RUNNING,
+    ),
+    "InstanceNorm3d": Layer(lambda nn: nn.InstanceNorm3d(3), ((2, 3, 2, 3, 2),), {}),
+    "LayerNorm": Layer(
+        lambda nn: nn.LayerNorm((3, 4)), ((2, 3, 4),), {"weight": (3, 4), "bias": (3, 4)}
+    ),
+    "RMSNorm": Layer(lambda nn: nn.RMSNorm(4, eps=1e-4), ((2, 3, 4),), weight(4)),
+    "GroupNorm": Layer(lambda nn: nn.GroupNorm(2, 6), ((3, 6, 4),), weight(6, bias=6)),
+    "LocalResponseNorm": Layer(lambda nn: nn.LocalResponseNorm(3), ((2, 5, 4),), {}),
+    "Flatten": Layer(lambda nn: nn.Flatten(1, 2), ((2, 3, 4, 2),), {}),
+    "Unflatten": Layer(lambda nn: nn.Unflatten(1, (2, 3)), ((4, 6, 2),), {}),
+    "Identity": Layer(lambda nn: nn.Identity(3), ((2,),), {}),
+    "RNN": Layer(lambda nn: nn.RNN(3, 4, nonlinearity="relu"), ((5, 2, 3),), recurrent(1)),
+    "LSTM": Layer(
+        lambda nn: nn.LSTM(3, 4, num_layers=2, bidirectional=True),
+        ((5, 2, 3),),
+        recurrent(4, 2, ("", "_reverse")),
+    ),
+    "GRU": Layer(lambda nn: nn.GRU(3, 4, batch_first=True), ((2, 5, 3),), recurrent(3)),
+    "MultiheadAttention": Layer(
+        lambda nn: nn.MultiheadAttention(8, 2),
+        ((4, 3, 8), (5, 3, 8), (5, 3, 8)),
+        ATTENTION,
+    ),
+    "MultiheadAttention of other sizes": Layer(
+        lambda nn: nn.MultiheadAttention(8, 2, bias=False, kdim=3, vdim=5, batch_first=True),
+        ((3, 4, 8), (3, 5, 3), (3, 5, 5)),
+        {
+            "q_proj_weight": (8, 8),
+            "k_proj_weight": (8, 3),
+            "v_proj_weight": (8, 5),
+            "out_proj.weight": (8, 8),
+        },
+        lambda layer, *inputs: layer(*inputs, average_attn_weights=False),
+    ),
+    "TransformerEncoderLayer": Layer(
+        lambda nn: nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True),
+        ((3, 4, 8),),
+        ENCODER,
+    ),
+    "TransformerEncoder": Layer(
+        lambda nn: nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(
+                8, 2, 16, dropout=0.0, activation="gelu", norm_first=True, batch_first=True
+            ),
+            2,
+            nn.LayerNorm(8),
+        ),
+        ((3, 4, 8),),
+        {f"layers.{index}.{name}": shape for index in range(2) for name, shape in ENCODER.items()}
+        | {"norm.weight": (8,), "norm.bias": (8,)},
+    ),
+    "Sequential": Layer(
+        lambda nn: nn.Sequential(nn.Linear(3, 4), nn.Sequential(nn.LayerNorm(4), nn.Linear(4, 2))),
+        ((5, 3),),
+        {
+            "0.weight": (4, 3),
+            "0.bias": (4,),
+            "1.0.weight": (4,),
+            "1.0.bias": (4,),
+            "1.1.weight": (2, 4),
+            "1.1.bias": (2,),
+        },
+    ),
+}
+
+
+def tensors_of(results: Any) -> list[Any]:
+    """The tensors in a result, in order."""
+    if isinstance(results, tuple | list):
+        return [tensor for result in results for tensor in tensors_of(result)]
+    return [results]
