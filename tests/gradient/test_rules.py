@@ -1,6 +1,7 @@
 """Every rule against central differences in float64; no op is without a rule or a reason."""
 
 import math
+import zlib
 
 import numpy as np
 import pytest
@@ -33,12 +34,20 @@ DOMAINS = {
     "reciprocal": (0.5, 3.0),
     "remainder": (0.7, 3.0),
     "fmod": (0.7, 3.0),
+    "tan": (-1.4, 1.4),
+    "binary_entropy": (0.1, 0.9),
 }
 CONSTANT_BETWEEN_JUMPS = {"floor", "ceil", "trunc", "round", "sign", "floor_divide", "nextafter"}
 
 
 def numbers(shape, low=-2.0, high=2.0):
     return RANDOM.uniform(low, high, shape)
+
+
+def operands(op):
+    """Operands of an elementwise op, whichever tests ran before."""
+    random = np.random.default_rng(zlib.crc32(op.name.encode()))
+    return [random.uniform(*DOMAINS.get(op.name, (-2.0, 2.0)), (2, 3)) for _ in range(op.arity)]
 
 
 def test_no_op_is_without_a_rule_or_a_reason():
@@ -59,26 +68,25 @@ ELEMENTWISE = [
     and op.result(float64, float64) is float64
     and not isinstance(op.vjp, NoGradient)
     and op.name not in ("where", "cast", "imag", "random_word")
+    and op.name != "raised"  # whose slope is not that of its values
 ]
 
 
 @pytest.mark.parametrize("op", ELEMENTWISE, ids=lambda op: op.name)
 def test_elementwise(op):
-    low, high = DOMAINS.get(op.name, (-2.0, 2.0))
-    check(lambda *args: apply(op, *args), *[numbers((2, 3), low, high) for _ in range(op.arity)])
+    check(lambda *args: apply(op, *args), *operands(op))
 
 
 @pytest.mark.parametrize("op", ELEMENTWISE, ids=lambda op: op.name)
 def test_second_derivatives_of_elementwise_functions(op):
-    low, high = DOMAINS.get(op.name, (-2.0, 2.0))
-    weight = tfr.asarray(numbers((2, 3)))
+    weight = tfr.asarray(np.linspace(-1.5, 1.7, 6).reshape(2, 3))
 
     def gradients(*args):
         places = range(op.arity)
         found = tfr.grad(lambda *own: tfr.sum(apply(op, *own) * weight), places)(*args)
         return tfr.stack(found)
 
-    check(gradients, *[numbers((2, 3), low, high) for _ in range(op.arity)], atol=1e-7)
+    check(gradients, *operands(op), atol=1e-7)
 
 
 @pytest.mark.parametrize("name", sorted(CONSTANT_BETWEEN_JUMPS))

@@ -23,7 +23,7 @@ CASES = [
 OF_SOME = {"ptp", "nanmax", "nanmin"}
 # what functions of tfr.nn record beside others
 OF_NETWORKS = {"masked_softmax"}
-VALUES = {"eps": 1e-5, "axes": (0, 2), "keepdims": False, "divisor": 3.0, "rtol": 1e-6}
+VALUES = {"axis": 1, "eps": 1e-5, "axes": (0, 2), "keepdims": False, "divisor": 3.0, "rtol": 1e-6}
 
 
 @pytest.mark.parametrize("op", ROWS, ids=str)
@@ -39,11 +39,13 @@ def test_every_row_is_whole(op):
 def test_the_meaning_has_the_shape_and_dtype_that_were_recorded(op, dtype, keepdims, shape):
     attrs = [(VALUES | {"keepdims": keepdims})[name] for name in op.attributes]
     operand = tfr.ones(shape, dtype=dtype).node
+    # of rows of two operands, the second is an index for each line
+    operands = (operand, tfr.zeros((3, shape[2]), dtype="int32").node)[: op.arity]
     if 0 in shape and op.name in OF_SOME:
         with pytest.raises(tfr.errors.ShapeError, match=f"{op.name}: no elements"):
-            record(op, (operand,), *attrs)
+            record(op, operands, *attrs)
         return
-    node = record(op, (operand,), *attrs)
+    node = record(op, operands, *attrs)
     meaning = expand(node)
     assert (meaning.shape, meaning.dtype) == (node.shape, node.dtype)
     assert meaning.site is node.site

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import BOOL, INTEGER, SIGNED, int64
+from tensorframe.dtypes import BOOL, INTEGER, int64
 from tensorframe.errors import DTypeError, IndexingError, ShapeError
 from tensorframe.frontend.creation.ranges import counted
 from tensorframe.frontend.dispatch import apply, call
@@ -37,22 +37,20 @@ def integers_in(name: str, argument: str, value: Any) -> Tensor:
 
 
 def class_index(
-    name: str, argument: str, labels: Tensor, classes: int, ignored: int | None = None
-) -> Tensor:
-    """Return labels as indices that every gather refuses unless they are from 0 to `classes` - 1.
+    name: str, argument: str, value: Any, classes: int, ignored: int | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return class numbers, and indices that every gather refuses unless they are from 0 to `classes` - 1.
 
-    Labels that are `ignored` become 0. What is computed is checked here, by the label's own number; anything else when
-    it runs: negative labels, which would count from the end, are moved beyond the other end of the axis.
+    Numbers that are `ignored` have the index 0. What is computed is checked here, by the number itself; anything else
+    when it runs: negative numbers, which would count from the end, are moved beyond the other end of the axis.
     """
-    _check_known(name, argument, labels, classes, ignored)
-    if labels.dtype in SIGNED:
-        labels = converted(labels, default_on(labels.device, int64))
-    index = labels
-    if labels.dtype in SIGNED:
-        index = apply(WHERE, apply(LESS, labels, 0), apply(SUBTRACT, labels, classes), labels)
-    if ignored is not None and (ignored >= 0 or labels.dtype in SIGNED):
-        index = apply(WHERE, apply(NOT_EQUAL, labels, ignored), index, 0)
-    return Tensor(index_node(index, 0, classes, index.device))
+    given = integers_in(name, argument, value)
+    _check_known(name, argument, given, classes, ignored)
+    numbers = converted(given, default_on(given.device, int64))
+    index = apply(WHERE, apply(LESS, numbers, 0), apply(SUBTRACT, numbers, classes), numbers)
+    if ignored is not None:
+        index = apply(WHERE, apply(NOT_EQUAL, numbers, ignored), index, 0)
+    return numbers, Tensor(index_node(index, 0, classes, index.device))
 
 
 def _check_known(
@@ -94,9 +92,8 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Tensor
     table = operand(weight)
     if table.ndim != 2:
         raise ShapeError(f"embedding: weight has shape (rows, features), got {table.shape}")
-    numbers = integers_in("embedding", "input", input)
     rows = table.shape[0]
-    index = class_index("embedding", "input", numbers, rows)
+    numbers, index = class_index("embedding", "input", input, rows)
     result = call(GATHER, table, index, attrs=((0,), 0))
     if padding_idx is None:
         return result
@@ -123,7 +120,7 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Tensor:
         classes = int(numbers._array().max()) + 1 if numbers.size else 0
     if classes < 0 or (not classes and numbers.size):
         raise IndexingError(f"one_hot: num_classes must be positive, got {num_classes}")
-    index = class_index("one_hot", "tensor", numbers, classes)
+    _, index = class_index("one_hot", "tensor", numbers, classes)
     choices = positions(index, classes)
     # read by a gather, which checks its index
     chosen = call(GATHER, choices, index, attrs=((0,), 0)) if classes else index

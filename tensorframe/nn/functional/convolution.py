@@ -327,7 +327,7 @@ def _operands(
     name: str, rank: int, input: Any, weight: Any, bias: Any
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """Return the operands in one dtype: the input with or without a batch, weights and bias of the right rank."""
-    x, kernel, *rest = promoted(*[value for value in (input, weight, bias) if value is not None])
+    x, kernel, *rest = promoted(input, weight, *(() if bias is None else (bias,)))
     added = rest[0] if rest else None
     if x.dtype in BOOL:
         raise DTypeError(f"{name}: takes numbers, got bool", suggestions=("x.astype(tfr.float32)",))

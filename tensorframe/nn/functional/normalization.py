@@ -180,13 +180,13 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> T
     wide = widened(tensor)
     length = apply(
         MAXIMUM,
-        _norm(wide, number("normalize", "p", p), axes),
+        norm(wide, number("normalize", "p", p), axes),
         real_number("normalize", "eps", eps),
     )
     return converted(wide / length, tensor.dtype)
 
 
-def _norm(x: Tensor, p: float, axes: Axes) -> Tensor:
+def norm(x: Tensor, p: float, axes: Axes) -> Tensor:
     """Return the p-norm of vectors along axes, which are kept."""
     if p == 2.0:
         return call(VECTOR_NORM, x, attrs=(axes, True))

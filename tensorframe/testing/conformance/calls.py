@@ -74,6 +74,20 @@ CALLS: dict[str, Call] = {
         tfr.nn.functional.batch_norm(x, training=True),
     ),
     "rms_scale": lambda x, _: tfr.nn.functional.rms_norm(x, x.shape[-1], eps=0.5),
+    "pick": lambda x, _: tfr.nn.functional.nll_loss(x, _positions(x, 1, 5, 0, 2), reduction="none"),
+    "cross_entropy": lambda x, _: (
+        tfr.nn.functional.cross_entropy(x, _positions(x, 1, 5, 0, 2)),
+        tfr.nn.functional.cross_entropy(x, x),
+    ),
+    "huber": lambda x, _: tfr.nn.functional.huber_loss(x, x[0], "none", 1.5),
+    "logit_entropy": lambda x, _: tfr.nn.functional.binary_cross_entropy_with_logits(
+        x, x[0] / 4, reduction="none"
+    ),
+    "binary_entropy": lambda x, _: tfr.nn.functional.binary_cross_entropy(
+        (x + 1) / 16, x[0] / 4, reduction="none"
+    ),
+    "at_least": lambda x, _: tfr.nn.functional.margin_ranking_loss(x, x[0], x[1], 0.5),
+    "raised": lambda x, _: tfr.nn.functional.gaussian_nll_loss(x, x[0], x * 1.5, eps=2.0),
     "softmax": lambda x, _: (tfr.softmax(x), tfr.softmax(x, axis=0)),
     "log_softmax": lambda x, _: (tfr.log_softmax(x), tfr.log_softmax(x, axis=0)),
     "logsumexp": lambda x, _: (tfr.logsumexp(x), tfr.logsumexp(x, axis=1, keepdims=True)),

@@ -21,6 +21,7 @@ class Case(NamedTuple):
     reference: Callable[..., Any]
     operands: tuple[Any, ...]
     in_torch: bool = True  # whether PyTorch takes the same call
+    fixed: tuple[int, ...] = ()  # operands that PyTorch has no gradient for
     slopes: bool = True  # whether its gradient is that of its values
 
 
