@@ -18,6 +18,7 @@ from tensorframe.frontend import linalg as linalg
 from tensorframe.frontend import random as random
 from tensorframe.frontend.array_methods import diagonal as diagonal
 from tensorframe.frontend.array_methods import trace as trace
+from tensorframe.frontend.autocast import autocast as autocast
 from tensorframe.frontend.calibration import Calibration as Calibration
 from tensorframe.frontend.calibration import calibrate as calibrate
 from tensorframe.frontend.computing import compute as compute

@@ -18,6 +18,7 @@ from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import holds
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Op
+from tensorframe.graph.precision import autocast_dtype, suited
 from tensorframe.graph.record import constant, record, record_map
 from tensorframe.graph.shape import broadcast
 from tensorframe.graph.tracing import TracedNumber, example
@@ -51,7 +52,7 @@ def unary(op: Op, x: Any) -> Tensor:
     if type(x) is Tensor:
         node = x.node
         result = op.uniform.get(node.dtype)
-        if result is not None:
+        if result is not None and (op.precision is None or autocast_dtype.get() is None):
             handle = _blank()
             handle.node = Node(op, (node,), (), node.shape, result, node.device, recording_site(3))
             return handle
@@ -79,7 +80,12 @@ def binary(op: Op, x1: Any, x2: Any) -> Tensor:
     dtype = left.dtype
     device = left.device
     result = op.uniform.get(dtype)
-    if result is None or right.dtype is not dtype or right.device is not device:
+    if (
+        result is None
+        or right.dtype is not dtype
+        or right.device is not device
+        or (op.precision is not None and autocast_dtype.get() is not None)
+    ):
         return _general(op, x1, x2)
     shape = left.shape
     if right.shape != shape and right.shape:
@@ -99,12 +105,14 @@ def apply(op: Op, *operands: Any) -> Tensor:
 def _general(op: Op, *operands: Any) -> Tensor:
     """Record an elementwise op whose operands may have to be made, converted or moved."""
     site = recording_site()
-    nodes = as_nodes(op, operands)
+    nodes = suited(op, as_nodes(op, operands))
     return handle_on(record_map(op, nodes, device_of(nodes), site))
 
 
 def call(op: Op, *inputs: Tensor, attrs: tuple[Any, ...] = ()) -> Tensor:
     """Record an op whose inputs already share a dtype (where it needs one) and return its Tensor."""
+    if op.precision is not None and autocast_dtype.get() is not None:
+        inputs = tuple(map(handle_on, suited(op, tuple([tensor.node for tensor in inputs]))))
     if len(inputs) == 1:
         return handle_on(record(op, (inputs[0].node,), *attrs))
     nodes = tuple([tensor.node for tensor in inputs])

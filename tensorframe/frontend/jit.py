@@ -22,6 +22,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trees import own_tree, statics
 from tensorframe.graph.history import history
 from tensorframe.graph.mapping import mapping
+from tensorframe.graph.precision import autocast_dtype
 from tensorframe.graph.tracing import current
 from tensorframe.schedule.plan import Plan
 
@@ -70,12 +71,13 @@ class Jitted(Generic[P, R]):
         latest = self._latest
         if latest is None or kwargs:
             return self._call(args, kwargs)
-        kinds, facts, default, options, device, real, recorded = latest
+        kinds, facts, default, options, device, real, low, recorded = latest
         if (
             len(args) != len(kinds)
             or config.get() is not options
             or chosen_device() is not device
             or dtypes.default_float() is not real
+            or autocast_dtype.get() is not low
             or current.get() is not None
             or history.get() is not None
             or mapping.get() is not None
@@ -134,7 +136,8 @@ class Jitted(Generic[P, R]):
 
     def _record_of(self, call: Call) -> Record:
         options, device, real = config.get(), chosen_device(), dtypes.default_float()
-        key = (call.kind, options, device, real)
+        low = autocast_dtype.get()
+        key = (call.kind, options, device, real, low)
         with self._lock:
             kept = self._records.get(key)
             if kept is not None and kept is not self._newest:
@@ -143,7 +146,7 @@ class Jitted(Generic[P, R]):
         if kept is None:
             kept = self._new_record(key, call)
         if kept.plain is not None:
-            self._latest = (*kept.plain, options, device, real, kept.record)
+            self._latest = (*kept.plain, options, device, real, low, kept.record)
         return kept.record
 
     def _new_record(self, key: Any, call: Call) -> _Kept:

@@ -11,6 +11,7 @@ from typing import Any
 
 # a module of the frontend, and the public names that it is loaded for: all that it exports
 EXPORTS = {
+    "autocast": "autocast",
     "calibration": "Calibration calibrate",
     "doctor": "doctor",
     "files.load_and_save": "load load_metadata save",

@@ -25,6 +25,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import default_on, require
 from tensorframe.graph.node import Node
+from tensorframe.graph.precision import autocast_dtype
 from tensorframe.graph.record import cast, source
 from tensorframe.graph.shape import Shape, normalize_axis
 from tensorframe.ops.creation import FULL
@@ -111,6 +112,17 @@ def beside(tensor: Tensor, value: Any) -> Tensor:
 def converted(tensor: Tensor, dtype: DType) -> Tensor:
     """Return the tensor in another dtype; itself where it already has it."""
     return tensor if tensor.dtype == dtype else Tensor(cast(tensor.node, dtype))
+
+
+def at_full_precision(tensor: Tensor) -> Tensor:
+    """Return half precision as float32 inside `autocast`, where results that matter stay so; others as they are."""
+    return tensor if autocast_dtype.get() is None else widened(tensor)
+
+
+def beside_matmul(tensor: Tensor, result: Tensor) -> Tensor:
+    """Return what is added to a matmul's result; inside `autocast` in its half precision, or that would be lost."""
+    inside = autocast_dtype.get() is not None and result.dtype in dtypes.NARROW
+    return converted(tensor, result.dtype) if inside else tensor
 
 
 def widened(tensor: Tensor) -> Tensor:

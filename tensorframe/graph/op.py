@@ -62,6 +62,16 @@ class Combination(NamedTuple):
     final: bool | None = None  # a truth value that no element changes any more
 
 
+class Precision(Enum):
+    """Which operands a row takes inside `autocast`; a row that says nothing takes what it is given."""
+
+    LOW = auto()  # half precision: what is nothing but products and sums of them, accumulated wide
+    FULL = auto()  # float32 at least: what would overflow, or lose digits that are needed later
+
+
+LOW, FULL = Precision
+
+
 @dataclass(frozen=True, slots=True)
 class NoGradient:
     """Why a row has no rule for gradients: nothing flows through it, or (`refused`) asking for it is an error."""
@@ -123,6 +133,7 @@ class Op:
     parts: int = 1  # how many tensors one call gives
     # dtypes of operands on which every engine gives the same bits: see ops/exactness.py
     exact: frozenset[DType] = dtypes.BITWISE
+    precision: Precision | None = None
     # a user's function: operands keep dtypes of their own, and plans print its name
     user_defined: bool = False
     vjp: Callable[..., Sequence[Any]] | NoGradient | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tensorframe.dtypes import ANY
 from tensorframe.errors import ShapeError
-from tensorframe.graph.op import Kind, Op, register, same
+from tensorframe.graph.op import LOW, Kind, Op, register, same
 from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.ops.rules.contraction import product, summation
 
@@ -51,8 +51,8 @@ def _einsum(shapes: tuple[Shape, ...], subscripts: str) -> Shape:
 
 
 MATMUL = register(
-    Op("matmul", Kind.CONTRACT, 2, ANY, same, "Matrix product of the last two axes; other axes broadcast.", shape=_matmul, operator="matmul", costly=True, vjp=product)
+    Op("matmul", Kind.CONTRACT, 2, ANY, same, "Matrix product of the last two axes; other axes broadcast.", shape=_matmul, operator="matmul", costly=True, precision=LOW, vjp=product)
 )
 EINSUM = register(
-    Op("einsum", Kind.CONTRACT, None, ANY, same, "Products summed over the indices that the result lacks.", shape=_einsum, attributes=("subscripts",), in_standard=False, costly=True, vjp=summation)
+    Op("einsum", Kind.CONTRACT, None, ANY, same, "Products summed over the indices that the result lacks.", shape=_einsum, attributes=("subscripts",), in_standard=False, costly=True, precision=LOW, vjp=summation)
 )

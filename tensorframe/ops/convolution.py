@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tensorframe.dtypes import NUMERIC
 from tensorframe.errors import ShapeError
-from tensorframe.graph.op import Kind, Op, register, same
+from tensorframe.graph.op import LOW, Kind, Op, register, same
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.rules.convolution import cotangents
 
@@ -79,6 +79,7 @@ CONVOLUTION = register(
         attributes=("stride", "before", "after", "input_dilation", "dilation", "groups"),
         in_standard=False,
         costly=True,
+        precision=LOW,
         vjp=cotangents,
     )
 )

@@ -22,7 +22,18 @@ from tensorframe.dtypes import (
     REAL,
     DType,
 )
-from tensorframe.graph.op import NONE, ZERO, DTypeRule, Kind, Op, boolean, real_part, register, same
+from tensorframe.graph.op import (
+    FULL,
+    NONE,
+    ZERO,
+    DTypeRule,
+    Kind,
+    Op,
+    boolean,
+    real_part,
+    register,
+    same,
+)
 from tensorframe.ops.derivatives import (
     ERF_SLOPE,
     length,
@@ -106,7 +117,7 @@ MULTIPLY = core("multiply", 2, ANY, same, "Product of two tensors.", operator="m
 DIVIDE = core("divide", 2, FLOATING, same, "Quotient of two tensors; integers give the default real dtype.", operator="truediv", right_identity=1, cost=4, odd=True, exact=FLOAT, vjp=partials(lambda _out, _x, y: 1 / y, lambda out, _x, y: -out / y), at={(1.0, 4.0): 0.25, (-1.0, 0.0): -inf, (0.0, 0.0): nan})
 FLOOR_DIVIDE = core("floor_divide", 2, REAL, same, "Largest integer not above the quotient.", operator="floordiv", cost=8, vjp=ZERO, at={(7.0, 2.0): 3.0, (-7.0, 2.0): -4.0, (1.0, 0.0): inf, (inf, 2.0): inf})
 REMAINDER = core("remainder", 2, REAL, same, "Remainder of floor division; it has the divisor's sign.", operator="mod", cost=8, exact=ANY, vjp=lambda ct, _out, x, y: (ct, lambda: -ct * floor_divide(x, y)), at={(7.0, 3.0): 1.0, (-7.0, 3.0): 2.0, (7.0, -3.0): -2.0, (1.0, 0.0): nan})
-POW = core("pow", 2, NUMERIC, same, "First tensor to the power of the second.", operator="pow", numpy="power", right_identity=1, cost=20, vjp=power, at={(2.0, 3.0): 8.0, (2.0, -1.0): 0.5, (nan, 0.0): 1.0, (-8.0, 0.5): nan})
+POW = core("pow", 2, NUMERIC, same, "First tensor to the power of the second.", operator="pow", numpy="power", right_identity=1, cost=20, precision=FULL, vjp=power, at={(2.0, 3.0): 8.0, (2.0, -1.0): 0.5, (nan, 0.0): 1.0, (-8.0, 0.5): nan})
 NEGATIVE = core("negative", 1, NUMERIC, same, "Negated elements.", operator="neg", involution=True, exact=ANY, vjp=lambda ct, _out, _x: (-ct,), at={2.0: -2.0, 0.0: -0.0})
 POSITIVE = core("positive", 1, NUMERIC, same, "The elements, unchanged.", operator="pos", exact=ANY, vjp=lambda ct, _out, _x: (ct,), at={2.0: 2.0, -0.0: -0.0})
 ABS = core("abs", 1, NUMERIC, real_part, "Absolute values, the magnitude for complex elements.", operator="abs", numpy="absolute", exact=REAL, vjp=lambda ct, _out, x: (lambda: ct * sign(x),), at={-2.0: 2.0, -0.0: 0.0, -inf: inf})
@@ -129,30 +140,30 @@ TRUNC = core("trunc", 1, REAL, same, "Elements without their fraction.", exact=A
 ROUND = core("round", 1, NUMERIC, same, "Nearest integers; halves go to the even one.", exact=ANY, vjp=ZERO, at={0.5: 0.0, 1.5: 2.0, -2.5: -2.0})
 
 # --- exponentials and logarithms
-EXP = core("exp", 1, FLOATING, same, "e to the power of each element.", cost=10, vjp=partials(lambda out, _x: out), at={0.0: 1.0, -inf: 0.0, inf: inf})
-EXP2 = core("exp2", 1, FLOAT, same, "2 to the power of each element.", in_standard=False, cost=10, vjp=partials(lambda out, _x: out * log_of(2)), at={3.0: 8.0, -inf: 0.0})
-EXPM1 = core("expm1", 1, FLOATING, same, "exp(x) - 1, accurate near zero.", cost=12, vjp=partials(lambda _out, x: exp(x)), at={0.0: 0.0, -inf: -1.0, inf: inf})
-LOG = core("log", 1, FLOATING, same, "Natural logarithm.", cost=10, vjp=partials(lambda _out, x: 1 / x), at={1.0: 0.0, 0.0: -inf, -1.0: nan})
-LOG1P = core("log1p", 1, FLOATING, same, "log(1 + x), accurate near zero.", cost=12, vjp=partials(lambda _out, x: 1 / (1 + x)), at={0.0: 0.0, -1.0: -inf, -2.0: nan})
-LOG2 = core("log2", 1, FLOATING, same, "Logarithm to base 2.", cost=10, vjp=partials(lambda _out, x: 1 / (x * log_of(2))), at={8.0: 3.0, 0.0: -inf, -1.0: nan})
-LOG10 = core("log10", 1, FLOATING, same, "Logarithm to base 10.", cost=10, vjp=partials(lambda _out, x: 1 / (x * log_of(10))), at={1.0: 0.0, 0.0: -inf, -1.0: nan})
-LOGADDEXP = core("logaddexp", 2, FLOAT, same, "log(exp(x1) + exp(x2)), without overflow on the way.", commutative=True, cost=25, vjp=partials(lambda _out, x, y: weight(x, y), lambda _out, x, y: weight(y, x)), at={(0.0, -inf): 0.0, (-inf, -inf): -inf, (inf, 0.0): inf})
+EXP = core("exp", 1, FLOATING, same, "e to the power of each element.", cost=10, precision=FULL, vjp=partials(lambda out, _x: out), at={0.0: 1.0, -inf: 0.0, inf: inf})
+EXP2 = core("exp2", 1, FLOAT, same, "2 to the power of each element.", in_standard=False, cost=10, precision=FULL, vjp=partials(lambda out, _x: out * log_of(2)), at={3.0: 8.0, -inf: 0.0})
+EXPM1 = core("expm1", 1, FLOATING, same, "exp(x) - 1, accurate near zero.", cost=12, precision=FULL, vjp=partials(lambda _out, x: exp(x)), at={0.0: 0.0, -inf: -1.0, inf: inf})
+LOG = core("log", 1, FLOATING, same, "Natural logarithm.", cost=10, precision=FULL, vjp=partials(lambda _out, x: 1 / x), at={1.0: 0.0, 0.0: -inf, -1.0: nan})
+LOG1P = core("log1p", 1, FLOATING, same, "log(1 + x), accurate near zero.", cost=12, precision=FULL, vjp=partials(lambda _out, x: 1 / (1 + x)), at={0.0: 0.0, -1.0: -inf, -2.0: nan})
+LOG2 = core("log2", 1, FLOATING, same, "Logarithm to base 2.", cost=10, precision=FULL, vjp=partials(lambda _out, x: 1 / (x * log_of(2))), at={8.0: 3.0, 0.0: -inf, -1.0: nan})
+LOG10 = core("log10", 1, FLOATING, same, "Logarithm to base 10.", cost=10, precision=FULL, vjp=partials(lambda _out, x: 1 / (x * log_of(10))), at={1.0: 0.0, 0.0: -inf, -1.0: nan})
+LOGADDEXP = core("logaddexp", 2, FLOAT, same, "log(exp(x1) + exp(x2)), without overflow on the way.", commutative=True, cost=25, precision=FULL, vjp=partials(lambda _out, x, y: weight(x, y), lambda _out, x, y: weight(y, x)), at={(0.0, -inf): 0.0, (-inf, -inf): -inf, (inf, 0.0): inf})
 SQRT = core("sqrt", 1, FLOATING, same, "Square root; NaN for negative real elements.", cost=4, exact=FLOAT, vjp=partials(lambda out, _x: 0.5 / out), at={4.0: 2.0, -0.0: -0.0, -1.0: nan})
 CBRT = core("cbrt", 1, FLOAT, same, "Real cube root.", in_standard=False, cost=12, odd=True, vjp=partials(lambda out, _x: 1 / (out * out * 3)), at={64.0: 4.0, -8.0: -2.0})
 
 # --- trigonometric and hyperbolic
 SIN = core("sin", 1, FLOATING, same, "Sine of angles in radians.", cost=12, odd=True, vjp=partials(lambda _out, x: cos(x)), at={-0.0: -0.0, inf: nan})
 COS = core("cos", 1, FLOATING, same, "Cosine of angles in radians.", cost=12, vjp=partials(lambda _out, x: -sin(x)), at={0.0: 1.0, inf: nan})
-TAN = core("tan", 1, FLOATING, same, "Tangent of angles in radians.", cost=16, odd=True, vjp=partials(lambda out, _x: 1 + out * out), at={0.0: 0.0, inf: nan})
-ASIN = core("asin", 1, FLOATING, same, "Inverse sine, in radians.", numpy="arcsin", cost=16, odd=True, vjp=partials(lambda _out, x: 1 / sqrt((1 - x) * (1 + x))), at={0.0: 0.0, 2.0: nan})
-ACOS = core("acos", 1, FLOATING, same, "Inverse cosine, in radians.", numpy="arccos", cost=16, vjp=partials(lambda _out, x: -1 / sqrt((1 - x) * (1 + x))), at={1.0: 0.0, 2.0: nan})
+TAN = core("tan", 1, FLOATING, same, "Tangent of angles in radians.", cost=16, odd=True, precision=FULL, vjp=partials(lambda out, _x: 1 + out * out), at={0.0: 0.0, inf: nan})
+ASIN = core("asin", 1, FLOATING, same, "Inverse sine, in radians.", numpy="arcsin", cost=16, odd=True, precision=FULL, vjp=partials(lambda _out, x: 1 / sqrt((1 - x) * (1 + x))), at={0.0: 0.0, 2.0: nan})
+ACOS = core("acos", 1, FLOATING, same, "Inverse cosine, in radians.", numpy="arccos", cost=16, precision=FULL, vjp=partials(lambda _out, x: -1 / sqrt((1 - x) * (1 + x))), at={1.0: 0.0, 2.0: nan})
 ATAN = core("atan", 1, FLOATING, same, "Inverse tangent, in radians.", numpy="arctan", cost=16, odd=True, vjp=partials(lambda _out, x: 1 / (1 + x * x)), at={-0.0: -0.0})
 ATAN2 = core("atan2", 2, FLOAT, same, "Angle of the point (x2, x1), in radians.", numpy="arctan2", cost=20, vjp=partials(lambda _out, y, x: over_square(x, x, y), lambda _out, y, x: over_square(-y, x, y)), at={(1.0, inf): 0.0, (-0.0, 1.0): -0.0})
-SINH = core("sinh", 1, FLOATING, same, "Hyperbolic sine.", cost=16, odd=True, vjp=partials(lambda _out, x: cosh(x)), at={0.0: 0.0, -inf: -inf})
-COSH = core("cosh", 1, FLOATING, same, "Hyperbolic cosine.", cost=16, vjp=partials(lambda _out, x: sinh(x)), at={0.0: 1.0, -inf: inf})
+SINH = core("sinh", 1, FLOATING, same, "Hyperbolic sine.", cost=16, odd=True, precision=FULL, vjp=partials(lambda _out, x: cosh(x)), at={0.0: 0.0, -inf: -inf})
+COSH = core("cosh", 1, FLOATING, same, "Hyperbolic cosine.", cost=16, precision=FULL, vjp=partials(lambda _out, x: sinh(x)), at={0.0: 1.0, -inf: inf})
 TANH = core("tanh", 1, FLOATING, same, "Hyperbolic tangent.", cost=14, odd=True, vjp=partials(lambda out, _x: 1 - out * out), at={0.0: 0.0, inf: 1.0, -inf: -1.0})
 ASINH = core("asinh", 1, FLOATING, same, "Inverse hyperbolic sine.", numpy="arcsinh", cost=20, odd=True, vjp=partials(lambda _out, x: 1 / length(x)), at={0.0: 0.0, inf: inf})
-ACOSH = core("acosh", 1, FLOATING, same, "Inverse hyperbolic cosine.", numpy="arccosh", cost=20, vjp=partials(lambda _out, x: 1 / (sqrt(x - 1) * sqrt(x + 1))), at={1.0: 0.0, inf: inf, 0.5: nan})
+ACOSH = core("acosh", 1, FLOATING, same, "Inverse hyperbolic cosine.", numpy="arccosh", cost=20, precision=FULL, vjp=partials(lambda _out, x: 1 / (sqrt(x - 1) * sqrt(x + 1))), at={1.0: 0.0, inf: inf, 0.5: nan})
 ATANH = core("atanh", 1, FLOATING, same, "Inverse hyperbolic tangent.", numpy="arctanh", cost=20, odd=True, vjp=partials(lambda _out, x: 1 / ((1 - x) * (1 + x))), at={0.0: 0.0, 1.0: inf, 2.0: nan})
 
 # --- error function and activations

@@ -11,7 +11,7 @@ from math import prod
 from typing import Any
 
 from tensorframe.dtypes import FLOAT
-from tensorframe.graph.op import same
+from tensorframe.graph.op import FULL, same
 from tensorframe.ops.formulas import Axes, formula, unchanged
 from tensorframe.ops.term import Term, call, sqrt, square
 
@@ -52,5 +52,5 @@ def _of_scaled(ct: Term, out: Term, x: Term, axes: Axes, eps: float) -> Sequence
     return ((ct - out * _mean(ct * out, axes)) * _scale(x, axes, eps),)
 
 
-STANDARDIZE = formula("standardize", FLOAT, same, _standardized, "Deviations from the mean along axes, over the root of their variance and `eps`.", shape=unchanged, attributes=("axes", "eps"), in_standard=False, public=False, vjp=_of_standardized)
-RMS_SCALE = formula("rms_scale", FLOAT, same, _scaled, "The elements over the root of their mean square along axes and `eps`.", shape=unchanged, attributes=("axes", "eps"), in_standard=False, public=False, vjp=_of_scaled)
+STANDARDIZE = formula("standardize", FLOAT, same, _standardized, "Deviations from the mean along axes, over the root of their variance and `eps`.", shape=unchanged, attributes=("axes", "eps"), in_standard=False, public=False, precision=FULL, vjp=_of_standardized)
+RMS_SCALE = formula("rms_scale", FLOAT, same, _scaled, "The elements over the root of their mean square along axes and `eps`.", shape=unchanged, attributes=("axes", "eps"), in_standard=False, public=False, precision=FULL, vjp=_of_scaled)

@@ -8,7 +8,17 @@ from typing import Any
 
 from tensorframe.dtypes import ANY, BOOL, LIMITS, NUMERIC, REAL, DType, int64
 from tensorframe.errors import ShapeError
-from tensorframe.graph.op import NONE, Combination, DTypeRule, Kind, Op, boolean, register, same
+from tensorframe.graph.op import (
+    FULL,
+    NONE,
+    Combination,
+    DTypeRule,
+    Kind,
+    Op,
+    boolean,
+    register,
+    same,
+)
 from tensorframe.graph.shape import Shape, reduced
 from tensorframe.ops.derivatives import Rule
 from tensorframe.ops.elementwise import ADD, LOGICAL_AND, LOGICAL_OR, MAXIMUM, MINIMUM, MULTIPLY
@@ -78,13 +88,13 @@ def scan(name: str, doc: str, combination: Combination, vjp: Rule) -> Op:
     """Define a row that combines all elements up to each position along `axis`."""
     # every engine accumulates in the widest dtype, one element after the other
     facts: dict[str, Any] = {"attributes": ("axis",), "combination": combination, "exact": ANY}
-    return register(Op(name, Kind.SCAN, 1, ANY, same, doc, shape=_unchanged, costly=True, vjp=vjp, **facts))
+    return register(Op(name, Kind.SCAN, 1, ANY, same, doc, shape=_unchanged, costly=True, precision=FULL, vjp=vjp, **facts))
 
 
 _TOTAL, _PRODUCT = Combination(ADD, zero, wide=True), Combination(MULTIPLY, one, wide=True)
 
-SUM = reduce("sum", NUMERIC, same, "Sum along axes, in the tensor's own dtype.", _TOTAL, vjp=lambda ct, _out, x, axes, keepdims: (spread(ct, x, axes, keepdims),))
-PROD = reduce("prod", NUMERIC, same, "Product along axes, in the tensor's own dtype.", _PRODUCT, vjp=product)
+SUM = reduce("sum", NUMERIC, same, "Sum along axes, in the tensor's own dtype.", _TOTAL, precision=FULL, vjp=lambda ct, _out, x, axes, keepdims: (spread(ct, x, axes, keepdims),))
+PROD = reduce("prod", NUMERIC, same, "Product along axes, in the tensor's own dtype.", _PRODUCT, precision=FULL, vjp=product)
 MAX = reduce("max", BOOL | REAL, same, "Largest element along axes; NaN if any is NaN.", Combination(MAXIMUM, least), vjp=extremum, shape=non_empty("max"))
 MIN = reduce("min", BOOL | REAL, same, "Smallest element along axes; NaN if any is NaN.", Combination(MINIMUM, most), vjp=extremum, shape=non_empty("min"))
 ANY_TRUE = reduce("any", ANY, boolean, "Whether any element along axes is true.", Combination(LOGICAL_OR, zero, final=True), exact=ANY, vjp=NONE)

@@ -10,6 +10,7 @@ from tensorframe.dtypes import real_of
 from tensorframe.errors import ArgumentError, ShapeError
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.operands import (
+    at_full_precision,
     converted,
     floating,
     need_axes,
@@ -45,7 +46,7 @@ def vector_norm(
     >>> tfr.linalg.vector_norm(np.asarray([3.0, 4.0])).item()
     5.0
     """
-    (x,) = floating(x)
+    x = at_full_precision(*floating(x))
     axes = normalize_axes("vector_norm", axis, x.ndim)
     dtype = real_of(x.dtype)
     wide = widened(x)
@@ -89,7 +90,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: float | str | None = 
     >>> tfr.linalg.matrix_norm(np.asarray([[1.0, -2.0], [3.0, 4.0]]), ord=1).item()
     6.0
     """
-    (x,) = floating(x)
+    x = at_full_precision(*floating(x))
     need_axes("matrix_norm", x, 2)
     keepdims = flag("matrix_norm", "keepdims", keepdims)
     axes = (x.ndim - 2, x.ndim - 1)

@@ -11,6 +11,7 @@ from tensorframe.frontend.operands import accumulated, operand
 from tensorframe.frontend.parameters import flag
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
+from tensorframe.graph.precision import suited
 from tensorframe.graph.record import record
 from tensorframe.graph.shape import normalize_axes
 from tensorframe.ops import reduction as row
@@ -28,7 +29,9 @@ def reduced_by(op: Op, x: Tensor, axis: Axis, keepdims: Any) -> Tensor:
 
 def along(op: Op, x: Tensor, axes: tuple[int, ...], keepdims: Any, *attrs: Any) -> Tensor:
     """Return the reduction `op` of `x` along axes that are counted from the front, in ascending order."""
-    return handle_on(record(op, (x.node,), axes, flag(op.name, "keepdims", keepdims), *attrs))
+    return handle_on(
+        record(op, suited(op, (x.node,)), axes, flag(op.name, "keepdims", keepdims), *attrs)
+    )
 
 
 def sum(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.errors import DTypeError
 from tensorframe.frontend.dispatch import call
-from tensorframe.frontend.operands import converted, operand, widened
+from tensorframe.frontend.operands import at_full_precision, converted, operand, widened
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
@@ -19,7 +19,7 @@ __all__ = ["log_softmax", "logsumexp", "softmax"]
 
 def _recorded(op: Op, x: Any, axis: Axis, *attrs: Any) -> Tensor:
     """Return the row `op` of `x` along `axis`, computed in no less than float32."""
-    tensor = operand(x)
+    tensor = at_full_precision(operand(x))
     dtype = tensor.dtype
     if dtype not in dtypes.FLOAT:
         raise DTypeError(

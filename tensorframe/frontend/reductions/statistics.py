@@ -11,7 +11,14 @@ from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.dispatch import unary
-from tensorframe.frontend.operands import converted, expanded, operand, promoted, reshaped
+from tensorframe.frontend.operands import (
+    at_full_precision,
+    converted,
+    expanded,
+    operand,
+    promoted,
+    reshaped,
+)
 from tensorframe.frontend.parameters import number
 from tensorframe.frontend.reductions.elementary import Axis, along
 from tensorframe.frontend.tensor import Tensor
@@ -48,7 +55,7 @@ def mean(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False
     >>> tfr.mean(tfr.asarray([[1.0, 2.0], [3.0, 6.0]]), axis=1).tolist()
     [1.5, 4.5]
     """
-    tensor = operand(x)
+    tensor = at_full_precision(operand(x))
     result = dtypes.float_of(tensor.dtype if dtype is None else dtypes.as_dtype(dtype))
     work = working_dtype(tensor.dtype if dtype is None else result)
     axes = normalize_axes("mean", axis, tensor.ndim)
@@ -59,7 +66,7 @@ def _variance(
     name: str, x: Any, axis: Axis, correction: float, keepdims: bool
 ) -> tuple[Tensor, DType]:
     """Return the variance in its working dtype, and the dtype of the result."""
-    tensor = operand(x)
+    tensor = at_full_precision(operand(x))
     axes = normalize_axes(name, axis, tensor.ndim)
     wide = converted(tensor, working_dtype(tensor.dtype))
     correction = number(name, "correction", correction)

@@ -8,7 +8,7 @@ from typing import Any
 from tensorframe.dtypes import BOOL
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.dispatch import apply, call
-from tensorframe.frontend.operands import permuted, promoted, reshaped
+from tensorframe.frontend.operands import beside_matmul, permuted, promoted, reshaped
 from tensorframe.frontend.parameters import integer, integers
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import Shape
@@ -449,5 +449,5 @@ def _recorded(
     batch = reshaped(x, (1, *x.shape)) if alone else x
     result = call(CONVOLUTION, batch, kernel, attrs=(*windows, groups))
     if added is not None:
-        result = apply(ADD, result, reshaped(added, (out, *(1,) * rank)))
+        result = apply(ADD, result, beside_matmul(reshaped(added, (out, *(1,) * rank)), result))
     return reshaped(result, result.shape[1:]) if alone else result

@@ -8,7 +8,7 @@ from tensorframe import dtypes
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.linalg.einstein_summation import einsum
-from tensorframe.frontend.operands import permuted, promoted
+from tensorframe.frontend.operands import beside_matmul, permuted, promoted
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.nn.functional.operands import need_rank
 from tensorframe.ops.contraction import MATMUL
@@ -70,4 +70,4 @@ def _with_bias(name: str, result: Tensor, bias: Any, shape: tuple[int, ...]) -> 
         raise ShapeError(f"{name}: bias has shape {added.shape}, but the weight asks for {shape}")
     if added.dtype not in dtypes.NUMERIC:
         raise DTypeError(f"{name}: bias is numeric, got {added.dtype}")
-    return apply(ADD, result, added)
+    return apply(ADD, result, beside_matmul(added, result))

@@ -8,7 +8,7 @@ from tensorframe import dtypes
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.machine_limits import finfo
-from tensorframe.frontend.operands import converted, operand, reshaped, widened
+from tensorframe.frontend.operands import at_full_precision, converted, operand, reshaped, widened
 from tensorframe.frontend.parameters import count, flag, integers, number
 from tensorframe.frontend.reductions.elementary import max as largest
 from tensorframe.frontend.reductions.elementary import sum as total
@@ -183,7 +183,7 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> T
         norm(wide, number("normalize", "p", p), axes),
         real_number("normalize", "eps", eps),
     )
-    return converted(wide / length, tensor.dtype)
+    return converted(wide / length, at_full_precision(tensor).dtype)
 
 
 def norm(x: Tensor, p: float, axes: Axes) -> Tensor:
@@ -260,7 +260,7 @@ def _affine(
     why: str,
 ) -> Tensor:
     """Return the result times `weight`, plus `bias`, both of `shape`, in the dtype that all of them promote to."""
-    dtype = tensor.dtype
+    dtype = at_full_precision(tensor).dtype
     for op, argument, value in ((MULTIPLY, "weight", weight), (ADD, "bias", bias)):
         if value is None:
             continue
