@@ -39,6 +39,7 @@ from tensorframe.nn.layers.normalization import (
 from tensorframe.nn.layers.recurrent import GRU, LSTM, RNN
 from tensorframe.nn.layers.shapes import Flatten, Unflatten
 from tensorframe.nn.module import Buffer, Module
+from tensorframe.nn.summary import estimate_memory, summary
 
 __all__ = [
     "GRU",
@@ -79,6 +80,8 @@ __all__ = [
     "TransformerEncoder",
     "TransformerEncoderLayer",
     "Unflatten",
+    "estimate_memory",
     "functional",
     "init",
+    "summary",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Self
 
 from tensorframe.backends.registry import named_device
@@ -14,6 +15,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import holds
 from tensorframe.nn import state, text
+from tensorframe.nn.calls import watcher
 from tensorframe.nn.state import IncompatibleKeys
 from tensorframe.nn.structure import Role, Structured, entries, own_modules, unique
 
@@ -79,7 +81,10 @@ class Module(Structured, Page):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return what `forward` gives; errors say in which module, as well as on which line."""
+        watching = watcher.get()
         try:
+            if watching is not None:
+                return watching(self, partial(self.forward, *args, **kwargs))
             return self.forward(*args, **kwargs)
         except TensorFrameError as error:
             self._locate(error)

@@ -51,6 +51,8 @@ _PAGES = {
     "Estimate": ("trial_pages", "estimate_page"),
     "Diagnosis": ("trial_pages", "diagnosis_page"),
     "Module": ("module_page", "module_page"),
+    "Summary": ("module_page", "summary_page"),
+    "MemoryEstimate": ("module_page", "memory_page"),
 }
 
 

@@ -1,12 +1,14 @@
-"""The page of a module: its parts as a table, with what they were made with and how many parameters they have."""
+"""Pages of modules: their parts as a table, what calling them takes, and how much memory training does."""
 
 from __future__ import annotations
 
 from tensorframe.nn.module import Module
 from tensorframe.nn.structure import entries, trainable, unique
+from tensorframe.nn.summary import MemoryEstimate, Summary, SummaryRow, figures_of
 from tensorframe.nn.text import Row, rows
-from tensorframe.notebook.results import result_page, table
-from tensorframe.notebook.style import numbers, text, words
+from tensorframe.notebook.figures import count_text
+from tensorframe.notebook.results import device_name, result_page, table
+from tensorframe.notebook.style import gauge, numbers, text, words
 from tensorframe.notebook.wording import counted
 from tensorframe.schedule.plan import human_bytes
 
@@ -32,3 +34,37 @@ def module_page(module: Module) -> str:
 def _row(row: Row) -> str:
     indented = "\N{NO-BREAK SPACE}" * (3 * row.depth) + row.name
     return words(text(indented), f"<code>{text(row.title)}</code>") + numbers(text(row.parameters))
+
+
+def summary_page(summary: Summary) -> str:
+    """Return what calling a model takes: a row for each module, with a bar of its share of the operations."""
+    facts = [
+        f"<b>{text(summary.rows[0].title)}</b>",
+        f"<b>{summary.parameters:,}</b> parameters",
+        f"<b>{count_text(summary.flops)}</b> flops",
+        *[
+            f"<b>{human_bytes(size)}</b> at most on {device_name(device)}"
+            for device, size in summary.peak.items()
+        ],
+    ]
+    most = max([row.flops for row in summary.rows[1:]], default=0.0)
+    parts = [_summary_row(row, most) for row in summary.rows]
+    return result_page(
+        facts, table(["module", "made with", "output"], ("parameters", "flops"), parts)
+    )
+
+
+def _summary_row(row: SummaryRow, most: float) -> str:
+    outputs, parameters, flops = figures_of(row)
+    indented = "\N{NO-BREAK SPACE}" * (3 * row.depth) + row.label
+    bar = gauge(row.flops / most) if most and row.depth else ""
+    names = words(text(indented), f"<code>{text(row.title)}</code>", text(outputs))
+    return names + numbers(parameters, flops + bar)
+
+
+def memory_page(memory: MemoryEstimate) -> str:
+    """Return what training a model takes, in bytes."""
+    found = [(size, device_name(device)) for device, size in memory.peak.items()]
+    facts = [f"<b>{human_bytes(size)}</b> at most on {name}" for size, name in found]
+    parts = [words(text(name)) + numbers(text(size)) for name, size in memory.figures()]
+    return result_page(facts, table(["memory"], ("bytes",), parts))

@@ -102,6 +102,8 @@ PIECES: dict[str, Callable[[], object]] = {
     "estimate": lambda: tfr.estimate(small()),
     "doctor": diagnosis,
     "module": lambda: tfr.nn.Sequential(tfr.nn.Linear(2, 3).freeze(), tfr.nn.Linear(3, 1)),
+    "summary": lambda: tfr.nn.summary(tfr.nn.Sequential(tfr.nn.Linear(2, 3)), (1, 2)),
+    "memory": lambda: tfr.nn.estimate_memory(tfr.nn.Linear(2, 3), (1, 2)),
     "magic": lambda: ShownPlans([(small().explain(), "ran once")], 1),
     "collection": lambda: Collection({"a": [values(3), values(300, 400)], "b": failure()}),
 }

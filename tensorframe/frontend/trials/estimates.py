@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,8 +12,9 @@ from tensorframe.backends.registry import resolve_device
 from tensorframe.errors import DeviceError, DTypeError
 from tensorframe.frontend.pages import Page
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.frontend.trials.relocation import described, relocated
+from tensorframe.frontend.trials.relocation import described, holds_values, relocated
 from tensorframe.graph.device import Device
+from tensorframe.graph.node import Node
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.plan import Plan, Slot, human_bytes
@@ -49,7 +50,7 @@ class Estimate(Page):
             f"reads     {human_bytes(self.bytes_read)}",
             f"writes    {human_bytes(self.bytes_written)}",
             f"moves     {human_bytes(self.bytes_moved)} between devices",
-            f"computes  {_operations(self.flops)}",
+            f"computes  {operations(self.flops)}",
             f"runs      {', '.join(self._steps())}",
         ]
         return "\n".join(lines)
@@ -70,7 +71,8 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _operations(count: float) -> str:
+def operations(count: float) -> str:
+    """Return a number of operations for people: 3.1e9 -> `3.1 Gflop`."""
     for prefix in ("", "K", "M", "G", "T"):
         if count < 1000:
             return f"{count:.3g} {prefix}flop"
@@ -111,10 +113,17 @@ def estimate(*tensors: Tensor, device: str | Device | None = None) -> Estimate:
     request = capture([tensor.node for tensor in tensors])
     if device is None:
         return _of_plan(plan_of(request))
+    return estimate_on(request.wanted, device)
+
+
+def estimate_on(
+    roots: Sequence[Node], device: str | Device, is_leaf: Callable[[Node], bool] = holds_values
+) -> Estimate:
+    """Return what computing nodes takes if their leaves were on a device, which need not be here."""
     from tensorframe.schedule.pipeline import make_plan  # loads what a plain import can do without
 
     there, stand_in = _target(device)
-    moved = relocated(request.wanted, stand_in, partial(described, device=stand_in))
+    moved = relocated(roots, stand_in, partial(described, device=stand_in), is_leaf)
     return _of_plan(make_plan(capture(moved, keep_held=False)), {stand_in: there})
 
 

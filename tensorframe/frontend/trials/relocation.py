@@ -25,10 +25,20 @@ Array = np.ndarray[Any, Any]
 REFERENCE = Device("numpy")
 
 
+def holds_values(node: Node) -> bool:
+    """Whether a node is a leaf with elements of its own: computed, handed in, or in a file."""
+    if node.storage is not None:
+        return True
+    return node.op.kind is Kind.SOURCE and node.op.costly
+
+
 def relocated(
-    roots: Sequence[Node], device: Device, given: Callable[[Node], Node]
+    roots: Sequence[Node],
+    device: Device,
+    given: Callable[[Node], Node],
+    is_leaf: Callable[[Node], bool] = holds_values,
 ) -> tuple[Node, ...]:
-    """Return new nodes for `roots` and all that they need, on `device`; `given` gives those for leaves with values.
+    """Return new nodes for `roots` and all that they need, on `device`; `given` gives those for leaves.
 
     The old nodes stay as they are. Copies to other devices are left out: everything is on one, but for results that it
     cannot hold, which live where they would if they were recorded there.
@@ -36,7 +46,7 @@ def relocated(
     done: dict[Node, Node] = {}
     for node in reachable(roots):
         inputs = node.inputs  # before storage: see Node.settle
-        if holds_values(node):
+        if is_leaf(node):
             done[node] = given(node)
         elif node.op is ARGUMENT:
             raise node.attrs[0].error()
@@ -48,13 +58,6 @@ def relocated(
             home = device if is_constant(node) else holder(device, node.dtype, node.op.name)
             done[node] = Node(node.op, moved, node.attrs, node.shape, node.dtype, home, node.site)
     return tuple([done[root] for root in roots])
-
-
-def holds_values(node: Node) -> bool:
-    """Whether a node is a leaf with elements of its own: computed, handed in, or in a file."""
-    if node.storage is not None:
-        return True
-    return node.op.kind is Kind.SOURCE and node.op.costly
 
 
 def described(node: Node, device: Device) -> Node:
