@@ -4,6 +4,7 @@ Importing this package defines every row. A new elementwise op is one row in `el
 """
 
 from tensorframe.ops import (
+    activations,
     contraction,
     convolution,
     creation,
@@ -22,6 +23,7 @@ from tensorframe.ops import (
 )
 
 __all__ = [
+    "activations",
     "contraction",
     "convolution",
     "creation",

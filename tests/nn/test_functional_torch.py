@@ -5,6 +5,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.nn import functional as F  # noqa: N812 - as users of PyTorch write it
+from tests.nn.cases import activations
 from tests.nn.test_functional import CASES, differentiable, parts
 
 torch = pytest.importorskip("torch")
@@ -67,3 +68,28 @@ def test_running_statistics_are_those_of_pytorch(name):
     own = getattr(F, name)(tfr.asarray(x), *ours, False)
     other = getattr(torch.nn.functional, name)(torch.tensor(x), *theirs, False)
     np.testing.assert_allclose(own.numpy(), other.numpy(), rtol=1e-10)
+
+
+# where functions have kinks, jumps and limits
+POINTS = [-30.0, -6.0, -3.0, -1.0, -0.6, 0.0, 0.5, 0.6, 1.0, 3.0, 3.5, 6.0, 30.0]
+
+
+@pytest.mark.parametrize("name", activations.ELEMENTWISE)
+def test_slopes_at_kinks_are_those_of_pytorch(name):
+    call, _ = activations.ELEMENTWISE[name]
+    theirs = torch.tensor(POINTS, dtype=torch.float64, requires_grad=True)
+    result = call(torch.nn.functional, theirs)
+    (wanted,) = torch.autograd.grad(result.sum(), theirs)
+    ours = tfr.asarray(POINTS, dtype="float64")
+    # whose constants are of float32 in places
+    found = call(F, ours).numpy()
+    np.testing.assert_allclose(found, result.detach().numpy(), rtol=1e-9, atol=1e-15)
+    found = tfr.grad(lambda x: call(F, x).sum())(ours).numpy()
+    np.testing.assert_allclose(found, wanted.numpy(), rtol=2e-7, atol=1e-12)
+    ends = [np.inf, -np.inf, np.nan]
+    limits = call(torch.nn.functional, torch.tensor(ends)).numpy()
+    known = ~np.isnan(limits) | np.isnan(
+        ends
+    )  # of the others there is a limit, which PyTorch misses
+    found = call(F, tfr.asarray(ends)).numpy()
+    np.testing.assert_array_equal(found[known], limits[known])
