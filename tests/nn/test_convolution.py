@@ -382,3 +382,74 @@ def test_bias_and_relu_are_part_of_the_convolutions_step(device):
         plan.flops >= 2 * 2 * 16 * 18 * 18 * 8 * 9
     )  # each product of the result, and its addition
     assert "convolution add maximum" in str(plan)
+
+
+@pytest.mark.parametrize("device", ["cpu", "llvm", "numpy"])
+@pytest.mark.parametrize("weights", [(32, 24, 3, 3), (3, 24, 3, 3), (24, 4, 3, 3), (32, 24, 1, 1)])
+def test_what_is_done_to_blocks_is_what_is_done_to_the_whole(weights, device):
+    """Bias, a scale for each channel, a residual and relu: in one step as in several."""
+    given = numbers(5, 24, 40, 40), numbers(*weights, seed=1), numbers(weights[0], seed=2)
+    x, w, b = [tfr.asarray(one, device=device) for one in given]
+    rest = tfr.asarray(numbers(5, weights[0], 40, 40, seed=3), device=device)
+    how: dict[str, Any] = {"padding": weights[-1] // 2, "groups": 24 // weights[1]}
+    found = tfr.maximum(F.conv2d(x, w, b, **how) * b.reshape((-1, 1, 1)) + rest, 0)
+    whole = F.conv2d(x, w, **how).compute().numpy()
+    bias = given[2][:, None, None]
+    wanted = np.maximum((whole + bias) * bias + rest.numpy(), 0)
+    last = (0, 2, 3, 1)  # channels last
+    turned = F.conv2d(x, w, **how).transpose(last) * b + rest.transpose(last)
+    for result in (found, turned):
+        plan = result.explain()
+        assert (plan.library_calls, plan.kernels) == (1, 0), plan
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5, atol=1e-5)
+    wanted = (whole * bias + rest.numpy()).transpose(last)
+    np.testing.assert_allclose(turned.numpy(), wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("device", ["cpu", "llvm", "numpy"])
+def test_steps_of_an_optimiser_are_done_to_blocks_of_the_weights_gradient(device):
+    x, w = [
+        tfr.asarray(one, device=device) for one in (numbers(4, 16, 24, 24), numbers(40, 16, 3, 3))
+    ]
+
+    def loss(w):
+        return (F.conv2d(x, w, padding=1) * 0.01).sum()
+
+    plan = (w - tfr.grad(loss)(w) * 0.1).explain()
+    assert "convolution permute" in str(plan)
+    found = (w - tfr.grad(loss)(w) * 0.1).numpy()
+    np.testing.assert_allclose(
+        found, w.numpy() - 0.1 * tfr.grad(loss)(w).numpy(), rtol=1e-5, atol=1e-5
+    )
+
+
+SHAPES = {  # each way that there is, in several blocks
+    "vectors of channels": ((2, 16, 33, 30), (64, 16, 3, 3), {"padding": 1}),
+    "vectors of channels in strides": (
+        (2, 16, 33, 30),
+        (48, 16, 3, 3),
+        {"padding": 1, "stride": 2},
+    ),
+    "vectors of positions": ((3, 8, 40, 41), (5, 8, 3, 3), {"padding": (2, 1)}),
+    "a large kernel": ((1, 256, 6, 6), (256, 256, 3, 3), {"padding": 1}),
+    "by channel": ((2, 64, 30, 30), (64, 1, 3, 3), {"padding": 1, "groups": 64}),
+    "small images": ((40, 3, 9, 9), (20, 3, 2, 2), {}),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_every_way_gives_values_and_gradients_of_the_definition(name, dtype):
+    shape, weights, how = SHAPES[name]
+    x, w = numbers(*shape, dtype=dtype), numbers(*weights, dtype=dtype, seed=1)
+    wanted = expected(x, w, **how)
+    ct = numbers(*wanted.shape, dtype=dtype, seed=2)
+    found, pull = tfr.vjp(lambda x, w: F.conv2d(x, w, **how), tfr.asarray(x), tfr.asarray(w))
+    close = 1e-4 if dtype == "float32" else 1e-11
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=close, atol=10 * close)
+    by_x, by_w = [one.numpy() for one in pull(tfr.asarray(ct))]
+    dx, dw = numbers(*shape, dtype=dtype, seed=3), numbers(*weights, dtype=dtype, seed=4)
+    for slope, by, moved in ((by_x, dx, (dx, w)), (by_w, dw, (x, dw))):
+        ours, theirs = (slope * by).sum(dtype=np.float64), (ct * expected(*moved, **how)).sum()
+        size = np.sqrt(ct.size) * np.abs(wanted).mean()
+        assert abs(ours - theirs) < 10 * close * size

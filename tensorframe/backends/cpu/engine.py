@@ -13,17 +13,20 @@ from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
 from tensorframe.backends.llvm.engine import (
     KERNELS,
     LlvmBackend,
+    compiled_convolution,
     has_kernel,
     kernel_source,
     missing,
     unusable,
 )
+from tensorframe.backends.numpy.convolution import Make
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
 from tensorframe.backends.numpy.epilogue import epilogue_of, has_epilogue
 from tensorframe.backends.numpy.functions import Functions, implementation
 from tensorframe.dtypes import ANY, COMPLEX
 from tensorframe.graph.device import Device
 from tensorframe.graph.region import Region
+from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.exactness import is_exact_region
 
 
@@ -52,6 +55,10 @@ class CpuBackend(NumpyBackend):
                 flat, _NUMPY.compile(flat, device), _or_numpy(kernels, flat, device)
             )
             return ReshapeProgram(region.ops[0].shape, copy)
+        if (
+            region.ops[0].op is CONVOLUTION
+        ):  # what is done to its blocks is compiled, or not, by itself
+            return super().compile(region, device)
         loops = epilogue_of(region) if has_epilogue(region) else region
         if loops is None or not has_kernel(loops):
             return _NUMPY.compile(region, device)
@@ -59,6 +66,10 @@ class CpuBackend(NumpyBackend):
         if not is_exact_region(loops):
             return compiled()
         return CountingProgram(loops, _NUMPY.compile(region, device), compiled)
+
+    def convolution(self) -> Make:
+        """Return what makes convolutions by compiled products."""
+        return compiled_convolution
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of the kernels that a region gets."""

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends.llvm.engine import missing, unusable
+from tensorframe.backends.llvm.engine import compiled_convolution, missing, unusable
+from tensorframe.backends.numpy.convolution import convolve
 from tensorframe.backends.numpy.functions import Function, Functions, implementation
 from tensorframe.backends.numpy.lanes import lane_prod, lane_sum
 from tensorframe.dtypes import COMPLEX, DType
 from tensorframe.graph.op import Kind, Op
+from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.exactness import is_exact
 from tensorframe.ops.reduction import SUM
 
@@ -39,6 +41,8 @@ class CpuFunctions(Functions):
         """Return what runs an op."""
         if op.kind is Kind.REDUCE:
             return _reduction(op)
+        if op is CONVOLUTION and missing() is None:
+            return _convolution
         if op.expand is not None:
             return super().function_for(op)
         if op.kind is not Kind.MAP:
@@ -67,6 +71,10 @@ class CpuFunctions(Functions):
             and op is not SUM
             and not is_exact(op, (dtype,), dtype)
         )
+
+
+def _convolution(x: Array, weight: Array, *attrs: Any) -> Array:
+    return convolve(x, weight, attrs, compiled_convolution)
 
 
 def _reduction(op: Op) -> Function:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.entries import Failure, guarded, is_installed
 from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
+from tensorframe.backends.numpy.convolution import Array, Make, Undilated, undilated
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
 from tensorframe.backends.numpy.epilogue import epilogue_of, has_epilogue
 from tensorframe.dtypes import COMPLEX
@@ -16,6 +17,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.kernel.nest.support import computable
+from tensorframe.ops.convolution import Geometry
 from tensorframe.ops.indexing import SCATTER_ADD
 
 if TYPE_CHECKING:
@@ -93,6 +95,15 @@ def has_kernel(region: Region) -> bool:
     )
 
 
+def compiled_convolution(x: Array, weight: Array, geometry: Geometry, groups: int) -> Undilated:
+    """Return a convolution by compiled products; NumPy's where LLVM does not load."""
+    if unusable() is not None:
+        return undilated(x, weight, geometry, groups)
+    from tensorframe.backends.llvm.convolution import compiled  # imports LLVM
+
+    return compiled(x, weight, geometry, groups)
+
+
 class LlvmBackend(NumpyBackend):
     """Compiles at once, whatever it takes: what the engine can do, without NumPy in front of it."""
 
@@ -116,6 +127,10 @@ class LlvmBackend(NumpyBackend):
         if not has_kernel(region):
             return super().compile(region, device)
         return self.kernels(region, device)
+
+    def convolution(self) -> Make:
+        """Return what makes convolutions by compiled products."""
+        return compiled_convolution
 
     def kernels(self, region: Region, device: Device) -> Kernels:
         """Return the program of compiled kernels of a region that has them."""

@@ -6,24 +6,24 @@ dilated, as in a transposed convolution, is cut into phases: every other result 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import ceil, gcd, prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.contraction import widened
 from tensorframe.backends.numpy.functions import spells
 from tensorframe.backends.numpy.grid import Index
-from tensorframe.backends.numpy.product import IN_BLAS, Product
+from tensorframe.backends.numpy.product import IN_BLAS, LONG, Product
 from tensorframe.backends.numpy.threads import share_out
+from tensorframe.dtypes import NARROW, DType, wide_of
 from tensorframe.graph.shape import Shape
-from tensorframe.ops.convolution import Geometry
+from tensorframe.ops.convolution import Geometry, multiplications
 
 Array = Any
 Store = Callable[[Index, Array], None]
@@ -34,21 +34,38 @@ _COLUMNS, _WINDOWS = 256, 1 << 17
 _ENOUGH = 4
 
 
-@spells("convolution")
-@widened
-def convolution(x: Array, weight: Array, *attrs: Any) -> Array:
-    """Convolve, through BLAS where it knows the dtype."""
-    *windows, groups = attrs
-    geometry = Geometry(*windows)
+class Undilated(Protocol):
+    """A convolution of an input without zeros between its elements, and the blocks that it is made of."""
+
+    dtype: DType
+    shape: Shape
+    blocks: list[Index]
+    in_parts: bool
+
+    def array(self, out: Array | None = None) -> Array:
+        """Return the result, in `out` if it is given."""
+
+    def each(self, store: Store) -> None:
+        """Call `store` with the index and the elements of each block, in the thread that made it."""
+
+
+Make = Callable[[Array, Array, Geometry, int], Undilated]
+
+
+def convolve(x: Array, weight: Array, attrs: Sequence[Any], make: Make) -> Array:
+    """Return a convolution: the one that `make` gives, or several of phases; half precision is computed in float32."""
+    if x.dtype in NARROW:
+        wide = wide_of(x.dtype)
+        return convolve(x.astype(wide), weight.astype(wide), attrs, make).astype(x.dtype)
+    geometry, groups = Geometry(*attrs[:-1]), attrs[-1]
     sizes = geometry.sizes(x.shape[2:], weight.shape[2:])
     shape = (x.shape[0], weight.shape[0], *sizes)
     if 0 in shape or not x.size or not weight.size:
         return np.zeros(shape, x.dtype)
-    if max(geometry.input_dilation) == 1:
-        return undilated(x, weight, geometry, groups).array()
-    if max(geometry.stride) > 1:
+    if max(geometry.input_dilation) > 1 and max(geometry.stride) > 1:
         x, geometry = _dilated(x, geometry)
-        return undilated(x, weight, geometry, groups).array()
+    if max(geometry.input_dilation) == 1:
+        return make(x, weight, geometry, groups).array()
     out = host_pool.empty(shape, x.dtype)
     for phase in phases(geometry, sizes, weight.shape[2:], x.shape[2:]):
         target = out[(slice(None), slice(None), *phase.places)]
@@ -56,13 +73,28 @@ def convolution(x: Array, weight: Array, *attrs: Any) -> Array:
             target[...] = 0
         elif target.size:
             part = weight[(slice(None), slice(None), *phase.positions)]
-            target[...] = undilated(x, part, phase.geometry, groups).array()
+            target[...] = make(x, part, phase.geometry, groups).array()
     return out
 
 
-def undilated(
-    x: Array, weight: Array, geometry: Geometry, groups: int
-) -> Convolution | PointProduct:
+def in_blocks(x: Array, weight: Array, attrs: Sequence[Any], make: Make) -> Undilated | None:
+    """Return the blocks of a convolution, if it is one of floating-point numbers that has some."""
+    geometry, groups = Geometry(*attrs[:-1]), attrs[-1]
+    sizes = geometry.sizes(x.shape[2:], weight.shape[2:])
+    if x.dtype not in IN_BLAS or max(geometry.input_dilation) > 1:
+        return None
+    if 0 in sizes or not x.size or not weight.size:
+        return None
+    return make(x, weight, geometry, groups)
+
+
+@spells("convolution")
+def convolution(x: Array, weight: Array, *attrs: Any) -> Array:
+    """Convolve, through BLAS where it knows the dtype."""
+    return convolve(x, weight, attrs, undilated)
+
+
+def undilated(x: Array, weight: Array, geometry: Geometry, groups: int) -> Undilated:
     """Return the convolution of an input without zeros between its elements."""
     if groups == 1 and max(weight.shape[2:]) == 1:
         return PointProduct(x, weight, geometry)
@@ -72,19 +104,43 @@ def undilated(
 class PointProduct:
     """A convolution whose kernel has one position: a matrix times the channels of each element."""
 
+    in_parts = False
+
     def __init__(self, x: Array, weight: Array, geometry: Geometry) -> None:
         sizes = geometry.sizes(x.shape[2:], weight.shape[2:])
         x = padded(x, geometry)
         x = x[(slice(None), slice(None), *[slice(None, None, step) for step in geometry.stride])]
         x = x[(slice(None), slice(None), *map(slice, sizes))]
-        self._shape = (x.shape[0], weight.shape[0], *sizes)
-        columns = x.reshape((*x.shape[:2], prod(sizes)))
-        self._product = Product(weight.reshape(weight.shape[:2]), columns)
+        self.dtype = x.dtype
+        self.shape: Shape = (x.shape[0], weight.shape[0], *sizes)
+        self._columns = prod(sizes)
+        columns = x.reshape((*x.shape[:2], self._columns))
+        self._product = Product(weight.reshape(weight.shape[:2]), columns, whole_rows=True)
+        whole = tuple([slice(0, size) for size in sizes])
+        self.blocks = [(*index[:2], *whole) for index in self._product.blocks]
 
-    def array(self) -> Array:
-        """Return the result."""
-        result: Array = self._product.array().reshape(self._shape)
-        return result
+    def array(self, out: Array | None = None) -> Array:
+        """Return the result, in `out` if it is given."""
+        if out is None or not out.flags.c_contiguous:
+            result: Array = self._product.array().reshape(self.shape)
+            return result if out is None else _copied(result, out)
+        self._product.array(out.reshape((*self.shape[:2], self._columns)))
+        return out
+
+    def each(self, store: Store) -> None:
+        """Call `store` with the index and the elements of each block, in the thread that made it."""
+        sizes = self.shape[2:]
+        whole = tuple([slice(0, size) for size in sizes])
+
+        def spread(index: Index, block: Array) -> None:
+            store((*index[:2], *whole), block.reshape((*block.shape[:2], *sizes)))
+
+        self._product.each(spread)
+
+
+def _copied(source: Array, target: Array) -> Array:
+    target[...] = source
+    return target
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +206,11 @@ def _dilated(x: Array, geometry: Geometry) -> tuple[Array, Geometry]:
 
 def padded(x: Array, geometry: Geometry) -> Array:
     """Return an input with the zeros around it; where padding is negative, without what it takes away."""
-    ends = list(zip(geometry.before, geometry.after, strict=True))
-    if any(min(pair) < 0 for pair in ends):
-        cut = [
-            slice(max(-low, 0), max(size + min(high, 0), -low, 0))
-            for size, (low, high) in zip(x.shape[2:], ends, strict=True)
-        ]
-        x = x[(slice(None), slice(None), *cut)]
-        ends = [(max(low, 0), max(high, 0)) for low, high in ends]
+    x = cut(x, geometry)
+    ends = [
+        (max(low, 0), max(high, 0))
+        for low, high in zip(geometry.before, geometry.after, strict=True)
+    ]
     if not any(map(any, ends)):
         return x
     sizes = [low + size + high for size, (low, high) in zip(x.shape[2:], ends, strict=True)]
@@ -168,8 +221,21 @@ def padded(x: Array, geometry: Geometry) -> Array:
     return whole
 
 
+def cut(x: Array, geometry: Geometry) -> Array:
+    """Return an input without what negative padding takes away."""
+    if min(*geometry.before, *geometry.after) >= 0:
+        return x
+    parts = [
+        slice(max(-low, 0), max(size + min(high, 0), -low, 0))
+        for size, low, high in zip(x.shape[2:], geometry.before, geometry.after, strict=True)
+    ]
+    return x[(slice(None), slice(None), *parts)]
+
+
 class Convolution:
     """A convolution of an input that is not dilated, and the blocks that it is made of."""
+
+    in_parts = False
 
     def __init__(self, x: Array, weight: Array, geometry: Geometry, groups: int) -> None:
         out, channels, *kernel = weight.shape
@@ -205,11 +271,13 @@ class Convolution:
             with blas.one_thread_here():
                 work(mine)
 
+        sums = multiplications(self._weight.shape[1:], self.shape)
+        long = sums > LONG * len(self.blocks)
         if self.dtype not in IN_BLAS:
-            share_out(self.blocks, work)
+            share_out(self.blocks, work, long=long)
             return
         with blas.one_thread():
-            share_out(self.blocks, alone)
+            share_out(self.blocks, alone, long=long)
 
     def _cut(self) -> list[Index]:
         """Return the blocks: some of the batch, some groups, some positions along the first spatial axis."""
@@ -221,13 +289,13 @@ class Convolution:
         groups = min(self._groups, max(_WINDOWS // (inner * rows * across * examples), 1))
         channels = out // self._groups
         parts = [
-            _slices(batch, examples),
-            _slices(out, groups * channels),
-            _slices(first, rows),
+            slices(batch, examples),
+            slices(out, groups * channels),
+            slices(first, rows),
             *[[slice(0, size)] for size in rest],
         ]
         if prod(map(len, parts)) < _ENOUGH and groups == 1:
-            parts[1] = _slices(out, max(ceil(channels / _ENOUGH), 1))
+            parts[1] = slices(out, max(ceil(channels / _ENOUGH), 1))
         return list(product(*parts))
 
     def _block(self, index: Index) -> Array:
@@ -257,7 +325,7 @@ class Convolution:
         most = max(_WINDOWS // columns, 1)
         some = max(most // prod(kernel), 1)
         rows = kernel[0] if some > 1 else max(min(most // prod(kernel[1:]), kernel[0]), 1)
-        return list(product(_slices(channels, some), _slices(kernel[0], rows)))
+        return list(product(slices(channels, some), slices(kernel[0], rows)))
 
     def _multiplied(self, windows: Array, weight: Array) -> Array:
         """Return the products of windows (batch, groups, channels, kernel, positions) with their kernels."""
@@ -286,6 +354,6 @@ def _windows(x: Array, geometry: Geometry, kernel: Shape, sizes: Shape, groups: 
     return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
 
 
-def _slices(size: int, extent: int) -> list[slice]:
+def slices(size: int, extent: int) -> list[slice]:
     """Return slices of at most `extent`."""
     return [slice(start, min(start + extent, size)) for start in range(0, size, extent)]

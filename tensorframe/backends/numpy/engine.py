@@ -11,7 +11,8 @@ from tensorframe.backends import host_memory
 from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program, byte_count
 from tensorframe.backends.host_pool import owns_memory
 from tensorframe.backends.numpy.call import single_call
-from tensorframe.backends.numpy.epilogue import ProductProgram, has_epilogue
+from tensorframe.backends.numpy.convolution import Make, undilated
+from tensorframe.backends.numpy.epilogue import ProductProgram, convolution_program, has_epilogue
 from tensorframe.backends.numpy.functions import Functions, implementation
 from tensorframe.backends.numpy.interruptible import interruptible
 from tensorframe.backends.numpy.region import elementwise_program
@@ -20,6 +21,7 @@ from tensorframe.backends.storage import Storage
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
+from tensorframe.ops.convolution import CONVOLUTION
 
 CAPABILITIES = Capabilities(
     epilogues=frozenset({Kind.MAP, Kind.VIEW}), host_memory=True, runs_small=True
@@ -75,10 +77,17 @@ class NumpyBackend(Backend):
         """Return NumPy's functions."""
         return implementation
 
+    def convolution(self) -> Make:
+        """Return what makes convolutions of inputs without zeros between their elements."""
+        return undilated
+
     def compile(self, region: Region, device: Device) -> Program:
         """Return what runs the region: blocks of an elementwise one, the one NumPy call, or a sequence of both."""
         if has_epilogue(region):
-            return ProductProgram(region, partial(self.compile, device=device))
+            compile_ = partial(self.compile, device=device)
+            return ProductProgram(region, compile_, self.convolution())
+        if region.ops[0].op is CONVOLUTION:
+            return convolution_program(region, self.convolution())
         if all(op.op.kind is Kind.MAP for op in region.ops):
             return elementwise_program(region)
         if len(region.ops) > 1:

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends import host_pool
-from tensorframe.backends.base import Program
+from tensorframe.backends.base import Program, quiet
+from tensorframe.backends.numpy.convolution import (
+    Make,
+    Undilated,
+    convolve,
+    in_blocks,
+    undilated,
+)
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.product import IN_BLAS, Product
@@ -20,6 +27,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.contraction import MATMUL
+from tensorframe.ops.convolution import CONVOLUTION
 
 Array = Any
 Compile = Callable[[Region], Program]
@@ -58,12 +66,26 @@ def _others(region: Region) -> list[int]:
     return list(dict.fromkeys(read))
 
 
+def convolution_program(region: Region, make: Make) -> Program:
+    """Return the program of a convolution to which nothing is done."""
+    (op,) = region.ops
+
+    def run(inputs: Sequence[Array], _buffers: Sequence[Array | None]) -> Sequence[Array]:
+        with np.errstate(all="ignore"):
+            x, weight = [inputs[source] for source in op.inputs]
+            return (convolve(x, weight, op.attrs, make),)
+
+    return quiet(run)
+
+
 class ProductProgram:
     """Runs a contraction and its epilogue: block by block where BLAS multiplies, else one after the other."""
 
     quiet = True
 
-    def __init__(self, region: Region, compile_: Compile) -> None:
+    def __init__(self, region: Region, compile_: Compile, convolution: Make = undilated) -> None:
+        """`convolution` makes those of inputs without zeros between their elements."""
+        self._make_convolution = convolution
         self._contraction = region.ops[0]
         self._permutation: tuple[int, ...] | None = None
         if region.ops[1].op.kind is Kind.VIEW:
@@ -90,7 +112,7 @@ class ProductProgram:
             return self._block_by_block(product, inputs, buffers)
 
     def _block_by_block(
-        self, product: Product, inputs: Sequence[Array], buffers: Sequence[Array | None]
+        self, product: Product | Undilated, inputs: Sequence[Array], buffers: Sequence[Array | None]
     ) -> Sequence[Array]:
         epilogue = self._epilogue
         assert epilogue is not None
@@ -115,7 +137,7 @@ class ProductProgram:
         product.each(finish)
         return outputs
 
-    def _prepare(self, product: Product, inputs: Sequence[Array]) -> None:
+    def _prepare(self, product: Product | Undilated, inputs: Sequence[Array]) -> None:
         """Have kernels of the epilogue made in this thread, once, before several need them at the same moment."""
         index = product.blocks[0]
         value = np.empty([part.stop - part.start for part in index], product.dtype)
@@ -125,9 +147,13 @@ class ProductProgram:
             prepare(operands)
         self._is_prepared = True
 
-    def _product(self, inputs: Sequence[Array]) -> Product | None:
-        """Return the product if BLAS multiplies it as it is."""
+    def _product(self, inputs: Sequence[Array]) -> Product | Undilated | None:
+        """Return the product if BLAS multiplies it as it is, or the convolution if it has blocks."""
         x, y = [inputs[source] for source in self._contraction.inputs]
+        if self._contraction.op is CONVOLUTION:
+            if self._whole_rows:  # a block may have parts of them
+                return None
+            return in_blocks(x, y, self._contraction.attrs, self._make_convolution)
         matrices = min(x.ndim, y.ndim) > 1
         if self._contraction.op is MATMUL and x.dtype in IN_BLAS and matrices:
             return Product(x, y, whole_rows=self._whole_rows)
@@ -137,9 +163,12 @@ class ProductProgram:
         self, inputs: Sequence[Array], buffers: Sequence[Array | None]
     ) -> Sequence[Array]:
         contraction = self._contraction
-        value = implementation[contraction.op](
-            *[inputs[source] for source in contraction.inputs], *contraction.attrs
-        )
+        operands = [inputs[source] for source in contraction.inputs]
+        if contraction.op is CONVOLUTION:
+            x, weight = operands
+            value = convolve(x, weight, contraction.attrs, self._make_convolution)
+        else:
+            value = implementation[contraction.op](*operands, *contraction.attrs)
         if self._epilogue is None:
             return (self._seen(value),)
         return self._program(self._shape)(self._operands(value, None, inputs), buffers)
@@ -184,7 +213,7 @@ class ProductProgram:
         return index if axes is None else tuple([index[axis] for axis in axes])
 
 
-def _in_blocks(product: Product) -> bool:
+def _in_blocks(product: Product | Undilated) -> bool:
     """Whether a product has blocks enough to share out, and these are done when they are made."""
     return len(product.blocks) > 1 and not product.in_parts
 

@@ -28,7 +28,7 @@ IN_BLAS = frozenset((FLOAT | COMPLEX) - NARROW)
 # A matrix of fewer rows than this is copied, if then all rows of a stack are one matrix.
 _FEW_ROWS = 64
 # Multiplications of a block that takes some 50 ms.
-_LONG = 1 << 30
+LONG = 1 << 30
 
 
 class Product:
@@ -106,7 +106,7 @@ class Product:
 
     def _share_out(self, jobs: Any, work: Callable[[Iterator[Any]], None]) -> None:
         multiplications = prod(self.shape) * self._x.shape[-1]
-        long = multiplications > _LONG * len(jobs)
+        long = multiplications > LONG * len(jobs)
         if multiplications <= blas.ONE_THREAD_ANYWAY or self.dtype not in IN_BLAS:
             share_out(jobs, work, long=long)
             return

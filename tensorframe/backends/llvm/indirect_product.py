@@ -1,0 +1,134 @@
+"""Products of factors that lie anywhere, and transpositions, as calls of compiled functions: see the text's module."""
+
+from __future__ import annotations
+
+import struct
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tensorframe.backends.llvm.compile import object_code
+from tensorframe.backends.llvm.functions import from_object_code
+from tensorframe.backends.llvm.load import PROTOTYPE, Placed
+from tensorframe.backends.llvm.target import target, target_machine
+from tensorframe.codegen.llvm.indirect_product import (
+    PRODUCT,
+    SLOTS,
+    print_products,
+    shape_for,
+)
+from tensorframe.codegen.llvm.moves import COPY, TRANSPOSE
+from tensorframe.dtypes import DType
+
+Array = Any
+Extents = tuple[tuple[int, int], ...]  # sizes with steps in bytes, the outermost first
+
+_PRODUCT = struct.Struct(f"={len(SLOTS)}q")
+_TRANSPOSITION = struct.Struct("=5q")
+_COPY = struct.Struct("=13q")
+
+
+class Functions(NamedTuple):
+    """The compiled functions for a dtype, and how many elements a vector has."""
+
+    code: Placed  # that keeps them in memory
+    product: Any
+    transposition: Any
+    copy: Any
+    lanes: int
+
+
+@lru_cache
+def functions(dtype: DType) -> Functions:
+    """Return the functions for a dtype, float32 or float64."""
+    text = print_products(target(), str(target_machine().target_data), dtype)
+    name = f"indirect_products_{dtype.name}"
+    code = from_object_code(
+        name,
+        text,
+        lambda: object_code(text),
+        lambda binary: Placed(name, binary, [PRODUCT, TRANSPOSE, COPY]),
+    )
+    product, turn, move = [
+        PROTOTYPE(code.addresses[symbol]) for symbol in (PRODUCT, TRANSPOSE, COPY)
+    ]
+    return Functions(code, product, turn, move, shape_for(target(), dtype).lanes)
+
+
+@lru_cache(maxsize=256)
+def offsets(extents: Extents) -> Array:
+    """Return the bytes to each element of a box of these sizes and steps, in C order."""
+    total = np.zeros((), np.int64)
+    for size, step in extents:
+        total = total[..., None] + np.arange(size, dtype=np.int64) * step
+    return np.ascontiguousarray(total.reshape(-1))
+
+
+@lru_cache(maxsize=256)
+def pairs(left: Extents, right: Extents) -> Array:
+    """Return the bytes to each term of a sum in both factors, whose boxes have as many elements."""
+    return np.ascontiguousarray(np.stack([offsets(left), offsets(right)], axis=1))
+
+
+class Repeated(NamedTuple):
+    """How many products one call makes, and how many bytes on each next one is."""
+
+    times: int = 1
+    left: int = 0
+    right: int = 0
+    result: int = 0
+
+
+def multiply(
+    left: Array,
+    right: Array,
+    result: Array,
+    rows: Array,
+    terms: Array,
+    vectors: int,
+    pitch: int,
+    repeated: Repeated = Repeated(),  # noqa: B008 - immutable
+) -> None:
+    """Write the product to `result`, whose rows are `pitch` bytes apart and begin with so many vectors of columns.
+
+    `rows` and `terms` say where the factors' elements are, in bytes from the first one of each array.
+    """
+    addresses = [array.ctypes.data for array in (left, right, result, rows, terms)]
+    slots = _PRODUCT.pack(*addresses, len(terms), pitch, vectors, *repeated)
+    functions(result.dtype).product(0, len(rows), slots, b"")
+
+
+def transpose(
+    source: Array, target: Array, rows: int, columns: int, down: int, across: int
+) -> None:
+    """Write a matrix as columns of `target`: its rows are `down` bytes apart, those of the target `across`."""
+    slots = _TRANSPOSITION.pack(source.ctypes.data, target.ctypes.data, down, across, columns)
+    functions(target.dtype).transposition(0, rows, slots, b"")
+
+
+def copy(source: Array, target: Array) -> None:
+    """Write elements to another array of their dtype and shape, row by row in one call."""
+    shape, down, across = _merged(source.shape, source.strides, target.strides)
+    if len(shape) > 4 or 0 in shape:
+        target[...] = source
+        return
+    slots = _COPY.pack(source.ctypes.data, target.ctypes.data, *shape[1:], *down, *across)
+    functions(target.dtype).copy(0, shape[0], slots, b"")
+
+
+@lru_cache(maxsize=256)
+def _merged(
+    shape: tuple[int, ...], down: tuple[int, ...], across: tuple[int, ...]
+) -> tuple[tuple[int, ...], ...]:
+    """Return at least four axes: neighbours that are one in both arrays are joined."""
+    axes: list[tuple[int, int, int]] = []
+    for size, step, other in zip(shape, down, across, strict=True):
+        if size == 1:
+            continue
+        if axes and axes[-1][1:] == (size * step, size * other):
+            axes[-1] = (axes[-1][0] * size, step, other)
+        else:
+            axes.append((size, step, other))
+    axes = [(1, 0, 0)] * (4 - len(axes)) + axes
+    return tuple(zip(*axes, strict=True))

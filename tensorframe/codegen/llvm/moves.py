@@ -1,0 +1,196 @@
+"""Functions that move elements: a matrix to its transpose, in squares of vectors, and a box to one of other strides."""
+
+from __future__ import annotations
+
+TRANSPOSE, COPY = "transpose", "copy_box"
+
+
+def transposition(lanes: int, scalar: str, size: int) -> str:
+    """Return the function that writes rows `start` to `stop` of a matrix as columns of another one.
+
+    Slots: address of the matrix, of the other one, bytes between rows of both, columns.
+    """
+    vector = f"<{lanes} x {scalar}>"
+    lines = [
+        f"define void @{TRANSPOSE}(i64 %start, i64 %stop, ptr %varying, ptr %fixed) {{",
+        "entry:",
+    ]
+    for number, name in enumerate(("source", "target", "down", "across", "columns")):
+        kind = "ptr" if number < 2 else "i64"
+        lines += [
+            f"  %slot_{name} = getelementptr i64, ptr %varying, i64 {number}",
+            f"  %{name} = load {kind}, ptr %slot_{name}",
+        ]
+    lines += [
+        "  br label %columns_begin",
+        "columns_begin:",
+        "  %column = phi i64 [0, %entry], [%column_after, %columns_end]",
+        "  %rest = sub i64 %columns, %column",
+        f"  %is_narrow = icmp ult i64 %rest, {lanes}",
+        f"  %width = select i1 %is_narrow, i64 %rest, i64 {lanes}",
+        "  %column_after = add i64 %column, %width",
+        "  br label %rows",
+        "rows:",
+        "  %row = phi i64 [%start, %columns_begin], [%row_after, %rows_end]",
+        "  %left = sub i64 %stop, %row",
+        f"  %is_short = icmp ult i64 %left, {lanes}",
+        f"  %height = select i1 %is_short, i64 %left, i64 {lanes}",
+        "  %row_after = add i64 %row, %height",
+        "  %row_offset = mul i64 %row, %down",
+        f"  %column_offset = mul i64 %column, {size}",
+        "  %source_offset = add i64 %row_offset, %column_offset",
+        "  %own_source = getelementptr i8, ptr %source, i64 %source_offset",
+        "  %target_row = mul i64 %column, %across",
+        f"  %target_column = mul i64 %row, {size}",
+        "  %target_offset = add i64 %target_row, %target_column",
+        "  %own_target = getelementptr i8, ptr %target, i64 %target_offset",
+        "  %is_part = or i1 %is_short, %is_narrow",
+        "  br i1 %is_part, label %each_row, label %whole",
+        "whole:",
+    ]
+    names = []
+    for row in range(lanes):
+        lines += [
+            f"  %in_offset{row} = mul i64 %down, {row}",
+            f"  %in{row} = getelementptr i8, ptr %own_source, i64 %in_offset{row}",
+            f"  %v0_{row} = load {vector}, ptr %in{row}, align {size}",
+        ]
+        names.append(f"%v0_{row}")
+    step, stage = 1, 1
+    while step < lanes:
+        after = list(names)
+        for low in range(lanes):
+            if low & step:
+                continue
+            high = low | step
+            # elements whose place has the bit of this stage change sides
+            first = [lane if not lane & step else lanes + (lane ^ step) for lane in range(lanes)]
+            second = [(lane | step) if not lane & step else lanes + lane for lane in range(lanes)]
+            for row, mask in ((low, first), (high, second)):
+                name = f"%v{stage}_{row}"
+                listed = ", ".join(f"i32 {entry}" for entry in mask)
+                pair = f"{vector} {names[low]}, {vector} {names[high]}"
+                lines.append(f"  {name} = shufflevector {pair}, <{lanes} x i32> <{listed}>")
+                after[row] = name
+        names, step, stage = after, 2 * step, stage + 1
+    for row, name in enumerate(names):
+        lines += [
+            f"  %out_offset{row} = mul i64 %across, {row}",
+            f"  %out{row} = getelementptr i8, ptr %own_target, i64 %out_offset{row}",
+            f"  store {vector} {name}, ptr %out{row}, align {size}",
+        ]
+    lines += [
+        "  br label %rows_end",
+        "each_row:",
+        "  %i = phi i64 [0, %rows], [%i_after, %each_row_end]",
+        "  %i_down = mul i64 %i, %down",
+        "  %i_source = getelementptr i8, ptr %own_source, i64 %i_down",
+        f"  %i_target = getelementptr {scalar}, ptr %own_target, i64 %i",
+        "  br label %each_column",
+        "each_column:",
+        "  %j = phi i64 [0, %each_row], [%j_after, %each_column]",
+        f"  %element_at = getelementptr {scalar}, ptr %i_source, i64 %j",
+        f"  %element = load {scalar}, ptr %element_at, align {size}",
+        "  %j_down = mul i64 %j, %across",
+        "  %place = getelementptr i8, ptr %i_target, i64 %j_down",
+        f"  store {scalar} %element, ptr %place, align {size}",
+        "  %j_after = add nuw i64 %j, 1",
+        "  %more_j = icmp ult i64 %j_after, %width",
+        "  br i1 %more_j, label %each_column, label %each_row_end",
+        "each_row_end:",
+        "  %i_after = add nuw i64 %i, 1",
+        "  %more_i = icmp ult i64 %i_after, %height",
+        "  br i1 %more_i, label %each_row, label %rows_end",
+        "rows_end:",
+        "  %more_rows = icmp ult i64 %row_after, %stop",
+        "  br i1 %more_rows, label %rows, label %columns_end",
+        "columns_end:",
+        "  %more_columns = icmp ult i64 %column_after, %columns",
+        "  br i1 %more_columns, label %columns_begin, label %exit",
+        "exit:",
+        "  ret void",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def box_copy(lanes: int, scalar: str, size: int) -> str:
+    """Return the function that copies a box of four axes, of which `start` to `stop` is the first.
+
+    Slots: addresses of the box and of its copy, sizes of the other axes, bytes between elements along each of the four
+    in the box, and in the copy.
+    """
+    names = (
+        "source",
+        "target",
+        "size1",
+        "size2",
+        "size3",
+        *[f"from{axis}" for axis in range(4)],
+        *[f"to{axis}" for axis in range(4)],
+    )
+    vector = f"<{lanes} x {scalar}>"
+    lines = [f"define void @{COPY}(i64 %start, i64 %stop, ptr %varying, ptr %fixed) {{", "entry:"]
+    for number, name in enumerate(names):
+        kind = "ptr" if number < 2 else "i64"
+        lines += [
+            f"  %slot_{name} = getelementptr i64, ptr %varying, i64 {number}",
+            f"  %{name} = load {kind}, ptr %slot_{name}",
+        ]
+    lines += [
+        f"  %dense_from = icmp eq i64 %from3, {size}",
+        f"  %dense_to = icmp eq i64 %to3, {size}",
+        f"  %long = icmp uge i64 %size3, {lanes}",
+        "  %both = and i1 %dense_from, %dense_to",
+        "  %on_vectors = and i1 %both, %long",
+        f"  %last = sub i64 %size3, {lanes}",
+    ]
+    outside, source, target = "entry", "%source", "%target"
+    for axis in range(3):
+        first, stop = ("%start", "%stop") if axis == 0 else ("0", f"%size{axis}")
+        lines += [
+            f"  br label %axis{axis}",
+            f"axis{axis}:",
+            f"  %i{axis} = phi i64 [{first}, %{outside}], [%i{axis}_after, %axis{axis}_end]",
+            f"  %by_from{axis} = mul i64 %i{axis}, %from{axis}",
+            f"  %at_from{axis} = getelementptr i8, ptr {source}, i64 %by_from{axis}",
+            f"  %by_to{axis} = mul i64 %i{axis}, %to{axis}",
+            f"  %at_to{axis} = getelementptr i8, ptr {target}, i64 %by_to{axis}",
+        ]
+        outside, source, target = f"axis{axis}", f"%at_from{axis}", f"%at_to{axis}"
+    lines += [
+        "  br i1 %on_vectors, label %vectors, label %elements",
+        # the last vector overlaps the one before
+        "vectors:",
+        "  %v = phi i64 [0, %axis2], [%v_after, %vectors]",
+        f"  %offset = mul i64 %v, {size}",
+        f"  %v_from = getelementptr i8, ptr {source}, i64 %offset",
+        f"  %whole = load {vector}, ptr %v_from, align {size}",
+        f"  %v_to = getelementptr i8, ptr {target}, i64 %offset",
+        f"  store {vector} %whole, ptr %v_to, align {size}",
+        f"  %v_next = add i64 %v, {lanes}",
+        "  %v_after = call i64 @llvm.umin.i64(i64 %v_next, i64 %last)",
+        "  %v_done = icmp eq i64 %v, %last",
+        "  br i1 %v_done, label %axis2_end, label %vectors",
+        "elements:",
+        "  %e = phi i64 [0, %axis2], [%e_after, %elements]",
+        "  %e_by_from = mul i64 %e, %from3",
+        f"  %e_from = getelementptr i8, ptr {source}, i64 %e_by_from",
+        f"  %one = load {scalar}, ptr %e_from, align {size}",
+        "  %e_by_to = mul i64 %e, %to3",
+        f"  %e_to = getelementptr i8, ptr {target}, i64 %e_by_to",
+        f"  store {scalar} %one, ptr %e_to, align {size}",
+        "  %e_after = add i64 %e, 1",
+        "  %e_more = icmp ult i64 %e_after, %size3",
+        "  br i1 %e_more, label %elements, label %axis2_end",
+    ]
+    for axis in reversed(range(3)):
+        stop = "%stop" if axis == 0 else f"%size{axis}"
+        after = "exit" if axis == 0 else f"axis{axis - 1}_end"
+        lines += [
+            f"axis{axis}_end:",
+            f"  %i{axis}_after = add i64 %i{axis}, 1",
+            f"  %i{axis}_more = icmp ult i64 %i{axis}_after, {stop}",
+            f"  br i1 %i{axis}_more, label %axis{axis}, label %{after}",
+        ]
+    return "\n".join([*lines, "exit:", "  ret void", "}"])

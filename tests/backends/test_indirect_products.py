@@ -1,0 +1,133 @@
+"""Products by tables, transpositions and copies of boxes: compiled functions beside NumPy, at every size of vectors."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tensorframe.backends.llvm.engine import missing
+
+if missing() is not None:
+    pytest.skip(missing() or "", allow_module_level=True)
+
+from tensorframe.backends.llvm.compile import object_code
+from tensorframe.backends.llvm.indirect_product import copy, functions, multiply, offsets, pairs
+from tensorframe.backends.llvm.load import PROTOTYPE, Placed
+from tensorframe.backends.llvm.target import target, target_machine
+from tensorframe.codegen.llvm.indirect_product import (
+    PRODUCT,
+    SLOTS,
+    TERMS,
+    print_products,
+    shape_for,
+)
+from tensorframe.codegen.llvm.moves import TRANSPOSE
+
+AVX = {"+avx512f", "+avx2", "+fma"}
+# what processors of several generations have, as far as this one has it
+FEATURES = {
+    "all": target().features,
+    "no avx512": target().features - {"+avx512f"},
+    "no avx": target().features - AVX,
+}
+on_all_vectors = pytest.mark.parametrize("features", FEATURES)
+on_both_dtypes = pytest.mark.parametrize("dtype", ["float32", "float64"])
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    known = {}
+
+    def get(features, dtype):
+        if (features, dtype) not in known:
+            machine = replace(target(), features=FEATURES[features])
+            text = print_products(machine, str(target_machine().target_data), np.dtype(dtype))
+            known[features, dtype] = Placed("tested", object_code(text), [PRODUCT, TRANSPOSE])
+        return known[features, dtype]
+
+    return get
+
+
+@on_both_dtypes
+@on_all_vectors
+def test_products_of_every_number_of_rows_and_vectors(features, dtype, compiled):
+    lanes = shape_for(replace(target(), features=FEATURES[features]), np.dtype(dtype)).lanes
+    code = compiled(features, dtype)
+    call = PROTOTYPE(code.addresses[PRODUCT])
+    generator = np.random.default_rng(0)
+    for rows in range(1, 19):
+        for vectors in range(1, 11):
+            terms = int(generator.integers(1, 20))
+            left = generator.integers(-4, 5, (rows, terms)).astype(dtype)
+            right = generator.integers(-4, 5, (terms, vectors * lanes)).astype(dtype)
+            result = np.full((rows, vectors * lanes), np.nan, dtype)
+            places = offsets(((rows, left.strides[0]),))
+            along = pairs(((terms, left.strides[1]),), ((terms, right.strides[0]),))
+            arrays = [one.ctypes.data for one in (left, right, result, places, along)]
+            numbers = [terms, result.strides[0], vectors, 1, 0, 0, 0]
+            call(0, rows, struct.pack(f"={len(SLOTS)}q", *arrays, *numbers), b"")
+            np.testing.assert_array_equal(result, left @ right)
+
+
+@on_both_dtypes
+@on_all_vectors
+def test_transpositions_of_every_size(features, dtype, compiled):
+    code = compiled(features, dtype)
+    call = PROTOTYPE(code.addresses[TRANSPOSE])
+    for rows, columns in [(1, 1), (3, 40), (40, 3), (16, 16), (33, 50), (64, 32)]:
+        matrix = np.arange(rows * columns, dtype=dtype).reshape(rows, columns)
+        turned = np.full((columns, rows + 2), np.nan, dtype)
+        addresses = matrix.ctypes.data, turned.ctypes.data
+        slots = struct.pack("=5q", *addresses, matrix.strides[0], turned.strides[0], columns)
+        call(0, rows, slots, b"")
+        np.testing.assert_array_equal(turned[:, :rows], matrix.T)
+        assert np.isnan(turned[:, rows:]).all()
+
+
+def test_long_sums_are_added_to_what_is_there_part_by_part():
+    generator = np.random.default_rng(0)
+    terms, lanes = 3 * TERMS + 5, functions(np.dtype("float32")).lanes
+    left = generator.integers(-4, 5, (5, terms)).astype(np.float32)
+    right = generator.integers(-4, 5, (terms, 2 * lanes)).astype(np.float32)
+    result = np.full((5, 2 * lanes), np.nan, np.float32)
+    rows = offsets(((5, left.strides[0]),))
+    along = pairs(((terms, 4),), ((terms, right.strides[0]),))
+    multiply(left, right, result, rows, along, 2, result.strides[0])
+    np.testing.assert_array_equal(result, left @ right)
+
+
+def test_factors_lie_where_the_tables_say():
+    """Rows and terms in reverse, through a table each."""
+    lanes = functions(np.dtype("float32")).lanes
+    left, right = np.arange(12.0, dtype=np.float32).reshape(3, 4), np.ones((4, lanes), np.float32)
+    right *= np.arange(4, dtype=np.float32)[:, None]
+    result = np.empty((3, lanes), np.float32)
+    rows = offsets(((3, -left.strides[0]),))
+    along = pairs(((2, 8), (2, -4)), ((4, -right.strides[0]),))
+    multiply(left[2:, 1:], right[3:], result, rows, along, 1, result.strides[0])
+    expected = left[::-1][:, [1, 0, 3, 2]] @ right[::-1]
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_boxes_are_copied_whatever_their_strides():
+    generator = np.random.default_rng(0)
+    for _ in range(60):
+        shape = (
+            *generator.integers(1, 5, generator.integers(0, 4)),
+            int(generator.integers(0, 70)),
+        )
+        source = generator.standard_normal(shape).astype(np.float32)
+        if generator.random() < 0.3:
+            source = source[..., ::-1]
+        steps = tuple([slice(None, None, int(generator.integers(1, 3))) for _ in shape])
+        target = np.zeros([2 * size for size in shape], np.float32)[steps]
+        target = target[tuple(map(slice, shape))]
+        copy(source, target)
+        np.testing.assert_array_equal(target, source)
+    x = generator.standard_normal((2, 2, 2, 2, 3)).astype(np.float32)
+    turned = np.zeros((3, 2, 2, 2, 2), np.float32).transpose(4, 3, 2, 1, 0)
+    copy(x, turned)  # more axes than the function has
+    np.testing.assert_array_equal(turned, x)
