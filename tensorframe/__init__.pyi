@@ -70,6 +70,7 @@ from tensorframe.frontend.files.load_and_save import load as load
 from tensorframe.frontend.files.load_and_save import load_metadata as load_metadata
 from tensorframe.frontend.files.load_and_save import save as save
 from tensorframe.frontend.functions.elementwise import elementwise as elementwise
+from tensorframe.frontend.grad_scaler import GradScaler as GradScaler
 from tensorframe.frontend.indexing.searching import argwhere as argwhere
 from tensorframe.frontend.indexing.searching import count_nonzero as count_nonzero
 from tensorframe.frontend.indexing.searching import flatnonzero as flatnonzero

@@ -51,6 +51,9 @@ class Options:
     rewrite: bool = _option(True, "Simplify the graph before it is scheduled.")
     verify: bool = _option(False, "Check the legality of every node after every pass.")
     validate: bool = _option(False, "Check every fused region against its ops run one by one.")
+    check_nan: bool = _option(
+        False, "Raise NanError at the first op that gives a NaN; every result is read again."
+    )
     small_size: int = _option(
         4096,
         "Elements up to which a whole graph runs op by op at once, without a plan; one elementwise op, up to eight "
@@ -94,6 +97,11 @@ class Options:
         "Whether frames inside tensorframe are left out of tracebacks: auto where Python, IPython or Jupyter show "
         "them, short wherever, full nowhere.",
     )
+
+    @property
+    def checked(self) -> bool:
+        """Whether the results of steps are looked at."""
+        return self.validate or self.check_nan
 
 
 PREFIX = "TENSORFRAME_"

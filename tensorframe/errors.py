@@ -26,6 +26,7 @@ __all__ = [
     "KernelError",
     "LinAlgError",
     "MissingFileError",
+    "NanError",
     "OutOfMemoryError",
     "OutOfRangeError",
     "ScalarError",
@@ -157,6 +158,10 @@ class OutOfMemoryError(TensorFrameError, MemoryError):
 
 class KernelError(TensorFrameError, RuntimeError):
     """A step failed while it ran; the original exception is its `__cause__`."""
+
+
+class NanError(TensorFrameError, ArithmeticError):
+    """An op gives a NaN, and the option `check_nan` asks to be told."""
 
 
 class LinAlgError(TensorFrameError, ValueError):

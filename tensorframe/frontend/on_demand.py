@@ -16,6 +16,7 @@ EXPORTS = {
     "doctor": "doctor",
     "files.load_and_save": "load load_metadata save",
     "functions.elementwise": "elementwise",
+    "grad_scaler": "GradScaler",
     "indexing.segments": "index_add segment_max segment_mean segment_min segment_prod segment_sum",
     "jit": "jit",
     "machine_limits": "finfo iinfo",

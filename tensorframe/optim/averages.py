@@ -8,10 +8,11 @@ import tensorframe as tfr
 from tensorframe.dtypes import FLOAT, int32
 from tensorframe.errors import ArgumentError
 from tensorframe.frontend.conversion.convert import asarray
+from tensorframe.frontend.rebinding import rebind_together
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trees import register_tree
 from tensorframe.optim.optimizer import check_range
-from tensorframe.optim.parameters import parameters_of, rebind_together
+from tensorframe.optim.parameters import parameters_of
 
 
 class ExponentialMovingAverage:

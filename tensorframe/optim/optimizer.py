@@ -10,6 +10,7 @@ import tensorframe as tfr
 from tensorframe.dtypes import DType, int32, wide_of
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.conversion.convert import asarray
+from tensorframe.frontend.rebinding import rebind_together
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trees import Static, register_tree
 from tensorframe.graph.device import Device
@@ -19,7 +20,6 @@ from tensorframe.optim.parameters import (
     Parameter,
     parameters_of,
     pending_statistics,
-    rebind_together,
     with_gradients,
 )
 
@@ -80,13 +80,14 @@ class Optimizer:
         self.step = asarray(0, dtype=int32, device=next(iter(found.values())).device)
         self.state = {name: self.first_state(parameter) for name, parameter in found.items()}
 
-    def update(self, parameters: Any, gradients: Any) -> None:
+    def update(self, parameters: Any, gradients: Any, *, where: Tensor | None = None) -> None:
         """Do one step: the handles of the parameters, and those of the state, stand for new values afterwards.
 
         `parameters` is any tree of tensors, `gradients` one like it, as `tfr.value_and_grad` gives it; None in the
         place of a gradient leaves its parameter alone. A handle that is there several times (tied weights) is updated
         once, by the sum of its gradients. The values are computed at once, in one plan; what fails or is interrupted
-        leaves parameters and state as they were. Inside `tfr.jit` the update is part of the recording.
+        leaves parameters and state as they were. Inside `tfr.jit` the update is part of the recording. Where the truth
+        value `where` is False, all of them keep their values: see `GradScaler`.
 
         Raises ArgumentError where the trees differ, ShapeError and DTypeError where a gradient does not fit its
         parameter.
@@ -108,6 +109,8 @@ class Optimizer:
         for parameter in given:
             changes += self._changes(parameter, state[parameter.name], step, shared)
         # statistics that the forward pass moved on: left alone, they would keep the graphs of all steps
+        if where is not None:
+            changes = [(handle, _chosen(where, node, handle)) for handle, node in changes]
         rebind_together(changes, pending_statistics(parameters))
         self.state = state
 
@@ -219,6 +222,11 @@ class Optimizer:
             f"{key}={value!r}" for key, value in vars(self).items() if key not in ("step", "state")
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _chosen(condition: Tensor, new: Node, old: Tensor) -> Node:
+    moved = condition.to_device(new.device)
+    return tfr.where(moved, Tensor(new), old.to_device(new.device)).node
 
 
 def is_zero(value: Any) -> bool:

@@ -6,16 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tensorframe.backends.critical import critical_section
 from tensorframe.dtypes import FLOAT
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trees import LEAF, Static, Structure, flatten, names
-from tensorframe.graph.history import history
-from tensorframe.graph.mapping import mapping
 from tensorframe.graph.node import Node
-from tensorframe.graph.tracing import current
-from tensorframe.runtime.evaluate import evaluate
 
 # how a program writes a child of a container: .name, [0], ['name']
 _STEP = re.compile(r"\.?(\w+)|\[(\d+)\]|\['([^'\]]+)'\]")
@@ -140,16 +135,3 @@ def pending_statistics(tree: Any) -> list[Node]:
     changed = {id(target) for target in targets}
     tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor) and id(leaf) not in changed]
     return [tensor.node for tensor in tensors if tensor.node.storage is None]
-
-
-def rebind_together(changes: Sequence[tuple[Tensor, Node]], beside: Sequence[Node] = ()) -> None:
-    """Have handles stand for new nodes, all of them or, where something fails or interrupts, none.
-
-    Their values are computed first, and those of nodes `beside` them, in one plan, unless they become part of what is
-    being recorded.
-    """
-    if all(variable.get() is None for variable in (current, history, mapping)):
-        evaluate([*[node for _, node in changes], *beside])
-    with critical_section():
-        for handle, node in changes:
-            handle._rebind(node)

@@ -114,7 +114,7 @@ def _compute(request: Capture, plan: Plan | None, stamps: list[int] | None) -> N
             _computed(request, plan_of(request), slots, stamps)
         return
     program = plan.runner.alone if plan.runner is not None else None
-    if program is None or stamps is not None or events.listeners or config.get().validate:
+    if program is None or stamps is not None or events.listeners or config.get().checked:
         _computed(request, plan, slots, stamps)
         return
     (node,) = request.wanted

@@ -44,7 +44,7 @@ def run(plan: Plan, slots: list[Any], recorded: Recorded, stamps: list[int] | No
     """Run every step. `slots` holds the leaves; it grows to all values of the plan, the outputs among them."""
     runner = runner_of(plan, recorded)
     slots += runner.rest
-    execute(runner, slots, plan, recorded, checked=config.get().validate, stamps=stamps)
+    execute(runner, slots, plan, recorded, checked=config.get().checked, stamps=stamps)
 
 
 def run_alone(program: Program, leaves: list[Any], plan: Plan, recorded: Recorded) -> Any:
@@ -65,7 +65,7 @@ def execute(
     checked: bool,
     stamps: list[int] | None = None,
 ) -> None:
-    """Run every step on the slots of a plan; `checked` compares each region with its ops run one by one.
+    """Run every step on the slots of a plan; `checked` has results looked at, as the options say.
 
     `stamps`, if it is given, gets the time before the first step and after each one.
     """

@@ -13,10 +13,12 @@ from functools import partial
 from time import perf_counter, perf_counter_ns
 from typing import Any
 
+from tensorframe import config
 from tensorframe.backends.base import Program
 from tensorframe.backends.registry import backend_of
 from tensorframe.runtime import events
 from tensorframe.runtime.events import Moment, tell
+from tensorframe.runtime.nan import check_nan
 from tensorframe.runtime.pace import paced
 from tensorframe.runtime.progress import under_way
 from tensorframe.runtime.under_way import Compute
@@ -80,7 +82,9 @@ def _observers(runner: Runner, *, checked: bool) -> tuple[Observer, ...]:
     """Return those that a plan always has, and those of who looks now; but who takes times."""
     observers = runner.observers
     if checked:
-        observers = (validated, *observers)
+        options = config.get()
+        looks = {validated: options.validate, without_nan: options.check_nan}
+        observers = (*[look for look, wanted in looks.items() if wanted], *observers)
     if events.listeners:
         observers = (*(observers if runner.observers else (*observers, shown)), told)
     return observers
@@ -141,17 +145,29 @@ def _tell(moment: Moment, plan: Plan, index: int | None = None) -> None:
 def validated(_runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions:
     """Have the results of each region compared with those of its ops, run one by one."""
     for action, step in zip(actions, plan.steps, strict=True):
-        yield _checked(action, step)
+        yield _checked(action, step, _validate)
 
 
-def _checked(action: Action, step: Step) -> Action:
+def without_nan(_runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions:
+    """Have the results of each step looked through for NaNs."""
+    for action, step in zip(actions, plan.steps, strict=True):
+        yield _checked(action, step, check_nan)
+
+
+def _validate(step: Step, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+    validate(step.region, inputs, results)
+
+
+def _checked(
+    action: Action, step: Step, check: Callable[[Step, Sequence[Any], Sequence[Any]], None]
+) -> Action:
     """Return the action with its results checked; inputs are read again for that, so none is overwritten."""
     index, program, take, blank, _, target, frees = action
 
     def run_and_check(inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         results = program(inputs, buffers)
         if step.kind is not StepKind.TRANSFER:
-            validate(step.region, inputs, results)
+            check(step, inputs, results)
         return results
 
     return index, run_and_check, take, blank, None, target, frees

@@ -99,7 +99,7 @@ def run_single(node: Node) -> bool:
         if call is None:
             return False
     function, plan = call
-    if events.listeners or options.validate or function is None:
+    if events.listeners or options.checked or function is None:
         return plan is not None and _run_plan(node, plan, options)
     if plan is not None:
         if len(inputs) == 2 and inputs[0] is inputs[1]:
@@ -189,7 +189,7 @@ def _run_plan(node: Node, plan: Plan, options: Options) -> bool:
     if request is None:
         return False
     slots: list[Any] = [*map(leaf_handle, request[1]), *plan.runner.rest]
-    execute(plan.runner, slots, plan, _Recorded(node), checked=options.validate)
+    execute(plan.runner, slots, plan, _Recorded(node), checked=options.checked)
     node.settle(stored(node.device, node.shape, node.dtype, slots[plan.outputs[0]]))
     return True
 
