@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import cache
 from math import prod
 
 from tensorframe.dtypes import DType
@@ -20,7 +20,6 @@ from tensorframe.kernel.nest.assemble import Built, Launch, Partials, finish
 from tensorframe.kernel.nest.body import Body
 from tensorframe.kernel.nest.layout import Layout, Strides, lay_out, output_buffers
 from tensorframe.kernel.nest.nest import Nest
-from tensorframe.kernel.nest.passes.hoist import name_values
 from tensorframe.kernel.nest.passes.rare import FLAG, general, has_rare, speculative
 from tensorframe.kernel.nest.passes.split import split
 from tensorframe.kernel.nest.stages import Stages, stages_of
@@ -246,8 +245,8 @@ class _Builder:
         statements = with_bounds_checks(split(body, form.body.cuts))
         if not has_rare(statements):
             return Launch(finish(form.body, statements), numbers, total, grain)
-        full = finish(form.body, general(statements), FLAG)
-        quick = replace(full, body=name_values(speculative(statements)))
+        quick = finish(form.body, statements, FLAG, runs=speculative(statements))
+        full = cache(lambda: finish(form.body, general(statements), FLAG))
         return Launch(quick, numbers, total, grain, full)
 
 

@@ -1,10 +1,14 @@
 """Loops printed as vectors: every length and dtype, reductions, and what is left to LLVM's own vectoriser."""
 
+import re
+
 import numpy as np
 import pytest
 
 from tensorframe.kernel.ir import (
     INDEX,
+    START,
+    STOP,
     Allocate,
     Buffer,
     If,
@@ -238,3 +242,38 @@ def test_a_running_sum_is_no_reduction():
     name, source = named(one, machine=MACHINES["vectors"])
     kernel_function(name, source).call(0, 70, slots(given, found), b"")
     np.testing.assert_array_equal(found, np.cumsum(given))
+
+
+def blocks(source):
+    """The blocks of a text that jump back to themselves: innermost loops."""
+    found = re.findall(r"^(b\d+):\n(.*?)(?=^b\d+:|^})", source, re.MULTILINE | re.DOTALL)
+    return [body for label, body in found if f"label %{label}," in body]
+
+
+@pytest.mark.parametrize("heavy", [False, True])
+def test_an_iteration_computes_no_position_but_its_own(heavy):
+    """What rows begin at is added before the loop; LLVM would look for such sums for as long as it compiles."""
+    y, row = result(0, "float32"), index("row")
+    operands = [operand(number, "float32") for number in range(3)]
+    value = sum(load(x, row * WIDTH + J) for x in operands[1:]) * load(operands[0], J)
+    for _ in range(8 if heavy else 0):
+        value = value * value + value
+    inner = Loop(J, 0 * WIDTH, WIDTH, (Store(y, row * WIDTH + J, value),))
+    outer = Loop(row, START, STOP, (inner,))
+    _, source = named(kernel([outer], operands, [y], sizes=[WIDTH]), machine=MACHINES["vectors"])
+    loops = blocks(source)
+    assert len(loops) == 2  # of whole blocks, and of what is left
+    for loop in loops:
+        numbers = re.findall(r"= (\w+)(?: nuw)? i64", loop)
+        assert numbers == ["phi", "add"] + ["icmp"] * numbers.count("icmp")
+        addresses = set(re.findall(r"getelementptr float, ptr (%\d+), i64 %", loop))
+        assert len(addresses) == 4
+
+
+def test_what_stays_is_spread_before_the_loop():
+    x, y = operand(0, "float32"), result(0, "float32")
+    half = argument("x1", np.dtype("f4"))
+    body = over(Store(y, I, load(x, I) * half + half))
+    _, source = named(kernel([body], [x], [y], scalars=[half]), machine=MACHINES["vectors"])
+    assert "shufflevector" in source
+    assert not [loop for loop in blocks(source) if "shufflevector" in loop]

@@ -124,7 +124,7 @@ def run_built(built, operands):
         operands["f0"] = np.zeros(1, bool)
         _run_kernel(launch, launch.kernel, operands)
         if operands["f0"][0]:
-            _run_kernel(launch, launch.general, operands)
+            _run_kernel(launch, launch.general(), operands)
     return operands["m0"][0]
 
 

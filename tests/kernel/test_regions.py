@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.kernel import build
 
 RANDOM = np.random.default_rng(0)
 REAL = RANDOM.standard_normal((30, 50)).astype(np.float32)
@@ -150,3 +151,22 @@ def test_angles_beyond_the_quick_way_are_right_too():
         np.testing.assert_allclose(
             (tfr.sin(tfr.asarray(values)) + 1).numpy(), expected + 1, rtol=1e-6
         )
+
+
+def test_the_general_kernel_is_made_when_an_element_needs_it(monkeypatch):
+    made = []
+
+    def noted(statements):
+        made.append(statements)
+        return general(statements)
+
+    general = build.general
+    monkeypatch.setattr(build, "general", noted)
+    values = np.linspace(-3, 3, 4999, dtype=np.float32)
+    (tfr.cos(tfr.asarray(values)) - 2).numpy()
+    assert not made
+    values[77] = 1e8
+    for _ in range(2):
+        found = (tfr.cos(tfr.asarray(values)) - 2).numpy()
+        assert abs(found[77] - (np.cos(np.float64(values[77])) - 2)) < 1e-6
+        assert len(made) == 1

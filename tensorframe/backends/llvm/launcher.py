@@ -132,7 +132,7 @@ def _launched(index: int, launch: Launch, names: dict[str, Any]) -> list[str]:
 class Choice:
     """A kernel without the sides that are rarely needed, and the general one, which runs where they are."""
 
-    def __init__(self, speculative: KernelFunction, general: Kernel) -> None:
+    def __init__(self, speculative: KernelFunction, general: Callable[[], Kernel]) -> None:
         self._speculative = speculative
         self._general = general
         self._function: KernelFunction | None = None  # of the general one, when it is first needed
@@ -146,7 +146,7 @@ class Choice:
                 return
             self._disappointed += 1
         if self._function is None:
-            text = print_kernel(self._general, target())
+            text = print_kernel(self._general(), target())
             self._function = kernel_function(text.name, text.source)
         run_ranges(self._function, total, grain, varying, fixed)
 

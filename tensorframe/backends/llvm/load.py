@@ -10,7 +10,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from tensorframe.backends.llvm.target import target_machine
+from tensorframe.backends.llvm.target import is_in_one_piece, target_machine
 from tensorframe.forks import new_lock
 
 # A call lets go of the interpreter. Both arrays of slots are passed as bytes.
@@ -53,4 +53,4 @@ class Placed:
 
 @cache
 def _linker() -> Any:
-    return llvm.create_lljit_compiler(target_machine())
+    return llvm.create_lljit_compiler(target_machine(), use_jit_link=is_in_one_piece())

@@ -54,6 +54,16 @@ def target_machine() -> Any:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         triple, name, features = processor()
+        model, relocation = ("small", "pic") if is_in_one_piece() else ("jitdefault", "static")
         return llvm.Target.from_triple(triple).create_target_machine(
-            cpu=name, features=features, opt=3, reloc="static", codemodel="jitdefault", jit=True
+            cpu=name, features=features, opt=3, reloc=relocation, codemodel=model, jit=True
         )
+
+
+def is_in_one_piece() -> bool:
+    """Whether LLVM's linker puts code and its constants in one piece of memory, where instructions reach them.
+
+    Elsewhere each constant's address of 64 bits is loaded first, into a register that the loop could do with.
+    """
+    triple = processor().triple
+    return triple.startswith("x86_64") and "linux" in triple

@@ -50,7 +50,7 @@ def ufunc(op: Op, attrs: tuple[Any, ...], operands: Sequence[DType], result: DTy
 
 def _made(op: Op, attrs: tuple[Any, ...], operands: tuple[DType, ...], result: DType) -> np.ufunc:
     launch = _launch(op, attrs, operands, result)
-    kernel = launch.general or launch.kernel
+    kernel = launch.general() if launch.general else launch.kernel
     printed = print_kernel(kernel, target())
     dtypes = (*operands, result)
     # an op need not read all of its operands

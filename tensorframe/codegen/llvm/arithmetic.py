@@ -15,8 +15,17 @@ from tensorframe.dtypes import FLOAT, SIGNED, DType, bool_
 Code = Callable[..., str]
 
 
+# operands that leave the other one as it is: positions are full of them, and LLVM takes longer to find them
+_ZERO, _UNIT = "0", "1"
+_NEUTRAL = {"add": (_ZERO, _ZERO), "sub": ("", _ZERO), "mul": (_UNIT, _UNIT)}
+
+
 def _two(of_float: str, of_integer: str) -> Code:
+    left, right = _NEUTRAL.get(of_integer, ("", ""))
+
     def code(b: Builder, dtype: DType, x: str, y: str) -> str:
+        if dtype not in FLOAT and (y == right or x == left):
+            return x if y == right else y
         name = of_float if dtype in FLOAT else of_integer
         return b.value(f"{name} {b.type(dtype)} {x}, {y}")
 
@@ -60,11 +69,24 @@ def _upper_half(b: Builder, dtype: DType, x: str, y: str) -> str:
 # --- division of integers, rounded down ---
 
 
+def _division(*, rest: bool) -> Code:
+    def code(b: Builder, dtype: DType, x: str, y: str) -> str:
+        known = b.known(y) or 0
+        if known <= 0 or dtype in SIGNED:
+            return _divided(b, dtype, x, y)[rest]
+        kind, of = b.type(dtype), VALUE[dtype]
+        if known & (known - 1):
+            return b.value(f"{'urem' if rest else 'udiv'} {kind} {x}, {y}")
+        if rest:
+            return b.value(f"and {kind} {x}, {b.constant(of, known - 1)}")
+        return b.value(f"lshr {kind} {x}, {b.constant(of, known.bit_length() - 1)}")
+
+    return code
+
+
 def _divided(b: Builder, dtype: DType, x: str, y: str) -> tuple[str, str]:
     """The quotient and the rest: both 0 where the divisor is 0, and the most negative number over -1 wraps."""
     kind, of = b.type(dtype), VALUE[dtype]
-    if (b.known(y) or 0) > 0 and dtype not in SIGNED:
-        return b.value(f"udiv {kind} {x}, {y}"), b.value(f"urem {kind} {x}, {y}")
     zero, unit = b.constant(of, 0), b.constant(of, 1)
     by_zero = b.value(f"icmp eq {kind} {y}, {zero}")
     if dtype not in SIGNED:
@@ -165,8 +187,8 @@ OPS: dict[str, Code] = {
     # their order is that of lanes, which loops have by now
     "accumulate_add": _two("fadd", "add"),
     "accumulate_multiply": _two("fmul", "mul"),
-    "floor_divide": lambda *given: _divided(*given)[0],
-    "remainder": lambda *given: _divided(*given)[1],
+    "floor_divide": _division(rest=False),
+    "remainder": _division(rest=True),
     "sqrt": _of_llvm("sqrt"),
     "floor": _of_llvm("floor"),
     "ceil": _of_llvm("ceil"),

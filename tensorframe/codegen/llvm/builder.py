@@ -14,6 +14,8 @@ from tensorframe.codegen.llvm.types import VALUE, suffix, vector
 from tensorframe.dtypes import DType
 from tensorframe.ops.user import MODULES
 
+# instructions of which two that are equal may differ: what memory holds, what comes from other blocks
+_IMPURE = ("load", "call", "phi", "freeze")
 _INTEGER = re.compile(r"(?:splat \(i\d+ )?(-?\d+)\)?")
 
 
@@ -25,10 +27,10 @@ class Builder:
         self.lanes = 1
         self.block = "entry"  # the label of the block that is being written
         self.lines: list[str] = ["entry:"]
+        self._written: dict[str, str] = {}  # values of this block, by their instructions
         self._values = 0
         self._blocks = 0
         self._declarations: dict[str, None] = {}
-        self._functions: dict[str, None] = {}
         self._metadata: dict[str, int] = {}
 
     # --- types and constants ---
@@ -57,11 +59,19 @@ class Builder:
     # --- instructions ---
 
     def value(self, instruction: str) -> str:
-        """Write an instruction that has a result; return the result."""
-        name = f"%{self._values}"
-        self._values += 1
-        self.lines.append(f"  {name} = {instruction}")
+        """Write an instruction that has a result, once in a block if it cannot have another one; return the result."""
+        name = self._written.get(instruction)
+        if name is None:
+            name = f"%{self._values}"
+            self._values += 1
+            self.lines.append(f"  {name} = {instruction}")
+            if not instruction.startswith(_IMPURE):
+                self._written[instruction] = name
         return name
+
+    def opaque(self, kind: str, value: str) -> str:
+        """Return a value as one that LLVM does not take for a sum of others; constants are what they are."""
+        return self.value(f"freeze {kind} {value}") if value.startswith("%") else value
 
     def do(self, instruction: str) -> None:
         """Write an instruction that has none."""
@@ -88,10 +98,6 @@ class Builder:
     def declare(self, function: str) -> None:
         """Have the module declare a function."""
         self._declarations[function] = None
-
-    def define(self, function: str) -> None:
-        """Have the module define a function, once."""
-        self._functions[function] = None
 
     # --- vectors ---
 
@@ -137,6 +143,7 @@ class Builder:
     def begin(self, label: str) -> None:
         """Write what follows into this block."""
         self.block = label
+        self._written = {}
         self.lines.append(f"{label}:")
 
     def jump(self, label: str, metadata: str = "") -> None:
@@ -176,7 +183,6 @@ class Builder:
         """Return the text of a module of this function."""
         parts = [
             *[f"declare {declaration}" for declaration in self._declarations],
-            *self._functions,
             f"define {signature} {{",
             *self.lines,
             "}",

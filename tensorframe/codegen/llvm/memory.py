@@ -51,6 +51,12 @@ class Memory:
         self._b.declare(f"void @{name}(ptr)")
         self._b.do(f"call void @{name}(ptr {self._pointers[buffer]})")
 
+    def origin(self, buffer: Buffer, position: str) -> str:
+        """Return an address that is the same for a whole loop, as one that LLVM looks no further into."""
+        b, kind = self._b, ELEMENT[buffer.dtype]
+        place = f"getelementptr {kind}, ptr {self._pointers[buffer]}, i64 {position}"
+        return b.opaque("ptr", b.value(place))
+
     def pointer(self, buffer: Buffer, position: str, *, inbounds: bool = True) -> str:
         """Return the address of an element, or, if it need not be there, of where it would be."""
         kind = ELEMENT[buffer.dtype]
@@ -58,10 +64,14 @@ class Memory:
         base = self._pointers[buffer]
         return self._b.value(f"getelementptr {way}{kind}, ptr {base}, i64 {position}")
 
-    def load(self, buffer: Buffer, position: str, mask: str = "") -> str:
-        """Return an element as a value, or neighbours in the lanes of one; with a mask, those that it has."""
-        b, place = self._b, self.pointer(buffer, position)
-        kind, said = b.vector(ELEMENT[buffer.dtype]), self._read(buffer)
+    def load(self, buffer: Buffer, position: str) -> str:
+        """Return an element as a value."""
+        return self.load_from(self.pointer(buffer, position), buffer)
+
+    def load_from(self, place: str, buffer: Buffer, mask: str = "") -> str:
+        """Return the element at an address, or neighbours in the lanes of a value; with a mask, those that it has."""
+        b, kind = self._b, self._b.vector(ELEMENT[buffer.dtype])
+        said = self._read(buffer)
         if not mask:
             align = buffer.dtype.itemsize
             return self.as_value(b.value(f"load {kind}, ptr {place}, align {align}{said}"), buffer)
@@ -71,10 +81,13 @@ class Memory:
         given = f"ptr {place}, i32 {size}, {masks} {mask}, {kind} zeroinitializer"
         return self.as_value(b.value(f"call {kind} {name}({given}){said}"), buffer)
 
-    def store(self, buffer: Buffer, position: str, value: str, mask: str = "") -> None:
-        """Write an element, or neighbours from the lanes of a value; with a mask, those that it has."""
+    def store(self, buffer: Buffer, position: str, value: str) -> None:
+        """Write an element."""
+        self.store_to(self.pointer(buffer, position), buffer, value)
+
+    def store_to(self, place: str, buffer: Buffer, value: str, mask: str = "") -> None:
+        """Write an element to an address, or neighbours from the lanes of a value; with a mask, those that it has."""
         b, element = self._b, self.as_element(value, buffer.dtype)
-        place = self.pointer(buffer, position)
         kind, said = b.vector(ELEMENT[buffer.dtype]), self._written_to(buffer)
         if not mask:
             b.do(f"store {kind} {element}, ptr {place}, align {buffer.dtype.itemsize}{said}")

@@ -7,17 +7,18 @@ results a reduction has, and the order in which they are joined, is the same on 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from typing import NamedTuple
 
 from tensorframe.codegen.llvm.arithmetic import OPS, select
 from tensorframe.codegen.llvm.builder import Builder
-from tensorframe.codegen.llvm.expressions import applied, evaluated
+from tensorframe.codegen.llvm.expressions import applied
 from tensorframe.codegen.llvm.memory import Memory
+from tensorframe.codegen.llvm.origins import Origins
 from tensorframe.codegen.llvm.steps import Steps
-from tensorframe.codegen.llvm.types import VALUE, number
+from tensorframe.codegen.llvm.types import ELEMENT, VALUE, number
 from tensorframe.kernel import ir
 from tensorframe.kernel.ir.order import LANES, TAIL
-from tensorframe.kernel.ir.walk import in_order
 from tensorframe.machine import HOST
 
 Names = dict[ir.Expr, str]
@@ -45,18 +46,22 @@ def write_loop(
     lanes = rest if steps.light or not b.target.has_masks else block
     if steps.has_lanes:
         block, rest = LANES, TAIL
+    start, stop = b.opaque("i64", start), b.opaque("i64", stop)
     count = b.value(f"sub i64 {stop}, {start}")
     end = b.value(f"add i64 {start}, {b.value(f'and i64 {count}, {-block}')}")
+    end = b.opaque("i64", end)
     first = {
         variable: [_first(b, variable, op, names[variable], lanes)] * (block // lanes)
         for variable, op in steps.joins.items()
     }
-    partials = _Pass(b, memory, loop, steps, names, lanes).write(start, end, first, block // lanes)
+    origins = Origins(b, memory, loop, steps, names)
+    body = _Body(b, memory, loop, steps, origins, {})
+    partials = _Pass(body, lanes).write(start, end, first, block // lanes)
     partial = {
         variable: [_narrowed(b, variable, op, partials[variable], lanes, rest)]
         for variable, op in steps.joins.items()
     }
-    partials = _Pass(b, memory, loop, steps, names, rest, masked=True).write(end, stop, partial, 1)
+    partials = _Pass(body, rest, masked=True).write(end, stop, partial, 1)
     results = {
         variable: _result(b, variable, op, partials[variable], rest, names[variable])
         for variable, op in steps.joins.items()
@@ -115,36 +120,40 @@ def _result(
 # --- one loop ---
 
 
+class _Body(NamedTuple):
+    """What is written at each pass over a loop."""
+
+    b: Builder
+    memory: Memory
+    loop: ir.Loop
+    steps: Steps
+    origins: Origins
+    stays: dict[int, Names]
+    """The vectors of what is the same for all elements, by their lanes."""
+
+
 class _Pass:
     """Writes a loop over so many elements at a time, or, masked, over those of them that are there."""
 
-    def __init__(
-        self,
-        b: Builder,
-        memory: Memory,
-        loop: ir.Loop,
-        steps: Steps,
-        names: Mapping[ir.Expr, str],
-        lanes: int,
-        *,
-        masked: bool = False,
-    ) -> None:
-        self._b = b
-        self._memory = memory
-        self._loop = loop
-        self._steps = steps
-        self._scalars: Names = dict(names)
-        # what stays or advances evenly has no vector until it is asked for, and is not looked into
-        self._even: Names = {expr: "" for expr, step in steps.of.items() if step is not None}
-        self._vectors: Names = {}
+    def __init__(self, body: _Body, lanes: int, *, masked: bool = False) -> None:
+        self._b, self._memory, self._loop, self._steps, self._origins, self._stays = body
         self._lanes = lanes
         self._masked = masked
         self._mask = ""
+        self._left_kind = f"i{8 * body.steps.widest}"  # as wide as what the mask is for
+        self._part = 0
+        self._place = ""  # the index of the part's first element
+        self._starts: dict[str, str] = {}  # the addresses of the first part, by their origins
+        self._vectors: Names = {}
 
     def write(self, start: str, stop: str, first: Partial, parts: int) -> Partial:
         """Write the loop; return the partial results that follow from those in `first`."""
         b, before = self._b, self._b.block
         inside, after = b.new_label(), b.new_label()
+        with b.on(self._lanes):
+            if self._lanes not in self._stays:
+                self._stays[self._lanes] = self._spread_before()
+            left = self._count_left(start, stop) if self._masked else ""
         b.branch(b.value(f"icmp ult i64 {start}, {stop}"), inside, after)
         b.begin(inside)
         index, line = b.open_phi("i64")
@@ -154,14 +163,16 @@ class _Pass:
                 variable: [b.open_phi(kinds[variable]) for _ in range(parts)] for variable in first
             }
             last_parts: Partial = {variable: [] for variable in first}
+            close_mask = self._open_mask(before, left) if self._masked else None
             for part in range(parts):
-                self._begin(index, part, stop)
-                self._vectors = dict(self._even)
+                self._begin(index, part)
                 self._vectors.update((variable, ways[part][0]) for variable, ways in opened.items())
-                for statement in self._loop.body:
+                for statement in self._origins.varying:
                     self._statement(statement)
                 for variable in first:
                     last_parts[variable].append(self._vectors[variable])
+            if close_mask is not None:
+                close_mask(inside)
         following = b.value(f"add nuw i64 {index}, {parts * self._lanes}")
         b.branch(b.value(f"icmp ult i64 {following}, {stop}"), inside, after)
         b.close_phi(line, (start, before), (following, inside))
@@ -179,67 +190,90 @@ class _Pass:
             for variable, kind in kinds.items()
         }
 
-    def _begin(self, index: str, part: int, stop: str) -> None:
+    def _spread_before(self) -> Names:
+        """Write the vectors of what is the same for all elements."""
+        b, vectors = self._b, {}
+        for expr, value in self._origins.even.items():
+            if self._steps.of[expr] == 0:
+                vectors[expr] = b.splat(VALUE[expr.dtype], value)
+        return vectors
+
+    def _begin(self, index: str, part: int) -> None:
         """Go on to a part of the block."""
         b = self._b
-        place = b.value(f"add nuw i64 {index}, {part * self._lanes}") if part else index
-        self._scalars[self._loop.index] = place
-        if self._masked:
-            kind = f"i{8 * self._steps.widest}"  # as wide as what the mask is for
-            left = b.value(f"sub i64 {stop}, {place}")
-            left = left if kind == "i64" else b.value(f"trunc i64 {left} to {kind}")
-            there = f"icmp ult {b.vector(kind)} {b.steps(kind)}, {b.splat(kind, left)}"
-            self._mask = b.value(there)
+        self._part, self._place = part, index
+        if not part:
+            self._starts.clear()
+        elif any(map(self._steps.of.get, self._origins.even)):
+            self._place = b.value(f"add nuw i64 {index}, {part * self._lanes}")
+        self._vectors = dict(self._stays[self._lanes])
+
+    def _count_left(self, start: str, stop: str) -> str:
+        """Return how many elements there are, in each lane: less than a block, so they fit into the elements' size."""
+        b, kind = self._b, self._left_kind
+        left = b.value(f"sub i64 {stop}, {start}")
+        return b.splat(kind, left if kind == "i64" else b.value(f"trunc i64 {left} to {kind}"))
+
+    def _open_mask(self, before: str, first: str) -> Callable[[str], None]:
+        """Write the mask of an iteration; return what says, at its end, how many elements are left for the next one."""
+        b, kind = self._b, self._left_kind
+        kinds = b.vector(kind)
+        left, line = b.open_phi(kinds)
+        self._mask = b.value(f"icmp ult {kinds} {b.steps(kind)}, {left}")
+
+        def close(inside: str) -> None:
+            fewer = b.value(f"sub {kinds} {left}, {b.constant(kind, self._lanes)}")
+            b.close_phi(line, (first, before), (fewer, inside))
+
+        return close
 
     def _statement(self, statement: ir.Statement) -> None:
         if isinstance(statement, ir.Let):
-            if self._steps.of[statement.variable] is None:
-                self._vectors[statement.variable] = self._vector(statement.value)
-            else:
-                self._scalars[statement.variable] = self._scalar(statement.value)
+            self._vectors[statement.variable] = self._value(statement, statement.value)
         elif isinstance(statement, ir.Set):
-            before, value = self._vectors[statement.variable], self._vector(statement.value)
+            before = self._vectors[statement.variable]
+            value = self._value(statement, statement.value)
             if self._masked:
                 value = select(self._b, statement.variable.dtype, self._mask, value, before)
             self._vectors[statement.variable] = value
         elif isinstance(statement, ir.Store):
-            value = self._vector(statement.value)
-            self._memory.store(
-                statement.buffer, self._scalar(statement.position), value, self._mask
-            )
+            value = self._value(statement, statement.value)
+            place = self._address(statement.buffer, statement.position)
+            self._memory.store_to(place, statement.buffer, value, self._mask)
 
-    def _scalar(self, root: ir.Expr) -> str:
-        """Return what all elements share, or the position of the first one."""
-        with self._b.on(1):
-            return evaluated(self._b, self._memory, root, self._scalars)
+    def _address(self, buffer: ir.Buffer, position: ir.Expr) -> str:
+        """Return the address of the part's first element."""
+        b, kind = self._b, ELEMENT[buffer.dtype]
+        origin = self._origins.place(buffer, position)
+        if origin not in self._starts:
+            place = f"getelementptr {kind}, ptr {origin}, i64 {self._place}"
+            self._starts[origin] = b.value(place)
+        start = self._starts[origin]
+        if not self._part:
+            return start
+        return b.value(f"getelementptr {kind}, ptr {start}, i64 {self._part * self._lanes}")
 
-    def _vector(self, root: ir.Expr) -> str:
-        """Return the values of an expression, one for each element."""
+    def _value(self, statement: ir.Statement, root: ir.Expr) -> str:
+        """Return the values of a statement's expression, one for each element."""
         known: Names = {}
 
         def value(expr: ir.Expr) -> str:
-            if expr in known:
-                return known[expr]
-            vector = self._vectors[expr]
-            if not vector:
-                vector = self._vectors[expr] = self._spread(expr)
+            vector = known.get(expr) or self._vectors.get(expr)
+            if vector is None:
+                vector = self._vectors[expr] = self._advancing(expr)
             return vector
 
-        for expr in in_order((root,), self._vectors):
+        for expr in self._origins.varying[statement]:
             if isinstance(expr, ir.Load):
-                place = self._scalar(expr.position)
-                known[expr] = self._memory.load(expr.buffer, place, self._mask)
+                place = self._address(expr.buffer, expr.position)
+                known[expr] = self._memory.load_from(place, expr.buffer, self._mask)
             else:
                 assert isinstance(expr, ir.Apply)
                 known[expr] = applied(self._b, expr, [value(operand) for operand in expr.arguments])
         return value(root)
 
-    def _spread(self, expr: ir.Expr) -> str:
-        """Return an expression that advances evenly, or not at all, for each element."""
+    def _advancing(self, expr: ir.Expr) -> str:
+        """Return an expression that advances by one from element to element."""
         b, kind = self._b, VALUE[expr.dtype]
-        if isinstance(expr, ir.Literal):
-            return b.constant(kind, number(expr.value, expr.dtype))
-        splat = b.splat(kind, self._scalar(expr))
-        if self._steps.of[expr] == 0:
-            return splat
-        return b.value(f"add {b.vector(kind)} {splat}, {b.steps(kind)}")
+        first = b.value(f"add {kind} {self._origins.even[expr]}, {self._place}")
+        return b.value(f"add {b.vector(kind)} {b.splat(kind, first)}, {b.steps(kind)}")

@@ -51,11 +51,8 @@ class Expr:
 
     __slots__ = ("__weakref__", "dtype")
     dtype: DType
-
-    @property
-    def operands(self) -> tuple[Expr, ...]:
-        """The expressions that this one is computed from."""
-        return ()
+    operands: tuple[Expr, ...] = ()
+    """The expressions that this one is computed from."""
 
     def __add__(self, other: Expr | complex) -> Expr:
         return binary("add", self, other)
@@ -149,27 +146,17 @@ class Variable(Expr):
 class Load(Expr):
     """The element of a buffer at a position."""
 
-    __slots__ = ("buffer", "position")
+    __slots__ = ("buffer", "operands", "position")
     buffer: Buffer
     position: Expr
-
-    @property
-    def operands(self) -> tuple[Expr, ...]:
-        """The position."""
-        return (self.position,)
 
 
 class Apply(Expr):
     """An op on scalars, by the name of its row, or one of the machine ops of `formula.py`."""
 
-    __slots__ = ("arguments", "op")
+    __slots__ = ("arguments", "op", "operands")
     op: str
     arguments: tuple[Expr, ...]
-
-    @property
-    def operands(self) -> tuple[Expr, ...]:
-        """The arguments."""
-        return self.arguments
 
 
 class _Interned(ref[Any]):
@@ -242,7 +229,10 @@ def variable(name: str, dtype: DType) -> Variable:
 
 def load(buffer: Buffer, position: Expr) -> Load:
     """Return the element of a buffer at a position."""
-    expr: Load = _intern(Load, buffer.dtype, (buffer, position), buffer=buffer, position=position)
+    mark = (buffer, position)
+    expr: Load = _intern(
+        Load, buffer.dtype, mark, buffer=buffer, position=position, operands=(position,)
+    )
     return expr
 
 
@@ -253,7 +243,9 @@ USER = "user_"
 def apply(op: str, *arguments: Expr, dtype: DType | None = None) -> Apply:
     """Return an op applied to scalars; its dtype is that of the last argument unless it is said."""
     result = arguments[-1].dtype if dtype is None else dtype
-    expr: Apply = _intern(Apply, result, (op, arguments), op=op, arguments=arguments)
+    expr: Apply = _intern(
+        Apply, result, (op, arguments), op=op, arguments=arguments, operands=arguments
+    )
     return expr
 
 

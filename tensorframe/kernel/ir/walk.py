@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from tensorframe.kernel.ir import language as ir
 
 
-def in_order(roots: Iterable[ir.Expr], known: Mapping[ir.Expr, Any]) -> list[ir.Expr]:
+def in_order(roots: Iterable[ir.Expr], known: Container[ir.Expr]) -> list[ir.Expr]:
     """Return the expressions that `roots` are made of, operands first, without what is known and its operands."""
     order: dict[ir.Expr, None] = {}
-    stack = [(root, False) for root in roots]
+    stack = list(roots)
+    stack.reverse()
     while stack:
-        expr, entered = stack.pop()
-        if expr in order or expr in known:
-            continue
-        if entered:
+        expr = stack[-1]
+        if expr not in order and expr not in known:
+            waited = [x for x in expr.operands if x not in order and x not in known]
+            if waited:
+                waited.reverse()
+                stack += waited
+                continue
             order[expr] = None
-        else:
-            stack.append((expr, True))
-            stack.extend((operand, False) for operand in reversed(expr.operands))
+        stack.pop()
     return list(order)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tensorframe.dtypes import DType
@@ -21,14 +21,15 @@ Partials = tuple[tuple[DType, int, complex], ...]
 class Launch:
     """One kernel, the numbers of its `sizes`, and how often and in which shares its outermost loop runs.
 
-    `general` runs instead where `kernel` sets its flag, see `kernel/nest/passes/rare.py`.
+    `general` makes the kernel that runs instead where `kernel` sets its flag, see `kernel/nest/passes/rare.py`: it has
+    the same operands, and is seldom needed.
     """
 
     kernel: ir.Kernel
     numbers: tuple[float, ...]
     total: int
     grain: int
-    general: ir.Kernel | None = None
+    general: Callable[[], ir.Kernel] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +57,17 @@ def finish(
     *flags: ir.Buffer,
     lanes: int = 0,
     index: DType = ir.INDEX,
+    runs: tuple[ir.Statement, ...] | None = None,
 ) -> ir.Kernel:
-    """Return the kernel of statements about the elements of a region, see `assembled`."""
+    """Return the kernel of statements about the elements of a region, see `assembled`.
+
+    `runs` are those that it runs, if it does so in place of a kernel of `statements`, whose operands it has.
+    """
     scalars, notes = tuple(body.scalars.values()), _notes(body.region)
-    return assembled(statements, body.numbers, scalars, notes, *flags, lanes=lanes, index=index)
+    numbers = body.numbers
+    return assembled(
+        statements, numbers, scalars, notes, *flags, lanes=lanes, index=index, runs=runs
+    )
 
 
 def _notes(region: Region) -> tuple[str, ...]:
@@ -81,6 +89,7 @@ def assembled(
     *flags: ir.Buffer,
     lanes: int = 0,
     index: DType = ir.INDEX,
+    runs: tuple[ir.Statement, ...] | None = None,
 ) -> ir.Kernel:
     """Return the kernel of statements, with the buffers and arguments that they use and values named.
 
@@ -105,7 +114,7 @@ def assembled(
         (*sorted(written, key=_by_name), *flags),
         tuple(sorted(by_value, key=_by_name)),
         tuple(sizes),
-        name_values(statements),
+        name_values(statements if runs is None else runs),
         notes,
         lanes,
     )
