@@ -1,0 +1,254 @@
+"""A head on top of a sentence encoder learns which module of NumPy a function belongs to, from one sentence about it.
+
+The encoder is all-MiniLM-L6-v2 as modules, whose attributes have the names that its file was published with. It is
+frozen: sentences become vectors once, and the head learns from half of these in a second.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import tensorframe as tfr
+from examples.semantic_search.corpus import numpy_functions
+from examples.semantic_search.tokens import batches, load_tokenizer
+from examples.semantic_search.wheel import CONFIG, WEIGHTS, MissingModelError, model_folder
+from tensorframe import nn
+from tensorframe.nn import functional as F  # noqa: N812 - as users of PyTorch write it
+
+MODULES = (
+    "numpy.fft",
+    "numpy.lib.recfunctions",
+    "numpy.linalg",
+    "numpy.polynomial.polynomial",
+    "numpy.random",
+    "numpy.strings",
+)
+STEPS = 300
+
+
+class Size(NamedTuple):
+    """How large the encoder is."""
+
+    words: int
+    positions: int
+    width: int
+    wide: int
+    layers: int
+    heads: int
+    epsilon: float
+
+
+class Embeddings(nn.Module):
+    """What a text begins as: the sum of a vector for each word piece, for its position, and for the first segment."""
+
+    def __init__(self, size: Size) -> None:
+        self.word_embeddings = nn.Embedding(size.words, size.width)
+        self.position_embeddings = nn.Embedding(size.positions, size.width)
+        self.token_type_embeddings = nn.Embedding(2, size.width)
+        self.LayerNorm = nn.LayerNorm(size.width, size.epsilon)
+
+    def forward(self, ids: tfr.Tensor) -> tfr.Tensor:
+        """Return vectors (texts, pieces, width)."""
+        positions = self.position_embeddings.weight[: ids.shape[1]]
+        segment = self.token_type_embeddings.weight[0]
+        result: tfr.Tensor = self.LayerNorm(self.word_embeddings(ids) + positions + segment)
+        return result
+
+
+class Heads(nn.Module):
+    """Attention of several heads; files call it `self`."""
+
+    def __init__(self, size: Size) -> None:
+        self.heads = size.heads
+        self.query = nn.Linear(size.width, size.width)
+        self.key = nn.Linear(size.width, size.width)
+        self.value = nn.Linear(size.width, size.width)
+
+    def forward(self, x: tfr.Tensor, mask: tfr.Tensor) -> tfr.Tensor:
+        """Return what each piece takes from all pieces of its text."""
+        q, k, v = (
+            part(x).reshape((*x.shape[:2], self.heads, -1)).transpose(0, 2, 1, 3)
+            for part in (self.query, self.key, self.value)
+        )
+        seen = F.scaled_dot_product_attention(q, k, v, attn_mask=mask[:, None, None, :])
+        return seen.transpose(0, 2, 1, 3).reshape(x.shape)
+
+
+class Added(nn.Module):
+    """A product, added to what was there before, and normalised."""
+
+    def __init__(self, features: int, size: Size) -> None:
+        self.dense = nn.Linear(features, size.width)
+        self.LayerNorm = nn.LayerNorm(size.width, size.epsilon)
+
+    def forward(self, x: tfr.Tensor, before: tfr.Tensor) -> tfr.Tensor:
+        """Return the normalised sum."""
+        result: tfr.Tensor = self.LayerNorm(self.dense(x) + before)
+        return result
+
+
+class Layer(nn.Module):
+    """A layer of BERT."""
+
+    def __init__(self, size: Size) -> None:
+        self.attention = nn.ModuleDict({"self": Heads(size), "output": Added(size.width, size)})
+        self.intermediate = nn.ModuleDict({"dense": nn.Linear(size.width, size.wide)})
+        self.output = Added(size.wide, size)
+
+    def forward(self, x: tfr.Tensor, mask: tfr.Tensor) -> tfr.Tensor:
+        """Return new vectors of all pieces."""
+        x = self.attention["output"](self.attention["self"](x, mask), x)
+        result: tfr.Tensor = self.output(tfr.gelu(self.intermediate["dense"](x)), x)
+        return result
+
+
+class Encoder(nn.Module):
+    """Texts as vectors of length one."""
+
+    def __init__(self, size: Size) -> None:
+        self.embeddings = Embeddings(size)
+        self.encoder = nn.ModuleDict(
+            {"layer": nn.ModuleList([Layer(size) for _ in range(size.layers)])}
+        )
+
+    def forward(self, ids: tfr.Tensor, mask: tfr.Tensor) -> tfr.Tensor:
+        """Return vectors (texts, width) of word pieces (texts, pieces); `mask` is true on pieces."""
+        x = self.embeddings(ids)
+        for layer in self.encoder["layer"]:
+            x = layer(x, mask)
+        present = mask[:, :, None].astype(x.dtype)
+        return F.normalize((x * present).sum(axis=1) / present.sum(axis=1), dim=1)
+
+
+class Head(nn.Module):
+    """Scores of the modules for the vectors of sentences."""
+
+    def __init__(self, width: int, classes: int, key: tfr.random.Key) -> None:
+        first, second = tfr.random.split(key)
+        self.hidden = nn.Linear(width, 64, key=first)
+        self.dropout = nn.Dropout(0.2)
+        self.scores = nn.Linear(64, classes, key=second)
+
+    def forward(self, vectors: tfr.Tensor) -> tfr.Tensor:
+        """Return a score for each module."""
+        scores: tfr.Tensor = self.scores(self.dropout(tfr.gelu(self.hidden(vectors))))
+        return scores
+
+
+class Model(nn.Module):
+    """An encoder that stays as it is, and a head that learns."""
+
+    def __init__(self, encoder: Encoder, head: Head) -> None:
+        self.encoder = encoder.eval().freeze()
+        self.head = head
+
+    def forward(self, ids: tfr.Tensor, mask: tfr.Tensor) -> tfr.Tensor:
+        """Return a score for each module and text."""
+        scores: tfr.Tensor = self.head(self.encoder(ids, mask))
+        return scores
+
+
+def load_encoder(folder: Path) -> Encoder:
+    """Return the encoder with the weights of a folder, which are mapped, and read when they are used."""
+    config = json.loads((folder / CONFIG).read_text())
+    encoder = Encoder(
+        Size(
+            words=config["vocab_size"],
+            positions=config["max_position_embeddings"],
+            width=config["hidden_size"],
+            wide=config["intermediate_size"],
+            layers=config["num_hidden_layers"],
+            heads=config["num_attention_heads"],
+            epsilon=config["layer_norm_eps"],
+        )
+    )
+    # the file has numbers of positions and a pooler, which sentence encoders have no use for
+    left = encoder.load_state_dict(tfr.load(folder / WEIGHTS), strict=False)
+    if left.missing_keys:
+        raise ValueError(f"{folder} lacks {', '.join(left.missing_keys)}")
+    return encoder
+
+
+class Sentences(NamedTuple):
+    """Vectors of sentences, and the number of the module that each is about."""
+
+    vectors: tfr.Tensor
+    modules: tfr.Tensor
+
+
+def embedded(encoder: Encoder, folder: Path, size: int = 64) -> tuple[Sentences, Sentences]:
+    """Return the sentences to learn from and those held out, as vectors."""
+    entries = numpy_functions(MODULES)
+    numbers = np.array([MODULES.index(entry.name.rpartition(".")[0]) for entry in entries])
+    width = encoder.embeddings.word_embeddings.embedding_dim
+    vectors = np.empty((len(entries), width), np.float32)
+    texts = [entry.summary for entry in entries]
+    for batch in batches(texts, load_tokenizer(folder), size):
+        found = encoder(tfr.asarray(batch.ids), tfr.asarray(batch.mask))
+        vectors[batch.rows] = found.numpy()
+    order = np.random.default_rng(0).permutation(len(entries))
+    halves = np.array_split(order, 2)
+    known, held_out = (
+        Sentences(tfr.asarray(vectors[rows]), tfr.asarray(numbers[rows].astype(np.int32)))
+        for rows in halves
+    )
+    return known, held_out
+
+
+def loss(head: Head, sentences: Sentences) -> tfr.Tensor:
+    """Return how surprised a head is by the modules."""
+    return F.cross_entropy(head(sentences.vectors), sentences.modules, label_smoothing=0.1)
+
+
+@tfr.jit(updates=("head", "optimizer"))
+def step(head: Head, optimizer: tfr.optim.Optimizer, sentences: Sentences) -> tfr.Tensor:
+    """Learn from all sentences, and return the loss before that."""
+    value: tfr.Tensor
+    value, gradients = tfr.value_and_grad(loss)(head, sentences)
+    optimizer.update(head, gradients)
+    return value
+
+
+def train(head: Head, sentences: Sentences, steps: int = STEPS) -> list[float]:
+    """Let a head learn, and return its losses."""
+    optimizer = tfr.optim.AdamW(tfr.optim.schedules.cosine(3e-3, steps), weight_decay=0.1)
+    optimizer.init(head)
+    return [value.item() for value in [step(head, optimizer, sentences) for _ in range(steps)]]
+
+
+def right(head: Head, sentences: Sentences) -> float:
+    """Return the share of sentences that a head tells right."""
+    told = tfr.argmax(head.eval()(sentences.vectors), axis=1)
+    head.train()
+    return float(tfr.mean((told == sentences.modules).astype(tfr.float32)))
+
+
+def main() -> int:
+    """Learn, and show how well the sentences that were held out are told."""
+    try:
+        folder = model_folder()
+    except MissingModelError as error:
+        print(error, file=sys.stderr)
+        return 1
+    tfr.random.seed(0)
+    encoder = load_encoder(folder)
+    known, held_out = embedded(encoder, folder)
+    model = Model(encoder, Head(known.vectors.shape[1], len(MODULES), tfr.random.key(0)))
+    print(nn.summary(model, tfr.zeros((1, 16), dtype=tfr.int32), tfr.ones((1, 16), dtype=bool)))
+    before = right(model.head, held_out)
+    losses = train(model.head, known)
+    print(f"\nloss, from {losses[0]:.2f} to {losses[-1]:.2f} in {len(losses)} steps")
+    print(
+        f"of {len(held_out.modules)} sentences that it never saw the head tells {before:.0%} right before, "
+        f"and {right(model.head, held_out):.0%} after"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

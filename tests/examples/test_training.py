@@ -1,0 +1,116 @@
+"""The examples of training learn what they are meant to, the same in every run."""
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from examples.semantic_search.model import load_encoder as known_encoder
+from examples.semantic_search.wheel import model_folder
+from examples.training import character_gpt, digits, encoder_head
+
+SMALL = character_gpt.Size(layers=2, heads=2, width=32, context=32, batch=8, steps=60, rate=1e-2)
+
+
+def trained_digits(epochs, count=None):
+    tfr.random.seed(0)
+    known, held_out = digits.data()
+    if count is not None:
+        known = digits.Digits(*[part[:count] for part in known])
+    model = digits.Network(tfr.random.key(0))
+    return digits.train(model, known, epochs), model, held_out
+
+
+def test_digits_that_were_held_out_are_read():
+    history, model, held_out = trained_digits(epochs=8)
+    assert history[-1] < 0.1 * history[0]
+    assert digits.right(model.eval(), held_out).item() > 0.98
+
+
+def test_the_same_run_gives_the_same_bits():
+    first, second = (trained_digits(epochs=1, count=320)[:2] for _ in range(2))
+    assert first[0] == second[0]
+    for (name, one), (_, two) in zip(
+        first[1].state_dict().items(), second[1].state_dict().items(), strict=True
+    ):
+        np.testing.assert_array_equal(one.numpy(), two.numpy(), err_msg=name)
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return character_gpt.reference()
+
+
+def test_the_language_model_learns_and_writes(reference):
+    tfr.random.seed(0)
+    model = character_gpt.GPT(len(reference.alphabet), SMALL)
+    assert model.scores.weight is model.letters.weight
+    losses = character_gpt.train(model, reference, SMALL)
+    # what knows nothing is surprised by the logarithm of the number of letters
+    assert abs(losses[0] - np.log(len(reference.alphabet))) < 0.2
+    assert np.mean(losses[-10:]) < 3.3
+    assert model.scores.weight is model.letters.weight
+    text = character_gpt.written(model, reference, "The for", 12)
+    assert text.startswith("The for")
+    assert len(text) == 7 + 12
+    assert character_gpt.written(model, reference, "The for", 12) == text
+    assert len(character_gpt.curve(losses).splitlines()) == 10
+
+
+def test_each_character_is_predicted_from_those_before_it_alone(reference):
+    tfr.random.seed(0)
+    model = character_gpt.GPT(len(reference.alphabet), SMALL)
+    numbers = reference.numbers[None, :16].copy()
+    before = model(tfr.asarray(numbers)).numpy()
+    numbers[0, 9] += 1
+    after = model(tfr.asarray(numbers)).numpy()
+    np.testing.assert_allclose(after[:, :9], before[:, :9], rtol=1e-5, atol=1e-6)
+    assert (after[:, 9:] != before[:, 9:]).any(axis=-1).all()
+
+
+def test_updates_are_part_of_the_products_that_make_gradients(reference):
+    tfr.random.seed(0)
+    model = character_gpt.GPT(len(reference.alphabet), SMALL)
+    optimizer = tfr.optim.AdamW(1e-3)
+    optimizer.init(model)
+    windows = next(character_gpt.windows_of(reference, SMALL))
+    plan = str(character_gpt.step.explain(model, optimizer, windows))
+    updates = [
+        line
+        for line in plan.splitlines()
+        if "library, forward and backward, on cpu: matmul permute" in line
+    ]
+    matrices = [p for _, p in model.named_parameters() if p.ndim == 2]
+    # that of positions is a sum, not a product
+    assert len(updates) == len(matrices) - 1
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return encoder_head.load_encoder(model_folder())
+
+
+def test_the_encoder_has_the_names_of_its_file_and_gives_what_the_other_example_does(encoder):
+    from examples.semantic_search.tokens import batches, load_tokenizer
+
+    texts = ["solve a system of linear equations", "draw random numbers", "sort"]
+    (batch,) = batches(texts, load_tokenizer(model_folder()), 3)
+    ids, mask = tfr.asarray(batch.ids), tfr.asarray(batch.mask)
+    wanted = known_encoder(model_folder())(ids, mask).numpy()
+    np.testing.assert_allclose(encoder(ids, mask).numpy(), wanted, atol=2e-6)
+
+
+def test_the_head_learns_and_the_encoder_stays(encoder):
+    known, held_out = encoder_head.embedded(encoder, model_folder())
+    head = encoder_head.Head(384, len(encoder_head.MODULES), tfr.random.key(0))
+    model = encoder_head.Model(encoder, head)
+    assert [name for name, _ in model.named_parameters(trainable=True)] == [
+        "head.hidden.weight",
+        "head.hidden.bias",
+        "head.scores.weight",
+        "head.scores.bias",
+    ]
+    before = encoder_head.right(head, held_out)
+    losses = encoder_head.train(head, known, steps=150)
+    assert losses[-1] < 0.5 * losses[0]
+    assert before < 0.5
+    assert encoder_head.right(head, held_out) > 0.9
