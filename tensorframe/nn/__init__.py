@@ -7,6 +7,7 @@ initial values.
 from __future__ import annotations
 
 from tensorframe.nn import functional, init
+from tensorframe.nn.data import Batches, batches
 from tensorframe.nn.layers.attention import (
     MultiheadAttention,
     TransformerEncoder,
@@ -49,6 +50,7 @@ __all__ = [
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
+    "Batches",
     "Bilinear",
     "Buffer",
     "Conv1d",
@@ -80,6 +82,7 @@ __all__ = [
     "TransformerEncoder",
     "TransformerEncoderLayer",
     "Unflatten",
+    "batches",
     "estimate_memory",
     "functional",
     "init",

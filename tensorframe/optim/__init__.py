@@ -10,6 +10,7 @@ from tensorframe.optim import schedules
 from tensorframe.optim.adam import Adam, AdamW
 from tensorframe.optim.adaptive import Adafactor, Adagrad, RMSprop
 from tensorframe.optim.averages import ExponentialMovingAverage
+from tensorframe.optim.checkpoints import load_checkpoint, save_checkpoint
 from tensorframe.optim.clipping import clip_grad_norm, clip_grad_value
 from tensorframe.optim.descent import SGD, Lion
 from tensorframe.optim.muon import Muon
@@ -28,5 +29,7 @@ __all__ = [
     "RMSprop",
     "clip_grad_norm",
     "clip_grad_value",
+    "load_checkpoint",
+    "save_checkpoint",
     "schedules",
 ]

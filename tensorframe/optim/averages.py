@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import tensorframe as tfr
@@ -59,6 +60,27 @@ class ExponentialMovingAverage:
         current = _floating(parameters)
         self._check(current)
         rebind_together([(current[name], tensor.node) for name, tensor in self.average.items()])
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return the averages by the names of the weights, and the number of updates as `step`, for `tfr.save`."""
+        found = {f"average.{name}": tensor for name, tensor in self.average.items()}
+        return {name: Tensor(tensor.node) for name, tensor in [("step", self.step), *found.items()]}
+
+    def load_state_dict(self, tensors: Mapping[str, Any]) -> None:
+        """Take over what `state_dict` gave; ArgumentError for other names or shapes, and nothing changes."""
+        known = {"step": self.step} | {
+            f"average.{name}": tensor for name, tensor in self.average.items()
+        }
+        given = {name: asarray(tensor) for name, tensor in tensors.items()}
+        shapes = {name: tensor.shape for name, tensor in given.items()}
+        if shapes != {name: tensor.shape for name, tensor in known.items()}:
+            raise ArgumentError(
+                "ExponentialMovingAverage: this is not the state of averages of these weights",
+                suggestions=("what state_dict() gave for the same weights",),
+            )
+        rebind_together(
+            [(tensor, given[name].astype(tensor.dtype).node) for name, tensor in known.items()]
+        )
 
     def _check(self, current: dict[str, Tensor]) -> None:
         unlike = [

@@ -145,9 +145,11 @@ class Optimizer:
         >>> sorted(optimizer.state_dict())
         ['momentum_buffer.w', 'step']
         """
-        flat = {"step": self.step}
+        flat = {"step": Tensor(self.step.node)}
         for name, state in self.state.items():
-            flat |= {f"{statistic}.{name}": tensor for statistic, tensor in state.items()}
+            flat |= {
+                f"{statistic}.{name}": Tensor(tensor.node) for statistic, tensor in state.items()
+            }
         return flat
 
     def load_state_dict(self, tensors: Mapping[str, Tensor]) -> None:

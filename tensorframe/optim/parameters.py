@@ -28,12 +28,14 @@ def parameters_of(tree: Any) -> dict[str, Tensor]:
     """Return the tensors of a tree by name, each handle once: tied weights are one parameter."""
     leaves: list[Any] = []
     structure = flatten(tree, leaves, targets=True)
-    found: dict[int, str] = {}
-    for name, leaf in zip(_dotted(names(structure, "")), leaves, strict=True):
-        if isinstance(leaf, Tensor):
-            found.setdefault(id(leaf), name)
-    by_id = {id(leaf): leaf for leaf in leaves}
-    return {name: by_id[key] for key, name in found.items()}
+    return _by_name(structure, leaves)
+
+
+def tensors_of(tree: Any) -> dict[str, Tensor]:
+    """Return all tensors of a tree by name, those without gradients among them, each handle once."""
+    leaves: list[Any] = []
+    structure = flatten(tree, leaves)
+    return _by_name(structure, leaves)
 
 
 def with_gradients(title: str, parameters: Any, gradients: Any) -> list[Parameter]:
@@ -118,6 +120,15 @@ def _check(title: str, name: str, handle: Any, gradient: Any) -> None:
         raise ShapeError(
             f"{title}: the parameter {name} has shape {handle.shape}, its gradient {gradient.shape}"
         )
+
+
+def _by_name(structure: Structure, leaves: Sequence[Any]) -> dict[str, Tensor]:
+    found: dict[int, str] = {}
+    for name, leaf in zip(_dotted(names(structure, "")), leaves, strict=True):
+        if isinstance(leaf, Tensor):
+            found.setdefault(id(leaf), name)
+    by_id = {id(leaf): leaf for leaf in leaves}
+    return {name: by_id[key] for key, name in found.items()}
 
 
 def _dotted(labels: Sequence[str]) -> list[str]:
