@@ -195,6 +195,78 @@ LAYERS = {
     ),
 }
 
+X = np.random.default_rng(4).standard_normal((5, 4)).astype(np.float32)
+POSITIVE = np.abs(X) + np.float32(0.1)
+SIGNS = np.where(X > 0, 1, -1).astype(np.float32)
+SHARES = np.random.default_rng(5).uniform(0.05, 0.95, (5, 4)).astype(np.float32)
+TARGET = np.random.default_rng(6).uniform(0.05, 0.95, (5, 4)).astype(np.float32)
+LABELS = np.array([0, 3, 1, 1, 2])
+
+# a class, what it is made with, what it is called with
+FUNCTIONS: dict[str, list[tuple[dict[str, Any], tuple[np.ndarray, ...]]]] = {
+    "CELU": [({}, (X,)), ({"alpha": 0.5}, (X,))],
+    "ELU": [({}, (X,)), ({"alpha": 0.5}, (X,))],
+    "GELU": [({}, (X,)), ({"approximate": "tanh"}, (X,))],
+    "GLU": [({}, (X,)), ({"dim": 1}, (X,))],
+    "Hardshrink": [({"lambd": 0.7}, (X,))],
+    "Hardsigmoid": [({}, (3 * X,))],
+    "Hardswish": [({}, (3 * X,))],
+    "Hardtanh": [({}, (X,)), ({"min_val": -0.5, "max_val": 0.25}, (X,))],
+    "LeakyReLU": [({}, (X,)), ({"negative_slope": 0.3}, (X,))],
+    "LogSigmoid": [({}, (X,))],
+    "LogSoftmax": [({"dim": 0}, (X,))],
+    "Mish": [({}, (X,))],
+    "PReLU": [({}, (X,)), ({"num_parameters": 4, "init": 0.5}, (X,))],
+    "RReLU": [({"lower": 0.3, "upper": 0.3}, (X,))],
+    "ReLU": [({}, (X,)), ({"inplace": True}, (X,))],
+    "ReLU6": [({}, (9 * X,))],
+    "SELU": [({}, (X,))],
+    "SiLU": [({}, (X,))],
+    "Sigmoid": [({}, (X,))],
+    "Softmax": [({"dim": 0}, (X,))],
+    "Softmin": [({"dim": 1}, (X,))],
+    "Softplus": [({}, (X,)), ({"beta": 2.0, "threshold": 1.0}, (X,))],
+    "Softshrink": [({"lambd": 0.3}, (X,))],
+    "Softsign": [({}, (X,))],
+    "Tanh": [({}, (X,))],
+    "Tanhshrink": [({}, (X,))],
+    "Threshold": [({"threshold": 0.2, "value": -3.0}, (X,))],
+    "BCELoss": [({}, (SHARES, TARGET)), ({"reduction": "sum"}, (SHARES, TARGET))],
+    "BCEWithLogitsLoss": [({}, (X, TARGET)), ({"reduction": "none"}, (X, TARGET))],
+    "CosineEmbeddingLoss": [({"margin": 0.2}, (X, POSITIVE, SIGNS[:, 0]))],
+    "CrossEntropyLoss": [
+        ({}, (X, TARGET / TARGET.sum(axis=1, keepdims=True))),
+        ({"ignore_index": 1, "label_smoothing": 0.2}, (X, LABELS)),
+        ({"reduction": "sum"}, (X, LABELS)),
+    ],
+    "GaussianNLLLoss": [({"full": True, "eps": 0.5}, (X, TARGET, POSITIVE))],
+    "HingeEmbeddingLoss": [({"margin": 0.5}, (X, SIGNS))],
+    "HuberLoss": [({"delta": 0.3, "reduction": "sum"}, (X, TARGET))],
+    "KLDivLoss": [
+        ({"reduction": "batchmean"}, (X, TARGET)),
+        ({"log_target": True, "reduction": "sum"}, (X, X[::-1])),
+    ],
+    "L1Loss": [({}, (X, TARGET)), ({"reduction": "none"}, (X, TARGET))],
+    "MSELoss": [({}, (X, TARGET)), ({"reduction": "sum"}, (X, TARGET))],
+    "MarginRankingLoss": [({"margin": 0.3}, (X, TARGET, SIGNS))],
+    "MultiLabelSoftMarginLoss": [({}, (X, (SIGNS > 0).astype(np.float32)))],
+    "MultiMarginLoss": [({"p": 2, "margin": 0.5}, (X, LABELS))],
+    "NLLLoss": [({"ignore_index": 3, "reduction": "sum"}, (X, LABELS))],
+    "PoissonNLLLoss": [({"log_input": False, "full": True, "eps": 0.1}, (POSITIVE, 3 * TARGET))],
+    "SmoothL1Loss": [({"beta": 0.3}, (X, TARGET))],
+    "SoftMarginLoss": [({}, (X, SIGNS))],
+    "TripletMarginLoss": [({"margin": 2.0, "p": 1.0, "swap": True}, (X, TARGET, POSITIVE))],
+}
+# the same with weights of classes
+WEIGHTED = {
+    "BCEWithLogitsLoss": ("pos_weight", (X, TARGET)),
+    "CrossEntropyLoss": ("weight", (X, LABELS)),
+    "MultiLabelSoftMarginLoss": ("weight", (X, (SIGNS > 0).astype(np.float32))),
+    "MultiMarginLoss": ("weight", (X, LABELS)),
+    "NLLLoss": ("weight", (X, LABELS)),
+}
+WEIGHTS = np.array([0.5, 2.0, 1.0, 0.25], np.float32)
+
 
 def tensors_of(results: Any) -> list[Any]:
     """The tensors in a result, in order."""

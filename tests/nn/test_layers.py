@@ -1,12 +1,15 @@
 """Layers: names and shapes of parameters, initial values, and results beside references in NumPy."""
 
+import re
+
 import numpy as np
 import pytest
 
 import tensorframe as tfr
 from tensorframe import nn
 from tensorframe.errors import ArgumentError, AxisError, DTypeError, IndexingError, ShapeError
-from tests.nn.layers import LAYERS, tensors_of
+from tensorframe.nn import functional
+from tests.nn.layers import FUNCTIONS, LAYERS, WEIGHTED, WEIGHTS, X, tensors_of
 
 ALL = pytest.mark.parametrize("name", LAYERS)
 
@@ -66,6 +69,77 @@ def test_a_copy_in_another_dtype_is_made_of_that_dtype(name):
     model = made(name).astype("float16")
     kinds = {tensor.dtype.name for _, tensor in model.named_parameters()}
     assert kinds <= {"float16"}
+
+
+def test_every_function_has_a_case():
+    from tensorframe.nn.layers import activations, losses
+
+    assert {*activations.__all__, *losses.__all__} == set(FUNCTIONS)
+
+
+# classes whose functions have other names
+FUNCTION_NAMES = {
+    "BCELoss": "binary_cross_entropy",
+    "BCEWithLogitsLoss": "binary_cross_entropy_with_logits",
+    "CrossEntropyLoss": "cross_entropy",
+    "GaussianNLLLoss": "gaussian_nll_loss",
+    "KLDivLoss": "kl_div",
+    "L1Loss": "l1_loss",
+    "LeakyReLU": "leaky_relu",
+    "LogSoftmax": "log_softmax",
+    "MSELoss": "mse_loss",
+    "MultiLabelSoftMarginLoss": "multilabel_soft_margin_loss",
+    "NLLLoss": "nll_loss",
+    "PoissonNLLLoss": "poisson_nll_loss",
+    "SmoothL1Loss": "smooth_l1_loss",
+}
+
+
+def function_of(name):
+    """The function of a class: its name in lower case, with underscores before capitals."""
+    parted = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    known = FUNCTION_NAMES.get(name, parted if name.endswith("Loss") else name.lower())
+    return getattr(functional, known)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_module_is_its_function_with_the_options(name):
+    for options, inputs in FUNCTIONS[name]:
+        layer = getattr(nn, name)(**options)
+        assert all(f"{key}={value!r}" in repr(layer) for key, value in shown(name, options))
+        given = dict(options)
+        if name == "PReLU":
+            count = given.pop("num_parameters", 1)
+            given = {"weight": tfr.full(count, given.pop("init", 0.25))}
+        given.pop("inplace", None)
+        found = layer.eval()(*map(tfr.asarray, inputs))
+        wanted = function_of(name)(*map(tfr.asarray, inputs), **given)
+        np.testing.assert_array_equal(found.numpy(), wanted.numpy())
+
+
+def shown(name, options):
+    return [] if name == "PReLU" else [pair for pair in options.items() if pair[0] != "inplace"]
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_weights_of_losses_are_in_files_and_have_no_gradient(name):
+    argument, inputs = WEIGHTED[name]
+    layer = getattr(nn, name)(**{argument: WEIGHTS})
+    assert list(layer.state_dict()) == [argument]
+    assert layer.parameters() == {}
+    given = [tfr.asarray(one) for one in inputs]
+    wanted = function_of(name)(*given, **{argument: tfr.asarray(WEIGHTS)})
+    np.testing.assert_array_equal(layer(*given).numpy(), wanted.numpy())
+
+
+def test_slopes_drawn_at_random_are_drawn_in_training_alone():
+    layer = nn.RReLU(0.1, 0.5)
+    x = tfr.asarray(-np.abs(X))
+    slopes = (layer(x, key=tfr.random.key(0)) / x).numpy()
+    assert slopes.min() >= 0.1
+    assert slopes.max() <= 0.5
+    assert np.ptp(slopes) > 0.1
+    np.testing.assert_allclose((layer.eval()(x) / x).numpy(), 0.3, rtol=1e-6)
 
 
 class TestInitialValues:

@@ -5,7 +5,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe import nn
-from tests.nn.layers import LAYERS, tensors_of
+from tests.nn.layers import FUNCTIONS, LAYERS, WEIGHTED, WEIGHTS, tensors_of
 
 torch = pytest.importorskip("torch")
 from safetensors.torch import load_file, save_file  # noqa: E402 - beside torch
@@ -112,3 +112,23 @@ def test_tensors_of_pytorchs_are_taken_without_a_file():
     other, ours = torch.nn.Linear(3, 2), nn.Linear(3, 2)
     ours.load_state_dict({name: tensor.detach() for name, tensor in other.state_dict().items()})
     np.testing.assert_array_equal(ours.weight.numpy(), other.weight.detach().numpy())
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_and_losses_take_pytorchs_options(name):
+    for options, inputs in FUNCTIONS[name]:
+        layer, other = getattr(nn, name)(**options), getattr(torch.nn, name)(**options)
+        with torch.no_grad():
+            wanted = other(*[torch.tensor(one.copy()) for one in inputs]).numpy()
+        found = layer(*map(tfr.asarray, inputs)).numpy()
+        np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_losses_take_pytorchs_weights_and_state(name):
+    argument, inputs = WEIGHTED[name]
+    layer = getattr(nn, name)(**{argument: tfr.ones(4)})
+    other = getattr(torch.nn, name)(**{argument: torch.tensor(WEIGHTS)})
+    layer.load_state_dict(other.state_dict())
+    wanted = other(*[torch.tensor(one) for one in inputs]).item()
+    assert layer(*map(tfr.asarray, inputs)).item() == pytest.approx(wanted, rel=1e-5)
