@@ -106,6 +106,19 @@ def test_parts_of_the_inner_axis():
         np.testing.assert_array_equal(found[index], np.matmul(x[..., part], y[part]))
 
 
+@pytest.mark.parametrize("shape", [(3, 1), (4,), (2, 1, 1), (3, 4)])
+def test_what_is_read_besides_is_read_in_its_bounds(shape):
+    """One element for each row, or column, is read outside the other loop: where the last tile ends, there is none."""
+    x, y, z = some(2, 3, 5), some(5, 4, seed=1), some(*shape, seed=2)
+    inputs = tuple((one.shape, one.dtype) for one in (x, y, z))
+    ops = (
+        RegionOp(MATMUL, (), (0, 1), (2, 3, 4), x.dtype),
+        RegionOp(ADD, (), (3, 2), (2, 3, 4), x.dtype),
+    )
+    found, _ = run(TiledProduct(Region(inputs, ops, (4,))), [x, y, z])
+    np.testing.assert_array_equal(found, np.matmul(x, y) + z)
+
+
 def test_what_follows_is_in_the_same_kernel():
     x, y, z = some(2, 3, 5), some(5, 4, seed=1), some(4, 3, seed=2)
     inputs = tuple((one.shape, one.dtype) for one in (x, y, z))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from tensorframe.backends.base import Program
+from tensorframe.backends.device.convolution import convolution_program
 from tensorframe.backends.device.make import Make
 from tensorframe.backends.device.product import product_program
 from tensorframe.backends.device.search import can_search, search_program
@@ -18,6 +19,7 @@ from tensorframe.dtypes import DType
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
 from tensorframe.ops.contraction import MATMUL
+from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.sorting import (
     ARGPARTITION,
     ARGSORT,
@@ -31,6 +33,7 @@ from tensorframe.ops.sorting import (
 # a region whose first op is the call -> its program
 CALLS: Mapping[Op, Callable[[Region, Make], Program]] = {
     MATMUL: product_program,
+    CONVOLUTION: convolution_program,
     SORT: sort_program,
     ARGSORT: sort_program,
     PARTITION: partition_program,

@@ -108,11 +108,16 @@ class TiledProduct(Lowering):
     ) -> Built:
         """Return the kernel for operands with these strides, in real elements."""
         assert into is None
+        product, target = self.product(strides), self.target(queue, strides)
+        return build_product(self.region, self.space, strides, self.parts.places, product, target)
+
+    def product(self, strides: Sequence[Strides]) -> Product:
+        """Return where the factors are, of operands with these strides."""
         matmul_op = self._product
         left, right = matmul_op.inputs
         *stack, down, inner = self._steps(left, strides)
         *other, along, across = self._steps(right, strides)
-        product = Product(
+        return Product(
             self._value,
             matmul_op.shape,
             matmul_op.dtype,
@@ -121,8 +126,6 @@ class TiledProduct(Lowering):
             Factor(right, (*self._stacked(other, along), 0, across), along),
             self._chunk,
         )
-        target = self.target(queue, strides)
-        return build_product(self.region, self.space, strides, self.parts.places, product, target)
 
     def _steps(self, index: int, strides: Sequence[Strides]) -> Strides:
         """Return the steps of a factor along its axes; 0 where it broadcasts."""

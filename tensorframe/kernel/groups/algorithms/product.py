@@ -17,6 +17,7 @@ from tensorframe.graph.space import Space
 from tensorframe.kernel import ir
 from tensorframe.kernel.groups.algorithms.blocking import Blocking, blocking_of
 from tensorframe.kernel.groups.algorithms.product_loops import (
+    COLUMNS,
     LEFT,
     RIGHT,
     Factor,
@@ -161,17 +162,28 @@ class _Tiled:
             inner, across = digits(place, [ZERO, ir.literal(side.length, ir.INDEX)])
         body, along = self._body, corner + across
         self._set_indices({side.loop: along}, inside=True)
-        step = body.step(side.factor.inner, (side.key, "inner"))
-        position = _moved(body.position(side.key), smaller(first + inner, last - 1), step)
+        position, known = self._place(side, smaller(first + inner, last - 1))
         stores = []
         for part, memory in enumerate(side.memory):
             element = ir.load(
                 body.inputs[side.factor.source], position + part if part else position
             )
             value = where(first + inner < last, converted(element, memory.dtype), 0)
+            if known is not None:
+                value = where(known, value, 0)
             stores.append(ir.Store(memory, inner * side.pitch + across, value))
         count = ir.literal(side.length * self._depth, ir.INDEX)
         return ir.Loop(place, ZERO, count, tuple(stores), over=ir.ParallelAxis.LANES)
+
+    def _place(self, side: _Side, inner: ir.Expr) -> tuple[ir.Expr, ir.Expr | None]:
+        """Return where an element of a factor is, by its place on the inner axis, and whether it is there."""
+        body, factor = self._body, side.factor
+        start = body.position(side.key)
+        if factor.gather is None:
+            return _moved(start, inner, body.step(factor.inner, (side.key, "inner"))), None
+        outer = body.position(COLUMNS) if side.key == RIGHT else ZERO
+        place, known = factor.gather.place(body, inner, outer)
+        return place if start is ZERO else start + place, known
 
     def _set_indices(self, indices: dict[int | None, ir.Expr], *, inside: bool = False) -> None:
         """Have the body compute positions for these indices; beyond the edge of the result it is at the edge."""
@@ -235,7 +247,8 @@ class _Tiled:
         down, across = digits(ir.index("lane"), [ZERO, ir.literal(blocking.across, ir.INDEX)])
         row = corner[0] + i * blocking.down + down
         column = corner[1] + j * blocking.across + across
-        self._set_indices({self._rows: row, self._columns: column})
+        # what is read besides may move out of the conditions below, so it is read at the edge, too
+        self._set_indices({self._rows: row, self._columns: column}, inside=True)
         stores: tuple[ir.Statement, ...] = tuple(
             [
                 ir.Store(buffer, body.position(("out", value)), body.element(value))

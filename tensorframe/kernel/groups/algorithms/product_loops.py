@@ -9,29 +9,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Protocol
 
 from tensorframe.dtypes import BOOL, COMPLEX, DType, int32, real_of, uint32, wide_of
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.graph.space import Map, Space
+from tensorframe.kernel import ir
+from tensorframe.kernel.nest.body import Body
 from tensorframe.kernel.nest.layout import Layout, Strides, reads_of, written_in
 from tensorframe.kernel.nest.nest import Nest, arrange, linear
 
 LEFT, RIGHT = "left", "right"
 # accesses that are never read: they tell which loops run along the columns, the rows and the parts, and keep them apart
-_MARKS = ("columns", "rows", "part")
+COLUMNS = "columns"
+_MARKS = (COLUMNS, "rows", "part")
+
+
+class Gather(Protocol):
+    """Where a factor's elements are, if not at steps along its axes."""
+
+    def place(
+        self, body: Body, inner: ir.Expr, outer: ir.Expr, /
+    ) -> tuple[ir.Expr, ir.Expr | None]:
+        """Return the position of an element by its place on the inner and the outer axis, and whether it is there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
     """An operand of a product: the region's input that it is, its steps along the product's axes and the inner one.
 
-    Steps are in real elements, of which a complex number has two.
+    Steps are in real elements, of which a complex number has two. `gather` says where elements are that no steps reach;
+    then `steps` lead to what each part of the stack begins with, and `inner` is the smallest step inside.
     """
 
     source: int
     steps: Strides
     inner: int
+    gather: Gather | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +105,7 @@ def lay_out_product(
     for name, along in (
         (LEFT, product.left.steps),
         (RIGHT, product.right.steps),
-        ("columns", (*last, 1)),
+        (COLUMNS, (*last, 1)),
         ("rows", (*steps[:-1], 0)),
         ("part", (1 if product.chunk else 0, *last)),
     ):
@@ -105,7 +120,8 @@ def _order(positions: Map, space: Space) -> tuple[int, ...]:
     own = [position.on_axis() for position in positions]
     mine = [axis for axis in own if axis is not None]
     wanted = tuple(range(len(space.sizes)))
-    return wanted if not mine or mine[-1] == wanted[-1] else tuple(mine)
+    complete = sorted(mine) == list(wanted)  # no axis of the product is several of the result
+    return tuple(mine) if complete and mine[-1:] != list(wanted[-1:]) else wanted
 
 
 def loops_of(nest: Nest) -> tuple[int | None, int | None, int | None]:
