@@ -37,7 +37,7 @@ def set_dtype_support(
 
 def holds(device: Device, dtype: DType) -> bool:
     """Whether the device can hold elements of a dtype."""
-    return dtype in _support.held(device)
+    return device is CPU or dtype in _support.held(device)
 
 
 def holder(device: Device, dtype: DType, name: str) -> Device:

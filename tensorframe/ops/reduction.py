@@ -33,7 +33,7 @@ def non_empty(name: str) -> Callable[..., Shape]:
     """Return the shape rule of a reduction that has no result for no elements."""
 
     def rule(shapes: tuple[Shape, ...], axes: tuple[int, ...], keepdims: bool) -> Shape:
-        if any(shapes[0][axis] == 0 for axis in axes):
+        if 0 in shapes[0] and any(shapes[0][axis] == 0 for axis in axes):
             message = f"{name}: no elements along the axes {axes} of shape {shapes[0]}, and no identity"
             raise ShapeError(message, suggestions=("check the size first",))
         return reduced(shapes[0], axes, keepdims=keepdims)

@@ -43,15 +43,19 @@ def evaluate(roots: Sequence[Node], most: float = inf) -> None:
     What is needed again is stored if that takes at most so many operations: see runtime/reuse.py. `most=0` leaves no
     trace in what is not computed.
     """
+    single: bool | None = False
     if len(roots) == 1 and not spans.collectors:
         node = roots[0]
-        if node.storage is not None or (node.op.alias and run_view(node)) or run_single(node):
+        if node.storage is not None or (node.op.alias and run_view(node)):
+            return
+        single = run_single(node)
+        if single:
             return
     pending = [root for root in roots if root.storage is None]
     if not pending:
         return
     stamps = [perf_counter_ns()] if spans.collectors else None
-    if run_small(pending, config.get()):
+    if single is not None and run_small(pending, config.get()):
         if stamps is not None:
             tell_small(pending[0], stamps)
         return

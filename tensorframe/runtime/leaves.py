@@ -52,6 +52,9 @@ def stored(device: Device, shape: Shape, dtype: DType, handle: Any) -> Storage:
         type(handle) is np.ndarray
     ):  # the backends of host memory have no others, and would ask it again
         return Storage(device, handle, dtype, shape, handle.strides)
+    if isinstance(handle, np.generic):  # of ufuncs and reductions, which only these have
+        array = np.asarray(handle)
+        return Storage(device, array, dtype, shape, array.strides)
     if type(handle) is tuple:  # of a library call that gives several tensors
         return Storage(device, handle, dtype, shape, ())
     return backend_of(device).wrap(device, handle)

@@ -13,15 +13,17 @@ from typing import Any
 import numpy as np
 
 from tensorframe import config
-from tensorframe.backends.numpy.functions import Functions, implementation
+from tensorframe.backends.numpy.creation import generate
+from tensorframe.backends.numpy.functions import Function, Functions, implementation
 from tensorframe.backends.silence import SILENT, begin, end
 from tensorframe.backends.storage import Storage
 from tensorframe.config import Options
-from tensorframe.dtypes import COMPLEX, as_scalar
+from tensorframe.dtypes import COMPLEX, DType, as_scalar
 from tensorframe.errors import CancelledError
 from tensorframe.graph.node import Node, told_apart
-from tensorframe.graph.op import Kind
+from tensorframe.graph.op import Kind, Op
 from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
+from tensorframe.ops.exactness import is_exact
 from tensorframe.ops.movement import RESHAPE
 from tensorframe.rewrite.simplify import visible
 from tensorframe.runtime import events
@@ -41,6 +43,10 @@ _LONGEST = 8
 _LARGER = 8
 # In place of a call that depends on the numbers beside the tensors: with them, there is one.
 _BY_NUMBERS: Call = (None, None)
+# In place of the call of a function that has run so often that a plan pays.
+_BY_PLAN: Call = (None, "plan pays")  # type: ignore[assignment]
+# How often a function of several calls of NumPy's runs before its op gets a plan, which takes as long as so many calls.
+_OFTEN = 4096
 
 
 class _Recorded:
@@ -55,8 +61,30 @@ class _Recorded:
         return self._node.site if origin >= 0 else None
 
 
-def run_single(node: Node) -> bool:
+class _PlanPaysError(Exception):
+    """A function has run so often that a plan pays."""
+
+
+class _OftenEnough:
+    """A function that runs a given number of times, and then raises."""
+
+    __slots__ = ("_function", "_left")
+
+    def __init__(self, function: Function, times: int) -> None:
+        self._function = function
+        self._left = times
+
+    def __call__(self, *values: Any) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise _PlanPaysError
+        return self._function(*values)
+
+
+def run_single(node: Node) -> bool | None:
     """Compute `node` if its inputs are computed and its call is known; else do nothing and return False.
+
+    None instead of False says that it is to have a plan, however small it is.
 
     Every line counts: this is most of an evaluation of a few elements.
     """
@@ -94,10 +122,10 @@ def run_single(node: Node) -> bool:
     options = config.get()
     latest, calls = PLANS.latest_calls
     call = (calls if latest is options else PLANS.calls(options)).get(key)
-    if call is None or call is _BY_NUMBERS:
+    if call is None or call is _BY_NUMBERS or call is _BY_PLAN:
         call = _call_for(node, inputs, key, options)
         if call is None:
-            return False
+            return None if calls.get(key) is _BY_PLAN else False
     function, plan = call
     if events.listeners or options.checked or function is None:
         return plan is not None and _run_plan(node, plan, options)
@@ -114,6 +142,9 @@ def run_single(node: Node) -> bool:
             value = function(*handles, *attrs)
         except KeyboardInterrupt:
             raise CancelledError("interrupted while computing; no tensor is changed") from None
+        except _PlanPaysError:
+            PLANS.keep_call(key, _BY_PLAN, options)
+            return None
         except Exception:
             return False  # the planned path meets the same error, and explains it
         finally:
@@ -133,11 +164,15 @@ def _call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | 
         if known is not None:
             return known
     functions = _functions_for(node, inputs)
-    if functions is not None:
+    if functions is not None and not inputs:
+        return _source(node, key, options)
+    if functions is not None and PLANS.calls(options).get(key) is not _BY_PLAN:
         is_small = _is_small(node, inputs, len(numbers), functions, options)
         if is_small or (node.op.kind is _MAP and node.size <= _LARGER * options.small_size):
             kinds = tuple([source.dtype for source in inputs])
             function = functions.settled(node.op, kinds, node.attrs)
+            if is_small and function is not None and not numbers and _pays(node.op, kinds):
+                function = _OftenEnough(function, _OFTEN)
             if function is not None and (is_small or type(function) is np.ufunc):
                 return PLANS.keep_call(key, (function, None), options)
             if is_small:
@@ -161,9 +196,27 @@ def _with_numbers(key: Key, numbers: list[Node]) -> Key:
     return (*key, *[visible(number.attrs[0]) for number in numbers])
 
 
+def _pays(op: Op, operands: tuple[DType, ...]) -> bool:
+    """Whether the plan of an op is sooner done than its function, which computes it by several calls of NumPy's."""
+    how = op.combination
+    if op.kind is Kind.REDUCE and how is not None:  # added up in the order of lanes
+        return how.wide and not is_exact(op, operands, operands[0])
+    return op.expand is not None
+
+
+def _source(node: Node, key: Key, options: Options) -> Call | None:
+    """Return the call for sources like this one: a number everywhere is the same memory for all of them."""
+    if node.op is FULL:
+        array = np.asarray(generate(node))
+        return PLANS.keep_call(key, (lambda *_: array, None), options)
+    if node.size > options.small_size or not options.small_nodes:
+        return None
+    return PLANS.keep_call(key, (lambda *_: generate(node), None), options)
+
+
 def _functions_for(node: Node, inputs: Inputs) -> Functions | None:
     """Return the functions that run small graphs of the node's device and dtypes."""
-    functions: Functions | None = functions_of(node.device) if inputs else None
+    functions: Functions | None = functions_of(node.device)
     if functions is None:
         return None
     is_complex = node.dtype in COMPLEX or any(source.dtype in COMPLEX for source in inputs)

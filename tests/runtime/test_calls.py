@@ -8,7 +8,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.backends import silence
-from tensorframe.runtime import cache
+from tensorframe.runtime import cache, single
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, listen
 
@@ -191,3 +191,62 @@ def test_silence_works_with_and_without_numpys_variable(known, monkeypatch):
 
 def test_numpys_state_is_found_without_a_name_of_its():
     assert silence._found() is not None
+
+
+# functions of several calls of NumPy's, which a plan does sooner
+REPEATED = {
+    "sum": (tfr.sum, 24),
+    "sum of rows": (lambda x: tfr.sum(x.reshape((2, -1)).compute(), axis=1), 60),
+    "prod": (tfr.prod, 24),
+    "mean": (tfr.mean, 34),
+    "var": (tfr.var, 41),
+    "degrees": (tfr.degrees, 20),
+    "heaviside": (lambda x: tfr.heaviside(x, x), 29),
+    "max": (tfr.max, 25),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_what_runs_often_gets_a_plan_with_the_same_bits(name, monkeypatch):
+    function, most = REPEATED[name]
+    x, _ = operands(50)
+    before = function(x).numpy().tobytes()
+    assert len(PLANS) == 0
+    monkeypatch.setattr(single, "_OFTEN", 3)
+    PLANS.clear()
+    results = [function(x).numpy().tobytes() for _ in range(10)]
+    assert len(PLANS) == (name != "max")
+    assert set(results) == {before}
+    assert frames(lambda: function(x).compute()) <= most
+
+
+def test_how_often_is_counted_for_each_shape_and_number_of_axes(monkeypatch):
+    monkeypatch.setattr(single, "_OFTEN", 3)
+    for size in (20, 30):
+        x, _ = operands(size)
+        for _ in range(3):
+            tfr.sum(x).compute()
+    assert len(PLANS) == 0
+    for _ in range(2):
+        tfr.sum(x).compute()
+    assert len(PLANS) == 1
+
+
+def test_what_runs_often_fails_as_before(monkeypatch):
+    monkeypatch.setattr(single, "_OFTEN", 1)
+    matrix = tfr.asarray(-np.eye(3))
+    for _ in range(4):
+        with pytest.raises(tfr.errors.TensorFrameError) as caught:
+            tfr.linalg.cholesky(matrix).compute()
+        assert __file__ in caught.value.location
+
+
+@pytest.mark.parametrize("create", [tfr.zeros, tfr.ones, lambda n: tfr.full(n, 2.5), tfr.arange])
+def test_a_source_is_one_call(create):
+    x = create(50).compute()
+    np.testing.assert_array_equal(create(50).numpy(), x.numpy())
+    y = create(50)
+    y[0] = 7
+    assert y.tolist()[0] == 7
+    assert create(50).tolist() == x.tolist()
+    assert frames(lambda: create(50).compute()) <= 45

@@ -25,6 +25,10 @@ def _combining(op: Op) -> Function:
     together = partial(_summed if how.wide else _reduced, ufunc)
 
     is_plain = how.wide and how.take is None and how.finish is None
+    if not how.wide and how.take is None and how.finish is None:
+        reduce: Any = ufunc.reduce
+        # by position: keywords take as long as a small reduction
+        return lambda x, axes, keepdims: reduce(x, axes, None, None, keepdims)
 
     def run(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
         if is_plain and x.ndim == 1 == len(axes) and x.dtype not in NARROW:

@@ -45,6 +45,8 @@ _NO_NUMBERS: Final = (str, bytes, type(None))
 
 # how an object says that it has elements; before Python 3.12 no attribute says that there is a buffer
 _PROTOCOLS: Final = ("__array__", "__dlpack__", "__array_interface__")
+# What no dtype of floats is too narrow for.
+_HELD_BY_ALL: Final = min([dtypes.FORMAT[dtype].largest for dtype in dtypes.FLOAT])
 _BUFFERS: Final = (memoryview, bytearray, array_of_numbers)
 
 # each kind of Python number holds those before it
@@ -261,6 +263,8 @@ def as_value(name: str, value: Any, dtype: DType) -> Any:
 
 def _warn_of_overflow(name: str, value: float, dtype: DType) -> None:
     """Warn, as NumPy does, that a finite number becomes infinite."""
+    if -_HELD_BY_ALL <= value <= _HELD_BY_ALL:
+        return
     if (
         dtype != dtypes.float64
         and math.isfinite(value)

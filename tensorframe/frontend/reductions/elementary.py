@@ -24,7 +24,11 @@ Axis = int | Iterable[int] | None
 
 def reduced_by(op: Op, x: Tensor, axis: Axis, keepdims: Any) -> Tensor:
     """Return the reduction `op` of `x` along `axis`: an integer, several, or None for all."""
-    return along(op, x, normalize_axes(op.name, axis, x.ndim), keepdims)
+    node = x.node
+    axes = normalize_axes(op.name, axis, len(node.shape))
+    if keepdims is not False:
+        return along(op, x, axes, keepdims)
+    return handle_on(record(op, (node,), axes, False))  # without a call to make and one to check
 
 
 def along(op: Op, x: Tensor, axes: tuple[int, ...], keepdims: Any, *attrs: Any) -> Tensor:
@@ -65,7 +69,7 @@ def max(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.max(tfr.asarray([[1, 5], [7, 3]]), axis=1).tolist()
     [5, 7]
     """
-    return reduced_by(row.MAX, operand(x), axis, keepdims)
+    return reduced_by(row.MAX, x if type(x) is Tensor else operand(x), axis, keepdims)
 
 
 def min(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
@@ -76,7 +80,7 @@ def min(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.min(tfr.asarray([[1, 5], [7, 3]]), axis=1).tolist()
     [1, 3]
     """
-    return reduced_by(row.MIN, operand(x), axis, keepdims)
+    return reduced_by(row.MIN, x if type(x) is Tensor else operand(x), axis, keepdims)
 
 
 def ptp(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
