@@ -13,7 +13,7 @@ from math import inf, pi
 from math import sqrt as sqrt_of
 from typing import Any, NamedTuple
 
-from tensorframe.dtypes import COMPLEX
+from tensorframe.dtypes import COMPLEX, float16
 from tensorframe.graph.record import is_constant
 from tensorframe.ops.term import (
     Term,
@@ -74,6 +74,31 @@ def inverse_permutation(axes: tuple[int, ...]) -> tuple[int, ...]:
     for position, axis in enumerate(axes):
         inverse[axis] = position
     return tuple(inverse)
+
+
+def product(ct: Term, _out: Term, x: Term, y: Term) -> Sequence[Any]:
+    """Rule of a product: for each factor the other one; twice itself for a square, which is one factor."""
+    if x.node is y.node:
+        return lambda: ct * conjugate(x + x), None
+    return lambda: ct * conjugate(y), lambda: ct * conjugate(x)
+
+
+def quotient(ct: Term, out: Term, x: Term, y: Term) -> Sequence[Any]:
+    """Rule of a quotient: one division for both operands, of 1 by the divisor.
+
+    Half precision has hardly any numbers whose reciprocal it has too. What is costly to make, such as a matmul, is
+    divided in the step that makes it if nothing else reads it: so the quotient is read instead.
+    """
+    if x.dtype == float16:
+        slope = ct / conjugate(y)
+        return slope, lambda: -(slope * conjugate(out))
+    inverse = conjugate(1 / y)
+
+    def of_divisor() -> Term:
+        quotient = conjugate(out) if x.node.op.costly else conjugate(x) * inverse
+        return -(ct * (quotient * inverse))
+
+    return lambda: ct * inverse, of_divisor
 
 
 def power(ct: Term, out: Term, base: Term, exponent: Term) -> Sequence[Any]:

@@ -41,6 +41,8 @@ from tensorframe.ops.derivatives import (
     over_square,
     partials,
     power,
+    product,
+    quotient,
     share_ties,
     sign_rule,
     sinc_slope,
@@ -113,8 +115,8 @@ def _share(odds: Term) -> Term:
 # --- arithmetic
 ADD = core("add", 2, ANY, same, "Sum of two tensors.", operator="add", commutative=True, identity=-0.0, exact=ANY, vjp=lambda ct, _out, _x, _y: (ct, ct), at={(1.5, 2.0): 3.5, (inf, -inf): nan})
 SUBTRACT = core("subtract", 2, NUMERIC, same, "Difference of two tensors.", operator="sub", right_identity=0.0, exact=ANY, vjp=lambda ct, _out, _x, _y: (ct, lambda: -ct), at={(1.5, 2.0): -0.5, (inf, inf): nan})
-MULTIPLY = core("multiply", 2, ANY, same, "Product of two tensors.", operator="mul", commutative=True, identity=1, odd=True, exact=BOOL | REAL, vjp=partials(lambda _out, _x, y: y, lambda _out, x, _y: x), at={(1.5, 2.0): 3.0, (inf, 0.0): nan})
-DIVIDE = core("divide", 2, FLOATING, same, "Quotient of two tensors; integers give the default real dtype.", operator="truediv", right_identity=1, cost=4, odd=True, exact=FLOAT, vjp=partials(lambda _out, _x, y: 1 / y, lambda out, _x, y: -out / y), at={(1.0, 4.0): 0.25, (-1.0, 0.0): -inf, (0.0, 0.0): nan})
+MULTIPLY = core("multiply", 2, ANY, same, "Product of two tensors.", operator="mul", commutative=True, identity=1, odd=True, exact=BOOL | REAL, vjp=product, at={(1.5, 2.0): 3.0, (inf, 0.0): nan})
+DIVIDE = core("divide", 2, FLOATING, same, "Quotient of two tensors; integers give the default real dtype.", operator="truediv", right_identity=1, cost=4, odd=True, exact=FLOAT, vjp=quotient, at={(1.0, 4.0): 0.25, (-1.0, 0.0): -inf, (0.0, 0.0): nan})
 FLOOR_DIVIDE = core("floor_divide", 2, REAL, same, "Largest integer not above the quotient.", operator="floordiv", cost=8, vjp=ZERO, at={(7.0, 2.0): 3.0, (-7.0, 2.0): -4.0, (1.0, 0.0): inf, (inf, 2.0): inf})
 REMAINDER = core("remainder", 2, REAL, same, "Remainder of floor division; it has the divisor's sign.", operator="mod", cost=8, exact=ANY, vjp=lambda ct, _out, x, y: (ct, lambda: -ct * floor_divide(x, y)), at={(7.0, 3.0): 1.0, (-7.0, 3.0): 2.0, (7.0, -3.0): -2.0, (1.0, 0.0): nan})
 POW = core("pow", 2, NUMERIC, same, "First tensor to the power of the second.", operator="pow", numpy="power", right_identity=1, cost=20, precision=FULL, vjp=power, at={(2.0, 3.0): 8.0, (2.0, -1.0): 0.5, (nan, 0.0): 1.0, (-8.0, 0.5): nan})

@@ -52,6 +52,11 @@ def merge_views(node: Node, build: Builder) -> Node | None:
         return source
     if node.op is SLICE and Window(*node.attrs).shows_all(source.shape):
         return source
+    if node.op in (RESHAPE, PERMUTE, SLICE):  # of one number, all are alike
+        number = source.inputs[0] if _is_expand(source) else source
+        if number.shape == ():
+            whole, dtype = node.shape, node.dtype
+            return build.make(EXPAND, (number,), (whole,), whole, dtype, node.device, node)
     if source.op is not node.op or source.storage is not None:
         return None
     inner = source.inputs[0]

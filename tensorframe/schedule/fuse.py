@@ -19,7 +19,7 @@ from tensorframe.schedule.weights import Weights
 
 # What several groups compute, each for itself, rather than store and load: ops in a row, and their cost per element.
 _RECOMPUTED_OPS = 4
-_RECOMPUTED_COST = 1.0
+_RECOMPUTED_COST = 4.0
 
 
 def grow_regions(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 
 from tensorframe.backends.base import Capabilities
 from tensorframe.graph.device import Device
-from tensorframe.graph.node import Node
+from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.space import Space
 from tensorframe.kernel.spaces.follow import follow
 from tensorframe.schedule.weights import Weights
@@ -70,6 +70,19 @@ class Group:
         """Take over everything from a group that began as a copy of this one."""
         for attribute in fields(other):
             setattr(self, attribute.name, getattr(other, attribute.name))
+
+    def absorb(self, other: Group, space: Space) -> None:
+        """Take in the nodes of another group, whose loops are the same: `space` has the values of both."""
+        self.space = space
+        self.nodes = sorted(dict.fromkeys([*self.nodes, *other.nodes]), key=by_serial)
+        self.sink = self.nodes[-1]
+        self.inputs.update(other.inputs)
+        for operand, edges in other.edges.items():
+            self.edges.setdefault(operand, {}).update(edges)
+        self.refusals.update(other.refusals)
+        self.copies.update(other.copies)
+        self.blocked.update(other.blocked)
+        self.outputs.update(other.outputs)
 
     def operands(self, node: Node) -> list[Node]:
         """Return the operands of a node of the group, or their copies at its place."""

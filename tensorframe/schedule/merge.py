@@ -6,14 +6,16 @@ other, so growing from one sink never finds the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tensorframe.backends.base import Capabilities
 from tensorframe.graph.node import Node, by_serial
+from tensorframe.graph.op import Kind
 from tensorframe.graph.space import Map, Space
 from tensorframe.kernel.spaces.join import joined
 from tensorframe.schedule.admission import can_fuse
 from tensorframe.schedule.group import CapabilitiesOf, Group
+from tensorframe.schedule.weights import misfit, waits_for_reductions
 
 # Bytes of common data below which reading it twice is nothing.
 _WORTH_SHARING = 1 << 14
@@ -54,25 +56,61 @@ def _with_makers(
     """Return the groups with those that only a merged group reads made part of it, where the loops allow it."""
     left = dict.fromkeys(groups)
     for reader in reversed(groups):
-        if reader not in merged:
-            continue
-        for maker in groups:
-            if maker.space is None or maker.sink not in reader.inputs or maker in merged:
-                continue
-            others = any(
-                node in group.inputs
-                for group in left
-                if group is not reader
-                for node in maker.nodes
-            )
-            if not others and wanted.isdisjoint(maker.nodes):
+        joining = reader in merged and reader in left
+        while joining:  # what two makers read has one reader when they have joined
+            joining = False
+            for maker in groups:
+                if maker not in left or not _is_only_reader(reader, maker, left):
+                    continue
                 capabilities = capabilities_of(maker.sink.device)
-                if _joins(maker, reader, capabilities):
+                joins = _joins_in_turn if maker in merged else _joins
+                if joins(maker, reader, wanted, capabilities):
                     del left[maker]
+                    joining = True
     return list(left)
 
 
-def _joins(maker: Group, reader: Group, capabilities: Capabilities) -> bool:
+def _is_only_reader(reader: Group, maker: Group, groups: Iterable[Group]) -> bool:
+    """Whether a group alone reads what another one makes."""
+    if maker is reader or maker.space is None or reader.inputs.keys().isdisjoint(maker.nodes):
+        return False
+    return all(group is reader or group.inputs.keys().isdisjoint(maker.nodes) for group in groups)
+
+
+def _joins_in_turn(
+    maker: Group, reader: Group, wanted: frozenset[Node], capabilities: Capabilities
+) -> bool:
+    """Make a group with several results part of the one that reads some of them, element by element."""
+    inputs = reader.inputs.keys() | maker.inputs.keys()
+    if len(reader.nodes) + len(maker.nodes) > capabilities.max_ops:
+        return False
+    if len(inputs) > capabilities.max_inputs or (maker.copies and reader.copies):
+        return False
+    here, there = _loops(reader), _loops(maker)
+    made = [node for node in maker.nodes if node in reader.inputs]
+    reads = {edge: node for node in made for edge in reader.edges[node] if edge in here.maps}
+    pairs = [(here.maps[edge], there.maps[node]) for edge, node in reads.items()]
+    space = joined(here, there, pairs)
+    if space is None or any(space.maps[edge] != space.maps[node] for edge, node in reads.items()):
+        return False
+    trial = reader.copy()
+    trial.absorb(maker, space)
+    if waits_for_reductions(trial, space):
+        return False
+    along = [node for node in maker.nodes if node.op.kind is Kind.MAP]
+    if any(misfit(node, trial, space, row_by_row=capabilities.row_by_row) for node in along):
+        return False
+    trial.outputs.update(wanted.intersection(maker.nodes))
+    for node in made:
+        trial.inputs.pop(node, None)
+        trial.refusals.pop(node, None)
+    reader.become(trial)
+    return True
+
+
+def _joins(
+    maker: Group, reader: Group, wanted: frozenset[Node], capabilities: Capabilities
+) -> bool:
     """Make the nodes of a group part of the one that reads its result, all or none of them."""
     trial = reader.copy()
     copies = {copy for copies in maker.repeats.values() for copy in copies}
@@ -83,8 +121,9 @@ def _joins(maker: Group, reader: Group, capabilities: Capabilities) -> bool:
             if not _is_in_place(node, trial):
                 return False
             trial.inputs.pop(node, None)
-        elif can_fuse(node, trial, capabilities, enabled=True, kept=False) is None:
+        elif can_fuse(node, trial, capabilities, enabled=True, kept=node in wanted) is None:
             trial.admit(node)
+            trial.outputs.update({node} & wanted)
         else:
             return False
     trial.nodes.sort(key=by_serial)
@@ -147,15 +186,7 @@ class _Merging:
         space = joined(_loops(last), _loops(first), _pairs(last, first, source))
         if space is None or self._waits(group, other) or self._waits(other, group):
             return
-        group.space = space
-        group.nodes = sorted(dict.fromkeys([*group.nodes, *other.nodes]), key=by_serial)
-        group.sink = group.nodes[-1]
-        group.inputs.update(other.inputs)
-        for operand, edges in other.edges.items():
-            group.edges.setdefault(operand, {}).update(edges)
-        group.refusals.update(other.refusals)
-        group.copies.update(other.copies)
-        group.blocked.update(other.blocked)
+        group.absorb(other, space)
         self._into[other] = group
 
     def _waits(self, group: Group, other: Group) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING
 
-from tensorframe.graph.node import Node
+from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
 from tensorframe.graph.space import Space
 from tensorframe.machine import HOST
@@ -111,7 +111,7 @@ def misfit(node: Node, group: Group, space: Space, *, row_by_row: bool) -> str |
     if weight * (passes - 1) >= _STORED:
         return f"each of {passes} passes would compute it again"
     serial = any(member.op.kind is Kind.SCAN or member.op in _POSITIONS for member in group.nodes)
-    serial = serial or not space.axes_of(group.sink).isdisjoint(space.reduced)
+    serial = serial or waits_for_reductions(group, space)
     vectors = row_by_row and node in group.weights.flat
     return _badly_run(weight, loop, space, vectors=vectors, serial=serial)
 
@@ -138,6 +138,18 @@ def _innermost(node: Node, space: Space) -> int:
     """Return the loop along which neighbours in a node are, if it is stored in C order."""
     terms = next(access.terms for access in reversed(space.maps[node]) if access.terms)
     return min(terms, key=lambda term: abs(term[1]))[0]
+
+
+def waits_for_reductions(group: Group, space: Space) -> bool:
+    """Whether elements along the reduced loops are made of what these give: then one thread takes a whole row."""
+    after = {member for member in group.nodes if member.op.kind is Kind.REDUCE}
+    for member in sorted(group.nodes, key=by_serial):
+        if member in after or after.isdisjoint(group.operands(member)):
+            continue
+        if not space.axes_of(member).isdisjoint(space.reduced):
+            return True
+        after.add(member)
+    return False
 
 
 def _passes(node: Node, group: Group) -> int:

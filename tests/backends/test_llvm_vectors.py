@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+import tensorframe as tfr
 from tensorframe.kernel.ir import (
     INDEX,
     START,
@@ -27,6 +28,7 @@ from tensorframe.kernel.ir import (
 from tensorframe.kernel.ir.formula import cast, where
 from tests.backends.kernels import I, elementwise, kernel, named, operand, over, result, slots
 from tests.backends.test_llvm_text import FLOATS, INTEGERS, MACHINES
+from tests.kernel.interpreted import kernels_of
 
 pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
 
@@ -277,3 +279,13 @@ def test_what_stays_is_spread_before_the_loop():
     _, source = named(kernel([body], [x], [y], scalars=[half]), machine=MACHINES["vectors"])
     assert "shufflevector" in source
     assert not [loop for loop in blocks(source) if "shufflevector" in loop]
+
+
+def test_a_sine_and_a_cosine_share_their_polynomials_and_their_condition():
+    """A gradient mostly has both: they run on vectors, and hardly longer than one of them."""
+    x = tfr.asarray(np.linspace(-9, 9, 5000, dtype=np.float32), device="llvm")
+    (alone,) = kernels_of(tfr.sin(x))
+    (both,) = kernels_of(tfr.sin(x), tfr.cos(x))
+    texts = [named(one, machine=MACHINES["vectors"])[1] for one in (alone, both)]
+    assert all(text.startswith(SELECTED) for text in texts)
+    assert texts[0].count("@llvm.fma.") == texts[1].count("@llvm.fma.") > 0

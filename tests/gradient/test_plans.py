@@ -40,6 +40,16 @@ def of_norm(x, t):
     return tfr.sum(y * t), [inner / scale]
 
 
+def of_layer_norm(x, w, b, t):
+    mean = tfr.mean(x, axis=1, keepdims=True)
+    scale = 1 / tfr.sqrt(tfr.var(x, axis=1, keepdims=True) + 1e-5)
+    y = (x - mean) * scale
+    slope = t * w
+    means = [tfr.mean(part, axis=1, keepdims=True) for part in (slope, slope * y)]
+    gradient = scale * (slope - means[0] - y * means[1])
+    return tfr.sum((y * w + b) * t), [gradient, tfr.sum(t * y, axis=0), tfr.sum(t, axis=0)]
+
+
 def of_differences(x):
     d = x[1:] - x[:-1]
     zero = tfr.zeros(1)
@@ -107,6 +117,20 @@ CASES = {
         (tensor(256, 300), tensor(256, 300)),
         1,
     ),
+    "layer norm": (
+        lambda x, w, b, t: tfr.sum(
+            (
+                (x - tfr.mean(x, axis=1, keepdims=True))
+                / tfr.sqrt(tfr.var(x, axis=1, keepdims=True) + 1e-5)
+                * w
+                + b
+            )
+            * t
+        ),
+        of_layer_norm,
+        (tensor(256, 300), tensor(300), tensor(300), tensor(256, 300)),
+        3,
+    ),
     "differences": (lambda x: tfr.sum((x[1:] - x[:-1]) ** 2), of_differences, (tensor(50_000),), 1),
     "running sum": (
         lambda x: tfr.sum(tfr.cumulative_sum(x) ** 2),
@@ -159,6 +183,34 @@ def test_the_gradient_of_w1_is_one_kernel():
     assert (plan.kernels, plan.library_calls) == (1, 0)
     assert plan.bytes_read < 2 * a.nbytes + 100  # and a few numbers
     assert plan.bytes_written == 2 * a.nbytes
+    operations = plan.flops / a.size
+    value, gradients = tfr.value_and_grad(function, (0, 1))(a, b)
+    plan = tfr.explain(value, *gradients)
+    assert (plan.kernels, plan.library_calls) == (1, 0)
+    assert plan.bytes_written == 2 * a.nbytes + value.nbytes
+    # the sum, and the value that is summed: four, of which one is a quotient
+    assert plan.flops / a.size <= operations + 7
+
+
+def test_a_gradient_takes_few_operations():
+    """One division for both operands of a quotient, one product for a square; none by the cotangent of the loss, 1."""
+
+    def ops(function, *args):
+        plan = tfr.explain(*tfr.grad(function, tuple(range(len(args))))(*args))
+        return sorted(op.op.name for step in plan.steps for op in step.region.ops)
+
+    x, y = tensor(5000), tensor(5000)
+    assert ops(lambda x, y: tfr.sum(x / y), x, y) == ["divide", "multiply", "multiply", "negative"]
+    assert ops(lambda x: tfr.sum(x * x), x) == ["add"]
+    assert ops(lambda x, y: tfr.sum(x * x * y), x, y) == ["add", "multiply", "multiply"]
+
+
+def test_a_quotient_of_half_precision_has_a_gradient_where_the_reciprocal_has_none():
+    x, y = (tfr.asarray(np.full(3, 1e-5), dtype=tfr.float16) for _ in range(2))
+    slopes = tfr.grad(lambda x, y: tfr.sum(x / y * 1e-3), (0, 1))(x, y)
+    wanted = 1e-3 / y.numpy().astype(np.float64)
+    np.testing.assert_allclose(slopes[0].numpy(), wanted, rtol=2e-3)
+    np.testing.assert_allclose(slopes[1].numpy(), -wanted, rtol=2e-3)
 
 
 def test_a_step_of_an_optimiser_runs_in_the_product_that_makes_its_gradient():

@@ -60,6 +60,17 @@ def test_views_in_a_row_are_one_view() -> None:
     np.testing.assert_array_equal(y[1:, ::-1][:, 1:].numpy(), y.numpy()[1:, ::-1][:, 1:])
 
 
+def test_a_view_of_one_number_is_that_number(x: tfr.Tensor) -> None:
+    """So a product with it is none where it is 1."""
+    ones = tfr.reshape(tfr.ones(24), (2, 3, 4))
+    assert ops_after(ones[1:, ::-1].mT, "canonical") == ["expand"]
+    assert ops_after(x * tfr.reshape(tfr.asarray(1.0), (1,)), "canonical") == ["multiply"]
+    assert ops_after(x * tfr.reshape(tfr.ones(8), (2, 4))[1, 2], "simplify") == []
+    sums = tfr.reshape(tfr.sum(x), (1, 1))
+    assert ops_after(sums, "canonical") == ["sum", "expand"]
+    assert np.isnan(sums.numpy()).tolist() == [[True]]
+
+
 def test_lossless_casts_merge_and_lossy_ones_do_not(x: tfr.Tensor) -> None:
     there_and_back = tfr.astype(tfr.astype(x, tfr.float64), tfr.float32)
     assert ops_after(there_and_back, "canonical") == []

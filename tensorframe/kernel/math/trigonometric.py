@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tensorframe.dtypes import float32, float64
-from tensorframe.kernel.ir import Expr, literal
-from tensorframe.kernel.ir.formula import bitcast, equal, fma, not_equal, where
+from tensorframe.kernel.ir import Expr
+from tensorframe.kernel.ir.formula import bitcast, equal, fma, horner, not_equal, where
 from tensorframe.kernel.math.angle import quarters, quarters_with_error
 from tensorframe.kernel.math.parts import LAYOUTS, polynomial
 from tensorframe.kernel.math.registry import formula
@@ -70,7 +70,7 @@ TAN = {float32: TAN_32, float64: TAN_64}
 
 def sign_of(x: Expr) -> Expr:
     """Return the bits of x with all but that of the sign cleared."""
-    return bitcast(x, LAYOUTS[x.dtype].bits) & -(1 << _last(x))
+    return bitcast(x, LAYOUTS[x.dtype].bits) & _highest(x)
 
 
 def negated(x: Expr, sign: Expr) -> Expr:
@@ -78,40 +78,46 @@ def negated(x: Expr, sign: Expr) -> Expr:
     return bitcast(bitcast(x, sign.dtype) ^ sign, x.dtype)
 
 
-def _last(x: Expr) -> int:
-    """Return the place of the bit of the sign."""
-    return 8 * x.dtype.itemsize - 1
+def _highest(x: Expr) -> int:
+    """Return the bit of the sign alone."""
+    return -(1 << (8 * x.dtype.itemsize - 1))
 
 
-def _sine(rest: Expr, quarter: Expr) -> Expr:
-    """Return sin(rest + quarter * pi / 2).
+def _sine_and_cosine(rest: Expr) -> tuple[Expr, Expr]:
+    """Return both for an angle of at most pi / 4.
 
-    Both polynomials have one form, so choosing coefficients is cheaper than computing both and choosing a value.
+    To evaluate both and choose takes no longer than to choose coefficients, as they have one form, and a function
+    and its derivative are mostly wanted together: they share all but the choice.
     """
-    swapped = not_equal(quarter & 1, 0)
     square = rest * rest
-    pairs = zip((0.0, *SIN[rest.dtype]), COS[rest.dtype], strict=True)
-    first, *others = (where(swapped, literal(cos, rest.dtype), sin) for sin, cos in pairs)
-    total = first
-    for coefficient in others:
-        total = fma(total, square, coefficient)
-    start = where(swapped, 1.0, rest)
-    sign = (quarter << (_last(rest) - 1)) & -(1 << _last(rest))
-    return negated(fma(start * square, total, start), sign)
+    sine = fma(rest * square, horner(square, SIN[rest.dtype]), rest)
+    return sine, fma(square, horner(square, COS[rest.dtype]), 1.0)
+
+
+def _is_odd(quarter: Expr) -> Expr:
+    return not_equal(quarter & 1, 0)
+
+
+def _turned(quarter: Expr) -> Expr:
+    """Return integers whose highest bit is set where a half turn negates."""
+    return quarter << (8 * quarter.dtype.itemsize - 2)
 
 
 @formula("sin", adapts=True)
 def sin(x: Expr, *, double: bool = True) -> Expr:
     """Largest error: 1.56 ULP in float32 (all arguments), 1.51 in float64."""
     rest, quarter = quarters(abs(x), double=double)
-    return negated(_sine(rest, quarter), sign_of(x))
+    sine, cosine = _sine_and_cosine(rest)
+    sign = bitcast(x, quarter.dtype) ^ _turned(quarter)
+    return negated(where(_is_odd(quarter), cosine, sine), sign & _highest(x))
 
 
 @formula("cos", adapts=True)
 def cos(x: Expr, *, double: bool = True) -> Expr:
     """Largest error: 1.56 ULP in float32 (all arguments), 1.52 in float64."""
     rest, quarter = quarters(abs(x), double=double)
-    return _sine(rest, quarter + 1)
+    sine, cosine = _sine_and_cosine(rest)
+    return negated(where(_is_odd(quarter), sine, cosine), _turned(quarter + 1) & _highest(x))
 
 
 @formula("tan", adapts=True)

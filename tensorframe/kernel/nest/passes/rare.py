@@ -45,18 +45,29 @@ def speculative(statements: Iterable[ir.Statement]) -> tuple[ir.Statement, ...]:
 
 def _watching(statements: Iterable[ir.Statement]) -> tuple[ir.Statement, ...]:
     watching: list[ir.Statement] = []
+    watched: set[ir.Expr] = set()  # sin and cos of one angle have one condition
     for statement in statements:
         if isinstance(statement, ir.Loop | ir.If):
             watching.append(replace(statement, body=_watching(statement.body)))
             continue
-        conditions = _conditions(statement)
+        conditions = [each for each in _conditions(statement) if each not in watched]
         if conditions:
             seen: ir.Expr = _SEEN
             for condition in conditions:
                 seen = either(seen, _cheap(condition))
             watching.append(ir.Set(_SEEN, seen))
+            watched.update(filter(_is_fixed, conditions))
         watching.append(_changed(statement, _cheap))
     return tuple(watching)
+
+
+def _is_fixed(condition: ir.Expr) -> bool:
+    """Whether nothing that the statements of a block set or store changes a condition."""
+    return not any(
+        isinstance(value, ir.Variable)
+        or (isinstance(value, ir.Load) and value.buffer.role is not ir.Role.INPUT)
+        for value in in_order((condition,), {})
+    )
 
 
 def _conditions(statement: ir.Statement) -> list[ir.Expr]:
