@@ -87,7 +87,8 @@ def bits(session: nox.Session) -> None:
 def gradients(session: nox.Session) -> None:
     """Derivatives of 200 random programs on every device, of first and second order, against differences.
 
-    Minutes for each device. Arguments go to tests.gradient, for example `-- --devices numpy,llvm --count 20`.
+    Minutes for each device. Arguments go to tests.gradient, for example `-- --devices numpy,llvm --count 20`, or `--
+    --rules` for every rule in every floating dtype.
     """
     prepare(session, "--editable", ".[dev]")
     python(session, "-m", "tests.gradient", *session.posargs)
