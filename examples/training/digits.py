@@ -82,15 +82,8 @@ def train(model: Network, known: Digits, epochs: int = EPOCHS) -> list[float]:
     optimizer.init(model)
     history = []
     for key in tfr.random.split(tfr.random.key(1), epochs):
-        order = tfr.random.permutation(len(known.labels), key=key)
-        losses = [
-            step(
-                model,
-                optimizer,
-                Digits(*[one[order[at * BATCH : (at + 1) * BATCH]] for one in known]),
-            )
-            for at in range(steps)
-        ]
+        batches = nn.batches(*known, size=BATCH, key=key, drop_last=True)
+        losses = [step(model, optimizer, Digits(*batch)) for batch in batches]
         history.append(tfr.mean(tfr.stack(losses)).item())
     return history
 

@@ -44,7 +44,15 @@ def tree(module: Structured) -> str:
         if row.depth:
             open_above.append(not row.is_last)
     width = max(len(left) for left, _ in lines)
-    return "\n".join([f"{left:{width}}  {count}".rstrip() for left, count in lines])
+    digits = max(len(count.partition(" ")[0]) for _, count in lines)
+    return "\n".join(
+        [f"{left:{width}}  {_aligned(count, digits)}".rstrip() for left, count in lines]
+    )
+
+
+def _aligned(count: str, digits: int) -> str:
+    number, space, note = count.partition(" ")
+    return f"{number:>{digits}}{space}{note}"
 
 
 def title(module: Any) -> str:

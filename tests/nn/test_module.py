@@ -484,8 +484,8 @@ class TestShown:
             "Sequential()             33",
             "├─ 0: Linear(2, 8)       24 (frozen)",
             "├─ 1: tanh",
-            "└─ 2: ModuleDict()       9",
-            "   └─ out: Linear(8, 1)  9",
+            "└─ 2: ModuleDict()        9",
+            "   └─ out: Linear(8, 1)   9",
         ]
 
     def test_a_tied_weight_counts_once(self):
