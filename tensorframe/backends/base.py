@@ -28,6 +28,8 @@ class Capabilities:
     fuses: frozenset[Kind] = frozenset({Kind.MAP})  # kinds that run inside one region
     # kinds that run in the step of a product, on blocks that are in the cache
     epilogues: frozenset[Kind] = frozenset()
+    # a product of what is made of a product's rows runs in the step of that one
+    chains: bool = False
     compiles: bool = False  # regions become kernels: ops of several shapes share loops
     one_pass_variance: bool = (
         False  # squared distances from a mean are summed in the pass that sums the mean's elements

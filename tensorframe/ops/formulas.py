@@ -126,7 +126,7 @@ def _length(x: Term, axes: Axes, keepdims: bool) -> Term:
 MEAN = formula("mean", FLOATING, same, _mean, "Sum along axes, divided by the number of elements.", shape=_reduced, attributes=("axes", "keepdims"), costly=True, precision=FULL, vjp=of_mean)
 VAR = formula("var", FLOATING, real_part, _variance, "Squared deviations from the mean, summed along axes and divided by `divisor`.", shape=_reduced, attributes=("axes", "keepdims", "divisor"), costly=True, precision=FULL, vjp=of_var)
 SOFTMAX = formula("softmax", FLOAT, same, _softmax, "Exponentials, scaled to sum to one along axes.", shape=unchanged, attributes=("axes",), in_standard=False, precision=FULL, vjp=of_softmax)
-MASKED_SOFTMAX = formula("masked_softmax", FLOAT, same, _masked_softmax, "Softmax along axes that gives zeros where all elements are -inf.", shape=unchanged, attributes=("axes",), in_standard=False, precision=FULL, vjp=of_softmax)
+MASKED_SOFTMAX = formula("masked_softmax", FLOAT, same, _masked_softmax, "Softmax along axes that gives zeros where all elements are -inf.", shape=unchanged, attributes=("axes",), in_standard=False, precision=FULL, public=False, vjp=of_softmax)
 LOG_SOFTMAX = formula("log_softmax", FLOAT, same, _log_softmax, "Logarithm of softmax.", shape=unchanged, attributes=("axes",), in_standard=False, precision=FULL, vjp=of_log_softmax)
 LOGSUMEXP = formula("logsumexp", FLOAT, same, _log_sum, "Logarithm of the sum of exponentials along axes.", shape=_reduced, attributes=("axes", "keepdims"), in_standard=False, costly=True, precision=FULL, vjp=of_logsumexp)
 PTP = formula("ptp", FLOAT | INTEGER, same, _range, "Largest minus smallest element along axes.", shape=non_empty("ptp"), attributes=("axes", "keepdims"), in_standard=False, costly=True)

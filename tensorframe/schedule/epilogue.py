@@ -1,15 +1,19 @@
 """Epilogue fusion: what is done to a matmul row by row joins its step, and runs on blocks that are in the cache.
 
 A product's only consumer joins it where it is a permutation of axes, or a group of elementwise ops of its shape, with
-reductions of its rows perhaps: softmax and layer norm are done with a row when they have seen it.
+reductions of its rows perhaps: softmax and layer norm are done with a row when they have seen it. Where the rows are
+those of the left operand of another product alone, this one joins too: attention is one step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from math import prod
 
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
+from tensorframe.ops.contraction import MATMUL
+from tensorframe.ops.creation import ARANGE
 from tensorframe.ops.movement import PERMUTE
 from tensorframe.schedule.group import CapabilitiesOf, Group
 
@@ -30,6 +34,9 @@ def merge_epilogues(
             merging.permute(product)
         if kinds:
             merging.transform(product)
+    for product in products:
+        if capabilities_of(product.sink.device).chains and product in merging.groups:
+            merging.chain(product)
     return merging.groups
 
 
@@ -87,6 +94,17 @@ class _Merging:
             user = self._users[product.sink][0]
             self._take_in(product, user)
 
+    def chain(self, product: Group) -> None:
+        """Let the product whose left operand are the rows that a product's step makes run in this step."""
+        value = product.sink
+        user = self._only_user(value)
+        if isinstance(user, str) or not _makes_rows(product) or not _takes_rows(value, user):
+            return
+        if any(node in self._users or node in self._roots for node in product.nodes[:-1]):
+            return
+        if self._too_many(product, user) is None:
+            self._merge(product, user)
+
     def _fits(self, value: Node, product: Group) -> bool:
         """Whether what consumes the last result of a product's step is another op without a kernel."""
         user = self._only_user(value)
@@ -119,7 +137,12 @@ class _Merging:
         """Return why a group cannot work on a product block by block."""
         kinds = self._capabilities_of(value.device).epilogues - {Kind.VIEW}
         seen, aside = _as_seen(value, group), _views_aside(value, group)
-        others = [node for node in group.nodes if node is not seen and node not in aside]
+        counted = _positions(value, group) if Kind.SOURCE in kinds else set()
+        others = [
+            node
+            for node in group.nodes
+            if node is not seen and node not in aside and node not in counted
+        ]
         if not others:
             return "a view of it takes no time"
         for node in others:
@@ -129,7 +152,7 @@ class _Merging:
                 return f"{node.op.name} needs more than a block of it"
         if any(node.op.kind is Kind.REDUCE for node in others) and not _keeps_rows(value, seen):
             return "its rows are not those of the product"
-        if group.copies or seen.shape != group.sink.shape:
+        if not counted.issuperset(group.copies.values()) or seen.shape != group.sink.shape:
             return "it is read at other places than its consumer's"
         if any(self._makers.get(node, 1) > 1 for node in (seen, *aside)):
             return "a view in its consumer is part of another step too"
@@ -155,11 +178,15 @@ class _Merging:
 
     def _merge(self, product: Group, user: Group) -> None:
         """Make the user of a product a part of its group, with the user's sink."""
-        del user.inputs[product.sink]
+        del user.inputs[product.sink], self._users[product.sink]
         user.refusals.pop(product.sink, None)
-        seen = _as_seen(product.sink, user)
-        # what is done to the product comes after it, and how it is looked at first
-        product.nodes += sorted(user.nodes, key=lambda node: (node is not seen, node.serial))
+        if user.nodes[0].op.kind is Kind.CONTRACT:
+            product.nodes += user.nodes
+        else:
+            seen = _as_seen(product.sink, user)
+            # what is done to the product comes after it, and how it is looked at first
+            product.nodes += sorted(user.nodes, key=lambda node: (node is not seen, node.serial))
+        product.copies.update(user.copies)
         product.sink = user.sink
         product.refusals.update(user.refusals)
         for source in user.inputs:
@@ -181,6 +208,37 @@ def _along_rows(node: Node) -> bool:
         return node.op.kind is Kind.MAP
     axes, keepdims = node.attrs
     return bool(keepdims) and axes == (len(node.shape) - 1,)
+
+
+def _positions(value: Node, group: Group) -> set[Node]:
+    """Return what counts rows or columns in a group, and views of it: no more than there are, and of no operand."""
+    most = max(prod(value.shape[:-1]), prod(value.shape[-1:]))
+    counted: set[Node] = set()
+    for node in group.nodes:
+        if node.size <= most and (
+            node.op is ARANGE
+            or (node.op.kind is Kind.VIEW and node.op.alias and counted.issuperset(node.inputs))
+        ):
+            counted.add(node)
+    return counted
+
+
+def _makes_rows(product: Group) -> bool:
+    """Whether a group is a product of matrices and what is done to whole rows of it."""
+    first, *rest = product.nodes
+    if first.op is not MATMUL or min([len(source.shape) for source in first.inputs]) < 2:
+        return False
+    kinds = [node.op.kind for node in rest]
+    as_made = Kind.CONTRACT not in kinds and not any(node.op is PERMUTE for node in rest)
+    return Kind.REDUCE in kinds and as_made and product.sink.shape == first.shape
+
+
+def _takes_rows(value: Node, user: Group) -> bool:
+    """Whether a group begins with a product whose left operand is `value`, each matrix of it once."""
+    second = user.nodes[0]
+    if second.op is not MATMUL or second.inputs[0] is not value or second.inputs[1] is value:
+        return False
+    return len(second.inputs[1].shape) > 1 and second.shape[:-1] == value.shape[:-1]
 
 
 def _as_seen(value: Node, group: Group) -> Node:

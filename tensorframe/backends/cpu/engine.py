@@ -21,7 +21,7 @@ from tensorframe.backends.llvm.engine import (
 )
 from tensorframe.backends.numpy.convolution import Make
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
-from tensorframe.backends.numpy.epilogue import epilogue_of, has_epilogue
+from tensorframe.backends.numpy.epilogue import epilogue_of, has_chain, has_epilogue
 from tensorframe.backends.numpy.functions import Functions, implementation
 from tensorframe.dtypes import ANY, COMPLEX
 from tensorframe.graph.device import Device
@@ -48,6 +48,8 @@ class CpuBackend(NumpyBackend):
         """Return the kernels of a region, or a program that begins in NumPy if all of its ops are exact."""
         if missing() is not None:
             return _NUMPY.compile(region, device)
+        if has_chain(region):
+            return super().compile(region, device)
         flat = flattened(region)
         if flat is not None:
             kernels = partial(_LLVM.kernels, flat, device)

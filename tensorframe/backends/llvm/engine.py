@@ -11,7 +11,7 @@ from tensorframe.backends.entries import Failure, guarded, is_installed
 from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
 from tensorframe.backends.numpy.convolution import Array, Make, Undilated, undilated
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
-from tensorframe.backends.numpy.epilogue import epilogue_of, has_epilogue
+from tensorframe.backends.numpy.epilogue import epilogue_of, has_chain, has_epilogue
 from tensorframe.dtypes import COMPLEX
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
@@ -143,6 +143,10 @@ class LlvmBackend(NumpyBackend):
 
 def kernel_source(region: Region) -> str:
     """Return the text of the kernels of a region for operands in C order; empty if NumPy runs it."""
+    if has_chain(region):
+        from tensorframe.backends.numpy.chain import links_of  # it looks at kernels
+
+        return "\n".join(filter(None, map(kernel_source, links_of(region))))
     loops = epilogue_of(region) if has_epilogue(region) else region
     if loops is None or not has_kernel(loops):
         return ""

@@ -12,7 +12,12 @@ from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program
 from tensorframe.backends.host_pool import owns_memory
 from tensorframe.backends.numpy.call import single_call
 from tensorframe.backends.numpy.convolution import Make, undilated
-from tensorframe.backends.numpy.epilogue import ProductProgram, convolution_program, has_epilogue
+from tensorframe.backends.numpy.epilogue import (
+    ProductProgram,
+    convolution_program,
+    has_chain,
+    has_epilogue,
+)
 from tensorframe.backends.numpy.functions import Functions, implementation
 from tensorframe.backends.numpy.interruptible import interruptible
 from tensorframe.backends.numpy.region import elementwise_program
@@ -24,7 +29,10 @@ from tensorframe.graph.region import Region
 from tensorframe.ops.convolution import CONVOLUTION
 
 CAPABILITIES = Capabilities(
-    epilogues=frozenset({Kind.MAP, Kind.VIEW}), host_memory=True, runs_small=True
+    epilogues=frozenset({Kind.MAP, Kind.VIEW, Kind.SOURCE}),
+    chains=True,
+    host_memory=True,
+    runs_small=True,
 )
 
 
@@ -83,6 +91,10 @@ class NumpyBackend(Backend):
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return what runs the region: blocks of an elementwise one, the one NumPy call, or a sequence of both."""
+        if has_chain(region):
+            from tensorframe.backends.numpy.chain import ChainProgram  # it looks at kernels
+
+            return ChainProgram(region, partial(self.compile, device=device))
         if has_epilogue(region):
             compile_ = partial(self.compile, device=device)
             return ProductProgram(region, compile_, self.convolution())

@@ -7,21 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program, quiet
-from tensorframe.backends.numpy.convolution import (
-    Make,
-    Undilated,
-    convolve,
-    in_blocks,
-    undilated,
-)
+from tensorframe.backends.numpy.convolution import Make, convolve, in_blocks, undilated
+from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.numpy.grid import Index
+from tensorframe.backends.numpy.hidden import part_of
 from tensorframe.backends.numpy.product import IN_BLAS, Product
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
@@ -33,19 +29,53 @@ Array = Any
 Compile = Callable[[Region], Program]
 
 
+def with_positions(region: Region) -> tuple[Region, tuple[Array, ...]]:
+    """Return a region that takes the positions that it counts, and views of these, as further inputs, and these.
+
+    They are as long as a row or column, and the same in every call.
+    """
+    first = len(region.inputs)
+    values: dict[int, Array] = {}
+    for value, op in enumerate(region.ops, start=first):
+        if op.op.kind in (Kind.SOURCE, Kind.VIEW) and all(source in values for source in op.inputs):
+            operands = [values[source] for source in op.inputs]
+            values[value] = (
+                implementation[op.op](*operands, *op.attrs) if operands else generate(op)
+            )
+    if not values:
+        return region, ()
+    made = [value for value in range(first, first + len(region.ops)) if value not in values]
+    read = {source for value in made for source in region.ops[value - first].inputs}
+    taken = sorted(read & set(values))
+    rest = region.part([*range(first), *taken], made, region.outputs)
+    return rest, tuple([values[value] for value in taken])
+
+
 def has_epilogue(region: Region) -> bool:
     """Whether a region is a contraction and what is done to its result."""
     return region.ops[0].op.kind is Kind.CONTRACT and len(region.ops) > 1
 
 
+def has_chain(region: Region) -> bool:
+    """Whether a region is a product, what is made of it, and the product that this is a factor of."""
+    return has_epilogue(region) and any(op.op.kind is Kind.CONTRACT for op in region.ops[1:])
+
+
+def permutation_of(region: Region) -> tuple[int, ...] | None:
+    """Return the order of axes in which alone the result of a contraction is used, if there is one."""
+    is_permuted = len(region.ops) > 1 and region.ops[1].op.kind is Kind.VIEW
+    return region.ops[1].attrs[0] if is_permuted else None
+
+
 def epilogue_of(region: Region) -> Region | None:
     """Return what is done to the result of a contraction, the result its first input; None if it is only permuted."""
+    region, _ = with_positions(region)
     first = len(region.inputs)
-    made = 2 if region.ops[1].op.kind is Kind.VIEW else 1
+    made = 1 if permutation_of(region) is None else 2
     rest = range(first + made, first + len(region.ops))
     if not rest:
         return None
-    return region.part((first + made - 1, *_others(region)), rest, region.outputs)
+    return region.part((first + made - 1, *others_of(region)), rest, region.outputs)
 
 
 def _overwrites_product(epilogue: Region) -> bool:
@@ -59,7 +89,7 @@ def _overwrites_product(epilogue: Region) -> bool:
     )
 
 
-def _others(region: Region) -> list[int]:
+def others_of(region: Region) -> list[int]:
     """Return the inputs that the epilogue reads."""
     first = len(region.inputs)
     read = [source for op in region.ops[1:] for source in op.inputs if source < first]
@@ -78,6 +108,19 @@ def convolution_program(region: Region, make: Make) -> Program:
     return quiet(run)
 
 
+class Blocks(Protocol):
+    """A product, or a convolution, that is made in blocks."""
+
+    blocks: list[Index]
+    dtype: Any
+
+    def each(self, store: Callable[[Index, Array], None]) -> None:
+        """Call `store` with the index and the elements of each block, in the thread that made it."""
+
+    def array(self, out: Array | None = None) -> Array:
+        """Return the product, in `out` if it is given."""
+
+
 class ProductProgram:
     """Runs a contraction and its epilogue: block by block where BLAS multiplies, else one after the other."""
 
@@ -85,13 +128,12 @@ class ProductProgram:
 
     def __init__(self, region: Region, compile_: Compile, convolution: Make = undilated) -> None:
         """`convolution` makes those of inputs without zeros between their elements."""
+        region, self._positions = with_positions(region)
         self._make_convolution = convolution
         self._contraction = region.ops[0]
-        self._permutation: tuple[int, ...] | None = None
-        if region.ops[1].op.kind is Kind.VIEW:
-            (self._permutation,) = region.ops[1].attrs
+        self._permutation = permutation_of(region)
         self._epilogue = epilogue_of(region)
-        self._others = _others(region)
+        self._others = others_of(region)
         self._whole_rows = any(op.op.kind is Kind.REDUCE for op in region.ops)
         self._shape = region.ops[0 if self._permutation is None else 1].shape
         self._overwrites = self._epilogue is not None and _overwrites_product(self._epilogue)
@@ -101,6 +143,7 @@ class ProductProgram:
 
     def __call__(self, inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:
         """Return the outputs for these inputs."""
+        inputs = (*inputs, *self._positions)
         with np.errstate(all="ignore"):
             product = self._product(inputs)
             if product is not None and self._epilogue is None:
@@ -111,8 +154,19 @@ class ProductProgram:
                 return self._one_after_the_other(inputs, buffers)
             return self._block_by_block(product, inputs, buffers)
 
+    def of_blocks(
+        self, product: Blocks, inputs: Sequence[Array], buffers: Sequence[Array | None]
+    ) -> Sequence[Array]:
+        """Return the outputs for a product that is made elsewhere, whose factors are not asked for."""
+        inputs = (*inputs, *self._positions)
+        if self._epilogue is not None:
+            return self._block_by_block(product, inputs, buffers)
+        out = self._new(product.dtype)
+        product.array(self._as_product(out))
+        return (out,)
+
     def _block_by_block(
-        self, product: Product | Undilated, inputs: Sequence[Array], buffers: Sequence[Array | None]
+        self, product: Blocks, inputs: Sequence[Array], buffers: Sequence[Array | None]
     ) -> Sequence[Array]:
         epilogue = self._epilogue
         assert epilogue is not None
@@ -137,7 +191,7 @@ class ProductProgram:
         product.each(finish)
         return outputs
 
-    def _prepare(self, product: Product | Undilated, inputs: Sequence[Array]) -> None:
+    def _prepare(self, product: Blocks, inputs: Sequence[Array]) -> None:
         """Have kernels of the epilogue made in this thread, once, before several need them at the same moment."""
         index = product.blocks[0]
         value = np.empty([part.stop - part.start for part in index], product.dtype)
@@ -178,7 +232,7 @@ class ProductProgram:
         others = [inputs[other] for other in self._others]
         if index is not None:
             turned = self._turned(index)
-            others = [_part(other, turned) for other in others]
+            others = [part_of(other, turned) for other in others]
         return [self._seen(value), *others]
 
     def _program(self, shape: Shape) -> Program:
@@ -186,7 +240,7 @@ class ProductProgram:
         known = self._programs.get(shape)
         if known is None:
             assert self._epilogue is not None
-            region = _for_blocks(self._epilogue, self._shape, shape)
+            region = for_blocks(self._epilogue, self._shape, shape)
             known = self._programs[shape] = self._compile(region)
         return known
 
@@ -218,18 +272,7 @@ def _in_blocks(product: Product | Undilated) -> bool:
     return len(product.blocks) > 1 and not product.in_parts
 
 
-def _part(operand: Array, index: Index) -> Array:
-    """Return what an operand, which may broadcast, gives to a block."""
-    shape = np.shape(operand)
-    if not shape:
-        return operand
-    own = index[len(index) - len(shape) :]
-    return operand[
-        tuple([part if size != 1 else slice(None) for part, size in zip(own, shape, strict=True)])
-    ]
-
-
-def _for_blocks(region: Region, whole: Shape, block: Shape) -> Region:
+def for_blocks(region: Region, whole: Shape, block: Shape) -> Region:
     """Return an epilogue for results of one shape as one for another shape."""
 
     def part(shape: Shape) -> Shape:

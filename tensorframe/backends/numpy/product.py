@@ -16,7 +16,7 @@ from tensorframe.backends import host_pool
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.grid import Index, blocks, runs
 from tensorframe.backends.numpy.threads import share_out
-from tensorframe.dtypes import COMPLEX, FLOAT, NARROW
+from tensorframe.dtypes import COMPLEX, FLOAT, NARROW, DType
 from tensorframe.graph.shape import Shape
 
 Array = Any
@@ -44,7 +44,7 @@ class Product:
             x, y = blas.ready(x), blas.ready(y)
         self.dtype = x.dtype
         self.shape: Shape = (*batch, x.shape[-2], y.shape[-1])
-        self._x, self._y = _in_batch(x, batch), _in_batch(y, batch)
+        self._x, self._y = in_batch(x, batch), in_batch(y, batch)
         self._parts = runs(x.shape[-1], prod(self.shape))
         if x.dtype in IN_BLAS and not blas.can_be_limited():
             self.blocks = [tuple([slice(0, size) for size in self.shape])]
@@ -73,13 +73,13 @@ class Product:
 
     def each(self, store: Store) -> None:
         """Call `store` with the index and the elements of each block, in the thread that made it."""
-        largest = max([prod(_extents(index)) for index in self.blocks])
+        largest = max([prod(extents(index)) for index in self.blocks])
 
         def work(mine: Iterator[Index]) -> None:
             (memory,) = host_pool.scratch(largest, [self.dtype])
             with config.override(threads=1):  # the others have blocks of their own
                 for index in mine:
-                    shape = _extents(index)
+                    shape = extents(index)
                     block = memory[: prod(shape)].reshape(shape)
                     self._block(index, block)
                     store(index, block)
@@ -105,35 +105,46 @@ class Product:
         return add.reduce(sums, axis=0, dtype=self.dtype, out=out)
 
     def _share_out(self, jobs: Any, work: Callable[[Iterator[Any]], None]) -> None:
-        multiplications = prod(self.shape) * self._x.shape[-1]
-        long = multiplications > LONG * len(jobs)
-        if multiplications <= blas.ONE_THREAD_ANYWAY or self.dtype not in IN_BLAS:
-            share_out(jobs, work, long=long)
-            return
-
-        def alone(mine: Iterator[Any]) -> None:
-            with blas.one_thread_here():
-                work(mine)
-
-        with blas.one_thread():
-            share_out(jobs, alone, long=long)
+        share_products(jobs, work, prod(self.shape) * self._x.shape[-1], self.dtype)
 
     def _block(self, index: Index, target: Array) -> None:
         """Write a block of the product to `target`."""
         *stack, rows, columns = index
-        x = self._x[(*stack, rows)]
-        y = self._y[(*stack, slice(None), columns)]
-        if stack and target.size:
-            x, y, target = _folded(x, y, target)
-        np.matmul(x, y, out=target)
+        multiply(self._x[(*stack, rows)], self._y[(*stack, slice(None), columns)], target)
 
 
-def _in_batch(matrices: Array, batch: Shape) -> Array:
+def share_products(
+    jobs: Any, work: Callable[[Iterator[Any]], None], multiplications: int, dtype: DType
+) -> None:
+    """Share out jobs of so many multiplications in all, with BLAS in one thread in each that does some."""
+    long = multiplications > LONG * len(jobs)
+    if multiplications <= blas.ONE_THREAD_ANYWAY or dtype not in IN_BLAS:
+        share_out(jobs, work, long=long)
+        return
+
+    def alone(mine: Iterator[Any]) -> None:
+        with blas.one_thread_here():
+            work(mine)
+
+    with blas.one_thread():
+        share_out(jobs, alone, long=long)
+
+
+def multiply(x: Array, y: Array, target: Array) -> None:
+    """Write the product of two stacks of as many matrices to `target`, whose elements lie together."""
+    if target.ndim > 2 and target.size:
+        x, y, target = _folded(x, y, target)
+    np.matmul(x, y, out=target)
+
+
+def in_batch(matrices: Array, batch: Shape) -> Array:
+    """Return a stack of matrices broadcast to one of this shape."""
     shape = (*batch, *matrices.shape[-2:])
     return matrices if matrices.shape == shape else np.broadcast_to(matrices, shape)
 
 
-def _extents(index: Index) -> Shape:
+def extents(index: Index) -> Shape:
+    """Return the shape of a block."""
     return tuple([part.stop - part.start for part in index])
 
 

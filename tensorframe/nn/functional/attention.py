@@ -6,9 +6,9 @@ from math import prod, sqrt
 from typing import Any
 
 from tensorframe import dtypes
-from tensorframe.dtypes import FLOAT, uint32
+from tensorframe.dtypes import FLOAT, int32, uint32
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
-from tensorframe.frontend.creation.ranges import counted, positions
+from tensorframe.frontend.creation.ranges import counted
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.indexing.searching import where
 from tensorframe.frontend.operands import converted, floating, operand, reshaped
@@ -133,7 +133,7 @@ def _grouped(q: Tensor, k: Tensor, v: Tensor) -> list[Tensor]:
 def _causal(shape: Shape, device: Device) -> Tensor:
     """Return which keys each query sees: those up to its own position. Takes no memory of rows times columns."""
     *_, rows, columns = shape
-    queries, keys = positions(rows, device), positions(columns, device)
+    queries, keys = [counted(size, 0, 1, int32, device) for size in (rows, columns)]
     return apply(LESS_EQUAL, keys, reshaped(queries, (rows, 1)))
 
 

@@ -1,0 +1,313 @@
+"""Chained products: what is made of whole rows of a product is multiplied on while it is in the cache.
+
+Attention is one step then: a block of rows of scores, what is done to it, and its product with the values. Scores are
+never there as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tensorframe import config
+from tensorframe.backends import host_pool
+from tensorframe.backends.base import Program
+from tensorframe.backends.numpy import blas
+from tensorframe.backends.numpy.epilogue import (
+    ProductProgram,
+    epilogue_of,
+    for_blocks,
+    others_of,
+    with_positions,
+)
+from tensorframe.backends.numpy.grid import Index, row_blocks
+from tensorframe.backends.numpy.hidden import Columns, Known, part_of
+from tensorframe.backends.numpy.product import (
+    IN_BLAS,
+    Store,
+    extents,
+    in_batch,
+    multiply,
+    share_products,
+)
+from tensorframe.graph.op import Kind
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.shape import Shape
+from tensorframe.kernel.nest.stages import stages_of
+from tensorframe.kernel.spaces.analyse import analyse
+from tensorframe.kernel.spaces.expand import expanded
+from tensorframe.ops.elementwise import DIVIDE, EXP, SUBTRACT, WHERE
+from tensorframe.ops.reduction import MAX
+
+Array = Any
+Compile = Callable[[Region], Program]
+
+
+class Links(NamedTuple):
+    """The parts of a region with two products, each with all inputs of the whole.
+
+    `head` makes the left factor of the second product, which `tail`, that product and its epilogue, has as last input.
+    """
+
+    head: Region
+    tail: Region
+
+
+def links_of(region: Region) -> Links:
+    """Return the parts of a region with two products."""
+    first = len(region.inputs)
+    inputs, end = range(first), first + len(region.ops)
+    places = [place for place, op in enumerate(region.ops) if op.op.kind is Kind.CONTRACT]
+    second = first + places[1]
+    left = region.ops[places[1]].inputs[0]
+    return Links(
+        region.part(inputs, range(first, second), (left,)),
+        region.part((*inputs, left), range(second, end), region.outputs),
+    )
+
+
+class ChainProgram:
+    """Runs two products and what is between them and after them: block by block where BLAS multiplies."""
+
+    quiet = True
+
+    def __init__(self, region: Region, compile_: Compile) -> None:
+        self._links = links_of(region)
+        head, self._positions = with_positions(self._links.head)
+        self._first, self._second = head.ops[0], self._links.tail.ops[0]
+        middle = epilogue_of(head)
+        assert middle is not None
+        self._others = others_of(head)
+        lasting = [
+            at for at, value in enumerate(self._others, start=1) if value >= len(region.inputs)
+        ]
+        self._weights = Weights(middle, frozenset(lasting), compile_)
+        self._compile = compile_
+        self._last = ProductProgram(self._links.tail, compile_)
+        self._apart: list[Program] = []
+
+    def __call__(self, inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:
+        """Return the outputs for these inputs."""
+        with np.errstate(all="ignore"):
+            chained = self._chained(inputs)
+            if chained is None:
+                return self._one_after_the_other(inputs, buffers)
+            return self._last.of_blocks(chained, (*inputs, None), buffers)
+
+    def _chained(self, inputs: Sequence[Array]) -> Chained | None:
+        """Return the second product in blocks, unless the first is small, or not for BLAS."""
+        x, y = [inputs[value] for value in self._first.inputs]
+        z = inputs[self._second.inputs[1]]
+        if not {x.dtype, z.dtype} <= IN_BLAS or not blas.can_be_limited():
+            return None
+        chained = Chained(x, y, z, self._first.shape, self._weights)
+        if len(chained.blocks) < 2:
+            return None
+        chained.read([(*inputs, *self._positions)[value] for value in self._others])
+        return chained
+
+    def _one_after_the_other(
+        self, inputs: Sequence[Array], buffers: Sequence[Array | None]
+    ) -> Sequence[Array]:
+        if not self._apart:
+            self._apart = [self._compile(link) for link in self._links]
+        head, tail = self._apart
+        return tail((*inputs, *head(inputs, (None,))), buffers)
+
+
+class Weights:
+    """What is made of rows of the first product: programs for blocks of each size.
+
+    A quotient by a number of each row is taken after the second product, where there is less to divide, if what is
+    divided is no larger than 1: exponentials of what the largest has been subtracted from.
+    """
+
+    def __init__(self, region: Region, lasting: frozenset[int], compile_: Compile) -> None:
+        """`lasting` inputs are the same in every call."""
+        last = region.ops[-1]
+        (output,) = region.outputs
+        self.is_divided = _may_divide_later(region)
+        if self.is_divided:
+            takes = range(len(region.inputs))
+            region = region.part(takes, range(len(takes), output), last.inputs)
+        self.region = region
+        self.dtype = last.dtype
+        self.writes_over = _may_write_over(region)
+        self._lasting = lasting
+        self._known: Known = {}
+        self._compile = compile_
+        self._programs: dict[Shape, Program] = {}
+
+    def program(self, whole: Shape, block: Shape) -> Program:
+        """Return the program for blocks of a shape, which gives weights, and what to divide by if that comes later."""
+        known = self._programs.get(block)
+        if known is None:
+            known = self._programs[block] = self._compile(for_blocks(self.region, whole, block))
+        return known
+
+    def columns(self, inputs: Sequence[Array], shape: Shape) -> Columns:
+        """Return which columns of scores of this shape are needed; the first input stands for these."""
+        return Columns(self.region, inputs, shape, self._lasting, self._known)
+
+
+class Chained:
+    """The product of weights and `z`, in blocks: weights are made of rows of the product of `x` and `y`."""
+
+    def __init__(self, x: Array, y: Array, z: Array, shape: Shape, weights: Weights) -> None:
+        batch = shape[:-2]
+        self._z_given = z
+        x, y, z = blas.ready(x), blas.ready(y), blas.ready(z)
+        self._x, self._y, self._z = [in_batch(factor, batch) for factor in (x, y, z)]
+        self._scores = shape
+        self._weights = weights
+        self.dtype = z.dtype
+        self.shape: Shape = (*shape[:-1], z.shape[-1])
+        self._rows = row_blocks(batch, shape[-2], x.shape[-1], shape[-1])
+        self.blocks: list[Index] = [(*index[:-1], slice(0, self.shape[-1])) for index in self._rows]
+        self._others: Sequence[Array] = ()
+        self._columns: Columns | None = None
+
+    def read(self, others: Sequence[Array]) -> None:
+        """Take what weights are made of besides."""
+        self._others = others
+        columns = self._weights.columns((None, *others), self._scores)
+        # what is not a number in values that are hidden would be in the result: 0 * inf
+        if columns.may_be_hidden and np.isfinite(np.add.reduce(self._z_given, axis=None)):
+            self._columns = columns
+
+    def array(self, out: Array | None = None) -> Array:
+        """Return the product, in `out` if it is given."""
+        result = host_pool.empty(self.shape, self.dtype) if out is None else out
+        self._share_out(None, result)
+        return result
+
+    def each(self, store: Store) -> None:
+        """Call `store` with the index and the elements of each block, in the thread that made it."""
+        self._share_out(store, None)
+
+    def _share_out(self, store: Store | None, out: Array | None) -> None:
+        """Make all blocks: in `out`, or in memory of each thread, from which `store` takes them."""
+        largest = max([prod(extents(index)) for index in self._rows])
+        multiplications = prod(self._scores) * (self._x.shape[-1] + self.shape[-1])
+
+        def work(mine: Iterator[Index]) -> None:
+            memory = _Scratch(largest, self)
+            with config.override(threads=1):  # the others have blocks of their own
+                for index in mine:
+                    place = (*index[:-1], slice(0, self.shape[-1]))
+                    target = memory.result(extents(place)) if out is None else out[place]
+                    self._block(index, memory, target)
+                    if store is not None:
+                        store(place, target)
+
+        self._prepare()
+        share_products(self._rows, work, multiplications, self.dtype)
+
+    def _block(self, index: Index, memory: _Scratch, target: Array) -> None:
+        """Write some rows of the result to `target`."""
+        *stack, rows, _ = index
+        columns = slice(0, self._scores[-1]) if self._columns is None else self._columns.of(index)
+        index = (*stack, rows, columns)
+        shape = extents(index)
+        scores = memory.scores(shape)
+        multiply(self._x[(*stack, rows)], self._y[(*stack, slice(None), columns)], scores)
+        weights, *divisor = self._made(index, scores, memory)
+        np.matmul(weights, self._z[(*stack, columns)], out=target)
+        if divisor:
+            target /= divisor[0]
+
+    def _made(self, index: Index, scores: Array, memory: _Scratch) -> Sequence[Array]:
+        others = [part_of(other, index) for other in self._others]
+        program = self._weights.program(self._scores, scores.shape)
+        target = memory.weights(scores)
+        buffers = [target, None] if self._weights.is_divided else [target]
+        return program((scores, *others), buffers)
+
+    def _prepare(self) -> None:
+        """Have kernels made in this thread, once, before several need them at the same moment."""
+        shape = extents(self._rows[0])
+        program = self._weights.program(self._scores, shape)
+        prepare = getattr(program, "prepare", None)
+        if prepare is not None:
+            others = [part_of(other, self._rows[0]) for other in self._others]
+            prepare((np.empty(shape, self._x.dtype), *others))
+
+
+class _Scratch:
+    """Memory of a thread for a block of scores, of weights, if these are not written over it, and of the result."""
+
+    def __init__(self, largest: int, chained: Chained) -> None:
+        (self._scores,) = host_pool.scratch(largest, [chained._x.dtype])
+        columns = chained._scores[-1]
+        (self._result,) = host_pool.scratch(
+            largest // max(columns, 1) * chained.shape[-1], [chained.dtype]
+        )
+        self._weights = None
+        if not chained._weights.writes_over:
+            (self._weights,) = host_pool.scratch(largest, [chained._weights.dtype])
+
+    def scores(self, shape: Shape) -> Array:
+        return self._scores[: prod(shape)].reshape(shape)
+
+    def weights(self, scores: Array) -> Array:
+        if self._weights is None:
+            return scores
+        return self._weights[: scores.size].reshape(scores.shape)
+
+    def result(self, shape: Shape) -> Array:
+        return self._result[: prod(shape)].reshape(shape)
+
+
+def _may_divide_later(region: Region) -> bool:
+    """Whether the last op divides exponentials of at most 1 by a number for each row."""
+    first = len(region.inputs)
+    (output,) = region.outputs
+    last = region.ops[-1]
+    if last.op is not DIVIDE or output != first + len(region.ops) - 1 or min(last.inputs) < first:
+        return False
+    numerator, divisor = last.inputs
+    above = _op(region, numerator)
+    if above is None or above.op is not EXP or above.shape != last.shape:
+        return False
+    inner = _op(region, above.inputs[0])
+    return (
+        region.shape_of(divisor) == (*last.shape[:-1], 1)
+        and inner is not None
+        and inner.op is SUBTRACT
+        and _is_largest(region, inner.inputs[1], inner.inputs[0])
+    )
+
+
+def _is_largest(region: Region, value: int, of: int) -> bool:
+    """Whether a value is the largest of each row, or a number where that is -inf, so that there is nothing larger."""
+    op = _op(region, value)
+    if op is not None and op.op is WHERE:
+        return _is_largest(region, op.inputs[2], of) and region.shape_of(op.inputs[1]) == ()
+    return op is not None and op.op is MAX and op.inputs[0] == of
+
+
+def _op(region: Region, value: int) -> RegionOp | None:
+    first = len(region.inputs)
+    return None if value < first else region.ops[value - first]
+
+
+def _may_write_over(region: Region) -> bool:
+    """Whether weights may be written over the scores that they are made of, which no later pass reads."""
+    if region.dtype_of(region.outputs[0]) != region.dtype_of(0):
+        return False
+    region = expanded(region)
+    space = analyse(region)
+    if isinstance(space, str):
+        return False
+    first, output = len(region.inputs), region.outputs[0]
+    stages = stages_of(region, space, scratch=False)
+    full = [level for level, is_full in zip(stages.level, stages.full, strict=True) if is_full]
+    return stages.level[output] == max(full) and all(
+        space.maps[value, index] == space.maps[output]
+        for value, op in enumerate(region.ops, start=first)
+        for index, source in enumerate(op.inputs)
+        if source == 0
+    )

@@ -1,0 +1,287 @@
+"""Chained products: what is made of rows of a product, and is a factor of the next one, is never there as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.backends.numpy import chain, grid, product
+from tensorframe.backends.registry import capabilities, known_devices
+from tensorframe.nn.functional import scaled_dot_product_attention
+from tensorframe.schedule.plan import Plan, StepKind
+from tests.nn.reference import attention
+
+DEVICES = [str(device) for device in known_devices() if capabilities(device).chains]
+CHAINING = [
+    name for name in DEVICES if name != "numpy"
+]  # which has no reductions in a product's step
+BATCH, QUERIES, KEYS, FEATURES = 3, 200, 300, 16
+attend: Callable[..., tfr.Tensor] = scaled_dot_product_attention
+
+
+@pytest.fixture(autouse=True)
+def planned() -> Iterator[None]:
+    """A plan for small graphs too."""
+    with tfr.config.override(small_size=0, small_nodes=0):
+        yield
+
+
+@pytest.fixture(params=["whole", "blocks"])
+def several_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small products are one block, or many."""
+    if request.param == "blocks":
+        monkeypatch.setattr(grid, "_WORTH_SHARING", 1)
+        monkeypatch.setattr(grid, "_LEAST", 1)
+
+
+@pytest.fixture
+def multiplied(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many scores were computed, block by block."""
+    counts: list[int] = []
+    original = product.multiply
+
+    def multiply(x: Any, y: Any, target: Any) -> None:
+        counts.append(target.size)
+        original(x, y, target)
+
+    monkeypatch.setattr(chain, "multiply", multiply)
+    monkeypatch.setattr(grid, "_WORTH_SHARING", 1)
+    monkeypatch.setattr(grid, "_LEAST", 1)
+    return counts
+
+
+def drawn(*shape: int, seed: int = 0, dtype: str = "float32") -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def operands(dtype: str = "float32") -> list[np.ndarray]:
+    sizes = (QUERIES, KEYS, KEYS)
+    return [drawn(BATCH, size, FEATURES, seed=seed, dtype=dtype) for seed, size in enumerate(sizes)]
+
+
+def plan_of(*tensors: tfr.Tensor) -> Plan:
+    plan = tfr.explain(*tensors)
+    assert isinstance(plan, Plan)
+    return plan
+
+
+def steps(plan: Plan) -> list[list[str]]:
+    """Return the ops of each step that computes something."""
+    return [
+        [op.op.name for op in step.region.ops]
+        for step in plan.steps
+        if not step.is_view and step.kind is not StepKind.TRANSFER
+    ]
+
+
+def softmax(scores: Any) -> Any:
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True)
+
+
+def layer_norm(xp: Any, x: Any) -> Any:
+    mean = xp.mean(x, axis=-1, keepdims=True)
+    return (x - mean) / xp.sqrt(xp.var(x, axis=-1, keepdims=True) + 1e-3)
+
+
+def unscaled(xp: Any, x: Any) -> Any:
+    return xp.exp(x - xp.max(x, axis=-1, keepdims=True))
+
+
+ROWS, COLUMNS = np.arange(QUERIES)[:, None], np.arange(KEYS)
+CAUSAL, WINDOW = COLUMNS <= ROWS, (COLUMNS <= ROWS) & (COLUMNS > ROWS - 40)
+BIAS = drawn(QUERIES, KEYS, seed=7)
+
+# by hand: of tensors and of arrays
+CHAINS: dict[str, Callable[..., Any]] = {
+    "softmax": lambda xp, s, q, k, v: s(q @ k.mT) @ v,
+    "scaled and shifted": lambda xp, s, q, k, v: s((q @ k.mT) * 0.25 + xp.asarray(BIAS)) @ v,
+    "causal": lambda xp, s, q, k, v: s(xp.where(xp.asarray(CAUSAL), q @ k.mT, -np.inf)) @ v,
+    "the other way round": lambda xp, s, q, k, v: (
+        s(xp.where(xp.asarray(~CAUSAL), -np.inf, q @ k.mT)) @ v
+    ),
+    "twice masked": lambda xp, s, q, k, v: (
+        s(
+            xp.where(
+                xp.asarray(CAUSAL), xp.where(xp.asarray(WINDOW), q @ k.mT, -np.inf) * 0.5, -np.inf
+            )
+        )
+        @ v
+    ),
+    "weights that are not 0 where they are hidden": lambda xp, s, q, k, v: (
+        (s(xp.where(xp.asarray(CAUSAL), q @ k.mT, -np.inf)) + 1) @ v
+    ),
+    "a sum of what is hidden": lambda xp, s, q, k, v: (
+        (
+            s(xp.where(xp.asarray(CAUSAL), q @ k.mT, -np.inf))
+            * xp.sum(xp.asarray(BIAS), axis=-1, keepdims=True)
+        )
+        @ v
+    ),
+    "hidden by a number": lambda xp, s, q, k, v: (
+        s(xp.where(xp.asarray(CAUSAL), q @ k.mT, -1e9)) @ v
+    ),
+    "layer norm": lambda xp, s, q, k, v: layer_norm(xp, q @ k.mT) @ v,
+    "scores beside weights": lambda xp, s, q, k, v: (s(q @ k.mT) * (q @ k.mT)) @ v,
+    "an epilogue": lambda xp, s, q, k, v: xp.maximum(s(q @ k.mT) @ v * 3 + 1, 0),
+    "a softmax after": lambda xp, s, q, k, v: s(s(q @ k.mT) @ v),
+    "side by side": lambda xp, s, q, k, v: xp.permute_dims(s(q @ k.mT) @ v, (1, 0, 2)).reshape(
+        (QUERIES, -1)
+    ),
+    "one matrix of values": lambda xp, s, q, k, v: s(q @ k.mT) @ v[0],
+    "no normalisation": lambda xp, s, q, k, v: unscaled(xp, q @ k.mT) @ v,
+}
+
+
+@pytest.mark.usefixtures("several_blocks")
+@pytest.mark.parametrize("device", CHAINING)
+@pytest.mark.parametrize("name", CHAINS)
+def test_two_products_are_one_step(name: str, device: str) -> None:
+    arrays = operands()
+    function = CHAINS[name]
+    with tfr.use_backend(device):
+        found = function(tfr, tfr.softmax, *[tfr.asarray(one, device=device) for one in arrays])
+        plan = plan_of(found)
+    assert plan.library_calls == 1
+    assert plan.bytes_written < 4 * BATCH * QUERIES * KEYS
+    wanted = function(np, softmax, *[one.astype("float64") for one in arrays])
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.usefixtures("several_blocks")
+@pytest.mark.parametrize("dtype", ["float64", "complex64", "float16", "int32"])
+def test_every_dtype(dtype: str) -> None:
+    """What BLAS does not multiply goes one product after the other."""
+    arrays = [(one * 4).round().astype(dtype) for one in operands()]
+    q, k, v = map(tfr.asarray, arrays)
+
+    def function(xp: Any, q: Any, k: Any, v: Any) -> Any:
+        scores = q @ k.mT
+        if dtype == "complex64":
+            scores = xp.abs(scores).astype("float32")
+        shifted = scores - xp.max(scores, axis=-1, keepdims=True)
+        return xp.maximum(shifted, xp.asarray(-3, dtype=shifted.dtype)) @ v
+
+    found = function(tfr, q, k, v)
+    assert plan_of(found).library_calls == 1
+    wanted = function(np, *arrays)
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-2 if dtype == "float16" else 1e-5)
+
+
+UNCHAINED: dict[str, tuple[Callable[..., Any], int]] = {
+    "weights are needed too": (lambda w, v: (w, w @ v), 2),
+    "weights are used twice": (lambda w, v: (w @ v + tfr.sum(w, axis=-1, keepdims=True),), 2),
+    "the right factor": (lambda w, v: (v.mT @ w.mT,), 2),
+    "weights of several batches": (lambda w, v: (w[0] @ v,), 2),
+    "both factors": (lambda w, v: (w @ w.mT,), 2),
+}
+
+
+@pytest.mark.parametrize("name", UNCHAINED)
+def test_what_does_not_fit_is_two_steps(name: str) -> None:
+    function, count = UNCHAINED[name]
+    q, k, v = map(tfr.asarray, operands())
+    results = function(tfr.softmax(q @ k.mT), v)
+    assert plan_of(*results).library_calls == count
+    wanted = function(tfr.asarray(softmax(q.numpy() @ k.numpy().mT)), v)
+    for found, want in zip(results, wanted, strict=True):
+        np.testing.assert_allclose(found.numpy(), want.numpy(), rtol=1e-4, atol=1e-5)
+
+
+OPTIONS: dict[str, tuple[dict[str, Any], float]] = {
+    # arguments, and the part of all scores that is computed at most: ranges of columns are 64 wide
+    "plain": ({}, 1.0),
+    "causal": ({"is_causal": True}, 0.55),
+    "window": ({"attn_mask": WINDOW}, 0.55),
+    "padding": ({"attn_mask": COLUMNS[None] < np.array([[[40]], [[128]], [[300]]])}, 0.55),
+    "nobody": ({"attn_mask": np.zeros((QUERIES, KEYS), bool)}, 64 / KEYS + 0.01),
+    "numbers": ({"attn_mask": np.where(CAUSAL, BIAS, -np.inf).astype("float32")}, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_columns_that_nobody_sees_are_not_computed(name: str, multiplied: list[int]) -> None:
+    options, most = OPTIONS[name]
+    arrays = operands()
+    found = attend(*map(tfr.asarray, arrays), **options)
+    assert steps(plan_of(found))[0][-1] == "matmul"
+    assert len(steps(plan_of(found))) == 1
+    mask = options.get("attn_mask")
+    q, k, v = arrays
+    wanted = attention(q, k, v, mask, None, "is_causal" in options)
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-4, atol=1e-5)
+    assert 0 < sum(multiplied) <= most * BATCH * QUERIES * KEYS
+
+
+def test_values_that_are_no_numbers_are_not_left_out(multiplied: list[int]) -> None:
+    """0 * inf is NaN, also where the 0 is that of a mask: as in two steps, and in NumPy."""
+    q, k, v = operands()
+    v[1, -1] = np.inf
+    found = attend(*map(tfr.asarray, (q, k, v)), is_causal=True).numpy()
+    assert sum(multiplied) == BATCH * QUERIES * KEYS
+    with np.errstate(invalid="ignore"):
+        wanted = attention(q, k, v, causal=True)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_a_mask_may_be_another_one_in_the_next_call(multiplied: list[int]) -> None:
+    """Plans are shared: what is hidden depends on the values of this call."""
+    q, k, v = operands()
+    for mask in (CAUSAL, ~CAUSAL, WINDOW, np.ones_like(CAUSAL)):
+        for hidden in (-np.inf, 0.0):
+            scores = tfr.where(tfr.asarray(mask), tfr.asarray(q) @ tfr.asarray(k).mT, hidden)
+            found = tfr.softmax(scores) @ tfr.asarray(v)
+            del scores
+            wanted = np.where(mask, q @ k.mT, hidden)
+            rows = mask.any(-1)  # others are NaN
+            np.testing.assert_allclose(
+                found.numpy()[:, rows], (softmax(wanted) @ v)[:, rows], rtol=1e-4, atol=1e-5
+            )
+
+
+def test_bits_do_not_depend_on_threads(multiplied: list[int]) -> None:
+    arrays = operands()
+    for options in ({}, {"is_causal": True}):
+        found = []
+        for threads in (1, 2, 16):
+            with tfr.config.override(threads=threads):
+                found.append(attend(*map(tfr.asarray, arrays), **options).numpy().tobytes())
+        assert len(set(found)) == 1
+
+
+def test_grouped_heads_copy_nothing() -> None:
+    q = tfr.asarray(drawn(2, 6, QUERIES, FEATURES))
+    k, v = [tfr.asarray(drawn(2, 3, KEYS, FEATURES, seed=seed)) for seed in (1, 2)]
+    plan = plan_of(attend(q, k, v, enable_gqa=True))
+    assert len(steps(plan)) == 1
+    assert plan.bytes_written == q.nbytes
+
+
+@pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"dropout_p": 0.5}])
+def test_scores_are_never_there_as_a_whole(options: dict[str, Any]) -> None:
+    """Peak memory is that of operands and result, of which there are as many as positions."""
+    length, heads, features = 8192, 12, 64
+    operand = tfr.zeros((heads, length, features))
+    plan = plan_of(attend(operand, operand, operand, **options))
+    scores = 4 * heads * length**2
+    assert len(steps(plan)) <= 2  # zeros are made
+    assert max(plan.peak.values()) < 0.05 * scores
+
+
+def test_blocks_take_as_much_memory_as_they_say(multiplied: list[int]) -> None:
+    """A block of scores has at most so many elements, or 64 rows."""
+    arrays = [drawn(4096, 8, seed=seed) for seed in range(3)]
+    attend(*map(tfr.asarray, arrays), is_causal=True).compute()
+    assert max(multiplied) <= 1 << 20
+    assert sum(multiplied) <= 0.6 * 4096**2
+
+
+def test_the_text_of_a_step_has_what_is_between_the_products() -> None:
+    q, k, v = map(tfr.asarray, operands())
+    text = str((tfr.softmax(q @ k.mT) @ v).explain(source=True))
+    assert "def k_" in text
+    assert "exp" in text
