@@ -13,7 +13,13 @@ import numpy as np
 
 from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program, quiet
-from tensorframe.backends.numpy.convolution import Make, convolve, in_blocks, undilated
+from tensorframe.backends.numpy.convolution import (
+    Make,
+    Undilated,
+    convolve,
+    in_blocks,
+    undilated,
+)
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.numpy.grid import Index

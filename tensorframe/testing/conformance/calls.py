@@ -103,6 +103,7 @@ CALLS: dict[str, Call] = {
     "hardshrink": lambda x, _: tfr.nn.functional.hardshrink(x, 1.5),
     "threshold": lambda x, _: tfr.nn.functional.threshold(x, 1.5, -9.0),
     "softmax": lambda x, _: (tfr.softmax(x), tfr.softmax(x, axis=0)),
+    "masked_softmax": lambda x, _: tfr.nn.functional.scaled_dot_product_attention(x / 8, x / 8, x),
     "log_softmax": lambda x, _: (tfr.log_softmax(x), tfr.log_softmax(x, axis=0)),
     "logsumexp": lambda x, _: (tfr.logsumexp(x), tfr.logsumexp(x, axis=1, keepdims=True)),
     "ptp": lambda x, _: (tfr.ptp(x), tfr.ptp(x, axis=1)),
