@@ -41,7 +41,7 @@ def tree_of(value: Any, kept: set[int]) -> Any:
             return None
         kept.discard(id(value))
         return value
-    if type(value) is dict:
+    if isinstance(value, dict):
         return _without_nothing({key: tree_of(part, kept) for key, part in value.items()})
     if type(value) in (list, tuple):
         elements = [tree_of(part, kept) for part in value]
@@ -59,7 +59,7 @@ def _without_nothing(tree: dict[Any, Any]) -> dict[Any, Any]:
 
 def holds_tensors(value: Any) -> bool:
     """Whether a value is a tensor, or a list, tuple or dict with one in it; modules have attributes of their own."""
-    if type(value) is dict:
+    if isinstance(value, dict):
         value = list(value.values())
     if type(value) in (list, tuple):
         return any(map(holds_tensors, value))

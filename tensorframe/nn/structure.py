@@ -7,7 +7,8 @@ is one leaf, and so weights that are tied stay tied in whatever is built from th
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -22,6 +23,7 @@ Skeleton = Any
 
 # configuration that equals what is equal to it and has its type
 _ATOMS = (int, str, bool, type(None))
+_DICTS = (dict, OrderedDict)
 
 
 class Role(enum.Enum):
@@ -97,9 +99,32 @@ def _entries_in(
     elif type(value) in (list, tuple):
         for index, element in enumerate(value):
             yield from _entries_in(element, f"{name}.{index}", role, above)
-    elif type(value) is dict:
+    elif type(value) in _DICTS:
         for key, element in value.items():
             yield from _entries_in(element, f"{name}.{key}", role, above)
+    else:
+        _check_configuration(value, f"the attribute {name}")
+
+
+def _check_configuration(value: Any, what: str) -> None:
+    """Raise DTypeError if a container of another kind has tensors or modules: nobody would train them."""
+    if isinstance(value, dict):
+        parts: Iterable[Any] = value.values()
+    elif isinstance(value, list | tuple | set | frozenset):
+        parts = value
+    elif hasattr(type(value), "__dataclass_fields__"):
+        parts = [getattr(value, field) for field in type(value).__dataclass_fields__]
+    else:
+        return
+    for part in parts:
+        if isinstance(part, Tensor | Structured):
+            kind = type(value).__name__
+            raise DTypeError(
+                f"{what} is a {kind} with a {type(part).__name__} in it; modules look for tensors in attributes, "
+                "lists, tuples, dicts and modules",
+                suggestions=(f"nn.Module as the base of {kind}", "a list, tuple or dict"),
+            )
+        _check_configuration(part, what)
 
 
 def _role_of(tensor: Tensor, role: Role) -> Role:
@@ -140,7 +165,7 @@ def own_modules(
         parts: Iterator[tuple[Any, Any]] = iter(vars(value).items())
     elif type(value) in (list, tuple):
         parts = enumerate(value)
-    elif type(value) is dict:
+    elif type(value) in _DICTS:
         parts = iter(value.items())
     else:
         return
@@ -166,9 +191,11 @@ class _Taker:
             return self._module(value)
         if kind is list or kind is tuple:
             return (kind, tuple([self.skeleton(element) for element in value]))
-        if kind is dict:
+        if kind in _DICTS:
             keys = tuple(value)
             return (kind, keys, tuple([self.skeleton(element) for element in value.values()]))
+        if kind is not float:
+            _check_configuration(value, "an attribute of a module")
         return self._child(_static(value))
 
     def _module(self, module: Structured) -> Skeleton:
@@ -217,8 +244,8 @@ def _build(skeleton: Skeleton, children: Sequence[Any]) -> Any:
             return part[1]
         if kind is list or kind is tuple:
             return kind([built(element) for element in part[1]])
-        if kind is dict:
-            return dict(zip(part[1], map(built, part[2]), strict=True))
+        if kind in _DICTS:
+            return kind(zip(part[1], map(built, part[2]), strict=True))
         module = object.__new__(kind)  # not by calling it: it has been initialised once
         modules.append(module)
         for name, element in part[1]:
@@ -239,7 +266,7 @@ def _labels(part: Skeleton, text: str) -> Iterator[tuple[int, str]]:
     elif part[0] is list or part[0] is tuple:
         for index, element in enumerate(part[1]):
             yield from _labels(element, f"{text}[{index}]")
-    elif part[0] is dict:
+    elif part[0] in _DICTS:
         for key, element in zip(*part[1:], strict=True):
             yield from _labels(element, f"{text}[{key!r}]")
     elif part[0] not in _ATOMS:

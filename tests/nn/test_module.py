@@ -4,6 +4,8 @@ import copy
 import gc
 import pickle
 import weakref
+from collections import OrderedDict
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -126,6 +128,28 @@ class TestWhatIsAParameter:
         assert names(owner.named_parameters()) == expected
         gradient = tfr.grad(loss)(owner, tfr.ones((1, 2)))
         assert gradient.part.owner is gradient
+
+    def test_containers_of_other_kinds_are_configuration_and_hide_no_tensors(self):
+        @dataclass
+        class Options:
+            width: int
+            extra: object = None
+
+        class Net(nn.Module):
+            def __init__(self, extra=None):
+                self.options = Options(3, extra)
+                self.parts = OrderedDict(a=nn.Linear(2, 2))
+
+            def forward(self, x):
+                return self.parts["a"](x) * self.options.width
+
+        assert names(Net().named_parameters()) == ["parts.a.weight", "parts.a.bias"]
+        assert tfr.jit(Net.forward)(Net(), tfr.ones((1, 2))).shape == (1, 2)
+        for hidden in (tfr.ones(2), [nn.Linear(2, 2)]):
+            model = Net(hidden)
+            for use in (model.state_dict, lambda: tfr.jit(Net.forward)(model, tfr.ones((1, 2)))):  # noqa: B023
+                with pytest.raises(DTypeError, match="modules look for tensors"):
+                    use()
 
     def test_what_has_no_forward_says_so(self):
         with pytest.raises(NotImplementedError, match="Module has no method forward"):
