@@ -18,6 +18,7 @@ from tensorframe.ops import (
     losses,
     movement,
     normalization,
+    pooling,
     reduction,
     sorting,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "losses",
     "movement",
     "normalization",
+    "pooling",
     "reduction",
     "sorting",
 ]

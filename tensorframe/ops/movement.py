@@ -9,7 +9,7 @@ from tensorframe.errors import ShapeError
 from tensorframe.graph.op import NONE, DTypeRule, Kind, Op, ShapeRule, register, same
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.derivatives import ForPart, inverse_permutation
-from tensorframe.ops.rules.movement import of_concat, of_pad, of_slice
+from tensorframe.ops.rules.movement import of_concat, of_pad, of_slice, of_windows
 
 
 def view(name: str, shape: ShapeRule, doc: str, *attributes: str, **facts: Any) -> Op:
@@ -35,6 +35,14 @@ def _sliced(_shapes: tuple[Shape, ...], _starts: Shape, sizes: Shape, _steps: Sh
 
 def _padded(shapes: tuple[Shape, ...], before: Shape, after: Shape, _value: complex) -> Shape:
     return tuple(b + size + a for b, size, a in zip(before, shapes[0], after, strict=True))
+
+
+def _windowed(shapes: tuple[Shape, ...], axis: int, size: int, step: int, dilation: int) -> Shape:
+    shape = shapes[0]
+    count = (shape[axis] - (size - 1) * dilation - 1) // step + 1
+    if count < 1:
+        raise ShapeError(f"windows: {size} elements, {dilation} apart, do not fit axis {axis} of shape {shape}")
+    return (*shape[:axis], count, *shape[axis + 1 :], size)
 
 
 def _concatenated(shapes: tuple[Shape, ...], axis: int) -> Shape:
@@ -63,6 +71,8 @@ RESHAPE = view("reshape", _said, "The elements, in C order, under another shape.
 PERMUTE = view("permute", _permuted, "Axes in another order.", "axes", alias=True, vjp=lambda ct, _out, _x, axes: (ct.permuted(inverse_permutation(axes)),))
 EXPAND = view("expand", _said, "Broadcast to a larger shape.", "shape", alias=True, vjp=lambda ct, _out, _x, _shape: (ct,))
 SLICE = view("slice", _sliced, "Every step-th element from a start on, for each axis.", "starts", "sizes", "steps", alias=True, vjp=of_slice)
+# Element i of window w is element w * step + i * dilation of the axis: windows may overlap, or leave elements out.
+WINDOWS = view("windows", _windowed, "Windows on an axis, each `step` elements further; their `size` elements, `dilation` apart, lie along a new last axis.", "axis", "size", "step", "dilation", alias=True, in_standard=False, vjp=of_windows)
 PAD = view("pad", _padded, "Surrounded by a constant value.", "before", "after", "value", vjp=of_pad)
 CONCAT = register(
     Op("concat", Kind.VIEW, None, ANY, same, "Joined along an axis.", shape=_concatenated, attributes=("axis",), cost=0.0, vjp=of_concat)

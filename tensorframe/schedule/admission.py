@@ -119,7 +119,12 @@ def _misplaced(node: Node, space: Space, *, kept: bool) -> str | None:
         return "it is needed besides, and the loops do not meet each of its elements once"
     if node.op.kind is Kind.SCAN and len(axes) < len(space.sizes):
         return f"loops over {tuple(space.sizes)} would scan its shape {node.shape} again and again"
-    if everywhere or node.op.kind is not Kind.MAP or node.op.cost <= _CHEAP:
+    if node.op.kind is not Kind.MAP or node.op.cost <= _CHEAP:
+        return None
+    sizes = tuple(space.sizes)
+    if prod([sizes[axis] for axis in axes]) > node.size:  # windows that overlap
+        return f"loops over {sizes} would compute its shape {node.shape} again and again"
+    if everywhere:
         return None
     # what outer loops alone determine is computed outside the inner ones; so is what depends on reductions
     outermost = axes == set(range(len(axes)))
@@ -128,7 +133,6 @@ def _misplaced(node: Node, space: Space, *, kept: bool) -> str | None:
     # and what inner loops do not determine at all, outside of these: little beside what they do
     if prod(space.sizes[: max(axes) + 1]) * node.op.cost <= prod(space.sizes):
         return None
-    sizes = tuple(space.sizes)
     return f"loops over {sizes} would compute its shape {node.shape} again and again"
 
 

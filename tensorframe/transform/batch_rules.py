@@ -30,6 +30,7 @@ from tensorframe.ops.movement import (
     RESHAPE,
     SLICE,
     STOP_GRADIENT,
+    WINDOWS,
 )
 from tensorframe.ops.random import RANDOM_WORD
 from tensorframe.ops.sorting import HISTOGRAM, SEARCHSORTED, SELECT
@@ -153,6 +154,12 @@ def _permuted(call: Call) -> Node:
     (axes,) = call.attrs
     order = (0, *[axis + 1 for axis in axes])
     return call.apply(PERMUTE, call.batch.of(call.inputs[0]), attrs=(order,))
+
+
+@_for_ops(WINDOWS)
+def _windowed(call: Call) -> Node:
+    axis, *rest = call.attrs
+    return call.apply(WINDOWS, call.batch.of(call.inputs[0]), attrs=(axis + 1, *rest))
 
 
 @_for_ops(SLICE)

@@ -303,6 +303,23 @@ gumbel_softmax: nn.functional.gumbel_softmax(x, key=random.key(0)); nn.functiona
 prelu: nn.functional.prelu(x, e); nn.functional.prelu(m, m[0])
 swiglu: nn.functional.swiglu(x)
 threshold: nn.functional.threshold(x, -9.0, 0.0)
+adaptive_avg_pool1d: nn.functional.adaptive_avg_pool1d(m, 3); nn.functional.adaptive_avg_pool1d(m, 2)
+adaptive_avg_pool2d: nn.functional.adaptive_avg_pool2d(t, 2); nn.functional.adaptive_avg_pool2d(t, 1)
+adaptive_avg_pool3d: nn.functional.adaptive_avg_pool3d(t[None], 2)
+adaptive_max_pool1d: nn.functional.adaptive_max_pool1d(m, 3); nn.functional.adaptive_max_pool1d(m, 2, True)
+adaptive_max_pool2d: nn.functional.adaptive_max_pool2d(t, 2); nn.functional.adaptive_max_pool2d(t, 3, True)
+adaptive_max_pool3d: nn.functional.adaptive_max_pool3d(t[None], 2, True)
+avg_pool1d: nn.functional.avg_pool1d(m, 1); nn.functional.avg_pool1d(m, 2)
+avg_pool2d: nn.functional.avg_pool2d(t, 1); nn.functional.avg_pool2d(t, 2, padding=1)
+avg_pool3d: nn.functional.avg_pool3d(t[None], 1); nn.functional.avg_pool3d(t[None], 2)
+fold: nn.functional.fold(n, 1, 1); nn.functional.fold(m[:1], (1, 3), 1); nn.functional.fold(x[:, None], 2, 2)
+lp_pool1d: nn.functional.lp_pool1d(m, 1, 1); nn.functional.lp_pool1d(m, 2, 2)
+lp_pool2d: nn.functional.lp_pool2d(t, 1, 1); nn.functional.lp_pool2d(t, 2, 2)
+lp_pool3d: nn.functional.lp_pool3d(t[None], 2, 2)
+max_pool1d: nn.functional.max_pool1d(m, 1); nn.functional.max_pool1d(m, 2, return_indices=True)
+max_pool2d: nn.functional.max_pool2d(t, 1); nn.functional.max_pool2d(t, 2, padding=1)
+max_pool3d: nn.functional.max_pool3d(t[None], 1); nn.functional.max_pool3d(t[None], 2, return_indices=True)
+unfold: nn.functional.unfold(t, 1); nn.functional.unfold(t, 2); nn.functional.unfold(t[:, :1, :1], 1)
 jit: jit(lambda x: x)(x); jit(lambda x: (x, x))(x); jit(lambda x: {"a": [x, x[1:], x.T]})(x); \
 jit(lambda x: jit(lambda y: y)(x))(x); jit(lambda x, y: (y, x))(x, o); jit(lambda d: d)({"a": x, "b": [m]})
 grad: grad(sum)(x); grad(lambda x: (x * o).sum())(x); grad(lambda x: (x.sum(), x), has_aux=True)(x)
@@ -351,8 +368,9 @@ CALLS_OF = _of_rows() | _listed()
 # they take no tensors, or return none that their operands are part of
 OTHERS = frozenset(
     """
-    Benchmark Calibration Device Estimate Generator Histogram Key Profile Tensor TopK UniqueAll UniqueCounts
-    UniqueInverse Verification allclose arange array_equal array_equiv bench broadcast_shapes calibrate can_cast
+    Benchmark Calibration Device Estimate Generator GradScaler Histogram Key Profile Tensor TopK UniqueAll UniqueCounts
+    UniqueInverse Verification allclose arange array_equal array_equiv autocast bench
+    broadcast_shapes calibrate can_cast
     check_gradient compute default_rng doctor elementwise empty estimate explain fftfreq finfo from_native
     fromfunction get_backend get_default_dtype identity iinfo indices integers isdtype key linspace load
     load_metadata logspace ones profile promote_types put_along_axis register_tree result_type rfftfreq save

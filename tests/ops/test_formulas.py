@@ -21,7 +21,22 @@ CASES = [
 ]
 # of no elements there is no largest one
 OF_SOME = {"ptp", "nanmax", "nanmin"}
-VALUES = {"axis": 1, "eps": 1e-5, "axes": (0, 2), "keepdims": False, "divisor": 3.0, "rtol": 1e-6}
+VALUES = {
+    "axis": 1,
+    "eps": 1e-5,
+    "axes": (0, 2),
+    "keepdims": False,
+    "divisor": 3.0,
+    "rtol": 1e-6,
+    "sizes": (2, 3),
+    "steps": (1, 2),
+    "dilations": (1, 1),  # of windows
+    "step": 2,
+    "dilation": 1,
+    "length": 12,
+}
+# of nothing there are no windows
+OF_WINDOWS = {"fold", "max_pool", "sum_pool", "pool_index"}
 
 
 @pytest.mark.parametrize("op", ROWS, ids=str)
@@ -37,8 +52,13 @@ def test_every_row_is_whole(op):
 def test_the_meaning_has_the_shape_and_dtype_that_were_recorded(op, dtype, keepdims, shape):
     attrs = [(VALUES | {"keepdims": keepdims})[name] for name in op.attributes]
     operand = tfr.ones(shape, dtype=dtype).node
-    # of rows of two operands, the second is an index for each line
-    operands = (operand, tfr.zeros((3, shape[2]), dtype="int32").node)[: op.arity]
+    # of rows of two operands, the second is an index for each line, or the largest element of each window
+    second = tfr.zeros((3, shape[2]), dtype="int32").node
+    if op.name == "pool_index":
+        second = tfr.ones((2, 4, 2), dtype=dtype).node
+    operands = (operand, second)[: op.arity]
+    if 0 in shape and op.name in OF_WINDOWS:
+        return
     if 0 in shape and op.name in OF_SOME:
         with pytest.raises(tfr.errors.ShapeError, match=f"{op.name}: no elements"):
             record(op, operands, *attrs)

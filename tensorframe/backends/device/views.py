@@ -11,9 +11,9 @@ from numpy.lib.stride_tricks import as_strided
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.graph.region import Region
-from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
+from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE, WINDOWS
 
-VIEWS = frozenset({EXPAND, PERMUTE, RESHAPE, SLICE})
+VIEWS = frozenset({EXPAND, PERMUTE, RESHAPE, SLICE, WINDOWS})
 
 _MEMORY = np.zeros(1, np.uint8)
 _ADDRESS = _MEMORY.__array_interface__["data"][0]

@@ -46,6 +46,16 @@ def slices(starts: Shape, sizes: Shape, steps: Shape) -> tuple[slice, ...]:
     return tuple(result)
 
 
+@spells("windows")
+def windows(x: Array, axis: int, size: int, step: int, dilation: int) -> Array:
+    """Overlapping windows on an axis, in the memory of the operand."""
+    count = (x.shape[axis] - (size - 1) * dilation - 1) // step + 1
+    shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
+    along = x.strides[axis]
+    strides = (*x.strides[:axis], along * step, *x.strides[axis + 1 :], along * dilation)
+    return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
+
+
 @spells("depends")
 def _depends(array: Array, *_: Any) -> Array:
     return array

@@ -13,9 +13,9 @@ from tensorframe.kernel.spaces.expand import EXTREME
 from tensorframe.kernel.spaces.gather import GATHERS
 from tensorframe.kernel.spaces.pieces import PIECED
 from tensorframe.ops.creation import ARANGE, FULL
-from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
+from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE, WINDOWS
 
-_INDEX_MAPS = frozenset({EXPAND, PERMUTE, RESHAPE, SLICE}) | PIECED
+_INDEX_MAPS = frozenset({EXPAND, PERMUTE, RESHAPE, SLICE, WINDOWS}) | PIECED
 _GENERATORS = frozenset({ARANGE, FULL})
 
 

@@ -18,7 +18,7 @@ from tensorframe.kernel.math.complex.table import FORMULAS
 from tensorframe.kernel.spaces.rewriting import Rewriting
 from tensorframe.ops import elementwise as row
 from tensorframe.ops.creation import FULL
-from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
+from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE, WINDOWS
 from tensorframe.ops.reduction import CUMULATIVE_SUM, SUM
 from tensorframe.ops.term import Term
 from tensorframe.ops.user import part_of
@@ -37,7 +37,7 @@ class _Part:
 # ops that treat both parts alike
 _PARTWISE = frozenset(
     {row.ADD, row.SUBTRACT, row.NEGATIVE, row.POSITIVE, row.ROUND, SUM, CUMULATIVE_SUM}
-    | {RESHAPE, PERMUTE, EXPAND, SLICE}
+    | {RESHAPE, PERMUTE, EXPAND, SLICE, WINDOWS}
 )
 
 

@@ -16,7 +16,7 @@ from tensorframe.kernel.spaces.gather import GATHERS, selected_axes
 from tensorframe.kernel.spaces.pieces import PIECED, cut_axes, has_gaps, pieces_of, span
 from tensorframe.kernel.spaces.reshape import reshaped_map
 from tensorframe.ops.indexing import GATHER
-from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE
+from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE, WINDOWS
 
 # Into how many parts the pieces of a group may divide its loops, and one of them: each is code of its own. To compile
 # 15 parts of an exponential takes as long as five kernels, and to copy 15 results together as long as four of them.
@@ -133,6 +133,8 @@ def _operand_map(
         starts, _, steps = attrs
         by = zip(result, starts, steps, strict=True)
         return tuple([position.stepped(start, step) for position, start, step in by])
+    if op is WINDOWS:
+        return _windowed_map(result, *attrs)
     if op is RESHAPE:
         return reshaped_map(space, value, attrs[0], shape)
     if op.kind is Kind.REDUCE:
@@ -140,6 +142,13 @@ def _operand_map(
     if op.kind is Kind.SCAN:
         return _scanned_map(space, result, shape, *attrs)
     return f"{op.name} does not read it along the loops"
+
+
+def _windowed_map(result: Map, axis: int, _size: int, step: int, dilation: int) -> Map:
+    """Return the map of what windows are on: the position in the axis is that of the window and that inside of it."""
+    *positions, inside = result
+    positions[axis] = positions[axis].stepped(0, step).plus(inside.stepped(0, dilation))
+    return tuple(positions)
 
 
 def broadcast_map(result: Map, shape: Shape) -> Map:

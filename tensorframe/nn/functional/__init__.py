@@ -36,6 +36,14 @@ from tensorframe.nn.functional.activations import (
     tanhshrink,
     threshold,
 )
+from tensorframe.nn.functional.adaptive import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+)
 from tensorframe.nn.functional.attention import scaled_dot_product_attention
 from tensorframe.nn.functional.classes import embedding, one_hot
 from tensorframe.nn.functional.classification import (
@@ -87,11 +95,32 @@ from tensorframe.nn.functional.normalization import (
     normalize,
     rms_norm,
 )
+from tensorframe.nn.functional.pooling import (
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
 from tensorframe.nn.functional.recurrent import gru, lstm, rnn
 from tensorframe.nn.functional.rope import rope
+from tensorframe.nn.functional.unfolding import fold, unfold
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
     "alpha_dropout",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
     "batch_norm",
     "bilinear",
     "binary_cross_entropy",
@@ -112,6 +141,7 @@ __all__ = [
     "dropout3d",
     "elu",
     "embedding",
+    "fold",
     "gaussian_nll_loss",
     "gelu",
     "glu",
@@ -133,8 +163,14 @@ __all__ = [
     "local_response_norm",
     "log_softmax",
     "logsigmoid",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
     "lstm",
     "margin_ranking_loss",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
     "mish",
     "mse_loss",
     "multi_margin_loss",
@@ -167,4 +203,5 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "triplet_margin_loss",
+    "unfold",
 ]

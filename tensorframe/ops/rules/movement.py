@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from tensorframe.dtypes import wide_of
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.term import Term, call
 
@@ -24,6 +25,14 @@ def of_slice(
         [n - start - size for n, start, size in zip(x.shape, starts, sizes, strict=True)]
     )
     return (ct.padded(starts, after),)
+
+
+def of_windows(
+    ct: Term, _out: Term, x: Term, axis: int, _size: int, step: int, dilation: int
+) -> Sequence[Any]:
+    """Rule of windows: added up where they came from."""
+    total = ct.cast(wide_of(ct.dtype))
+    return (call("fold", total, attrs=(axis, step, dilation, x.shape[axis])),)
 
 
 def _rising(starts: Shape, sizes: Shape, steps: Shape) -> tuple[Shape, Shape]:
