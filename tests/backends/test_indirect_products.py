@@ -78,13 +78,14 @@ def test_transpositions_of_every_size(features, dtype, compiled):
     code = compiled(features, dtype)
     call = PROTOTYPE(code.addresses[TRANSPOSE])
     for rows, columns in [(1, 1), (3, 40), (40, 3), (16, 16), (33, 50), (64, 32)]:
-        matrix = np.arange(rows * columns, dtype=dtype).reshape(rows, columns)
-        turned = np.full((columns, rows + 2), np.nan, dtype)
-        addresses = matrix.ctypes.data, turned.ctypes.data
-        slots = struct.pack("=5q", *addresses, matrix.strides[0], turned.strides[0], columns)
+        matrices = np.arange(3 * rows * columns, dtype=dtype).reshape(3, rows, columns)
+        turned = np.full((3, columns, rows + 2), np.nan, dtype)
+        addresses = matrices.ctypes.data, turned.ctypes.data
+        along = matrices.strides[1], turned.strides[1], columns
+        slots = struct.pack("=8q", *addresses, *along, 3, matrices.strides[0], turned.strides[0])
         call(0, rows, slots, b"")
-        np.testing.assert_array_equal(turned[:, :rows], matrix.T)
-        assert np.isnan(turned[:, rows:]).all()
+        np.testing.assert_array_equal(turned[..., :rows], matrices.swapaxes(1, 2))
+        assert np.isnan(turned[..., rows:]).all()
 
 
 def test_long_sums_are_added_to_what_is_there_part_by_part():

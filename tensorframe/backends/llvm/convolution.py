@@ -17,6 +17,7 @@ from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.llvm.indirect_product import (
     Extents,
+    Matrices,
     Repeated,
     copy,
     functions,
@@ -39,35 +40,31 @@ Array = Any
 DTYPES = frozenset({float32, float64})
 
 # Bytes of a block's input and result, which stay in the second-level cache.
-_BLOCK = 3 << 18
+_BLOCK = 1 << 20
+# Channels of a kernel that are turned in one call.
+_CHANNELS = 64
 # Blocks that there should be, so that every thread has its share.
 _ENOUGH = 4
 # What elements cost, in products that a processor makes meanwhile: to turn a kernel that lies in rows, or another one,
 # or a result, and to copy a result.
-_TURN_ROWS, _TURN, _TURN_BACK, _COPY = 60, 200, 40, 25
+_TURN_ROWS, _TURN, _TURN_BACK, _COPY = 60, 100, 50, 50
 
 
 def compiled(x: Array, weight: Array, geometry: Geometry, groups: int) -> by_numpy.Undilated:
     """Return the convolution of an input without zeros between its elements, in the way that takes the least time."""
     if x.dtype not in DTYPES:
         return by_numpy.undilated(x, weight, geometry, groups)
-    if groups == 1 and max(weight.shape[2:]) == 1:
+    if by_numpy.sums_points(x, weight, geometry, groups):
+        return by_numpy.PointSums(x, weight, geometry)
+    if groups == 1 and max(weight.shape[2:]) == 1:  # windows share nothing: BLAS packs them better
         return by_numpy.PointProduct(x, weight, geometry)
     plan = _Plan(x, weight, geometry, groups)
-    if plan.channels >= _few(plan) or (plan.is_turned and groups == 1):
-        positions = (
-            plan.positions_cost() if not plan.is_turned and max(geometry.stride) == 1 else None
-        )
-        if positions is None or plan.channels_cost() < positions:
-            return ByChannels(plan)
-    if max(geometry.stride) == 1 and not plan.is_turned:
-        return ByPositions(plan)
-    return by_numpy.Convolution(x, weight, geometry, groups)
-
-
-def _few(plan: _Plan) -> int:
-    """Return how many channels of a group's result are too few to fill vectors with."""
-    return functions(plan.dtype).lanes // 2
+    fills = plan.channels >= functions(plan.dtype).lanes // 2
+    if plan.is_turned or max(geometry.stride) > 1:
+        return ByChannels(plan) if fills else by_numpy.Convolution(x, weight, geometry, groups)
+    if fills and plan.channels_cost() < plan.positions_cost():
+        return ByChannels(plan)
+    return ByPositions(plan)
 
 
 class _Memory:
@@ -213,7 +210,7 @@ class ByChannels:
         self._prepare()
         share_out(self.blocks, work, long=self._plan.is_long(len(self.blocks)))
         if out is not None and result is not out:
-            out[...] = result
+            copy(result, out)
             return out
         return result
 
@@ -255,13 +252,11 @@ class ByChannels:
         plan = self._plan
         terms = plan.inner * prod(plan.kernel)
         self._turned = host_pool.empty((plan.groups, terms, self._width), plan.dtype)
-        parts = [(g, c) for g in range(plan.groups) for c in range(plan.inner)]
-        if _flat(plan.weight[0], 1):
-            parts = [(g, -1) for g in range(plan.groups)]
+        parts = [(g, c) for g in range(plan.groups) for c in by_numpy.slices(plan.inner, _CHANNELS)]
 
-        def work(mine: Iterator[tuple[int, int]]) -> None:
-            for group, channel in mine:
-                self._turn(group, channel)
+        def work(mine: Iterator[tuple[int, slice]]) -> None:
+            for group, channels in mine:
+                self._turn(group, channels)
 
         share_out(parts, work)
         self._input: Array = None
@@ -270,17 +265,25 @@ class ByChannels:
             memory = _Memory(plan.dtype)
             self._input = plan.padded(slice(None), slice(None), whole, memory, copied=False)
 
-    def _turn(self, group: int, channel: int) -> None:
+    def _turn(self, group: int, channels: slice) -> None:
         plan = self._plan
-        kernel, across = plan.weight[group], self._width * plan.dtype.itemsize
-        target, count = self._turned[group], prod(plan.kernel)
-        if channel >= 0:
-            kernel, target = kernel[:, channel], target[channel * count : (channel + 1) * count]
-        columns = target.shape[0]
-        if _flat(kernel, 1):
-            transpose(kernel, target, plan.channels, columns, kernel.strides[0], across)
+        kernel, size = plan.weight[group][:, channels], plan.dtype.itemsize
+        count, across = prod(plan.kernel), self._width * size
+        target = self._turned[group, channels.start * count : channels.stop * count]
+        by_out, by_channel = kernel.strides[:2]
+        if _flat(kernel, 2):
+            matrices = Matrices(plan.channels, count, by_out, across)
+            times = channels.stop - channels.start
+            if by_channel == count * size:  # one matrix
+                matrices, times = matrices._replace(columns=count * times), 1
+            transpose(
+                kernel,
+                target,
+                matrices._replace(times=times, on=by_channel, target_on=count * across),
+            )
         else:
-            target[:, : plan.channels] = kernel.reshape((plan.channels, columns)).T
+            apart = target.reshape((channels.stop - channels.start, *plan.kernel, self._width))
+            copy(np.moveaxis(kernel, 0, -1), apart[..., : plan.channels])
 
     def _block(self, index: Index, target: Array, memory: _Memory) -> None:
         plan = self._plan
@@ -307,14 +310,10 @@ class ByChannels:
         self._turn_back(scratch, target, len(rows), pitch)
 
     def _turn_back(self, scratch: Array, target: Array, rows: int, pitch: int) -> None:
-        plan = self._plan
-        if plan.is_turned:
-            transpose(scratch, target, rows, plan.channels, pitch, target.strides[1])
-            return
-        own = rows // len(target)
-        for example, part in enumerate(target):
-            source = scratch[example * own * self._width :]
-            transpose(source, part, own, plan.channels, pitch, part.strides[0])
+        channels, times = self._plan.channels, 1 if self._plan.is_turned else len(target)
+        own = rows // times
+        matrices = Matrices(own, channels, pitch, target.strides[1], times)
+        transpose(scratch, target, matrices._replace(on=own * pitch, target_on=target.strides[0]))
 
 
 class ByPositions:

@@ -25,7 +25,7 @@ Array = Any
 Extents = tuple[tuple[int, int], ...]  # sizes with steps in bytes, the outermost first
 
 _PRODUCT = struct.Struct(f"={len(SLOTS)}q")
-_TRANSPOSITION = struct.Struct("=5q")
+_TRANSPOSITION = struct.Struct("=8q")
 _COPY = struct.Struct("=13q")
 
 
@@ -99,11 +99,23 @@ def multiply(
     functions(result.dtype).product(0, len(rows), slots, b"")
 
 
-def transpose(
-    source: Array, target: Array, rows: int, columns: int, down: int, across: int
-) -> None:
-    """Write a matrix as columns of `target`: its rows are `down` bytes apart, those of the target `across`."""
-    slots = _TRANSPOSITION.pack(source.ctypes.data, target.ctypes.data, down, across, columns)
+class Matrices(NamedTuple):
+    """Matrices to transpose: bytes between rows, here and there, how many there are, and bytes between these."""
+
+    rows: int
+    columns: int
+    down: int
+    across: int
+    times: int = 1
+    on: int = 0
+    target_on: int = 0
+
+
+def transpose(source: Array, target: Array, matrices: Matrices) -> None:
+    """Write rows of matrices as columns of `target`."""
+    rows, columns, down, across, *repeated = matrices
+    addresses = source.ctypes.data, target.ctypes.data
+    slots = _TRANSPOSITION.pack(*addresses, down, across, columns, *repeated)
     functions(target.dtype).transposition(0, rows, slots, b"")
 
 

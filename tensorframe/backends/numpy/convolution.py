@@ -73,7 +73,7 @@ def convolve(x: Array, weight: Array, attrs: Sequence[Any], make: Make) -> Array
             target[...] = 0
         elif target.size:
             part = weight[(slice(None), slice(None), *phase.positions)]
-            target[...] = make(x, part, phase.geometry, groups).array()
+            make(x, part, phase.geometry, groups).array(target)
     return out
 
 
@@ -96,9 +96,47 @@ def convolution(x: Array, weight: Array, *attrs: Any) -> Array:
 
 def undilated(x: Array, weight: Array, geometry: Geometry, groups: int) -> Undilated:
     """Return the convolution of an input without zeros between its elements."""
+    if sums_points(x, weight, geometry, groups):
+        return PointSums(x, weight, geometry)
     if groups == 1 and max(weight.shape[2:]) == 1:
         return PointProduct(x, weight, geometry)
     return Convolution(x, weight, geometry, groups)
+
+
+def sums_points(x: Array, weight: Array, geometry: Geometry, groups: int) -> bool:
+    """Whether there is one window, without zeros around it: so is the gradient by a kernel of one position."""
+    sizes = geometry.sizes(x.shape[2:], weight.shape[2:])
+    if groups > 1 or any(geometry.before) or max(sizes) > 1 or max(weight.shape[2:]) == 1:
+        return False
+    axes = zip(x.shape[2:], weight.shape[2:], geometry.dilation, strict=True)
+    return all((length - 1) * step < size for size, length, step in axes)
+
+
+class PointSums:
+    """A convolution with one window: products of matrices, summed over the channels of the input."""
+
+    in_parts = False
+
+    def __init__(self, x: Array, weight: Array, geometry: Geometry) -> None:
+        self.dtype = x.dtype
+        self.shape: Shape = (x.shape[0], weight.shape[0], *[1] * (x.ndim - 2))
+        self.blocks: list[Index] = [tuple(map(slice, self.shape))]
+        steps = [slice(None, None, step) for step in geometry.dilation]
+        x = x[(slice(None), slice(None), *steps)]
+        x = x[(slice(None), slice(None), *map(slice, weight.shape[2:]))]
+        self._x, self._weight = [
+            part.swapaxes(0, 1).reshape((part.shape[1], part.shape[0], -1)) for part in (x, weight)
+        ]
+
+    def array(self, out: Array | None = None) -> Array:
+        """Return the result, in `out` if it is given."""
+        products = Product(self._x, self._weight.swapaxes(1, 2)).array()
+        result = products.sum(axis=0).reshape(self.shape)
+        return result if out is None else _copied(result, out)
+
+    def each(self, store: Store) -> None:
+        """Call `store` with the index and the elements of the one block."""
+        store(self.blocks[0], self.array())
 
 
 class PointProduct:

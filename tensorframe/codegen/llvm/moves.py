@@ -8,23 +8,32 @@ TRANSPOSE, COPY = "transpose", "copy_box"
 def transposition(lanes: int, scalar: str, size: int) -> str:
     """Return the function that writes rows `start` to `stop` of a matrix as columns of another one.
 
-    Slots: address of the matrix, of the other one, bytes between rows of both, columns.
+    Slots: address of the matrix, of the other one, bytes between rows of both, columns; how many matrices there are,
+    and how many bytes on the next one is, and the next other one.
     """
     vector = f"<{lanes} x {scalar}>"
+    names = ("first", "first_target", "down", "across", "columns", "times", "on", "target_on")
     lines = [
         f"define void @{TRANSPOSE}(i64 %start, i64 %stop, ptr %varying, ptr %fixed) {{",
         "entry:",
     ]
-    for number, name in enumerate(("source", "target", "down", "across", "columns")):
+    for number, name in enumerate(names):
         kind = "ptr" if number < 2 else "i64"
         lines += [
             f"  %slot_{name} = getelementptr i64, ptr %varying, i64 {number}",
             f"  %{name} = load {kind}, ptr %slot_{name}",
         ]
     lines += [
+        "  br label %matrix",
+        "matrix:",
+        "  %time = phi i64 [0, %entry], [%time_after, %matrix_end]",
+        "  %by = mul i64 %time, %on",
+        "  %source = getelementptr i8, ptr %first, i64 %by",
+        "  %by_target = mul i64 %time, %target_on",
+        "  %target = getelementptr i8, ptr %first_target, i64 %by_target",
         "  br label %columns_begin",
         "columns_begin:",
-        "  %column = phi i64 [0, %entry], [%column_after, %columns_end]",
+        "  %column = phi i64 [0, %matrix], [%column_after, %columns_end]",
         "  %rest = sub i64 %columns, %column",
         f"  %is_narrow = icmp ult i64 %rest, {lanes}",
         f"  %width = select i1 %is_narrow, i64 %rest, i64 {lanes}",
@@ -48,17 +57,17 @@ def transposition(lanes: int, scalar: str, size: int) -> str:
         "  br i1 %is_part, label %each_row, label %whole",
         "whole:",
     ]
-    names = []
+    rows: list[str] = []
     for row in range(lanes):
         lines += [
             f"  %in_offset{row} = mul i64 %down, {row}",
             f"  %in{row} = getelementptr i8, ptr %own_source, i64 %in_offset{row}",
             f"  %v0_{row} = load {vector}, ptr %in{row}, align {size}",
         ]
-        names.append(f"%v0_{row}")
+        rows.append(f"%v0_{row}")
     step, stage = 1, 1
     while step < lanes:
-        after = list(names)
+        after = list(rows)
         for low in range(lanes):
             if low & step:
                 continue
@@ -69,11 +78,11 @@ def transposition(lanes: int, scalar: str, size: int) -> str:
             for row, mask in ((low, first), (high, second)):
                 name = f"%v{stage}_{row}"
                 listed = ", ".join(f"i32 {entry}" for entry in mask)
-                pair = f"{vector} {names[low]}, {vector} {names[high]}"
+                pair = f"{vector} {rows[low]}, {vector} {rows[high]}"
                 lines.append(f"  {name} = shufflevector {pair}, <{lanes} x i32> <{listed}>")
                 after[row] = name
-        names, step, stage = after, 2 * step, stage + 1
-    for row, name in enumerate(names):
+        rows, step, stage = after, 2 * step, stage + 1
+    for row, name in enumerate(rows):
         lines += [
             f"  %out_offset{row} = mul i64 %across, {row}",
             f"  %out{row} = getelementptr i8, ptr %own_target, i64 %out_offset{row}",
@@ -106,7 +115,11 @@ def transposition(lanes: int, scalar: str, size: int) -> str:
         "  br i1 %more_rows, label %rows, label %columns_end",
         "columns_end:",
         "  %more_columns = icmp ult i64 %column_after, %columns",
-        "  br i1 %more_columns, label %columns_begin, label %exit",
+        "  br i1 %more_columns, label %columns_begin, label %matrix_end",
+        "matrix_end:",
+        "  %time_after = add i64 %time, 1",
+        "  %more_times = icmp ult i64 %time_after, %times",
+        "  br i1 %more_times, label %matrix, label %exit",
         "exit:",
         "  ret void",
         "}",
