@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.benchmarks.workloads.attention import ATTENTION
 from tests.benchmarks.workloads.cold import COLD_ENCODER, COMPILATION, FIRST_CALLS
 from tests.benchmarks.workloads.elementwise import BLACK_SCHOLES, EXPRESSION, SMALL, TRANSPOSED
 from tests.benchmarks.workloads.encoder import ENCODER
@@ -34,4 +35,5 @@ WORKLOADS = (
     IN_TURN,
     WALKS,
     PRICES,
+    ATTENTION,
 )
