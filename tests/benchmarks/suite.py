@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.benchmarks.workloads.attention import ATTENTION
 from tests.benchmarks.workloads.cold import COLD_ENCODER, COMPILATION, FIRST_CALLS
+from tests.benchmarks.workloads.convolutions import CONVOLUTIONS
 from tests.benchmarks.workloads.elementwise import BLACK_SCHOLES, EXPRESSION, SMALL, TRANSPOSED
 from tests.benchmarks.workloads.encoder import ENCODER
 from tests.benchmarks.workloads.graphs import GRAPHS
@@ -32,6 +33,7 @@ WORKLOADS = (
     FIRST_CALLS,
     COMPILATION,
     COLD_ENCODER,
+    CONVOLUTIONS,
     IN_TURN,
     WALKS,
     PRICES,
