@@ -137,7 +137,8 @@ nonzero: nonzero(x)
 ones_like: ones_like(x)
 outer: outer(x, o); linalg.outer(x, o); outer(e, e)
 pad: pad(x, 0); pad(x, 1); pad(x, 0, "edge"); pad(x, 1, "wrap"); pad(m, 0, "reflect"); pad(x, (0, 0)); \
-pad(x, 1, constant_values=z)
+pad(x, 1, constant_values=z); nn.functional.pad(x, (0, 0)); nn.functional.pad(x, (1, -1)); \
+nn.functional.pad(x, (), "reflect"); nn.functional.pad(x, (1, 1), "circular")
 partition: partition(x, 1); partition(e, 0)
 percentile: percentile(x, 50); percentile(x, h); percentile(x, h * 100); percentile(z, 50)
 permute_dims: permute_dims(m, (0, 1)); permute_dims(m, (1, 0)); permute_dims(x, (0,)); permute_dims(z, ())
@@ -320,6 +321,12 @@ max_pool1d: nn.functional.max_pool1d(m, 1); nn.functional.max_pool1d(m, 2, retur
 max_pool2d: nn.functional.max_pool2d(t, 1); nn.functional.max_pool2d(t, 2, padding=1)
 max_pool3d: nn.functional.max_pool3d(t[None], 1); nn.functional.max_pool3d(t[None], 2, return_indices=True)
 unfold: nn.functional.unfold(t, 1); nn.functional.unfold(t, 2); nn.functional.unfold(t[:, :1, :1], 1)
+channel_shuffle: nn.functional.channel_shuffle(t, 1); nn.functional.channel_shuffle(t, 2)
+interpolate: nn.functional.interpolate(t, 2); nn.functional.interpolate(t, scale_factor=1); \
+nn.functional.interpolate(t, 3, mode="linear"); nn.functional.interpolate(t, 2, mode="linear"); \
+nn.functional.interpolate(t, 2, mode="area")
+pixel_shuffle: nn.functional.pixel_shuffle(t, 1); nn.functional.pixel_shuffle(x[:, None, None], 2)
+pixel_unshuffle: nn.functional.pixel_unshuffle(t, 1); nn.functional.pixel_unshuffle(t, 2)
 jit: jit(lambda x: x)(x); jit(lambda x: (x, x))(x); jit(lambda x: {"a": [x, x[1:], x.T]})(x); \
 jit(lambda x: jit(lambda y: y)(x))(x); jit(lambda x, y: (y, x))(x, o); jit(lambda d: d)({"a": x, "b": [m]})
 grad: grad(sum)(x); grad(lambda x: (x * o).sum())(x); grad(lambda x: (x.sum(), x), has_aux=True)(x)

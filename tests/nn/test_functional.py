@@ -8,9 +8,15 @@ import pytest
 import tensorframe as tfr
 from tensorframe.nn import functional as F  # noqa: N812 - as users of PyTorch write it
 from tests.backends.devices import on_every_device
-from tests.nn.cases import activations, losses, normalization, pooling
+from tests.nn.cases import activations, losses, normalization, pooling, resampling
 
-CASES = {**normalization.CASES, **losses.CASES, **activations.CASES, **pooling.CASES}
+CASES = {
+    **normalization.CASES,
+    **losses.CASES,
+    **activations.CASES,
+    **pooling.CASES,
+    **resampling.CASES,
+}
 ALL = pytest.mark.parametrize("name", CASES)
 
 

@@ -106,7 +106,14 @@ from tensorframe.nn.functional.pooling import (
     max_pool2d,
     max_pool3d,
 )
+from tensorframe.nn.functional.rearranging import (
+    channel_shuffle,
+    pad,
+    pixel_shuffle,
+    pixel_unshuffle,
+)
 from tensorframe.nn.functional.recurrent import gru, lstm, rnn
+from tensorframe.nn.functional.resampling import interpolate
 from tensorframe.nn.functional.rope import rope
 from tensorframe.nn.functional.unfolding import fold, unfold
 
@@ -126,6 +133,7 @@ __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
+    "channel_shuffle",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -155,6 +163,7 @@ __all__ = [
     "hinge_embedding_loss",
     "huber_loss",
     "instance_norm",
+    "interpolate",
     "kl_div",
     "l1_loss",
     "layer_norm",
@@ -178,7 +187,10 @@ __all__ = [
     "nll_loss",
     "normalize",
     "one_hot",
+    "pad",
     "pairwise_distance",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     "poisson_nll_loss",
     "prelu",
     "relu",
