@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tensorframe.frontend.linalg.blas import gemm, gemv
 from tensorframe.frontend.linalg.contractions import (
     cross,
     matmul,
@@ -39,6 +40,8 @@ __all__ = [
     "eigh",
     "eigvals",
     "eigvalsh",
+    "gemm",
+    "gemv",
     "inv",
     "lstsq",
     "matmul",
