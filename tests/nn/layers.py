@@ -257,6 +257,39 @@ FUNCTIONS: dict[str, list[tuple[dict[str, Any], tuple[np.ndarray, ...]]]] = {
     "SoftMarginLoss": [({}, (X, SIGNS))],
     "TripletMarginLoss": [({"margin": 2.0, "p": 1.0, "swap": True}, (X, TARGET, POSITIVE))],
 }
+LINE = np.random.default_rng(7).standard_normal((2, 3, 9)).astype(np.float32)
+PLANE = np.random.default_rng(8).standard_normal((2, 3, 7, 6)).astype(np.float32)
+SPACE = np.random.default_rng(9).standard_normal((2, 2, 5, 4, 6)).astype(np.float32)
+FUNCTIONS |= {
+    "MaxPool1d": [({"kernel_size": 3, "stride": 2, "padding": 1}, (LINE,))],
+    "MaxPool2d": [
+        ({"kernel_size": (3, 2), "dilation": 2, "ceil_mode": True}, (PLANE,)),
+        ({"kernel_size": 2, "return_indices": True}, (PLANE,)),
+    ],
+    "MaxPool3d": [({"kernel_size": 2}, (SPACE,))],
+    "AvgPool1d": [({"kernel_size": 3, "padding": 1, "count_include_pad": False}, (LINE,))],
+    "AvgPool2d": [
+        ({"kernel_size": 3, "stride": 1, "ceil_mode": True}, (PLANE,)),
+        ({"kernel_size": 2, "divisor_override": 3}, (PLANE,)),
+    ],
+    "AvgPool3d": [({"kernel_size": (2, 1, 3), "padding": (1, 0, 1)}, (SPACE,))],
+    "LPPool1d": [({"norm_type": 2, "kernel_size": 3, "ceil_mode": True}, (np.abs(LINE),))],
+    "LPPool2d": [({"norm_type": 3.0, "kernel_size": 2, "stride": 1}, (np.abs(PLANE),))],
+    "LPPool3d": [({"norm_type": 1, "kernel_size": 2}, (np.abs(SPACE),))],
+    "AdaptiveAvgPool1d": [({"output_size": 4}, (LINE,))],
+    "AdaptiveAvgPool2d": [({"output_size": (3, None)}, (PLANE,))],
+    "AdaptiveAvgPool3d": [({"output_size": 2}, (SPACE,))],
+    "AdaptiveMaxPool1d": [({"output_size": 4, "return_indices": True}, (LINE,))],
+    "AdaptiveMaxPool2d": [({"output_size": (3, 2)}, (PLANE,))],
+    "AdaptiveMaxPool3d": [({"output_size": 2}, (SPACE,))],
+    "Unfold": [({"kernel_size": 2, "dilation": 2, "padding": 1, "stride": 3}, (PLANE,))],
+    "Fold": [
+        (
+            {"output_size": (5, 4), "kernel_size": 2, "padding": 1, "stride": 2},
+            (np.random.default_rng(1).standard_normal((2, 8, 9)).astype(np.float32),),
+        )
+    ],
+}
 # the same with weights of classes
 WEIGHTED = {
     "BCEWithLogitsLoss": ("pos_weight", (X, TARGET)),

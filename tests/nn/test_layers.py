@@ -72,9 +72,9 @@ def test_a_copy_in_another_dtype_is_made_of_that_dtype(name):
 
 
 def test_every_function_has_a_case():
-    from tensorframe.nn.layers import activations, losses
+    from tensorframe.nn.layers import activations, losses, pooling
 
-    assert {*activations.__all__, *losses.__all__} == set(FUNCTIONS)
+    assert {*activations.__all__, *losses.__all__, *pooling.__all__} == set(FUNCTIONS)
 
 
 # classes whose functions have other names
@@ -91,6 +91,11 @@ FUNCTION_NAMES = {
     "MultiLabelSoftMarginLoss": "multilabel_soft_margin_loss",
     "NLLLoss": "nll_loss",
     "PoissonNLLLoss": "poisson_nll_loss",
+    "Fold": "fold",
+    "LPPool1d": "lp_pool1d",
+    "LPPool2d": "lp_pool2d",
+    "LPPool3d": "lp_pool3d",
+    "Unfold": "unfold",
     "SmoothL1Loss": "smooth_l1_loss",
 }
 
@@ -98,7 +103,9 @@ FUNCTION_NAMES = {
 def function_of(name):
     """The function of a class: its name in lower case, with underscores before capitals."""
     parted = re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
-    known = FUNCTION_NAMES.get(name, parted if name.endswith("Loss") else name.lower())
+    known = FUNCTION_NAMES.get(
+        name, parted if name.endswith(("Loss", "1d", "2d", "3d")) else name.lower()
+    )
     return getattr(functional, known)
 
 
@@ -112,9 +119,10 @@ def test_a_module_is_its_function_with_the_options(name):
             count = given.pop("num_parameters", 1)
             given = {"weight": tfr.full(count, given.pop("init", 0.25))}
         given.pop("inplace", None)
-        found = layer.eval()(*map(tfr.asarray, inputs))
-        wanted = function_of(name)(*map(tfr.asarray, inputs), **given)
-        np.testing.assert_array_equal(found.numpy(), wanted.numpy())
+        found = tensors_of(layer.eval()(*map(tfr.asarray, inputs)))
+        wanted = tensors_of(function_of(name)(*map(tfr.asarray, inputs), **given))
+        for own, other in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(own.numpy(), other.numpy())
 
 
 def shown(name, options):
