@@ -82,7 +82,7 @@ def run_interruptibly(call: Callable[[], Result]) -> Result:
             pass
     except BaseException:
         if is_begun:  # else nobody works, and the end of the process would wait for nobody
-            _leave(running)
+            work_left(running)
         raise
     if failures:
         raise failures.pop()
@@ -94,8 +94,11 @@ def run_interruptibly(call: Callable[[], Result]) -> Result:
 _left: set[LockType] = set()
 
 
-def _leave(running: LockType) -> None:
-    _left.difference_update([running for running in _left if not running.locked()])
+def work_left(running: LockType) -> None:
+    """Have the end of the process wait for as long as this lock is held; call it with the lock held."""
+    for other in list(_left):  # threads come and go
+        if not other.locked():
+            _left.discard(other)
     _left.add(running)
 
 
@@ -115,7 +118,7 @@ in_forked_processes(_forget)
 # wait would do, for an interrupt that came before is raised as a function is entered, before its first line.
 @atexit.register
 def _end_at_once_if_interrupted() -> None:
-    if any(running.locked() for running in _left):
+    if any(running.locked() for running in list(_left)):
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         os._exit(_INTERRUPTED)  # nothing is taken down then
@@ -140,5 +143,5 @@ def _stop() -> None:
 @atexit.register
 def _wait_for_what_was_left() -> None:
     with contextlib.suppress(KeyboardInterrupt):
-        while any(running.locked() for running in _left):
+        while any(running.locked() for running in list(_left)):
             time.sleep(_LOOK)

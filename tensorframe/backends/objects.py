@@ -82,6 +82,12 @@ def read(key: bytes) -> bytes | None:
     return code
 
 
+def is_there(key: bytes) -> bool:
+    """Whether there is a file for a key; `read` says whether it is any good."""
+    where = folder()
+    return where is not None and os.path.exists(os.path.join(where, key.hex() + SUFFIX))
+
+
 def _read(path: str, key: bytes) -> bytes | None:
     content = own_files.read(path, config.get().cache_bytes, refresh_after=_HOUR)
     code = content[_HEADER.size :]

@@ -24,7 +24,10 @@ class Work(Enum):
     PLAN = "plan"  # passes make a plan
     PREPARE = "prepare"  # backends look at a plan's regions
     LAYOUT = "layout"  # the loops and the text of kernels, for operands of one layout
-    COMPILE = "compile"
+    COMPILE = "compile"  # or waiting for who compiles it ahead
+    AHEAD = (
+        "ahead"  # a kernel compiled before its step needs it, by a thread that does nothing else
+    )
     LOAD = "load"  # a kernel that was compiled before, from disk
     TRANSFER = "transfer"
 

@@ -23,6 +23,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.references import IN_ONE_LIST, references
 from tensorframe.runtime import events
 from tensorframe.runtime.failures import Recorded, explain
+from tensorframe.runtime.foresight import foresee_all
 from tensorframe.runtime.observers import (
     Action,
     Actions,
@@ -88,6 +89,9 @@ def _observed(
     # another thread may have settled the runner since: then there are no observers
     actions = looking[-1] if looking else runner.actions
     try:
+        if runner.is_new:
+            runner.is_new = False
+            foresee_all([program for _, program, *_ in runner.actions], plan, slots)
         if runner.quiet:
             _perform(actions, slots, plan, recorded)
         else:

@@ -51,7 +51,7 @@ class Runner:
     `rest` are the values of the slots behind the leaves before the first step: literals, and None. `waits`
     says that a step may be over before its device has done the work, `long` that all of it may take a while.
     `observers` are those of every run: of the first, when kernels may be compiled, others than of the rest. `alone` is
-    the program of a plan that is one call of it with the leaves, once that has run.
+    the program of a plan that is one call of it with the leaves, once that has run; `is_new` before the first run.
     """
 
     actions: tuple[Action, ...]
@@ -61,6 +61,7 @@ class Runner:
     long: bool
     observers: tuple[Observer, ...]
     alone: Program | None = None
+    is_new: bool = True
 
 
 def observed(

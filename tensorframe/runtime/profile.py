@@ -53,6 +53,7 @@ class Collection:
             tuple[str, str], Tally
         ] = {}  # by name and where: those that no plan knows of
         self.made: list[Made] = []
+        self.ahead: dict[str, int] = {}  # nanoseconds of kernels compiled before they were needed
         self.opened: dict[str, None] = {}  # devices and backends, in order
         self.spent = dict.fromkeys(Work, 0)  # nanoseconds, without other work inside
         self.counts = dict.fromkeys(Work, 0)
@@ -131,6 +132,8 @@ class Collection:
             if span.work in (Work.COMPILE, Work.LOAD):
                 made.append(Made(span))
                 self.made.append(made[-1])
+            if span.work is Work.AHEAD:
+                self.ahead[span.name] = span.ended - span.began
             if span.work is Work.OPEN:
                 self.opened.setdefault(span.where)
             if span.work is Work.TRANSFER:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tensorframe.backends.spans import Work
@@ -225,13 +225,14 @@ def line_of(site: Site | None) -> tuple[str, str]:
 
 def made_of(collection: Collection) -> tuple[MadeKernel, ...]:
     """Return the kernels that were made, those that took longest first."""
-    made = [_made(kernel) for kernel in collection.made]
+    made = [_made(kernel, collection.ahead) for kernel in collection.made]
     return tuple(sorted(made, key=lambda kernel: -kernel.seconds))
 
 
-def _made(made: Made) -> MadeKernel:
+def _made(made: Made, ahead: Mapping[str, int]) -> MadeKernel:
     span = made.span
-    seconds = (span.ended - span.began) * 1e-9
+    # who needed it may have waited for less than it took
+    seconds = max(span.ended - span.began, ahead.get(span.name, 0)) * 1e-9
     from_disk = span.work is Work.LOAD
     return MadeKernel(span.name, span.where, from_disk, seconds, made.name, line_of(made.site)[0])
 
@@ -256,7 +257,7 @@ def summary_of(collection: Collection, now: int) -> Summary:
     plans, spent = collection.plans, collection.spent
     steps = _by_kind(collection)
     planning = spent[Work.PLAN] + spent[Work.PREPARE]
-    making = spent[Work.LAYOUT] + spent[Work.COMPILE] + spent[Work.LOAD]
+    making = sum(spent[work] for work in (Work.LAYOUT, Work.COMPILE, Work.AHEAD, Work.LOAD))
     total = (collection.ended or now) - collection.began
     own = collection.threads.get(collection.owner)
     return Summary(

@@ -22,6 +22,7 @@ _GROUPS = {
     Work.PREPARE: PLANNING,
     Work.LAYOUT: MAKING,
     Work.COMPILE: MAKING,
+    Work.AHEAD: MAKING,
     Work.LOAD: MAKING,
     Work.TRANSFER: TRANSFERS,
 }

@@ -10,6 +10,7 @@ from math import prod
 from typing import Any
 
 from tensorframe.backends.base import Program
+from tensorframe.backends.foreseeing import StandIns, foresee
 from tensorframe.backends.silence import silenced
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
@@ -44,6 +45,14 @@ class CountingProgram:
                 return self._numpy(inputs, buffers)
             self._kernels = self._compiled()
         return self._kernels(inputs, buffers)
+
+    def foresee(self, operands: Sequence[Any], stand_ins: StandIns) -> Sequence[Any] | None:
+        """Have the kernels made if the next call runs them."""
+        if self._kernels is None:
+            if self._done + self._work <= ENOUGH:
+                return None
+            self._kernels = self._compiled()
+        return foresee(self._kernels, operands, stand_ins)
 
 
 def operations(region: Region) -> int:

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from tensorframe.backends.base import Program
+from tensorframe.backends.foreseeing import StandIns, foresee
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel.nest.support import computable
@@ -44,3 +45,11 @@ class ReshapeProgram:
         except ValueError:  # strides cannot say it
             (flat,) = self._copy(inputs, (None,))
             return (flat.reshape(self._shape),)
+
+    def foresee(self, operands: Sequence[Any], stand_ins: StandIns) -> Sequence[Any] | None:
+        """Have the copy's kernel made, if there will be a copy."""
+        try:
+            return (operands[0].reshape(self._shape, copy=False),)
+        except ValueError:
+            foresee(self._copy, operands, stand_ins)
+            return None

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from tensorframe.backends import objects
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
+from tensorframe.backends.llvm import ahead
 from tensorframe.backends.llvm.compile import object_code
 from tensorframe.backends.llvm.key import object_key
 from tensorframe.backends.llvm.load import KernelFunction
@@ -31,6 +32,12 @@ def kernel_function(name: str, source: str) -> KernelFunction:
     return function
 
 
+def begin(name: str, source: str) -> None:
+    """Have a kernel compiled ahead unless it is there: whoever needs it waits less."""
+    if name not in _functions and not objects.is_there(object_key(name, source)):
+        ahead.begin(name, source)
+
+
 def _made(name: str, source: str) -> KernelFunction:
     with llvm_lock:
         function = _functions.get(name)
@@ -38,7 +45,7 @@ def _made(name: str, source: str) -> KernelFunction:
             function = _functions[name] = from_object_code(
                 name,
                 source,
-                lambda: object_code(source),
+                lambda: ahead.finished(name) or object_code(source),
                 lambda code: KernelFunction(name, code),
             )
         return function

@@ -8,8 +8,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tensorframe.backends.base import Program
+from tensorframe.backends.foreseeing import StandIns
+from tensorframe.backends.llvm.functions import begin
 from tensorframe.backends.llvm.launcher import Run, launcher
-from tensorframe.backends.llvm.lowering import kernels_of, loops_of
+from tensorframe.backends.llvm.lowering import kernels_of, loops_of, print_kernel
+from tensorframe.backends.llvm.target import target
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.codegen import python
 from tensorframe.dtypes import COMPLEX
@@ -53,6 +56,20 @@ class KernelProgram:
         inputs = self._in_steps(inputs)
         run = self._run = self._found(inputs)
         return run(inputs, buffers)
+
+    def foresee(self, operands: Sequence[Any], stand_ins: StandIns) -> Sequence[Any] | None:
+        """Have the kernels for operands of these layouts compiled by other threads; return outputs as they will lie."""
+        if any(self._remainders(index, operands[index]) for index in self._arrays):
+            return None
+        built = self.built(operands)
+        for launch in built.launches:
+            text = print_kernel(launch.kernel, target())
+            begin(text.name, text.source)
+        region = self._original
+        return [
+            stand_ins.new(region.shape_of(value), region.dtype_of(value), layout)
+            for value, layout in zip(region.outputs, built.layouts, strict=True)
+        ]
 
     def prepare(self, inputs: Sequence[Any]) -> None:
         """Make the kernels for operands of these layouts, which the first call would do otherwise."""

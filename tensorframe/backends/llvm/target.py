@@ -51,13 +51,18 @@ def target() -> Target:
 def target_machine() -> Any:
     """Return LLVM's code generator for this machine; it is not thread-safe."""
     with llvm_lock:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        triple, name, features = processor()
-        model, relocation = ("small", "pic") if is_in_one_piece() else ("jitdefault", "static")
-        return llvm.Target.from_triple(triple).create_target_machine(
-            cpu=name, features=features, opt=3, reloc=relocation, codemodel=model, jit=True
-        )
+        return new_target_machine()
+
+
+def new_target_machine() -> Any:
+    """Return a code generator of its own for whoever compiles in another thread."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    triple, name, features = processor()
+    model, relocation = ("small", "pic") if is_in_one_piece() else ("jitdefault", "static")
+    return llvm.Target.from_triple(triple).create_target_machine(
+        cpu=name, features=features, opt=3, reloc=relocation, codemodel=model, jit=True
+    )
 
 
 def is_in_one_piece() -> bool:

@@ -28,6 +28,10 @@ _MOST_CHUNKS = 2**32 - 1
 _ALERT = 50  # microseconds for which who waits keeps its core to itself
 _AT_ONCE = 16  # chunks for each thread that are run in one go, however long they take
 _UNHEARD = 30_000_000  # nanoseconds of a part of a job; the next one is longer where it was less
+_LONGEST = 2000  # nanoseconds that a pause or a yield takes, while nobody else wants the core
+_MEASURED = (
+    50_000  # nanoseconds for which these are measured: a core given away may come back much later
+)
 _LAST_LOOK = 5  # microseconds that a worker still looks out after it has said that it sleeps
 
 # function, total, grain, first and last chunk, slots
@@ -172,12 +176,14 @@ class _Pool:
 
 def _each_microsecond(repeat: Callable[[int], None]) -> float:
     """Return how many pauses or yields a microsecond has: one takes from 1 ns to 1 us."""
-    times, best = 1000, 1 << 62
-    for _ in range(3):
+    times, best, end = 16, _LONGEST * 16, perf_counter_ns() + _MEASURED
+    while True:
         begin = perf_counter_ns()
         repeat(times)
-        best = min(best, perf_counter_ns() - begin)
-    return 1000 * times / max(best, 1)
+        now = perf_counter_ns()
+        best = min(best, now - begin)
+        if now > end:
+            return 1000 * times / max(best, 1)
 
 
 class _State:

@@ -13,6 +13,8 @@ import numpy as np
 
 from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program, quiet
+from tensorframe.backends.foreseeing import StandIns, foresee
+from tensorframe.backends.numpy.blas import takes
 from tensorframe.backends.numpy.convolution import (
     Make,
     Undilated,
@@ -197,10 +199,31 @@ class ProductProgram:
         product.each(finish)
         return outputs
 
+    def foresee(self, operands: Sequence[Array], stand_ins: StandIns) -> Sequence[Array] | None:
+        """Have the kernels of the epilogue of a matmul made, for the blocks that it will have."""
+        operands = (*operands, *self._positions)
+        contraction, epilogue = self._contraction, self._epilogue
+        factors = [operands[source] for source in contraction.inputs]
+        if contraction.op is not MATMUL or not all(x.ndim > 1 and takes(x) for x in factors):
+            return None
+        product = self._product(operands)
+        if product is None:
+            return None
+        if epilogue is None:
+            return [stand_ins.new(self._shape, product.dtype, self._layout)]
+        index = product.blocks[0] if _in_blocks(product) else None
+        shape = contraction.shape if index is None else _extents(index)
+        given = self._operands(stand_ins.new(shape, product.dtype), index, operands)
+        outputs = foresee(self._program(given[0].shape), given, stand_ins)
+        if index is None:
+            return outputs
+        dtypes = [epilogue.dtype_of(value) for value in epilogue.outputs]
+        return [stand_ins.new(self._shape, dtype, self._layout) for dtype in dtypes]
+
     def _prepare(self, product: Blocks, inputs: Sequence[Array]) -> None:
         """Have kernels of the epilogue made in this thread, once, before several need them at the same moment."""
         index = product.blocks[0]
-        value = np.empty([part.stop - part.start for part in index], product.dtype)
+        value = np.empty(_extents(index), product.dtype)
         operands = self._operands(value, index, inputs)
         prepare = getattr(self._program(operands[0].shape), "prepare", None)
         if prepare is not None:
@@ -251,13 +274,16 @@ class ProductProgram:
         return known
 
     def _new(self, dtype: Any) -> Array:
-        """Return memory for an output: rows lie in one piece, as in the product."""
+        """Return memory for an output."""
+        return host_pool.empty(self._shape, dtype, self._layout)
+
+    @property
+    def _layout(self) -> list[int] | None:
+        """The order of an output's axes in memory: rows lie in one piece, as in the product."""
         axes = self._permutation
-        in_order = axes is None or axes[-1] == len(axes) - 1
-        layout = (
-            None if axes is None or in_order else [axes.index(axis) for axis in range(len(axes))]
-        )
-        return host_pool.empty(self._shape, dtype, layout)
+        if axes is None or axes[-1] == len(axes) - 1:
+            return None
+        return [axes.index(axis) for axis in range(len(axes))]
 
     def _as_product(self, out: Array) -> Array:
         """Return an output with its axes as the product has them."""
@@ -276,6 +302,10 @@ class ProductProgram:
 def _in_blocks(product: Product | Undilated) -> bool:
     """Whether a product has blocks enough to share out, and these are done when they are made."""
     return len(product.blocks) > 1 and not product.in_parts
+
+
+def _extents(index: Index) -> Shape:
+    return tuple([part.stop - part.start for part in index])
 
 
 def for_blocks(region: Region, whole: Shape, block: Shape) -> Region:

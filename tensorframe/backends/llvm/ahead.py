@@ -1,0 +1,187 @@
+"""Kernels compiled ahead: other threads compile those of later steps while the caller prints more of them, or runs.
+
+A job is a kernel's text. Whoever takes it first compiles it: one of the threads here, or the caller that comes to need
+it, which takes up other jobs while it waits for one that is under way. Only object code is made here. To load it, to
+keep it on disk and to raise what is wrong with it is left to the step that needs it, so nothing depends on what was
+foreseen: an interrupt, a fork or the end of the process loses some jobs, and their kernels are compiled when they are
+needed.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from tensorframe.backends.interruptible import work_left
+from tensorframe.backends.llvm.compile import Compiler, object_code
+from tensorframe.backends.llvm.unlocked import unlocked
+from tensorframe.backends.numpy.threads import core_count, thread_count
+from tensorframe.backends.spans import Work, spanned
+from tensorframe.forks import (
+    held_while_forking,
+    in_forked_processes,
+    new_lock,
+    new_reentrant_lock,
+)
+
+if TYPE_CHECKING:
+    from _thread import LockType, RLock
+
+# Kernels of one plan that may wait to be needed; beyond, those foreseen first are forgotten.
+_MOST = 256
+
+
+class _Job:
+    """The text of a kernel, and its object code when it is there. Whoever holds `claim` compiles it."""
+
+    __slots__ = ("claim", "code", "is_taken", "name", "text")
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self.code: bytes | None = None
+        self.is_taken = False  # by who needs it, and compiles it if it is not compiled
+        self.claim: LockType = new_lock()
+
+
+@dataclass
+class Statistics:
+    """What this process has compiled ahead."""
+
+    begun: int = 0  # kernels that were foreseen
+    used: int = 0  # of these, those that threads here have compiled for who needed them
+
+
+statistics = Statistics()
+_jobs: dict[str, _Job] = {}
+# Held by each thread here as long as it is inside LLVM: no process is forked meanwhile.
+_guards: list[RLock] = []
+
+
+class _State:
+    """The threads of this process."""
+
+    queue: SimpleQueue[_Job] = SimpleQueue()
+    threads = 0
+    hiring = new_lock()
+    is_closed = False
+
+
+def helpers() -> int:
+    """Return how many threads compile beside the caller: none with the option `threads` at 1."""
+    return min(thread_count(), core_count()) - 1 if unlocked() is not None else 0
+
+
+def begin(name: str, text: str) -> None:
+    """Have a kernel compiled by whichever thread comes to it first."""
+    wanted = helpers()
+    if wanted < 1 or _State.is_closed:
+        return
+    job = _Job(name, text)
+    if _jobs.setdefault(name, job) is not job:
+        return
+    statistics.begun += 1
+    while len(_jobs) > _MOST:
+        with suppress(KeyError, StopIteration, RuntimeError):  # other threads come and go
+            del _jobs[next(iter(_jobs))]
+    _State.queue.put(job)
+    if _State.threads < wanted:
+        _hire(wanted)
+
+
+def finished(name: str) -> bytes | None:
+    """Return the object code of a kernel that was begun, when it is there; None where the caller has to compile it."""
+    job = _jobs.pop(name, None)
+    if job is None:
+        return None
+    while not job.claim.acquire(blocking=False):
+        if not _help():
+            job.claim.acquire()
+            break
+    job.is_taken = True
+    job.claim.release()
+    statistics.used += job.code is not None
+    return job.code
+
+
+def _help() -> bool:
+    """Compile a job that waits; return whether there was one."""
+    with suppress(Empty):
+        while True:
+            job = _State.queue.get_nowait()
+            if job.claim.acquire(blocking=False):
+                try:
+                    _compile(job, object_code)
+                finally:
+                    job.claim.release()
+                return True
+    return False
+
+
+def _compile(job: _Job, *ways: Callable[[str], bytes | None]) -> None:
+    """Have one of several ways to compile it give a job its object code; what is wrong is raised where it is needed."""
+    if job.code is None and not job.is_taken:
+        with suppress(Exception), spanned(Work.AHEAD, job.name, "llvm"):
+            job.code = next(filter(None, (way(job.text) for way in ways)), None)
+
+
+def _hire(wanted: int) -> None:
+    with _State.hiring, suppress(RuntimeError):  # the system gives no more threads
+        while _State.threads < wanted:
+            number = _State.threads
+            if number == len(_guards):
+                guard = new_reentrant_lock()
+                held_while_forking(guard)
+                _guards.append(guard)
+            arguments = (_State.queue, _guards[number])
+            name = f"tensorframe compiler {number + 1}"
+            Thread(target=_work, args=arguments, name=name, daemon=True).start()
+            _State.threads += 1
+
+
+def _work(queue: SimpleQueue[_Job], guard: RLock) -> None:
+    compiler: Compiler | None = None
+    while True:
+        job = queue.get()
+        with guard:
+            if not job.claim.acquire(blocking=False):
+                continue
+            try:
+                work_left(
+                    job.claim
+                )  # before looking: who ends the process looks the other way round
+                if not _State.is_closed:
+                    compiler = compiler or Compiler()
+                    _compile(job, compiler.quick_object_code, compiler.object_code)
+            finally:
+                job.claim.release()
+        del job
+
+
+def clear() -> None:
+    """Forget what waits, and what is there and was not needed; threads finish what they are at."""
+    with suppress(Empty):
+        while True:
+            _State.queue.get_nowait()
+    _jobs.clear()
+
+
+@atexit.register
+def _close() -> None:
+    """Begin nothing more: LLVM is taken down soon."""
+    _State.is_closed = True
+    clear()
+
+
+def _forget() -> None:
+    """A forked process has none of its parent's threads."""
+    _State.queue, _State.threads = SimpleQueue(), 0
+    _jobs.clear()
+
+
+in_forked_processes(_forget)

@@ -1,0 +1,281 @@
+"""Kernels compiled ahead: all of a plan at once, as they will be needed, to the bytes that the caller would make."""
+
+import faulthandler
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tests.backends.kernels import kernel, named, operand, over, result
+from tests.backends.test_kernel_cache import ROOT, place  # noqa: F401 - a fixture
+
+pytest.importorskip("llvmlite", reason="kernels are compiled by LLVM")
+
+from tensorframe.backends.llvm import ahead, functions, lowering, unlocked
+from tensorframe.backends.llvm import compile as compiling
+from tensorframe.kernel.ir import Store, load
+from tensorframe.runtime.cache import PLANS
+from tensorframe.runtime.events import Moment, listen
+from tests.backends.kernels import I
+
+RANDOM = np.random.default_rng(3)
+
+
+@pytest.fixture
+def two_threads(monkeypatch):
+    """The option `threads` at 2 on any machine, with nothing planned, lowered or compiled before."""
+    monkeypatch.setattr(ahead, "core_count", lambda: 2)
+    monkeypatch.setattr(functions, "_functions", {})
+    monkeypatch.setattr(ahead, "_jobs", {})
+    PLANS.clear()
+    lowering.forget()
+    with tfr.config.override(threads=2):
+        yield
+    PLANS.clear()
+
+
+@pytest.fixture
+def noted(monkeypatch):
+    """The names of kernels that are begun, of those that callers ask for, and the threads that compile."""
+    begun, asked, threads = [], [], set()
+    begin, finished = ahead.begin, ahead.finished
+
+    def note_begun(name, text):
+        begun.append(name)
+        begin(name, text)
+
+    def note_asked(name):
+        asked.append(name)
+        return finished(name)
+
+    def noting(way):
+        def compiled(self, text):
+            threads.add(threading.current_thread().name)
+            return way(self, text)
+
+        return compiled
+
+    monkeypatch.setattr(ahead, "begin", note_begun)
+    monkeypatch.setattr(ahead, "finished", note_asked)
+    for name in ("object_code", "quick_object_code"):
+        way = getattr(compiling.Compiler, name)
+        monkeypatch.setattr(compiling.Compiler, name, noting(way))
+    return begun, asked, threads
+
+
+def array(*shape):
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+def layers(x):
+    for scale in (1.5, 2.5, 3.5):
+        x = tfr.softmax(tfr.tanh(x * scale).T, axis=0) + tfr.cumulative_sum(x.T, axis=1)
+    return x
+
+
+def products(x):
+    y = tfr.exp(x @ x.T) + 1
+    z = tfr.tanh(y @ x - tfr.max(x, axis=0))
+    return tfr.sum(tfr.permute_dims(z.reshape(10, 6, 70), (1, 0, 2)) ** 3, axis=2)
+
+
+def parts(x):
+    y = tfr.cumulative_sum(tfr.sin(x[::2, 3:]), axis=0)
+    z = tfr.concat([y, tfr.cumulative_sum(tfr.cos(x[1::2, 3:]), axis=1)], axis=1)
+    return tfr.sort(z, axis=1)[:, ::-1] * tfr.log1p(tfr.abs(tfr.mean(z, axis=0)))
+
+
+def transformed(x):
+    spectrum = tfr.fft.rfft(tfr.sin(x), axis=1)
+    return tfr.softmax(tfr.abs(spectrum), axis=1) - tfr.cumulative_sum(x[:, :36], axis=1)
+
+
+PROGRAMS = [layers, products, parts, transformed]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_is_foreseen_is_needed(two_threads, place, noted, program):  # noqa: F811
+    begun, asked, _ = noted
+    x = array(60, 70)
+    found = program(tfr.asarray(x, device="llvm")).numpy()
+    assert len(begun) >= 2
+    assert set(begun) <= set(asked)
+    expected = program(tfr.asarray(x, device="numpy")).numpy()
+    np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-5)
+
+
+def test_every_kernel_of_a_plan_is_begun_before_the_first_runs(two_threads, place, noted):  # noqa: F811
+    begun, asked, _ = noted
+    ready = []
+
+    def note(event):
+        if event.moment is Moment.STEP_STARTED and not ready:
+            ready.extend(begun)
+
+    with listen(note):
+        layers(tfr.asarray(array(60, 70), device="llvm")).numpy()
+    kernels = {name for name in asked if name.startswith("k_")}
+    assert len(kernels) > 4
+    assert set(ready) == kernels
+
+
+def test_one_thread_compiles_by_itself(two_threads, place, noted):  # noqa: F811
+    begun, asked, threads = noted
+    with tfr.config.override(threads=1):
+        layers(tfr.asarray(array(60, 70), device="llvm")).numpy()
+    assert asked
+    assert not begun
+    assert not [name for name in threads if "compiler" in name]
+
+
+def test_a_second_process_begins_nothing(two_threads, place, noted, monkeypatch):  # noqa: F811
+    begun, _, _ = noted
+    x = array(60, 70)
+    first = layers(tfr.asarray(x, device="llvm")).numpy()
+    del begun[:]
+    monkeypatch.setattr(functions, "_functions", {})  # what is on disk is all that is left
+    PLANS.clear()
+    assert np.array_equal(layers(tfr.asarray(x, device="llvm")).numpy(), first)
+    assert not begun
+
+
+def texts():
+    """The texts of a kernel on vectors, and of one that goes through LLVM's passes."""
+    x, y = operand(0, "float32"), result(0, "float32")
+    for step in (1, 3):
+        yield named(kernel([over(Store(y, I * step, load(x, I * step) * 2.5))], [x], [y]))[1]
+
+
+def test_all_ways_make_the_same_bytes(monkeypatch):
+    other = compiling.Compiler()
+    for text in texts():
+        expected = compiling.object_code(text)
+        assert other.object_code(text) == expected
+        assert other.quick_object_code(text) in (None, expected)
+        with monkeypatch.context() as patch:
+            patch.setattr(compiling, "unlocked", lambda: None)
+            assert other.object_code(text) == expected
+            assert other.quick_object_code(text) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "signature"),
+    [
+        ("parse", ("ParseAssemblyElsewhere", [], None)),
+        ("free", ("DisposeMemoryBuffer", ["LLVMModuleRef"], None)),
+        ("size", ("GetBufferSize", ["LLVMMemoryBufferRef"], unlocked.c_int)),
+        ("emit", ("TargetMachineEmitToMemory", ["NoSuchRef"], None)),
+    ],
+)
+def test_another_llvmlite_compiles_one_kernel_after_the_other(monkeypatch, name, signature):
+    monkeypatch.setitem(unlocked._SIGNATURES, name, signature)
+    assert unlocked.unlocked.__wrapped__() is None
+    monkeypatch.setattr(ahead, "unlocked", lambda: None)
+    monkeypatch.setattr(ahead, "core_count", lambda: 8)
+    with tfr.config.override(threads=8):
+        assert ahead.helpers() == 0
+
+
+def test_this_llvmlite_is_known():
+    assert unlocked.unlocked() is not None
+
+
+def test_what_does_not_compile_is_told_where_it_is_needed(two_threads, place):  # noqa: F811
+    ahead.begin("k_wrong", "no module")
+    with pytest.raises(RuntimeError, match="parsing"):
+        functions.kernel_function("k_wrong", "no module")
+
+
+def test_who_waits_takes_up_other_jobs(two_threads, monkeypatch):
+    monkeypatch.setattr(ahead, "_hire", lambda wanted: None)
+    first, second = (ahead._Job(name, name) for name in ("k_first", "k_second"))
+    first.claim.acquire()  # a thread is at it
+
+    def compiled(text):
+        assert text == "k_second"
+        first.code = b"first"
+        first.claim.release()
+        return b"second"
+
+    monkeypatch.setattr(ahead, "object_code", compiled)
+    monkeypatch.setattr(ahead, "_jobs", {"k_first": first, "k_second": second})
+    ahead._State.queue.put(second)
+    assert ahead.finished("k_first") == b"first"
+    assert ahead.finished("k_second") == b"second"
+    assert ahead.finished("k_second") is None
+
+
+def test_what_nobody_has_begun_is_compiled_by_who_needs_it(two_threads, monkeypatch):
+    monkeypatch.setattr(ahead, "_hire", lambda wanted: None)
+    ahead.begin("k_waiting", "text")
+    assert ahead.finished("k_waiting") is None
+    assert not ahead._jobs
+    ahead.clear()
+
+
+def test_what_nobody_comes_for_is_forgotten(two_threads, monkeypatch):
+    monkeypatch.setattr(ahead, "_hire", lambda wanted: None)
+    monkeypatch.setattr(ahead, "_MOST", 3)
+    for number in range(5):
+        ahead.begin(f"k_{number}", "text")
+    assert list(ahead._jobs) == ["k_2", "k_3", "k_4"]
+    ahead.clear()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_process_forked_meanwhile_compiles_by_itself(two_threads, place):  # noqa: F811
+    statuses = []
+    for number in range(4):
+        x = tfr.asarray(array(40, 50 + number), device="llvm")
+        y = tfr.tanh(x * (number + 0.5)) - tfr.cumulative_sum(x, axis=1)
+        z = tfr.softmax(y, axis=0)
+        for waiting in range(number + 1):
+            ahead.begin(f"k_{number}_{waiting}", next(texts()))
+        process = os.fork()
+        if process == 0:
+            faulthandler.dump_traceback_later(60, exit=True)
+            status = 1
+            try:
+                status = 0 if abs(float(tfr.sum(z)) - z.shape[1]) < 1e-2 else 2
+            finally:
+                os._exit(status)
+        statuses.append(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+        assert abs(float(tfr.sum(z)) - z.shape[1]) < 1e-2
+    assert statuses == [0] * 4
+
+
+END = """
+import os, sys
+from tensorframe.backends.llvm import ahead
+from tests.backends.test_ahead import texts
+ahead.core_count = ahead.thread_count = lambda: 3
+for number in range(40):
+    ahead.begin(f"k_{number}", list(texts())[number % 2])
+print(ahead.statistics.begun)
+"""
+
+
+def test_the_end_of_the_process_waits_for_llvm():
+    done = subprocess.run(
+        [sys.executable, "-c", END],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "40\n", "")
+
+
+def test_a_profile_tells_each_kernel_once_with_its_step(two_threads, place):  # noqa: F811
+    with tfr.profile() as p:
+        layers(tfr.asarray(array(60, 70), device="llvm")).numpy()
+    made = [one for one in p.kernels_made if one.name.startswith("k_")]
+    assert len({one.name for one in made}) == len(made) > 4
+    assert all(one.step and one.seconds > 0 for one in made)
+    assert p.summary.making > 0
