@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorframe.dtypes import BOOL
+from tensorframe.dtypes import BOOL, bool_
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind, Op
@@ -41,12 +41,13 @@ def recorder(device: Device, site: Site | None) -> Callable[..., Node]:
                 left = number(left, operands, site)
             # as in dispatch: mostly operands share a dtype and a shape, and nothing has to be converted
             dtype, shape = left.dtype, left.shape
+            result = op.uniform.get(dtype)
             if (
                 dtype is right.dtype
-                and op.uniform.get(dtype) is dtype
+                and (result is dtype or result is bool_)  # which every device holds
                 and (right.shape == shape or not right.shape or not shape)
             ):
-                return Node(op, (left, right), (), shape or right.shape, dtype, device, site)
+                return Node(op, (left, right), (), shape or right.shape, result, device, site)
             return record_map(op, (left, right), device, site)
         nodes = tuple(
             [
@@ -57,9 +58,24 @@ def recorder(device: Device, site: Site | None) -> Callable[..., Node]:
         first = nodes[0]
         if len(nodes) == 1 and op.uniform.get(first.dtype) is first.dtype:
             return Node(op, nodes, (), first.shape, first.dtype, device, site)
+        if len(nodes) == 3 and _is_choice(op, *nodes):
+            return Node(op, nodes, (), first.shape, nodes[1].dtype, device, site)
         return record_map(op, nodes, device, site)
 
     return apply
+
+
+def _is_choice(op: Op, condition: Node, left: Node, right: Node) -> bool:
+    """Whether an op chooses between operands of one dtype, each of the condition's shape or a number."""
+    dtype, shape = left.dtype, condition.shape
+    return (
+        op.conditions == 1
+        and condition.dtype is bool_
+        and dtype is right.dtype
+        and op.uniform.get(dtype) is dtype
+        and (left.shape == shape or not left.shape)
+        and (right.shape == shape or not right.shape)
+    )
 
 
 def number(value: complex, beside: tuple[Any, ...], site: Site | None) -> Node:
