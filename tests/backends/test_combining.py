@@ -64,6 +64,29 @@ def test_values_are_added_one_after_the_other():
     assert found.tolist() == [((1 + 1e16) + 1) - 1e16, 1, 3]
 
 
+def test_elements_that_look_like_numbers_of_accumulators():
+    """Where few are pointed to, an element says in its own bits which accumulator it has."""
+    x = np.arange(900, dtype=np.uint32).view(np.float32)  # hardly more than zero
+    numbers = np.array([5, 0, 1, 5, 899, 2, 0])
+    values = np.float32([1, 2, 4, 8, 16, np.nan, 32])
+    expected = x.astype(np.float64)
+    np.add.at(expected, numbers, values)
+    found = added("llvm", x, (numbers,), values)
+    assert found.tobytes() == expected.astype(np.float32).tobytes()
+
+
+def test_numpy_combines_where_accumulators_would_take_too_much_memory(monkeypatch):
+    from tensorframe.backends.llvm import scatter as programs
+
+    x, values = drawn((900, 3), "float32"), drawn((50, 3), "float32", seed=1)
+    numbers = np.arange(50) % 7
+    first = added("llvm", x, (numbers,), values)
+    monkeypatch.setattr(programs, "_MOST_SCRATCH", 100)
+    PLANS.clear()
+    assert added("llvm", x, (numbers,), values).tobytes() == first.tobytes()
+    PLANS.clear()
+
+
 KEYS = [
     ((7,), lambda i: (i(7, 200),)),
     ((6, 9), lambda i: (slice(None), i(9, 20))),

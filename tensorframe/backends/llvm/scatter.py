@@ -11,9 +11,13 @@ from tensorframe.backends.llvm.lowering import scatters_of
 from tensorframe.backends.llvm.program import KernelProgram
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, strides_of
+from tensorframe.kernel.forms.scatter import scratch_bytes
 from tensorframe.kernel.nest.assemble import Built
 from tensorframe.kernel.spaces.complex import Parts
 from tensorframe.ops.elementwise import POSITIVE
+
+# Bytes for accumulators beyond which NumPy combines: it gives the same bits, and raises errors where memory ends.
+_MOST_SCRATCH = 1 << 28
 
 
 class ScatterProgram:
@@ -28,7 +32,9 @@ class ScatterProgram:
         copy = RegionOp(POSITIVE, (), (0,), op.shape, dtype)
         self._strides = tuple([step * dtype.itemsize for step in strides_of(op.shape)])
         self._copy = KernelProgram(Region(((op.shape, dtype),), (copy,), (1,)))
-        self._combine = _CombineProgram(region, *fallback)
+        self._combine: Program = _CombineProgram(region, *fallback)
+        if fallback and scratch_bytes(region) > _MOST_SCRATCH:
+            self._combine = fallback[0]
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the tensor with values taken in."""
@@ -43,7 +49,7 @@ class ScatterProgram:
 
     def source(self) -> str:
         """Return the text of the kernel that combines, for operands that are contiguous in C order."""
-        return self._combine.source()
+        return self._combine.source() if isinstance(self._combine, KernelProgram) else ""
 
 
 class _CombineProgram(KernelProgram):

@@ -5,18 +5,18 @@ indices, in blocks of columns. Each goes through the indices in C order, so what
 the program. Elements are combined with in place, but where a row has a wider dtype for them, there are accumulators:
 
     dense     one for each element of the columns, where many are pointed to
-    sparse    one for each element that is pointed to, in the order in which they first are; others stay untouched
+    sparse    one for each element that is pointed to; others stay untouched
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorframe.dtypes import COMPLEX, FLOAT, real_of
+from tensorframe.dtypes import COMPLEX, FLOAT, bool_, float32, real_of, uint32
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, broadcast, strides_of
 from tensorframe.kernel import ir
-from tensorframe.kernel.ir.formula import equal
+from tensorframe.kernel.ir.formula import bitcast, both, equal, negation, where
 from tensorframe.kernel.ir.loops import ZERO, digits, flat, named, nested, smaller
 from tensorframe.kernel.math.accumulate import accumulation
 from tensorframe.kernel.math.scalars import converted
@@ -38,8 +38,10 @@ Statements = tuple[ir.Statement, ...]
 
 # of an element that is pointed to: its number, in C order of the indexed axes, its position, and its accumulators
 _NUMBER, _PLACE, _SLOT = [ir.variable(name, ir.INDEX) for name in ("number", "place", "slot")]
-_USED = ir.variable("used", ir.INDEX)  # slots
-_SLOTS = ir.Buffer("slots", ir.INDEX, ir.Role.SCRATCH)  # by the number of an element
+_KNOWN = ir.variable("known", bool_)
+_USED = ir.variable("used", ir.INDEX)  # accumulators
+_PLACES = ir.Buffer("places", ir.INDEX, ir.Role.SCRATCH)  # of elements, by accumulator
+_SLOTS = ir.Buffer("slots", uint32, ir.Role.SCRATCH)  # accumulators, by the number of an element
 
 
 def build_scatter(region: Region, strides: Sequence[Strides]) -> Built:
@@ -54,6 +56,11 @@ def build_scatter(region: Region, strides: Sequence[Strides]) -> Built:
     grain = max(1, _SHARE // scatter.work)
     launch = Launch(kernel, tuple(scatter.numbers.values), scatter.units, grain)
     return Built((launch,), (), (tuple(range(len(op.shape))),))
+
+
+def scratch_bytes(region: Region) -> int:
+    """Return how much memory each thread takes for accumulators."""
+    return _Scatter(region, [strides_of(shape) for shape, _ in region.inputs]).scratch
 
 
 class _Scatter:
@@ -76,12 +83,17 @@ class _Scatter:
         self.numbers = Numbers()
         self._sort_axes(op, strides)
         self._is_wide = combination.wide and dtype in FLOAT and how.dtype != dtype
-        self._is_sparse = self._is_wide and _FEW * self._chosen.count < self._rows.count
+        few = self._chosen.count < min(self._rows.count / _FEW, 2**32)
+        self._is_sparse = self._is_wide and few
+        self._is_own_set = dtype == float32  # which has the bits for the number of an accumulator
         self._accumulators = self._chosen.count if self._is_sparse else self._rows.count
         width = self._columns_of_a_block()
         blocks = -(-self._inner.count // width)
         self._begin_block(blocks, width)
         self.units, self.work = self._outer.count * blocks, self._chosen.count * width
+        each = how.dtype.itemsize * width + _PLACES.dtype.itemsize
+        slots = _SLOTS.dtype.itemsize * self._rows.count * (not self._is_own_set)
+        self.scratch = (each * self._accumulators + slots) * self._is_wide
 
     def _sort_axes(self, op: RegionOp, strides: Sequence[Strides]) -> None:
         region, numbers, shape = self._region, self.numbers, op.shape
@@ -135,14 +147,16 @@ class _Scatter:
 
     def statements(self) -> Statements:
         """Return the loop over blocks of columns, and the memory of accumulators."""
+        held = self.numbers.take(self._accumulators, "held")
         if not self._is_wide:
             memory, body = [], self._in_place()
         else:
-            held = self.numbers.take(self._accumulators, "held")
             memory = [ir.Allocate(self._sums, held * self._width)]
             body = self._sparse() if self._is_sparse else self._dense()
         if self._is_sparse:
-            memory.append(ir.Allocate(_SLOTS, self.numbers.take(self._rows.count, "rows")))
+            memory.append(ir.Allocate(_PLACES, held))
+            if not self._is_own_set:
+                memory.append(ir.Allocate(_SLOTS, self.numbers.take(self._rows.count, "rows")))
         return (*memory, ir.Loop(self._unit, ir.START, ir.STOP, body, parallel=True))
 
     def _in_place(self) -> Statements:
@@ -163,23 +177,48 @@ class _Scatter:
         )
 
     def _sparse(self) -> Statements:
-        """Return what makes the elements accumulators that are pointed to, in the order in which they first are."""
-        none = self.numbers.take(self._chosen.count, "none")  # no slot has this number
-        find = ir.Set(_SLOT, ir.load(_SLOTS, _NUMBER))
+        """Return what makes the elements accumulators that are pointed to, in the order in which they first are.
+
+        A sparse set (Briggs and Torczon, "An efficient representation for sparse sets", 1993): an element says which
+        accumulator it has, and is believed if that one says the same.
+        """
+        said = self._slot_of_element()
+        slot = where(said < _USED, said, ZERO)
+        known = both(said < _USED, equal(ir.load(_PLACES, slot), _PLACE))
         begin = (
-            ir.Store(_SLOTS, _NUMBER, _USED),
             *self._for_each_column(self._read(_USED, _PLACE)),
+            ir.Store(_PLACES, _USED, _PLACE),
+            self._note_slot(_USED),
             ir.Set(_SLOT, _USED),
             ir.Set(_USED, _USED + 1),
         )
         take_in = self._for_each_column(self._take_in(_SLOT))
-        finish = self._for_each_column(self._write(_PLACE, self._sum(_SLOT)))
+        each = ir.index("each")
+        finish = self._for_each_column(self._write(ir.load(_PLACES, each), self._sum(each)))
+        search = (ir.Set(_SLOT, slot), ir.Set(_KNOWN, known), ir.If(negation(_KNOWN), begin))
         return (
-            *self._for_each_index((ir.Store(_SLOTS, _NUMBER, none),)),
+            *(() if self._is_own_set else self._for_each_index((self._note_slot(ZERO),))),
             ir.Set(_USED, ZERO),
-            *self._for_each_index((find, ir.If(equal(_SLOT, none), begin), *take_in)),
-            *self._for_each_index((find, *finish)),
+            *self._for_each_index((*search, *take_in)),
+            ir.Loop(each, ZERO, _USED, finish),
         )
+
+    def _slot_of_element(self) -> ir.Expr:
+        """Return which accumulator an element says that it has; its value is in there, if it has one."""
+        said: ir.Expr = ir.load(_SLOTS, _NUMBER)
+        if self._is_own_set:
+            said = bitcast(ir.load(self._output, self._first_element()), uint32)
+        return ir.apply("to_index", said, dtype=ir.INDEX)
+
+    def _note_slot(self, slot: ir.Expr) -> ir.Statement:
+        number = ir.apply("from_index", slot, dtype=uint32)
+        if not self._is_own_set:
+            return ir.Store(_SLOTS, _NUMBER, number)
+        return ir.Store(self._output, self._first_element(), bitcast(number, self._dtype))
+
+    def _first_element(self) -> ir.Expr:
+        first = [start for start, _ in self._ranges]
+        return summed(self._bases[0], _PLACE, self._inner.position(0, first))
 
     # --- loops ---
 
