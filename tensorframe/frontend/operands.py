@@ -25,11 +25,13 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import default_on, require
 from tensorframe.graph.node import Node
+from tensorframe.graph.op import Op
 from tensorframe.graph.precision import autocast_dtype
 from tensorframe.graph.record import cast, source
-from tensorframe.graph.shape import Shape, normalize_axis
+from tensorframe.graph.shape import MAX_NDIM, Shape, check_size, normalize_axis
 from tensorframe.ops.creation import FULL
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE
+from tensorframe.site import recording_site
 
 
 def nodes_of(name: str, tensors: Sequence[Any]) -> list[Node]:
@@ -130,9 +132,19 @@ def widened(tensor: Tensor) -> Tensor:
     return converted(tensor, dtypes.wide_of(tensor.dtype))
 
 
+def rearranged(op: Op, tensor: Tensor, shape: Shape, *attrs: Any) -> Tensor:
+    """Return a view of a tensor, of a shape that is known to be right and is no larger than the tensor's."""
+    node = tensor.node
+    return handle_on(Node(op, (node,), attrs, shape, node.dtype, node.device, recording_site()))
+
+
 def reshaped(tensor: Tensor, shape: Shape) -> Tensor:
     """Return the elements under another shape of as many elements."""
-    return tensor if tensor.shape == shape else call(RESHAPE, tensor, attrs=(shape,))
+    if tensor.node.shape == shape:
+        return tensor
+    if len(shape) > MAX_NDIM:
+        check_size("reshape", shape)
+    return rearranged(RESHAPE, tensor, shape, shape)
 
 
 def flattened(tensor: Tensor) -> Tensor:
@@ -156,9 +168,10 @@ def with_axes(tensor: Tensor, ndim: int) -> Tensor:
 def permuted(tensor: Tensor, axes: Sequence[int]) -> Tensor:
     """Return the axes in another order."""
     order = tuple(axes)
-    if order == tuple(range(tensor.ndim)):
+    shape = tensor.node.shape
+    if order == tuple(range(len(shape))):
         return tensor
-    return call(PERMUTE, tensor, attrs=(order,))
+    return rearranged(PERMUTE, tensor, tuple([shape[axis] for axis in order]), order)
 
 
 def expanded(tensor: Tensor, shape: Shape) -> Tensor:

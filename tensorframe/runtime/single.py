@@ -127,7 +127,7 @@ def run_single(node: Node) -> bool | None:
         if call is None:
             return None if calls.get(key) is _BY_PLAN else False
     function, plan = call
-    if events.listeners or options.checked or function is None:
+    if events.listeners or function is None or options.validate or options.check_nan:
         return plan is not None and _run_plan(node, plan, options)
     if plan is not None:
         if len(inputs) == 2 and inputs[0] is inputs[1]:
@@ -250,17 +250,15 @@ def _run_plan(node: Node, plan: Plan, options: Options) -> bool:
 def run_view(node: Node) -> bool:
     """Compute `node` if it is a view, or a view of views, of computed host memory; else do nothing and return False."""
     views: list[Node] = []
-    source = node
-    while True:
-        inputs = source.inputs  # before storage: see Node.settle
-        storage = source.storage
-        if storage is not None:
-            break
+    source, inputs, storage = node, node.inputs, node.storage
+    while storage is None:
         op = source.op
         if not op.alias or op.kind is not _VIEW or len(views) == _LONGEST:
             return False
         views.append(source)
         source = inputs[0]
+        inputs = source.inputs  # before storage: see Node.settle
+        storage = source.storage
     array = storage.handle
     if type(array) is not np.ndarray:
         return False

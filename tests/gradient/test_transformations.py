@@ -7,6 +7,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.runtime.cache import PLANS
+from tests.backends.devices import FOUND
 
 
 def curve(x):
@@ -76,6 +77,39 @@ def test_a_pullback_outlives_what_is_computed_afterwards():
     y.compute()
     (ct,) = pullback(tfr.ones(2))
     np.testing.assert_allclose(ct.numpy(), y.numpy() * np.cos(x.numpy()), rtol=1e-6)
+
+
+def _sum_of_squares_of_elements(x):
+    total = 0.0
+    for element in x:
+        total = total + element * element
+    return total
+
+
+def _of_a_computed_tensor(x):
+    x.compute()
+    return x[1] * x[2] + x[-1]
+
+
+def _of_rows_of_what_is_computed(x):
+    squares = (x * x).reshape((2, 2)).compute()
+    first, second = squares
+    return tfr.sum(first) + 2 * tfr.sum(second) + squares[1, 0]
+
+
+@pytest.mark.parametrize("device", ["cpu", "numpy", *FOUND])
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (_sum_of_squares_of_elements, [2.0, 4.0, 6.0, 8.0]),
+        (_of_a_computed_tensor, [0.0, 3.0, 2.0, 1.0]),
+        (_of_rows_of_what_is_computed, [2.0, 4.0, 18.0, 16.0]),
+    ],
+)
+def test_gradients_pass_through_elements_of_what_is_computed_on_the_way(function, expected, device):
+    """Parts of a computed tensor are views outside of a gradient, where nothing has to be recorded."""
+    x = tfr.asarray([1.0, 2.0, 3.0, 4.0], device=device)
+    assert tfr.grad(function)(x).tolist() == expected
 
 
 def wide(values):

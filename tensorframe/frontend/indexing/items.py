@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe import dtypes
+from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import BOOL, FORMAT, DType
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import (
@@ -21,11 +22,13 @@ from tensorframe.frontend.dispatch import (
 from tensorframe.frontend.indexing.selection import Selection, out_of_bounds, parse
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.history import history
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Op
 from tensorframe.graph.record import cast, record, record_map
 from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.graph.tracing import TracedNumber, example
+from tensorframe.ops.creation import DATA
 from tensorframe.ops.elementwise import WHERE
 from tensorframe.ops.indexing import GATHER, SCATTER, SET_SLICE
 from tensorframe.ops.movement import EXPAND, RESHAPE, SLICE
@@ -35,8 +38,9 @@ from tensorframe.site import recording_site
 def getitem(tensor: Tensor, key: Any) -> Tensor:
     """Return the elements that `key` selects, as NumPy does; nothing computes, unless `key` holds a mask.
 
-    Integers, slices, None and ... give views; integer tensors, arrays and lists gather; masks are computed at once,
-    since the result's shape depends on them. IndexingError if an index is out of bounds.
+    Integers, slices, None and ... give views (integers alone give one at once if the tensor is computed); integer
+    tensors, arrays and lists gather; masks are computed at once, since the result's shape depends on them.
+    IndexingError if an index is out of bounds.
     """
     if type(key) is int:
         key = (key,)
@@ -52,22 +56,34 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
 
 
 def _element(node: Node, key: tuple[int, ...]) -> Tensor:
-    """Return the part at integers for the leading axes; on the way of every loop over elements, hence terse."""
+    """Return the part at integers for the leading axes; on the way of every loop over elements, hence terse.
+
+    In host memory the part of a computed tensor is a view already: nothing is recorded, unless for a gradient.
+    """
     shape = node.shape
-    starts = list(key)
     for axis, index in enumerate(key):
         size = shape[axis]
         if not -size <= index < size:
             raise out_of_bounds(index, axis, size)
-        if index < 0:
-            starts[axis] += size
+    rest = shape[len(key) :]
+    array: Any = None if node.storage is None else node.storage.handle
+    if type(array) is np.ndarray and history.get() is None:
+        return viewed(array[(*key, ...)], rest, node)  # type: ignore[arg-type]
+    starts = [
+        index if index >= 0 else index + size for index, size in zip(key, shape, strict=False)
+    ]
     count = len(key)
-    rest = shape[count:]
     sizes = (1,) * count + rest
     view = (tuple(starts) + (0,) * len(rest), sizes, (1,) * len(sizes))
     site = recording_site()
     part = Node(SLICE, (node,), view, sizes, node.dtype, node.device, site)
     return handle_on(Node(RESHAPE, (part,), (rest,), rest, node.dtype, node.device, site))
+
+
+def viewed(array: np.ndarray[Any, Any], shape: Shape, node: Node) -> Tensor:
+    """Return a view of the array of a computed node as a tensor of this shape, which is computed, too."""
+    storage = Storage(node.device, array, node.dtype, shape, array.strides)
+    return handle_on(Node(DATA, (), (), shape, node.dtype, node.device, None, storage))
 
 
 def _view(node: Node, selection: Selection) -> Node:

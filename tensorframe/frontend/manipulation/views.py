@@ -7,7 +7,14 @@ from typing import Any
 
 from tensorframe.errors import AxisError, ShapeError
 from tensorframe.frontend.dispatch import call
-from tensorframe.frontend.operands import expanded, operand, permuted, reshaped, with_axes
+from tensorframe.frontend.operands import (
+    expanded,
+    operand,
+    permuted,
+    rearranged,
+    reshaped,
+    with_axes,
+)
 from tensorframe.frontend.parameters import choice, integer, integers
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import (
@@ -50,9 +57,10 @@ Axes = int | Iterable[int]
 
 def sliced(x: Tensor, starts: Sequence[int], sizes: Sequence[int], steps: Sequence[int]) -> Tensor:
     """Return every step-th element from the starts on, `sizes` of them along the axes."""
-    if tuple(sizes) == x.shape and all(step == 1 for step in steps):
+    shape = tuple(sizes)
+    if shape == x.node.shape and steps.count(1) == len(steps):
         return x
-    return call(SLICE, x, attrs=(tuple(starts), tuple(sizes), tuple(steps)))
+    return rearranged(SLICE, x, shape, tuple(starts), shape, tuple(steps))
 
 
 def part_of(x: Tensor, axis: int, start: int, size: int, step: int = 1) -> Tensor:
@@ -118,7 +126,9 @@ def transpose(x: Any, /, axes: Iterable[int] | None = None) -> Tensor:
     (4, 3, 2)
     """
     tensor = operand(x)
-    return permute_dims(tensor, range(tensor.ndim)[::-1] if axes is None else axes)
+    if axes is None:
+        return permuted(tensor, range(len(tensor.node.shape))[::-1])
+    return permute_dims(tensor, axes)
 
 
 def swapaxes(x: Any, axis1: int, axis2: int, /) -> Tensor:
@@ -243,13 +253,13 @@ def flip(x: Any, /, axis: Axes | None = None) -> Tensor:
     [3, 2, 1]
     """
     tensor = operand(x)
-    # axes without a second element are the same either way, and may have no last element to start from
-    axes = {
-        turned for turned in normalize_axes("flip", axis, tensor.ndim) if tensor.shape[turned] > 1
-    }
-    starts = [size - 1 if index in axes else 0 for index, size in enumerate(tensor.shape)]
-    steps = [-1 if index in axes else 1 for index in range(tensor.ndim)]
-    return sliced(tensor, starts, tensor.shape, steps)
+    shape = tensor.node.shape
+    starts, steps = [0] * len(shape), [1] * len(shape)
+    for turned in normalize_axes("flip", axis, len(shape)):
+        # axes without a second element are the same either way, and may have no last element to start from
+        if shape[turned] > 1:
+            starts[turned], steps[turned] = shape[turned] - 1, -1
+    return sliced(tensor, starts, shape, steps)
 
 
 def flipud(x: Any, /) -> Tensor:

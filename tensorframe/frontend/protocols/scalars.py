@@ -10,14 +10,20 @@ import numpy as np
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import BITWISE, COMPLEX, INTEGER
 from tensorframe.errors import DTypeError, ScalarError, TracingError
+from tensorframe.frontend.dispatch import handle_on
 from tensorframe.frontend.tensor import Tensor, method
+from tensorframe.graph.history import history
 from tensorframe.graph.node import Node
 from tensorframe.ops.creation import DATA
+from tensorframe.runtime.evaluate import computed_storage
 
 
 def _only(tensor: Tensor, wanted: str) -> Any:
     """Return the only element as a Python number; a tensor of one element counts as a scalar, whatever its rank."""
-    array = tensor._array()
+    node = tensor.node
+    array = (node.storage or computed_storage(node)).handle
+    if type(array) is not np.ndarray:
+        array = tensor._array()
     if array.size != 1:
         raise ScalarError(
             f"{wanted}: a tensor of shape {array.shape} has {array.size} elements, not one",
@@ -124,7 +130,7 @@ def _rows(tensor: Tensor) -> Iterator[Tensor]:
         raise
     node = tensor.node
     array = node.storage.handle
-    if type(array) is not np.ndarray:
+    if type(array) is not np.ndarray or history.get() is not None:
         for position in range(node.shape[0]):
             yield tensor[position]
         return
@@ -133,7 +139,7 @@ def _rows(tensor: Tensor) -> Iterator[Tensor]:
     for position in range(node.shape[0]):
         row = array[position, ...]
         storage = Storage(device, row, dtype, rest, row.strides)
-        yield Tensor(Node(DATA, (), (), rest, dtype, device, None, storage))
+        yield handle_on(Node(DATA, (), (), rest, dtype, device, None, storage))
 
 
 @method
