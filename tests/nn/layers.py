@@ -290,6 +290,30 @@ FUNCTIONS |= {
         )
     ],
 }
+PADDED = {1: LINE, 2: PLANE, 3: SPACE}
+FUNCTIONS |= {
+    "Upsample": [
+        ({"scale_factor": 2.0}, (PLANE,)),
+        ({"size": (9, 11), "mode": "bilinear", "align_corners": True}, (PLANE,)),
+    ],
+    "PixelShuffle": [({"upscale_factor": 3}, (np.repeat(PLANE, 3, axis=1),))],
+    "PixelUnshuffle": [({"downscale_factor": 2}, (PLANE[:, :, :6],))],
+    "ChannelShuffle": [({"groups": 2}, (np.concatenate([PLANE, PLANE], axis=1),))],
+    **{
+        f"{kind}Pad{axes}d": [
+            ({"padding": 2} | options, (values,)),
+            ({"padding": tuple(range(2 * axes))[::-1] if axes < 3 else 1} | options, (values,)),
+        ]
+        for kind, options in (
+            ("Circular", {}),
+            ("Constant", {"value": 0.5}),
+            ("Reflection", {}),
+            ("Replication", {}),
+            ("Zero", {}),
+        )
+        for axes, values in PADDED.items()
+    },
+}
 # the same with weights of classes
 WEIGHTED = {
     "BCEWithLogitsLoss": ("pos_weight", (X, TARGET)),

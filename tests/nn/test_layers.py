@@ -72,9 +72,10 @@ def test_a_copy_in_another_dtype_is_made_of_that_dtype(name):
 
 
 def test_every_function_has_a_case():
-    from tensorframe.nn.layers import activations, losses, pooling
+    from tensorframe.nn.layers import activations, losses, pooling, resampling
 
-    assert {*activations.__all__, *losses.__all__, *pooling.__all__} == set(FUNCTIONS)
+    modules = (activations, losses, pooling, resampling)
+    assert {name for module in modules for name in module.__all__} == set(FUNCTIONS)
 
 
 # classes whose functions have other names
@@ -96,6 +97,10 @@ FUNCTION_NAMES = {
     "LPPool2d": "lp_pool2d",
     "LPPool3d": "lp_pool3d",
     "Unfold": "unfold",
+    "ChannelShuffle": "channel_shuffle",
+    "PixelShuffle": "pixel_shuffle",
+    "PixelUnshuffle": "pixel_unshuffle",
+    "Upsample": "interpolate",
     "SmoothL1Loss": "smooth_l1_loss",
 }
 
@@ -119,14 +124,36 @@ def test_a_module_is_its_function_with_the_options(name):
             count = given.pop("num_parameters", 1)
             given = {"weight": tfr.full(count, given.pop("init", 0.25))}
         given.pop("inplace", None)
+        if "Pad" in name:
+            check_padding(name, layer, given, *inputs)
+            continue
         found = tensors_of(layer.eval()(*map(tfr.asarray, inputs)))
         wanted = tensors_of(function_of(name)(*map(tfr.asarray, inputs), **given))
         for own, other in zip(found, wanted, strict=True):
             np.testing.assert_array_equal(own.numpy(), other.numpy())
 
 
+MODES = {"Circular": "wrap", "Reflection": "reflect", "Replication": "edge"}
+
+
+def check_padding(name, layer, options, values):
+    """A padding is NumPy's, whose axes are in their own order."""
+    mode = MODES.get(name[:-5], "constant")
+    axes = int(name[-2])
+    sizes = options["padding"]
+    sizes = (sizes,) * (2 * axes) if isinstance(sizes, int) else sizes
+    widths = [(0, 0), (0, 0), *[sizes[2 * axis : 2 * axis + 2] for axis in reversed(range(axes))]]
+    constant = {"constant_values": options.get("value", 0.0)} if mode == "constant" else {}
+    wanted = np.pad(values, widths, mode, **constant)
+    np.testing.assert_array_equal(layer(tfr.asarray(values)).numpy(), wanted)
+
+
 def shown(name, options):
-    return [] if name == "PReLU" else [pair for pair in options.items() if pair[0] != "inplace"]
+    return (
+        []
+        if name == "PReLU" or "Pad" in name
+        else [pair for pair in options.items() if pair[0] != "inplace"]
+    )
 
 
 @pytest.mark.parametrize("name", WEIGHTED)
@@ -342,6 +369,7 @@ class TestErrors:
                 "'relu', 'gelu' or a function",
             ),
             (lambda: nn.BatchNorm2d(3)(tfr.ones((2, 3))), ShapeError, "takes inputs of 4 axes"),
+            (lambda: nn.ZeroPad2d((1, 2)), ArgumentError, "a number or 4 of them"),
             (lambda: nn.Flatten(3)(tfr.ones((2, 3))), AxisError, "no axis 3"),
             (lambda: nn.Unflatten(1, (2, 2))(tfr.ones((2, 3))), ShapeError, "of size 3 is not"),
             (lambda: nn.Sequential(3), DTypeError, "takes modules and functions, got int"),
