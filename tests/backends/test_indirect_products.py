@@ -17,6 +17,7 @@ from tensorframe.backends.llvm.compile import object_code
 from tensorframe.backends.llvm.indirect_product import copy, functions, multiply, offsets, pairs
 from tensorframe.backends.llvm.load import PROTOTYPE, Placed
 from tensorframe.backends.llvm.target import target, target_machine
+from tensorframe.codegen.llvm.dot_products import DOT_SLOTS, DOTS
 from tensorframe.codegen.llvm.indirect_product import (
     PRODUCT,
     SLOTS,
@@ -45,7 +46,7 @@ def compiled():
         if (features, dtype) not in known:
             machine = replace(target(), features=FEATURES[features])
             text = print_products(machine, str(target_machine().target_data), np.dtype(dtype))
-            known[features, dtype] = Placed("tested", object_code(text), [PRODUCT, TRANSPOSE])
+            known[features, dtype] = Placed("tested", object_code(text), [PRODUCT, TRANSPOSE, DOTS])
         return known[features, dtype]
 
     return get
@@ -70,6 +71,26 @@ def test_products_of_every_number_of_rows_and_vectors(features, dtype, compiled)
             numbers = [terms, result.strides[0], vectors, 1, 0, 0, 0]
             call(0, rows, struct.pack(f"={len(SLOTS)}q", *arrays, *numbers), b"")
             np.testing.assert_array_equal(result, left @ right)
+
+
+@on_both_dtypes
+@on_all_vectors
+def test_dot_products_of_every_number_of_rows_columns_and_elements(features, dtype, compiled):
+    call = PROTOTYPE(compiled(features, dtype).addresses[DOTS])
+    generator = np.random.default_rng(0)
+    for rows in range(1, 21):
+        for columns in range(1, 8):
+            length, count = int(generator.integers(1, 40)), int(generator.integers(1, 4))
+            left = generator.integers(-4, 5, (2, rows, count, length)).astype(dtype)
+            right = generator.integers(-4, 5, (2, columns, count, length)).astype(dtype)
+            result = np.full((2, columns, rows), np.nan, dtype)
+            places = offsets(((rows, left.strides[1]),))
+            segments = pairs(((count, left.strides[2]),), ((count, right.strides[2]),))
+            arrays = [one.ctypes.data for one in (left, right, result, places, segments)]
+            numbers = [count, length, columns, right.strides[1], result.strides[1]]
+            repeated = [2, left.strides[0], right.strides[0], result.strides[0]]
+            call(0, rows, struct.pack(f"={len(DOT_SLOTS)}q", *arrays, *numbers, *repeated), b"")
+            np.testing.assert_array_equal(result, np.einsum("grsl,gcsl->gcr", left, right))
 
 
 @on_both_dtypes

@@ -16,10 +16,12 @@ import numpy as np
 from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.llvm.indirect_product import (
+    Columns,
     Extents,
     Matrices,
     Repeated,
     copy,
+    dot_products,
     functions,
     multiply,
     offsets,
@@ -60,6 +62,8 @@ def compiled(x: Array, weight: Array, geometry: Geometry, groups: int) -> by_num
         return by_numpy.PointProduct(x, weight, geometry)
     plan = _Plan(x, weight, geometry, groups)
     fills = plan.channels >= functions(plan.dtype).lanes // 2
+    if plan.is_turned and not fills and geometry.dilation[-1] == 1:
+        return ByDots(plan)
     if plan.is_turned or max(geometry.stride) > 1:
         return ByChannels(plan) if fills else by_numpy.Convolution(x, weight, geometry, groups)
     if fills and plan.channels_cost() < plan.positions_cost():
@@ -221,12 +225,20 @@ class ByChannels:
             memory = _Memory(self.dtype)
             with config.override(threads=1):  # the others have blocks of their own
                 for index in mine:
-                    block = self._empty([part.stop - part.start for part in index])
+                    block = self._scratch(index, memory)
                     self._block(index, block, memory)
                     store(index, block)
 
         self._prepare()
         share_out(self.blocks, work, long=self._plan.is_long(len(self.blocks)))
+
+    def _scratch(self, index: Index, memory: _Memory) -> Array:
+        """Return memory for a block, which is read before the next one is made."""
+        shape = [part.stop - part.start for part in index]
+        block = memory.take("block", prod(shape))
+        if not self._plan.is_turned:
+            return block.reshape(shape)
+        return block.reshape((shape[1], shape[0], *shape[2:])).swapaxes(0, 1)
 
     def _empty(self, shape: Any) -> Array:
         batch, out, *sizes = shape
@@ -395,6 +407,88 @@ class ByPositions:
         multiply(weight, x, scratch, rows, pairs(left, right), vectors, width * size, repeated)
         strides = (outs * width * size, width * size, *steps)
         return np.lib.stride_tricks.as_strided(scratch, (examples, outs, *counts), strides)
+
+
+class ByDots:
+    """A convolution whose windows are as large as images, into few channels: sums run along the rows of both."""
+
+    in_parts = False
+
+    def __init__(self, plan: _Plan) -> None:
+        self._plan = plan
+        self.shape, self.dtype = plan.shape, plan.dtype
+        self._input: Array = None
+        weight = plan.weight
+        lies = weight.strides[-1] == weight.itemsize
+        self._weight = weight if lies else np.ascontiguousarray(weight)
+        batch, out, *sizes = plan.shape
+        examples = batch if plan.groups > 1 else max(ceil(batch / _ENOUGH), 1)
+        groups = max(plan.groups // _ENOUGH, 1)
+        self.blocks = _boxes(
+            by_numpy.slices(batch, examples),
+            by_numpy.slices(out, groups * plan.channels),
+            *[[slice(0, size)] for size in sizes],
+        )
+
+    def array(self, out: Array | None = None) -> Array:
+        """Return the result, in `out` if it is given."""
+        result = self._empty(self.shape) if out is None else out
+
+        def store(index: Index, block: Array) -> None:
+            result[index] = block
+
+        self.each(store)
+        return result
+
+    def each(self, store: Store) -> None:
+        """Call `store` with the index and the elements of each block, in the thread that made it."""
+        plan = self._plan
+        copied = plan.x.strides[-1] != plan.x.itemsize
+        whole = slice(0, plan.sizes[0])
+        memory = _Memory(self.dtype)
+        self._input = plan.padded(slice(None), slice(None), whole, memory, copied=copied)
+
+        def work(mine: Iterator[Index]) -> None:
+            with config.override(threads=1):  # the others have blocks of their own
+                for index in mine:
+                    block = self._empty([part.stop - part.start for part in index])
+                    self._block(index, block)
+                    store(index, block)
+
+        share_out(self.blocks, work, long=plan.is_long(len(self.blocks)))
+
+    def _empty(self, shape: Any) -> Array:
+        batch, out, *sizes = shape
+        return host_pool.empty((out, batch, *sizes), self.dtype).swapaxes(0, 1)
+
+    def _block(self, index: Index, target: Array) -> None:
+        """Write a block, whose channels have their elements next to each other."""
+        plan, x, size = self._plan, self._input, self.dtype.itemsize
+        batch, out, *_ = index
+        group, last = out.start // plan.channels, (out.stop - 1) // plan.channels + 1
+        by_batch, by_channel, *steps = x.strides
+        by_group, by_out, *by_term = self._weight.strides
+        moved = [step * by for step, by in zip(steps, plan.geometry.stride, strict=True)]
+        inner = [step * apart for step, apart in zip(steps, plan.geometry.dilation, strict=True)]
+        examples = batch.stop - batch.start
+        rows = offsets(((examples, by_batch), *zip(plan.sizes, moved, strict=True)))
+        outer = (plan.inner, *plan.kernel[:-1])
+        segments = pairs(
+            tuple(zip(outer, (by_channel, *inner[:-1]), strict=True)),
+            tuple(zip(outer, by_term[:-1], strict=True)),
+        )
+        pitch = len(rows) * size
+        by_product = plan.inner * by_channel, by_group, plan.channels * pitch
+        dot_products(
+            x[batch, group * plan.inner :],
+            self._weight[group],
+            target,
+            rows,
+            segments,
+            plan.kernel[-1],
+            Columns(plan.channels, by_out, pitch),
+            Repeated(last - group, *by_product),
+        )
 
 
 def _batch_and_rows(

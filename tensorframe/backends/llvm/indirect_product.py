@@ -12,6 +12,7 @@ from tensorframe.backends.llvm.compile import object_code
 from tensorframe.backends.llvm.functions import from_object_code
 from tensorframe.backends.llvm.load import PROTOTYPE, Placed
 from tensorframe.backends.llvm.target import target, target_machine
+from tensorframe.codegen.llvm.dot_products import DOT_SLOTS, DOTS
 from tensorframe.codegen.llvm.indirect_product import (
     PRODUCT,
     SLOTS,
@@ -27,6 +28,7 @@ Extents = tuple[tuple[int, int], ...]  # sizes with steps in bytes, the outermos
 _PRODUCT = struct.Struct(f"={len(SLOTS)}q")
 _TRANSPOSITION = struct.Struct("=8q")
 _COPY = struct.Struct("=13q")
+_DOTS = struct.Struct(f"={len(DOT_SLOTS)}q")
 
 
 class Functions(NamedTuple):
@@ -36,6 +38,7 @@ class Functions(NamedTuple):
     product: Any
     transposition: Any
     copy: Any
+    dots: Any
     lanes: int
 
 
@@ -48,12 +51,12 @@ def functions(dtype: DType) -> Functions:
         name,
         text,
         lambda: object_code(text),
-        lambda binary: Placed(name, binary, [PRODUCT, TRANSPOSE, COPY]),
+        lambda binary: Placed(name, binary, [PRODUCT, TRANSPOSE, COPY, DOTS]),
     )
-    product, turn, move = [
-        PROTOTYPE(code.addresses[symbol]) for symbol in (PRODUCT, TRANSPOSE, COPY)
+    product, turn, move, dots = [
+        PROTOTYPE(code.addresses[symbol]) for symbol in (PRODUCT, TRANSPOSE, COPY, DOTS)
     ]
-    return Functions(code, product, turn, move, shape_for(target(), dtype).lanes)
+    return Functions(code, product, turn, move, dots, shape_for(target(), dtype).lanes)
 
 
 @lru_cache(maxsize=256)
@@ -97,6 +100,33 @@ def multiply(
     addresses = [array.ctypes.data for array in (left, right, result, rows, terms)]
     slots = _PRODUCT.pack(*addresses, len(terms), pitch, vectors, *repeated)
     functions(result.dtype).product(0, len(rows), slots, b"")
+
+
+class Columns(NamedTuple):
+    """Columns of a right factor and of a result: how many, and how many bytes apart they are in each."""
+
+    count: int
+    step: int
+    pitch: int
+
+
+def dot_products(
+    left: Array,
+    right: Array,
+    result: Array,
+    rows: Array,
+    segments: Array,
+    length: int,
+    columns: Columns,
+    repeated: Repeated,
+) -> None:
+    """Write sums of products along segments of so many elements; rows of the result are next to each other.
+
+    `rows` and `segments` say where they begin, in bytes from the first element of each array.
+    """
+    addresses = [array.ctypes.data for array in (left, right, result, rows, segments)]
+    slots = _DOTS.pack(*addresses, len(segments), length, *columns, *repeated)
+    functions(result.dtype).dots(0, len(rows), slots, b"")
 
 
 class Matrices(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tensorframe.codegen.llvm.dot_products import dot_products
 from tensorframe.codegen.llvm.kernel import SELECTED
 from tensorframe.codegen.llvm.moves import box_copy, transposition
 from tensorframe.codegen.llvm.target import Target
@@ -76,6 +77,7 @@ def print_products(target: Target, layout: str, dtype: DType) -> str:
         _product(shape, dtype.itemsize),
         transposition(shape.lanes, scalar, dtype.itemsize),
         box_copy(shape.lanes, scalar, dtype.itemsize),
+        dot_products(target, shape.lanes, scalar, dtype.itemsize),
     ]
     return "\n\n".join(parts) + "\n"
 
