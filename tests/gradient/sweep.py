@@ -1,4 +1,4 @@
-"""Every rule in every floating dtype, with broadcasts and without elements, on any device, against float64 on the cpu.
+"""Every rule in all floating dtypes, of both orders, with broadcasts and without elements, against float64 on the cpu.
 
 That float64's gradients are right, central differences say (`test_rules.py`). What a function refuses in a dtype, or of
 no elements, it has no gradient of.
@@ -21,10 +21,11 @@ from tests.gradient.test_rules import CASES, DOMAINS, ELEMENTWISE
 _ROUNDINGS = 24
 PRECISION = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 
-# of one and of two operands: alike, broadcast both ways, from nothing, and of no elements
+# of one to three operands: alike, broadcast both ways, from nothing, and of no elements
 SHAPES: dict[int | None, list[tuple[tuple[int, ...], ...]]] = {
     1: [((2, 3),), ((),), ((0, 2),)],
     2: [((3, 1), (1, 4)), ((), (2, 3)), ((2, 3), (2, 1)), ((0, 3), (1, 3)), ((4,), (0, 4))],
+    3: [((3, 1), (1, 4), ()), ((0, 3), (1, 3), (3,))],
 }
 # with and without elements
 ALONG = [(4,), (2, 3), (1,), (2, 1, 3), (0,), (0, 3), (3, 0)]
@@ -157,3 +158,40 @@ def _gradients(case: Case, given: Any, places: list[int], device: str) -> Any:
         return tfr.sum(out * tfr.asarray(weight, device=out.device).astype(out.dtype))
 
     return tfr.grad(loss, argnums=places)(*[tfr.asarray(each, device=device) for each in given])
+
+
+def check_curvature(case: Case, step: float = 1e-5) -> bool:
+    """Compare second derivatives along a direction with differences of gradients; False if there are no elements."""
+    places = [at for at, each in enumerate(case.arguments) if each.dtype.kind == "f"]
+    points = [case.arguments[at] for at in places]
+    if not sum(point.size for point in points):
+        return False
+    random = np.random.default_rng(5)
+    along = [random.uniform(-1, 1, point.shape) for point in points]
+
+    def loss(*values: Any) -> Any:
+        given = list(map(tfr.asarray, case.arguments))
+        for at, value in zip(places, values, strict=True):
+            given[at] = value
+        out = case.function(*given)
+        weight = np.random.default_rng(3).uniform(0.5, 1.5, out.shape)
+        return tfr.sum(out * out * tfr.asarray(weight))
+
+    gradient = tfr.grad(loss, argnums=range(len(points)))
+
+    def slope(*values: Any) -> Any:
+        slopes = gradient(*values)
+        return sum(tfr.sum(each * tfr.asarray(v)) for each, v in zip(slopes, along, strict=True))
+
+    found = tfr.grad(slope, argnums=range(len(points)))(*map(tfr.asarray, points))
+    ends = [
+        gradient(*[tfr.asarray(x + by * v) for x, v in zip(points, along, strict=True)])
+        for by in (step, -step)
+    ]
+    for curvature, high, low in zip(found, *ends, strict=True):
+        wanted = (high.numpy() - low.numpy()) / (2 * step)
+        largest = np.max(np.abs(wanted), initial=1.0)
+        np.testing.assert_allclose(
+            curvature.numpy(), wanted, rtol=1e-5, atol=1e-6 * largest, err_msg=case.name
+        )
+    return True

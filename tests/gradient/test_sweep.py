@@ -1,4 +1,4 @@
-"""Every rule in every floating dtype, with broadcasts and without elements; a part of it on every device."""
+"""Every rule in every floating dtype, of both orders, with broadcasts and without elements; a part on every device."""
 
 from itertools import islice
 
@@ -7,7 +7,15 @@ import pytest
 
 import tensorframe as tfr
 from tests.backends.devices import on_every_device
-from tests.gradient.sweep import PRECISION, Case, all_cases, along_axes, check, elementwise
+from tests.gradient.sweep import (
+    PRECISION,
+    Case,
+    all_cases,
+    along_axes,
+    check,
+    check_curvature,
+    elementwise,
+)
 
 # there is no largest of no elements, and nothing to take from them
 REFUSED = {
@@ -21,6 +29,10 @@ SOME, FEW = 16, 50
 @pytest.mark.parametrize("dtype", PRECISION)
 def test_every_rule(dtype):
     assert {case.name for case in all_cases() if not check(case, dtype)} == REFUSED
+
+
+def test_every_rule_of_second_order():
+    assert sum(check_curvature(case) for case in all_cases()) > 400
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
