@@ -45,8 +45,8 @@ DTYPES = frozenset({float32, float64})
 _BLOCK = 1 << 20
 # Channels of a kernel that are turned in one call.
 _CHANNELS = 64
-# Blocks that there should be, so that every thread has its share.
-_ENOUGH = 4
+# Blocks that there should be, so that every thread has its share, and products from which sharing is worth anything.
+_ENOUGH, _WORTH_SHARING = 4, 1 << 22
 # What elements cost, in products that a processor makes meanwhile: to turn a kernel that lies in rows, or another one,
 # or a result, and to copy a result.
 _TURN_ROWS, _TURN, _TURN_BACK, _COPY = 60, 100, 50, 50
@@ -115,6 +115,12 @@ class _Plan:
         """Whether an interrupt should not wait for one of so many blocks."""
         return multiplications(self.weight.shape[1:], self.shape) > LONG * blocks
 
+    @property
+    def enough(self) -> int:
+        """How many blocks there should be."""
+        shared = multiplications(self.weight.shape[1:], self.shape) >= _WORTH_SHARING
+        return _ENOUGH if shared else 1
+
     def positions_cost(self) -> float:
         """Return what vectors of positions take, in products."""
         columns: int = prod(self.sizes[:-1]) * self.pitch
@@ -169,7 +175,7 @@ def _surrounded(x: Array, before: Shape, sizes: list[int], pitch: int, memory: _
     zeros = memory.take("input", planes * plane + spare)
     zeros.fill(0)
     strides = [step * x.itemsize for step in (x.shape[1] * plane, plane, *steps)]
-    whole: Array = np.lib.stride_tricks.as_strided(zeros, (*x.shape[:2], *sizes), strides)
+    whole: Array = np.ndarray((*x.shape[:2], *sizes), x.dtype, zeros, 0, strides)
     inside = [slice(low, low + size) for low, size in zip(before, x.shape[2:], strict=True)]
     copy(x, whole[(slice(None), slice(None), *inside)])
     return whole
@@ -252,12 +258,12 @@ class ByChannels:
         outs = [slice(g * plan.channels, (g + 1) * plan.channels) for g in range(plan.groups)]
         whole = [[slice(0, size)] for size in rest]
         if plan.is_turned:
-            examples = max(ceil(batch / _ENOUGH), 1)
+            examples = ceil(batch / plan.enough)
             return _boxes(by_numpy.slices(batch, examples), outs, [slice(0, first)], *whole)
         row = prod(rest) * (self._width + plan.channels)
         row += plan.inner * plan.x[0, 0, 0].size * plan.geometry.stride[0]
         rows = max(_BLOCK // (row * plan.dtype.itemsize), 1)
-        return _boxes(*_batch_and_rows(batch, first, rows, outs), *whole)
+        return _boxes(*_batch_and_rows(plan, rows, outs), *whole)
 
     def _prepare(self) -> None:
         """Turn the kernel: rows are its channels and positions, columns the channels of the result."""
@@ -369,11 +375,11 @@ class ByPositions:
         groups = max(min(rows // first, plan.groups), 1)
         whole = [[slice(0, size)] for size in rest]
         outs = by_numpy.slices(out, groups * plan.channels)
-        if batch * len(outs) * ceil(first / rows) < _ENOUGH and plan.groups == 1:
-            outs = by_numpy.slices(out, max(ceil(out / _ENOUGH), 1))
+        if batch * len(outs) * ceil(first / rows) < plan.enough and plan.groups == 1:
+            outs = by_numpy.slices(out, ceil(out / plan.enough))
         if plan.groups > 1:
             rows = min(rows, first)
-        return _boxes(*_batch_and_rows(batch, first, rows, outs), *whole)
+        return _boxes(*_batch_and_rows(plan, rows, outs), *whole)
 
     def _block(self, index: Index, memory: _Memory) -> Array:
         plan = self._plan
@@ -406,7 +412,7 @@ class ByPositions:
         rows = offsets(((made, by_out),))
         multiply(weight, x, scratch, rows, pairs(left, right), vectors, width * size, repeated)
         strides = (outs * width * size, width * size, *steps)
-        return np.lib.stride_tricks.as_strided(scratch, (examples, outs, *counts), strides)
+        return np.ndarray((examples, outs, *counts), plan.dtype, scratch, 0, strides)
 
 
 class ByDots:
@@ -422,8 +428,8 @@ class ByDots:
         lies = weight.strides[-1] == weight.itemsize
         self._weight = weight if lies else np.ascontiguousarray(weight)
         batch, out, *sizes = plan.shape
-        examples = batch if plan.groups > 1 else max(ceil(batch / _ENOUGH), 1)
-        groups = max(plan.groups // _ENOUGH, 1)
+        examples = batch if plan.groups > 1 else ceil(batch / plan.enough)
+        groups = ceil(plan.groups / plan.enough)
         self.blocks = _boxes(
             by_numpy.slices(batch, examples),
             by_numpy.slices(out, groups * plan.channels),
@@ -492,10 +498,11 @@ class ByDots:
 
 
 def _batch_and_rows(
-    batch: int, first: int, rows: int, outs: list[slice]
+    plan: _Plan, rows: int, outs: list[slice]
 ) -> tuple[list[slice], list[slice], list[slice]]:
     """Return how the batch, channels and the first spatial axis are cut, if a block has so many rows at most."""
-    examples = max(min(rows // first, ceil(batch / _ENOUGH)), 1)
+    batch, _, first, *_ = plan.shape
+    examples = max(min(rows // first, ceil(batch / plan.enough)), 1)
     height = ceil(first / ceil(first / rows))
     return by_numpy.slices(batch, examples), outs, by_numpy.slices(first, height)
 

@@ -105,7 +105,7 @@ def multiply(
 class Columns(NamedTuple):
     """Columns of a right factor and of a result: how many, and how many bytes apart they are in each."""
 
-    count: int
+    number: int
     step: int
     pitch: int
 
