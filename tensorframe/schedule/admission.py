@@ -122,7 +122,7 @@ def _misplaced(node: Node, space: Space, *, kept: bool) -> str | None:
     if node.op.kind is not Kind.MAP or node.op.cost <= _CHEAP:
         return None
     sizes = tuple(space.sizes)
-    if prod([sizes[axis] for axis in axes]) > node.size:  # windows that overlap
+    if _overlaps(node, space):
         return f"loops over {sizes} would compute its shape {node.shape} again and again"
     if everywhere:
         return None
@@ -134,6 +134,14 @@ def _misplaced(node: Node, space: Space, *, kept: bool) -> str | None:
     if prod(space.sizes[: max(axes) + 1]) * node.op.cost <= prod(space.sizes):
         return None
     return f"loops over {sizes} would compute its shape {node.shape} again and again"
+
+
+def _overlaps(node: Node, space: Space) -> bool:
+    """Whether loops meet elements several times, as windows on them do that overlap."""
+    return any(
+        len(position.terms) > 1 and prod([space.sizes[axis] for axis, _ in position.terms]) > size
+        for position, size in zip(space.maps[node], node.shape, strict=True)
+    )
 
 
 def _follows_reduction(node: Node, size: int) -> bool:
