@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Self
 
@@ -14,10 +14,14 @@ from tensorframe.frontend.pages import Page
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import holds
+from tensorframe.graph.mapping import mapping
+from tensorframe.graph.op import Kind
+from tensorframe.graph.tracing import current
 from tensorframe.nn import state, text
 from tensorframe.nn.calls import watcher
 from tensorframe.nn.state import IncompatibleKeys
 from tensorframe.nn.structure import Role, Structured, entries, own_modules, unique
+from tensorframe.runtime.evaluate import evaluate
 
 __all__ = ["Buffer", "Module"]
 
@@ -112,6 +116,7 @@ class Module(Structured, Page):
         elif name in self._buffers and isinstance(value, Tensor):
             held = self.__dict__.get(name)
             if isinstance(held, Tensor):
+                settle((held,))
                 held._rebind(value.node)
                 return
         super().__setattr__(name, value)
@@ -284,6 +289,15 @@ class Module(Structured, Page):
 
     def __repr__(self) -> str:
         return text.tree(self)
+
+
+def settle(statistics: Iterable[Tensor | None]) -> None:
+    """Compute what statistics were assigned before, unless they are part of a recording: else graphs would add up."""
+    if current.get() is None and mapping.get() is None:
+        nodes = [tensor.node for tensor in statistics if tensor is not None]
+        evaluate(
+            [node for node in nodes if node.storage is None and node.op.kind is not Kind.SOURCE]
+        )
 
 
 def _moved(tensor: Tensor, device: Device) -> Tensor:

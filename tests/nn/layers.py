@@ -144,7 +144,7 @@ LAYERS = {
     "RNN": Layer(lambda nn: nn.RNN(3, 4, nonlinearity="relu"), ((5, 2, 3),), recurrent(1)),
     "LSTM": Layer(
         lambda nn: nn.LSTM(3, 4, num_layers=2, bidirectional=True),
-        ((5, 2, 3),),
+        ((3, 2, 3),),
         recurrent(4, 2, ("", "_reverse")),
     ),
     "GRU": Layer(lambda nn: nn.GRU(3, 4, batch_first=True), ((2, 5, 3),), recurrent(3)),

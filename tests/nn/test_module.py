@@ -13,6 +13,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe import nn
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.graph.node import reachable
 
 
 class Layer(nn.Module):
@@ -180,6 +181,15 @@ class TestDifferentiated:
         assert gradient.layers[0].calls is None
         assert gradient.order is None
         assert [layer.calls.item() for layer in model.layers] == [1.0, 1.0]
+
+    def test_statistics_without_an_optimiser_keep_no_graphs(self):
+        model = Net()
+        sizes = []
+        for _ in range(5):
+            model(X).compute()
+            sizes.append(len(reachable([model.layers[0].calls.node])))
+        assert sizes[-1] == sizes[1]
+        assert model.layers[0].calls.item() == 5.0
 
     def test_a_checkpointed_block_changes_statistics_once(self):
         model = Net()

@@ -8,6 +8,11 @@ from tensorframe import nn
 from tensorframe.errors import ArgumentError, DeviceError, GradientError, ShapeError
 
 
+@pytest.fixture(autouse=True)
+def _draws_are_the_same_in_every_run():
+    tfr.random.seed(5)
+
+
 class Block(nn.Module):
     def __init__(self):
         self.norm = nn.LayerNorm(8)

@@ -13,7 +13,7 @@ from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import Shape, as_shape
 from tensorframe.nn import functional, init
-from tensorframe.nn.module import Buffer, Module
+from tensorframe.nn.module import Buffer, Module, settle
 
 __all__ = [
     "BatchNorm1d",
@@ -89,6 +89,10 @@ class _ByChannel(Module):
         self._average(mean, var)
         return result
 
+    def _settle(self) -> None:
+        """Compute what earlier batches left pending: without an optimiser, which does so, their graphs would add up."""
+        settle((self.running_mean, self.running_var, self.num_batches_tracked))
+
     def _average(self, mean: Tensor, var: Tensor) -> None:
         """Make the running statistics the means of those of all batches so far."""
         count: Any = self.num_batches_tracked
@@ -140,6 +144,7 @@ class BatchNorm2d(_ByChannel):
 
         by_input = self.training or self.running_mean is None
         if self.training and self.num_batches_tracked is not None:
+            self._settle()
             self.num_batches_tracked += 1
         return self._normalized(normalize, tensor, by_input=by_input)
 
@@ -196,6 +201,7 @@ class InstanceNorm2d(_ByChannel):
             return functional.instance_norm(tensor, mean, var, use_input_stats=by_input, **options)
 
         by_input = self.training or self.running_mean is None
+        self._settle()
         is_one = tensor.ndim == self._ranks[0]
         result = self._normalized(normalize, tensor[None] if is_one else tensor, by_input=by_input)
         return result[0] if is_one else result
