@@ -9,6 +9,7 @@ from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
 from tensorframe.backends.llvm.lowering import scatters_of
 from tensorframe.backends.llvm.program import KernelProgram
+from tensorframe.backends.numpy.interruptible import interruptible
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.kernel.forms.scatter import scratch_bytes
@@ -32,7 +33,9 @@ class ScatterProgram:
         copy = RegionOp(POSITIVE, (), (0,), op.shape, dtype)
         self._strides = tuple([step * dtype.itemsize for step in strides_of(op.shape)])
         self._copy = KernelProgram(Region(((op.shape, dtype),), (copy,), (1,)))
-        self._combine: Program = _CombineProgram(region, *fallback)
+        self._kernel = _CombineProgram(region, *fallback)
+        # of short rows one thread takes in all values
+        self._combine = interruptible(self._kernel, region)
         if fallback and scratch_bytes(region) > _MOST_SCRATCH:
             self._combine = fallback[0]
 
@@ -49,7 +52,7 @@ class ScatterProgram:
 
     def source(self) -> str:
         """Return the text of the kernel that combines, for operands that are contiguous in C order."""
-        return self._combine.source() if isinstance(self._combine, KernelProgram) else ""
+        return self._kernel.source()
 
 
 class _CombineProgram(KernelProgram):
