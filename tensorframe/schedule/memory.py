@@ -71,7 +71,8 @@ def may_overwrite(region: Region, index: int, operand: int) -> bool:
     """
     last = region.ops[-1]
     if len(region.ops) == 1 and last.op.kind is Kind.SCATTER:
-        return last.inputs[0] == operand
+        # values and indices are read while elements change
+        return last.inputs[0] == operand and last.inputs.count(operand) == 1
     ops = region.ops
     if ops[0].op.kind is Kind.CONTRACT:
         if operand in ops[0].inputs or any(op.op.kind is Kind.REDUCE for op in ops):

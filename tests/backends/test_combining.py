@@ -75,6 +75,24 @@ def test_elements_that_look_like_numbers_of_accumulators():
     assert found.tobytes() == expected.astype(np.float32).tobytes()
 
 
+@pytest.mark.parametrize("device", ["llvm", "numpy"])
+@pytest.mark.parametrize("dtype", ["int64", "float64", "float32"])
+def test_a_tensor_may_be_its_own_values_and_indices(device, dtype):
+    """Its memory could be given up, but is read while elements change."""
+    numbers = np.random.default_rng(0).integers(0, 600, 600)
+    x, i = on(device, np.arange(600, dtype=dtype), numbers)
+    expected = np.arange(600, dtype=dtype) * 2
+    np.add.at(expected, numbers, np.arange(600, dtype=dtype) * 2)
+    y = x * 2
+    y = tfr.index_add(y, i, y)  # no other reference
+    assert y.numpy().tolist() == expected.tolist()
+    j = i * 1
+    j = tfr.index_add(j, j, 1)
+    expected = numbers.copy()
+    np.add.at(expected, numbers, 1)
+    assert j.numpy().tolist() == expected.tolist()
+
+
 def test_numpy_combines_where_accumulators_would_take_too_much_memory(monkeypatch):
     from tensorframe.backends.llvm import scatter as programs
 
