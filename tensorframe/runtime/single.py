@@ -24,7 +24,7 @@ from tensorframe.graph.node import Node, told_apart
 from tensorframe.graph.op import Kind, Op
 from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
 from tensorframe.ops.exactness import is_exact
-from tensorframe.ops.movement import RESHAPE
+from tensorframe.ops.movement import EXPAND, RESHAPE
 from tensorframe.rewrite.simplify import visible
 from tensorframe.runtime import events
 from tensorframe.runtime.cache import PLANS, Call, Key
@@ -95,6 +95,8 @@ def run_single(node: Node) -> bool | None:
     if len(inputs) == 1:
         (source,) = inputs
         storage = source.storage
+        if storage is None and source.op.alias and _views_computed(inputs):
+            storage = source.storage
         if storage is None or source.device is not device:
             return False
         key = (op, told_apart(attrs) if attrs else attrs, device.number, source.shape, source.dtype)
@@ -104,6 +106,8 @@ def run_single(node: Node) -> bool | None:
         handles = ()
         for source in inputs:
             storage = source.storage
+            if storage is None and source.op.alias and _views_computed(inputs):
+                storage = source.storage
             if storage is not None and source.device is device:
                 key += (source.shape, source.dtype)
                 handles += (storage.handle,)
@@ -154,6 +158,19 @@ def run_single(node: Node) -> bool | None:
     else:
         node.settle(stored(device, node.shape, node.dtype, value))
     return True
+
+
+def _views_computed(inputs: Inputs) -> bool:
+    """Compute those inputs that are views of computed memory, if all others are computed; return whether they are.
+
+    A broadcast is left to plans, whose kernels read each of its elements once, and so is all that somebody looks at.
+    """
+    if events.listeners or config.get().checked:
+        return False
+    pending = [source for source in inputs if source.storage is None and source.op is not CONSTANT]
+    return all(source.op.alias and source.op is not EXPAND for source in pending) and all(
+        map(run_view, pending)
+    )
 
 
 def _call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | None:

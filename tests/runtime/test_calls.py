@@ -11,6 +11,7 @@ from tensorframe.backends import silence
 from tensorframe.runtime import cache, single
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, listen
+from tensorframe.schedule import capture as captures
 
 PLANNED = {"small_size": 0, "small_nodes": 0}
 SIZES = [10, 10_000]
@@ -292,3 +293,34 @@ def test_a_part_of_what_is_computed_is_computed_and_no_part_of_anything_else():
     row[0] = 7
     assert matrix.tolist() == [[0, 1, 2], [3, 4, 5]]
     assert row.tolist() == [7, 1, 2]
+
+
+def test_views_of_computed_memory_are_as_good_as_computed_inputs(monkeypatch):
+    """An op on slices and transposes is one call, and the views are computed on the way, which costs nothing."""
+    x, _ = operands(10_000)
+    matrix = tfr.asarray(np.arange(10_000.0, dtype=np.float32).reshape(100, 100))
+    functions = [
+        lambda: x[::2] + x[1::2],
+        lambda: matrix.T + matrix,
+        lambda: tfr.concat([x[3:], x[:3]]),
+        lambda: tfr.sum(matrix[::-1].T, axis=0),
+        lambda: x[1:] * 2.0,
+    ]
+    with tfr.config.override(**PLANNED, validate=True):  # slices are part of the plan
+        expected = [function().numpy().tobytes() for function in functions]
+    for _ in range(2):
+        assert [function().numpy().tobytes() for function in functions] == expected
+    walked = []
+    walk = captures._walk
+    monkeypatch.setattr(captures, "_walk", lambda *given: walked.append(1) or walk(*given))
+    assert [function().numpy().tobytes() for function in functions] == expected
+    assert not walked
+
+
+def test_views_beside_what_is_pending_stay_in_its_plan():
+    x, y = operands(100_000)
+    view, wide = x[1:], tfr.broadcast_to(y[:1], (100_000,))
+    (view + (y * 2)[1:]).compute()
+    (x + wide).compute()
+    assert not view.is_computed
+    assert not wide.is_computed
