@@ -1,8 +1,7 @@
 """Epilogue fusion: what is done to a matmul row by row joins its step, and runs on blocks that are in the cache.
 
 A product's only consumer joins it where it is a permutation of axes, or a group of elementwise ops of its shape, with
-reductions of its rows perhaps: softmax and layer norm are done with a row when they have seen it. Where the rows are
-those of the left operand of another product alone, this one joins too: attention is one step.
+reductions of its rows perhaps: softmax and layer norm are done with a row when they have seen it.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from math import prod
 
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
-from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.creation import ARANGE
 from tensorframe.ops.movement import PERMUTE
 from tensorframe.schedule.group import CapabilitiesOf, Group
@@ -34,9 +32,6 @@ def merge_epilogues(
             merging.permute(product)
         if kinds:
             merging.transform(product)
-    for product in products:
-        if capabilities_of(product.sink.device).chains and product in merging.groups:
-            merging.chain(product)
     return merging.groups
 
 
@@ -93,17 +88,6 @@ class _Merging:
         while user.space is None and self._fits(product.sink, product):
             user = self._users[product.sink][0]
             self._take_in(product, user)
-
-    def chain(self, product: Group) -> None:
-        """Let the product whose left operand are the rows that a product's step makes run in this step."""
-        value = product.sink
-        user = self._only_user(value)
-        if isinstance(user, str) or not _makes_rows(product) or not _takes_rows(value, user):
-            return
-        if any(node in self._users or node in self._roots for node in product.nodes[:-1]):
-            return
-        if self._too_many(product, user) is None:
-            self._merge(product, user)
 
     def _fits(self, value: Node, product: Group) -> bool:
         """Whether what consumes the last result of a product's step is another op without a kernel."""
@@ -180,12 +164,9 @@ class _Merging:
         """Make the user of a product a part of its group, with the user's sink."""
         del user.inputs[product.sink], self._users[product.sink]
         user.refusals.pop(product.sink, None)
-        if user.nodes[0].op.kind is Kind.CONTRACT:
-            product.nodes += user.nodes
-        else:
-            seen = _as_seen(product.sink, user)
-            # what is done to the product comes after it, and how it is looked at first
-            product.nodes += sorted(user.nodes, key=lambda node: (node is not seen, node.serial))
+        seen = _as_seen(product.sink, user)
+        # what is done to the product comes after it, and how it is looked at first
+        product.nodes += sorted(user.nodes, key=lambda node: (node is not seen, node.serial))
         product.copies.update(user.copies)
         product.sink = user.sink
         product.refusals.update(user.refusals)
@@ -221,24 +202,6 @@ def _positions(value: Node, group: Group) -> set[Node]:
         ):
             counted.add(node)
     return counted
-
-
-def _makes_rows(product: Group) -> bool:
-    """Whether a group is a product of matrices and what is done to whole rows of it."""
-    first, *rest = product.nodes
-    if first.op is not MATMUL or min([len(source.shape) for source in first.inputs]) < 2:
-        return False
-    kinds = [node.op.kind for node in rest]
-    as_made = Kind.CONTRACT not in kinds and not any(node.op is PERMUTE for node in rest)
-    return Kind.REDUCE in kinds and as_made and product.sink.shape == first.shape
-
-
-def _takes_rows(value: Node, user: Group) -> bool:
-    """Whether a group begins with a product whose left operand is `value`, each matrix of it once."""
-    second = user.nodes[0]
-    if second.op is not MATMUL or second.inputs[0] is not value or second.inputs[1] is value:
-        return False
-    return len(second.inputs[1].shape) > 1 and second.shape[:-1] == value.shape[:-1]
 
 
 def _as_seen(value: Node, group: Group) -> Node:

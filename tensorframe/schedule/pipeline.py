@@ -15,6 +15,7 @@ from tensorframe.rewrite import canonical, contract, simplify
 from tensorframe.rewrite.engine import Rule, rewrite
 from tensorframe.rewrite.narrow import narrow
 from tensorframe.schedule.capture import Capture, capture, is_leaf
+from tensorframe.schedule.chains import merge_chains
 from tensorframe.schedule.epilogue import merge_epilogues
 from tensorframe.schedule.fallback import Fallback
 from tensorframe.schedule.fuse import grow_regions
@@ -98,7 +99,8 @@ def group_nodes(roots: Sequence[Node]) -> list[Group]:
     groups = grow_regions(roots, capabilities, enabled=enabled)
     if not enabled:
         return groups
-    return merge_epilogues(merge_readers(groups, roots, capabilities), roots, capabilities)
+    groups = merge_epilogues(merge_readers(groups, roots, capabilities), roots, capabilities)
+    return merge_chains(groups, roots, capabilities)
 
 
 def make_plan(request: Capture, until: str = PASS_NAMES[-1]) -> Plan:

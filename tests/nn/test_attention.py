@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.backends.numpy import grid
 from tensorframe.backends.registry import known_devices
+from tensorframe.nn.functional import attention as module
 from tensorframe.nn.functional import scaled_dot_product_attention
 from tests.gradient.differences import check
 from tests.nn.reference import attention
@@ -68,6 +70,18 @@ def test_attention_is_its_formula(name: str, device: str) -> None:
     np.testing.assert_allclose(found, expected(q, k, v, OPTIONS[name]), rtol=2e-5, atol=2e-6)
 
 
+@pytest.fixture(params=["kept", "recomputed"])
+def scores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gradients compute scores once more, as those of many are, or keep them."""
+    if request.param == "recomputed":
+        monkeypatch.setattr(module, "_MANY", 0)
+        monkeypatch.setattr(grid, "_WORTH_SHARING", 1)
+        monkeypatch.setattr(grid, "_LEAST", 1)
+        monkeypatch.setattr(grid, "_FEWEST_CHAINED", 2)
+        monkeypatch.setattr(grid, "_CHAINED", 16)
+
+
+@pytest.mark.usefixtures("scores")
 @pytest.mark.parametrize("name", OPTIONS)
 def test_gradients_are_differences(name: str) -> None:
     q, k, v = [drawn(2, 2, size, 3) for size in (5, 7, 7)]
@@ -78,6 +92,7 @@ def test_gradients_are_differences(name: str) -> None:
     check(lambda *args: attend(*args, **options), q, k, v, atol=1e-7)
 
 
+@pytest.mark.usefixtures("scores")
 def test_a_mask_of_numbers_has_a_gradient() -> None:
     q, k, v, mask = [drawn(2, size, 3) for size in (4, 5, 5)] + [drawn(4, 5)]
     check(attend, q, k, v, mask, atol=1e-7)
@@ -115,6 +130,41 @@ def test_heads_share_keys_and_values(name: str, device: str) -> None:
     np.testing.assert_allclose(found.numpy(), wanted, rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.usefixtures("scores")
+def test_dropout_is_the_same_in_a_gradient() -> None:
+    options = {"dropout_p": 0.4, "dropout_key": tfr.random.key(2)}
+    check(lambda *args: attend(*args, **options), *(drawn(2, 6, 3) for _ in range(3)), atol=1e-7)
+
+
+@pytest.mark.usefixtures("scores")
+def test_gradients_have_gradients() -> None:
+    q, k, v = drawn(4, 2), drawn(5, 2), drawn(5, 3)
+
+    def slope(*args: Any) -> Any:
+        total = tfr.grad(lambda *own: tfr.sum(attend(*own, is_causal=True) ** 2), argnums=(0, 1, 2))
+        return tfr.concat([tfr.ravel(one) for one in total(*args)])
+
+    check(slope, q, k, v, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.usefixtures("scores")
+def test_gradients_of_examples() -> None:
+    """As vmap makes them, of each example by itself."""
+    operands = [drawn(3, 6, 2) for _ in range(3)]
+
+    def gradient(*args: Any) -> Any:
+        return tfr.grad(lambda *own: tfr.sum(attend(*own, is_causal=True) ** 2), argnums=(0, 1, 2))(
+            *args
+        )
+
+    found = tfr.vmap(gradient)(*map(tfr.asarray, operands))
+    for example in range(3):
+        wanted = gradient(*[tfr.asarray(one[example]) for one in operands])
+        for one, want in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one[example].numpy(), want.numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.usefixtures("scores")
 def test_shared_heads_have_gradients() -> None:
     check(
         lambda *args: attend(*args, is_causal=True, enable_gqa=True),
@@ -234,6 +284,7 @@ def test_complex_operands_are_refused() -> None:
 # --- beside PyTorch
 
 
+@pytest.mark.usefixtures("scores")
 @pytest.mark.parametrize("name", OPTIONS)
 def test_pytorch_has_the_same_values_and_gradients(name: str) -> None:
     torch = pytest.importorskip("torch")

@@ -280,6 +280,120 @@ def test_blocks_take_as_much_memory_as_they_say(multiplied: list[int]) -> None:
     assert sum(multiplied) <= 0.6 * 4096**2
 
 
+# --- gradients: products over the same rows
+
+Gradient = Callable[..., tuple[tfr.Tensor, ...]]
+
+
+def gradient_of(options: dict[str, Any], chosen: tuple[int, ...] = (0, 1, 2)) -> Gradient:
+    """Return the gradient of attention that computes scores once more."""
+    again = tfr.checkpoint(lambda q, k, v: attend(q, k, v, **options))
+
+    def loss(q: Any, k: Any, v: Any) -> Any:
+        return tfr.sum(again(q, k, v) ** 2)
+
+    gradient: Gradient = tfr.grad(loss, argnums=chosen)
+    return gradient
+
+
+SWEEPS: dict[str, tuple[dict[str, Any], float]] = OPTIONS | {
+    "scaled": ({"scale": 0.7}, 1.0),
+}
+
+
+@pytest.mark.parametrize("device", CHAINING)
+@pytest.mark.parametrize("name", SWEEPS)
+def test_a_gradient_is_one_more_step(name: str, device: str, multiplied: list[int]) -> None:
+    """Scores and cotangents of weights, block by block, and three products of what is made of them."""
+    options, most = SWEEPS[name]
+    arrays = operands()
+    mask = options.get("attn_mask")
+    if mask is not None:
+        options = options | {"attn_mask": tfr.asarray(mask, device=device)}
+    given = [tfr.asarray(one, device=device) for one in arrays]
+    found = gradient_of(options)(*given)
+    plan = plan_of(*found)
+    assert plan.library_calls == 2
+    assert plan.bytes_written < 4 * BATCH * QUERIES * KEYS
+    values = [one.numpy() for one in found]
+    # those of the forward pass, and two more
+    assert 0 < sum(multiplied) <= 3 * most * BATCH * QUERIES * KEYS
+    with tfr.config.override(fuse=False):
+        for one, want in zip(values, gradient_of(options)(*given), strict=True):
+            np.testing.assert_allclose(one, want.numpy(), rtol=1e-3, atol=2e-5)
+
+
+def test_some_of_the_gradients() -> None:
+    arrays = [tfr.asarray(one) for one in operands("float64")]
+    whole = [one.numpy() for one in gradient_of({"is_causal": True})(*arrays)]
+    for chosen in ((0,), (1,), (2,), (0, 2), (1, 2)):
+        found = gradient_of({"is_causal": True}, chosen)(*arrays)
+        if 2 in chosen:  # else what is made of scores and of cotangents is one kernel
+            assert plan_of(*found).library_calls == 2
+        for place, one in zip(chosen, found, strict=True):
+            np.testing.assert_allclose(one.numpy(), whole[place], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.usefixtures("several_blocks")
+def test_gradients_of_heads_side_by_side() -> None:
+    """As in a network: heads are cut from features before, and joined after."""
+    x = drawn(2, QUERIES, 4 * FEATURES)
+    again = tfr.checkpoint(lambda q, k, v: attend(q, k, v, is_causal=True))
+
+    def loss(*args: Any) -> Any:
+        heads = [
+            tfr.permute_dims(one.reshape((2, QUERIES, 4, FEATURES)), (0, 2, 1, 3)) for one in args
+        ]
+        joined = tfr.permute_dims(again(*heads), (0, 2, 1, 3)).reshape((2, QUERIES, 4 * FEATURES))
+        return tfr.sum(joined**2)
+
+    given = [tfr.asarray(x * factor) for factor in (1, 2, 3)]
+    found = tfr.grad(loss, argnums=(0, 1, 2))(*given)
+    plan = plan_of(*found)
+    assert plan.library_calls == 2
+    assert plan.bytes_written < 4 * 2 * 4 * QUERIES**2
+    with tfr.config.override(fuse=False):
+        wanted = tfr.grad(loss, argnums=(0, 1, 2))(*given)
+        for one, want in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one.numpy(), want.numpy(), rtol=1e-3, atol=1e-4)
+
+
+def test_gradients_have_the_same_bits_on_any_number_of_threads(multiplied: list[int]) -> None:
+    arrays = operands()
+    found = []
+    for threads in (1, 2, 16):
+        with tfr.config.override(threads=threads):
+            slopes = gradient_of({"is_causal": True})(*map(tfr.asarray, arrays))
+            found.append(b"".join([one.numpy().tobytes() for one in slopes]))
+    assert len(set(found)) == 1
+
+
+def test_what_is_needed_before_it_is_there_stays_apart() -> None:
+    """Without a checkpoint weights are needed before and after the result: they are stored."""
+    arrays = [tfr.asarray(one) for one in operands()]
+
+    def loss(q: Any, k: Any, v: Any) -> Any:
+        return tfr.sum(attend(q, k, v) ** 2)
+
+    found = tfr.grad(loss, argnums=(0, 1, 2))(*arrays)
+    assert plan_of(*found).bytes_written > 4 * BATCH * QUERIES * KEYS
+    for one, want in zip(found, gradient_of({})(*arrays), strict=True):
+        np.testing.assert_allclose(one.numpy(), want.numpy(), rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("options", [{}, {"is_causal": True}])
+def test_gradients_of_many_positions_take_memory_for_a_block(options: dict[str, Any]) -> None:
+    """Attention sees to that by itself, where there are many scores."""
+    length, heads, features = 8192, 12, 64
+    q, k, v = [tfr.random.normal((heads, length, features)) for _ in range(3)]
+
+    def loss(q: Any, k: Any, v: Any) -> Any:
+        return tfr.sum(attend(q, k, v, **options) ** 2)
+
+    plan = plan_of(*tfr.value_and_grad(loss, argnums=(0, 1, 2))(q, k, v)[1])
+    assert max(plan.peak.values()) < 0.07 * 4 * heads * length**2
+
+
 def test_the_text_of_a_step_has_what_is_between_the_products() -> None:
     q, k, v = map(tfr.asarray, operands())
     text = str((tfr.softmax(q @ k.mT) @ v).explain(source=True))

@@ -35,6 +35,7 @@ KERNELS = replace(
     CAPABILITIES,
     fuses=COMPILED,
     epilogues=CAPABILITIES.epilogues | {Kind.REDUCE},
+    chains=True,
     compiles=True,
     one_pass_variance=True,
     row_by_row=True,
@@ -144,9 +145,9 @@ class LlvmBackend(NumpyBackend):
 def kernel_source(region: Region) -> str:
     """Return the text of the kernels of a region for operands in C order; empty if NumPy runs it."""
     if has_chain(region):
-        from tensorframe.backends.numpy.chain import links_of  # it looks at kernels
+        from tensorframe.backends.numpy.sweep import parts_of  # it looks at kernels
 
-        return "\n".join(filter(None, map(kernel_source, links_of(region))))
+        return "\n".join(filter(None, map(kernel_source, parts_of(region))))
     loops = epilogue_of(region) if has_epilogue(region) else region
     if loops is None or not has_kernel(loops):
         return ""

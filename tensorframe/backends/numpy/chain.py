@@ -119,22 +119,29 @@ class ChainProgram:
 
 
 class Weights:
-    """What is made of rows of the first product: programs for blocks of each size.
+    """What is made of rows of a product, the first input of a region: programs for blocks of each size.
 
-    A quotient by a number of each row is taken after the second product, where there is less to divide, if what is
-    divided is no larger than 1: exponentials of what the largest has been subtracted from.
+    Where it `may_wait`, a quotient by a number of each row is taken after the second product, where there is less to
+    divide, if what is divided is no larger than 1: exponentials of what the largest has been subtracted from.
     """
 
-    def __init__(self, region: Region, lasting: frozenset[int], compile_: Compile) -> None:
+    def __init__(
+        self,
+        region: Region,
+        lasting: frozenset[int],
+        compile_: Compile,
+        *,
+        may_wait: bool = True,
+    ) -> None:
         """`lasting` inputs are the same in every call."""
         last = region.ops[-1]
         (output,) = region.outputs
-        self.is_divided = _may_divide_later(region)
+        self.is_divided = may_wait and _may_divide_later(region)
         if self.is_divided:
             takes = range(len(region.inputs))
             region = region.part(takes, range(len(takes), output), last.inputs)
         self.region = region
-        self.dtype = last.dtype
+        self.dtype = region.dtype_of(region.outputs[0])
         self.writes_over = _may_write_over(region)
         self._lasting = lasting
         self._known: Known = {}

@@ -30,7 +30,6 @@ from tensorframe.ops.convolution import CONVOLUTION
 
 CAPABILITIES = Capabilities(
     epilogues=frozenset({Kind.MAP, Kind.VIEW, Kind.SOURCE}),
-    chains=True,
     host_memory=True,
     runs_small=True,
 )
@@ -92,9 +91,9 @@ class NumpyBackend(Backend):
     def compile(self, region: Region, device: Device) -> Program:
         """Return what runs the region: blocks of an elementwise one, the one NumPy call, or a sequence of both."""
         if has_chain(region):
-            from tensorframe.backends.numpy.chain import ChainProgram  # it looks at kernels
+            from tensorframe.backends.numpy.sweep import chain_program  # it looks at kernels
 
-            return ChainProgram(region, partial(self.compile, device=device))
+            return chain_program(region, partial(self.compile, device=device))
         if has_epilogue(region):
             compile_ = partial(self.compile, device=device)
             return ProductProgram(region, compile_, self.convolution())

@@ -58,15 +58,16 @@ def blocks(
     return list(product(*cuts, _cut(columns, wide)))
 
 
-def row_blocks(batch: Shape, rows: int, inner: int, columns: int) -> list[Index]:
+def row_blocks(batch: Shape, rows: int, inner: int, columns: int, *, kept: int = 1) -> list[Index]:
     """Return indices that cover the product of (*batch, rows, inner) and (*batch, inner, columns), in whole rows.
 
-    Blocks stay in the cache while something is made of them that is multiplied on. A small product is one block.
+    Blocks stay in the cache while something is made of them that is multiplied on, `kept` of them at a time. A small
+    product is one block.
     """
     height = rows * prod(batch)
     if height * columns * inner < _WORTH_SHARING:
         return [tuple([slice(0, size) for size in (*batch, rows, columns)])]
-    tall = max(_CHAINED // columns, _FEWEST_CHAINED)
+    tall = max(_CHAINED // (columns * kept), _FEWEST_CHAINED)
     if rows > _FEWEST_CHAINED:
         tall = min(tall, _ROWS)
     tall = min(tall, height)

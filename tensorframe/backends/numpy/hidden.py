@@ -7,6 +7,7 @@ windows and padding are all found by looking at what they let through.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from math import inf, isfinite
 from typing import Any, NamedTuple
 
@@ -63,7 +64,7 @@ class Columns:
         self._count = shape[-1]
         step = -(-self._count // _WIDTHS)
         self._step = max(-(-step // _LEAST) * _LEAST, _LEAST)
-        masks = _masks(region, region.outputs[0], inputs) if self._step < self._count else None
+        masks = masks_of(region, inputs) if self._step < self._count else None
         self._masks: list[_Mask] = sorted(masks or ())
         self._needed = _makers(region, [mask.condition for mask in self._masks])
         self._axes = _varying(region, self._needed, len(shape))
@@ -127,15 +128,20 @@ def part_of(operand: Array, index: Index) -> Array:
     ]
 
 
-def _masks(region: Region, weights: int, inputs: Sequence[Array]) -> frozenset[_Mask] | None:
-    """Return the masks outside of which weights are 0, if no row depends on what they hide."""
+def masks_of(
+    region: Region, inputs: Sequence[Array], zero: Collection[int] = ()
+) -> frozenset[_Mask] | None:
+    """Return the masks outside of which the first output is 0, if no row depends on what they hide.
+
+    The first input is a product; those in `zero` are 0 in hidden columns as they come.
+    """
     first = len(region.inputs)
-    states: dict[int, _State] = {}
-    made = {0}
+    states = dict.fromkeys(zero, _State(0.0, frozenset()))
+    made = {0, *zero}
     numbers = {
         value: float(inputs[value])
         for value, (shape, dtype) in enumerate(region.inputs)
-        if value and shape == () and dtype.kind in "iuf"
+        if value not in made and shape == () and dtype.kind in "iuf"
     }
     for value, op in enumerate(region.ops, start=first):
         if made.isdisjoint(op.inputs):
@@ -148,7 +154,7 @@ def _masks(region: Region, weights: int, inputs: Sequence[Array]) -> frozenset[_
         state = _next(region, op, states, numbers, made)
         if state is not None:
             states[value] = state
-    found = states.get(weights)
+    found = states.get(region.outputs[0])
     return found.masks if found is not None and found.value == 0 else None
 
 
@@ -168,6 +174,8 @@ def _next(
     """Return the state of an op's result, if it has one."""
     if op.op is WHERE:
         return _chosen(op, states, numbers, made)
+    if op.op is MULTIPLY and op.inputs[0] not in states:
+        op = replace(op, inputs=op.inputs[::-1])
     state = states.get(op.inputs[0])
     if state is None or op.op.kind is Kind.REDUCE:
         return None
@@ -183,6 +191,8 @@ def _next(
         return state if (op.op is SUBTRACT) == (state.value == -inf) else None
     if op.op in (ADD, SUBTRACT) and state.value == -inf:
         return state if number is not None and isfinite(number) else None
+    if op.op is MULTIPLY and state.value == 0 and other in made:
+        return state  # factors of products are finite, or nothing is left out
     if op.op in (MULTIPLY, DIVIDE) and number is not None:
         return state if isfinite(number) and number > 0 else None
     return None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from math import prod, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 from tensorframe import dtypes
+from tensorframe.backends.registry import capabilities
 from tensorframe.dtypes import FLOAT, int32, uint32
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.creation.ranges import counted
@@ -16,8 +19,10 @@ from tensorframe.frontend.random.distributions import unit
 from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.random.words import lanes
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.frontend.transformations.checkpoints import checkpoint
 from tensorframe.graph.device import Device
-from tensorframe.graph.shape import Shape
+from tensorframe.graph.history import history
+from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.elementwise import ADD, LESS_EQUAL, MULTIPLY
 from tensorframe.ops.formulas import MASKED_SOFTMAX
@@ -25,6 +30,8 @@ from tensorframe.ops.formulas import MASKED_SOFTMAX
 __all__ = ["scaled_dot_product_attention"]
 
 _NAME = "scaled_dot_product_attention"
+# scores, of which fewer are as quickly read as computed
+_MANY = 1 << 20
 
 
 def scaled_dot_product_attention(
@@ -51,6 +58,9 @@ def scaled_dot_product_attention(
     With `dropout_p` weights are dropped with that probability, the others scaled up; they are drawn by `dropout_key`,
     or by what `tfr.random.seed` restarts.
 
+    On the cpu all of it is one step, and of the scores only a block is in memory at a time, in gradients without
+    dropout too.
+
     Raises ShapeError where sizes do not agree, DTypeError for complex operands or a mask of integers, ArgumentError for
     a mask beside `is_causal`.
 
@@ -66,18 +76,58 @@ def scaled_dot_product_attention(
     heads = q.shape[-3:-2]
     if enable_gqa:
         q, k, v = _grouped(q, k, v)
-    scores = apply(MULTIPLY, q @ k.mT, 1 / sqrt(max(q.shape[-1], 1)) if scale is None else scale)
-    if is_causal:
-        scores = where(_causal(scores.shape, scores.device), scores, float("-inf"))
-    elif attn_mask is not None:
-        scores = _masked(scores, attn_mask, heads if enable_gqa else ())
-    weights = call(MASKED_SOFTMAX, scores, attrs=((scores.ndim - 1,),))
-    if dropout_p > 0:
-        weights = _dropped(weights, dropout_p, dropout_key)
-    result = call(MATMUL, weights, v)
+    mask = _Mask(attn_mask, is_causal, heads if enable_gqa else ())
+    attend: Callable[..., Tensor] = partial(
+        _attended,
+        scale=1 / sqrt(max(q.shape[-1], 1)) if scale is None else scale,
+        mask=mask,
+        dropout=_Dropout(dropout_p, dropout_key),
+    )
+    if history.get() is not None and not dropout_p and _is_recomputed(q, k):
+        attend = checkpoint(attend)
+    result = attend(q, k, v)
     if enable_gqa:
         result = reshaped(result, (*result.shape[:-4], *heads, *result.shape[-2:]))
     return converted(result, dtype)
+
+
+class _Mask(NamedTuple):
+    """Which keys each query sees; `heads` are those of the queries where scores have them as groups."""
+
+    given: Any
+    is_causal: bool
+    heads: Shape
+
+
+class _Dropout(NamedTuple):
+    """With which probability weights are dropped, and what says which."""
+
+    probability: float
+    source: Source
+
+
+def _attended(
+    q: Tensor, k: Tensor, v: Tensor, *, scale: float, mask: _Mask, dropout: _Dropout
+) -> Tensor:
+    """Return attention in ops: where two products can be one step, they are recognised by these."""
+    scores = apply(MULTIPLY, q @ k.mT, scale)
+    if mask.is_causal:
+        scores = where(_causal(scores.shape, scores.device), scores, float("-inf"))
+    elif mask.given is not None:
+        scores = _masked(scores, mask.given, mask.heads)
+    weights = call(MASKED_SOFTMAX, scores, attrs=((scores.ndim - 1,),))
+    if dropout.probability > 0:
+        weights = _dropped(weights, *dropout)
+    return call(MATMUL, weights, v)
+
+
+def _is_recomputed(q: Tensor, k: Tensor) -> bool:
+    """Whether a gradient computes scores once more, instead of keeping them.
+
+    Where products run in one step that is as fast, and takes memory for a block of them only.
+    """
+    count = prod(broadcast(_NAME, q.shape[:-2], k.shape[:-2])) * q.shape[-2] * k.shape[-2]
+    return count >= _MANY and capabilities(q.device).chains
 
 
 def _check_operands(q: Tensor, k: Tensor, v: Tensor) -> None:
