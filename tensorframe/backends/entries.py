@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,6 +14,7 @@ from tensorframe.backends.interruptible import is_interrupted_here, run_interrup
 from tensorframe.errors import ArgumentError, BackendWarning
 from tensorframe.forks import new_reentrant_lock
 from tensorframe.graph.device import ALIASES, backend_called
+from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.site import warn_user
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from math import inf, prod
 from operator import attrgetter
@@ -28,6 +27,7 @@ from tensorframe.dtypes import DType
 from tensorframe.forks import in_forked_processes, new_lock
 from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.machine import HOST
+from tensorframe.quick_dataclasses import dataclass
 
 Array = np.ndarray[Any, Any]
 

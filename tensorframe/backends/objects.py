@@ -12,11 +12,11 @@ import struct
 import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 
 from tensorframe import config
 from tensorframe.backends import own_files
+from tensorframe.quick_dataclasses import dataclass
 
 SUFFIX = ".kernel"
 _MAGIC = b"tensorframe 1"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import invalidate_caches
 
 from tensorframe.backends.base import Backend, DeviceInfo
 from tensorframe.backends.entries import Entry, Failure, entries, guarded, loaded, one_by_one
 from tensorframe.backends.spans import opened
+from tensorframe.quick_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

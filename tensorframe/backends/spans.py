@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
 from enum import Enum
 from time import perf_counter_ns
 from typing import Any
 
 from tensorframe.backends.interruptible import caller
 from tensorframe.forks import new_lock
+from tensorframe.quick_dataclasses import dataclass
 
 
 class Work(Enum):

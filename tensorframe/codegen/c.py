@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from hashlib import sha256
 from math import isfinite, isnan
 
@@ -17,6 +16,7 @@ from tensorframe.codegen.text import Text
 from tensorframe.codegen.words import origin, parameters
 from tensorframe.dtypes import FLOAT, NARROW, DType, bool_, float64, wide_of
 from tensorframe.kernel import ir
+from tensorframe.quick_dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

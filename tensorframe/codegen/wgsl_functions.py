@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from tensorframe.dtypes import FORMAT, NARROW
 from tensorframe.formats import SINGLE_FRACTION, Format
+from tensorframe.quick_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

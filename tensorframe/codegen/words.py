@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tensorframe.dtypes import FLOAT, DType, float32, float64
 from tensorframe.kernel.ir import STOP, Kernel, Loop
+from tensorframe.quick_dataclasses import dataclass
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.uint32]]
 

@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from tensorframe.errors import GrowingGraphWarning
+from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.site import Site, describe, line_of, warn_user
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ their operands need not ask.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from tensorframe.dtypes import ANY, DType
 from tensorframe.errors import DTypeError
 from tensorframe.graph.device import CPU, Device
+from tensorframe.quick_dataclasses import dataclass
 
 
 @dataclass(slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_dataclasses import dataclass, field
 
 DTypeRule = Callable[..., DType]
 ShapeRule = Callable[..., Shape]

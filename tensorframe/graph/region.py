@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from tensorframe.dtypes import DType
@@ -11,6 +11,7 @@ from tensorframe.graph.node import told_apart
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
 from tensorframe.graph.space import Space
+from tensorframe.quick_dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

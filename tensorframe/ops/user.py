@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tensorframe.dtypes import ANY, DType, as_scalar, real_of
@@ -14,6 +13,7 @@ from tensorframe.graph.shape import broadcast
 from tensorframe.ops.creation import CONSTANT
 from tensorframe.ops.movement import EXPAND
 from tensorframe.ops.term import Term
+from tensorframe.quick_dataclasses import dataclass
 
 
 class Instruction(NamedTuple):

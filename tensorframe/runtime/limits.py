@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from hashlib import sha256
 from math import isfinite
@@ -21,6 +21,7 @@ from tensorframe.backends.numpy.threads import core_count
 from tensorframe.backends.registry import info_of
 from tensorframe.errors import DeviceError
 from tensorframe.graph.device import Device
+from tensorframe.quick_dataclasses import dataclass
 
 _SUFFIX = ".limits.json"
 _LARGEST = 1 << 16  # bytes of such a file

@@ -8,7 +8,6 @@ of observers, and where there are none it walks over the steps themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from time import perf_counter, perf_counter_ns
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from tensorframe import config
 from tensorframe.backends.base import Program
 from tensorframe.backends.registry import backend_of
+from tensorframe.quick_dataclasses import dataclass
 from tensorframe.runtime import events
 from tensorframe.runtime.events import Moment, tell
 from tensorframe.runtime.nan import check_nan

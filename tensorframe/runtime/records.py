@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from tensorframe.backends.spans import Work
 from tensorframe.graph.device import Device
+from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.runtime.events import Source
 from tensorframe.runtime.limits import Limits, limits_of
 from tensorframe.runtime.profile import Collection

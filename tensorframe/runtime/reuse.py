@@ -12,7 +12,6 @@ Operations are counted and nothing is timed, so a program runs the same plans ev
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Final, NamedTuple
 
@@ -20,6 +19,7 @@ from tensorframe import config
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
 from tensorframe.graph.references import referenced
+from tensorframe.quick_dataclasses import dataclass
 from tensorframe.rewrite.windows import narrows
 from tensorframe.runtime.cache import Key
 from tensorframe.schedule.capture import Capture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from tensorframe.backends.spans import Span
 from tensorframe.cached import cached_property
 from tensorframe.graph.node import Node
+from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.runtime.events import Source
 from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site

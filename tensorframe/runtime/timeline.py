@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
 from tensorframe.backends.spans import Span, Work
+from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.runtime.profile import Collection
 from tensorframe.runtime.records import kind_of, line_of, where
 from tensorframe.runtime.tallies import PlanTally, SmallTally, ThreadTime

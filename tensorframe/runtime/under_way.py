@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from itertools import accumulate
 from time import perf_counter
@@ -16,6 +16,7 @@ from tensorframe.backends.registry import info_of
 from tensorframe.cached import cached_property
 from tensorframe.forks import new_lock
 from tensorframe.graph.device import Device
+from tensorframe.quick_dataclasses import dataclass
 from tensorframe.schedule.plan import Plan, Step, StepKind
 
 Item = TypeVar("Item")

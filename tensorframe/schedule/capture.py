@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tensorframe.graph.node import Node, by_serial, told_apart
 from tensorframe.graph.op import Kind
 from tensorframe.graph.references import IN_ONE_LIST, references
 from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
+from tensorframe.quick_dataclasses import dataclass
 from tensorframe.rewrite.simplify import visible
 from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site

@@ -7,13 +7,14 @@ nodes join it is decided in `admission.py`, and in which order they ask in `fuse
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 
 from tensorframe.backends.base import Capabilities
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.space import Space
 from tensorframe.kernel.spaces.follow import follow
+from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.schedule.weights import Weights
 
 CapabilitiesOf = Callable[[Device], Capabilities]

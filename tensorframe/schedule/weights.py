@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.space import Space
 from tensorframe.machine import HOST
 from tensorframe.ops.reduction import ARGMAX, ARGMIN
+from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.schedule.capture import is_leaf
 
 if TYPE_CHECKING:

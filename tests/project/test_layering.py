@@ -17,6 +17,7 @@ LAYERS = (
     ("site",),
     ("forks",),
     ("cached",),
+    ("quick_dataclasses",),
     ("errors",),
     ("scopes",),
     ("formats",),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import cupy
@@ -33,6 +32,7 @@ from tensorframe.graph.region import Region
 from tensorframe.ops import fourier, linalg
 from tensorframe.ops import sorting as orders
 from tensorframe.ops.contraction import MATMUL
+from tensorframe.quick_dataclasses import dataclass
 
 Array = Any
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from tensorframe.backends.device.memory import Block
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from weakref import WeakSet
@@ -46,6 +46,7 @@ from tensorframe.kernel.spaces.analyse import analyse
 from tensorframe.ops.movement import DEPENDS, PART, RESHAPE
 from tensorframe.ops.reduction import index_dtype
 from tensorframe.ops.sorting import TOPK
+from tensorframe.quick_dataclasses import dataclass
 
 # what runs together in one kernel
 KERNELS = frozenset(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -12,6 +12,7 @@ from tensorframe.backends.device.queue import Queue
 from tensorframe.dtypes import DType
 from tensorframe.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from tensorframe.graph.shape import Shape, strides_of
+from tensorframe.quick_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

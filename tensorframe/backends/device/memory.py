@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet, WeakValueDictionary
 
 from tensorframe.backends.base import byte_count
 from tensorframe.backends.device.queue import Queue
 from tensorframe.forks import new_reentrant_lock
+from tensorframe.quick_dataclasses import dataclass
 
 # Blocks have sizes with three significant bits, so that one serves for lengths that are nearly the same.
 _SIGNIFICANT = 3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
 
@@ -15,6 +14,7 @@ from tensorframe.dtypes import DType
 from tensorframe.errors import DeviceError
 from tensorframe.forks import new_reentrant_lock
 from tensorframe.kernel.ir import Kernel
+from tensorframe.quick_dataclasses import dataclass
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_dataclasses import dataclass
 
 # stands in for devices that are not here, in estimates
 IMAGINED = Device("dry", 1)

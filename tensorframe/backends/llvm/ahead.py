@@ -12,7 +12,6 @@ from __future__ import annotations
 import atexit
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -28,6 +27,7 @@ from tensorframe.forks import (
     new_lock,
     new_reentrant_lock,
 )
+from tensorframe.quick_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from _thread import LockType, RLock

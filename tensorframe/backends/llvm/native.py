@@ -7,7 +7,8 @@ finished. A thread that is late finds nothing left, or a chunk of the next job, 
 
 from __future__ import annotations
 
-from tensorframe.backends.llvm.target import processor, target_machine
+from tensorframe.backends.llvm.compile import PLAIN
+from tensorframe.backends.llvm.target import processor
 from tensorframe.codegen.llvm import SELECTED
 
 SYMBOLS = ("run_alone", "run_shared", "serve", "pause", "give_way")
@@ -266,5 +267,4 @@ def text() -> str:
     body = _TEXT
     for mark, spelling in spelled.items():
         body = body.replace(mark, spelling)
-    layout = target_machine().target_data
-    return f'{SELECTED}target triple = "{triple}"\ntarget datalayout = "{layout}"\n{body}'
+    return f"{SELECTED}{PLAIN}{body}"

@@ -54,14 +54,14 @@ def target_machine() -> Any:
         return new_target_machine()
 
 
-def new_target_machine() -> Any:
-    """Return a code generator of its own for whoever compiles in another thread."""
+def new_target_machine(level: int = 3) -> Any:
+    """Return a code generator of its own for whoever compiles in another thread, or with less effort."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     triple, name, features = processor()
     model, relocation = ("small", "pic") if is_in_one_piece() else ("jitdefault", "static")
     return llvm.Target.from_triple(triple).create_target_machine(
-        cpu=name, features=features, opt=3, reloc=relocation, codemodel=model, jit=True
+        cpu=name, features=features, opt=level, reloc=relocation, codemodel=model, jit=True
     )
 
 

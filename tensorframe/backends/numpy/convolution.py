@@ -7,7 +7,6 @@ dilated, as in a transposed convolution, is cut into phases: every other result 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import ceil, gcd, prod
 from typing import Any, Protocol
@@ -24,6 +23,7 @@ from tensorframe.backends.numpy.threads import share_out
 from tensorframe.dtypes import NARROW, DType, wide_of
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.convolution import Geometry, multiplications
+from tensorframe.quick_dataclasses import dataclass
 
 Array = Any
 Store = Callable[[Index, Array], None]

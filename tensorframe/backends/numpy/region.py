@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from tensorframe.backends.numpy.threads import share_out
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_dataclasses import dataclass
 
 Array = Any
 

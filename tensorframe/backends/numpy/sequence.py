@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tensorframe.backends.base import Program
@@ -12,6 +12,7 @@ from tensorframe.backends.numpy.region import elementwise_program
 from tensorframe.graph.node import told_apart
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
+from tensorframe.quick_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import wgpu
@@ -22,6 +21,7 @@ from tensorframe.dtypes import (
     uint64,
     wide_of,
 )
+from tensorframe.quick_dataclasses import dataclass
 
 # what kernels use where it is there
 FEATURES = frozenset({"shader-f16", "shader-f64", "shader-int64", "immediates"})

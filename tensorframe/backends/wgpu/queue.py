@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -23,6 +23,7 @@ from tensorframe.codegen.wgsl import Shader, print_kernel
 from tensorframe.codegen.wgsl_functions import Wgsl
 from tensorframe.dtypes import float32, float64
 from tensorframe.kernel.ir import Kernel, Loop, ParallelAxis
+from tensorframe.quick_dataclasses import dataclass
 
 _LANES = 256
 _USES = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST

@@ -7,13 +7,13 @@ that are joined, in any order, by one op (reductions).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from tensorframe.codegen.llvm.conversions import rounds_slowly
 from tensorframe.dtypes import FLOAT
 from tensorframe.kernel import ir
 from tensorframe.kernel.ir.order import NEUTRAL
 from tensorframe.kernel.ir.walk import in_order, own_expressions
+from tensorframe.quick_dataclasses import dataclass, field
 
 # ops that join values in any order, or in that of lanes: additions and products of floats have to say so
 _JOINS = frozenset({"accumulate_add", "accumulate_multiply", "maximum", "minimum"})

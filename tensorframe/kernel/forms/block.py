@@ -6,7 +6,6 @@ A sum has 32 rows of accumulators, the lanes of `kernel/ir/order.py`; `pieces.py
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from tensorframe.dtypes import DType, float32, float64
 from tensorframe.kernel import ir
@@ -16,6 +15,7 @@ from tensorframe.kernel.ir import order
 from tensorframe.kernel.ir.walk import substituted, substituted_in
 from tensorframe.kernel.math.accumulate import Accumulation
 from tensorframe.kernel.math.scalars import converted
+from tensorframe.quick_dataclasses import dataclass, field
 
 # Elements of a column that are taken in while its accumulator is in a register.
 GROUP = 8

@@ -11,7 +11,6 @@ bound on what cancels, which only chunks with outliers for their first elements 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from tensorframe.dtypes import DType, float32, float64
@@ -21,6 +20,7 @@ from tensorframe.kernel.ir import Buffer, Expr
 from tensorframe.kernel.math.scalars import converted
 from tensorframe.ops.elementwise import MULTIPLY, SUBTRACT
 from tensorframe.ops.reduction import SUM
+from tensorframe.quick_dataclasses import dataclass
 
 One = TypeVar("One")
 

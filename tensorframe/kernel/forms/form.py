@@ -11,7 +11,6 @@ Chunks and blocks depend on sizes alone, never on the number of threads: the sam
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from math import prod
 
 from tensorframe.dtypes import DType, float32, wide_of
@@ -27,6 +26,7 @@ from tensorframe.kernel.math.scalars import converted
 from tensorframe.kernel.nest.body import Body
 from tensorframe.kernel.nest.stages import Stages
 from tensorframe.ops.reduction import SUM
+from tensorframe.quick_dataclasses import dataclass, field
 
 # Operations for an element, and iterations, from which a loop is `long`: those of a polynomial, which wait for each
 # other, and not so few iterations that many of them are what remains after several vectors.

@@ -6,7 +6,7 @@ Where there are few rows, each is cut into chunks that give partial results.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from tensorframe.dtypes import float32, float64
 from tensorframe.kernel import ir
@@ -19,6 +19,7 @@ from tensorframe.kernel.ir.loops import ZERO, digits, flat, named, nested, small
 from tensorframe.kernel.ir.walk import substituted
 from tensorframe.kernel.math.scalars import converted
 from tensorframe.machine import HOST
+from tensorframe.quick_dataclasses import dataclass, field
 
 # Elements between two looks whether `any` or `all` is known.
 _LOOK = 4096

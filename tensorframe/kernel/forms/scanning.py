@@ -7,11 +7,11 @@ operands are therefore made first, into scratch memory, and what is costly after
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from tensorframe.kernel.forms.form import Form, accumulator, reductions_in
 from tensorframe.kernel.ir import Buffer, Expr, Role, Set, Statement, Store, load
 from tensorframe.kernel.nest.stages import WORTH_SCRATCH, cost_of, reached
+from tensorframe.quick_dataclasses import dataclass, field
 
 
 @dataclass(slots=True)

@@ -8,14 +8,13 @@ of cache lines apart, and read across there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form
 from tensorframe.kernel.ir.loops import digits, smaller
 from tensorframe.kernel.ir.walk import expressions, in_order, substituted_in
 from tensorframe.kernel.nest.nest import Access, Nest
 from tensorframe.machine import HOST
+from tensorframe.quick_dataclasses import dataclass
 
 _SIDE = 64  # elements of a side of a tile: whole cache lines of either operand
 _AREA = 4096  # elements of a tile that an axis makes narrow

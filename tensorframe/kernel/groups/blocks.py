@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tensorframe.kernel import ir
@@ -18,6 +17,7 @@ from tensorframe.kernel.groups.team import (
     Team,
 )
 from tensorframe.kernel.ir.loops import ZERO, larger, smaller
+from tensorframe.quick_dataclasses import dataclass, field
 
 
 class Scan(NamedTuple):

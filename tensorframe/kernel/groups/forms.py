@@ -16,7 +16,6 @@ The form follows from sizes and strides; what is added to what does not depend o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from tensorframe.dtypes import DType
@@ -51,6 +50,7 @@ from tensorframe.kernel.nest.nest import Access
 from tensorframe.kernel.nest.passes.choices import branched
 from tensorframe.kernel.nest.stages import Stages, stages_of
 from tensorframe.kernel.spaces.gather import with_bounds_checks
+from tensorframe.quick_dataclasses import dataclass
 
 # Rows from which every group has one, and results from which every thread has.
 _ENOUGH_ROWS = 256

@@ -8,7 +8,6 @@ axis, and then works on the square along the innermost one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tensorframe.kernel import ir
 from tensorframe.kernel.forms.form import Form
@@ -16,6 +15,7 @@ from tensorframe.kernel.forms.tiles import crossed_axis
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
 from tensorframe.kernel.ir.walk import expressions, in_order, substituted_in
 from tensorframe.kernel.nest.nest import Nest
+from tensorframe.quick_dataclasses import dataclass
 
 _SIDE = 32  # elements of a side: what threads that run together read at once
 _PITCH = _SIDE + 1  # from row to row in shared memory: a column's elements are in different banks

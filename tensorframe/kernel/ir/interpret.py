@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
@@ -14,6 +13,7 @@ from tensorframe.kernel.ir import language as ir
 from tensorframe.kernel.ir.multiply_add import multiply_add
 from tensorframe.kernel.ir.order import with_lanes
 from tensorframe.kernel.ir.walk import in_order
+from tensorframe.quick_dataclasses import dataclass, field
 
 Array = Any  # arrays and NumPy scalars: an expression has a value for each element of its bindings
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 
 from tensorframe.kernel.ir.expressions import Argument, Buffer, Expr, Index, Variable, argument
+from tensorframe.quick_dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
@@ -13,6 +12,7 @@ from tensorframe.kernel.nest.body import Body, Numbers
 from tensorframe.kernel.nest.passes.hoist import name_values
 from tensorframe.kernel.nest.passes.positions import with_positions
 from tensorframe.kernel.spaces.gather import MARK
+from tensorframe.quick_dataclasses import dataclass
 
 Partials = tuple[tuple[DType, int, complex], ...]
 

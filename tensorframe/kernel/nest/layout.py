@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
@@ -15,6 +15,7 @@ from tensorframe.kernel.nest.nest import Access, Nest, arrange, linear, memory_o
 from tensorframe.kernel.spaces.gather import GATHERS, selected_axes
 from tensorframe.kernel.spaces.pieces import PIECED, cut_axes
 from tensorframe.ops.creation import ARANGE
+from tensorframe.quick_dataclasses import dataclass
 
 Strides = tuple[int, ...]  # in elements
 

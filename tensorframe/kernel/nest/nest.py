@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import inf, prod
 
 from tensorframe.graph.space import Map, Space
 from tensorframe.kernel.ir.order import inner_loops
+from tensorframe.quick_dataclasses import dataclass, field
 
 Steps = tuple[int, ...]
 

@@ -8,11 +8,11 @@ scratch memory if computing it again would cost more.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
 
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.space import Space
+from tensorframe.quick_dataclasses import dataclass, field
 
 # Operations per element from which a value is worth a store and a load in the nearest cache.
 WORTH_SCRATCH = 8.0

@@ -7,7 +7,6 @@ knows complex numbers, and a dialect without them has them all the same.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tensorframe.dtypes import COMPLEX, DType, bool_, real_of
@@ -22,6 +21,7 @@ from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE, WINDOWS
 from tensorframe.ops.reduction import CUMULATIVE_SUM, SUM
 from tensorframe.ops.term import Term
 from tensorframe.ops.user import part_of
+from tensorframe.quick_dataclasses import dataclass
 
 Pair = tuple[int, int]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from tensorframe.dtypes import DType, uint32
@@ -18,6 +17,7 @@ from tensorframe.kernel.nest.body import Numbers
 from tensorframe.kernel.nest.layout import Strides
 from tensorframe.kernel.spaces.gather import place_of, with_bounds_checks
 from tensorframe.ops.reduction import index_dtype
+from tensorframe.quick_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

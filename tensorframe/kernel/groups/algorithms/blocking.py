@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tensorframe.quick_dataclasses import dataclass
 
 # Results that a thread keeps in registers: each factor that it reads serves four of them.
 _REGISTERS = 16

@@ -8,7 +8,6 @@ there is no exchange that depends on another.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from math import prod
 
 from tensorframe.dtypes import DType, uint32, uint64
@@ -23,6 +22,7 @@ from tensorframe.kernel.nest.assemble import Built, Launch, assembled
 from tensorframe.kernel.nest.body import Numbers
 from tensorframe.kernel.nest.layout import Strides
 from tensorframe.ops.reduction import index_dtype
+from tensorframe.quick_dataclasses import dataclass, field
 
 # Elements that a thread sorts in shared memory.
 _EACH = 4

@@ -8,7 +8,6 @@ at the edge, along the inner axis as zero, and nothing is stored.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from tensorframe.dtypes import BOOL
@@ -34,6 +33,7 @@ from tensorframe.kernel.nest.assemble import Built, Launch, finish
 from tensorframe.kernel.nest.body import Body
 from tensorframe.kernel.nest.layout import Strides, output_buffers
 from tensorframe.kernel.nest.passes.choices import branched
+from tensorframe.quick_dataclasses import dataclass
 
 # Elements of the inner axis that are in shared memory at a time, where an element has so many bytes at most.
 _DEPTHS = ((4, 16), (8, 8), (16, 4))

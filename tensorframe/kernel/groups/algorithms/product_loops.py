@@ -7,7 +7,6 @@ part, wherever the loops are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Protocol
 
@@ -19,6 +18,7 @@ from tensorframe.kernel import ir
 from tensorframe.kernel.nest.body import Body
 from tensorframe.kernel.nest.layout import Layout, Strides, reads_of, written_in
 from tensorframe.kernel.nest.nest import Nest, arrange, linear
+from tensorframe.quick_dataclasses import dataclass
 
 LEFT, RIGHT = "left", "right"
 # accesses that are never read: they tell which loops run along the columns, the rows and the parts, and keep them apart

@@ -8,7 +8,7 @@ first one takes them all in, in their order: no two threads write to one element
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from tensorframe.dtypes import DType, uint32, uint64
@@ -25,6 +25,7 @@ from tensorframe.kernel.nest.assemble import Built, Launch, assembled
 from tensorframe.kernel.nest.body import Numbers
 from tensorframe.kernel.nest.layout import Strides
 from tensorframe.kernel.spaces.gather import place_on_axis, with_bounds_checks
+from tensorframe.quick_dataclasses import dataclass
 
 
 def number_dtype(count: int) -> DType:

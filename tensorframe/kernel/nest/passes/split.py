@@ -8,7 +8,7 @@ is loaded for one side of a choice is so never loaded on the other, and the loop
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from tensorframe.dtypes import bool_
@@ -16,6 +16,7 @@ from tensorframe.kernel import ir
 from tensorframe.kernel.ir.formula import both
 from tensorframe.kernel.ir.loops import ZERO, larger, smaller
 from tensorframe.kernel.ir.walk import expressions, in_order, substituted_in
+from tensorframe.quick_dataclasses import dataclass
 
 Block = tuple[ir.Statement, ...]
 
