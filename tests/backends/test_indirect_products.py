@@ -17,7 +17,7 @@ from tensorframe.backends.llvm.compile import object_code
 from tensorframe.backends.llvm.indirect_product import copy, functions, multiply, offsets, pairs
 from tensorframe.backends.llvm.load import PROTOTYPE, Placed
 from tensorframe.backends.llvm.target import target, target_machine
-from tensorframe.codegen.llvm.dot_products import DOT_SLOTS, DOTS
+from tensorframe.codegen.llvm.dot_products import DOT_SLOTS, DOTS, print_dots
 from tensorframe.codegen.llvm.indirect_product import (
     PRODUCT,
     SLOTS,
@@ -41,12 +41,20 @@ on_both_dtypes = pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.fixture(scope="module")
 def compiled():
     known = {}
+    placed = []
 
     def get(features, dtype):
         if (features, dtype) not in known:
             machine = replace(target(), features=FEATURES[features])
-            text = print_products(machine, str(target_machine().target_data), np.dtype(dtype))
-            known[features, dtype] = Placed("tested", object_code(text), [PRODUCT, TRANSPOSE, DOTS])
+            layout = str(target_machine().target_data)
+            addresses = {}
+            for text, names in (
+                (print_products(machine, layout, np.dtype(dtype)), [PRODUCT, TRANSPOSE]),
+                (print_dots(machine, layout, np.dtype(dtype)), [DOTS]),
+            ):
+                placed.append(Placed("tested", object_code(text), names))
+                addresses.update(placed[-1].addresses)
+            known[features, dtype] = addresses
         return known[features, dtype]
 
     return get
@@ -57,7 +65,7 @@ def compiled():
 def test_products_of_every_number_of_rows_and_vectors(features, dtype, compiled):
     lanes = shape_for(replace(target(), features=FEATURES[features]), np.dtype(dtype)).lanes
     code = compiled(features, dtype)
-    call = PROTOTYPE(code.addresses[PRODUCT])
+    call = PROTOTYPE(code[PRODUCT])
     generator = np.random.default_rng(0)
     for rows in range(1, 19):
         for vectors in range(1, 11):
@@ -76,7 +84,7 @@ def test_products_of_every_number_of_rows_and_vectors(features, dtype, compiled)
 @on_both_dtypes
 @on_all_vectors
 def test_dot_products_of_every_number_of_rows_columns_and_elements(features, dtype, compiled):
-    call = PROTOTYPE(compiled(features, dtype).addresses[DOTS])
+    call = PROTOTYPE(compiled(features, dtype)[DOTS])
     generator = np.random.default_rng(0)
     for rows in range(1, 21):
         for columns in range(1, 8):
@@ -97,7 +105,7 @@ def test_dot_products_of_every_number_of_rows_columns_and_elements(features, dty
 @on_all_vectors
 def test_transpositions_of_every_size(features, dtype, compiled):
     code = compiled(features, dtype)
-    call = PROTOTYPE(code.addresses[TRANSPOSE])
+    call = PROTOTYPE(code[TRANSPOSE])
     for rows, columns in [(1, 1), (3, 40), (40, 3), (16, 16), (33, 50), (64, 32)]:
         matrices = np.arange(3 * rows * columns, dtype=dtype).reshape(3, rows, columns)
         turned = np.full((3, columns, rows + 2), np.nan, dtype)

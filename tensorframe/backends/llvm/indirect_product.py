@@ -12,7 +12,7 @@ from tensorframe.backends.llvm.compile import object_code
 from tensorframe.backends.llvm.functions import from_object_code
 from tensorframe.backends.llvm.load import PROTOTYPE, Placed
 from tensorframe.backends.llvm.target import target, target_machine
-from tensorframe.codegen.llvm.dot_products import DOT_SLOTS, DOTS
+from tensorframe.codegen.llvm.dot_products import DOT_SLOTS, DOTS, print_dots
 from tensorframe.codegen.llvm.indirect_product import (
     PRODUCT,
     SLOTS,
@@ -38,7 +38,6 @@ class Functions(NamedTuple):
     product: Any
     transposition: Any
     copy: Any
-    dots: Any
     lanes: int
 
 
@@ -46,17 +45,23 @@ class Functions(NamedTuple):
 def functions(dtype: DType) -> Functions:
     """Return the functions for a dtype, float32 or float64."""
     text = print_products(target(), str(target_machine().target_data), dtype)
-    name = f"indirect_products_{dtype.name}"
+    code, called = _called(f"indirect_products_{dtype.name}", text, (PRODUCT, TRANSPOSE, COPY))
+    product, turn, move = called
+    return Functions(code, product, turn, move, shape_for(target(), dtype).lanes)
+
+
+@lru_cache
+def _dots(dtype: DType) -> tuple[Placed, list[Any]]:
+    """Return the function for dot products of a dtype, which few programs need, and what keeps it in memory."""
+    text = print_dots(target(), str(target_machine().target_data), dtype)
+    return _called(f"dot_products_{dtype.name}", text, (DOTS,))
+
+
+def _called(name: str, text: str, symbols: tuple[str, ...]) -> tuple[Placed, list[Any]]:
     code = from_object_code(
-        name,
-        text,
-        lambda: object_code(text),
-        lambda binary: Placed(name, binary, [PRODUCT, TRANSPOSE, COPY, DOTS]),
+        name, text, lambda: object_code(text), lambda binary: Placed(name, binary, symbols)
     )
-    product, turn, move, dots = [
-        PROTOTYPE(code.addresses[symbol]) for symbol in (PRODUCT, TRANSPOSE, COPY, DOTS)
-    ]
-    return Functions(code, product, turn, move, dots, shape_for(target(), dtype).lanes)
+    return code, [PROTOTYPE(code.addresses[symbol]) for symbol in symbols]
 
 
 @lru_cache(maxsize=256)
@@ -126,7 +131,8 @@ def dot_products(
     """
     addresses = [array.ctypes.data for array in (left, right, result, rows, segments)]
     slots = _DOTS.pack(*addresses, len(segments), length, *columns, *repeated)
-    functions(result.dtype).dots(0, len(rows), slots, b"")
+    _, (function,) = _dots(result.dtype)
+    function(0, len(rows), slots, b"")
 
 
 class Matrices(NamedTuple):

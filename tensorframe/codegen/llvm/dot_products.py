@@ -6,7 +6,14 @@ column of the right one is a register of partial sums, which are added up at the
 
 from __future__ import annotations
 
+from tensorframe.codegen.llvm.indirect_product import (
+    SCALARS,
+    fused_multiply_add,
+    module,
+    shape_for,
+)
 from tensorframe.codegen.llvm.target import Target
+from tensorframe.dtypes import DType
 
 DOTS = "dot_products"
 
@@ -37,19 +44,26 @@ def tile_heights(target: Target) -> tuple[tuple[int, ...], ...]:
     return (9, 4, 2, 1), (6, 4, 2, 1), (3, 2, 1)
 
 
-def dot_products(target: Target, lanes: int, scalar: str, size: int) -> str:
-    """Return the function that makes rows `start` to `stop`, and those that it is made of."""
+def print_dots(target: Target, layout: str, dtype: DType) -> str:
+    """Return the module with the function that makes rows `start` to `stop`, for a dtype."""
+    lanes, scalar, size = shape_for(target, dtype).lanes, SCALARS[dtype], dtype.itemsize
     heights = tile_heights(target)
     vector, number = f"<{lanes} x {scalar}>", f"f{8 * size}"
-    mask = f"<{lanes} x i1>"
-    parts = [
-        f"declare {vector} @llvm.masked.load.v{lanes}{number}.p0(ptr, i32, {mask}, {vector})",
-        f"declare {scalar} @llvm.vector.reduce.fadd.v{lanes}{number}({scalar}, {vector})",
+    tiles = [
+        _tile(height, columns, lanes, scalar, size)
+        for columns, rows in enumerate(heights, start=1)
+        for height in rows
     ]
-    for columns, rows in enumerate(heights, start=1):
-        parts += [_tile(height, columns, lanes, scalar, size) for height in rows]
-    parts.append(_all_tiles(heights, scalar))
-    return "\n\n".join(parts)
+    return module(
+        target,
+        layout,
+        fused_multiply_add(lanes, dtype),
+        f"declare {vector} @llvm.masked.load.v{lanes}{number}.p0(ptr, i32, <{lanes} x i1>, {vector})",
+        f"declare {scalar} @llvm.vector.reduce.fadd.v{lanes}{number}({scalar}, {vector})",
+        "declare i64 @llvm.umin.i64(i64, i64)",
+        *tiles,
+        _all_tiles(heights, scalar),
+    )
 
 
 def _tile(rows: int, columns: int, lanes: int, scalar: str, size: int) -> str:

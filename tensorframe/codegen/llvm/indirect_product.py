@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tensorframe.codegen.llvm.dot_products import dot_products
 from tensorframe.codegen.llvm.kernel import SELECTED
 from tensorframe.codegen.llvm.moves import box_copy, transposition
 from tensorframe.codegen.llvm.target import Target
-from tensorframe.dtypes import DType, float32
+from tensorframe.dtypes import DType, float32, float64
 
 # Terms that are summed before a tile goes back to memory: the right factor's part of them stays in the nearest cache.
 TERMS = 256
 PRODUCT = "indirect_product"
+# what LLVM calls the dtypes that there are functions for
+SCALARS = {float32: "float", float64: "double"}
 
 # what a call of the product is given, in 64-bit slots
 SLOTS = (
@@ -62,24 +63,35 @@ def shape_for(target: Target, dtype: DType) -> Shape:
 
 
 def print_products(target: Target, layout: str, dtype: DType) -> str:
-    """Return the module with the product and the transposition of matrices of a dtype."""
-    shape = shape_for(target, dtype)
-    scalar = "float" if dtype == float32 else "double"
-    vector = f"<{shape.lanes} x {scalar}>"
-    parts = [
-        f'{SELECTED}target triple = "{target.triple}"\ntarget datalayout = "{layout}"',
-        f"declare {vector} @llvm.fmuladd.v{shape.lanes}f{8 * dtype.itemsize}({vector}, {vector}, {vector})",
-        *[
-            _Tile(scalar, dtype.itemsize, shape.lanes, rows, vectors).text()
-            for vectors in range(1, shape.vectors + 1)
-            for rows in shape.heights(vectors)
-        ],
+    """Return the module with the product, the transposition of matrices and the copy of boxes of a dtype."""
+    shape, scalar = shape_for(target, dtype), SCALARS[dtype]
+    tiles = [
+        _Tile(scalar, dtype.itemsize, shape.lanes, rows, vectors).text()
+        for vectors in range(1, shape.vectors + 1)
+        for rows in shape.heights(vectors)
+    ]
+    return module(
+        target,
+        layout,
+        fused_multiply_add(shape.lanes, dtype),
+        *tiles,
         _product(shape, dtype.itemsize),
         transposition(shape.lanes, scalar, dtype.itemsize),
         box_copy(shape.lanes, scalar, dtype.itemsize),
-        dot_products(target, shape.lanes, scalar, dtype.itemsize),
-    ]
-    return "\n\n".join(parts) + "\n"
+    )
+
+
+def module(target: Target, layout: str, *parts: str) -> str:
+    """Return the text of a module whose functions need no passes of LLVM's."""
+    head = f'{SELECTED}target triple = "{target.triple}"\ntarget datalayout = "{layout}"'
+    return "\n\n".join([head, *parts]) + "\n"
+
+
+def fused_multiply_add(lanes: int, dtype: DType) -> str:
+    """Return the declaration of the multiply-add of vectors."""
+    vector = f"<{lanes} x {SCALARS[dtype]}>"
+    function = f"@llvm.fmuladd.v{lanes}f{8 * dtype.itemsize}"
+    return f"declare {vector} {function}({vector}, {vector}, {vector})"
 
 
 class _Tile:
