@@ -190,7 +190,7 @@ def _call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | 
             function = functions.settled(node.op, kinds, node.attrs)
             if is_small and function is not None and not numbers and _pays(node.op, kinds):
                 function = _OftenEnough(function, _OFTEN)
-            if function is not None and (is_small or type(function) is np.ufunc):
+            if function is not None and (is_small or type(function) in functions.one_call):
                 return PLANS.keep_call(key, (function, None), options)
             if is_small:
                 return None

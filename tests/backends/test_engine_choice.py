@@ -51,7 +51,7 @@ def test_what_numpy_has_other_bits_for_is_compiled_at_once():
 
 
 def test_exact_ops_begin_in_numpy_and_change_after_so_many_operations(monkeypatch):
-    monkeypatch.setattr(choice, "ENOUGH", 3 * 2 * LARGE)
+    monkeypatch.setattr(choice, "ENOUGH", 3 * 2 * (LARGE + choice._OF_A_CALL))
     x, y = operands()
     right = x.numpy() * 3 - y.numpy()
     (program,) = programs(x * 3 - y)
@@ -178,3 +178,28 @@ def test_kernels_of_a_products_blocks_are_made_once_before_threads_share_them(mo
     with tfr.config.override(threads=4):
         tfr.exp(x @ x[:256] * 0.01).compute()
     assert [thread for _, thread in bound] == [get_ident()]
+
+
+@pytest.mark.parametrize("size", [50, LARGE])
+@pytest.mark.parametrize("name", ["where", "logical_or", "remainder", "nextafter", "floor_divide"])
+def test_what_numpy_is_slow_at_gets_a_kernel_sooner_with_the_same_bits(name, size, monkeypatch):
+    monkeypatch.setattr(choice, "ENOUGH", 3 * choice.SLOW[name] * size)
+    functions = CpuFunctions(ANY)
+    monkeypatch.setattr("tensorframe.backends.cpu.engine._FUNCTIONS", functions)
+    monkeypatch.setattr("tensorframe.runtime.small._functions", {})
+    made = []
+    monkeypatch.setattr(
+        "tensorframe.backends.llvm.ufunc.ufunc", lambda *kind: made.append(kind) or ufunc(*kind)
+    )
+    generator = np.random.default_rng(4)
+    dtype = "int32" if name == "floor_divide" else "float32"
+    x, y = (tfr.asarray((9 * generator.standard_normal(size) + 20).astype(dtype)) for _ in range(2))
+    operands = (x > 20, x, y) if name == "where" else (x, y)
+    tfr.compute(*operands)
+    results = []
+    for run in range(1, 7):
+        results.append(getattr(tfr, name)(*operands).numpy().tobytes())
+        if name != "remainder":  # whose sign is another op's
+            assert len(made) == (run > 3)
+    assert set(results) == {results[0]}
+    assert made

@@ -12,13 +12,28 @@ from typing import Any
 from tensorframe.backends.base import Program
 from tensorframe.backends.foreseeing import StandIns, foresee
 from tensorframe.backends.silence import silenced
-from tensorframe.graph.op import Kind
+from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region
 
 # Operations on elements that NumPy does before a kernel of exact ops is compiled: it takes some 20 ms for them, LLVM as
 # long for the kernel, and three times as long to be loaded.
 ENOUGH = 1 << 26
-# An addition of values one by one takes NumPy so much longer than one of arrays.
+# What a call of NumPy's counts for besides its elements: so many take as long as the call itself.
+_OF_A_CALL = 1 << 12
+# Exact ops that take NumPy many times as long as an addition, and kernels not: how many times.
+SLOW = {
+    "copysign": 2.0,
+    "floor_divide": 20.0,
+    "fmod": 40.0,
+    "logical_and": 4.0,
+    "logical_not": 3.0,
+    "logical_or": 4.0,
+    "logical_xor": 4.0,
+    "nextafter": 25.0,
+    "remainder": 40.0,
+    "where": 10.0,
+}
+# The same of values that are added one after the other: by a scan, or where indices say.
 _COMBINED = 8.0
 
 
@@ -33,7 +48,7 @@ class CountingProgram:
         """`loops` are what kernels would run; `compiled` returns these, or NumPy's program where LLVM does not load."""
         self._numpy = silenced(numpy_program)
         self._compiled = compiled
-        self._work = operations(loops)
+        self._work = operations(loops) + _OF_A_CALL * len(loops.ops)
         self._done = 0
         self._kernels: Program | None = None
 
@@ -58,14 +73,45 @@ class CountingProgram:
 def operations(region: Region) -> int:
     """Return how many operations on elements a region is.
 
-    A reduction reads all of its operand, a scatter combines all of its values.
+    A reduction reads all of its operand, a scatter combines all of its values. What takes NumPy longer than an addition
+    counts for several.
     """
     total = 0.0
     for entry in region.ops:
-        shape, cost = entry.shape, max(entry.op.cost, 1.0)
+        shape, cost = entry.shape, weight(entry.op)
         if entry.op.kind is Kind.REDUCE:
             shape = region.shape_of(entry.inputs[0])
         elif entry.op.kind is Kind.SCATTER and entry.op.combination is not None:
             shape, cost = region.shape_of(entry.inputs[1]), _COMBINED
         total += cost * prod(shape)
     return int(total)
+
+
+def weight(op: Op) -> float:
+    """Return how many operations an element of an op's result counts for."""
+    return max(op.cost, SLOW.get(op.name, 1.0), _COMBINED if op.kind is Kind.SCAN else 1.0)
+
+
+class GradualFunction:
+    """NumPy's function of an exact op that it is slow at, until so much is done that compiling pays; then a kernel."""
+
+    __slots__ = ("_compiled", "_done", "_function", "_is_compiled", "_weight")
+
+    def __init__(
+        self, op: Op, function: Callable[..., Any], compiled: Callable[[], Callable[..., Any]]
+    ) -> None:
+        """`compiled` returns the kernel as a ufunc, or NumPy's function where LLVM does not load."""
+        self._function = function
+        self._compiled = compiled
+        self._weight = weight(op)
+        self._done = 0.0
+        self._is_compiled = False
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Return the result for these operands."""
+        if not self._is_compiled:
+            self._done += self._weight * max([array.size for array in arrays])
+            if self._done > ENOUGH:
+                self._function = self._compiled()
+                self._is_compiled = True
+        return self._function(*arrays)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.cpu.choice import SLOW, GradualFunction
 from tensorframe.backends.llvm.engine import compiled_convolution, missing, unusable
 from tensorframe.backends.numpy.convolution import convolve
 from tensorframe.backends.numpy.functions import Function, Functions, implementation
@@ -37,6 +39,8 @@ class CpuFunctions(Functions):
         # what is looked up by dtypes: by op, then by the key of its look-up
         self._known: dict[Op, _Known] = {}
 
+    one_call = (np.ufunc, GradualFunction)
+
     def function_for(self, op: Op) -> Function:
         """Return what runs an op."""
         if op.kind is Kind.REDUCE:
@@ -50,7 +54,7 @@ class CpuFunctions(Functions):
         if op.compiled is None:
             taken = op.accepts & self._dtypes
             exact = [is_exact(op, (dtype,) * (op.arity or 1), dtype) for dtype in taken]
-            if all(exact) and not op.attributes:
+            if all(exact) and not op.attributes and op.name not in SLOW:
                 return implementation[op]
         known = self._known[op] = _Known(op)
         return known.function()
@@ -61,7 +65,10 @@ class CpuFunctions(Functions):
         """Return what runs an op on these dtypes: its kernel, where there is one, once that is compiled."""
         function = self[op]
         known = self._known.get(op)
-        return function if known is None else known.settled.get(known.key(operands, attrs))
+        if known is None:
+            return function
+        key = known.key(operands, attrs)
+        return known.settled.get(key) or known.exact(key, operands, attrs)
 
     def needs_plan(self, op: Op, dtype: DType) -> bool:
         """Whether only kernels give the bits that a reduction has."""
@@ -158,13 +165,25 @@ class _Known:
         return binary if arity == 2 else unary
 
     def _first(self, key: Any, arrays: tuple[Array, ...], attrs: tuple[Any, ...]) -> Function:
-        op = self.op
-        operands = [array.dtype for array in arrays]
-        result = op.result(operands[op.conditions] if operands else None, *attrs)
-        if is_exact(op, operands, result) or missing() is not None:
+        operands = tuple([array.dtype for array in arrays])
+        function = self.exact(key, operands, attrs)
+        if function is None:
+            function = _beginning(self, key, attrs, operands, self._result(operands, attrs))
+            self._current[key] = function
+        return function
+
+    def _result(self, operands: Sequence[DType], attrs: tuple[Any, ...]) -> DType:
+        return self.op.result(operands[self.op.conditions] if operands else None, *attrs)
+
+    def exact(self, key: Any, operands: Sequence[DType], attrs: tuple[Any, ...]) -> Function | None:
+        """Settle on NumPy's function where its results are those of kernels, and return it."""
+        op, result = self.op, self._result(operands, attrs)
+        if missing() is None and not is_exact(op, operands, result):
+            return None
+        if missing() is not None or op.name not in SLOW:
             return self.settle(key, implementation[op])
-        self._current[key] = _beginning(self, key, attrs, operands, result)
-        return self._current[key]
+        compiled = partial(_compiled, op, operands, result)
+        return self.settle(key, GradualFunction(op, implementation[op], compiled))
 
     def settle(self, key: Any, function: Function) -> Function:
         """Have a function run the op from now on, and return it."""
@@ -172,11 +191,21 @@ class _Known:
         return function
 
 
+def _compiled(op: Op, operands: Sequence[DType], result: DType) -> Function:
+    """Return the kernel of an op without attributes as a function, NumPy's where LLVM does not load."""
+    if unusable() is not None:
+        return implementation[op]
+    from tensorframe.backends.llvm.ufunc import ufunc  # imports LLVM
+
+    function: Function = ufunc(op, (), operands, result)
+    return function
+
+
 def _beginning(
     known: _Known,
     key: Any,
     attrs: tuple[Any, ...],
-    operands: list[DType],
+    operands: Sequence[DType],
     result: DType,
 ) -> Function:
     """Return a function that evaluates the formula of an op some times, and then has the op's kernel take its place."""

@@ -47,6 +47,8 @@ class Functions(dict[Op, Function]):
     """
 
     for_complex: Functions
+    # types of functions that run an elementwise op in one pass over its operands, however large these are
+    one_call: tuple[type, ...] = (np.ufunc,)
 
     def __missing__(self, op: Op) -> Function:
         function = self[op] = self.function_for(op)
