@@ -19,7 +19,7 @@ from tensorframe.forks import new_reentrant_lock
 from tensorframe.frontend.arguments import Call, Signature, host_default
 from tensorframe.frontend.recording import Record, record
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.frontend.trees import own_tree, statics
+from tensorframe.frontend.trees import is_container, own_tree, statics
 from tensorframe.graph.history import history
 from tensorframe.graph.mapping import mapping
 from tensorframe.graph.precision import autocast_dtype
@@ -240,7 +240,8 @@ def jit(
     prints, reads and looks up outside. A tensor from outside becomes part of the recording with the elements that it
     has then: give weights that change as arguments. What it changes of its arguments (`x += 1`, `named["w"] = x`) stays
     inside, but for those that `updates` names; changing another tensor raises TracingError. Random functions without a
-    key draw anew in every call. A jitted function that another one calls becomes part of that one's recording.
+    key draw anew in every call. A jitted function that another one calls becomes part of that one's recording. Of a
+    module, or a method of one, the weights are arguments: `tfr.jit(model)` follows them.
 
     `updates` names arguments whose tensors the function changes for its caller: a training step changes the model and
     the optimiser. After the call, and not before all of it has been computed, their handles stand for the new values:
@@ -282,7 +283,18 @@ def jit(
             f"jit: {function.__qualname__} gives its results one by one or later; a recording needs them at once",
             suggestions=("jit for the functions that it calls",),
         )
-    places = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
+    places = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    owner = function.__self__ if isinstance(function, MethodType) else function
+    if is_container(type(owner)):
+        # a module, or a method of one: its weights are arguments, not part of the recording
+        jitted = jit(
+            function.__func__ if isinstance(function, MethodType) else type(function).__call__,
+            static_argnames=static_argnames,
+            static_argnums=[place + (place >= 0) for place in places],
+            updates=updates,
+            donate=donate,
+        )
+        return MethodType(jitted, owner)
     named = (static_argnames,) if isinstance(static_argnames, str) else static_argnames
     updated = (updates,) if isinstance(updates, str) else updates
     if donate and not updated:

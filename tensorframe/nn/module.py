@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import partial, wraps
 from typing import Any, Self
 
 from tensorframe.backends.registry import named_device
@@ -82,6 +82,12 @@ class Module(Structured, Page):
     """
 
     training: bool = True
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "forward" in vars(cls) and getattr(cls.__call__, "is_forward", False):
+            # a call has the arguments of `forward` for whoever asks: help, editors, the static arguments of `jit`
+            setattr(cls, "__call__", _with_signature_of(cls.forward))  # noqa: B010 - methods are not assigned
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return what `forward` gives; errors say in which module, as well as on which line."""
@@ -289,6 +295,21 @@ class Module(Structured, Page):
 
     def __repr__(self) -> str:
         return text.tree(self)
+
+
+def _with_signature_of(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `Module.__call__` with the signature of a method `forward`."""
+
+    @wraps(forward)
+    def call(self: Module, *args: Any, **kwargs: Any) -> Any:
+        return _CALL(self, *args, **kwargs)
+
+    setattr(call, "is_forward", True)  # noqa: B010 - functions have no such attribute for readers
+    return call
+
+
+_CALL = Module.__call__
+setattr(_CALL, "is_forward", True)  # noqa: B010 - as above
 
 
 def settle(statistics: Iterable[Tensor | None]) -> None:

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import inspect
 import pickle
 import weakref
 from collections import OrderedDict
@@ -151,6 +152,23 @@ class TestWhatIsAParameter:
             for use in (model.state_dict, lambda: tfr.jit(Net.forward)(model, tfr.ones((1, 2)))):  # noqa: B023
                 with pytest.raises(DTypeError, match="modules look for tensors"):
                     use()
+
+    def test_a_call_has_the_signature_of_forward_and_may_be_another(self):
+        class Doubled(nn.Linear):
+            def forward(self, input, factor=2.0):
+                return super().forward(input) * factor
+
+        class Logged(Doubled):
+            def __call__(self, *args):
+                return super().__call__(*args), "logged"
+
+        class Last(Logged):
+            def forward(self, input):
+                return input
+
+        assert str(inspect.signature(Doubled(1, 1))) == "(input, factor=2.0)"
+        assert Doubled(1, 1)(tfr.ones((1, 1)), factor=0.0).tolist() == [[0.0]]
+        assert Last(1, 1)(3) == (3, "logged")
 
     def test_what_has_no_forward_says_so(self):
         with pytest.raises(NotImplementedError, match="Module has no method forward"):
@@ -338,6 +356,31 @@ class TestRecorded:
         gc.collect()
         assert [reference() for reference in watched] == [None, None]
         assert step.cache_info().kept == 1
+
+    @pytest.mark.parametrize(
+        "jitted", [tfr.jit, lambda model: tfr.jit(model.forward)], ids=["module", "method"]
+    )
+    def test_a_jitted_module_follows_its_weights(self, jitted):
+        model = Net().eval()
+        fast = jitted(model)
+        for _ in range(3):
+            np.testing.assert_allclose(fast(X).numpy(), model(X).numpy(), rtol=1e-5, atol=1e-6)
+            model.layers[0].weight *= 0.5
+        assert fast.cache_info().recorded == 1
+        assert fast.explain(model, X).library_calls == 4
+
+    def test_static_arguments_of_a_jitted_module_are_counted_without_it(self):
+        class Powers(nn.Module):
+            def forward(self, x, times, other=1.0):
+                return sum([x**power for power in range(times)], start=0.0) * other
+
+        for options in (
+            {"static_argnums": 1},
+            {"static_argnums": -2},
+            {"static_argnames": "times"},
+        ):
+            for function in (Powers(), Powers().forward):
+                assert tfr.jit(function, **options)(tfr.asarray(2.0), 3).item() == 7.0
 
     def test_a_method_takes_its_module_as_an_argument(self):
         class Jitted(Layer):
