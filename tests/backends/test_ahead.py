@@ -94,7 +94,12 @@ def transformed(x):
     return tfr.softmax(tfr.abs(spectrum), axis=1) - tfr.cumulative_sum(x[:, :36], axis=1)
 
 
-PROGRAMS = [layers, products, parts, transformed]
+def scattered(x):
+    sums = tfr.segment_sum(tfr.tanh(x), tfr.asarray(np.arange(60) % 7, device=x.device), 7)
+    return tfr.index_add(x, tfr.asarray([3, 3, 59], device=x.device), sums[:3])
+
+
+PROGRAMS = [layers, products, parts, transformed, scattered]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
+from tensorframe.backends.foreseeing import StandIns, foresee
 from tensorframe.backends.llvm.lowering import scatters_of
 from tensorframe.backends.llvm.program import KernelProgram
 from tensorframe.backends.numpy.interruptible import interruptible
@@ -49,6 +50,11 @@ class ScatterProgram:
             ordered[...] = result
             result = ordered
         return self._combine(inputs, (result,))
+
+    def foresee(self, operands: Sequence[Any], stand_ins: StandIns) -> Sequence[Any] | None:
+        """Have both kernels made by other threads; return the result as it will lie."""
+        foresee(self._copy, (operands[self._whole],), stand_ins)
+        return foresee(self._kernel, operands, stand_ins)
 
     def source(self) -> str:
         """Return the text of the kernel that combines, for operands that are contiguous in C order."""
