@@ -88,7 +88,10 @@ def load_checkpoint(path: PathLike, /, **parts: Any) -> dict[str, Any]:
     chosen = {name: _of_part(tensors, name) for name in parts}
     evaluate([tensor.node for group in chosen.values() for tensor in group.values()])
     _restore_all(parts, chosen)
-    return known["values"] | {name: Key(seed) for name, seed in known["keys"].items()}
+    state: dict[str, Any] = known["values"] | {
+        name: Key(seed) for name, seed in known["keys"].items()
+    }
+    return state
 
 
 def _restore_all(parts: Mapping[str, Any], chosen: Mapping[str, dict[str, Tensor]]) -> None:

@@ -115,7 +115,7 @@ def _misplaced(node: Node, space: Space, *, kept: bool) -> str | None:
     """Return why the loops are not the right ones for `node`: they would meet elements often, or not all."""
     axes = space.axes_of(node)
     everywhere = axes in (set(range(len(space.sizes))), set(space.kept))
-    if kept and not (everywhere and space.covers(node, node.shape)):
+    if kept and not meets_once(node, space) and not _may_be_met(node, space, axes):
         return "it is needed besides, and the loops do not meet each of its elements once"
     if node.op.kind is Kind.SCAN and len(axes) < len(space.sizes):
         return f"loops over {tuple(space.sizes)} would scan its shape {node.shape} again and again"
@@ -142,6 +142,21 @@ def _overlaps(node: Node, space: Space) -> bool:
         len(position.terms) > 1 and prod([space.sizes[axis] for axis, _ in position.terms]) > size
         for position, size in zip(space.maps[node], node.shape, strict=True)
     )
+
+
+def meets_once(node: Node, space: Space) -> bool:
+    """Whether loops meet each element of a node once, so that it may be stored there."""
+    everywhere = space.axes_of(node) in (set(range(len(space.sizes))), set(space.kept))
+    return everywhere and space.covers(node, node.shape)
+
+
+def _may_be_met(node: Node, space: Space, axes: set[int]) -> bool:
+    """Whether loops will meet each element once when the reduction of their rows is there that a node is made of."""
+    if space.reduced or axes != set(range(len(axes))) or not space.covers(node, node.shape):
+        return False
+    size = prod(space.sizes)
+    own = node.op.kind is Kind.REDUCE and node.inputs[0].size == size
+    return own or (node.op.kind is Kind.MAP and _follows_reduction(node, size))
 
 
 def _follows_reduction(node: Node, size: int) -> bool:

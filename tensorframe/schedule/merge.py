@@ -7,13 +7,14 @@ other, so growing from one sink never finds the others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 
 from tensorframe.backends.base import Capabilities
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
 from tensorframe.graph.space import Map, Space
 from tensorframe.kernel.spaces.join import joined
-from tensorframe.schedule.admission import can_fuse
+from tensorframe.schedule.admission import can_fuse, meets_once
 from tensorframe.schedule.group import CapabilitiesOf, Group
 from tensorframe.schedule.weights import misfit, waits_for_reductions
 
@@ -34,8 +35,7 @@ def merge_readers(
     for source, readers in _readers(groups).items():
         if source.nbytes < _WORTH_SHARING or not 1 < len(readers) <= _MOST_READERS:
             continue
-        first, *rest = readers
-        for other in rest:
+        for first, other in combinations(readers, 2):
             here, there = merging.now(first), merging.now(other)
             capabilities = capabilities_of(here.sink.device)
             fits = (
@@ -63,7 +63,7 @@ def _with_makers(
                 if maker not in left or not _is_only_reader(reader, maker, left):
                     continue
                 capabilities = capabilities_of(maker.sink.device)
-                joins = _joins_in_turn if maker in merged else _joins
+                joins = _joins_in_turn if maker in merged else take_in
                 if joins(maker, reader, wanted, capabilities):
                     del left[maker]
                     joining = True
@@ -108,15 +108,17 @@ def _joins_in_turn(
     return True
 
 
-def _joins(
+def take_in(
     maker: Group, reader: Group, wanted: frozenset[Node], capabilities: Capabilities
 ) -> bool:
-    """Make the nodes of a group part of the one that reads its result, all or none of them."""
+    """Make the nodes of a group part of the one that reads its result, all or none of them; `wanted` are stored."""
     trial = reader.copy()
     copies = {copy for copies in maker.repeats.values() for copy in copies}
     if copies and reader.copies:  # of the same node perhaps
         return False
     for node in reversed([node for node in maker.nodes if node not in copies]):
+        if node not in trial.edges:  # one of several results, which the reader has no use for
+            return False
         if node in reader.nodes:
             if not _is_in_place(node, trial):
                 return False
@@ -126,6 +128,8 @@ def _joins(
             trial.outputs.update({node} & wanted)
         else:
             return False
+    if not all(meets_once(node, _loops(trial)) for node in wanted.intersection(maker.nodes)):
+        return False
     trial.nodes.sort(key=by_serial)
     trial.refusals.pop(maker.sink, None)
     reader.become(trial)

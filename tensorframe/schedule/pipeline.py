@@ -14,6 +14,7 @@ from tensorframe.graph.verify import verify
 from tensorframe.rewrite import canonical, contract, simplify
 from tensorframe.rewrite.engine import Rule, rewrite
 from tensorframe.rewrite.narrow import narrow
+from tensorframe.schedule.alike import merge_alike
 from tensorframe.schedule.capture import Capture, capture, is_leaf
 from tensorframe.schedule.chains import merge_chains
 from tensorframe.schedule.epilogue import merge_epilogues
@@ -23,6 +24,7 @@ from tensorframe.schedule.group import Group
 from tensorframe.schedule.lower import lower
 from tensorframe.schedule.memory import share_storage
 from tensorframe.schedule.merge import merge_readers
+from tensorframe.schedule.multiple_outputs import store_for_others
 from tensorframe.schedule.order import least_live_bytes_first
 from tensorframe.schedule.peak import peak_bytes
 from tensorframe.schedule.place import insert_transfers
@@ -99,8 +101,11 @@ def group_nodes(roots: Sequence[Node]) -> list[Group]:
     groups = grow_regions(roots, capabilities, enabled=enabled)
     if not enabled:
         return groups
-    groups = merge_epilogues(merge_readers(groups, roots, capabilities), roots, capabilities)
-    return merge_chains(groups, roots, capabilities)
+    groups = merge_readers(groups, roots, capabilities)
+    groups = store_for_others(groups, roots, capabilities)
+    groups = merge_epilogues(groups, roots, capabilities)
+    groups = merge_chains(groups, roots, capabilities)
+    return merge_alike(groups, roots, capabilities)
 
 
 def make_plan(request: Capture, until: str = PASS_NAMES[-1]) -> Plan:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tensorframe as tfr
 from tensorframe import config
 from tensorframe.backends.numpy import blas, grid
 from tensorframe.backends.numpy.contraction import matmul
@@ -227,3 +228,32 @@ def test_a_blas_without_control_shares_out_by_itself(monkeypatch: pytest.MonkeyP
     product = Product(x, x)
     assert len(product.blocks) == 1
     np.testing.assert_array_equal(product.array(), np.matmul(x, x))
+
+
+TURNED = [
+    ((40, 300), (300, 500), (1, 0)),
+    ((600, 300), (300, 500), (1, 0)),
+    ((3, 40, 70), (3, 70, 90), (0, 2, 1)),
+    ((40, 70), (3, 70, 90), (0, 2, 1)),
+    ((3, 40, 70), (70,), (1, 0)),  # the axes that change places are not both of a matrix
+    ((70,), (3, 70, 90), (1, 0)),
+    ((2, 3, 40, 70), (70, 90), (0, 1, 3, 2)),
+    ((2, 3, 4, 5), (2, 3, 5, 6), (0, 3, 2, 1)),
+]
+
+
+@pytest.mark.parametrize("device", ["cpu", "numpy", "llvm"])
+@pytest.mark.parametrize(("left", "right", "axes"), TURNED, ids=str)
+def test_a_product_is_made_as_its_epilogue_reads_it(left, right, axes, device):
+    """The gradient of a weight is a transposed product: it is made of transposed factors."""
+    generator = np.random.default_rng(0)
+    x, y = (generator.standard_normal(shape).astype(np.float32) for shape in (left, right))
+    expected = np.matmul(x.astype(np.float64), y).transpose(axes)
+    b = generator.standard_normal(expected.shape).astype(np.float32)
+    x, y, other = (tfr.asarray(values, device=device) for values in (x, y, b))
+    turned = tfr.permute_dims(x @ y, axes) * 0.5 + other
+    np.testing.assert_allclose(turned.numpy(), expected * 0.5 + b, rtol=1e-4, atol=1e-4)
+    rows = tfr.max(tfr.permute_dims(x @ y, axes) - other, axis=-1, keepdims=True)
+    np.testing.assert_allclose(
+        rows.numpy(), (expected - b).max(-1, keepdims=True), rtol=1e-4, atol=1e-4
+    )

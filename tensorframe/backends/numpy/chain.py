@@ -86,7 +86,7 @@ class ChainProgram:
         ]
         self._weights = Weights(middle, frozenset(lasting), compile_)
         self._compile = compile_
-        self._last = ProductProgram(self._links.tail, compile_)
+        self._last = ProductProgram(self._links.tail, compile_, as_recorded=True)
         self._apart: list[Program] = []
 
     def __call__(self, inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:

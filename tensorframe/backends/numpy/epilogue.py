@@ -33,6 +33,9 @@ from tensorframe.graph.shape import Shape
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.convolution import CONVOLUTION
 
+# Columns of a product up to which enough rows for a block are not too many elements.
+_SHORT_ROWS = 1 << 12
+
 Array = Any
 Compile = Callable[[Region], Program]
 
@@ -134,16 +137,32 @@ class ProductProgram:
 
     quiet = True
 
-    def __init__(self, region: Region, compile_: Compile, convolution: Make = undilated) -> None:
-        """`convolution` makes those of inputs without zeros between their elements."""
+    def __init__(
+        self,
+        region: Region,
+        compile_: Compile,
+        convolution: Make = undilated,
+        *,
+        as_recorded: bool = False,
+    ) -> None:
+        """`convolution` makes those of inputs without zeros between their elements.
+
+        With `as_recorded`, blocks have the axes of the contraction, for who makes them: see `of_blocks`.
+        """
         region, self._positions = with_positions(region)
         self._make_convolution = convolution
         self._contraction = region.ops[0]
         self._permutation = permutation_of(region)
+        # a transposed product is that of its transposed operands, and its rows lie in one piece
+        matrices = all(len(region.shape_of(source)) > 1 for source in self._contraction.inputs)
+        is_matmul = self._contraction.op is MATMUL and matrices and not as_recorded
+        self._turns = is_matmul and _transposes(self._permutation)
+        if self._turns:
+            self._permutation = None
         self._epilogue = epilogue_of(region)
         self._others = others_of(region)
         self._whole_rows = any(op.op.kind is Kind.REDUCE for op in region.ops)
-        self._shape = region.ops[0 if self._permutation is None else 1].shape
+        self._shape = region.ops[0 if permutation_of(region) is None else 1].shape
         self._overwrites = self._epilogue is not None and _overwrites_product(self._epilogue)
         self._compile = compile_
         self._programs: dict[Shape, Program] = {}
@@ -212,7 +231,8 @@ class ProductProgram:
         if epilogue is None:
             return [stand_ins.new(self._shape, product.dtype, self._layout)]
         index = product.blocks[0] if _in_blocks(product) else None
-        shape = contraction.shape if index is None else _extents(index)
+        whole = self._shape if self._turns else contraction.shape
+        shape = whole if index is None else _extents(index)
         given = self._operands(stand_ins.new(shape, product.dtype), index, operands)
         outputs = foresee(self._program(given[0].shape), given, stand_ins)
         if index is None:
@@ -232,21 +252,28 @@ class ProductProgram:
 
     def _product(self, inputs: Sequence[Array]) -> Product | Undilated | None:
         """Return the product if BLAS multiplies it as it is, or the convolution if it has blocks."""
-        x, y = [inputs[source] for source in self._contraction.inputs]
+        x, y = self._factors(inputs)
         if self._contraction.op is CONVOLUTION:
             if self._whole_rows:  # a block may have parts of them
                 return None
             return in_blocks(x, y, self._contraction.attrs, self._make_convolution)
         matrices = min(x.ndim, y.ndim) > 1
         if self._contraction.op is MATMUL and x.dtype in IN_BLAS and matrices:
-            return Product(x, y, whole_rows=self._whole_rows)
+            # parts of rows are no pieces of the results' memory, and would be copied there
+            in_pieces = self._turns and y.shape[-1] <= _SHORT_ROWS
+            return Product(x, y, whole_rows=self._whole_rows or in_pieces)
         return None
+
+    def _factors(self, inputs: Sequence[Array]) -> list[Array]:
+        """Return what is multiplied."""
+        x, y = [inputs[source] for source in self._contraction.inputs]
+        return [y.swapaxes(-1, -2), x.swapaxes(-1, -2)] if self._turns else [x, y]
 
     def _one_after_the_other(
         self, inputs: Sequence[Array], buffers: Sequence[Array | None]
     ) -> Sequence[Array]:
         contraction = self._contraction
-        operands = [inputs[source] for source in contraction.inputs]
+        operands = self._factors(inputs)
         if contraction.op is CONVOLUTION:
             x, weight = operands
             value = convolve(x, weight, contraction.attrs, self._make_convolution)
@@ -297,6 +324,12 @@ class ProductProgram:
     def _turned(self, index: Index) -> Index:
         axes = self._permutation
         return index if axes is None else tuple([index[axis] for axis in axes])
+
+
+def _transposes(axes: tuple[int, ...] | None) -> bool:
+    """Whether a permutation exchanges the last two axes, of at least two, and no others."""
+    last = -1 if axes is None else len(axes) - 1
+    return last > 0 and axes == (*range(last - 1), last, last - 1)
 
 
 def _in_blocks(product: Product | Undilated) -> bool:
