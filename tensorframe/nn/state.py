@@ -31,20 +31,23 @@ def _saved(module: Structured) -> list[Entry]:
     return [entry for entry in entries(module) if entry.role.is_saved]
 
 
-def tree_of(value: Any, kept: set[int]) -> Any:
+def tree_of(value: Any, kept: set[int], above: tuple[Any, ...] = ()) -> Any:
     """Return the tensors among `kept`, each once, in dicts and lists that nest as `value` does."""
     if isinstance(value, Structured):
+        if any(value is owner for owner in above):
+            return None  # one that refers to its owner
+        above = (*above, value)
         parts = {name: part for name, part in vars(value).items() if not name.startswith("_")}
-        return _without_nothing({name: tree_of(part, kept) for name, part in parts.items()})
+        return _without_nothing({name: tree_of(part, kept, above) for name, part in parts.items()})
     if isinstance(value, Tensor):
         if id(value) not in kept:
             return None
         kept.discard(id(value))
         return value
     if isinstance(value, dict):
-        return _without_nothing({key: tree_of(part, kept) for key, part in value.items()})
+        return _without_nothing({key: tree_of(part, kept, above) for key, part in value.items()})
     if type(value) in (list, tuple):
-        elements = [tree_of(part, kept) for part in value]
+        elements = [tree_of(part, kept, above) for part in value]
         return elements if any(part is not None for part in elements) else None
     return None
 

@@ -20,14 +20,16 @@ class Row(NamedTuple):
 
 def rows(module: Structured) -> list[Row]:
     """Return a module and its parts, owners first."""
-    return list(_rows(0, True, "", module))
+    return list(_rows((), True, "", module))
 
 
-def _rows(depth: int, is_last: bool, name: str, value: Any) -> Iterator[Row]:
-    yield Row(depth, is_last, name, _head(value), _count(value))
+def _rows(above: tuple[Any, ...], is_last: bool, name: str, value: Any) -> Iterator[Row]:
+    yield Row(len(above), is_last, name, _head(value), _count(value))
+    if any(value is owner for owner in above):
+        return  # one that refers to its owner
     parts = _parts(value)
     for index, (own, part) in enumerate(parts):
-        yield from _rows(depth + 1, index == len(parts) - 1, own, part)
+        yield from _rows((*above, value), index == len(parts) - 1, own, part)
 
 
 def tree(module: Structured) -> str:

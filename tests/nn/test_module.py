@@ -130,6 +130,11 @@ class TestWhatIsAParameter:
         assert names(owner.named_parameters()) == expected
         gradient = tfr.grad(loss)(owner, tfr.ones((1, 2)))
         assert gradient.part.owner is gradient
+        assert list(owner.parameters()) == ["weight", "bias", "part"]
+        assert list(owner.parameters()["part"]) == ["weight", "bias"]
+        assert [line.split()[-2] for line in repr(owner).splitlines()] == ["Layer()"] * 3
+        assert len(owner.state_dict()) == 6
+        assert len(nn.summary(owner, (1, 2)).rows) == 2
 
     def test_containers_of_other_kinds_are_configuration_and_hide_no_tensors(self):
         @dataclass
