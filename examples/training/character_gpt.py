@@ -7,7 +7,7 @@ predicts each character from the 64 before it.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pydoc_data.topics import topics
 from typing import NamedTuple
 
@@ -191,11 +191,12 @@ def curve(losses: list[float], columns: int = 60, rows: int = 10) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Learn, and show the curve of losses and a sample of what the model writes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=Size().steps)
-    size = Size(steps=parser.parse_args().steps)
+    parser.add_argument("--layers", type=int, default=Size().layers)
+    size = Size(**vars(parser.parse_args(arguments)))
     tfr.random.seed(0)
     text = reference()
     model = GPT(len(text.alphabet), size)

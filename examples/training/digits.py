@@ -5,6 +5,8 @@ It learns from four fifths of them, in seconds, and reads more than 98 percent o
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -88,14 +90,17 @@ def train(model: Network, known: Digits, epochs: int = EPOCHS) -> list[float]:
     return history
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Learn, and show how well the digits that were held out are read."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--epochs", type=int, default=EPOCHS)
+    epochs = parser.parse_args(arguments).epochs
     tfr.random.seed(0)
     known, held_out = data()
     model = Network(tfr.random.key(0))
     print(nn.summary(model, known.pictures[:BATCH]))
     print("\nepoch  loss")
-    for epoch, value in enumerate(train(model, known), 1):
+    for epoch, value in enumerate(train(model, known, epochs), 1):
         print(f"{epoch:5}  {value:.4f}")
     share = right(model.eval(), held_out).item()
     print(f"{share:.1%} of {len(held_out.labels)} digits that it never saw are read")

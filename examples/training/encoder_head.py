@@ -6,8 +6,10 @@ frozen: sentences become vectors once, and the head learns from half of these in
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -228,8 +230,11 @@ def right(head: Head, sentences: Sentences) -> float:
     return float(tfr.mean((told == sentences.modules).astype(tfr.float32)))
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Learn, and show how well the sentences that were held out are told."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=STEPS)
+    steps = parser.parse_args(arguments).steps
     try:
         folder = model_folder()
     except MissingModelError as error:
@@ -241,7 +246,7 @@ def main() -> int:
     model = Model(encoder, Head(known.vectors.shape[1], len(MODULES), tfr.random.key(0)))
     print(nn.summary(model, tfr.zeros((1, 16), dtype=tfr.int32), tfr.ones((1, 16), dtype=bool)))
     before = right(model.head, held_out)
-    losses = train(model.head, known)
+    losses = train(model.head, known, steps)
     print(f"\nloss, from {losses[0]:.2f} to {losses[-1]:.2f} in {len(losses)} steps")
     print(
         f"of {len(held_out.modules)} sentences that it never saw the head tells {before:.0%} right before, "

@@ -1,11 +1,13 @@
 """The examples of training learn what they are meant to, the same in every run."""
 
+import re
+
 import numpy as np
 import pytest
 
 import tensorframe as tfr
 from examples.semantic_search.model import load_encoder as known_encoder
-from examples.semantic_search.wheel import model_folder
+from examples.semantic_search.wheel import MissingModelError, model_folder
 from examples.training import character_gpt, digits, encoder_head
 
 SMALL = character_gpt.Size(layers=2, heads=2, width=32, context=32, batch=8, steps=60, rate=1e-2)
@@ -33,6 +35,38 @@ def test_the_same_run_gives_the_same_bits():
         first[1].state_dict().items(), second[1].state_dict().items(), strict=True
     ):
         np.testing.assert_array_equal(one.numpy(), two.numpy(), err_msg=name)
+
+
+def test_the_programs_show_what_is_learned(capsys, monkeypatch):
+    digits.main(["--epochs", "1"])
+    shown = capsys.readouterr().out
+    assert "conv1: Conv2d(1, 32, kernel_size=3, padding=1)" in shown
+    assert re.search(r"^[\d.]+% of 360 digits that it never saw are read$", shown, re.MULTILINE)
+    character_gpt.main(["--steps", "3", "--layers", "1"])
+    shown = capsys.readouterr().out
+    assert re.search(r"^loss, from 4\.\d\d to \d\.\d\d in 3 steps$", shown, re.MULTILINE)
+    assert "The for statement" in shown
+    monkeypatch.setattr(encoder_head, "embedded", lambda *_: 2 * (random_sentences(),))
+    assert encoder_head.main(["--steps", "2"]) == 0
+    shown = capsys.readouterr().out
+    assert "22,565,376 of them frozen" in shown
+    assert re.search(r"^of 20 sentences that it never saw the head tells", shown, re.MULTILINE)
+
+
+def random_sentences():
+    random = np.random.default_rng(0)
+    vectors = random.standard_normal((20, 384)).astype(np.float32)
+    modules = random.integers(0, 6, 20).astype(np.int32)
+    return encoder_head.Sentences(tfr.asarray(vectors), tfr.asarray(modules))
+
+
+def test_a_missing_model_says_what_to_install(monkeypatch, capsys):
+    def absent():
+        raise MissingModelError("install it")
+
+    monkeypatch.setattr(encoder_head, "model_folder", absent)
+    assert encoder_head.main([]) == 1
+    assert capsys.readouterr().err == "install it\n"
 
 
 @pytest.fixture(scope="module")
