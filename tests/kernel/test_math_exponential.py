@@ -4,6 +4,9 @@ import mpmath
 import numpy as np
 import pytest
 
+from tensorframe.kernel.ir import argument
+from tensorframe.kernel.ir.interpret import evaluate
+from tensorframe.kernel.ir.walk import in_order
 from tensorframe.kernel.math.exponential import exp, exp2, expm1
 from tests.kernel.vector_math import error, precisely, run, spread
 
@@ -81,3 +84,20 @@ def test_the_smallest_numbers_are_kept_by_expm1(dtype):
     x = np.finfo(dtype).smallest_subnormal * np.arange(1, 100, dtype=dtype)
     assert np.array_equal(run(expm1, x), x)
     assert np.array_equal(run(expm1, -x), -x)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("formula", [exp, exp2])
+def test_what_is_masked_by_minus_infinity_underflows_nowhere(formula, dtype):
+    """A processor takes ten times as long for products that are too small for a float: softmax of masked scores."""
+    x = argument("x", np.dtype(dtype))
+    root = formula(x)
+    for given in (-np.inf, -1e30, -2000.0):
+        bindings = {x: np.array([given], dtype)}
+        known = {one: evaluate(one, bindings) for one in in_order((root,), {})}
+        assert known[root] == 0
+        for one, value in known.items():
+            if getattr(one, "op", "") == "multiply" and all(
+                known[of].all() for of in one.arguments
+            ):
+                assert abs(value) >= np.finfo(dtype).tiny

@@ -75,7 +75,7 @@ ATANH = (
 TWO_THIRDS_32 = (0.6666666865348816, -1.9868215517249155e-08)
 TWO_THIRDS_64 = (0.6666666666666666, 3.700743415417188e-17)
 # exponents of e beyond which powers are 0 and infinite
-BOUNDS = {float32: (-105.0, 89.0), float64: (-746.0, 710.0)}
+BOUNDS = {float32: (-119.25, 89.0), float64: (-780.5, 710.0)}
 
 # Exponents written in the program for which a product is accurate enough.
 CLOSE = (-2.0, 4.0)
