@@ -454,6 +454,12 @@ SHAPES = {  # each way that there is, in several blocks
     "vectors of positions": ((3, 8, 40, 41), (5, 8, 3, 3), {"padding": (2, 1)}),
     "a large kernel": ((1, 256, 6, 6), (256, 256, 3, 3), {"padding": 1}),
     "by channel": ((2, 64, 30, 30), (64, 1, 3, 3), {"padding": 1, "groups": 64}),
+    "by channel in strides": (
+        (2, 24, 31, 50),
+        (24, 1, 3, 3),
+        {"padding": 1, "groups": 24, "stride": 2},
+    ),
+    "few channels in strides": ((3, 5, 40, 41), (3, 5, 3, 4), {"padding": 1, "stride": (3, 2)}),
     "small images": ((40, 3, 9, 9), (20, 3, 2, 2), {}),
 }
 

@@ -8,6 +8,7 @@ vectors neighbours in the input; it takes the kernel as it lies, and serves wher
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from math import ceil, prod
 from typing import Any
 
@@ -43,6 +44,8 @@ DTYPES = frozenset({float32, float64})
 
 # Bytes of a block's input and result, which stay in the second-level cache.
 _BLOCK = 1 << 20
+# Elements behind an input that a vector may read.
+_SPARE = 64
 # Channels of a kernel that are turned in one call.
 _CHANNELS = 64
 # Blocks that there should be, so that every thread has its share, and products from which sharing is worth anything.
@@ -62,11 +65,10 @@ def compiled(x: Array, weight: Array, geometry: Geometry, groups: int) -> by_num
         return by_numpy.PointProduct(x, weight, geometry)
     plan = _Plan(x, weight, geometry, groups)
     fills = plan.channels >= functions(plan.dtype).lanes // 2
-    if plan.is_turned and not fills and geometry.dilation[-1] == 1:
-        return ByDots(plan)
-    if plan.is_turned or max(geometry.stride) > 1:
-        return ByChannels(plan) if fills else by_numpy.Convolution(x, weight, geometry, groups)
-    if fills and plan.channels_cost() < plan.positions_cost():
+    if not fills:
+        return ByDots(plan) if plan.is_turned else ByPositions(plan)
+    is_cheaper = plan.is_turned or max(geometry.stride) > 1
+    if is_cheaper or plan.channels_cost() < plan.positions_cost():
         return ByChannels(plan)
     return ByPositions(plan)
 
@@ -138,19 +140,26 @@ class _Plan:
         return float(positions * (filled * terms + self.shape[1] * _TURN_BACK) + turn)
 
     def padded(
-        self, batch: slice, channels: slice, rows: slice, memory: _Memory, *, copied: bool
+        self,
+        batch: slice,
+        channels: slice,
+        rows: slice,
+        memory: _Memory,
+        *,
+        copied: bool = False,
+        apart: Shape = (),
     ) -> Array:
         """Return what windows at `rows` of the first spatial axis read, as (batch, channels, ...).
 
-        With `copied`, what follows the last element may be read, as far as a vector reaches.
+        With `copied`, what follows the last element may be read, as far as a vector reaches. Elements that are `apart`
+        by so much along the spatial axes become neighbours: axes that say where they begin come before those.
         """
         geometry = self.geometry
         low = rows.start * geometry.stride[0] - geometry.before[0]
         reach = (self.kernel[0] - 1) * geometry.dilation[0] + 1
         high = (rows.stop - 1) * geometry.stride[0] + reach - geometry.before[0]
-        size = self.x.shape[2]
-        part = self.x[batch, channels, max(low, 0) : max(min(high, size), 0)]
-        if not self.is_padded and not copied:
+        part = self.x[batch, channels, max(low, 0) : max(min(high, self.x.shape[2]), 0)]
+        if not self.is_padded and not copied and not apart:
             return part
         before = (max(-low, 0), *geometry.before[1:])
         sizes = [high - low]
@@ -160,7 +169,38 @@ class _Plan:
                 self.x.shape[3:], geometry.before[1:], geometry.after[1:], strict=True
             )
         ]
+        if apart:
+            return _in_phases(part, before, sizes, apart, memory)
         return _surrounded(part, before, sizes, self.pitch, memory)
+
+
+def _in_phases(x: Array, before: Shape, sizes: list[int], apart: Shape, memory: _Memory) -> Array:
+    """Return a copy with zeros around it, in which elements that are `apart` are neighbours."""
+    counts = [ceil(size / step) for size, step in zip(sizes, apart, strict=True)]
+    shape = (*x.shape[:2], *apart, *counts)
+    zeros = memory.take("input", prod(shape) + _SPARE)
+    zeros.fill(0)
+    whole = zeros[: prod(shape)].reshape(shape)
+    for phase in product(*map(range, apart)):
+        source, target = [], []
+        for first, low, step, size in zip(phase, before, apart, x.shape[2:], strict=True):
+            number = max(ceil((low - first) / step), 0)
+            start = number * step + first - low
+            source.append(slice(start, None, step))
+            target.append(slice(number, number + max(ceil((size - start) / step), 0)))
+        copy(
+            x[(slice(None), slice(None), *source)],
+            whole[(slice(None), slice(None), *phase, *target)],
+        )
+    return whole
+
+
+def _places(x: Array, index: int, positions: int, step: int, apart: int) -> tuple[int, ...]:
+    """Return the bytes to every step-th position on a spatial axis of an input in phases."""
+    rank = (x.ndim - 2) // 2
+    begin, along = x.strides[2 + index], x.strides[2 + rank + index]
+    places = [position * step for position in range(positions)]
+    return tuple([place % apart * begin + place // apart * along for place in places])
 
 
 def _surrounded(x: Array, before: Shape, sizes: list[int], pitch: int, memory: _Memory) -> Array:
@@ -171,8 +211,7 @@ def _surrounded(x: Array, before: Shape, sizes: list[int], pitch: int, memory: _
         steps = [pitch * prod(rows[place:]) for place in range(len(rows) + 1)] + [1]
     plane = steps[0] * sizes[0]
     planes = x.shape[0] * x.shape[1]
-    spare = sizes[-1] + 64
-    zeros = memory.take("input", planes * plane + spare)
+    zeros = memory.take("input", planes * plane + sizes[-1] + _SPARE)
     zeros.fill(0)
     strides = [step * x.itemsize for step in (x.shape[1] * plane, plane, *steps)]
     whole: Array = np.ndarray((*x.shape[:2], *sizes), x.dtype, zeros, 0, strides)
@@ -281,7 +320,7 @@ class ByChannels:
         if plan.is_turned:
             whole = slice(0, plan.sizes[0])
             memory = _Memory(plan.dtype)
-            self._input = plan.padded(slice(None), slice(None), whole, memory, copied=False)
+            self._input = plan.padded(slice(None), slice(None), whole, memory)
 
     def _turn(self, group: int, channels: slice) -> None:
         plan = self._plan
@@ -308,10 +347,8 @@ class ByChannels:
         batch, out, first, *_ = index
         group = out.start // plan.channels
         channels = slice(group * plan.inner, (group + 1) * plan.inner)
-        if self._input is None:
-            x = plan.padded(batch, channels, first, memory, copied=False)
-        else:
-            x = self._input[batch, channels]
+        known = self._input
+        x = plan.padded(batch, channels, first, memory) if known is None else known[batch, channels]
         by_batch, by_channel, *steps = x.strides
         counts = [part.stop - part.start for part in (batch, first, *index[3:])]
         strides = [
@@ -335,7 +372,7 @@ class ByChannels:
 
 
 class ByPositions:
-    """A convolution, in steps of one, by vectors of positions."""
+    """A convolution by vectors of positions: with a stride, neighbours are elements that are so far apart."""
 
     in_parts = False
 
@@ -370,7 +407,7 @@ class ByPositions:
         plan = self._plan
         batch, out, first, *rest = plan.shape
         across = plan.pitch * prod(rest[:-1]) if rest else 1
-        row = (plan.inner + plan.channels) * across * plan.dtype.itemsize
+        row = (plan.inner * plan.geometry.stride[0] + plan.channels) * across * plan.dtype.itemsize
         rows = max(_BLOCK // row, 1)
         groups = max(min(rows // first, plan.groups), 1)
         whole = [[slice(0, size)] for size in rest]
@@ -388,8 +425,10 @@ class ByPositions:
         channels = slice(group * plan.inner, last * plan.inner)
         made = min(plan.channels, out.stop - out.start)
         weight = plan.weight[group, out.start - group * plan.channels :]
-        x = plan.padded(batch, channels, first, memory, copied=True)
-        _, by_channel, *steps = x.strides
+        apart = plan.geometry.stride if max(plan.geometry.stride) > 1 else ()
+        x = plan.padded(batch, channels, first, memory, copied=True, apart=apart)
+        rank = len(plan.kernel)
+        by_channel, steps = x.strides[1], x.strides[-rank:]
         by_group, by_out, *by_term = plan.weight.strides
         examples, outs = batch.stop - batch.start, (last - group) * made
         size = plan.dtype.itemsize
@@ -401,8 +440,12 @@ class ByPositions:
         width = vectors * self._lanes
         scratch = memory.take("result", examples * outs * width)
         left: Extents = tuple(zip((plan.inner, *plan.kernel), by_term, strict=True))
-        inner = [step * apart for step, apart in zip(steps, plan.geometry.dilation, strict=True)]
-        right: Extents = ((plan.inner, by_channel), *zip(plan.kernel, inner, strict=True))
+        windows = zip(plan.kernel, plan.geometry.dilation, plan.geometry.stride, strict=True)
+        inner = [
+            (size, _places(x, axis, size, step, by)) if apart else (size, steps[axis] * step)
+            for axis, (size, step, by) in enumerate(windows)
+        ]
+        right: Extents = ((plan.inner, by_channel), *inner)
         if examples > 1:  # of all groups that there are: one
             repeated = Repeated(examples, 0, x.strides[0], made * width * size)
         else:
@@ -424,6 +467,7 @@ class ByDots:
         self._plan = plan
         self.shape, self.dtype = plan.shape, plan.dtype
         self._input: Array = None
+        self._apart: Shape = ()
         weight = plan.weight
         lies = weight.strides[-1] == weight.itemsize
         self._weight = weight if lies else np.ascontiguousarray(weight)
@@ -449,10 +493,16 @@ class ByDots:
     def each(self, store: Store) -> None:
         """Call `store` with the index and the elements of each block, in the thread that made it."""
         plan = self._plan
-        copied = plan.x.strides[-1] != plan.x.itemsize
-        whole = slice(0, plan.sizes[0])
-        memory = _Memory(self.dtype)
-        self._input = plan.padded(slice(None), slice(None), whole, memory, copied=copied)
+        whole, memory = slice(0, plan.sizes[0]), _Memory(self.dtype)
+        self._apart = plan.geometry.dilation if plan.geometry.dilation[-1] > 1 else ()
+        self._input = plan.padded(
+            slice(None),
+            slice(None),
+            whole,
+            memory,
+            copied=plan.x.strides[-1] != plan.x.itemsize,
+            apart=self._apart,
+        )
 
         def work(mine: Iterator[Index]) -> None:
             with config.override(threads=1):  # the others have blocks of their own
@@ -472,12 +522,20 @@ class ByDots:
         plan, x, size = self._plan, self._input, self.dtype.itemsize
         batch, out, *_ = index
         group, last = out.start // plan.channels, (out.stop - 1) // plan.channels + 1
-        by_batch, by_channel, *steps = x.strides
+        by_batch, by_channel = x.strides[:2]
+        steps = x.strides[-len(plan.kernel) :]
         by_group, by_out, *by_term = self._weight.strides
-        moved = [step * by for step, by in zip(steps, plan.geometry.stride, strict=True)]
-        inner = [step * apart for step, apart in zip(steps, plan.geometry.dilation, strict=True)]
+        moved: list[tuple[int, int | tuple[int, ...]]] = []
+        inner = list(steps)  # of elements that are apart, which are neighbours
+        windows = zip(plan.sizes, plan.geometry.stride, plan.geometry.dilation, strict=True)
+        for axis, (size_, step, apart) in enumerate(windows):
+            if self._apart:
+                moved.append((size_, _places(x, axis, size_, step, apart)))
+            else:
+                moved.append((size_, step * steps[axis]))
+                inner[axis] *= apart
         examples = batch.stop - batch.start
-        rows = offsets(((examples, by_batch), *zip(plan.sizes, moved, strict=True)))
+        rows = offsets(((examples, by_batch), *moved))
         outer = (plan.inner, *plan.kernel[:-1])
         segments = pairs(
             tuple(zip(outer, (by_channel, *inner[:-1]), strict=True)),

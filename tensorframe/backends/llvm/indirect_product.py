@@ -23,7 +23,8 @@ from tensorframe.codegen.llvm.moves import COPY, TRANSPOSE
 from tensorframe.dtypes import DType
 
 Array = Any
-Extents = tuple[tuple[int, int], ...]  # sizes with steps in bytes, the outermost first
+# sizes with steps in bytes, or with the bytes to each index, the outermost first
+Extents = tuple[tuple[int, int | tuple[int, ...]], ...]
 
 _PRODUCT = struct.Struct(f"={len(SLOTS)}q")
 _TRANSPOSITION = struct.Struct("=8q")
@@ -69,7 +70,10 @@ def offsets(extents: Extents) -> Array:
     """Return the bytes to each element of a box of these sizes and steps, in C order."""
     total = np.zeros((), np.int64)
     for size, step in extents:
-        total = total[..., None] + np.arange(size, dtype=np.int64) * step
+        if isinstance(step, tuple):
+            total = total[..., None] + np.asarray(step, np.int64)
+        else:
+            total = total[..., None] + np.arange(size, dtype=np.int64) * step
     return np.ascontiguousarray(total.reshape(-1))
 
 

@@ -156,8 +156,13 @@ def box_copy(lanes: int, scalar: str, size: int) -> str:
         f"  %long = icmp uge i64 %size3, {lanes}",
         "  %both = and i1 %dense_from, %dense_to",
         "  %on_vectors = and i1 %both, %long",
+        f"  %is_other = icmp eq i64 %from3, {2 * size}",
+        "  %other_dense = and i1 %is_other, %dense_to",
+        f"  %longer = icmp ugt i64 %size3, {lanes}",
+        "  %by_two = and i1 %other_dense, %longer",
         f"  %last = sub i64 %size3, {lanes}",
     ]
+    evens = ", ".join(f"i32 {2 * lane}" for lane in range(lanes))
     outside, source, target = "entry", "%source", "%target"
     for axis in range(3):
         first, stop = ("%start", "%stop") if axis == 0 else ("0", f"%size{axis}")
@@ -172,7 +177,7 @@ def box_copy(lanes: int, scalar: str, size: int) -> str:
         ]
         outside, source, target = f"axis{axis}", f"%at_from{axis}", f"%at_to{axis}"
     lines += [
-        "  br i1 %on_vectors, label %vectors, label %elements",
+        "  br i1 %on_vectors, label %vectors, label %others",
         # the last vector overlaps the one before
         "vectors:",
         "  %v = phi i64 [0, %axis2], [%v_after, %vectors]",
@@ -185,17 +190,40 @@ def box_copy(lanes: int, scalar: str, size: int) -> str:
         "  %v_after = call i64 @llvm.umin.i64(i64 %v_next, i64 %last)",
         "  %v_done = icmp eq i64 %v, %last",
         "  br i1 %v_done, label %axis2_end, label %vectors",
+        "others:",
+        "  br i1 %by_two, label %pairs, label %elements",
+        # every other element: the last ones are left, since the vectors would read beyond them
+        "pairs:",
+        "  %p = phi i64 [0, %others], [%p_after, %pairs]",
+        f"  %p_offset = mul i64 %p, {2 * size}",
+        f"  %p_from = getelementptr i8, ptr {source}, i64 %p_offset",
+        f"  %low = load {vector}, ptr %p_from, align {size}",
+        f"  %p_high = getelementptr {vector}, ptr %p_from, i64 1",
+        f"  %high = load {vector}, ptr %p_high, align {size}",
+        f"  %even = shufflevector {vector} %low, {vector} %high, <{lanes} x i32> <{evens}>",
+        f"  %p_to = getelementptr {scalar}, ptr {target}, i64 %p",
+        f"  store {vector} %even, ptr %p_to, align {size}",
+        f"  %p_after = add i64 %p, {lanes}",
+        "  %p_more = icmp ult i64 %p_after, %last",
+        "  br i1 %p_more, label %pairs, label %elements",
         "elements:",
-        "  %e = phi i64 [0, %axis2], [%e_after, %elements]",
-        "  %e_by_from = mul i64 %e, %from3",
-        f"  %e_from = getelementptr i8, ptr {source}, i64 %e_by_from",
+        "  %e_first = phi i64 [0, %others], [%p_after, %pairs]",
+        "  %e_by_from = mul i64 %e_first, %from3",
+        f"  %e_from_first = getelementptr i8, ptr {source}, i64 %e_by_from",
+        "  %e_by_to = mul i64 %e_first, %to3",
+        f"  %e_to_first = getelementptr i8, ptr {target}, i64 %e_by_to",
+        "  br label %each",
+        "each:",
+        "  %e = phi i64 [%e_first, %elements], [%e_after, %each]",
+        "  %e_from = phi ptr [%e_from_first, %elements], [%e_from_after, %each]",
+        "  %e_to = phi ptr [%e_to_first, %elements], [%e_to_after, %each]",
         f"  %one = load {scalar}, ptr %e_from, align {size}",
-        "  %e_by_to = mul i64 %e, %to3",
-        f"  %e_to = getelementptr i8, ptr {target}, i64 %e_by_to",
         f"  store {scalar} %one, ptr %e_to, align {size}",
+        "  %e_from_after = getelementptr i8, ptr %e_from, i64 %from3",
+        "  %e_to_after = getelementptr i8, ptr %e_to, i64 %to3",
         "  %e_after = add i64 %e, 1",
         "  %e_more = icmp ult i64 %e_after, %size3",
-        "  br i1 %e_more, label %elements, label %axis2_end",
+        "  br i1 %e_more, label %each, label %axis2_end",
     ]
     for axis in reversed(range(3)):
         stop = "%stop" if axis == 0 else f"%size{axis}"
