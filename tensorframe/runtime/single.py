@@ -168,9 +168,17 @@ def _views_computed(inputs: Inputs) -> bool:
     if events.listeners or config.get().checked:
         return False
     pending = [source for source in inputs if source.storage is None and source.op is not CONSTANT]
-    return all(source.op.alias and source.op is not EXPAND for source in pending) and all(
-        map(run_view, pending)
-    )
+    return all(map(_is_view_of_computed, pending)) and all(map(run_view, pending))
+
+
+def _is_view_of_computed(node: Node) -> bool:
+    inputs = node.inputs  # before storage: see Node.settle
+    while node.storage is None:
+        if not inputs or not node.op.alias or node.op is EXPAND:
+            return False
+        node = inputs[0]
+        inputs = node.inputs
+    return True
 
 
 def _call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | None:

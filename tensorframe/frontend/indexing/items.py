@@ -42,7 +42,11 @@ def getitem(tensor: Tensor, key: Any) -> Tensor:
     tensors, arrays and lists gather; masks are computed at once, since the result's shape depends on them.
     IndexingError if an index is out of bounds.
     """
-    if type(key) is int:
+    if type(key) is slice:
+        part = _leading(tensor.node, key)
+        if part is not None:
+            return part
+    elif type(key) is int:
         key = (key,)
     if type(key) is tuple and 0 < len(key) <= len(tensor.node.shape):
         for item in key:
@@ -78,6 +82,24 @@ def _element(node: Node, key: tuple[int, ...]) -> Tensor:
     site = recording_site()
     part = Node(SLICE, (node,), view, sizes, node.dtype, node.device, site)
     return handle_on(Node(RESHAPE, (part,), (rest,), rest, node.dtype, node.device, site))
+
+
+def _leading(node: Node, key: slice) -> Tensor | None:
+    """Return some of the first axis; None where `parse` has more to say, since it is one element, or wrong."""
+    shape = node.shape
+    try:
+        start, stop, step = key.indices(shape[0])
+    except Exception:
+        return None
+    size = len(range(start, stop, step))
+    if size < 2:
+        return None
+    if step == 1 and size == shape[0]:
+        return handle_on(node)
+    rest = shape[1:]
+    sizes = (size, *rest)
+    view = ((start, *[0] * len(rest)), sizes, (step, *[1] * len(rest)))
+    return handle_on(Node(SLICE, (node,), view, sizes, node.dtype, node.device, recording_site()))
 
 
 def viewed(array: np.ndarray[Any, Any], shape: Shape, node: Node) -> Tensor:
