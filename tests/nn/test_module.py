@@ -256,6 +256,13 @@ class TestDifferentiated:
         expected = tfr.hvp(lambda p: function(p, X), [parameters], [by_name])
         assert_equal(curved.named_parameters(), expected.items())
 
+    def test_messages_call_a_module_by_its_class(self):
+        model = nn.Sequential(nn.Linear(3, 3))
+        with pytest.raises(tfr.errors.GradientError, match=r"^Sequential: gives a tensor of shape"):
+            tfr.grad(model)(X)
+        with pytest.raises(tfr.errors.AxisError, match=r"^Sequential: "):
+            tfr.vmap(model, in_axes=3)(X)
+
     def test_one_example_each_by_vmap(self):
         class Pure(nn.Module):
             def __init__(self):

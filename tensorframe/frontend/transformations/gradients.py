@@ -11,7 +11,7 @@ from tensorframe.errors import DTypeError, GradientError
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.transformations.arguments import Aliased, aliased, as_numbers, nodes_like
-from tensorframe.frontend.trees import LEAF, Structure, build, flatten
+from tensorframe.frontend.trees import LEAF, Structure, build, flatten, is_container
 from tensorframe.graph.history import recording_history
 from tensorframe.graph.node import Node
 from tensorframe.graph.record import constant
@@ -185,6 +185,8 @@ def need_function(name: str, function: Any) -> None:
 
 
 def title_of(function: Callable[..., Any]) -> str:
-    """Return what messages call a function."""
+    """Return what messages call a function; of a module, which shows itself as a tree, the class."""
+    if is_container(type(function)):
+        return type(function).__qualname__
     title: str = getattr(function, "__qualname__", None) or repr(function)
     return title

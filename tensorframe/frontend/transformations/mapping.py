@@ -18,6 +18,7 @@ from tensorframe.frontend.random.words import opaque
 from tensorframe.frontend.recording import restored
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.transformations.arguments import parameter_name
+from tensorframe.frontend.transformations.gradients import title_of
 from tensorframe.frontend.trees import LEAF, Static, Structure, build, flatten, names, own_leaves
 from tensorframe.graph.device import CPU
 from tensorframe.graph.mapping import Example, Mapping, recording_example
@@ -55,7 +56,7 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
     """
     if not callable(function):
         raise DTypeError(f"vmap: takes a function, got {type(function).__name__}")
-    title = getattr(function, "__qualname__", repr(function))
+    title = title_of(function)
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
         given = [
