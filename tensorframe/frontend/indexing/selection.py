@@ -307,13 +307,17 @@ def out_of_bounds(index: int, axis: int, size: int) -> IndexingError:
     )
 
 
-def index_node(item: Any, axis: int, size: int, device: Device) -> Node:
-    """Return the node of an index tensor; bounds are checked now if its elements are known, else when it runs."""
+def index_node(item: Any, axis: int, size: int, device: Device, *, checked: bool = False) -> Node:
+    """Return the node of an index tensor; bounds are checked now if its elements are known, else when it runs.
+
+    `checked` says that whoever calls knows the elements to be within bounds.
+    """
     if isinstance(item, Tensor):
         known = item.node
         while known.op.kind is Kind.TRANSFER and known.inputs:
             known = known.inputs[0]
-        if known.storage is not None and isinstance(known.storage.handle, np.ndarray):
+        here = known.storage is not None and isinstance(known.storage.handle, np.ndarray)
+        if here and not checked:
             _check_all(known.storage.handle, axis, size)
         node = cast(item.node, int64) if item.dtype == uint64 else item.node
         return node if holds(device, node.dtype) else _narrowed(node, size, device)
@@ -340,6 +344,10 @@ def _narrowed(node: Node, size: int, device: Device) -> Node:
 
 def _check_all(indices: Array, axis: int, size: int) -> None:
     if indices.size == 0:
+        return
+    # one pass does where none counts from the end: as unsigned numbers, such are the largest
+    unsigned = indices.view(f"u{indices.dtype.itemsize}") if indices.dtype.kind == "i" else indices
+    if unsigned.max() < size:
         return
     for extreme in (int(indices.min()), int(indices.max())):
         check_bounds(extreme, axis, size)

@@ -162,7 +162,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Tensor:
         if weights.shape != x.shape:
             raise ShapeError(f"bincount: weights of shape {weights.shape} for x of {x.shape}")
     places = Tensor(
-        index_node(converted(x, int64) if x.dtype in BOOL else x, 0, minlength, x.device)
+        index_node(
+            converted(x, int64) if x.dtype in BOOL else x, 0, minlength, x.device, checked=True
+        )
     )
     return combined(SCATTER_ADD, weights, places, minlength, 0)
 
