@@ -1,8 +1,8 @@
 """Pooling: windows on an axis that are added up where they lie, and the largest element or the sum of each window.
 
 Few elements are combined as slices of the whole, which is elementwise; many as windows that are reduced. What flows back
-to an element comes from the windows that it lies in: these are consecutive, so it is the sum of a few shifted tensors,
-without a scatter.
+to an element comes from the windows that it lies in: these are consecutive, so it is the sum of a few shifted tensors.
+Only the largest elements of windows that overlap are few enough for a scatter.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from tensorframe.ops.term import Term, arange, call, equal, maximum, where
 _MOST_SLICES = 8
 # and up to how many elements of a window, on several axes; more are joined along one axis after the other
 _MOST_PLACES = 16
+# elements whose positions are numbers of 32 bits
+_MOST_POSITIONS = 1 << 31
 
 
 # --- windows, added up
@@ -212,10 +214,36 @@ def _of_largest(
 ) -> Sequence[Any]:
     """Rule of the largest element of each window: all to the first that is."""
     chosen = call("pool_index", x, out, attrs=(axes, sizes, steps, dilations))
+    overlap = any(step < size * dilation for size, step, dilation in zip(sizes, steps, dilations, strict=True))
+    if overlap and 0 < prod(x.shape) < _MOST_POSITIONS:
+        return (_added_where_chosen(ct, chosen, x, axes, sizes, steps, dilations),)
     beside = (*ct.shape, *[1] * len(axes))
     places = arange(x, prod(sizes)).reshaped(sizes)
     share = where(equal(chosen.reshaped(beside), places), ct.reshaped(beside), 0)
     return (_spread_back(share, x, axes, steps, dilations),)
+
+
+def _added_where_chosen(
+    ct: Term, chosen: Term, x: Term, axes: Shape, sizes: Shape, steps: Shape, dilations: Shape
+) -> Term:
+    """Return what flows to each element of windows that overlap: one place in each, rather than sums over all places."""
+    rank, stride, inside = len(x.shape), 1, chosen
+    position: Term | None = None
+    for axis in reversed(range(rank)):
+        begin = arange(x, ct.shape[axis]).reshaped((ct.shape[axis], *[1] * (rank - axis - 1)))
+        if axis in axes:
+            number = axes.index(axis)
+            rest = call("floor_divide", inside, chosen.filled(sizes[number], ()), attrs=())
+            begin = begin * steps[number] + (inside - rest * sizes[number]) * dilations[number]
+            inside = rest
+        along = begin * stride
+        position = along if position is None else position + along
+        stride *= x.shape[axis]
+    assert position is not None
+    count = (prod(ct.shape),)
+    index = position.expanded(ct.shape).reshaped(count)
+    zeros = x.filled(0, (stride,))
+    return call("scatter_add", zeros, ct.reshaped(count), index, attrs=((0,), 0)).reshaped(x.shape)
 
 
 def _of_total(

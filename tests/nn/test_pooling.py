@@ -84,6 +84,7 @@ def test_a_slice_of_windows_is_that_slice():
 POOLS = {
     "max_pool2d": lambda x: F.max_pool2d(F.relu(x), 2),
     "avg_pool2d": lambda x: F.avg_pool2d(F.relu(x), 2),
+    "max_pool2d of windows that overlap": lambda x: F.max_pool2d(x, 3, 2),
     "adaptive_avg_pool2d": lambda x: F.adaptive_avg_pool2d(x, 1),
     "adaptive_max_pool2d": lambda x: F.adaptive_max_pool2d(x, 1),
 }
@@ -95,6 +96,21 @@ def test_pooling_and_its_gradient_are_few_kernels(name):
     assert tfr.explain(POOLS[name](x)).kernels == 1
     value, gradient = tfr.value_and_grad(lambda x: POOLS[name](x).sum())(x)
     assert tfr.explain(value, gradient).kernels <= 4
+
+
+@pytest.mark.parametrize("device", ["numpy", "llvm", *FOUND])
+@pytest.mark.parametrize(("size", "step", "dilation"), [(2, 2, 1), (3, 2, 1), (2, 1, 2), (9, 1, 1)])
+def test_what_flows_to_the_largest_is_added_up(size, step, dilation, device):
+    def loss(x):
+        return tfr.sum(F.max_pool2d(x, size, step, 1, dilation) ** 2)
+
+    wanted = np.zeros(IMAGES.shape)
+    result, places = F.max_pool2d(IMAGES, size, step, 1, dilation, return_indices=True)
+    flat = wanted.reshape(2, 3, -1)
+    for place in np.ndindex(result.shape):
+        flat[(*place[:2], places.numpy()[place])] += 2 * result.numpy()[place]
+    found = tfr.grad(loss)(tfr.asarray(IMAGES, device=device))
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5, atol=1e-5)
 
 
 def test_pooling_of_integers():
