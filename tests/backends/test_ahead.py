@@ -1,5 +1,6 @@
 """Kernels compiled ahead: all of a plan at once, as they will be needed, to the bytes that the caller would make."""
 
+import ctypes
 import faulthandler
 import os
 import subprocess
@@ -172,7 +173,7 @@ def test_all_ways_make_the_same_bytes(monkeypatch):
     [
         ("parse", ("ParseAssemblyElsewhere", [], None)),
         ("free", ("DisposeMemoryBuffer", ["LLVMModuleRef"], None)),
-        ("size", ("GetBufferSize", ["LLVMMemoryBufferRef"], unlocked.c_int)),
+        ("size", ("GetBufferSize", ["LLVMMemoryBufferRef"], ctypes.c_int)),
         ("emit", ("TargetMachineEmitToMemory", ["NoSuchRef"], None)),
     ],
 )
