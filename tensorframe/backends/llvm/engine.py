@@ -100,7 +100,7 @@ def compiled_convolution(x: Array, weight: Array, geometry: Geometry, groups: in
     """Return a convolution by compiled products; NumPy's where LLVM does not load."""
     if unusable() is not None:
         return undilated(x, weight, geometry, groups)
-    from tensorframe.backends.llvm.convolution import compiled  # imports LLVM
+    from tensorframe.backends.llvm.convolution.choice import compiled  # imports LLVM
 
     return compiled(x, weight, geometry, groups)
 

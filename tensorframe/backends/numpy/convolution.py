@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
-from math import ceil, gcd, prod
+from math import ceil, prod
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,12 +18,13 @@ from tensorframe.backends import host_pool
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.functions import spells
 from tensorframe.backends.numpy.grid import Index
-from tensorframe.backends.numpy.product import IN_BLAS, LONG, Product
+from tensorframe.backends.numpy.padding import dilated, padded, phases, slices
+from tensorframe.backends.numpy.points import PointProduct, PointSums, sums_points
+from tensorframe.backends.numpy.product import IN_BLAS, LONG
 from tensorframe.backends.numpy.threads import share_out
 from tensorframe.dtypes import NARROW, DType, wide_of
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.convolution import Geometry, multiplications
-from tensorframe.quick_dataclasses import dataclass
 
 Array = Any
 Store = Callable[[Index, Array], None]
@@ -63,7 +64,7 @@ def convolve(x: Array, weight: Array, attrs: Sequence[Any], make: Make) -> Array
     if 0 in shape or not x.size or not weight.size:
         return np.zeros(shape, x.dtype)
     if max(geometry.input_dilation) > 1 and max(geometry.stride) > 1:
-        x, geometry = _dilated(x, geometry)
+        x, geometry = dilated(x, geometry)
     if max(geometry.input_dilation) == 1:
         return make(x, weight, geometry, groups).array()
     out = host_pool.empty(shape, x.dtype)
@@ -101,173 +102,6 @@ def undilated(x: Array, weight: Array, geometry: Geometry, groups: int) -> Undil
     if groups == 1 and max(weight.shape[2:]) == 1:
         return PointProduct(x, weight, geometry)
     return Convolution(x, weight, geometry, groups)
-
-
-def sums_points(x: Array, weight: Array, geometry: Geometry, groups: int) -> bool:
-    """Whether there is one window, without zeros around it: so is the gradient by a kernel of one position."""
-    sizes = geometry.sizes(x.shape[2:], weight.shape[2:])
-    if groups > 1 or any(geometry.before) or max(sizes) > 1 or max(weight.shape[2:]) == 1:
-        return False
-    axes = zip(x.shape[2:], weight.shape[2:], geometry.dilation, strict=True)
-    return all((length - 1) * step < size for size, length, step in axes)
-
-
-class PointSums:
-    """A convolution with one window: products of matrices, summed over the channels of the input."""
-
-    in_parts = False
-
-    def __init__(self, x: Array, weight: Array, geometry: Geometry) -> None:
-        self.dtype = x.dtype
-        self.shape: Shape = (x.shape[0], weight.shape[0], *[1] * (x.ndim - 2))
-        self.blocks: list[Index] = [tuple(map(slice, self.shape))]
-        steps = [slice(None, None, step) for step in geometry.dilation]
-        x = x[(slice(None), slice(None), *steps)]
-        x = x[(slice(None), slice(None), *map(slice, weight.shape[2:]))]
-        self._x, self._weight = [
-            part.swapaxes(0, 1).reshape((part.shape[1], part.shape[0], -1)) for part in (x, weight)
-        ]
-
-    def array(self, out: Array | None = None) -> Array:
-        """Return the result, in `out` if it is given."""
-        products = Product(self._x, self._weight.swapaxes(1, 2)).array()
-        result = products.sum(axis=0).reshape(self.shape)
-        return result if out is None else _copied(result, out)
-
-    def each(self, store: Store) -> None:
-        """Call `store` with the index and the elements of the one block."""
-        store(self.blocks[0], self.array())
-
-
-class PointProduct:
-    """A convolution whose kernel has one position: a matrix times the channels of each element."""
-
-    in_parts = False
-
-    def __init__(self, x: Array, weight: Array, geometry: Geometry) -> None:
-        sizes = geometry.sizes(x.shape[2:], weight.shape[2:])
-        x = padded(x, geometry)
-        x = x[(slice(None), slice(None), *[slice(None, None, step) for step in geometry.stride])]
-        x = x[(slice(None), slice(None), *map(slice, sizes))]
-        self.dtype = x.dtype
-        self.shape: Shape = (x.shape[0], weight.shape[0], *sizes)
-        self._columns = prod(sizes)
-        columns = x.reshape((*x.shape[:2], self._columns))
-        self._product = Product(weight.reshape(weight.shape[:2]), columns, whole_rows=True)
-        whole = tuple([slice(0, size) for size in sizes])
-        self.blocks = [(*index[:2], *whole) for index in self._product.blocks]
-
-    def array(self, out: Array | None = None) -> Array:
-        """Return the result, in `out` if it is given."""
-        if out is None or not out.flags.c_contiguous:
-            result: Array = self._product.array().reshape(self.shape)
-            return result if out is None else _copied(result, out)
-        self._product.array(out.reshape((*self.shape[:2], self._columns)))
-        return out
-
-    def each(self, store: Store) -> None:
-        """Call `store` with the index and the elements of each block, in the thread that made it."""
-        sizes = self.shape[2:]
-        whole = tuple([slice(0, size) for size in sizes])
-
-        def spread(index: Index, block: Array) -> None:
-            store((*index[:2], *whole), block.reshape((*block.shape[:2], *sizes)))
-
-        self._product.each(spread)
-
-
-def _copied(source: Array, target: Array) -> Array:
-    target[...] = source
-    return target
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """The result elements at `places`, and the `positions` of the kernel that they read the input through, if any."""
-
-    places: tuple[slice, ...]
-    positions: tuple[slice, ...] | None
-    geometry: Geometry
-
-
-def phases(geometry: Geometry, sizes: Shape, kernel: Shape, spatial: Shape) -> Iterator[Phase]:
-    """Yield the convolutions without zeros between the elements that one with them, in steps of one, is made of."""
-    each = [
-        [
-            _phase(geometry, axis, residue, sizes[axis], kernel[axis], spatial[axis])
-            for residue in range(min(geometry.input_dilation[axis], sizes[axis]))
-        ]
-        for axis in range(len(sizes))
-    ]
-    ones = (1,) * len(sizes)
-    for chosen in product(*each):
-        places = tuple([place for place, _, _ in chosen])
-        positions = [position for _, position, _ in chosen]
-        before, after, dilation = zip(*[window for _, _, window in chosen], strict=True)
-        own = Geometry(ones, before, after, ones, dilation)
-        known = [position for position in positions if position is not None]
-        yield Phase(places, tuple(known) if len(known) == len(positions) else None, own)
-
-
-def _phase(
-    geometry: Geometry, axis: int, residue: int, size: int, kernel: int, spatial: int
-) -> tuple[slice, slice | None, tuple[int, int, int]]:
-    """Return, for one axis, a phase's places, its positions of the kernel, and padding and dilation of its windows."""
-    spread, apart, before = (
-        geometry.input_dilation[axis],
-        geometry.dilation[axis],
-        geometry.before[axis],
-    )
-    places = slice(residue, None, spread)
-    fitting = [
-        k for k in range(min(kernel, spread)) if (residue + k * apart - before) % spread == 0
-    ]
-    if not fitting:
-        return places, None, (0, 0, 1)
-    first, step = fitting[0], spread // gcd(spread, apart)
-    count = ceil((kernel - first) / step)
-    begin = -((residue + first * apart - before) // spread)
-    along = step * apart // spread
-    windows = ceil((size - residue) / spread)
-    after = windows + (count - 1) * along - begin - spatial
-    return places, slice(first, None, step), (begin, after, along)
-
-
-def _dilated(x: Array, geometry: Geometry) -> tuple[Array, Geometry]:
-    """Return an input with the zeros between its elements."""
-    steps = geometry.input_dilation
-    shape = [(size - 1) * step + 1 for size, step in zip(x.shape[2:], steps, strict=True)]
-    whole = np.zeros((*x.shape[:2], *shape), x.dtype)
-    whole[(slice(None), slice(None), *[slice(None, None, step) for step in steps])] = x
-    return whole, geometry._replace(input_dilation=(1,) * len(steps))
-
-
-def padded(x: Array, geometry: Geometry) -> Array:
-    """Return an input with the zeros around it; where padding is negative, without what it takes away."""
-    x = cut(x, geometry)
-    ends = [
-        (max(low, 0), max(high, 0))
-        for low, high in zip(geometry.before, geometry.after, strict=True)
-    ]
-    if not any(map(any, ends)):
-        return x
-    sizes = [low + size + high for size, (low, high) in zip(x.shape[2:], ends, strict=True)]
-    whole = host_pool.empty((*x.shape[:2], *sizes), x.dtype)
-    whole[...] = 0
-    inside = [slice(low, low + size) for size, (low, _) in zip(x.shape[2:], ends, strict=True)]
-    whole[(slice(None), slice(None), *inside)] = x
-    return whole
-
-
-def cut(x: Array, geometry: Geometry) -> Array:
-    """Return an input without what negative padding takes away."""
-    if min(*geometry.before, *geometry.after) >= 0:
-        return x
-    parts = [
-        slice(max(-low, 0), max(size + min(high, 0), -low, 0))
-        for size, low, high in zip(x.shape[2:], geometry.before, geometry.after, strict=True)
-    ]
-    return x[(slice(None), slice(None), *parts)]
 
 
 class Convolution:
@@ -390,8 +224,3 @@ def _windows(x: Array, geometry: Geometry, kernel: Shape, sizes: Shape, groups: 
     outer = [step * stride for step, stride in zip(steps, geometry.stride, strict=True)]
     strides = (by_batch, by_channel * (channels // groups), by_channel, *inner, *outer)
     return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
-
-
-def slices(size: int, extent: int) -> list[slice]:
-    """Return slices of at most `extent`."""
-    return [slice(start, min(start + extent, size)) for start in range(0, size, extent)]

@@ -1,0 +1,127 @@
+"""What all ways know of a convolution: its operands, its sizes, what it costs, and how it is cut into blocks."""
+
+from __future__ import annotations
+
+from math import ceil, prod
+from typing import Any
+
+from tensorframe.backends.llvm.convolution.padding import Memory, flat, in_phases, surrounded
+from tensorframe.backends.llvm.indirect_product import functions
+from tensorframe.backends.numpy.grid import Index
+from tensorframe.backends.numpy.padding import cut, slices
+from tensorframe.backends.numpy.product import LONG
+from tensorframe.graph.shape import Shape
+from tensorframe.ops.convolution import Geometry, multiplications
+
+Array = Any
+
+# Bytes of a block's input and result, which stay in the second-level cache.
+BLOCK = 1 << 20
+# Blocks that there should be, so that every thread has its share, and products from which sharing is worth anything.
+ENOUGH, _WORTH_SHARING = 4, 1 << 22
+# What elements cost, in products that a processor makes meanwhile: to turn a kernel that lies in rows, or another one,
+# or a result, and to copy a result.
+_TURN_ROWS, _TURN, _TURN_BACK, _COPY = 60, 100, 50, 50
+
+
+class Plan:
+    """A convolution: its operands and sizes."""
+
+    def __init__(self, x: Array, weight: Array, geometry: Geometry, groups: int) -> None:
+        out, self.inner, *kernel = weight.shape
+        self.kernel: Shape = tuple(kernel)
+        self.groups, self.channels = groups, out // groups
+        self.sizes = geometry.sizes(x.shape[2:], self.kernel)
+        self.shape: Shape = (x.shape[0], out, *self.sizes)
+        self.dtype = x.dtype
+        self.x = cut(x, geometry)
+        self.geometry = geometry._replace(
+            before=tuple([max(low, 0) for low in geometry.before]),
+            after=tuple([max(high, 0) for high in geometry.after]),
+        )
+        self.weight = weight.reshape((groups, self.channels, *weight.shape[1:]))
+        # a gradient by the kernel, whose batch are channels: the result's memory has channels outside
+        self.is_turned = prod(self.kernel) > prod(self.sizes)
+        self.is_padded = any((*self.geometry.before, *self.geometry.after))
+        low, high = self.geometry.before[-1], self.geometry.after[-1]
+        width = self.x.shape[-1]
+        # zeros behind a row are those before the next one
+        self.pitch = width + (max(low, high) if len(kernel) > 1 else low + high)
+
+    def is_long(self, blocks: int) -> bool:
+        """Whether an interrupt should not wait for one of so many blocks."""
+        return multiplications(self.weight.shape[1:], self.shape) > LONG * blocks
+
+    @property
+    def enough(self) -> int:
+        """How many blocks there should be."""
+        shared = multiplications(self.weight.shape[1:], self.shape) >= _WORTH_SHARING
+        return ENOUGH if shared else 1
+
+    def positions_cost(self) -> float:
+        """Return what vectors of positions take, in products."""
+        columns: int = prod(self.sizes[:-1]) * self.pitch
+        terms = self.inner * prod(self.kernel)
+        channels: int = self.shape[0] * self.shape[1]
+        return float(channels * (columns * terms + prod(self.sizes) * _COPY))
+
+    def channels_cost(self) -> float:
+        """Return what vectors of channels take, in products."""
+        lanes = functions(self.dtype).lanes
+        filled = ceil(self.channels / lanes) * lanes * self.groups
+        positions: int = self.shape[0] * prod(self.sizes)
+        terms: int = self.inner * prod(self.kernel)
+        turn: int = self.weight.size * (_TURN_ROWS if flat(self.weight[0], 1) else _TURN)
+        return float(positions * (filled * terms + self.shape[1] * _TURN_BACK) + turn)
+
+    def padded(
+        self,
+        batch: slice,
+        channels: slice,
+        rows: slice,
+        memory: Memory,
+        *,
+        copied: bool = False,
+        apart: Shape = (),
+    ) -> Array:
+        """Return what windows at `rows` of the first spatial axis read, as (batch, channels, ...).
+
+        With `copied`, what follows the last element may be read, as far as a vector reaches. Elements that are `apart`
+        by so much along the spatial axes become neighbours: axes that say where they begin come before those.
+        """
+        geometry = self.geometry
+        low = rows.start * geometry.stride[0] - geometry.before[0]
+        reach = (self.kernel[0] - 1) * geometry.dilation[0] + 1
+        high = (rows.stop - 1) * geometry.stride[0] + reach - geometry.before[0]
+        part = self.x[batch, channels, max(low, 0) : max(min(high, self.x.shape[2]), 0)]
+        if not self.is_padded and not copied and not apart:
+            return part
+        before = (max(-low, 0), *geometry.before[1:])
+        sizes = [high - low]
+        sizes += [
+            size + down + up
+            for size, down, up in zip(
+                self.x.shape[3:], geometry.before[1:], geometry.after[1:], strict=True
+            )
+        ]
+        if apart:
+            return in_phases(part, before, sizes, apart, memory)
+        return surrounded(part, before, sizes, self.pitch, memory)
+
+
+def batch_and_rows(
+    plan: Plan, rows: int, outs: list[slice]
+) -> tuple[list[slice], list[slice], list[slice]]:
+    """Return how the batch, channels and the first spatial axis are cut, if a block has so many rows at most."""
+    batch, _, first, *_ = plan.shape
+    examples = max(min(rows // first, ceil(batch / plan.enough)), 1)
+    height = ceil(first / ceil(first / rows))
+    return slices(batch, examples), outs, slices(first, height)
+
+
+def boxes(*axes: list[slice]) -> list[Index]:
+    """Return the indices that a part of each axis makes, the first axis outermost."""
+    indices: list[Index] = [()]
+    for axis in axes:
+        indices = [(*index, part) for index in indices for part in axis]
+    return indices

@@ -1,0 +1,92 @@
+"""Convolutions that are matrix products: kernels of one position, and gradients by those."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from tensorframe.backends.numpy.grid import Index
+from tensorframe.backends.numpy.padding import padded
+from tensorframe.backends.numpy.product import Product, Store
+from tensorframe.graph.shape import Shape
+from tensorframe.ops.convolution import Geometry
+
+Array = Any
+
+
+def sums_points(x: Array, weight: Array, geometry: Geometry, groups: int) -> bool:
+    """Whether there is one window, without zeros around it: so is the gradient by a kernel of one position."""
+    sizes = geometry.sizes(x.shape[2:], weight.shape[2:])
+    if groups > 1 or any(geometry.before) or max(sizes) > 1 or max(weight.shape[2:]) == 1:
+        return False
+    axes = zip(x.shape[2:], weight.shape[2:], geometry.dilation, strict=True)
+    return all((length - 1) * step < size for size, length, step in axes)
+
+
+class PointSums:
+    """A convolution with one window: products of matrices, summed over the channels of the input."""
+
+    in_parts = False
+
+    def __init__(self, x: Array, weight: Array, geometry: Geometry) -> None:
+        self.dtype = x.dtype
+        self.shape: Shape = (x.shape[0], weight.shape[0], *[1] * (x.ndim - 2))
+        self.blocks: list[Index] = [tuple(map(slice, self.shape))]
+        steps = [slice(None, None, step) for step in geometry.dilation]
+        x = x[(slice(None), slice(None), *steps)]
+        x = x[(slice(None), slice(None), *map(slice, weight.shape[2:]))]
+        self._x, self._weight = [
+            part.swapaxes(0, 1).reshape((part.shape[1], part.shape[0], -1)) for part in (x, weight)
+        ]
+
+    def array(self, out: Array | None = None) -> Array:
+        """Return the result, in `out` if it is given."""
+        products = Product(self._x, self._weight.swapaxes(1, 2)).array()
+        result = products.sum(axis=0).reshape(self.shape)
+        return result if out is None else _copied(result, out)
+
+    def each(self, store: Store) -> None:
+        """Call `store` with the index and the elements of the one block."""
+        store(self.blocks[0], self.array())
+
+
+class PointProduct:
+    """A convolution whose kernel has one position: a matrix times the channels of each element."""
+
+    in_parts = False
+
+    def __init__(self, x: Array, weight: Array, geometry: Geometry) -> None:
+        sizes = geometry.sizes(x.shape[2:], weight.shape[2:])
+        x = padded(x, geometry)
+        x = x[(slice(None), slice(None), *[slice(None, None, step) for step in geometry.stride])]
+        x = x[(slice(None), slice(None), *map(slice, sizes))]
+        self.dtype = x.dtype
+        self.shape: Shape = (x.shape[0], weight.shape[0], *sizes)
+        self._columns = prod(sizes)
+        columns = x.reshape((*x.shape[:2], self._columns))
+        self._product = Product(weight.reshape(weight.shape[:2]), columns, whole_rows=True)
+        whole = tuple([slice(0, size) for size in sizes])
+        self.blocks = [(*index[:2], *whole) for index in self._product.blocks]
+
+    def array(self, out: Array | None = None) -> Array:
+        """Return the result, in `out` if it is given."""
+        if out is None or not out.flags.c_contiguous:
+            result: Array = self._product.array().reshape(self.shape)
+            return result if out is None else _copied(result, out)
+        self._product.array(out.reshape((*self.shape[:2], self._columns)))
+        return out
+
+    def each(self, store: Store) -> None:
+        """Call `store` with the index and the elements of each block, in the thread that made it."""
+        sizes = self.shape[2:]
+        whole = tuple([slice(0, size) for size in sizes])
+
+        def spread(index: Index, block: Array) -> None:
+            store((*index[:2], *whole), block.reshape((*block.shape[:2], *sizes)))
+
+        self._product.each(spread)
+
+
+def _copied(source: Array, target: Array) -> Array:
+    target[...] = source
+    return target
