@@ -7,11 +7,11 @@ these, two of which add up over all rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from tensorframe.graph.node import Node
+from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.movement import PERMUTE
@@ -27,7 +27,7 @@ def merge_chains(
     """Return the groups with products merged that go over the same rows, where nothing else needs these."""
     merging = _Chaining(groups, roots, capabilities_of)
     for group in groups:
-        if capabilities_of(group.sink.device).chains and group in merging.groups:
+        if capabilities_of(group.sink.device).chains:
             merging.chain(group)
     return merging.groups
 
@@ -52,8 +52,11 @@ class _Chaining:
         self, groups: Sequence[Group], roots: Collection[Node], capabilities_of: CapabilitiesOf
     ) -> None:
         self.groups = list(groups)
+        self._merged: set[Group] = set()
         self._roots = frozenset(roots)
         self._capabilities_of = capabilities_of
+        # where nodes are in an order in which they can run
+        self._places: dict[Node, int] = {}
         self._users: dict[Node, list[Group]] = {}
         for group in groups:
             for source in group.inputs:
@@ -61,14 +64,17 @@ class _Chaining:
 
     def chain(self, first: Group) -> None:
         """Let everything that uses the rows that a product's step makes run in this step, if it can."""
-        found = self._found(first) if _makes_rows(first) else None
+        is_there = first not in self._merged
+        found = self._found(first) if is_there and _makes_rows(first) else None
         if found is None or not self._fits(found):
             return
         merged = _merged(found)
-        self.groups = [group for group in self.groups if group not in found.groups]
+        gone = set(found.groups)
+        self.groups = [group for group in self.groups if group not in gone]
         self.groups.append(merged)
+        self._merged |= gone
         for source in merged.inputs:
-            users = [merged if user in found.groups else user for user in self._users[source]]
+            users = [merged if user in gone else user for user in self._users[source]]
             self._users[source] = list(dict.fromkeys(users))
 
     def _found(self, first: Group) -> _Chain | None:
@@ -120,8 +126,26 @@ class _Chaining:
         most = self._capabilities_of(found.makers[0].sink.device).max_inputs
         if len(outside) > most or len({node.device for node in made}) > 1:
             return False
-        # what the step takes is there before it begins
-        return _is_simple(found) or not any(node in made for node in _above(outside))
+        return _is_simple(found) or not self._is_made_of(outside, made)
+
+    def _is_made_of(self, nodes: Sequence[Node], made: Collection[Node]) -> bool:
+        """Whether some of what a step takes is not there before it begins, but is made of what it gives."""
+        if not self._places:
+            self._places = {node: place for place, node in enumerate(reachable([*self._roots]))}
+        places = self._places
+        first = min([places[node] for node in made])
+        seen = {node for node in nodes if places.get(node, first) >= first}
+        stack = list(seen)
+        while stack:
+            node = stack.pop()
+            if node in made:
+                return True
+            fresh = [
+                one for one in node.inputs if one not in seen and places.get(one, first) >= first
+            ]
+            seen.update(fresh)
+            stack += fresh
+        return False
 
 
 def _merged(found: _Chain) -> Group:
@@ -149,17 +173,6 @@ def _merged(found: _Chain) -> Group:
 
 def _copy(node: Node) -> Node:
     return Node(node.op, node.inputs, node.attrs, node.shape, node.dtype, node.device, node.site)
-
-
-def _above(nodes: Sequence[Node]) -> Iterator[Node]:
-    """Yield nodes and all that they are made of."""
-    seen, stack = set(nodes), list(nodes)
-    while stack:
-        node = stack.pop()
-        yield node
-        fresh = [source for source in node.inputs if source not in seen]
-        seen.update(fresh)
-        stack += fresh
 
 
 def _is_simple(found: _Chain) -> bool:
