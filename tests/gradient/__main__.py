@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 
+import numpy as np
+
 import tensorframe as tfr
 from tests.gradient import sweep
 from tests.gradient.programs import check
@@ -40,7 +42,8 @@ def programs(device: str, seeds: Iterable[int]) -> int:
 def rules(device: str) -> int:
     """Check every rule in all dtypes of a device; return how many have other gradients than in float64."""
     info = next(each for each in tfr.backends.devices() if str(each.device) == device)
-    dtypes = [name for name in sweep.PRECISION if getattr(tfr, name) in info.capabilities.dtypes]
+    held = info.capabilities.dtypes
+    dtypes = [name for name in sweep.PRECISION if np.dtype(getattr(tfr, name)) in held]
     checks = {
         f"{case.name}, {dtype}": partial(sweep.check, case, dtype, device)
         for dtype in dtypes
