@@ -125,7 +125,7 @@ def test_every_kernel_of_a_plan_is_begun_before_the_first_runs(two_threads, plac
     with listen(note):
         layers(tfr.asarray(array(60, 70), device="llvm")).numpy()
     kernels = {name for name in asked if name.startswith("k_")}
-    assert len(kernels) > 4
+    assert len(kernels) > 3
     assert set(ready) == kernels
 
 
@@ -282,6 +282,6 @@ def test_a_profile_tells_each_kernel_once_with_its_step(two_threads, place):  # 
     with tfr.profile() as p:
         layers(tfr.asarray(array(60, 70), device="llvm")).numpy()
     made = [one for one in p.kernels_made if one.name.startswith("k_")]
-    assert len({one.name for one in made}) == len(made) > 4
+    assert len({one.name for one in made}) == len(made) > 3
     assert all(one.step and one.seconds > 0 for one in made)
     assert p.summary.making > 0
