@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 from tensorframe.dtypes import FLOAT
@@ -19,6 +20,7 @@ from tensorframe.ops.term import (
     exp,
     log,
     log1p,
+    logical_and,
     maximum,
     sigmoid,
     sign,
@@ -42,10 +44,14 @@ def _picked(x: Term, index: Term, axis: int) -> Term:
 
 
 def _is_picked(x: Term, index: Term, axis: int) -> Term:
-    """Return, for each element of `x`, whether it is the one that its line's index picks."""
+    """Return, for each element of `x`, whether it is the one that its line's index picks.
+
+    That element is read, too: an index that is out of bounds is an error for a gradient alone as well.
+    """
     size, after = x.shape[axis], len(x.shape) - axis - 1
     places = arange(x, size).cast(index.dtype).reshaped((size, *[1] * after))
-    return equal(_kept(x, index, axis), places)
+    chosen = call("take_along_axis", x, _kept(x, index, axis), attrs=(axis,))
+    return logical_and(equal(_kept(x, index, axis), places), chosen <= inf)
 
 
 def _of_picked(ct: Term, _out: Term, x: Term, index: Term, axis: int) -> Sequence[Any]:

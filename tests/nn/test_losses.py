@@ -30,6 +30,10 @@ def test_a_computed_label_out_of_range_is_an_error_when_it_runs(label, device):
     labels = tfr.asarray(np.asarray([0, label - 1, 1], "int32"), device=device) + 1
     with pytest.raises(IndexingError, match="out of bounds"):
         F.cross_entropy(scores, labels).item()
+    for loss in (F.cross_entropy, F.nll_loss):
+        gradient = tfr.grad(lambda x: loss(x, labels))(scores)  # noqa: B023
+        with pytest.raises(IndexingError, match="out of bounds"):
+            gradient.numpy()
 
 
 def test_all_examples_ignored_have_no_mean():
