@@ -125,7 +125,9 @@ def run_single(node: Node) -> bool | None:
         return False
     options = config.get()
     latest, calls = PLANS.latest_calls
-    call = (calls if latest is options else PLANS.calls(options)).get(key)
+    if latest is not options:
+        calls = PLANS.calls(options)
+    call = calls.get(key)
     if call is None or call is _BY_NUMBERS or call is _BY_PLAN:
         call = _call_for(node, inputs, key, options)
         if call is None:
@@ -195,10 +197,11 @@ def _call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | 
         is_small = _is_small(node, inputs, len(numbers), functions, options)
         if is_small or (node.op.kind is _MAP and node.size <= _LARGER * options.small_size):
             kinds = tuple([source.dtype for source in inputs])
-            function = functions.settled(node.op, kinds, node.attrs)
+            find = functions.settled if is_small else functions.in_one_pass
+            function = find(node.op, kinds, node.attrs)
             if is_small and function is not None and not numbers and _pays(node.op, kinds):
                 function = _OftenEnough(function, _OFTEN)
-            if function is not None and (is_small or type(function) in functions.one_call):
+            if function is not None:
                 return PLANS.keep_call(key, (function, None), options)
             if is_small:
                 return None

@@ -180,9 +180,9 @@ def test_kernels_of_a_products_blocks_are_made_once_before_threads_share_them(mo
     assert [thread for _, thread in bound] == [get_ident()]
 
 
-@pytest.mark.parametrize("size", [50, LARGE])
 @pytest.mark.parametrize("name", ["where", "logical_or", "remainder", "nextafter", "floor_divide"])
-def test_what_numpy_is_slow_at_gets_a_kernel_sooner_with_the_same_bits(name, size, monkeypatch):
+def test_what_numpy_is_slow_at_gets_a_kernel_sooner_with_the_same_bits(name, monkeypatch):
+    size = LARGE
     monkeypatch.setattr(choice, "ENOUGH", 3 * choice.SLOW[name] * size)
     functions = CpuFunctions(ANY)
     monkeypatch.setattr("tensorframe.backends.cpu.engine._FUNCTIONS", functions)

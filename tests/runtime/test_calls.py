@@ -225,6 +225,18 @@ def test_what_runs_often_gets_a_plan_with_the_same_bits(name, monkeypatch):
     assert frames(lambda: function(x).compute()) <= most
 
 
+def test_what_runs_often_under_other_options_gets_a_plan_for_these(monkeypatch):
+    monkeypatch.setattr(single, "_OFTEN", 3)
+    x, _ = operands(50)
+    expected = tfr.sum(x).numpy()
+    for _ in range(8):
+        with tfr.config.override(threads=1):
+            assert tfr.sum(x).numpy() == expected
+    assert len(PLANS) == 1
+    assert tfr.sum(x).numpy() == expected
+    assert len(PLANS) == 1
+
+
 def test_how_often_is_counted_for_each_shape_and_number_of_axes(monkeypatch):
     monkeypatch.setattr(single, "_OFTEN", 3)
     for size in (20, 30):

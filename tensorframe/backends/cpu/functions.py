@@ -38,8 +38,8 @@ class CpuFunctions(Functions):
         self.for_complex = self if for_complex is None else for_complex
         # what is looked up by dtypes: by op, then by the key of its look-up
         self._known: dict[Op, _Known] = {}
-
-    one_call = (np.ufunc, GradualFunction)
+        # of exact ops that NumPy is slow at, by op and dtypes
+        self._gradual: dict[tuple[Op, tuple[DType, ...]], GradualFunction] = {}
 
     def function_for(self, op: Op) -> Function:
         """Return what runs an op."""
@@ -54,7 +54,7 @@ class CpuFunctions(Functions):
         if op.compiled is None:
             taken = op.accepts & self._dtypes
             exact = [is_exact(op, (dtype,) * (op.arity or 1), dtype) for dtype in taken]
-            if all(exact) and not op.attributes and op.name not in SLOW:
+            if all(exact) and not op.attributes:
                 return implementation[op]
         known = self._known[op] = _Known(op)
         return known.function()
@@ -69,6 +69,20 @@ class CpuFunctions(Functions):
             return function
         key = known.key(operands, attrs)
         return known.settled.get(key) or known.exact(key, operands, attrs)
+
+    def in_one_pass(
+        self, op: Op, operands: tuple[DType, ...], attrs: tuple[Any, ...]
+    ) -> Function | None:
+        """Return what runs an elementwise op on any number of elements: NumPy's ufunc or ours, one after the other."""
+        if op.name not in SLOW or missing() is not None:
+            return super().in_one_pass(op, operands, attrs)
+        function = self._gradual.get((op, operands))
+        result = op.result(operands[op.conditions])
+        if function is None and op.expand is None and is_exact(op, operands, result):
+            compiled = partial(_compiled, op, operands, result)
+            function = GradualFunction(op, implementation[op], compiled)
+            function = self._gradual.setdefault((op, operands), function)
+        return function
 
     def needs_plan(self, op: Op, dtype: DType) -> bool:
         """Whether only kernels give the bits that a reduction has."""
@@ -180,10 +194,7 @@ class _Known:
         op, result = self.op, self._result(operands, attrs)
         if missing() is None and not is_exact(op, operands, result):
             return None
-        if missing() is not None or op.name not in SLOW:
-            return self.settle(key, implementation[op])
-        compiled = partial(_compiled, op, operands, result)
-        return self.settle(key, GradualFunction(op, implementation[op], compiled))
+        return self.settle(key, implementation[op])
 
     def settle(self, key: Any, function: Function) -> Function:
         """Have a function run the op from now on, and return it."""

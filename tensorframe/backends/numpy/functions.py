@@ -47,8 +47,6 @@ class Functions(dict[Op, Function]):
     """
 
     for_complex: Functions
-    # types of functions that run an elementwise op in one pass over its operands, however large these are
-    one_call: tuple[type, ...] = (np.ufunc,)
 
     def __missing__(self, op: Op) -> Function:
         function = self[op] = self.function_for(op)
@@ -70,6 +68,13 @@ class Functions(dict[Op, Function]):
     ) -> Function | None:
         """Return what runs an op on operands of these dtypes from now on; None if that may still change."""
         return self[op]
+
+    def in_one_pass(
+        self, op: Op, operands: tuple[DType, ...], attrs: tuple[Any, ...]
+    ) -> Function | None:
+        """Return what runs an elementwise op in one pass over any number of elements, if there is such a function."""
+        function = self.settled(op, operands, attrs)
+        return function if type(function) is np.ufunc else None
 
     def needs_plan(self, op: Op, dtype: DType) -> bool:
         """Whether there is no function for a costly op on operands of a dtype, which takes a plan."""
