@@ -118,6 +118,15 @@ def test_updates_are_part_of_the_products_that_make_gradients(reference):
     assert len(updates) == len(matrices) - 1
 
 
+def test_a_step_of_the_language_model_has_few_kernels_beside_its_matmuls(reference):
+    size = character_gpt.Size()
+    model = character_gpt.GPT(len(reference.alphabet), size)
+    optimizer = tfr.optim.AdamW(1e-3)
+    optimizer.init(model)
+    windows = next(character_gpt.windows_of(reference, size))
+    assert character_gpt.step.explain(model, optimizer, windows).kernels <= 60
+
+
 @pytest.fixture(scope="module")
 def encoder():
     return encoder_head.load_encoder(model_folder())

@@ -229,7 +229,7 @@ def test_facts_stay_apart_without_styles() -> None:
     for fact in ("float32", "cpu", "KiB", "recorded"):
         assert fact in said
     assert words(tree_of(plain(small().explain()._repr_html_())))[:4] == [
-        "4",
+        "3",
         "kernels",
         "1",
         "library",
