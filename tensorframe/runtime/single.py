@@ -201,6 +201,14 @@ def _call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | 
             function = find(node.op, kinds, node.attrs)
             if is_small and function is not None and not numbers and _pays(node.op, kinds):
                 function = _OftenEnough(function, _OFTEN)
+            if (
+                numbers and not is_small
+            ):  # rules of plans know what is sooner computed of some numbers, such as x**2
+                if any(visible(number.attrs[0]) is not None for number in numbers):
+                    function = None
+                elif function is not None:
+                    PLANS.keep_call(key, _BY_NUMBERS, options)
+                    key = _with_numbers(key, numbers)
             if function is not None:
                 return PLANS.keep_call(key, (function, None), options)
             if is_small:

@@ -55,7 +55,7 @@ def _frames(call: Callable[[], object]) -> int:
 SINGLE = {
     "-x": (lambda x, y: -x, 10),
     "x + y": (lambda x, y: x + y, 10),
-    "x * 2.5": (lambda x, y: x * 2.5, 12),
+    "x * 2.5": (lambda x, y: x * 2.5, 18),  # at 10,000 elements, the number is looked at
     "maximum": (tfr.maximum, 9),
     "exp": (lambda x, y: tfr.exp(x), 10),
 }
@@ -137,6 +137,20 @@ def test_numbers_beside_a_tensor_are_those_of_the_call():
         x, _ = operands(size)
         for number in (0.0, 2, 1, 7.5, 2, -1.5, 0):
             np.testing.assert_array_equal((x * number).numpy(), x.numpy() * np.float32(number))
+
+
+def test_a_number_that_rules_know_is_left_to_the_plan():
+    """A power that has a kernel since small tensors needed one is a product for an exponent of two."""
+    few, many = operands(20)[0], operands(10_000)[0]
+    for _ in range(20):
+        (few**2.5).compute()
+    for _ in range(3):
+        (many**2.5).compute()
+        result = many**2
+        np.testing.assert_array_equal(result.numpy(), many.numpy() * many.numpy())
+    functions = {call[0] for call in PLANS.calls(tfr.config.get()).values() if call[1] is None}
+    assert len(PLANS) == 1  # of the square
+    assert functions
 
 
 def test_calls_are_forgotten_with_their_plans_and_are_not_too_many(monkeypatch):
