@@ -15,12 +15,12 @@ from tensorframe.backends.device.program import DeviceProgram
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.kernel.groups.algorithms.product_loops import Factor, Product
 from tensorframe.kernel.groups.algorithms.windows import Axis, Box, Windows
-from tensorframe.ops.convolution import Geometry
+from tensorframe.ops.convolution import CONVOLUTION, Geometry
 from tensorframe.ops.movement import RESHAPE
 
 
 def convolution_program(region: Region, make: Make) -> DeviceProgram:
-    """Return the program of a region whose first op is a convolution, and of what is done to it."""
+    """Return the program of a region with a convolution, and of what is done to it."""
     return make(region, WindowedProduct)
 
 
@@ -69,7 +69,9 @@ class WindowedProduct(TiledProduct):
 
 def _as_product(region: Region) -> Region:
     """Return a region whose convolution has the shape of a product: batch, groups, channels, positions."""
-    op, value = region.ops[0], len(region.inputs)
+    # behind reshapes of numbers that are in memory: see `lifted`
+    place = next(index for index, one in enumerate(region.ops) if one.op is CONVOLUTION)
+    op, value = region.ops[place], len(region.inputs) + place
     batch, out, *sizes = op.shape
     groups = op.attrs[-1]
     product = replace(op, shape=(batch, groups, out // groups, prod(sizes)))
@@ -78,6 +80,6 @@ def _as_product(region: Region) -> Region:
     def now(source: int) -> int:
         return source if source < value else source + 1
 
-    rest = [replace(one, inputs=tuple(map(now, one.inputs))) for one in region.ops[1:]]
+    rest = [replace(one, inputs=tuple(map(now, one.inputs))) for one in region.ops[place + 1 :]]
     outputs = tuple(map(now, region.outputs))
-    return Region(region.inputs, (product, seen, *rest), outputs)
+    return Region(region.inputs, (*region.ops[:place], product, seen, *rest), outputs)
