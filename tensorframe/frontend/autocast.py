@@ -40,7 +40,10 @@ def autocast(dtype: Any = "bfloat16") -> Scope[DType | None]:
     if chosen is not None and chosen not in NARROW:
         raise DTypeError(
             f"autocast: computes in half precision, got {chosen.name}",
-            suggestions=('"bfloat16" or "float16"', "None for none, inside another block"),
+            suggestions=(
+                " or ".join(sorted(f'"{narrow.name}"' for narrow in NARROW)),
+                "None for none, inside another block",
+            ),
         )
     shown = "None" if chosen is None else f'"{chosen.name}"'
     return Scope(

@@ -13,7 +13,7 @@ from math import inf, pi
 from math import sqrt as sqrt_of
 from typing import Any, NamedTuple
 
-from tensorframe.dtypes import COMPLEX, float16
+from tensorframe.dtypes import COMPLEX, FORMAT, NARROW
 from tensorframe.graph.record import is_constant
 from tensorframe.ops.term import (
     Term,
@@ -86,10 +86,10 @@ def product(ct: Term, _out: Term, x: Term, y: Term) -> Sequence[Any]:
 def quotient(ct: Term, out: Term, x: Term, y: Term) -> Sequence[Any]:
     """Rule of a quotient: one division for both operands, of 1 by the divisor.
 
-    Half precision has hardly any numbers whose reciprocal it has too. What is costly to make, such as a matmul, is
+    A dtype with fewer exponents than float32 has few numbers whose reciprocal it has too. What is costly to make, such as a matmul, is
     divided in the step that makes it if nothing else reads it: so the quotient is read instead.
     """
-    if x.dtype == float16:
+    if x.dtype in NARROW and not FORMAT[x.dtype].has_exponents_of_single:
         slope = ct / conjugate(y)
         return slope, lambda: -(slope * conjugate(out))
     inverse = conjugate(1 / y)

@@ -7,7 +7,7 @@ from math import inf
 from typing import Any
 
 from tensorframe.dtypes import FLOAT
-from tensorframe.graph.op import same
+from tensorframe.graph.op import FULL, same
 from tensorframe.graph.shape import Shape, reduced
 from tensorframe.ops.derivatives import partials
 from tensorframe.ops.elementwise import row
@@ -82,7 +82,7 @@ def _of_cross_entropy(ct: Term, _out: Term, x: Term, index: Term, axis: int) -> 
 
 # Operands: the elements, and for each line along the axis an index that is checked when it is read.
 PICK = formula("pick", FLOAT, same, _picked, "One element of each line along an axis, by its index.", shape=_without_axis, arity=2, attributes=("axis",), in_standard=False, public=False, vjp=_of_picked)
-CROSS_ENTROPY = formula("cross_entropy", FLOAT, same, _cross_entropy, "Minus the logarithm of the softmax of each line along an axis, at its index.", shape=_without_axis, arity=2, attributes=("axis",), in_standard=False, public=False, vjp=_of_cross_entropy)
+CROSS_ENTROPY = formula("cross_entropy", FLOAT, same, _cross_entropy, "Minus the logarithm of the softmax of each line along an axis, at its index.", shape=_without_axis, arity=2, attributes=("axis",), in_standard=False, public=False, precision=FULL, vjp=_of_cross_entropy)
 
 
 def _clipped(x: Term, most: Term) -> Term:

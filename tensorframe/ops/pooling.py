@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from tensorframe.dtypes import FLOAT, FLOATING, REAL, DType, int32
-from tensorframe.graph.op import NONE, same
+from tensorframe.graph.op import FULL, NONE, same
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.formulas import formula
 from tensorframe.ops.term import Term, arange, call, equal, maximum, where
@@ -256,7 +256,7 @@ def _of_total(
 
 _WINDOWS = ("axes", "sizes", "steps", "dilations")
 
-FOLD = formula("fold", FLOATING, same, _fold, "Windows, whose elements lie along the last axis, added up on an axis of some length.", shape=_fold_shape, attributes=("axis", "step", "dilation", "length"), in_standard=False, public=False, costly=True, vjp=_of_fold)
+FOLD = formula("fold", FLOATING, same, _fold, "Windows, whose elements lie along the last axis, added up on an axis of some length.", shape=_fold_shape, attributes=("axis", "step", "dilation", "length"), in_standard=False, public=False, costly=True, precision=FULL, vjp=_of_fold)
 MAX_POOL = formula("max_pool", REAL, same, _largest, "The largest element of each window.", shape=_pooled_shape, attributes=_WINDOWS, in_standard=False, public=False, costly=True, vjp=_of_largest)
-SUM_POOL = formula("sum_pool", FLOAT, same, _total, "The sum of each window.", shape=_pooled_shape, attributes=_WINDOWS, in_standard=False, public=False, costly=True, vjp=_of_total)
+SUM_POOL = formula("sum_pool", FLOAT, same, _total, "The sum of each window.", shape=_pooled_shape, attributes=_WINDOWS, in_standard=False, public=False, costly=True, precision=FULL, vjp=_of_total)
 POOL_INDEX = formula("pool_index", REAL, _index_dtype, _index, "The place of the largest element in each window, in C order.", shape=_pooled_shape, arity=2, attributes=_WINDOWS, in_standard=False, public=False, costly=True, vjp=NONE)

@@ -41,8 +41,8 @@ LEFT_OUT: dict[str, str] = {
         "broadcast_shapes can_cast finfo iinfo isdtype promote_types result_type get_default_dtype set_default_dtype"
     ),
     "computing, looking at it, and settings": (
-        "bench calibrate compute doctor elementwise estimate explain get_backend jit load_ipython_extension profile "
-        "register_tree set_backend set_backend_priority transfer_policy use_backend verify visualize"
+        "autocast bench calibrate compute doctor elementwise estimate explain get_backend jit load_ipython_extension "
+        "profile register_tree set_backend set_backend_priority transfer_policy use_backend verify visualize"
     ),
     "transformations of functions; tests/gradient": (
         "check_gradient checkpoint custom_gradient grad hessian hvp jacobian jvp stop_gradient value_and_grad vjp vmap"
@@ -52,6 +52,7 @@ LEFT_OUT: dict[str, str] = {
         "linalg.cholesky linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.lstsq linalg.qr linalg.solve "
         "linalg.svd linalg.svdvals"
     ),
+    "products with a scale and a sum; tests/frontend/test_blas.py": "linalg.gemm linalg.gemv",
     "one call of a library around numbers; tests/frontend/test_fft.py": (
         "fft.fft fft.fft2 fft.fftfreq fft.fftn fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ihfft fft.irfft fft.irfft2 "
         "fft.irfftn fft.rfft fft.rfft2 fft.rfftfreq fft.rfftn"

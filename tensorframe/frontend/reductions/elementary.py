@@ -11,7 +11,7 @@ from tensorframe.frontend.operands import accumulated, operand
 from tensorframe.frontend.parameters import flag
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
-from tensorframe.graph.precision import suited
+from tensorframe.graph.precision import autocast_dtype, suited
 from tensorframe.graph.record import record
 from tensorframe.graph.shape import normalize_axes
 from tensorframe.ops import reduction as row
@@ -26,9 +26,9 @@ def reduced_by(op: Op, x: Tensor, axis: Axis, keepdims: Any) -> Tensor:
     """Return the reduction `op` of `x` along `axis`: an integer, several, or None for all."""
     node = x.node
     axes = normalize_axes(op.name, axis, len(node.shape))
-    if keepdims is not False:
+    if keepdims is not False or autocast_dtype.get() is not None:
         return along(op, x, axes, keepdims)
-    return handle_on(record(op, (node,), axes, False))  # without a call to make and one to check
+    return handle_on(record(op, (node,), axes, False))  # without a call to make and two to check
 
 
 def along(op: Op, x: Tensor, axes: tuple[int, ...], keepdims: Any, *attrs: Any) -> Tensor:

@@ -16,6 +16,7 @@ from tensorframe.graph.shape import Shape
 from tensorframe.nn.functional.classes import class_index, positions
 from tensorframe.nn.functional.operands import floating, need_rank, need_shape, real_number
 from tensorframe.nn.functional.reduction import (
+    as_given,
     beside,
     both,
     need_broadcast,
@@ -174,7 +175,7 @@ def multi_margin_loss(
     excess = excess if power == 1 else apply(POW, excess, 2)
     excess = apply(WHERE, loss.is_class(), 0.0, excess)
     losses = loss.weighted(total(excess, axis=axis) / float(scores.shape[axis]))
-    return converted(reduced(losses, how), scores.dtype)
+    return as_given(reduced(losses, how), scores.dtype)
 
 
 class _Labelled:
@@ -235,7 +236,7 @@ class _Labelled:
             count = total(self._unless_ignored(self._share))
         elif how == "mean" and self._present is not None:
             count = converted(total(self._present), losses.dtype)
-        return converted(reduced(losses, how, count), self.dtype)
+        return as_given(reduced(losses, how, count), self.dtype)
 
 
 def _aligned(weights: Tensor, scores: Tensor, axis: int) -> Tensor:
@@ -259,7 +260,7 @@ def _by_probabilities(
     if weights is not None:
         share = share * _aligned(weights, scores, axis)
     losses = apply(NEGATIVE, total(apply(MULTIPLY, logs, share), axis=axis))
-    return converted(reduced(losses, how), dtypes.promote(scores.dtype, target.dtype))
+    return as_given(reduced(losses, how), dtypes.promote(scores.dtype, target.dtype))
 
 
 def _scores(name: str, input: Any, most: int | None = None) -> tuple[Tensor, int]:
@@ -301,4 +302,4 @@ def _weighted_mean(name: str, losses: Tensor, weight: Any, how: str, x: Tensor) 
         weights = operand(weight)
         need_broadcast(name, "weight", weights, losses)
         losses = losses * weights
-    return converted(reduced(losses, how), x.dtype)
+    return as_given(reduced(losses, how), x.dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.dispatch import apply, call
-from tensorframe.frontend.operands import converted, operand, promoted, widened
+from tensorframe.frontend.operands import operand, promoted, widened
 from tensorframe.frontend.parameters import flag, number
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.reductions.statistics import mean
@@ -16,7 +16,14 @@ from tensorframe.graph.op import find
 from tensorframe.graph.shape import broadcast, normalize_axis
 from tensorframe.nn.functional.normalization import norm
 from tensorframe.nn.functional.operands import floating, real_number
-from tensorframe.nn.functional.reduction import REDUCTIONS, beside, both, need_reduction, reduced
+from tensorframe.nn.functional.reduction import (
+    REDUCTIONS,
+    as_given,
+    beside,
+    both,
+    need_reduction,
+    reduced,
+)
 from tensorframe.ops.elementwise import (
     ABS,
     EQUAL,
@@ -70,7 +77,7 @@ def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
     how = need_reduction("mse_loss", reduction)
     x, y = both("mse_loss", input, target)
     losses = apply(SQUARE, apply(SUBTRACT, widened(x), widened(y)))
-    return converted(reduced(losses, how), x.dtype)
+    return as_given(reduced(losses, how), x.dtype)
 
 
 def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
@@ -82,7 +89,7 @@ def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
     how = need_reduction("l1_loss", reduction)
     x, y = both("l1_loss", input, target)
     losses = apply(ABS, apply(SUBTRACT, widened(x), widened(y)))
-    return converted(reduced(losses, how), x.dtype)
+    return as_given(reduced(losses, how), x.dtype)
 
 
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Tensor:
@@ -96,7 +103,7 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     how = need_reduction("huber_loss", reduction)
     x, y = both("huber_loss", input, target)
     losses = apply(HUBER, widened(x), widened(y), real_number("huber_loss", "delta", delta))
-    return converted(reduced(losses, how), x.dtype)
+    return as_given(reduced(losses, how), x.dtype)
 
 
 def smooth_l1_loss(input: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> Tensor:
@@ -111,7 +118,7 @@ def smooth_l1_loss(input: Any, target: Any, reduction: str = "mean", beta: float
     how = need_reduction("smooth_l1_loss", reduction)
     x, y = both("smooth_l1_loss", input, target)
     losses = apply(HUBER, widened(x), widened(y), width) / width
-    return converted(reduced(losses, how), x.dtype)
+    return as_given(reduced(losses, how), x.dtype)
 
 
 def kl_div(input: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Tensor:
@@ -132,8 +139,8 @@ def kl_div(input: Any, target: Any, reduction: str = "mean", log_target: bool = 
         logs = apply(LOG, apply(WHERE, apply(EQUAL, share, 0), 1, share))
         losses = share * logs - share * scores
     if how == "batchmean":
-        return converted(total(losses) / float(x.shape[0] if x.ndim else 1), x.dtype)
-    return converted(reduced(losses, how), x.dtype)
+        return as_given(total(losses) / float(x.shape[0] if x.ndim else 1), x.dtype)
+    return as_given(reduced(losses, how), x.dtype)
 
 
 def poisson_nll_loss(
@@ -166,7 +173,7 @@ def poisson_nll_loss(
         logs = apply(LOG, safe)
         stirling = counts * logs - counts + 0.5 * (logs + log(2 * pi))
         losses = losses + apply(WHERE, many, stirling, 0)
-    return converted(reduced(losses, how), x.dtype)
+    return as_given(reduced(losses, how), x.dtype)
 
 
 def gaussian_nll_loss(
@@ -196,7 +203,7 @@ def gaussian_nll_loss(
     losses = 0.5 * (apply(LOG, variance) + apply(SQUARE, widened(x) - widened(y)) / variance)
     if flag(name, "full", full):
         losses = losses + 0.5 * log(2 * pi)
-    return converted(reduced(losses, how), x.dtype)
+    return as_given(reduced(losses, how), x.dtype)
 
 
 def hinge_embedding_loss(
@@ -216,7 +223,7 @@ def hinge_embedding_loss(
     losses = apply(WHERE, apply(NOT_EQUAL, side, 1), lacking, 0) + apply(
         WHERE, apply(NOT_EQUAL, side, -1), distance, 0
     )
-    return converted(reduced(losses, how), x.dtype)
+    return as_given(reduced(losses, how), x.dtype)
 
 
 def soft_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
@@ -228,7 +235,7 @@ def soft_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor
     how = need_reduction("soft_margin_loss", reduction)
     x, y = both("soft_margin_loss", input, target)
     losses = apply(_SOFTPLUS, apply(NEGATIVE, widened(y) * widened(x)))
-    return converted(reduced(losses, how), x.dtype)
+    return as_given(reduced(losses, how), x.dtype)
 
 
 def multilabel_soft_margin_loss(
@@ -249,9 +256,9 @@ def multilabel_soft_margin_loss(
         losses = losses * beside(name, "weight", weight, scores)
     axis = normalize_axis(name, -1, x.ndim)
     if how == "mean":  # of the means of as many classes each
-        return converted(mean(losses), x.dtype)
+        return as_given(mean(losses), x.dtype)
     result = total(losses) if how == "sum" else total(losses, axis=axis)
-    return converted(result / float(x.shape[axis]), x.dtype)
+    return as_given(result / float(x.shape[axis]), x.dtype)
 
 
 def margin_ranking_loss(
@@ -267,7 +274,7 @@ def margin_ranking_loss(
     x, other = both(name, input1, input2)
     side = widened(beside(name, "target", target, x))
     lacking = real_number(name, "margin", margin) - side * (widened(x) - widened(other))
-    return converted(reduced(apply(AT_LEAST, lacking, 0), how), x.dtype)
+    return as_given(reduced(apply(AT_LEAST, lacking, 0), how), x.dtype)
 
 
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tensor:
@@ -286,7 +293,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tens
     for vector in (widened(first), widened(second)):
         length = call(VECTOR_NORM, vector, attrs=((vector.ndim + from_end,), True))
         parts.append(vector / apply(MAXIMUM, length, least))
-    return converted(total(apply(MULTIPLY, *parts), axis=axis), first.dtype)
+    return as_given(total(apply(MULTIPLY, *parts), axis=axis), first.dtype)
 
 
 def cosine_embedding_loss(
@@ -315,7 +322,7 @@ def cosine_embedding_loss(
     losses = apply(WHERE, apply(EQUAL, side, 1), 1 - cosine, 0) + apply(
         WHERE, apply(EQUAL, side, -1), apart, 0
     )
-    return converted(reduced(losses, how), first.dtype)
+    return as_given(reduced(losses, how), first.dtype)
 
 
 def pairwise_distance(
@@ -332,7 +339,7 @@ def pairwise_distance(
     axis = normalize_axis(name, -1, apart.ndim)
     found = norm(apart, number(name, "p", p), (axis,))
     found = found if flag(name, "keepdim", keepdim) else found[..., 0]
-    return converted(found, first.dtype)
+    return as_given(found, first.dtype)
 
 
 def triplet_margin_loss(

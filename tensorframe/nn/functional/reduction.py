@@ -11,6 +11,7 @@ from tensorframe.frontend.parameters import choice
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.reductions.statistics import mean
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.precision import autocast_dtype
 from tensorframe.graph.shape import broadcast
 from tensorframe.nn.functional.operands import floating
 
@@ -33,6 +34,12 @@ def reduced(loss: Tensor, reduction: str, count: Any = None) -> Tensor:
         return mean(loss)
     result: Tensor = total(loss) / count
     return result
+
+
+def as_given(loss: Tensor, dtype: dtypes.DType) -> Tensor:
+    """Return a loss in the dtype of what it is of; half precision gives float32 inside `autocast`."""
+    inside = autocast_dtype.get() is not None
+    return converted(loss, dtypes.wide_of(dtype) if inside else dtype)
 
 
 def both(name: str, input: Any, target: Any) -> tuple[Tensor, Tensor]:
