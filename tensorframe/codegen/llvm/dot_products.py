@@ -13,6 +13,7 @@ from tensorframe.codegen.llvm.indirect_product import (
     shape_for,
 )
 from tensorframe.codegen.llvm.target import Target
+from tensorframe.codegen.llvm.tiles import rows_of_tiles
 from tensorframe.dtypes import DType
 
 DOTS = "dot_products"
@@ -248,37 +249,6 @@ def _all_tiles(heights: tuple[tuple[int, ...], ...], scalar: str) -> str:
 def _rows_of_tiles(wide: int, heights: tuple[int, ...], scalar: str) -> list[str]:
     """Return the loop over rows for tiles of so many columns."""
     shared = f"ptr %this_left, ptr %own_rows{wide}, ptr %segments, i64 %count, i64 %length"
-    lines = [
-        f"wide{wide}:",
-        f"  br label %tile{wide}",
-        f"tile{wide}:",
-        f"  %row{wide} = phi i64 [%start, %wide{wide}], [%row_after{wide}, %tile_end{wide}]",
-        f"  %rows_left{wide} = sub i64 %stop, %row{wide}",
-        f"  %own_rows{wide} = getelementptr i64, ptr %rows, i64 %row{wide}",
-        f"  %corner{wide} = getelementptr {scalar}, ptr %own_result, i64 %row{wide}",
-    ]
-    for height, lower in zip(heights, [*heights[1:], 0], strict=True):
-        name = f"{height}_{wide}"
-        if lower:
-            lines += [
-                f"  %fits{name} = icmp uge i64 %rows_left{wide}, {height}",
-                f"  br i1 %fits{name}, label %do{name}, label %below{name}",
-            ]
-        else:
-            lines.append(f"  br label %do{name}")
-        lines += [
-            f"do{name}:",
-            f"  call void @dots_{name}({shared}, ptr %own_right, i64 %column_step, ptr %corner{wide}, i64 %pitch)",
-            f"  br label %tile_end{wide}",
-        ]
-        if lower:
-            lines.append(f"below{name}:")
-    taken = ", ".join(f"[{height}, %do{height}_{wide}]" for height in heights)
-    return [
-        *lines,
-        f"tile_end{wide}:",
-        f"  %height{wide} = phi i64 {taken}",
-        f"  %row_after{wide} = add i64 %row{wide}, %height{wide}",
-        f"  %more_rows{wide} = icmp ult i64 %row_after{wide}, %stop",
-        f"  br i1 %more_rows{wide}, label %tile{wide}, label %panel_end",
-    ]
+    right = f"ptr %own_right, i64 %column_step, ptr %corner{wide}, i64 %pitch"
+    corner = [f"  %corner{wide} = getelementptr {scalar}, ptr %own_result, i64 %row{wide}"]
+    return rows_of_tiles(wide, heights, corner, f"  call void @dots_{{name}}({shared}, {right})")

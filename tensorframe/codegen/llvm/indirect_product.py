@@ -12,6 +12,7 @@ from typing import NamedTuple
 from tensorframe.codegen.llvm.kernel import SELECTED
 from tensorframe.codegen.llvm.moves import box_copy, transposition
 from tensorframe.codegen.llvm.target import Target
+from tensorframe.codegen.llvm.tiles import rows_of_tiles
 from tensorframe.dtypes import DType, float32, float64
 
 # Terms that are summed before a tile goes back to memory: the right factor's part of them stays in the nearest cache.
@@ -256,39 +257,10 @@ def _product(shape: Shape, size: int) -> str:
 def _rows_of_tiles(wide: int, heights: list[int]) -> list[str]:
     """Return the loop over rows for tiles of so many vectors."""
     factors = f"ptr %this_left, ptr %own_rows{wide}, ptr %own_terms, i64 %some, ptr %own_right"
-    lines = [
-        f"wide{wide}:",
-        f"  br label %tile{wide}",
-        f"tile{wide}:",
-        f"  %row{wide} = phi i64 [%start, %wide{wide}], [%row_after{wide}, %tile_end{wide}]",
-        f"  %rows_left{wide} = sub i64 %stop, %row{wide}",
-        f"  %own_rows{wide} = getelementptr i64, ptr %rows, i64 %row{wide}",
+    corner = [
         f"  %below{wide} = sub i64 %row{wide}, %start",
         f"  %down{wide} = mul i64 %below{wide}, %pitch",
         f"  %corner{wide} = getelementptr i8, ptr %own_result, i64 %down{wide}",
     ]
-    for height, lower in zip(heights, [*heights[1:], 0], strict=True):
-        name = f"{height}_{wide}"
-        if lower:
-            lines += [
-                f"  %fits{name} = icmp uge i64 %rows_left{wide}, {height}",
-                f"  br i1 %fits{name}, label %do{name}, label %below{name}",
-            ]
-        else:
-            lines.append(f"  br label %do{name}")
-        lines += [
-            f"do{name}:",
-            f"  call void @tile_{name}({factors}, ptr %corner{wide}, i64 %pitch, i64 %done)",
-            f"  br label %tile_end{wide}",
-        ]
-        if lower:
-            lines.append(f"below{name}:")
-    taken = ", ".join(f"[{height}, %do{height}_{wide}]" for height in heights)
-    return [
-        *lines,
-        f"tile_end{wide}:",
-        f"  %height{wide} = phi i64 {taken}",
-        f"  %row_after{wide} = add i64 %row{wide}, %height{wide}",
-        f"  %more_rows{wide} = icmp ult i64 %row_after{wide}, %stop",
-        f"  br i1 %more_rows{wide}, label %tile{wide}, label %panel_end",
-    ]
+    call = f"  call void @tile_{{name}}({factors}, ptr %corner{wide}, i64 %pitch, i64 %done)"
+    return rows_of_tiles(wide, heights, corner, call)
