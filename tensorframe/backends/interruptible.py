@@ -81,7 +81,8 @@ def run_interruptibly(call: Callable[[], Result]) -> Result:
         while not running.acquire(timeout=_LOOK):
             pass
     except BaseException:
-        if is_begun:  # else nobody works, and the end of the process would wait for nobody
+        # else nobody works, and the end of the process would wait for nobody: an interrupt may come as the lock is had
+        if is_begun and not (results or failures):
             work_left(running)
         raise
     if failures:

@@ -70,6 +70,33 @@ def test_an_interrupt_before_the_work_begins_leaves_nothing_to_wait_for(monkeypa
     assert {running for running in module._left if running.locked()} == before
 
 
+class _InterruptedOnceHeld:
+    """A lock whose holder is interrupted as soon as it has waited for it."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+
+    def acquire(self, timeout=None):
+        if timeout is None:
+            return self._lock.acquire()
+        while not self._lock.acquire(timeout=timeout):
+            pass
+        raise KeyboardInterrupt
+
+    def release(self):
+        self._lock.release()
+
+    def locked(self):
+        return self._lock.locked()
+
+
+def test_an_interrupt_when_the_work_has_ended_leaves_nothing_to_wait_for(monkeypatch):
+    monkeypatch.setattr(module, "new_lock", _InterruptedOnceHeld)
+    with pytest.raises(KeyboardInterrupt):
+        run_interruptibly(lambda: 1)
+    assert not any(running.locked() for running in module._left)
+
+
 def test_an_interrupt_ends_the_wait_and_not_the_work(monkeypatch):
     goes_on, finished = threading.Event(), threading.Event()
 
