@@ -119,7 +119,7 @@ def _pooled(
     x: Term,
     join: Callable[[Term, Term], Term],
     reduction: str,
-    windows: tuple[Shape, Shape, Shape, Shape],
+    windows: Sequence[Shape],
 ) -> Term:
     """Return the elements of each window joined: first along axes that have one window, as they are reduced."""
     whole = [_is_whole(x, *window) for window in zip(*windows, strict=True)]
@@ -173,11 +173,11 @@ def _taken(x: Term, axis: int, place: int, size: int, step: int, dilation: int) 
 
 
 def _largest(x: Term, *windows: Shape) -> Term:
-    return _pooled(x, maximum, "max", windows)  # type: ignore[arg-type]
+    return _pooled(x, maximum, "max", windows)
 
 
 def _total(x: Term, *windows: Shape) -> Term:
-    return _pooled(x, Term.__add__, "sum", windows)  # type: ignore[arg-type]
+    return _pooled(x, Term.__add__, "sum", windows)
 
 
 def _index_dtype(*_: Any) -> DType:

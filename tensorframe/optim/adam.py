@@ -61,7 +61,7 @@ class Adam(Optimizer):
         check_range(title, "eps", eps, 0.0)
 
     @property
-    def statistics(self) -> tuple[str, ...]:  # type: ignore[override]
+    def statistics(self) -> tuple[str, ...]:
         """The averages, and the largest one of squares with `amsgrad`."""
         return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 3 if self.amsgrad else 2]
 

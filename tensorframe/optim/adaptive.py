@@ -52,7 +52,7 @@ class RMSprop(Optimizer):
         self.centered = centered
 
     @property
-    def statistics(self) -> tuple[str, ...]:  # type: ignore[override]
+    def statistics(self) -> tuple[str, ...]:
         """The average of squares; that of gradients and the sum of steps where they are used."""
         momentum = () if is_zero(self.momentum) else ("momentum_buffer",)
         return ("square_avg", *momentum, *(("grad_avg",) if self.centered else ()))
@@ -92,7 +92,10 @@ class Adagrad(Optimizer):
     [0.5, -0.5]
     """
 
-    statistics = ("sum",)
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """The sum of squares."""
+        return ("sum",)
 
     def __init__(
         self,

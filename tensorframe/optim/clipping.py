@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import TypeVar
 
 import tensorframe as tfr
@@ -58,14 +59,7 @@ def global_norm(leaves: list[Tensor], norm_type: float = 2.0) -> Tensor:
         return tfr.asarray(0.0)
     wide = [tfr.abs(leaf.astype(wide_of(leaf.dtype))) for leaf in leaves]
     if norm_type == math.inf:
-        return _folded(tfr.maximum, [tfr.max(leaf) for leaf in wide])
+        return reduce(tfr.maximum, [tfr.max(leaf) for leaf in wide])
     if norm_type == 2:
-        return tfr.sqrt(_folded(tfr.add, [tfr.sum(leaf * leaf) for leaf in wide]))
-    return _folded(tfr.add, [tfr.sum(leaf**norm_type) for leaf in wide]) ** (1 / norm_type)
-
-
-def _folded(function: object, values: list[Tensor]) -> Tensor:
-    first, *rest = values
-    for value in rest:
-        first = function(first, value)  # type: ignore[operator]
-    return first
+        return tfr.sqrt(reduce(tfr.add, [tfr.sum(leaf * leaf) for leaf in wide]))
+    return reduce(tfr.add, [tfr.sum(leaf**norm_type) for leaf in wide]) ** (1 / norm_type)

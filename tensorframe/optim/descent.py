@@ -51,7 +51,7 @@ class SGD(Optimizer):
         self.nesterov = nesterov
 
     @property
-    def statistics(self) -> tuple[str, ...]:  # type: ignore[override]
+    def statistics(self) -> tuple[str, ...]:
         """The momentum, if there is any."""
         return () if is_zero(self.momentum) else ("momentum_buffer",)
 
@@ -92,7 +92,10 @@ class Lion(Optimizer):
     [0.5, -0.5]
     """
 
-    statistics = ("exp_avg",)
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """The average of gradients."""
+        return ("exp_avg",)
 
     def __init__(
         self,

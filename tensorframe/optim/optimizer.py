@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import tensorframe as tfr
 from tensorframe.dtypes import DType, int32, wide_of
@@ -45,8 +45,6 @@ class Optimizer:
     A subclass gives `rule`, and the names of its statistics in `statistics`; `factors` may compute what all parameters
     share.
     """
-
-    statistics: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
@@ -113,6 +111,11 @@ class Optimizer:
             changes = [(handle, _chosen(where, node, handle)) for handle, node in changes]
         rebind_together(changes, pending_statistics(parameters))
         self.state = state
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """The names of what is kept for each parameter beside its value: nothing, unless a subclass says so."""
+        return ()
 
     def rule(
         self,

@@ -42,9 +42,9 @@ _LONGEST = 8
 # Times the option `small_size`: elements up to which an elementwise op is one call of a ufunc.
 _LARGER = 8
 # In place of a call that depends on the numbers beside the tensors: with them, there is one.
-_BY_NUMBERS: Call = (None, None)
+_BY_NUMBERS: Call = ("by numbers", None)
 # In place of the call of a function that has run so often that a plan pays.
-_BY_PLAN: Call = (None, "plan pays")  # type: ignore[assignment]
+_BY_PLAN: Call = ("by plan", None)
 # How often a function of several calls of NumPy's runs before its op gets a plan, which takes as long as so many calls.
 _OFTEN = 4096
 
