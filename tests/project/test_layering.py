@@ -27,6 +27,7 @@ LAYERS = (
     ("graph",),
     ("ops",),
     ("rewrite",),
+    ("files",),
     ("transform",),
     ("kernel",),
     ("codegen",),

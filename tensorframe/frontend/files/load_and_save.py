@@ -23,8 +23,7 @@ from tensorframe.ops.creation import FILE
 from tensorframe.runtime.evaluate import evaluate
 
 if TYPE_CHECKING:
-    from tensorframe.frontend.files.packed import PackedMember
-    from tensorframe.frontend.files.segment import Segment
+    from tensorframe.files.reader import Reader
 
 __all__ = ["load", "load_metadata", "save"]
 
@@ -78,13 +77,10 @@ def load(path: PathLike, /, *, device: OnDevice = None) -> Any:
     return Members(results)
 
 
-def _tensor(reader: Segment | PackedMember, device: Device) -> Tensor:
-    from tensorframe.frontend.files.segment import native
-
-    dtype = native(reader.dtype)
-    require("load", device, dtype)
+def _tensor(reader: Reader, device: Device) -> Tensor:
+    require("load", device, reader.dtype)
     home = device if capabilities(device).host_memory else CPU
-    return Tensor(placed(source(FILE, reader.shape, dtype, home, reader), device))
+    return Tensor(placed(source(FILE, reader.shape, reader.dtype, home, reader), device))
 
 
 def load_metadata(path: PathLike, /) -> dict[str, str]:

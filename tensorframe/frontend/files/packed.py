@@ -7,15 +7,17 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from tensorframe.dtypes import DType
 from tensorframe.errors import FileFormatError
+from tensorframe.files.reader import Array, new_array
 from tensorframe.forks import new_lock
 from tensorframe.frontend.files.npy import Header
-from tensorframe.frontend.files.segment import Stamp, broken, open_to_read, settled
+from tensorframe.frontend.files.segment import Stamp, broken, native, open_to_read, settled
 from tensorframe.frontend.files.slabs import Part, slabs
 from tensorframe.graph.shape import Shape
 from tensorframe.rewrite.views import Window
@@ -23,8 +25,6 @@ from tensorframe.rewrite.views import Window
 # How often a member is gone through for parts of it alone: each time all of it is unpacked and checked, and only what
 # is asked for is kept. Whoever goes on asking gets all of it read once more, and kept.
 PASSES = 2
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(slots=True)
@@ -54,15 +54,36 @@ class PackedMember:
 
     @property
     def dtype(self) -> DType:
-        """The dtype in the file."""
-        return self.header.dtype
+        """The dtype of the elements in memory."""
+        return native(self.header.dtype)
 
-    def read(self) -> Array:
-        """Return the elements; a piece is all that is in memory beside them."""
+    @property
+    def chunks(self) -> Shape:
+        """All of it is unpacked for any of its elements."""
+        return self.shape
+
+    @property
+    def mapped(self) -> bool:
+        """Its elements are not in the file as they are in memory."""
+        return False
+
+    def read(self, window: Window | None = None, out: Array | None = None) -> Array:
+        """Return what a window shows, or all; a piece is all that is in memory beside it."""
+        if window is None and out is None:
+            return self._all()
+        window = window or Window.whole(self.shape)
+        out = new_array(self, window, out)
+        (out[...],) = self.parts([window])
+        return out
+
+    def _all(self) -> Array:
         if self.passes.whole is not None:
             return self.passes.whole
         (whole,) = self._unpacked([Window.whole(self.shape)])
         return whole
+
+    def __str__(self) -> str:
+        return f"{self.name!r} in {Path(self.path).name}"
 
     def parts(self, windows: Sequence[Window]) -> list[Array]:
         """Return what windows show of the elements, from one pass that keeps nothing else; see PASSES."""
@@ -72,7 +93,7 @@ class PackedMember:
                 passes.count += 1
                 return self._unpacked(windows)
             if passes.whole is None:
-                passes.whole = self.read()
+                passes.whole = self._all()
             return [passes.whole[window.key()].copy() for window in windows]
 
     def _unpacked(self, windows: Sequence[Window]) -> list[Array]:

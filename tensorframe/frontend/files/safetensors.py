@@ -121,7 +121,7 @@ def _check_cover(segments: Iterable[Segment], start: int, size: int, path: str) 
         if segment.offset != position:
             relation = "overlaps" if segment.offset < position else "leaves a hole after"
             raise broken(path, f"{segment.name!r} {relation} the tensor before it")
-        position += math.prod(segment.shape) * segment.dtype.itemsize
+        position += math.prod(segment.shape) * segment.stored.itemsize
     if position > size:
         problem = f"the tensors end at byte {position}, the file at {size}"
         raise broken(path, f"truncated: {problem}", "fetch or write the file again")

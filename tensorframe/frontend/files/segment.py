@@ -1,4 +1,4 @@
-"""Segments: the elements of one tensor in a file, named now and read when they are needed."""
+"""Segments: the elements of one tensor in a file, named now and read, all or by windows, when they are needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ import numpy as np
 from tensorframe import config
 from tensorframe.dtypes import BY_NAME, DType
 from tensorframe.errors import FileFormatError, MissingFileError
+from tensorframe.files.access import read_at
+from tensorframe.files.reader import Array, new_array
+from tensorframe.files.windows import read_window
 from tensorframe.graph.shape import Shape
+from tensorframe.rewrite.views import Window
 
 CRC_BLOCK = 1 << 20
 _BINARY, _NO_WAITING = getattr(os, "O_BINARY", 0), getattr(os, "O_NONBLOCK", 0)
@@ -112,9 +116,9 @@ class Checksum:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Elements that lie in a file as they lie in memory.
+    """Elements that lie in a file as they lie in memory: a Reader of them.
 
-    `dtype` is that of the file, whose bytes may be in the other order. Equal segments have equal elements.
+    `stored` is the dtype in the file, whose bytes may be in the other order. Equal segments have equal elements.
     """
 
     path: str
@@ -122,22 +126,59 @@ class Segment:
     stamp: Stamp
     offset: int
     shape: Shape
-    dtype: DType
+    stored: DType
     fortran_order: bool = False
     checksum: Checksum | None = None
 
-    def read(self) -> np.ndarray[Any, Any]:
-        """Return the elements: a read-only view of the file where alignment and byte order allow it."""
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements in memory."""
+        return native(self.stored)
+
+    @property
+    def chunks(self) -> None:
+        """Any element can be read alone."""
+        return None
+
+    @property
+    def mapped(self) -> bool:
+        """Whether the elements lie as the engines want them."""
+        return self.stored.isnative and self.offset % self.stored.alignment == 0
+
+    def read(self, window: Window | None = None, out: Array | None = None) -> Array:
+        """Return what a window shows; of all of it a read-only view of the file, if that is `mapped`."""
         with open_to_read(self.path) as file:
             self.stamp.check(file, self.path)
+            if window is None and out is None:
+                return self._whole(file)
+            window = window or Window.whole(self.shape)
+            out = new_array(self, window, out)
             if self.checksum is not None:
                 self.checksum.check(file, self.path, self.name)
-            if math.prod(self.shape) == 0:
-                return np.empty(self.shape, native(self.dtype))
-            order: Literal["F", "C"] = "F" if self.fortran_order else "C"
-            # by name: the open file would do as well, but not to the type checker
-            mapped = np.memmap(self.path, self.dtype, "r", self.offset, self.shape, order)
+
+            def read(position: int, buffer: memoryview) -> None:
+                read_at(file, self.path, self.offset + position, buffer)
+
+            read_window(read, self.shape, self.stored, window, out, columns=self.fortran_order)
+        check_bools(out, self.path, self.name)
+        return out
+
+    def _whole(self, file: IO[bytes]) -> Array:
+        if self.checksum is not None:
+            self.checksum.check(file, self.path, self.name)
+        if math.prod(self.shape) == 0:
+            return np.empty(self.shape, self.dtype)
+        order: Literal["F", "C"] = "F" if self.fortran_order else "C"
+        # by name: the open file would do as well, but not to the type checker
+        mapped = np.memmap(self.path, self.stored, "r", self.offset, self.shape, order)
         return settled(np.asarray(mapped), self.path, self.name)
+
+    def __str__(self) -> str:
+        return (
+            Path(self.path).name
+            if self.name == "it"
+            else f"{self.name!r} in {Path(self.path).name}"
+        )
 
 
 def is_shape(sizes: Sequence[Any]) -> bool:
@@ -152,11 +193,16 @@ def native(dtype: DType) -> DType:
     return BY_NAME[dtype.name]
 
 
-def settled(array: np.ndarray[Any, Any], path: str, name: str) -> np.ndarray[Any, Any]:
+def settled(array: Array, path: str, name: str) -> Array:
     """Return elements from a file as the engines expect them: aligned, of native byte order, bools 0 or 1."""
-    if array.dtype.kind == "b" and array.view(np.uint8).max(initial=0) > 1:
-        raise broken(path, f"{name!r} is bool, but has bytes that are neither 0 nor 1")
+    check_bools(array, path, name)
     if not array.flags.aligned or not array.dtype.isnative:
         array = array.astype(native(array.dtype))
     array.flags.writeable = False
     return array
+
+
+def check_bools(array: Array, path: str, name: str) -> None:
+    """Raise FileFormatError where bools from a file are neither 0 nor 1."""
+    if array.dtype.kind == "b" and array.view(np.uint8).max(initial=0) > 1:
+        raise broken(path, f"{name!r} is bool, but has bytes that are neither 0 nor 1")

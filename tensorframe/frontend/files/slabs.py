@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tensorframe.dtypes import DType
+from tensorframe.files.windows import Array, forwards
 from tensorframe.graph.shape import Shape
 from tensorframe.rewrite.views import Window
 
 # bytes that are read at a time
 PIECE = 1 << 20
-
-Array = np.ndarray[Any, Any]
-Axis = tuple[int, int, int]  # start, size, step
 
 
 class Slab(NamedTuple):
@@ -59,7 +57,7 @@ class Part:
         self._turn = turn
         axes = [window.axis(axis) for axis in range(len(window.sizes))][turn]
         self._backwards = [step < 0 for _, _, step in axes]
-        self._axes = [_forwards(*axis) for axis in axes]
+        self._axes = [forwards(*axis) for axis in axes]
         self._array: Array = np.empty([size for _, size, _ in axes], dtype)
 
     def take(self, slab: Slab, values: Array) -> None:
@@ -84,13 +82,6 @@ class Part:
             key = tuple([slice(None, None, -1 if back else 1) for back in self._backwards])
             self._array = np.ascontiguousarray(self._array[key])
         return self._array if self._turn.step > 0 else self._array.transpose()
-
-
-def _forwards(start: int, size: int, step: int) -> Axis:
-    """Return the same places, in ascending order."""
-    if size <= 1:
-        return start, size, 1
-    return (start, size, step) if step > 0 else (start + step * (size - 1), size, -step)
 
 
 def _slice(start: int, size: int, step: int) -> slice:

@@ -1,0 +1,1 @@
+"""Arrays outside memory: read by windows, written by windows."""

@@ -1,0 +1,55 @@
+"""Readers: arrays that lie elsewhere, of which any window can be read without the rest."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from tensorframe.dtypes import DType
+from tensorframe.graph.shape import Shape
+from tensorframe.rewrite.views import Window
+
+Array = np.ndarray[Any, Any]
+
+
+class Reader(Protocol):
+    """An array in a file, or in an object that shows slices: what a `file` node has as its attribute.
+
+    Readers can be hashed; equal ones have equal elements. Several threads may read at once. `str()` names the array
+    for people: `x.npy`, `'scale' in weights.safetensors`.
+    """
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the array."""
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of what `read` gives: of native byte order, whatever the file's is."""
+
+    @property
+    def chunks(self) -> Shape | None:
+        """The shape of the blocks that are read as a whole; None where any element can be read alone."""
+
+    @property
+    def mapped(self) -> bool:
+        """Whether `read()` gives a view of the file, which takes no memory but the system's cache of files."""
+
+    def read(self, window: Window | None = None, out: Array | None = None) -> Array:
+        """Return the elements that a window shows, or all.
+
+        They are read into `out`, of the window's shape and this dtype, where it is given; else into a new array, or
+        into none where all are asked for and `mapped`. Takes no memory beyond that but a small constant, and what
+        `chunks` says. Raises FileFormatError or MissingFileError.
+        """
+
+
+def new_array(reader: Reader, window: Window, out: Array | None) -> Array:
+    """Return the array that a window of a reader is read into: `out`, if there is one."""
+    if out is None:
+        return np.empty(window.sizes, reader.dtype)
+    if out.shape != window.sizes or out.dtype != reader.dtype:
+        given, wanted = f"{out.dtype}{list(out.shape)}", f"{reader.dtype}{list(window.sizes)}"
+        raise ValueError(f"a window of {reader} is {wanted}, and out is {given}")
+    return out
