@@ -116,7 +116,7 @@ GROUPS = (
     Group(
         "files",
         "Files",
-        "`.npy`, `.npz` and `.safetensors`, read when the values are needed.",
+        "`.npy`, `.npz`, `.safetensors`, and arrays of other libraries, read when the values are needed.",
         ("files",),
     ),
     Group(

@@ -29,6 +29,7 @@ __all__ = [
     "NanError",
     "OutOfMemoryError",
     "OutOfRangeError",
+    "ReadError",
     "ScalarError",
     "SettingWarning",
     "ShapeError",
@@ -37,6 +38,7 @@ __all__ = [
     "TracingError",
     "TransferError",
     "TransferWarning",
+    "WriteError",
 ]
 
 
@@ -174,6 +176,14 @@ class FileFormatError(TensorFrameError, ValueError):
 
 class MissingFileError(TensorFrameError, FileNotFoundError):
     """There is no file of that name."""
+
+
+class ReadError(TensorFrameError, OSError):
+    """Elements could not be read: a disk or network failed, or an object that gives windows raised."""
+
+
+class WriteError(TensorFrameError, OSError):
+    """Elements could not be written: the disk is full, or an object that takes windows raised."""
 
 
 class TracingError(TensorFrameError, TypeError):

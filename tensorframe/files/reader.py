@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from tensorframe.dtypes import DType
+from tensorframe.errors import FileFormatError, MissingFileError, ReadError
+from tensorframe.graph.node import Node
 from tensorframe.graph.shape import Shape
 from tensorframe.rewrite.views import Window
+from tensorframe.site import describe
 
 Array = np.ndarray[Any, Any]
+
+# what a reader raises where its array is not what it was, or cannot be read
+FILE_ERRORS = (FileFormatError, MissingFileError, ReadError)
 
 
 class Reader(Protocol):
@@ -41,8 +48,43 @@ class Reader(Protocol):
 
         They are read into `out`, of the window's shape and this dtype, where it is given; else into a new array, or
         into none where all are asked for and `mapped`. Takes no memory beyond that but a small constant, and what
-        `chunks` says. Raises FileFormatError or MissingFileError.
+        `chunks` says. Raises one of FILE_ERRORS.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a window shows of a reader's array: a reader, too."""
+
+    whole: Reader
+    window: Window
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the part."""
+        return self.window.sizes
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements."""
+        return self.whole.dtype
+
+    @property
+    def chunks(self) -> Shape | None:
+        """The chunks of the whole, wherever they begin in the part."""
+        return self.whole.chunks
+
+    @property
+    def mapped(self) -> bool:
+        """Its elements are read, wherever those of the whole lie."""
+        return False
+
+    def read(self, window: Window | None = None, out: Array | None = None) -> Array:
+        """Return what a window on the part shows."""
+        return self.whole.read(self.window.through(window) if window else self.window, out)
+
+    def __str__(self) -> str:
+        return str(self.whole)
 
 
 def new_array(reader: Reader, window: Window, out: Array | None) -> Array:
@@ -53,3 +95,13 @@ def new_array(reader: Reader, window: Window, out: Array | None) -> Array:
         given, wanted = f"{out.dtype}{list(out.shape)}", f"{reader.dtype}{list(window.sizes)}"
         raise ValueError(f"a window of {reader} is {wanted}, and out is {given}")
     return out
+
+
+def read_leaf(leaf: Node, window: Window | None = None, out: Array | None = None) -> Array:
+    """Return what a window shows of a `file` node, or all; errors name the line that recorded it."""
+    reader: Reader = leaf.attrs[0]
+    try:
+        return reader.read(window, out)
+    except FILE_ERRORS as error:
+        error.location = describe(leaf.site) or error.location
+        raise

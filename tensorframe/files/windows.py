@@ -1,4 +1,4 @@
-"""Windows of files: which bytes are read, and where to, when a window is asked for of an array that lies in a file."""
+"""Windows of files: which bytes of a file a window of the array in it is, read or written."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Array = np.ndarray[Any, Any]
 Axis = tuple[int, int, int]  # start, size, step
 
 
-class ReadAt(Protocol):
-    """Fills a buffer with the bytes from a position on."""
+class Access(Protocol):
+    """Fills a buffer with the bytes from a position on, or writes those that are in it."""
 
     def __call__(self, position: int, buffer: memoryview, /) -> None: ...
 
@@ -34,32 +34,49 @@ def forwards(start: int, size: int, step: int) -> Axis:
     return (start, size, step) if step > 0 else (start + step * (size - 1), size, -step)
 
 
+def forward_axes(window: Window) -> list[Axis]:
+    """Return the axes of a window as they look forwards; `turns` puts what they show into the window's order."""
+    return [forwards(*window.axis(axis)) for axis in range(len(window.sizes))]
+
+
+def turns(window: Window) -> tuple[Any, ...]:
+    """Return the key that turns what the axes show forwards into what the window shows, and back."""
+    # with an Ellipsis: no axes give a view, not a number
+    return (*[slice(None, None, -1 if step < 0 else 1) for step in window.steps], ...)
+
+
+def forward_key(axes: list[Axis]) -> tuple[slice, ...]:
+    """Return the slices for axes that look forwards: they stop at the last place shown, inside the array."""
+    return tuple(
+        [
+            slice(start, start + step * (size - 1) + 1, step) if size else slice(0)
+            for start, size, step in axes
+        ]
+    )
+
+
 def read_window(
-    read_at: ReadAt, shape: Shape, dtype: DType, window: Window, out: Array, *, columns: bool
+    read_at: Access, shape: Shape, dtype: DType, window: Window, out: Array, *, columns: bool
 ) -> None:
     """Fill `out` with what a window shows of an array that lies in a file, in C order or by `columns`.
 
     `dtype` is the file's, of any byte order. Positions count from the first element.
     """
-    axes = [window.axis(axis) for axis in range(len(shape))]
+    axes, out = forward_axes(window), out[turns(window)]
     if columns:  # what lies by columns is the transpose of what lies by rows
         axes, shape, out = axes[::-1], shape[::-1], out.transpose()
     if not out.size:
         return
-    turned = [slice(None, None, -1 if step < 0 else 1) for _, _, step in axes]
-    key: tuple[Any, ...] = (*turned, ...)  # with an Ellipsis: no axes give a view, not a number
-    out = out[key]
     strides = [dtype.itemsize * math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
     position, places = 0, []
-    for axis, stride in zip(axes, strides, strict=True):
-        start, size, step = forwards(*axis)
+    for (start, size, step), stride in zip(axes, strides, strict=True):
         position += start * stride
         places.append((size, step * stride))
     _fill(read_at, position, places, dtype, out)
 
 
 def _fill(
-    read_at: ReadAt, position: int, axes: list[tuple[int, int]], dtype: DType, out: Array
+    read_at: Access, position: int, axes: list[tuple[int, int]], dtype: DType, out: Array
 ) -> None:
     """Fill `out` with elements that lie at a position and, along each axis (size, distance), further on."""
     reach = sum((size - 1) * distance for size, distance in axes) + dtype.itemsize
@@ -84,7 +101,7 @@ def _fill(
 
 
 def _pick(
-    read_at: ReadAt, position: int, axes: list[tuple[int, int]], dtype: DType, out: Array
+    read_at: Access, position: int, axes: list[tuple[int, int]], dtype: DType, out: Array
 ) -> None:
     """Fill `out` as `_fill` does, from one piece of the file."""
     reach = sum((size - 1) * distance for size, distance in axes) + dtype.itemsize
@@ -92,3 +109,33 @@ def _pick(
     read_at(position, piece.data)
     strides = [distance for _, distance in axes]
     out[...] = np.ndarray(out.shape, dtype, piece.data, 0, strides)
+
+
+def write_window(
+    write_at: Access, shape: Shape, itemsize: int, window: Window, array: Array
+) -> None:
+    """Write what a window shows of an array that lies in a file in C order; positions count from its first element."""
+    if not array.size:
+        return
+    position, places = 0, []
+    for axis, (start, size, step) in enumerate(forward_axes(window)):
+        stride = itemsize * math.prod(shape[axis + 1 :])
+        position += start * stride
+        places.append((size, step * stride))
+    _put(write_at, position, places, array[turns(window)])
+
+
+def _put(write_at: Access, position: int, axes: list[tuple[int, int]], array: Array) -> None:
+    """Write elements that lie at a position and, along each axis (size, distance), further on."""
+    reach = sum((size - 1) * distance for size, distance in axes) + array.itemsize
+    dense = reach == array.nbytes
+    if dense and (array.flags.c_contiguous or array.nbytes <= PIECE):
+        write_at(position, np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        return
+    (size, distance), *inner = axes
+    # what is not contiguous in memory is gathered, in pieces
+    count = max(PIECE // distance, 1) if dense else 1
+    for index in range(0, size, count):
+        places = [(min(count, size - index), distance), *inner] if count > 1 else inner
+        part = array[index : index + count] if count > 1 else array[index, ...]
+        _put(write_at, position + index * distance, places, part)

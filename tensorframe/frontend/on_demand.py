@@ -14,6 +14,7 @@ EXPORTS = {
     "autocast": "autocast",
     "calibration": "Calibration calibrate",
     "doctor": "doctor",
+    "files.leaves": "from_reader",
     "files.load_and_save": "load load_metadata save",
     "functions.elementwise": "elementwise",
     "grad_scaler": "GradScaler",

@@ -380,7 +380,7 @@ OTHERS = frozenset(
     Benchmark Calibration Device Estimate Generator GradScaler Histogram Key Profile Tensor TopK UniqueAll UniqueCounts
     UniqueInverse Verification allclose arange array_equal array_equiv autocast bench
     broadcast_shapes calibrate can_cast
-    check_gradient compute default_rng doctor elementwise empty estimate explain fftfreq finfo from_native
+    check_gradient compute default_rng doctor elementwise empty estimate explain fftfreq finfo from_native from_reader
     fromfunction get_backend get_default_dtype identity iinfo indices integers isdtype key linspace load
     load_metadata logspace ones profile promote_types put_along_axis register_tree result_type rfftfreq save
     seed set_backend set_backend_priority set_default_dtype transfer_policy tri tril_indices triu_indices

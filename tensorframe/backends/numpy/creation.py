@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from tensorframe.dtypes import as_scalar
-from tensorframe.errors import FileFormatError, MissingFileError
 from tensorframe.graph.node import Node
 from tensorframe.graph.region import RegionOp
-from tensorframe.site import describe
 
 Array = Any
 
@@ -48,11 +46,9 @@ def _arange(node: Node | RegionOp) -> Array:
 
 
 def _file(node: Node) -> Array:
-    try:
-        return node.attrs[0].read()
-    except (FileFormatError, MissingFileError) as error:
-        error.location = describe(node.site)  # the line that names the file
-        raise
+    from tensorframe.files.reader import read_leaf  # for the few who load one
+
+    return read_leaf(node)
 
 
 def _argument(node: Node) -> Array:

@@ -6,29 +6,23 @@ The formats are imported by who uses them: zip files and paths would take a tent
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tensorframe.backends.registry import capabilities, resolve_device
+from tensorframe.backends.registry import resolve_device
 from tensorframe.errors import DTypeError, FileFormatError
 from tensorframe.frontend.conversion.convert import OnDevice, asarray
-from tensorframe.frontend.dispatch import placed
+from tensorframe.frontend.files.leaves import tensor_of
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.device import CPU, Device
-from tensorframe.graph.holding import require
-from tensorframe.graph.record import source
-from tensorframe.ops.creation import FILE
 from tensorframe.runtime.evaluate import evaluate
 
 if TYPE_CHECKING:
-    from tensorframe.files.reader import Reader
+    from tensorframe.files.sink import Sink
 
 __all__ = ["load", "load_metadata", "save"]
 
 SUFFIXES = (".npy", ".npz", ".safetensors")
-PathLike = str | os.PathLike[str]
+PathLike = str | bytes | os.PathLike[Any]
 
 
 def load(path: PathLike, /, *, device: OnDevice = None) -> Any:
@@ -56,15 +50,15 @@ def load(path: PathLike, /, *, device: OnDevice = None) -> Any:
     name, suffix = _checked_path(path)
     where = resolve_device(device)
     if suffix == ".npy":
-        return _tensor(npy.npy_segment(name), where)
+        return tensor_of(npy.npy_segment(name), where, "load")
     if suffix == ".safetensors":
         segments = safetensors.read_index(name)[0]
-        return {key: _tensor(segment, where) for key, segment in segments.items()}
+        return {key: tensor_of(segment, where, "load") for key, segment in segments.items()}
     members = npz.npz_members(name)
     if any(isinstance(member, packed.PackedMember) for member in members.values()):
         reading.enable()
     results = {
-        key: member if isinstance(member, FileFormatError) else _tensor(member, where)
+        key: member if isinstance(member, FileFormatError) else tensor_of(member, where, "load")
         for key, member in members.items()
     }
     unreadable = [result for result in results.values() if isinstance(result, FileFormatError)]
@@ -75,12 +69,6 @@ def load(path: PathLike, /, *, device: OnDevice = None) -> Any:
     from tensorframe.frontend.files.members import Members
 
     return Members(results)
-
-
-def _tensor(reader: Reader, device: Device) -> Tensor:
-    require("load", device, reader.dtype)
-    home = device if capabilities(device).host_memory else CPU
-    return Tensor(placed(source(FILE, reader.shape, reader.dtype, home, reader), device))
 
 
 def load_metadata(path: PathLike, /) -> dict[str, str]:
@@ -102,28 +90,32 @@ def load_metadata(path: PathLike, /) -> dict[str, str]:
 
 
 def save(
-    path: PathLike,
+    path: Any,
     tensors: Mapping[str, Tensor] | Tensor,
     /,
     *,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Compute tensors, all in one go, and write them to a `.npz`, `.safetensors` or `.npy` file.
+    """Compute tensors, all in one go, and write them to a `.npz`, `.safetensors` or `.npy` file, or into an object.
 
     `.npz` and `.safetensors` take a mapping from names to tensors, `.npy` one tensor; NumPy arrays are tensors here
     too. `metadata` (strings by name) goes into `.safetensors` only. The file appears at once when it is complete:
-    nobody sees half of it, and if something fails an older file of that name is untouched.
+    nobody sees half of it, and if something fails, or is interrupted, an older file of that name is untouched.
 
-    Raises DTypeError for complex128 in `.safetensors`, which cannot hold it.
+    In place of a path, any object with `shape`, `dtype` and assignment to slices takes one tensor of that shape and
+    dtype: an array of Zarr or h5py, a `np.memmap`. It keeps what was written into it before something failed.
+
+    Raises DTypeError for complex128 in `.safetensors`, which cannot hold it, and for a dtype other than the object's;
+    ShapeError for a shape other than the object's; WriteError where a disk is full or fails, or the object raises.
 
     >>> path = folder / "points.npz"
     >>> tfr.save(path, {"x": tfr.asarray([1, 2]), "y": tfr.asarray([0.5, 0.25])})
     >>> sorted(np.load(path))
     ['x', 'y']
     """
-    from tensorframe.frontend.files import npy, npz, safetensors
-    from tensorframe.frontend.files.write import replacing
-
+    if not isinstance(path, str | os.PathLike | bytes):
+        _save_into(path, tensors, metadata)
+        return
     name, suffix = _checked_path(path)
     if metadata and suffix != ".safetensors":
         raise FileFormatError(
@@ -131,16 +123,56 @@ def save(
             suggestions=("a path that ends in .safetensors",),
         )
     if suffix == ".npy":
-        array = _arrays({"it": _single(tensors)})["it"]
-        with replacing(name) as file:
-            npy.write_npy(file, array)
-        return
-    arrays = _arrays(_named(tensors, suffix))
+        _save_npy(name, _single(tensors))
+    elif suffix == ".npz":
+        _save_npz(name, _named(tensors, suffix))
+    else:
+        _save_safetensors(name, _named(tensors, suffix), _strings(metadata or {}))
+
+
+def _save_npy(name: str, tensor: Tensor) -> None:
+    from tensorframe.frontend.files.npy import npy_sink
+
+    _write([tensor], [npy_sink(name, tensor.shape, tensor.dtype)])
+
+
+def _save_npz(name: str, tensors: Mapping[str, Tensor]) -> None:
+    """Write a zip file: it has checksums before the elements, so these are computed first."""
+    from tensorframe.frontend.files.npz import write_npz
+    from tensorframe.frontend.files.write import replacing
+
+    evaluate([tensor.node for tensor in tensors.values()])
     with replacing(name) as file:
-        if suffix == ".npz":
-            npz.write_npz(file, arrays)
-        else:
-            safetensors.write(file, arrays, _strings(metadata or {}))
+        write_npz(file, {key: tensor._array() for key, tensor in tensors.items()})
+
+
+def _save_safetensors(
+    name: str, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]
+) -> None:
+    from tensorframe.frontend.files import safetensors
+
+    kinds = {key: (tensor.shape, tensor.dtype) for key, tensor in tensors.items()}
+    _write(list(tensors.values()), safetensors.sinks(name, kinds, metadata))
+
+
+def _save_into(array: Any, tensors: Any, metadata: Mapping[str, str] | None) -> None:
+    from tensorframe.frontend.files.objects import sink_of
+
+    if metadata:
+        raise FileFormatError(
+            f"save: {type(array).__name__} takes no metadata",
+            suggestions=("a path that ends in .safetensors",),
+        )
+    tensor = _single(tensors)
+    _write([tensor], [sink_of(array, tensor.shape, tensor.dtype)])
+
+
+def _write(tensors: Sequence[Tensor], sinks: Sequence[Sink]) -> None:
+    from tensorframe.frontend.files.write import written
+    from tensorframe.runtime.saving import evaluate_into
+
+    with written(sinks):
+        evaluate_into([tensor.node for tensor in tensors], sinks)
 
 
 def _checked_path(path: PathLike) -> tuple[str, str]:
@@ -163,7 +195,7 @@ def _checked_path(path: PathLike) -> tuple[str, str]:
 def _single(tensors: Mapping[str, Tensor] | Tensor) -> Tensor:
     if isinstance(tensors, Mapping):
         raise DTypeError(
-            f"save: an .npy file holds one tensor, got a mapping of {len(tensors)}",
+            f"save: an .npy file, or an object, holds one tensor, got a mapping of {len(tensors)}",
             suggestions=("a path that ends in .npz",),
         )
     return asarray(tensors)
@@ -193,9 +225,3 @@ def _strings(metadata: Mapping[str, str]) -> dict[str, str]:
         if not all(isinstance(text, str) and _encodes(text) for text in pair):
             raise DTypeError(f"save: metadata are strings by name, got {pair}")
     return dict(metadata)
-
-
-def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the elements of all tensors, computed in one plan."""
-    evaluate([tensor.node for tensor in tensors.values()])
-    return {name: tensor._array() for name, tensor in tensors.items()}

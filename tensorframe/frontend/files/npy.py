@@ -23,7 +23,7 @@ from tensorframe.frontend.files.segment import (
     is_shape,
     open_to_read,
 )
-from tensorframe.frontend.files.write import write_elements
+from tensorframe.frontend.files.write import FileSink, new_file, write_elements
 from tensorframe.graph.shape import Shape
 
 MAGIC = b"\x93NUMPY"
@@ -135,11 +135,22 @@ def npy_segment(path: str) -> Segment:
     return Segment(path, "it", stamp, header.size, header.shape, header.dtype, header.fortran_order)
 
 
-def write_npy(file: IO[bytes], array: np.ndarray[Any, Any]) -> None:
-    """Write one array, with a header that aligns its elements where the file starts aligned."""
-    code = f"|V{array.itemsize}" if array.dtype in dtypes.ADDED else array.dtype.str
-    fields = f"{{'descr': {code!r}, 'fortran_order': False, 'shape': {array.shape}, }}"
+def npy_header(shape: Shape, dtype: DType) -> bytes:
+    """Return what stands before the elements of an array: it aligns them where it begins aligned."""
+    code = f"|V{dtype.itemsize}" if dtype in dtypes.ADDED else dtype.str
+    fields = f"{{'descr': {code!r}, 'fortran_order': False, 'shape': {shape}, }}"
     text = fields.encode("latin1")
     text += b" " * (-(10 + len(text) + 1) % ALIGNMENT) + b"\n"
-    file.write(MAGIC + b"\x01\x00" + len(text).to_bytes(2, "little") + text)
+    return MAGIC + b"\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
+def npy_sink(path: str, shape: Shape, dtype: DType) -> FileSink:
+    """Return the sink of an array in an .npy file, whose header is written."""
+    (sink,) = new_file(path, npy_header(shape, dtype), [(0, shape, dtype.itemsize)])
+    return sink
+
+
+def write_npy(file: IO[bytes], array: np.ndarray[Any, Any]) -> None:
+    """Write one array, with its header."""
+    file.write(npy_header(array.shape, array.dtype))
     write_elements(file, array)

@@ -1,24 +1,26 @@
-"""Reading ahead: slices of compressed arrays are read alone, before a plan would ask for all of the array."""
+"""Reading parts: of arrays that are not mapped, only what is shown is read, before a plan would ask for all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from tensorframe.errors import FileFormatError, MissingFileError
+from tensorframe.files.reader import FILE_ERRORS, Part, Reader
 from tensorframe.frontend.files.packed import PackedMember
 from tensorframe.graph.node import Node, reachable
 from tensorframe.ops.creation import FILE
 from tensorframe.ops.movement import COPY, SLICE
+from tensorframe.rewrite.engine import Builder
 from tensorframe.rewrite.views import Window
+from tensorframe.runtime.evaluate import evaluate
 from tensorframe.runtime.failures import explain_leaf
 from tensorframe.runtime.leaves import early_readers, placed
 from tensorframe.site import describe
 
 
 def enable() -> None:
-    """Have slices of compressed arrays read alone, from now on."""
+    """Have parts of arrays that are not mapped read alone, from now on."""
     if read_slices not in early_readers:
-        early_readers.append(read_slices)
+        early_readers.extend((read_slices, read_parts))
 
 
 def read_slices(roots: Sequence[Node]) -> None:
@@ -47,8 +49,12 @@ def _file_behind(node: Node) -> Node | None:
     """Return the compressed array that a node is, or is a copy of on another device, if it was not read yet."""
     while node.op is COPY and node.storage is None and node.inputs:
         node = node.inputs[0]
-    packed = node.op is FILE and node.storage is None and isinstance(node.attrs[0], PackedMember)
+    packed = _is_unread(node) and isinstance(node.attrs[0], PackedMember)
     return node if packed else None
+
+
+def _is_unread(node: Node) -> bool:
+    return node.op is FILE and node.storage is None
 
 
 def _read(file: Node, slices: Sequence[Node]) -> None:
@@ -57,8 +63,97 @@ def _read(file: Node, slices: Sequence[Node]) -> None:
         parts = reader.parts([Window(*node.attrs) for node in slices])
         for node, array in zip(slices, parts, strict=True):
             node.settle(placed(array, node.device))
-    except (FileFormatError, MissingFileError) as error:
+    except FILE_ERRORS as error:
         error.location = describe(file.site)  # the line that names the file
         raise
     except MemoryError as error:
         explain_leaf(error, file)
+
+
+def read_parts(roots: Sequence[Node]) -> None:
+    """Compute roots from parts of arrays that can be read by windows, where parts are all that they need of these.
+
+    The passes find which: slices of results narrow what results are made from. Parts become leaves, read with others.
+    """
+    if not any(_is_object(node) for node in reachable(roots)):
+        return
+    from tensorframe.schedule.pipeline import transform
+
+    pending = [root for root in roots if root.storage is None]
+    shown = transform(pending, until="narrow")
+    order = reachable(shown)
+    parts = _parts(order, shown)
+    if not parts:
+        return
+    made = _from_parts(order, parts)
+    results = [made[node] for node in shown]
+    evaluate(results)
+    for root, result in zip(pending, results, strict=True):
+        root.settle(result.storage)
+
+
+def _is_object(node: Node) -> bool:
+    return (
+        _is_unread(node)
+        and not isinstance(node.attrs[0], Part | PackedMember)
+        and not (node.attrs[0].mapped)
+    )
+
+
+def _parts(order: Iterable[Node], roots: Sequence[Node]) -> dict[Node, Window | None]:
+    """Return the slices of arrays to read parts of, with the window that serves all of an array, if one is no more."""
+    slices: dict[Node, list[Node]] = {}
+    wholes = set(roots)
+    for node in order:
+        if node.op is SLICE and node.storage is None and _is_object(node.inputs[0]):
+            slices.setdefault(node.inputs[0], []).append(node)
+        else:
+            wholes.update(node.inputs)
+    found: dict[Node, Window | None] = {}
+    for file, nodes in slices.items():
+        if file not in wholes:
+            found |= dict.fromkeys(nodes, _joined([Window(*node.attrs) for node in nodes]))
+    return found
+
+
+def _joined(windows: Sequence[Window]) -> Window | None:
+    """Return the window that holds all others, unless it shows more than they do together."""
+    windows = [window for window in windows if window.size]
+    if len(windows) < 2:
+        return None
+    joined = windows[0]
+    for window in windows[1:]:
+        joined = joined.joined(window)
+    return joined if joined.size <= sum(window.size for window in windows) else None
+
+
+def _from_parts(order: Iterable[Node], parts: dict[Node, Window | None]) -> dict[Node, Node]:
+    """Return each node as it is made where these slices are parts that are read."""
+    build = Builder()
+    made: dict[Node, Node] = {}
+    read: dict[tuple[Node, Window], Node] = {}
+    for node in order:
+        if node in parts:
+            (file,) = node.inputs
+            own, joined = Window(*node.attrs), parts[node]
+            window = joined if joined is not None and own.size else own
+            leaf = read.get((file, window)) or _leaf(file, window)
+            read[file, window] = made[node] = leaf
+            if window is not own:
+                inside = own.inside(window)
+                attrs = (inside.starts, inside.sizes, inside.steps)
+                made[node] = build.make(
+                    SLICE, (leaf,), attrs, node.shape, node.dtype, node.device, node
+                )
+        elif node.storage is not None or not node.inputs:
+            made[node] = node
+        else:
+            inputs = tuple([made[source] for source in node.inputs])
+            made[node] = node if inputs == node.inputs else build.remake(node, inputs)
+    return made
+
+
+def _leaf(file: Node, window: Window) -> Node:
+    reader: Reader = file.attrs[0]
+    part = Part(reader, window)
+    return Node(FILE, (), (part,), window.sizes, file.dtype, file.device, file.site)

@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
-import numpy as np
-
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError
@@ -24,7 +22,8 @@ from tensorframe.frontend.files.segment import (
     is_shape,
     open_to_read,
 )
-from tensorframe.frontend.files.write import write_elements
+from tensorframe.frontend.files.write import FileSink, new_file
+from tensorframe.graph.shape import Shape
 
 MAX_HEADER = 100_000_000  # bytes; the format's own limit
 METADATA = "__metadata__"
@@ -129,30 +128,29 @@ def _check_cover(segments: Iterable[Segment], start: int, size: int, path: str) 
         raise broken(path, f"{size - position} bytes after the last tensor belong to none")
 
 
-def write(
-    file: IO[bytes],
-    arrays: Mapping[str, np.ndarray[Any, Any]],
-    metadata: Mapping[str, str],
-) -> None:
-    """Write a file: names in the order given, elements by falling item size so that each is aligned."""
+def sinks(
+    path: str, tensors: Mapping[str, tuple[Shape, DType]], metadata: Mapping[str, str]
+) -> list[FileSink]:
+    """Return the sinks of tensors in a new file: names as given, elements by falling item size, so each is aligned."""
     header: dict[str, Any] = {METADATA: dict(metadata)} if metadata else {}
-    header |= {name: {} for name in arrays}
-    order = sorted(arrays, key=lambda name: -arrays[name].dtype.itemsize)
+    header |= {name: {} for name in tensors}
     position = 0
-    for name in order:
-        array = arrays[name]
-        end = position + array.nbytes
+    places = {}
+    for name in sorted(tensors, key=lambda name: -tensors[name][1].itemsize):
+        shape, dtype = tensors[name]
+        end = position + math.prod(shape) * dtype.itemsize
         header[name] = {
-            "dtype": _code(name, array.dtype),
-            "shape": list(array.shape),
+            "dtype": _code(name, dtype),
+            "shape": list(shape),
             "data_offsets": [position, end],
         }
+        places[name] = (position, shape, dtype.itemsize)
         position = end
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
-    file.write(len(text).to_bytes(8, "little") + text)
-    for name in order:
-        write_elements(file, arrays[name])
+    return new_file(
+        path, len(text).to_bytes(8, "little") + text, [places[name] for name in tensors]
+    )
 
 
 def _code(name: str, dtype: DType) -> str:

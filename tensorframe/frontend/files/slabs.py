@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tensorframe.dtypes import DType
-from tensorframe.files.windows import Array, forwards
+from tensorframe.files.windows import Array, forward_key, forwards
 from tensorframe.graph.shape import Shape
 from tensorframe.rewrite.views import Window
 
@@ -72,8 +72,8 @@ class Part:
             if low >= high:
                 return
             to.append(slice(low, high))
-            of.append(_slice(start + low * step - begin, high - low, step))
-        of += [_slice(*axis) for axis in self._axes[len(spans) :]]
+            of += forward_key([(start + low * step - begin, high - low, step)])
+        of += forward_key(self._axes[len(spans) :])
         self._array[tuple(to)] = values[tuple(of[len(slab.outer) :])]
 
     def array(self) -> Array:
@@ -82,7 +82,3 @@ class Part:
             key = tuple([slice(None, None, -1 if back else 1) for back in self._backwards])
             self._array = np.ascontiguousarray(self._array[key])
         return self._array if self._turn.step > 0 else self._array.transpose()
-
-
-def _slice(start: int, size: int, step: int) -> slice:
-    return slice(start, start + step * (size - 1) + 1, step) if size else slice(0)

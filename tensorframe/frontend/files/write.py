@@ -3,41 +3,181 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from tensorframe.errors import TensorFrameError, WriteError
+from tensorframe.files.access import to_disk, write_at, write_error
+from tensorframe.files.sink import Sink
+from tensorframe.files.windows import write_window
 from tensorframe.frontend.files.segment import broken, missing
+from tensorframe.graph.shape import Shape
+from tensorframe.rewrite.views import Window
 
 # elements that are not contiguous are gathered in blocks of this many bytes
 BLOCK = 1 << 22
 
+Array = np.ndarray[Any, Any]
 
-@contextmanager
-def replacing(path: str) -> Iterator[IO[bytes]]:
-    """Open a new file that takes the name `path` when the block ends, and vanishes if it fails.
+
+class NewFile:
+    """A file in the making, under another name beside the one that it takes when it is published.
 
     Readers see the old file or the new one. Values still mapped from the old file stay valid.
     """
-    target = Path(path).resolve()  # a link keeps pointing to where it does
-    # beside it, since only renaming within one file system is atomic; unlike tempfile's, with the usual permissions
-    beside = target.with_name(f"{target.name}.{os.urandom(4).hex()}.tmp")
-    if not target.parent.is_dir():
-        raise missing(path)
-    if target.is_dir():
-        raise broken(path, "a folder is in the way")
+
+    def __init__(self, path: str, size: int = 0) -> None:
+        """Raise WriteError if the disk has no room for `size` bytes: before they are computed."""
+        self.path = path
+        self._target = Path(path).resolve()  # a link keeps pointing to where it does
+        # beside it, since only renaming within one file system is atomic; unlike tempfile's, with the usual permissions
+        self._beside = beside(self._target)
+        if not self._target.parent.is_dir():
+            raise missing(path)
+        if self._target.is_dir():
+            raise broken(path, "a folder is in the way")
+        check_room(path, self._target.parent, size)
+        try:
+            self.file = self._beside.open("xb")
+        except OSError as error:
+            raise write_error(path, "no file can be made there", error) from error
+
+    def write_at(self, position: int, buffer: memoryview) -> None:
+        """Write bytes from a position on."""
+        write_at(self.file, self.path, position, buffer)
+
+    def to_disk(self) -> None:
+        """Wait until the disk has what was written."""
+        to_disk(self.file, self.path)
+
+    def publish(self) -> None:
+        """Give the file its name."""
+        try:
+            self.file.close()
+            self._beside.replace(self._target)
+        except OSError as error:
+            self.abandon()
+            raise write_error(self.path, "the new file cannot take its name", error) from error
+
+    def abandon(self) -> None:
+        """Leave nothing of the file; does nothing once it is published."""
+        with suppress(OSError):  # what could not be written is not wanted any more
+            self.file.close()
+        self._beside.unlink(missing_ok=True)
+
+
+class FileSink:
+    """The elements of one tensor, at a place of a new file, which is published when all its sinks are closed."""
+
+    def __init__(
+        self, file: NewFile, parts: list[int], start: int, shape: Shape, size: int
+    ) -> None:
+        """`parts` holds how many sinks of the file are open, for all of them; `size` is an element's."""
+        self._file = file
+        self._parts = parts
+        self._start = start
+        self._shape = shape
+        self._size = size
+
+    def write(self, window: Window, array: Array) -> None:
+        """Write the elements that a window shows."""
+        write_window(self._write_at, self._shape, self._size, window, array)
+
+    def _write_at(self, position: int, buffer: memoryview) -> None:
+        self._file.write_at(self._start + position, buffer)
+
+    def flush(self) -> None:
+        """Wait until the disk has what was written."""
+        self._file.to_disk()
+
+    def close(self) -> None:
+        """Publish the file, if all others are closed."""
+        self._parts[0] -= 1
+        if not self._parts[0]:
+            self._file.publish()
+
+    def abort(self) -> None:
+        """Leave nothing of the file."""
+        self._file.abandon()
+
+    def __str__(self) -> str:
+        return Path(self._file.path).name
+
+
+def new_file(path: str, header: bytes, tensors: Sequence[tuple[int, Shape, int]]) -> list[FileSink]:
+    """Return the sinks of a new file of a header and tensors, each of a start behind it, a shape and an item size."""
+    elements = [(start, int(np.prod(shape, dtype=object)) * size) for start, shape, size in tensors]
+    file = NewFile(path, len(header) + max([sum(place) for place in elements], default=0))
     try:
-        with beside.open("xb") as file:
-            yield file
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
+        file.write_at(0, memoryview(header))
+        if not tensors:
+            file.publish()
+    except BaseException:
+        file.abandon()
+        raise
+    parts = [len(tensors)]
+    return [
+        FileSink(file, parts, len(header) + start, shape, size) for start, shape, size in tensors
+    ]
 
 
-def write_elements(file: IO[bytes], array: np.ndarray[Any, Any]) -> None:
+@contextmanager
+def written(sinks: Sequence[Sink]) -> Iterator[None]:
+    """Close sinks when the block ends, and abort them if it fails, or one of them does."""
+    try:
+        yield
+        for sink in sinks:
+            sink.close()
+    except BaseException:
+        for sink in sinks:
+            sink.abort()
+        raise
+
+
+@contextmanager
+def replacing(path: str) -> Iterator[IO[bytes]]:
+    """Open a new file that takes the name `path` when the block ends, and vanishes if it fails."""
+    new = NewFile(path)
+    try:
+        yield new.file
+        new.publish()
+    except OSError as error:
+        new.abandon()
+        if isinstance(error, TensorFrameError):
+            raise
+        raise write_error(path, "writing failed", error) from error
+    except BaseException:
+        new.abandon()
+        raise
+
+
+def beside(target: Path) -> Path:
+    """Return a name of its own in the folder of a file or folder."""
+    return target.with_name(f"{target.name}.{os.urandom(4).hex()}.tmp")
+
+
+def check_room(path: str, folder: Path, size: int) -> None:
+    """Raise WriteError if the disk has less room than a file takes: it need not be computed first."""
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError:  # who cannot say
+        return
+    if free < size:
+        raise WriteError(
+            f"{path} takes {size} bytes, and the disk has {free}; an older file stays until the new one is complete",
+            suggestions=(
+                "make room, or a path on another disk",
+                "a smaller dtype, such as float32",
+            ),
+        )
+
+
+def write_elements(file: IO[bytes], array: Array) -> None:
     """Write the elements in C order, without a second copy of the whole."""
     if array.size == 0:
         return

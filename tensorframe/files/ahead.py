@@ -1,0 +1,152 @@
+"""Reading ahead and writing behind: threads read the next tile and write the last one while this one is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from queue import SimpleQueue
+from threading import Thread
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from tensorframe.dtypes import DType
+from tensorframe.files.reader import Array, read_leaf
+from tensorframe.files.sink import Sink
+from tensorframe.graph.node import Node
+from tensorframe.graph.shape import Shape
+from tensorframe.rewrite.views import Window
+
+# What a tile takes of each `file` node, and what is written of it.
+Wanted = Sequence[tuple[Node, Window]]
+Made = Sequence[tuple[Sink, Window, Array]]
+
+# Bytes that are written before the disk must have them: what a limit on memory counts as ours until then.
+FLUSH = 32 << 20
+
+
+class ReadAhead:
+    """What tiles need of `file` nodes, read by a thread: a tile is used while the next is read into a second buffer.
+
+    Used in a `with` block, whose end waits for no more than the read under way. Arrays that an iteration gives are
+    valid until the next one is asked for. What the thread raises is raised where its tile is asked for.
+    """
+
+    def __init__(self, tiles: Iterable[Wanted]) -> None:
+        self._tiles = tiles
+        self._free: SimpleQueue[_Buffers | None] = SimpleQueue()
+        self._full: SimpleQueue[_Buffers | BaseException | None] = SimpleQueue()
+        self._thread = Thread(target=self._read, name="tensorframe-read-ahead", daemon=True)
+
+    def __enter__(self) -> Self:
+        for _ in range(2):
+            self._free.put(_Buffers())
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while not self._free.empty():  # buffers that would be filled before the end is seen
+            self._free.get()
+        self._free.put(None)
+        self._thread.join()
+
+    def __iter__(self) -> Iterator[list[Array]]:
+        while (full := self._full.get()) is not None:
+            if isinstance(full, BaseException):
+                raise full
+            yield full.arrays
+            self._free.put(full)
+
+    def _read(self) -> None:
+        try:
+            for wanted in self._tiles:
+                buffers = self._free.get()
+                if buffers is None:
+                    return
+                buffers.fill(wanted)
+                self._full.put(buffers)
+            self._full.put(None)
+        except BaseException as error:
+            self._full.put(error)
+
+
+class _Buffers:
+    """Memory that tiles are read into, one after the other: those of one shape share it."""
+
+    def __init__(self) -> None:
+        self.arrays: list[Array] = []
+        self._memory: list[Array] = []
+
+    def fill(self, wanted: Wanted) -> None:
+        """Read what a tile needs."""
+        self.arrays = []
+        for place, (leaf, window) in enumerate(wanted):
+            array = self._array(place, window.sizes, leaf.dtype)
+            self.arrays.append(read_leaf(leaf, window, array))
+
+    def _array(self, place: int, shape: Shape, dtype: DType) -> Array:
+        nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        if place == len(self._memory):
+            self._memory.append(np.empty(0, np.uint8))
+        if len(self._memory[place]) < nbytes:
+            self._memory[place] = np.empty(0, np.uint8)  # before there is another
+            self._memory[place] = np.empty(nbytes, np.uint8)
+        array: Array = self._memory[place][:nbytes].view(dtype).reshape(shape)
+        return array
+
+
+class WriteBehind:
+    """Sinks that are written to by a thread, one tile at a time, while the next tile is computed.
+
+    Used in a `with` block, whose end waits until everything is written. What the thread raises is raised by the next
+    write, or at the end. It neither opens nor closes sinks.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Made | None] = SimpleQueue()
+        self._done: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._waiting = False
+        self._thread = Thread(target=self._write, name="tensorframe-write-behind", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        self._jobs.put(None)
+        self._thread.join()
+        if kind is None:
+            self.wait()
+
+    def write(self, made: Made) -> None:
+        """Have a tile written, once the last one is; its arrays stay as they are until the next `write` returns."""
+        self.wait()
+        self._waiting = True
+        self._jobs.put(made)
+
+    def wait(self) -> None:
+        """Wait until what was given is written."""
+        if self._waiting:
+            error = self._done.get()
+            self._waiting = False
+            if error is not None:
+                raise error
+
+    def _write(self) -> None:
+        since_flush = 0
+        while (made := self._jobs.get()) is not None:
+            error: BaseException | None = None
+            try:
+                for sink, window, array in made:
+                    sink.write(window, array)
+                    since_flush += array.nbytes
+                if since_flush >= FLUSH:
+                    for sink in {sink for sink, _, _ in made}:
+                        sink.flush()
+                    since_flush = 0
+            except BaseException as raised:
+                error = raised
+            del made  # its memory, before the next is waited for
+            self._done.put(error)

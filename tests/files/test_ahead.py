@@ -1,0 +1,188 @@
+"""Tiles are read while others are used, and written while others are made; errors come where they belong."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.errors import ReadError, WriteError
+from tensorframe.files.ahead import FLUSH, ReadAhead, WriteBehind
+from tensorframe.rewrite.views import Window
+
+
+def rows(count, size, width):
+    return [
+        Window((first, 0), (min(size, count - first), width), (1, 1))
+        for first in range(0, count, size)
+    ]
+
+
+def saved(path, array):
+    np.save(path, array)
+    return tfr.load(path).node
+
+
+class Gate:
+    """An array that gives a slice when it is let, and says who asked."""
+
+    shape, dtype = (10, 4), np.dtype("f4")
+
+    def __init__(self):
+        self.asked = threading.Semaphore(0)
+        self.let = threading.Semaphore(0)
+        self.threads = set()
+
+    def __getitem__(self, key):
+        self.threads.add(threading.current_thread())
+        self.asked.release()
+        assert self.let.acquire(timeout=60)
+        if key[0].start == 6:
+            raise OSError("no row 6")
+        return np.full((key[0].stop - key[0].start, 4), key[0].start, "f4")
+
+
+def test_tiles_of_several_files_come_in_order(tmp_path):
+    x, y = np.arange(700.0).reshape(100, 7), np.arange(100) > 3
+    left, right = saved(tmp_path / "x.npy", x), saved(tmp_path / "y.npy", y)
+    tiles = [
+        [(left, window), (right, Window(window.starts[:1], window.sizes[:1], (1,)))]
+        for window in rows(100, 9, 7)
+    ]
+    with ReadAhead(tiles) as ahead:
+        read = [[array.copy() for array in arrays] for arrays in ahead]
+    assert np.array_equal(np.concatenate([one for one, _ in read]), x)
+    assert np.array_equal(np.concatenate([one for _, one in read]), y)
+
+
+def test_memory_is_that_of_two_tiles(tmp_path):
+    leaf = saved(tmp_path / "x.npy", np.zeros((100, 7)))
+    with ReadAhead([[(leaf, window)] for window in rows(100, 9, 7)]) as ahead:
+        places = {arrays[0].__array_interface__["data"][0] for arrays in ahead}
+    assert len(places) == 2
+
+
+def test_the_next_tile_is_read_while_one_is_used_and_no_further():
+    gate = Gate()
+    leaf = tfr.from_reader(gate).node
+    with ReadAhead([[(leaf, window)] for window in rows(6, 1, 4)]) as ahead:
+        tiles = iter(ahead)
+        gate.let.release(2)
+        first = next(tiles)
+        assert first[0][0, 0] == 0
+        assert gate.asked.acquire(timeout=60)  # the first
+        assert gate.asked.acquire(timeout=60)  # the second, while the first is used
+        assert not gate.asked.acquire(blocking=False)
+        gate.let.release(10)
+        assert [tile[0][0, 0] for tile in tiles] == [1, 2, 3, 4, 5]
+    assert threading.current_thread() not in gate.threads
+    assert not any(thread.is_alive() for thread in gate.threads)
+
+
+def test_an_error_comes_where_its_tile_is_asked_for_and_names_the_line():
+    gate = Gate()
+    gate.let.release(100)
+    leaf = tfr.from_reader(gate).node  # this line
+    seen = []
+
+    def read():
+        with ReadAhead([[(leaf, window)] for window in rows(10, 2, 4)]) as ahead:
+            seen.extend(tile[0, 0] for (tile,) in ahead)
+
+    with pytest.raises(ReadError, match="no row 6") as caught:
+        read()
+    assert seen == [0, 2, 4]
+    assert "# this line" in str(caught.value)
+
+
+def test_who_stops_early_waits_for_no_more_than_the_read_under_way():
+    gate = Gate()
+    gate.let.release(100)
+    leaf = tfr.from_reader(gate).node
+    with ReadAhead([[(leaf, window)] for window in rows(6, 1, 4)]) as ahead:
+        next(iter(ahead))
+    assert not any(thread.is_alive() for thread in gate.threads)
+    with ReadAhead([[(leaf, window)] for window in rows(6, 1, 4)]):
+        pass
+
+
+class Taking:
+    """A sink that notes what it is given."""
+
+    def __init__(self, fails_at=None):
+        self.given = []
+        self.flushed = 0
+        self.fails_at = fails_at
+
+    def write(self, window, array):
+        if len(self.given) == self.fails_at:
+            raise WriteError("the disk is full")
+        self.given.append((window, array.copy(), threading.current_thread()))
+
+    def flush(self):
+        self.flushed += 1
+
+
+def test_tiles_are_written_in_order_by_another_thread():
+    sink = Taking()
+    with WriteBehind() as behind:
+        for window in rows(10, 3, 4):
+            behind.write([(sink, window, np.full(window.sizes, window.starts[0]))])
+    assert [array[0, 0] for _, array, _ in sink.given] == [0, 3, 6, 9]
+    assert threading.current_thread() not in {thread for _, _, thread in sink.given}
+    assert not any(thread.is_alive() for _, _, thread in sink.given)
+
+
+def test_a_write_waits_for_the_one_before_it():
+    """So two tiles are in memory, whatever the disk does."""
+    sink = Taking()
+    gate, entered = threading.Semaphore(0), threading.Semaphore(0)
+    write = sink.write
+
+    def slow(window, array):
+        entered.release()
+        assert gate.acquire(timeout=60)
+        write(window, array)
+
+    sink.write = slow
+    with WriteBehind() as behind:
+        behind.write([(sink, Window((0,), (1,), (1,)), np.zeros(1))])
+        assert entered.acquire(timeout=60)
+        assert sink.given == []  # and the program goes on
+        gate.release(2)
+        behind.write([(sink, Window((1,), (1,), (1,)), np.ones(1))])
+        assert len(sink.given) >= 1
+    assert len(sink.given) == 2
+
+
+@pytest.mark.parametrize("fails_at", [0, 2, 3])
+def test_an_error_of_a_sink_is_raised_by_the_next_write_or_the_end(fails_at):
+    sink = Taking(fails_at)
+
+    def write():
+        with WriteBehind() as behind:
+            for window in rows(10, 3, 4):
+                behind.write([(sink, window, np.zeros(window.sizes))])
+
+    with pytest.raises(WriteError, match="the disk is full"):
+        write()
+    assert len(sink.given) == fails_at
+
+
+def test_an_error_of_the_program_is_not_hidden_by_one_of_the_sink():
+    def write():
+        with WriteBehind() as behind:
+            behind.write([(Taking(0), Window((0,), (1,), (1,)), np.zeros(1))])
+            raise RuntimeError("ours")
+
+    with pytest.raises(RuntimeError, match="ours"):
+        write()
+
+
+def test_what_is_written_reaches_the_disk_now_and_then():
+    sink = Taking()
+    tile = np.zeros(FLUSH // 2, np.uint8)
+    with WriteBehind() as behind:
+        for _ in range(4):
+            behind.write([(sink, Window((0,), (len(tile),), (1,)), tile)])
+    assert sink.flushed == 2
