@@ -55,6 +55,8 @@ ANY: Final = BOOL | NUMERIC
 _WIDE: Final = {dtype: BY_NAME[how.wide] for dtype, how in FORMAT.items() if how.wide}
 # what exists in memory only: computed in a wider dtype, and rounded after every op
 NARROW: Final = frozenset(_WIDE)
+# what products read as it is, whatever they are summed in: elements of one byte, and those of half precision
+SMALL: Final = NARROW | frozenset([dtype for dtype in INTEGER if dtype.itemsize == 1])
 # what other libraries add to NumPy, which stores it and computes with it, but sorts and prints nothing of it
 ADDED: Final = frozenset([dtype for dtype in FORMAT if dtype.isbuiltin != 1])
 

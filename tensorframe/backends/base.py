@@ -37,6 +37,10 @@ class Capabilities:
     row_by_row: bool = (
         False  # kernels run along rows on vectors, and keep what several passes over a row need
     )
+    # dtypes of which `matmul` reads factors as they are, though its result, the attribute `dtype`, is wider
+    small_factors: frozenset[DType] = frozenset()
+    # whether it does so for few rows or columns alone, and leaves large products to a library
+    only_thin: bool = False
     max_inputs: int = 64  # distinct operands of one region
     max_ops: int = 64
     host_memory: bool = False  # handles are NumPy arrays

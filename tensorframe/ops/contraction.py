@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tensorframe.dtypes import ANY
+from tensorframe.dtypes import ANY, DType
 from tensorframe.errors import ShapeError
 from tensorframe.graph.op import LOW, Kind, Op, register, same
 from tensorframe.graph.shape import Shape, broadcast
 from tensorframe.ops.rules.contraction import product, summation
 
 
-def _matmul(shapes: tuple[Shape, ...]) -> Shape:
+def _matmul(shapes: tuple[Shape, ...], _dtype: DType | None = None) -> Shape:
     left, right = shapes
     if not left or not right:
         raise ShapeError(
@@ -26,6 +26,10 @@ def _matmul(shapes: tuple[Shape, ...]) -> Shape:
     if batch != other:
         batch = broadcast("matmul", batch, other)
     return batch + left[-2:-1] + (right[-1:] if len(right) > 1 else ())
+
+
+def _given(dtype: DType, wanted: DType | None = None) -> DType:
+    return wanted or dtype
 
 
 def _transpose_hint(left: Shape, right: Shape) -> tuple[str, ...]:
@@ -50,8 +54,10 @@ def _einsum(shapes: tuple[Shape, ...], subscripts: str) -> Shape:
     return tuple(sizes[index] for index in output)
 
 
+# The attribute is there where factors are read as what they are, and the result has a wider dtype, as if they had been
+# cast to it: see schedule/small_factors.py. Then factors need not have the same dtype.
 MATMUL = register(
-    Op("matmul", Kind.CONTRACT, 2, ANY, same, "Matrix product of the last two axes; other axes broadcast.", shape=_matmul, operator="matmul", costly=True, precision=LOW, vjp=product)
+    Op("matmul", Kind.CONTRACT, 2, ANY, _given, "Matrix product of the last two axes; other axes broadcast.", shape=_matmul, attributes=("dtype",), operator="matmul", costly=True, precision=LOW, vjp=product)
 )
 EINSUM = register(
     Op("einsum", Kind.CONTRACT, None, ANY, same, "Products summed over the indices that the result lacks.", shape=_einsum, attributes=("subscripts",), in_standard=False, costly=True, precision=LOW, vjp=summation)

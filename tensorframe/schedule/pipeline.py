@@ -29,6 +29,7 @@ from tensorframe.schedule.order import least_live_bytes_first
 from tensorframe.schedule.peak import peak_bytes
 from tensorframe.schedule.place import insert_transfers
 from tensorframe.schedule.plan import Plan
+from tensorframe.schedule.small_factors import read_as_they_are
 
 CORE: tuple[Rule, ...] = (canonical.write_out, contract.write_pairwise)
 CANONICAL: tuple[Rule, ...] = (
@@ -64,6 +65,7 @@ GRAPH_PASSES = (
     Pass(
         "place", insert_transfers, optional=False, places=True
     ),  # operands move to where the op runs
+    Pass("factors", read_as_they_are),  # products convert what they read
 )
 # after these the graph has become groups, then a plan
 PLAN_PASSES = ("fuse", "order", "memory")

@@ -17,12 +17,19 @@ from tensorframe.backends.llvm.engine import (
     has_kernel,
     kernel_source,
     missing,
+    small_kernels,
     unusable,
 )
 from tensorframe.backends.numpy.convolution import Make
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
-from tensorframe.backends.numpy.epilogue import epilogue_of, has_chain, has_epilogue
+from tensorframe.backends.numpy.epilogue import (
+    epilogue_of,
+    has_chain,
+    has_epilogue,
+    reads_small_factors,
+)
 from tensorframe.backends.numpy.functions import Functions, implementation
+from tensorframe.backends.numpy.small_product import Find
 from tensorframe.dtypes import ANY, COMPLEX
 from tensorframe.graph.device import Device
 from tensorframe.graph.region import Region
@@ -57,9 +64,8 @@ class CpuBackend(NumpyBackend):
                 flat, _NUMPY.compile(flat, device), _or_numpy(kernels, flat, device)
             )
             return ReshapeProgram(region.ops[0].shape, copy)
-        if (
-            region.ops[0].op is CONVOLUTION
-        ):  # what is done to its blocks is compiled, or not, by itself
+        # what is done to their blocks is compiled, or not, by itself
+        if region.ops[0].op is CONVOLUTION or reads_small_factors(region):
             return super().compile(region, device)
         loops = epilogue_of(region) if has_epilogue(region) else region
         if loops is None or not has_kernel(loops):
@@ -72,6 +78,10 @@ class CpuBackend(NumpyBackend):
     def convolution(self) -> Make:
         """Return what makes convolutions by compiled products."""
         return compiled_convolution
+
+    def small_products(self) -> Find:
+        """Return what finds kernels for products of small elements."""
+        return small_kernels
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of the kernels that a region gets."""

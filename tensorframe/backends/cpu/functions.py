@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.cpu.choice import SLOW, GradualFunction
-from tensorframe.backends.llvm.engine import compiled_convolution, missing, unusable
+from tensorframe.backends.llvm.engine import compiled_convolution, missing, small_kernels, unusable
+from tensorframe.backends.numpy.contraction import product_of
 from tensorframe.backends.numpy.convolution import convolve
 from tensorframe.backends.numpy.functions import Function, Functions, implementation
 from tensorframe.backends.numpy.lanes import lane_prod, lane_sum
 from tensorframe.dtypes import COMPLEX, DType
 from tensorframe.graph.op import Kind, Op
+from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.exactness import is_exact
 from tensorframe.ops.reduction import SUM
@@ -47,6 +49,8 @@ class CpuFunctions(Functions):
             return _reduction(op)
         if op is CONVOLUTION and missing() is None:
             return _convolution
+        if op is MATMUL and missing() is None:
+            return _product
         if op.expand is not None:
             return super().function_for(op)
         if op.kind is not Kind.MAP:
@@ -96,6 +100,10 @@ class CpuFunctions(Functions):
 
 def _convolution(x: Array, weight: Array, *attrs: Any) -> Array:
     return convolve(x, weight, attrs, compiled_convolution)
+
+
+def _product(x: Array, y: Array, dtype: DType | None = None) -> Array:
+    return product_of(x, y, dtype, small_kernels)
 
 
 def _reduction(op: Op) -> Function:

@@ -8,7 +8,7 @@ from typing import Any
 from tensorframe.backends import amd, nvidia
 from tensorframe.backends.base import Capabilities, DeviceInfo
 from tensorframe.backends.device.engine import KERNELS
-from tensorframe.dtypes import ANY
+from tensorframe.dtypes import ANY, SMALL
 from tensorframe.errors import DeviceError
 from tensorframe.graph.device import Device
 
@@ -96,7 +96,14 @@ def _info(cupy: Any, index: int) -> DeviceInfo:
         Device(family, index),
         facts["name"].decode(errors="replace"),
         # cuBLAS multiplies, and what is done to a product is a kernel of its own
-        Capabilities(dtypes=ANY, fuses=KERNELS, compiles=True, max_ops=128),
+        Capabilities(
+            dtypes=ANY,
+            fuses=KERNELS,
+            compiles=True,
+            max_ops=128,
+            small_factors=SMALL,
+            only_thin=True,
+        ),
         total_memory=int(facts["totalGlobalMem"]),
         free_memory=None if runtime.is_hip else nvidia.free_memory(*address),
         driver=f"{'ROCm' if runtime.is_hip else 'CUDA'} {_release(runtime.driverGetVersion())}",

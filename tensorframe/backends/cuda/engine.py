@@ -52,7 +52,9 @@ class CudaBackend(KernelBackend):
 
         op = region.ops[0]
         operands = [region.dtype_of(source) for source in op.inputs]
-        by_kernels = len(region.ops) > 1 or (op.op is MATMUL and is_dot(region, 0))
+        # no library multiplies factors of several dtypes
+        of_kernels = op.op is MATMUL and (bool(op.attrs) or is_dot(region, 0))
+        by_kernels = len(region.ops) > 1 or of_kernels
         if by_kernels or not has_call(op.op, operands):
             return super().call(region, device)
         return LibraryProgram(region, self._queue(device), self.open_device(device).pool)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program, byte_count
 from tensorframe.backends.storage import Storage
-from tensorframe.dtypes import DType
+from tensorframe.dtypes import SMALL, DType
 from tensorframe.errors import DeviceError
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
@@ -29,6 +29,7 @@ _KERNELS = Capabilities(
     compiles=True,
     max_ops=128,
     executes=False,
+    small_factors=SMALL,
 )
 
 

@@ -12,6 +12,8 @@ from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
 from tensorframe.backends.numpy.convolution import Array, Make, Undilated, undilated
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
 from tensorframe.backends.numpy.epilogue import epilogue_of, has_chain, has_epilogue
+from tensorframe.backends.numpy.small_product import Find
+from tensorframe.backends.numpy.small_product import Kernels as SmallKernels
 from tensorframe.dtypes import COMPLEX
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
@@ -105,6 +107,15 @@ def compiled_convolution(x: Array, weight: Array, geometry: Geometry, groups: in
     return compiled(x, weight, geometry, groups)
 
 
+def small_kernels() -> SmallKernels | None:
+    """Return the kernels for products of small elements; None where LLVM does not load."""
+    if unusable() is not None:
+        return None
+    from tensorframe.backends.llvm import thin_product  # imports LLVM
+
+    return thin_product
+
+
 class LlvmBackend(NumpyBackend):
     """Compiles at once, whatever it takes: what the engine can do, without NumPy in front of it."""
 
@@ -132,6 +143,10 @@ class LlvmBackend(NumpyBackend):
     def convolution(self) -> Make:
         """Return what makes convolutions by compiled products."""
         return compiled_convolution
+
+    def small_products(self) -> Find:
+        """Return what finds kernels for products of small elements."""
+        return small_kernels
 
     def kernels(self, region: Region, device: Device) -> Kernels:
         """Return the program of compiled kernels of a region that has them."""

@@ -108,7 +108,8 @@ def multiply(
     """
     addresses = [array.ctypes.data for array in (left, right, result, rows, terms)]
     slots = _PRODUCT.pack(*addresses, len(terms), pitch, vectors, *repeated)
-    functions(result.dtype).product(0, len(rows), slots, b"")
+    compiled = functions(result.dtype)  # held: another thread's may take its place in the cache
+    compiled.product(0, len(rows), slots, b"")
 
 
 class Columns(NamedTuple):
@@ -156,7 +157,8 @@ def transpose(source: Array, target: Array, matrices: Matrices) -> None:
     rows, columns, down, across, *repeated = matrices
     addresses = source.ctypes.data, target.ctypes.data
     slots = _TRANSPOSITION.pack(*addresses, down, across, columns, *repeated)
-    functions(target.dtype).transposition(0, rows, slots, b"")
+    compiled = functions(target.dtype)
+    compiled.transposition(0, rows, slots, b"")
 
 
 def copy(source: Array, target: Array) -> None:
@@ -166,7 +168,8 @@ def copy(source: Array, target: Array) -> None:
         target[...] = source
         return
     slots = _COPY.pack(source.ctypes.data, target.ctypes.data, *shape[1:], *down, *across)
-    functions(target.dtype).copy(0, shape[0], slots, b"")
+    compiled = functions(target.dtype)
+    compiled.copy(0, shape[0], slots, b"")
 
 
 @lru_cache(maxsize=256)

@@ -101,7 +101,7 @@ class ChainProgram:
         """Return the second product in blocks, unless the first is small, or not for BLAS."""
         x, y = [inputs[value] for value in self._first.inputs]
         z = inputs[self._second.inputs[1]]
-        if not {x.dtype, z.dtype} <= IN_BLAS or not blas.can_be_limited():
+        if not {x.dtype, y.dtype, z.dtype} <= IN_BLAS or not blas.can_be_limited():
             return None
         chained = Chained(x, y, z, self._first.shape, self._weights)
         if len(chained.blocks) < 2:

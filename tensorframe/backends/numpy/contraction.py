@@ -9,6 +9,13 @@ import numpy as np
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.functions import Function, implementation, spells
 from tensorframe.backends.numpy.product import Product
+from tensorframe.backends.numpy.small_product import (
+    Find,
+    mixed,
+    no_kernels,
+    reads_small,
+    small_matmul,
+)
 from tensorframe.dtypes import NARROW, DType, wide_of
 from tensorframe.ops.einsum import Layout, recipe
 
@@ -39,9 +46,24 @@ def _narrowed(result: Array, dtype: DType) -> Array:
     return result.astype(dtype) if result.dtype == wide_of(dtype) else result
 
 
+def product_of(x: Array, y: Array, dtype: DType | None = None, find: Find = no_kernels) -> Array:
+    """Multiply; small elements are read as they are, by kernels if any are found. `dtype` is that of the result."""
+    result = x.dtype if dtype is None else dtype
+    if reads_small(x.dtype, y.dtype, result):
+        return small_matmul(x, y, result, find)
+    if dtype is not None:
+        x, y = mixed(x, y, dtype)
+    return _same_dtypes(x, y)
+
+
 @spells("matmul")
+def matmul(x: Array, y: Array, dtype: DType | None = None) -> Array:
+    """Multiply, by BLAS where it applies."""
+    return product_of(x, y, dtype)
+
+
 @widened
-def matmul(x: Array, y: Array) -> Array:
+def _same_dtypes(x: Array, y: Array) -> Array:
     """Multiply; integers go through floating-point BLAS where every sum is exact there."""
     # multiplications, if one operand is not much smaller than the other
     count = x.size * (y.shape[-1] if y.ndim > 1 else 1)

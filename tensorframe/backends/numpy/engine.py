@@ -17,12 +17,16 @@ from tensorframe.backends.numpy.epilogue import (
     convolution_program,
     has_chain,
     has_epilogue,
+    reads_small_factors,
+    small_product_program,
 )
 from tensorframe.backends.numpy.functions import Functions, implementation
 from tensorframe.backends.numpy.interruptible import interruptible
 from tensorframe.backends.numpy.region import elementwise_program
 from tensorframe.backends.numpy.sequence import sequence_program
+from tensorframe.backends.numpy.small_product import Find, no_kernels
 from tensorframe.backends.storage import Storage
+from tensorframe.dtypes import SMALL
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
@@ -32,6 +36,7 @@ CAPABILITIES = Capabilities(
     epilogues=frozenset({Kind.MAP, Kind.VIEW, Kind.SOURCE}),
     host_memory=True,
     runs_small=True,
+    small_factors=SMALL,
 )
 
 
@@ -88,6 +93,10 @@ class NumpyBackend(Backend):
         """Return what makes convolutions of inputs without zeros between their elements."""
         return undilated
 
+    def small_products(self) -> Find:
+        """Return what finds kernels for products of small elements."""
+        return no_kernels
+
     def compile(self, region: Region, device: Device) -> Program:
         """Return what runs the region: blocks of an elementwise one, the one NumPy call, or a sequence of both."""
         if has_chain(region):
@@ -96,9 +105,13 @@ class NumpyBackend(Backend):
             return chain_program(region, partial(self.compile, device=device))
         if has_epilogue(region):
             compile_ = partial(self.compile, device=device)
-            return ProductProgram(region, compile_, self.convolution())
+            return ProductProgram(
+                region, compile_, self.convolution(), small_products=self.small_products()
+            )
         if region.ops[0].op is CONVOLUTION:
             return convolution_program(region, self.convolution())
+        if reads_small_factors(region):
+            return small_product_program(region, self.small_products())
         if all(op.op.kind is Kind.MAP for op in region.ops):
             return elementwise_program(region)
         if len(region.ops) > 1:

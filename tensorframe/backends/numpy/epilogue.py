@@ -27,6 +27,13 @@ from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.hidden import part_of
 from tensorframe.backends.numpy.product import IN_BLAS, Product
+from tensorframe.backends.numpy.small_product import (
+    Find,
+    SmallProduct,
+    no_kernels,
+    reads_small,
+    small_matmul,
+)
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
@@ -119,6 +126,27 @@ def convolution_program(region: Region, make: Make) -> Program:
     return quiet(run)
 
 
+def reads_small_factors(region: Region) -> bool:
+    """Whether the first op of a region is a product with a factor of small elements."""
+    op = region.ops[0]
+    if op.op is not MATMUL:
+        return False
+    left, right = [region.dtype_of(source) for source in op.inputs]
+    return reads_small(left, right, op.dtype)
+
+
+def small_product_program(region: Region, find: Find) -> Program:
+    """Return the program of a product of small elements to which nothing is done."""
+    (op,) = region.ops
+
+    def run(inputs: Sequence[Array], _buffers: Sequence[Array | None]) -> Sequence[Array]:
+        with np.errstate(all="ignore"):
+            x, y = [inputs[source] for source in op.inputs]
+            return (small_matmul(x, y, op.dtype, find),)
+
+    return quiet(run)
+
+
 class Blocks(Protocol):
     """A product, or a convolution, that is made in blocks."""
 
@@ -144,6 +172,7 @@ class ProductProgram:
         convolution: Make = undilated,
         *,
         as_recorded: bool = False,
+        small_products: Find = no_kernels,
     ) -> None:
         """`convolution` makes those of inputs without zeros between their elements.
 
@@ -151,6 +180,7 @@ class ProductProgram:
         """
         region, self._positions = with_positions(region)
         self._make_convolution = convolution
+        self._find, self._is_small = small_products, reads_small_factors(region)
         self._contraction = region.ops[0]
         self._permutation = permutation_of(region)
         # a transposed product is that of its transposed operands, and its rows lie in one piece
@@ -223,7 +253,8 @@ class ProductProgram:
         operands = (*operands, *self._positions)
         contraction, epilogue = self._contraction, self._epilogue
         factors = [operands[source] for source in contraction.inputs]
-        if contraction.op is not MATMUL or not all(x.ndim > 1 and takes(x) for x in factors):
+        lies = all(x.ndim > 1 and takes(x) for x in factors)
+        if contraction.op is not MATMUL or self._is_small or not lies:
             return None
         product = self._product(operands)
         if product is None:
@@ -250,19 +281,20 @@ class ProductProgram:
             prepare(operands)
         self._is_prepared = True
 
-    def _product(self, inputs: Sequence[Array]) -> Product | Undilated | None:
+    def _product(self, inputs: Sequence[Array]) -> Product | SmallProduct | Undilated | None:
         """Return the product if BLAS multiplies it as it is, or the convolution if it has blocks."""
         x, y = self._factors(inputs)
         if self._contraction.op is CONVOLUTION:
             if self._whole_rows:  # a block may have parts of them
                 return None
             return in_blocks(x, y, self._contraction.attrs, self._make_convolution)
-        matrices = min(x.ndim, y.ndim) > 1
-        if self._contraction.op is MATMUL and x.dtype in IN_BLAS and matrices:
-            # parts of rows are no pieces of the results' memory, and would be copied there
-            in_pieces = self._turns and y.shape[-1] <= _SHORT_ROWS
-            return Product(x, y, whole_rows=self._whole_rows or in_pieces)
-        return None
+        if self._contraction.op is not MATMUL or min(x.ndim, y.ndim) < 2:
+            return None
+        # parts of rows are no pieces of the results' memory, and would be copied there
+        whole = self._whole_rows or (self._turns and y.shape[-1] <= _SHORT_ROWS)
+        if self._is_small:
+            return SmallProduct(x, y, self._contraction.dtype, self._find, whole_rows=whole)
+        return Product(x, y, whole_rows=whole) if {x.dtype, y.dtype} <= IN_BLAS else None
 
     def _factors(self, inputs: Sequence[Array]) -> list[Array]:
         """Return what is multiplied."""
@@ -277,6 +309,9 @@ class ProductProgram:
         if contraction.op is CONVOLUTION:
             x, weight = operands
             value = convolve(x, weight, contraction.attrs, self._make_convolution)
+        elif self._is_small:
+            x, y = operands
+            value = small_matmul(x, y, contraction.dtype, self._find)
         else:
             value = implementation[contraction.op](*operands, *contraction.attrs)
         if self._epilogue is None:
@@ -332,7 +367,7 @@ def _transposes(axes: tuple[int, ...] | None) -> bool:
     return last > 0 and axes == (*range(last - 1), last, last - 1)
 
 
-def _in_blocks(product: Product | Undilated) -> bool:
+def _in_blocks(product: Product | SmallProduct | Undilated) -> bool:
     """Whether a product has blocks enough to share out, and these are done when they are made."""
     return len(product.blocks) > 1 and not product.in_parts
 

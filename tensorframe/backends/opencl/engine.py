@@ -12,7 +12,7 @@ from tensorframe.backends.device.engine import EPILOGUES, KERNELS, KernelBackend
 from tensorframe.backends.device.foreign import Memory
 from tensorframe.backends.device.queue import Queue
 from tensorframe.backends.opencl.pocl import name_processor
-from tensorframe.dtypes import ANY, complex128, float64
+from tensorframe.dtypes import ANY, SMALL, complex128, float64
 from tensorframe.graph.device import Device
 
 
@@ -42,6 +42,7 @@ class OpenClBackend(KernelBackend):
             epilogues=EPILOGUES,
             compiles=True,
             max_ops=128,
+            small_factors=SMALL & dtypes,
         )
         return DeviceInfo(
             Device(name),

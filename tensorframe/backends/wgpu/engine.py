@@ -13,7 +13,7 @@ from tensorframe.backends.device.engine import EPILOGUES, KERNELS, KernelBackend
 from tensorframe.backends.device.foreign import Memory
 from tensorframe.backends.device.queue import Queue
 from tensorframe.backends.wgpu.inside import dtypes_inside
-from tensorframe.dtypes import DType, float64
+from tensorframe.dtypes import SMALL, DType, float64
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Op
 
@@ -50,6 +50,7 @@ class WgpuBackend(KernelBackend):
             compiles=True,
             max_inputs=adapter.limits["max-storage-buffers-per-shader-stage"] - _OUTPUTS,
             max_ops=128,
+            small_factors=SMALL & adapter.dtypes,
         )
         return DeviceInfo(
             Device(name),

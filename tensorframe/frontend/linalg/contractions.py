@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import NUMERIC
-from tensorframe.errors import AxisError, ShapeError
+from tensorframe.dtypes import NUMERIC, as_dtype, promote
+from tensorframe.errors import AxisError, DTypeError, ShapeError
 from tensorframe.frontend.dispatch import SEQUENCES, apply, call
 from tensorframe.frontend.elementwise.operators import rebind
 from tensorframe.frontend.linalg.einstein_summation import contract
@@ -42,16 +42,31 @@ __all__ = [
 ]
 
 
-def matmul(x1: Any, x2: Any, /) -> Tensor:
+def matmul(x1: Any, x2: Any, /, *, preferred_dtype: Any = None) -> Tensor:
     """Matrix product of the last two axes; the axes before them broadcast. The operator is `@`.
 
     Shapes (..., n, k) and (..., k, m) give (..., n, m); a 1-d operand is a row on the left and a column on the
-    right, and its axis is gone from the result. All dtypes; half precision accumulates in float32.
+    right, and its axis is gone from the result. All dtypes; half precision accumulates in float32. Integers wrap, as
+    NumPy's do: a product of int8 is int8. `preferred_dtype` is the dtype of sums and result instead, such as int32:
+    one that holds every number of the operands' dtype, or DTypeError. Small elements are read as they are.
 
     >>> tfr.matmul(np.asarray([[1, 2], [3, 4]]), np.asarray([1, 1])).numpy()
     array([3, 7])
+    >>> x = tfr.full((2, 3), 100, dtype="int8")
+    >>> (x @ x.mT).numpy(), tfr.matmul(x, x.mT, preferred_dtype="int32").numpy()
+    (array([[48, 48],
+           [48, 48]], dtype=int8), array([[30000, 30000],
+           [30000, 30000]], dtype=int32))
     """
     left, right = promoted(x1, x2)
+    if preferred_dtype is not None:
+        dtype = as_dtype(preferred_dtype)
+        if promote(left.dtype, dtype) != dtype:
+            raise DTypeError(
+                f"matmul: preferred_dtype={dtype} does not hold every {left.dtype}",
+                suggestions=(f"the product's dtype or a wider one: preferred_dtype={left.dtype}",),
+            )
+        left, right = left.astype(dtype, copy=False), right.astype(dtype, copy=False)
     return call(MATMUL, left, right)
 
 

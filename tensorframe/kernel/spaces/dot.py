@@ -51,14 +51,15 @@ class _Summing(Rewriting):
         left, right = [self.old.shape_of(source) for source in op.inputs]
         wide = wide_of(op.dtype)
         rows = left[:-1] or (1,)
-        x = self._seen(inputs[0], (*rows, 1, left[-1]), op.dtype, wide)
+        own, other = [self.old.dtype_of(source) for source in op.inputs]
+        x = self._seen(inputs[0], (*rows, 1, left[-1]), own, wide)
         columns = inputs[1]
         if len(right) > 1:
             axes = (*range(len(right) - 2), len(right) - 1, len(right) - 2)
             turned = tuple([right[axis] for axis in axes])
-            columns = self.add(PERMUTE, (axes,), (columns,), turned, op.dtype)
+            columns = self.add(PERMUTE, (axes,), (columns,), turned, other)
             right = (*turned[:-2], 1, *turned[-2:])
-        y = self._seen(columns, right, op.dtype, wide)
+        y = self._seen(columns, right, other, wide)
         # a vector's axis of one row, or column, is not in the result
         whole = list(op.shape)
         if len(self.old.shape_of(op.inputs[1])) == 1:

@@ -1,0 +1,306 @@
+"""Products of a matrix of small numbers with few vectors, which take as long as reading the matrix.
+
+Elements become float32, or int32, in registers. `dots` is for rows that lie along what is summed: a tile of rows times
+vectors is registers of partial sums. `columns` is for rows that lie across: some of them at a time are added to the
+result, which stays in the nearest cache. Which bits an element has depends on its row and its vector alone, not on how
+many there are. `widen` converts a block for products of many vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from tensorframe.codegen.llvm.builder import Builder
+from tensorframe.codegen.llvm.conversions import converted, widened
+from tensorframe.codegen.llvm.indirect_product import shape_for
+from tensorframe.codegen.llvm.kernel import SELECTED
+from tensorframe.codegen.llvm.loops import counted, element, first_lanes, if_below, moved, slots_of
+from tensorframe.codegen.llvm.target import Target
+from tensorframe.codegen.llvm.types import ELEMENT, VALUE, suffix, vector
+from tensorframe.dtypes import FLOAT, NARROW, DType, float32, wide_of
+
+# (where it begins, its size): writes what is done to a tile
+Tile = Callable[[str, int], None]
+
+DOTS, COLUMNS, WIDEN = "thin_dots", "thin_columns", "widen"
+
+# what calls are given, in 64-bit slots; the first three are addresses
+DOTS_SLOTS = (
+    "matrix",
+    "vectors",  # elements of the result's dtype next to each other, zeros up to whole registers
+    "result",  # a row for each vector
+    "row_step",  # bytes
+    "vector_step",
+    "result_step",
+    "inner",  # elements that are summed
+    "count",  # of vectors
+)
+COLUMNS_SLOTS = DOTS_SLOTS
+WIDEN_SLOTS = ("matrix", "unused", "result", "row_step", "result_step", "columns")
+_POINTERS = 3
+
+# Rows of the matrix that `dots` takes at once, and those that `columns` adds to the result.
+_ROWS, _DEEP = 4, 8
+
+
+def lanes_of(target: Target) -> int:
+    """Return how many elements of a result a register has."""
+    return shape_for(target, float32).lanes
+
+
+def print_thin(target: Target, layout: str, matrix: DType, total: DType) -> str:
+    """Return the module for matrices of a dtype and results of another one, float32 or int32."""
+    texts = [
+        _Dots(target, matrix, total).text(),
+        _Columns(target, matrix, total).text(),
+        _Widen(target, matrix, total).text(),
+    ]
+    declared = dict.fromkeys(
+        line for text in texts for line in text.splitlines() if line.startswith("declare")
+    )
+    bodies = [
+        "\n".join(line for line in text.splitlines() if not line.startswith("declare"))
+        for text in texts
+    ]
+    head = f'{SELECTED}target triple = "{target.triple}"\ntarget datalayout = "{layout}"'
+    return "\n".join([head, *declared, *bodies]) + "\n"
+
+
+class _Function:
+    """One function of the module."""
+
+    name = ""
+    slots: tuple[str, ...] = ()
+
+    def __init__(self, target: Target, matrix: DType, total: DType) -> None:
+        self.b = Builder(target)
+        self.lanes = lanes_of(target)
+        self.matrix, self.total = matrix, total
+        self.kind = vector(VALUE[total], self.lanes)
+        many = "+avx512f" in target.features or not target.is_x86
+        self.vectors = 4 if many else 2
+        self.given: dict[str, str] = {}
+
+    def text(self) -> str:
+        """Return the function, and what it declares."""
+        self.given = slots_of(self.b, self.slots, _POINTERS)
+        self.write()
+        self.b.do("ret void")
+        return self.b.module(
+            f"void @{self.name}(i64 %start, i64 %stop, ptr %varying, ptr %fixed) nounwind"
+        )
+
+    def write(self) -> None:
+        """Write what the function does."""
+        raise NotImplementedError
+
+    def elements(self, address: str, mask: str = "") -> str:
+        """Return a register of the matrix's elements as numbers of the result's dtype."""
+        b, size = self.b, self.matrix.itemsize
+        kind = vector(ELEMENT[self.matrix], self.lanes)
+        with b.on(self.lanes):
+            if mask:
+                name = f"@llvm.masked.load.{suffix(ELEMENT[self.matrix], self.lanes)}.p0"
+                masks = b.vector("i1")
+                b.declare(f"{kind} {name}(ptr, i32, {masks}, {kind})")
+                given = f"ptr {address}, i32 {size}, {masks} {mask}, {kind} zeroinitializer"
+                short = b.value(f"call {kind} {name}({given})")
+            else:
+                short = b.value(f"load {kind}, ptr {address}, align {size}")
+            value = widened(b, short, self.matrix) if self.matrix in NARROW else short
+            return converted(b, value, wide_of(self.matrix), self.total)
+
+    def totals(self, address: str) -> str:
+        """Return a register of numbers of the result's dtype."""
+        return self.b.value(f"load {self.kind}, ptr {address}, align {self.total.itemsize}")
+
+    def store(self, value: str, address: str) -> None:
+        """Write a register of the result."""
+        self.b.do(f"store {self.kind} {value}, ptr {address}, align {self.total.itemsize}")
+
+    def taken_in(self, total: str, x: str, y: str) -> str:
+        """Return a register with products added."""
+        b = self.b
+        with b.on(self.lanes):
+            if self.total in FLOAT:
+                return b.call("llvm.fmuladd", VALUE[self.total], x, y, total)
+            product = b.value(f"mul {self.kind} {x}, {y}")
+            return b.value(f"add {self.kind} {total}, {product}")
+
+    def zeros(self, count: int) -> list[tuple[str, str]]:
+        """Return so many registers of zeros, to begin a loop with."""
+        return [(self.kind, "zeroinitializer")] * count
+
+    def in_tiles(self, start: str, stop: str, size: int, body: Tile) -> None:
+        """Write a loop over tiles of a size, and one over what is left, of one each."""
+        for step in (size, 1):
+            start, _ = counted(self.b, start, stop, step, (), partial(_one_tile, body, step))
+
+
+def _one_tile(body: Tile, size: int, at: str, _carried: list[str]) -> list[str]:
+    body(at, size)
+    return []
+
+
+class _Dots(_Function):
+    name, slots = DOTS, DOTS_SLOTS
+
+    def write(self) -> None:
+        """Rows `start` to `stop` of the matrix, times each vector."""
+        b, lanes, inner = self.b, self.lanes, self.given["inner"]
+        whole = b.value(f"and i64 {inner}, {-lanes}")
+        mask = first_lanes(b, lanes, b.value(f"sub i64 {inner}, {whole}"))
+
+        def some_rows(row: str, rows: int) -> None:
+            def some_vectors(at: str, vectors: int) -> None:
+                self._tile(row, rows, at, vectors, whole, mask)
+
+            self.in_tiles("0", self.given["count"], self.vectors, some_vectors)
+
+        self.in_tiles("%start", "%stop", _ROWS, some_rows)
+
+    def _tile(self, row: str, rows: int, at: str, vectors: int, whole: str, mask: str) -> None:
+        b, given = self.b, self.given
+        first = moved(b, given["matrix"], given["row_step"], row)
+        here = [
+            moved(b, first, given["row_step"], number) if number else first
+            for number in range(rows)
+        ]
+        begin = moved(b, given["vectors"], given["vector_step"], at)
+        there = [
+            moved(b, begin, given["vector_step"], number) if number else begin
+            for number in range(vectors)
+        ]
+
+        def block(position: str, sums: list[str], mask: str = "") -> list[str]:
+            xs = [
+                self.elements(element(b, address, ELEMENT[self.matrix], position), mask)
+                for address in here
+            ]
+            ys = [
+                self.totals(element(b, address, VALUE[self.total], position)) for address in there
+            ]
+            return [
+                self.taken_in(sums[number * vectors + other], x, y)
+                for number, x in enumerate(xs)
+                for other, y in enumerate(ys)
+            ]
+
+        _, sums = counted(b, "0", whole, self.lanes, self.zeros(rows * vectors), block)
+        before = [(self.kind, value) for value in sums]
+        sums = if_below(b, whole, given["inner"], before, lambda: block(whole, sums, mask))
+        result = moved(b, given["result"], given["result_step"], at)
+        for other in range(vectors):
+            line = moved(b, result, given["result_step"], other) if other else result
+            corner = element(b, line, VALUE[self.total], row)
+            for number in range(rows):
+                total = self._added_up(sums[number * vectors + other])
+                place = element(b, corner, VALUE[self.total], number)
+                b.do(f"store {VALUE[self.total]} {total}, ptr {place}, align {self.total.itemsize}")
+
+    def _added_up(self, sums: str) -> str:
+        b, kind = self.b, VALUE[self.total]
+        name = f"@llvm.vector.reduce.{'f' if self.total in FLOAT else ''}add.{suffix(kind, self.lanes)}"
+        if self.total in FLOAT:
+            b.declare(f"{kind} {name}({kind}, {self.kind})")
+            return b.value(f"call reassoc {kind} {name}({kind} -0.0, {self.kind} {sums})")
+        b.declare(f"{kind} {name}({self.kind})")
+        return b.value(f"call {kind} {name}({self.kind} {sums})")
+
+
+class _Columns(_Function):
+    name, slots = COLUMNS, COLUMNS_SLOTS
+
+    def write(self) -> None:
+        """Columns `start` to `stop` of the result; the first begins a register, the last one is filled up."""
+        b, lanes = self.b, self.lanes
+        width = b.value("sub i64 %stop, %start")
+        end = b.value(f"add i64 %start, {b.value(f'and i64 {width}, {-lanes}')}")
+        mask = first_lanes(b, lanes, b.value(f"sub i64 %stop, {end}"))
+        self._clear()
+
+        def some_rows(row: str, rows: int) -> None:
+            def some_vectors(at: str, vectors: int) -> None:
+                self._add(row, rows, at, vectors, end, mask)
+
+            self.in_tiles("0", self.given["count"], self.vectors, some_vectors)
+
+        self.in_tiles("0", self.given["inner"], _DEEP, some_rows)
+
+    def _clear(self) -> None:
+        b, given, lanes = self.b, self.given, self.lanes
+        last = b.value(f"add i64 %stop, {lanes - 1}")
+
+        def one(at: str, _: list[str]) -> list[str]:
+            line = moved(b, given["result"], given["result_step"], at)
+
+            def column(position: str, _: list[str]) -> list[str]:
+                self.store("zeroinitializer", element(b, line, VALUE[self.total], position))
+                return []
+
+            counted(b, "%start", last, lanes, (), column)
+            return []
+
+        counted(b, "0", given["count"], 1, (), one)
+
+    def _add(self, row: str, rows: int, at: str, vectors: int, end: str, mask: str) -> None:
+        b, given, kind = self.b, self.given, VALUE[self.total]
+        first = moved(b, given["matrix"], given["row_step"], row)
+        here = [
+            moved(b, first, given["row_step"], number) if number else first
+            for number in range(rows)
+        ]
+        begin = moved(b, given["vectors"], given["vector_step"], at)
+        lines, factors = [], []
+        for number in range(vectors):
+            there = moved(b, begin, given["vector_step"], number) if number else begin
+            result = moved(b, given["result"], given["result_step"], at)
+            lines.append(moved(b, result, given["result_step"], number) if number else result)
+            for offset in range(rows):
+                place = element(b, element(b, there, kind, row), kind, offset)
+                factor = b.value(f"load {kind}, ptr {place}, align {self.total.itemsize}")
+                with b.on(self.lanes):
+                    factors.append(b.splat(kind, factor))
+
+        def block(position: str, mask: str = "") -> list[str]:
+            places = [element(b, line, kind, position) for line in lines]
+            sums = [self.totals(place) for place in places]
+            for offset, address in enumerate(here):
+                y = self.elements(element(b, address, ELEMENT[self.matrix], position), mask)
+                sums = [
+                    self.taken_in(total, factors[number * rows + offset], y)
+                    for number, total in enumerate(sums)
+                ]
+            for total, place in zip(sums, places, strict=True):
+                self.store(total, place)
+            return []
+
+        counted(b, "%start", end, self.lanes, (), lambda position, _: block(position))
+        if_below(b, end, "%stop", (), lambda: block(end, mask))
+
+
+class _Widen(_Function):
+    name, slots = WIDEN, WIDEN_SLOTS
+
+    def write(self) -> None:
+        """Rows `start` to `stop` in the result's dtype, each up to a whole register."""
+        b, given, lanes = self.b, self.given, self.lanes
+        columns = given["columns"]
+        whole = b.value(f"and i64 {columns}, {-lanes}")
+        mask = first_lanes(b, lanes, b.value(f"sub i64 {columns}, {whole}"))
+
+        def one(row: str, _: list[str]) -> list[str]:
+            source = moved(b, given["matrix"], given["row_step"], row)
+            target = moved(b, given["result"], given["result_step"], row)
+
+            def block(position: str, mask: str = "") -> list[str]:
+                value = self.elements(element(b, source, ELEMENT[self.matrix], position), mask)
+                self.store(value, element(b, target, VALUE[self.total], position))
+                return []
+
+            counted(b, "0", whole, lanes, (), lambda position, _: block(position))
+            if_below(b, whole, columns, (), lambda: block(whole, mask))
+            return []
+
+        counted(b, "%start", "%stop", 1, (), one)
