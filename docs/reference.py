@@ -134,6 +134,7 @@ GROUPS = (
     Group("errors", "tfr.errors", "", module="errors"),
     Group("config", "tfr.config", "", module="config"),
     Group("cache", "tfr.cache", "", module="cache"),
+    Group("memory", "tfr.memory", "", module="memory"),
     Group(
         "computing",
         "Computing, looking, measuring",

@@ -15,6 +15,7 @@ from tensorframe.dtypes import set_default_dtype as set_default_dtype
 from tensorframe.frontend import cache as cache
 from tensorframe.frontend import fft as fft
 from tensorframe.frontend import linalg as linalg
+from tensorframe.frontend import memory as memory
 from tensorframe.frontend import random as random
 from tensorframe.frontend.array_methods import diagonal as diagonal
 from tensorframe.frontend.array_methods import trace as trace

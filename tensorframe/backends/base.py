@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.budget import Budget
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import ANY, DType
 from tensorframe.errors import ArgumentError
@@ -200,6 +201,13 @@ class Backend(ABC):
     def reusable(self, handle: Any) -> bool:
         """Whether a program may write into a handle that no tensor and no view refers to: it owns its memory."""
         return False
+
+    def budget(self, device: Device) -> Budget | None:
+        """Return what may be taken of a device's memory: plans that do not fit are refused before they run.
+
+        None where nothing is known of it: then every plan is tried. Devices of host memory share one.
+        """
+        return None
 
     def functions(self) -> Any:
         """Return the functions by which small graphs run op by op, where `Capabilities.runs_small` says that they do.

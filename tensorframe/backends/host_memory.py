@@ -1,64 +1,128 @@
-"""The host's memory: how much this process may have, and how much of it is free now."""
+"""The host's memory: how much this process may have, and how much of it is free now.
+
+What there is, is the least of what several say: the machine, the groups of processes that containers and schedulers
+make (`control_groups.py`), the limits of the process itself, and the environment of a scheduler's job. `root` is where
+the system's files are looked for, since tests have trees of their own.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-_GROUP = "/sys/fs/cgroup"  # where containers find their own limits
+from tensorframe.backends.control_groups import groups, text
+
+_MEBI = 1 << 20
+_UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 
-def total() -> int | None:
-    """Return the bytes of memory that there are, within the container's limit; None where nothing tells."""
-    known = [size for size in (_physical()[0], _number(f"{_GROUP}/memory.max")) if size is not None]
-    return min(known, default=None)
+class Share(NamedTuple):
+    """What somebody gives this process: bytes in all and left now, None where that is not known, and who it is."""
+
+    giver: str
+    total: int | None
+    left: int | None
 
 
-def available() -> int | None:
+def total(root: str = "/") -> int | None:
+    """Return the bytes of memory that there are within every limit; None where nothing tells."""
+    return total_and_available(root)[0]
+
+
+def available(root: str = "/") -> int | None:
     """Return the bytes that programs can still have without swapping; None where nothing tells."""
-    known = [size for size in (_free(), _left_in_group()) if size is not None]
-    return min(known, default=None)
+    return total_and_available(root)[1]
 
 
-def _free() -> int | None:
+def total_and_available(root: str = "/") -> tuple[int | None, int | None]:
+    """Return both, which takes as long as one."""
+    known = list(shares(root))
+    totals = [share.total for share in known if share.total is not None]
+    lefts = [share.left for share in known if share.left is not None]
+    return min(totals, default=None), min(lefts, default=None)
+
+
+def shares(root: str = "/", environ: Mapping[str, str] = os.environ) -> Iterator[Share]:
+    """Yield what each of those gives who have a say."""
+    yield Share("the machine", _physical()[0], _free(root))
+    for group in groups(root):
+        yield Share("the control group", group.limit, max(group.limit - group.used, 0))
+    yield from _of_the_process(root)
+    job = _of_the_job(environ)
+    if job is not None:
+        yield Share("the scheduler's job", job, max(job - own(root), 0))
+
+
+def own(root: str = "/") -> int:
+    """Return the bytes that this process has to itself, pages of files left out; 0 where the system does not tell."""
+    pages = _pages_of_the_process(root)
+    return max(pages[1] - pages[2], 0) * _page() if pages else 0
+
+
+def _of_the_process(root: str) -> Iterator[Share]:
+    """Yield the limits of addresses and of data that the process was started with, or set itself: see `ulimit`."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    pages = _pages_of_the_process(root)
+    for giver, limit, place in (
+        ("RLIMIT_AS", resource.RLIMIT_AS, 0),
+        ("RLIMIT_DATA", resource.RLIMIT_DATA, 5),
+    ):
+        soft, _ = resource.getrlimit(limit)
+        if soft != resource.RLIM_INFINITY:
+            yield Share(giver, soft, max(soft - pages[place] * _page(), 0) if pages else None)
+
+
+def _pages_of_the_process(root: str) -> list[int]:
+    """Return the process's pages: of addresses, in memory, of these shared, of code, 0, of data; none if not known."""
     try:
-        text = _text("/proc/meminfo")
+        return [int(field) for field in text(os.path.join(root, "proc/self/statm")).split()]
+    except (OSError, ValueError):
+        return []
+
+
+def _of_the_job(environ: Mapping[str, str]) -> int | None:
+    """Return the bytes that a scheduler gave the job on this machine, where its environment tells.
+
+    Slurm counts in MiB. Grid Engine says what one slot has. PBS, LSF and HTCondor tell nothing here: they set limits of
+    the process, or groups.
+    """
+    for name, count in (
+        ("SLURM_MEM_PER_NODE", None),
+        ("SLURM_MEM_PER_CPU", "SLURM_CPUS_ON_NODE"),
+        ("SLURM_MEM_PER_GPU", "SLURM_GPUS_ON_NODE"),
+    ):
+        each = _whole(environ.get(name))
+        if each:  # 0 is all that the machine has
+            return each * _MEBI * ((_whole(environ.get(count)) or 1) if count else 1)
+    for name in ("SGE_HGR_m_mem_free", "SGE_HGR_h_vmem"):
+        written = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)", environ.get(name, "").lower())
+        if written is not None:
+            slots = _whole(environ.get("NSLOTS")) or 1
+            return int(float(written[1]) * (1 << _UNITS[written[2]])) * slots or None
+    return None
+
+
+def _whole(written: str | None) -> int | None:
+    return int(written) if written and written.isascii() and written.isdecimal() else None
+
+
+def _free(root: str) -> int | None:
+    try:
+        lines = text(os.path.join(root, "proc/meminfo")).splitlines()
     except OSError:
         return _physical()[1]
-    fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
-    kibibytes = fields.get("MemAvailable", "").split()
-    return int(kibibytes[0]) << 10 if kibibytes else _physical()[1]
+    kibibytes = [line.split() for line in lines if line.startswith("MemAvailable:")]
+    return int(kibibytes[0][1]) << 10 if kibibytes else _physical()[1]
 
 
-def _left_in_group() -> int | None:
-    limit, used = _number(f"{_GROUP}/memory.max"), _number(f"{_GROUP}/memory.current")
-    if limit is None or used is None:
-        return None
-    # pages of files count as used, but those that nobody has read for a while are given up when need be
-    used -= _statistics().get("inactive_file", 0)
-    return max(limit - used, 0)
-
-
-def _statistics() -> dict[str, int]:
-    try:
-        lines = _text(f"{_GROUP}/memory.stat").splitlines()
-    except OSError:
-        return {}
-    return {name: int(value) for name, value in map(str.split, lines)}
-
-
-def _text(path: str) -> str:
-    # without pathlib, which costs 3 ms of an import that nobody else needs it for
-    with open(path, encoding="ascii") as file:
-        return file.read()
-
-
-def _number(path: str) -> int | None:
-    """Return the number in a file; None if it is not there, or says "max"."""
-    try:
-        return int(_text(path))
-    except (OSError, ValueError):
-        return None
+def _page() -> int:
+    return os.sysconf("SC_PAGE_SIZE")
 
 
 def _physical() -> tuple[int | None, int | None]:
@@ -70,7 +134,7 @@ def _physical() -> tuple[int | None, int | None]:
 
 def _pages(name: str) -> int | None:
     try:
-        count, size = os.sysconf(name), os.sysconf("SC_PAGE_SIZE")
+        count, size = os.sysconf(name), _page()
     except (ValueError, OSError):  # macOS has no count of free pages
         return None
     return count * size if count > 0 else None

@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends import host_memory
+from tensorframe.backends.budget import Budget
 from tensorframe.dtypes import DType
 from tensorframe.forks import in_forked_processes, new_lock
 from tensorframe.graph.shape import Shape, strides_of
@@ -38,6 +40,8 @@ _HUGE_PAGES = 1 << 22
 BOUND = 1.25
 # Seconds that a free block waits for its next use.
 IDLE = 2.0
+# The part of what is left that is not taken.
+_LEFT_ALONE = 10
 # Blocks that may be free at once: the next result looks at all of them.
 _MOST_FREE = 32
 # Bytes of scratch memory that the C library keeps.
@@ -103,12 +107,13 @@ _WHEN_FREE = _references(Block(mmap.PAGESIZE))
 
 @dataclass(slots=True)
 class Statistics:
-    """Bytes in use by arrays, kept for later ones, and the most in use at once; how many blocks were mapped."""
+    """Bytes in use by arrays, kept for later ones, and at the peak; how many blocks were mapped, and used again."""
 
     in_use: int = 0
     kept: int = 0
     peak: int = 0
     allocations: int = 0
+    hits: int = 0
 
 
 class Pool:
@@ -116,6 +121,7 @@ class Pool:
 
     def __init__(self) -> None:
         self.statistics = Statistics()
+        self.budget = Budget("cpu", self)
         self._lock = new_lock()
         self._lent: set[Block] = set()
         self._lent_bytes = (
@@ -135,11 +141,15 @@ class Pool:
         *,
         least: int = SMALLEST,
     ) -> Array:
-        """Return a new array with any elements, whose axes are in this order in memory; MemoryError if there is none.
+        """Return a new array with any elements, whose axes are in this order in memory.
+
+        MemoryError if there is no memory for it, or none within the limit.
 
         `layout` names the axes, the outermost first; None is C order. Arrays of fewer than `least` bytes are NumPy's.
         """
         nbytes = prod(shape) * dtype.itemsize
+        if nbytes >= least and nbytes > self.budget.spare:
+            self.budget.grow(nbytes)
         # not `with`: a signal's handler or a finaliser may compute while this very thread is inside
         if nbytes < least or not self._lock.acquire(blocking=False):
             return _of_numpy(shape, dtype, layout)
@@ -154,11 +164,34 @@ class Pool:
         finally:
             self._lock.release()
 
-    def trim(self, idle: float = 0.0) -> None:
-        """Give free blocks back to the system that were not used for `idle` seconds."""
-        if self._lock.acquire(blocking=False):
+    def held(self) -> int:
+        """Return the bytes that this process has to itself, but for those that are kept."""
+        counts = self.statistics
+        return max(host_memory.own() - counts.kept, counts.in_use)
+
+    def kept(self) -> int:
+        """Return the bytes that are kept for later arrays, those of arrays that are just gone among them."""
+        if self._returned and self._lock.acquire(blocking=False):
             try:
-                self._trim(idle)
+                self._take_back()
+            finally:
+                self._lock.release()
+        return self.statistics.kept
+
+    def total(self) -> int | None:
+        """Return what the machine gives this process in all."""
+        return host_memory.total()
+
+    def free(self) -> int | None:
+        """Return what it still gives, but for a part that is left to others, and to what nobody counts."""
+        return free_memory()
+
+    def trim(self, wait: float = 0.0) -> None:
+        """Give all free blocks back to the system; wait so many seconds for another thread that is at it."""
+        # not `with`: as in `empty`
+        if self._lock.acquire(timeout=wait) if wait else self._lock.acquire(blocking=False):
+            try:
+                self._trim(0.0)
             finally:
                 self._lock.release()
 
@@ -185,9 +218,15 @@ class Pool:
             for block in sorted(self._free, key=_last_use)[:-_MOST_FREE]:
                 self._drop(block)
 
-    def _drop(self, block: Block) -> None:
+    def _take(self, block: Block) -> None:
+        """Take a block out of those that are kept."""
         self._free.remove(block)
         self.statistics.kept -= block.touched
+
+    def _drop(self, block: Block) -> None:
+        """Give a block back to the system."""
+        self._take(block)
+        self.budget.spare += block.touched
 
     def _block(self, nbytes: int) -> Block | None:
         """Return a block for so many bytes, in use from now on; None if the system has none."""
@@ -195,13 +234,14 @@ class Pool:
         largest = _largest_for(nbytes)
         fitting = [candidate for candidate in self._free if nbytes <= candidate.size <= largest]
         block = min(fitting, key=_size, default=None)
-        if block is not None:
-            self._drop(block)
         counts = self.statistics
+        if block is not None:
+            self._take(block)
+            counts.hits += 1
         counts.in_use += nbytes
         counts.peak = max(counts.peak, counts.in_use)
         self._recent_peaks = (max(self._recent_peaks[0], counts.in_use), self._recent_peaks[1])
-        self._make_room(nbytes if block is None else max(nbytes, block.touched))
+        self._make_room(nbytes, block)
         block = self._new(nbytes) if block is None else block
         if block is None:
             counts.in_use -= nbytes
@@ -217,9 +257,15 @@ class Pool:
     def _bound(self) -> float:
         return BOUND * max(self._recent_peaks)
 
-    def _make_room(self, coming: int) -> None:
-        """Give memory back, the longest unused first, until what is held and what comes keep to the bound."""
+    def _make_room(self, nbytes: int, taken: Block | None) -> None:
+        """Give memory back, the longest unused first, until what is held and what comes keep to the bounds.
+
+        What comes is so many bytes, in a block that was kept for it, or in a new one, which has to fit into the budget.
+        """
+        coming = nbytes if taken is None else max(nbytes, taken.touched)
         too_much = self._lent_bytes + self.statistics.kept + coming - self._bound()
+        if taken is None:
+            too_much = max(too_much, nbytes - self.budget.spare)
         if too_much <= 0:
             return
         for block in sorted(self._free, key=_last_use):
@@ -242,6 +288,7 @@ class Pool:
             self._trim(0.0)
             return None
         self.statistics.allocations += 1
+        self.budget.spare -= block.size
         if self._sweeper is None:
             self._sweeper = threading.Thread(
                 target=self._sweep, name="tensorframe memory", daemon=True
@@ -292,6 +339,12 @@ def scratch(count: int, dtypes: Sequence[DType]) -> list[Array]:
         np.ndarray((count,), dtype, memory, start)
         for dtype, start in zip(dtypes, starts, strict=False)
     ]
+
+
+def free_memory() -> int | None:
+    """Return the bytes of host memory that may be taken: a part is left alone, since who takes the last is killed."""
+    left = host_memory.available()
+    return None if left is None else left - left // _LEFT_ALONE
 
 
 def owns_memory(array: Array) -> bool:

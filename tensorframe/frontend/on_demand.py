@@ -46,6 +46,7 @@ EXPORTS = {
 NAMESPACES = {
     "cache": "tensorframe.frontend.cache",
     "fft": "tensorframe.frontend.fft",
+    "memory": "tensorframe.frontend.memory",
     "nn": "tensorframe.nn",
     "optim": "tensorframe.optim",
     "random": "tensorframe.frontend.random",

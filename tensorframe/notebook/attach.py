@@ -50,6 +50,7 @@ _PAGES = {
     "Verification": ("trial_pages", "verification_page"),
     "Estimate": ("trial_pages", "estimate_page"),
     "Diagnosis": ("trial_pages", "diagnosis_page"),
+    "MemoryStatistics": ("memory_page", "statistics_page"),
     "Module": ("module_page", "module_page"),
     "Summary": ("module_page", "summary_page"),
     "MemoryEstimate": ("module_page", "memory_page"),

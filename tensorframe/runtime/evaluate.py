@@ -23,6 +23,7 @@ from tensorframe.runtime import collector, events
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, Source, tell, tell_run, tell_small
 from tensorframe.runtime.executor import run, run_alone
+from tensorframe.runtime.fitting import fits
 from tensorframe.runtime.leaves import early_readers, leaf_handle, stored
 from tensorframe.runtime.pace import catch_up
 from tensorframe.runtime.progress import under_way
@@ -117,8 +118,15 @@ def _compute(request: Capture, plan: Plan | None, stamps: list[int] | None) -> N
         with under_way(Planning(len(request.order))):
             _computed(request, plan_of(request), slots, stamps)
         return
-    program = plan.runner.alone if plan.runner is not None else None
-    if program is None or stamps is not None or events.listeners or config.get().checked:
+    runner = plan.runner
+    program = runner.alone if runner is not None else None
+    if (
+        program is None
+        or (runner.needs and not fits(runner))
+        or stamps is not None
+        or events.listeners
+        or config.get().checked
+    ):
         _computed(request, plan, slots, stamps)
         return
     (node,) = request.wanted

@@ -23,6 +23,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.references import IN_ONE_LIST, references
 from tensorframe.runtime import events
 from tensorframe.runtime.failures import Recorded, explain
+from tensorframe.runtime.fitting import admit, fits, needs_of
 from tensorframe.runtime.foresight import foresee_all
 from tensorframe.runtime.observers import (
     Action,
@@ -68,8 +69,11 @@ def execute(
 ) -> None:
     """Run every step on the slots of a plan; `checked` has results looked at, as the options say.
 
-    `stamps`, if it is given, gets the time before the first step and after each one.
+    A plan that does not fit into memory is refused before. `stamps`, if it is given, gets the time before the first
+    step and after each one.
     """
+    if runner.needs and not fits(runner) and admit(runner, plan, slots, recorded):
+        return
     if runner.observers or checked or stamps is not None or events.listeners:
         _observed(runner, observed(runner, plan, checked, stamps), slots, plan, recorded)
     elif runner.quiet:
@@ -130,6 +134,7 @@ def _prepared(plan: Plan, recorded: Recorded) -> Runner:
     runner = plan.runner = Runner(
         tuple(actions), all(silent), rest, waits, can_take_long(plan), (shown, _settled)
     )
+    runner.needs = needs_of(plan)
     tell_span(Work.PREPARE, f"{len(actions)} steps", "", began)
     return runner
 

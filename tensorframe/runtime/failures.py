@@ -23,7 +23,7 @@ def explain(error: BaseException, plan: Plan, index: int, recorded: Recorded) ->
     """Raise what the user should see: the op, shapes, dtypes and device, and the line that recorded it."""
     step = plan.steps[index]
     location = describe(recorded.site(step.origin))
-    what = _what(plan, step)
+    what = shown_step(plan, step)
     if isinstance(error, CancelledError):
         raise error
     if isinstance(error, KeyboardInterrupt):
@@ -54,7 +54,8 @@ def explain_leaf(error: MemoryError, leaf: Node) -> NoReturn:
     raise _out_of_memory(error, what, leaf.nbytes, leaf.device, describe(leaf.site)) from error
 
 
-def _what(plan: Plan, step: Step) -> str:
+def shown_step(plan: Plan, step: Step) -> str:
+    """Return a step with the shapes and dtypes of what it reads and makes, and its device."""
     operands = ", ".join(str(plan.slots[slot]) for slot in step.inputs)
     made = ", ".join(str(plan.slots[slot]) for slot in step.outputs)
     return f"{step.name}: {operands} -> {made} on {step.device}"

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
 from time import perf_counter, perf_counter_ns
-from typing import Any
+from typing import Any, NamedTuple
 
 from tensorframe import config
 from tensorframe.backends.base import Program
+from tensorframe.backends.budget import Budget
 from tensorframe.backends.registry import backend_of
 from tensorframe.quick_dataclasses import dataclass
 from tensorframe.runtime import events
@@ -44,6 +45,14 @@ Actions = Generator[Action, None, None]
 Observer = Callable[["Runner", Plan, Iterable[Action]], Actions]
 
 
+class Need(NamedTuple):
+    """What a plan takes of a memory: bytes beside its leaves, and the step at which it has taken them."""
+
+    budget: Budget
+    nbytes: int
+    step: int
+
+
 @dataclass(slots=True)
 class Runner:
     """What runs a plan: its steps with their programs, and whether none of these makes NumPy warn.
@@ -52,6 +61,7 @@ class Runner:
     says that a step may be over before its device has done the work, `long` that all of it may take a while.
     `observers` are those of every run: of the first, when kernels may be compiled, others than of the rest. `alone` is
     the program of a plan that is one call of it with the leaves, once that has run; `is_new` before the first run.
+    `needs` are the bytes that it takes of each memory, if these are enough to be looked at: see runtime/fitting.py.
     """
 
     actions: tuple[Action, ...]
@@ -62,6 +72,7 @@ class Runner:
     observers: tuple[Observer, ...]
     alone: Program | None = None
     is_new: bool = True
+    needs: tuple[Need, ...] = ()
 
 
 def observed(

@@ -30,6 +30,7 @@ from tensorframe.runtime import events
 from tensorframe.runtime.cache import PLANS, Call, Key
 from tensorframe.runtime.executor import BLANK, execute
 from tensorframe.runtime.failures import explain
+from tensorframe.runtime.fitting import fits
 from tensorframe.runtime.leaves import leaf_handle, stored
 from tensorframe.runtime.small import functions_of
 from tensorframe.schedule.capture import Inputs, capture_single
@@ -136,6 +137,8 @@ def run_single(node: Node) -> bool | None:
     if events.listeners or function is None or options.validate or options.check_nan:
         return plan is not None and _run_plan(node, plan, options)
     if plan is not None:
+        if plan.runner.needs and not fits(plan.runner):
+            return _run_plan(node, plan, options)
         if len(inputs) == 2 and inputs[0] is inputs[1]:
             handles = handles[:1]
         try:

@@ -24,6 +24,33 @@ def peak_bytes(plan: Plan) -> dict[Device, int]:
     return peak
 
 
+def growth(plan: Plan) -> dict[Device, tuple[int, int]]:
+    """Return, for each memory that grows while the plan runs, by how many bytes at most, and at which step.
+
+    What the plan begins with is there already. Devices of host memory share one, which the first of them stands for.
+    """
+    most: dict[Device, tuple[int, int]] = {}
+    before: dict[Device, int] = {}
+    memory: dict[Device, Device] = {}
+    for index, live in enumerate(live_bytes(plan), start=-1):
+        held: dict[Device, int] = {}
+        for device, size in live.items():
+            home = memory.get(device) or memory.setdefault(device, _memory_of(device, memory))
+            held[home] = held.get(home, 0) + size
+        before = before or dict(held)
+        for home, size in held.items():
+            more = size - before.get(home, 0)
+            if more > most.get(home, (0, -1))[0]:
+                most[home] = (more, index)
+    return most
+
+
+def _memory_of(device: Device, known: dict[Device, Device]) -> Device:
+    """Return the device that stands for a device's memory."""
+    shared = (home for home in known.values() if home is device or is_shared(home, device))
+    return next(shared, device)
+
+
 def live_bytes(plan: Plan) -> Iterator[dict[Device, int]]:
     """Yield the bytes that live on each device before the first step, and then while each step runs.
 

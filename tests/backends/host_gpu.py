@@ -239,6 +239,10 @@ class HostRuntime:
     def getDeviceCount(self):
         return self.count
 
+    def memGetInfo(self):
+        used = sum(one.nbytes for one in HostMemory.live.values())
+        return max(HostMemory.limit - used, 0), HostMemory.limit
+
     def driverGetVersion(self):
         return 13020
 

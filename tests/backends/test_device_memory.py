@@ -77,7 +77,7 @@ def test_what_is_kept_is_given_back_before_memory_runs_out():
 
 def test_a_limit_counts_what_is_kept_and_in_use():
     pool = Pool(Counting())
-    pool.statistics.limit = 2 * rounded(4096)
+    pool.budget.set(2 * rounded(4096))
     first, second = pool.block(4096), pool.block(4096)
     with pytest.raises(MemoryError, match="limit"):
         pool.block(4096)
@@ -130,7 +130,7 @@ def pool(device):
     place = tfr.Device(device)
     found = backend_of(place).open_device(place).pool
     yield found
-    found.statistics.limit = None
+    found.budget.set(None)
 
 
 def test_tensors_give_their_memory_back(device, pool):
@@ -146,9 +146,9 @@ def test_running_out_of_memory_says_so_and_leaves_everything_usable(device, pool
     x = tfr.asarray(np.arange(100_000, dtype=np.float32), device=device).compute()
     big = tfr.reshape(x, (-1, 1)) + x[:2000]
     pool.trim()
-    pool.statistics.limit = pool.statistics.in_use + 1_000_000
+    pool.budget.set(pool.statistics.in_use + 1_000_000)
     with pytest.raises(tfr.errors.OutOfMemoryError, match="float32"):
         big.compute()
     assert np.array_equal((x + 1).numpy(), np.arange(100_000, dtype=np.float32) + 1)
-    pool.statistics.limit = None
+    pool.budget.set(None)
     assert tfr.sum(big[:3, :4]).item() == sum(range(3)) * 4 + sum(range(4)) * 3

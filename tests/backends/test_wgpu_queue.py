@@ -178,16 +178,15 @@ def test_a_buffer_survives_the_collector_of_cycles(place):
 
 
 def test_memory_has_an_end_and_is_usable_afterwards(place):
-    statistics = place.pool.statistics
     x = on_device(numbers(10))
     x.compute()
     place.pool.trim()
-    statistics.limit = statistics.in_use + (1 << 16)
+    place.pool.budget.set(place.pool.statistics.in_use + (1 << 16))
     try:
         with pytest.raises(OutOfMemoryError):
             tfr.compute(on_device(numbers()) * 2)
     finally:
-        statistics.limit = None
+        place.pool.budget.set(None)
     assert np.array_equal((on_device(numbers()) * 2).numpy(), numbers() * 2)
 
 

@@ -62,6 +62,16 @@ class CudaQueue(Queue):
             with translated_errors:
                 return cupy.cuda.Memory(nbytes)
 
+    def total_memory(self) -> int | None:
+        """Return what the GPU has."""
+        return self.traits.max_block
+
+    def free_memory(self, taken: int) -> int | None:
+        """Return what the driver has left, for all processes, and what CuPy's own pool gives back when need be."""
+        with self.lock, translated_errors:
+            free, _ = cupy.cuda.runtime.memGetInfo()
+        return int(free) + int(cupy.get_default_memory_pool().free_bytes())
+
     def release(self, buffer: Any) -> None:
         """Forget memory; it is given back when nobody refers to it, after all that runs."""
 

@@ -12,6 +12,7 @@ from weakref import WeakSet
 import numpy as np
 
 from tensorframe.backends.base import Backend, Program
+from tensorframe.backends.budget import Budget
 from tensorframe.backends.device.array import DeviceArray
 from tensorframe.backends.device.assign import SliceProgram, sets_slice
 from tensorframe.backends.device.calls import CALLS, has_call
@@ -104,6 +105,10 @@ class KernelBackend(Backend):
                     queue = self.open_queue(device)
                 self._open_devices[device] = OpenDevice(queue, Pool(queue, str(device)))
             return self._open_devices[device]
+
+    def budget(self, device: Device) -> Budget:
+        """Return that of the device's pool."""
+        return self.open_device(device).pool.budget
 
     def allocate(self, device: Device, nbytes: int) -> Block:
         """Return a block of memory."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from collections import defaultdict
 from typing import Any
 from weakref import WeakSet, WeakValueDictionary
 
 from tensorframe.backends.base import byte_count
+from tensorframe.backends.budget import Budget
 from tensorframe.backends.device.queue import Queue
 from tensorframe.forks import new_reentrant_lock
 from tensorframe.quick_dataclasses import dataclass
@@ -25,7 +25,7 @@ class Statistics:
     kept: int = 0
     peak: int = 0
     allocations: int = 0  # that the device was asked for
-    limit: int | None = None
+    hits: int = 0  # that what was kept served for
 
 
 class Block:
@@ -52,20 +52,41 @@ class Pool:
         self._lock = new_reentrant_lock()  # a finaliser may run while a block is handed out
         self._free: defaultdict[int, list[Any]] = defaultdict(list)
         self.statistics = Statistics()
+        self.budget = Budget(name, self)
         # of those who want to know the most that was in use while they looked
         self.watches: list[Statistics] = []
         # blocks whose buffers were handed out to the user, by what the queue tells buffers apart with
         self.lent: WeakValueDictionary[int, Block] = WeakValueDictionary()
         pools.add(self)
 
+    def held(self) -> int:
+        """Return the bytes that tensors use."""
+        return self.statistics.in_use
+
+    def kept(self) -> int:
+        """Return the bytes that are kept for later tensors."""
+        return self.statistics.kept
+
+    def total(self) -> int | None:
+        """Return what the device has in all."""
+        return self._queue.total_memory()
+
+    def free(self) -> int | None:
+        """Return what its driver still gives."""
+        return self._queue.free_memory(self.statistics.in_use + self.statistics.kept)
+
     def block(self, nbytes: int) -> Block:
-        """Return a block of at least so many bytes; MemoryError if there is none even without what is kept."""
+        """Return a block of at least so many bytes.
+
+        MemoryError if there is none within the limit, even without what is kept.
+        """
         size = rounded(byte_count(nbytes))
         with self._lock:
             free = self._free[size]
             buffer = free.pop() if free else None
             if buffer is not None:
                 self.statistics.kept -= size
+                self.statistics.hits += 1
         if buffer is None:
             buffer = self._new(size)
         with self._lock:
@@ -76,21 +97,21 @@ class Pool:
         return Block(self, buffer, size)
 
     def _new(self, size: int) -> Any:
-        try:
-            return self._asked(size)
-        except MemoryError:
-            self._queue.flush()
-            gc.collect()  # tensors in cycles
+        if size > self.budget.spare:
+            self.budget.grow(size)
+        if size > self.budget.spare:  # there is room without what is kept alone
             self.trim()
-            return self._asked(size)
+        try:
+            return self._allocated(size)
+        except MemoryError:
+            self.budget.relieve(size)
+            return self._allocated(size)
 
-    def _asked(self, size: int) -> Any:
-        limit, counts = self.statistics.limit, self.statistics
-        if limit is not None and counts.in_use + counts.kept + size > limit:
-            raise MemoryError(f"{size} bytes more than the {counts.in_use} in use: limit {limit}")
+    def _allocated(self, size: int) -> Any:
         with self._queue.lock:
             buffer = self._queue.allocate(size)
-        counts.allocations += 1
+        self.statistics.allocations += 1
+        self.budget.spare -= size
         return buffer
 
     def take_back(self, buffer: Any, nbytes: int) -> None:
@@ -100,13 +121,15 @@ class Pool:
             self.statistics.in_use -= nbytes
             self.statistics.kept += nbytes
 
-    def trim(self) -> None:
-        """Give what is kept back to the device."""
+    def trim(self, wait: float = 0.0) -> None:
+        """Give what is kept back to the device; the lock of a pool is never held for long, so nothing waits."""
         with self._lock:
             buffers = [buffer for free in self._free.values() for buffer in free]
             self._free.clear()
+            self.budget.spare += self.statistics.kept
             self.statistics.kept = 0
         with self._queue.lock:
+            self._queue.flush()  # what waits may use them
             for buffer in buffers:
                 self._queue.release(buffer)
 

@@ -131,6 +131,18 @@ class Queue(ABC):
         """Return what tells buffers of the library's apart that are there at the same time."""
         return id(buffer)
 
+    def total_memory(self) -> int | None:
+        """Return the bytes that the device has; None where its driver does not tell."""
+        return None
+
+    def free_memory(self, taken: int) -> int | None:
+        """Return the bytes that it has left; None where nothing tells.
+
+        `taken` are those that were allocated here, for drivers that tell only how many there are in all.
+        """
+        total = self.total_memory()
+        return None if total is None else max(total - taken, 0)
+
     def flush(self) -> None:
         """See that the device begins with what it was given, at the latest now."""
 

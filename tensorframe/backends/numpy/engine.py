@@ -9,7 +9,8 @@ import numpy as np
 
 from tensorframe.backends import host_memory
 from tensorframe.backends.base import Backend, Capabilities, DeviceInfo, Program, byte_count
-from tensorframe.backends.host_pool import owns_memory
+from tensorframe.backends.budget import Budget
+from tensorframe.backends.host_pool import owns_memory, pool
 from tensorframe.backends.numpy.call import single_call
 from tensorframe.backends.numpy.convolution import Make, undilated
 from tensorframe.backends.numpy.epilogue import (
@@ -42,12 +43,13 @@ CAPABILITIES = Capabilities(
 
 def host_device(name: str, title: str, capabilities: Capabilities) -> DeviceInfo:
     """Return what is known of a device whose memory is the host's."""
+    total, left = host_memory.total_and_available()
     return DeviceInfo(
         Device(name),
         title,
         capabilities,
-        total_memory=host_memory.total(),
-        free_memory=host_memory.available(),
+        total_memory=total,
+        free_memory=left,
         unified_memory=True,
     )
 
@@ -84,6 +86,10 @@ class NumpyBackend(Backend):
     def reusable(self, handle: Any) -> bool:
         """Whether an array has memory of its own that may be written to."""
         return isinstance(handle, np.ndarray) and handle.flags.writeable and owns_memory(handle)
+
+    def budget(self, device: Device) -> Budget:
+        """Return that of the host's memory."""
+        return pool.budget
 
     def functions(self) -> Functions:
         """Return NumPy's functions."""

@@ -56,12 +56,18 @@ def elementwise_program(region: Region) -> Program:
     widest = max(op.dtype.itemsize for op in region.ops)
     # a single ufunc has no temporaries that blocks could keep in the cache, and memory is as fast for one thread
     alone = len(calls) == 1 and isinstance(calls[0].function, np.ufunc)
+    pooled = size * dtypes[0].itemsize >= host_pool.SMALLEST
 
     def run(inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:
         length = max(config.get().block_bytes // widest, 1)
         if alone:
             operands = [inputs[source] for source in calls[0].arguments]
-            return (calls[0].function(*operands, out=buffers[0]),)
+            out = (
+                buffers[0]
+                if buffers[0] is not None or not pooled
+                else _pooled(operands, shape, dtypes[0])
+            )
+            return (calls[0].function(*operands, out=out),)
         if size <= 2 * length:
             return _run_whole(calls, inputs, region.outputs)
         arranged = arrange(inputs, buffers, shape, dtypes, length)
@@ -69,6 +75,13 @@ def elementwise_program(region: Region) -> Program:
         return arranged.results
 
     return interruptible(run, region) if alone and size > _LONG_CALL else run
+
+
+def _pooled(operands: Sequence[Array], shape: Shape, dtype: DType) -> Array | None:
+    """Return memory of the pool for a ufunc's result in C order; None where NumPy would have another order."""
+    if any(operand.ndim and not operand.flags.c_contiguous for operand in operands):
+        return None
+    return host_pool.empty(shape, dtype)
 
 
 def _schedule(region: Region) -> tuple[list[_Call], list[DType]]:

@@ -10,6 +10,7 @@ import numpy as np
 import pyopencl as cl
 
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
+from tensorframe.backends.host_pool import free_memory
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.codegen.c import print_kernel
@@ -32,6 +33,8 @@ class OpenClQueue(Queue):
         self._context = cl.Context([device])
         self._queue = self.native = cl.CommandQueue(self._context, device)
         self._allocated: set[int] = set()
+        self._total = int(device.global_mem_size)
+        self._in_host_memory = bool(device.host_unified_memory)
         double = "cl_khr_fp64" in device.extensions.split()
         self._dialect = dialect(double=double)
         self._options = ["-cl-std=CL1.2", "-w"]
@@ -60,6 +63,16 @@ class OpenClQueue(Queue):
             raise self._told(error) from error
         self._allocated.add(buffer.int_ptr)
         return buffer
+
+    def total_memory(self) -> int | None:
+        """Return the size of the device's global memory."""
+        return self._total
+
+    def free_memory(self, taken: int) -> int | None:
+        """Return what is left of it, and of the host's memory where it is that."""
+        left = max(self._total - taken, 0)
+        host = free_memory() if self._in_host_memory else None
+        return left if host is None else min(left, host)
 
     def release(self, buffer: Any) -> None:
         """Give a buffer back; OpenCL keeps it until commands that use it have run."""

@@ -13,6 +13,7 @@ import wgpu
 
 from tensorframe.backends.critical import critical_section
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
+from tensorframe.backends.host_pool import free_memory
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.backends.wgpu.adapters import Adapter
 from tensorframe.backends.wgpu.error_translation import translated_errors
@@ -71,6 +72,7 @@ class WgpuQueue(Queue):
         # for as long as some plan has a use for them
         self._pipelines: WeakValueDictionary[str, Pipeline] = WeakValueDictionary()
         self._largest = limits["max-buffer-size"]
+        self._in_host_memory = adapter.software or adapter.kind == "IntegratedGPU"
         self._step = max(limits["min-storage-buffer-offset-alignment"], 16)
         immediates = limits["max-immediate-size"] if "immediates" in adapter.features else 0
         floats = (float32, float64) if adapter.double else (float32,)
@@ -117,6 +119,10 @@ class WgpuQueue(Queue):
     def submissions(self) -> int:
         """How often the device was given work."""
         return self._recording.submissions
+
+    def free_memory(self, taken: int) -> int | None:
+        """Return what is left of the host's memory where it is that; WebGPU tells nothing of others."""
+        return free_memory() if self._in_host_memory else None
 
     def allocate(self, nbytes: int) -> Memory:
         """Return a buffer."""

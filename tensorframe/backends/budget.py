@@ -1,0 +1,204 @@
+"""Budgets: how many bytes of a memory may be taken now, within the limit that the user set or the machine gives.
+
+A budget belongs to a pool: that of the host, which the devices cpu, numpy and llvm share, or that of a device. To know
+what is free takes a tenth of a millisecond on the host, so it is asked for rarely: each answer leaves a credit, a part
+of what is free, and plans that take less than what is left of it pay one comparison.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from functools import partial
+from math import inf
+from typing import Any, NamedTuple, Protocol
+
+from tensorframe.forks import new_lock
+
+# The part of what is free that may be taken before it is asked for again.
+_CREDIT = 4
+# Seconds for which the user's own `trim` waits for another thread that is at the pool.
+_PATIENCE = 5.0
+
+
+class Accounts(Protocol):
+    """What a budget asks of a pool."""
+
+    statistics: Any
+    """Bytes `in_use`, `kept` and at the `peak`, `allocations` and `hits`."""
+
+    def held(self) -> int:
+        """Return the bytes in use, without those that are kept for later."""
+
+    def kept(self) -> int:
+        """Return the bytes that are kept for later."""
+
+    def total(self) -> int | None:
+        """Return what the machine or the driver gives in all; None where nothing tells."""
+
+    def free(self) -> int | None:
+        """Return what it still gives now; None where nothing tells."""
+
+    def trim(self, wait: float = 0.0) -> None:
+        """Give what is kept back; wait at most so many seconds for whoever is at it."""
+
+
+class Pressure(NamedTuple):
+    """Memory runs short: what callbacks are told."""
+
+    memory: str
+    """Whose memory: the name of a device, `"cpu"` for the host's."""
+    needed: int
+    """The bytes that are wanted."""
+    room: int
+    """The bytes that there are now."""
+
+
+Callback = Callable[[Pressure], object]
+
+
+class _State:
+    """What the user wants to be called; a tuple that is replaced as a whole."""
+
+    callbacks: tuple[Callback, ...] = ()
+    lock = new_lock()
+
+
+def add_callback(callback: Callback) -> Callable[[], None]:
+    """Have a function called when memory runs short, after those that are known; return what takes that back."""
+    entry = partial(callback)  # another object each time, so that each is taken back alone
+
+    def remove() -> None:
+        with _State.lock:
+            _State.callbacks = tuple([known for known in _State.callbacks if known is not entry])
+
+    with _State.lock:
+        _State.callbacks = (*_State.callbacks, entry)
+    return remove
+
+
+def callbacks() -> tuple[Callback, ...]:
+    """Return what is called when memory runs short, the first one first."""
+    return _State.callbacks
+
+
+class Budget:
+    """What may be taken of one memory.
+
+    `credit` are bytes that plans may take without asking, `spare` those by which the pool may grow; `refusals` counts
+    what was refused.
+    """
+
+    __slots__ = ("_accounts", "_base", "_blocks", "_lock", "credit", "name", "refusals", "spare")
+
+    def __init__(self, name: str, accounts: Accounts) -> None:
+        self.name = name
+        self.credit = 0
+        self.spare: float = 0
+        self.refusals = 0
+        self._accounts = accounts
+        self._lock = new_lock()
+        self._base: int | None = None
+        self._blocks: tuple[tuple[object, int | None], ...] = ()
+
+    @property
+    def chosen(self) -> int | None:
+        """The limit that the user set, the smallest where several blocks are open; None where nobody did."""
+        if self._blocks:
+            return min([size for _, size in self._blocks if size is not None], default=None)
+        return self._base
+
+    def limit(self) -> int | None:
+        """Return the limit in bytes now: what the user set, or what is in use and the machine still gives."""
+        if self.chosen is not None:
+            return self.chosen
+        free = self._accounts.free()
+        return None if free is None else self._accounts.held() + self._accounts.kept() + free
+
+    def room(self) -> float:
+        """Return the bytes that may be taken now, with those that are kept for later; infinite if nobody knows."""
+        free, chosen = self._accounts.free(), self.chosen
+        given = inf if free is None else free + self._accounts.kept()
+        return given if chosen is None else max(min(given, chosen - self._accounts.held()), 0)
+
+    def admits(self, need: int) -> bool:
+        """Whether so many bytes can be taken, after all that helps if need be; what is left of them is credit.
+
+        What is kept for later goes first, then tensors in cycles, then what callbacks give up.
+        """
+        room = self.room()
+        if need > room:
+            room = self.relieve(need)
+        self.spare = room - self._accounts.kept()
+        if need > room:
+            self.credit = 0
+            self.refusals += 1
+            return False
+        self.credit = int(min((room - need) / _CREDIT, 1 << 62))
+        return True
+
+    def grow(self, need: int) -> None:
+        """See that the pool may take so many bytes more; MemoryError if it may not, whatever is given up."""
+        if not self.admits(need):
+            raise MemoryError(self.why_not(need))
+
+    def why_not(self, need: int) -> str:
+        """Return why so many bytes cannot be taken, for messages."""
+        from tensorframe.backends.selection import show_bytes  # for messages only
+
+        room, chosen = int(min(self.room(), 1 << 62)), self.chosen
+        limit = "" if chosen is None else f" within the limit of {show_bytes(chosen)}"
+        return (
+            f"{show_bytes(need)} are needed on {self.name}, and {show_bytes(room)} are left{limit}"
+        )
+
+    def relieve(self, need: int) -> float:
+        """Return the room there is after everything that makes some has been tried."""
+        gc.collect()
+        self._accounts.trim()
+        waiting = callbacks()
+        for callback in waiting:
+            room = self.room()
+            if need <= room:
+                return room
+            callback(Pressure(self.name, need, int(room)))
+        if waiting:
+            gc.collect()
+            self._accounts.trim()
+        return self.room()
+
+    @property
+    def statistics(self) -> Any:
+        """What the pool counts, now."""
+        self._accounts.kept()
+        return self._accounts.statistics
+
+    def held(self) -> int:
+        """Return the bytes that count towards the limit."""
+        return self._accounts.held()
+
+    def trim(self) -> None:
+        """Give what is kept for later back."""
+        self._accounts.trim(wait=_PATIENCE)
+
+    def set(self, size: int | None) -> int | None:
+        """Set the limit outside of blocks, and return what it was."""
+        with self._lock:
+            before, self._base = self._base, size
+            self._ask_again()
+        return before
+
+    def begin(self, block: object, size: int | None) -> None:
+        """Set the limit for a block that begins."""
+        with self._lock:
+            self._blocks = (*self._blocks, (block, size))
+            self._ask_again()
+
+    def end(self, block: object) -> None:
+        """Take back the limit of a block that ends."""
+        with self._lock:
+            self._blocks = tuple([entry for entry in self._blocks if entry[0] is not block])
+            self._ask_again()
+
+    def _ask_again(self) -> None:
+        self.credit, self.spare = 0, 0

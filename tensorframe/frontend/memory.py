@@ -1,0 +1,306 @@
+"""Memory: how much tensorframe may take on each device, what it has taken, and what gives some of it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from tensorframe.backends import budget as budgets
+from tensorframe.backends.budget import Budget, Callback, Pressure
+from tensorframe.backends.registry import backend_of, get_backend, named_device
+from tensorframe.backends.selection import as_bytes, show_bytes
+from tensorframe.errors import ArgumentError, DeviceError, OutOfRangeError
+from tensorframe.frontend.pages import Page
+from tensorframe.graph.device import Device
+
+__all__ = [
+    "DeviceMemory",
+    "MemoryLimit",
+    "MemoryStatistics",
+    "Pressure",
+    "limit",
+    "on_pressure",
+    "reset_peak",
+    "stats",
+    "trim",
+]
+
+
+class MemoryLimit:
+    """What `limit` returns: the limit is set already; as a context manager, until the block ends.
+
+    `nbytes` is the limit, None for what the machine gives.
+    """
+
+    __slots__ = ("_before", "_budget", "device", "nbytes")
+
+    def __init__(self, device: Device, budget: Budget, nbytes: int | None) -> None:
+        self.device = device
+        self.nbytes = nbytes
+        self._budget = budget
+        self._before = budget.set(nbytes)
+
+    def __enter__(self) -> MemoryLimit:
+        self._budget.begin(self, self.nbytes)
+        self._budget.set(self._before)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._budget.end(self)
+
+    def __repr__(self) -> str:
+        size = "what the machine gives" if self.nbytes is None else show_bytes(self.nbytes)
+        return f"<limit of memory on {self.device}: {size}>"
+
+
+def limit(size: int | str | None, *, device: str | Device | None = None) -> MemoryLimit:
+    """Set how many bytes tensorframe may take on a device, from now on or for a `with` block.
+
+    A plan that needs more is refused before its first step, with OutOfMemoryError; nothing is computed then, and no
+    tensor is changed. On the host, all that this process has to itself counts, the interpreter and arrays of other
+    libraries included, and cpu, numpy and llvm have one limit. On other devices it is the memory of tensors, and what
+    is kept for later ones.
+
+    Parameters
+    ----------
+    size
+        Bytes, or text such as "4 GiB" or "512 MB"; None for what the machine gives, which is the default: the least of
+        what the operating system or the driver has left, control groups (of containers and jobs), RLIMIT_AS and
+        RLIMIT_DATA, and what Slurm or Grid Engine gave the job.
+    device
+        The device; the default one if it is None.
+
+    Returns
+    -------
+    MemoryLimit
+        A context manager: the limit ends with its block. In a block, the smallest limit of all blocks that are open on
+        the device holds, in every thread, since memory belongs to the process.
+
+    Raises
+    ------
+    ArgumentError
+        For what is no amount of memory, negative numbers included.
+    OutOfRangeError
+        For less than what is in use already.
+    DeviceError
+        If the device is not here, or has no memory of its own that could be limited.
+
+    Examples
+    --------
+    >>> x = tfr.ones((4000, 4000)).compute()
+    >>> with tfr.memory.limit("100 TiB"):
+    ...     total = tfr.sum(x * 2).item()
+    >>> total
+    32000000.0
+    >>> tfr.memory.limit("lots")
+    Traceback (most recent call last):
+    tensorframe.errors.ArgumentError: limit: 'lots' is no amount of memory
+    ...
+
+    """
+    place, budget = _budget_of("limit", device)
+    try:
+        nbytes = as_bytes(size)
+    except ArgumentError as error:
+        raise ArgumentError(f"limit: {error.message}", suggestions=error.suggestions) from None
+    if nbytes is not None:
+        _check_size(nbytes, place, budget)
+    return MemoryLimit(place, budget, nbytes)
+
+
+def _check_size(nbytes: int, device: Device, budget: Budget) -> None:
+    """Raise OutOfRangeError unless there is room for something within a limit."""
+    used = budget.held()
+    if nbytes <= used:
+        budget.trim()
+        used = budget.held()
+    if nbytes <= used:
+        what = "this process has" if device_is_host(device) else "tensors have"
+        raise OutOfRangeError(
+            f"limit: {show_bytes(nbytes)} on {device}, where {what} {show_bytes(used)} already",
+            suggestions=(f"more than {used}", "del tensors that are not needed any more"),
+        )
+
+
+def device_is_host(device: Device) -> bool:
+    """Whether a device works in host memory."""
+    return backend_of(device).budget(device) is _host()
+
+
+def _host() -> Budget:
+    from tensorframe.backends.host_pool import pool
+
+    return pool.budget
+
+
+def _budget_of(call: str, device: str | Device | None) -> tuple[Device, Budget]:
+    place = get_backend() if device is None else named_device(call, device)
+    budget = backend_of(place).budget(place)
+    if budget is None:
+        raise DeviceError(
+            f"{call}: {place} does not tell of its memory",
+            suggestions=("a device that computes: tfr.backends.available() lists them",),
+        )
+    return place, budget
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMemory:
+    """The memory of one device, in bytes, as tensorframe uses it."""
+
+    device: Device
+    """On the host, cpu stands for all devices that share its memory."""
+    in_use: int
+    """What tensors have in blocks of the pool; on the host, small arrays and those of NumPy's functions have none."""
+    pooled: int
+    """What is kept for later tensors: `trim` gives it back."""
+    peak: int
+    """The most that was in use at once, since the beginning or since `reset_peak`."""
+    counted: int
+    """What counts towards the limit: on the host all that this process has to itself, but for what is pooled."""
+    limit: int | None
+    """What `limit` set, else what is in use and the machine still gives; None where nothing tells."""
+    allocations: int
+    """How often the system or the driver was asked for a block."""
+    hits: int
+    """How often a block that was pooled served instead."""
+    refusals: int
+    """Plans and blocks that were refused, since they did not fit."""
+
+
+@dataclass(frozen=True, repr=False)
+class MemoryStatistics(Page):
+    """The memory of the devices in use; it prints as a table, and is indexed by device."""
+
+    devices: tuple[DeviceMemory, ...]
+
+    def __iter__(self) -> Iterator[DeviceMemory]:
+        return iter(self.devices)
+
+    def __getitem__(self, device: str | Device) -> DeviceMemory:
+        _, budget = _budget_of("stats", device)
+        name = budget.name
+        known = [row for row in self.devices if str(row.device) == name]
+        return known[0] if known else _row(budget)
+
+    def __repr__(self) -> str:
+        from tensorframe.frontend.trials.tables import table
+
+        heads = ("device", *HEADS)
+        return table([heads, *map(cells, self.devices)], right=set(range(1, len(heads))))
+
+
+# what a table says of a device
+HEADS = ("in use", "pooled", "peak", "counted", "limit", "allocations", "hits", "refusals")
+
+
+def cells(row: DeviceMemory) -> tuple[str, ...]:
+    """Return a row of the table."""
+    sizes = [row.in_use, row.pooled, row.peak, row.counted, row.limit]
+    counts = [row.allocations, row.hits, row.refusals]
+    shown = ["-" if size is None else show_bytes(size) for size in sizes]
+    return (str(row.device), *shown, *map(str, counts))
+
+
+def stats() -> MemoryStatistics:
+    """Return how much memory tensorframe has taken, on the host and on every device that is in use.
+
+    >>> before = tfr.memory.stats()["cpu"].in_use
+    >>> x = (tfr.arange(4_000_000) * 3).compute()
+    >>> tfr.memory.stats()["cpu"].in_use - before >= x.nbytes
+    True
+    >>> tfr.memory.stats()
+    device ... refusals
+    cpu ...
+    """
+    return MemoryStatistics(tuple(map(_row, _in_use())))
+
+
+def _in_use() -> list[Budget]:
+    """Return the budgets of the host and of all devices that are open, by name."""
+    found = {"cpu": _host()}
+    import sys
+
+    devices = sys.modules.get("tensorframe.backends.device.memory")  # else none is open
+    if devices is not None:
+        found |= {pool.name: pool.budget for pool in list(devices.pools) if pool.name}
+    return [found[name] for name in sorted(found, key=lambda name: (name != "cpu", name))]
+
+
+def _row(budget: Budget) -> DeviceMemory:
+    counts: Any = budget.statistics
+    return DeviceMemory(
+        device=Device(budget.name),
+        in_use=counts.in_use,
+        pooled=counts.kept,
+        peak=counts.peak,
+        counted=budget.held(),
+        limit=budget.limit(),
+        allocations=counts.allocations,
+        hits=counts.hits,
+        refusals=budget.refusals,
+    )
+
+
+def _meant(call: str, device: str | Device | None) -> list[Budget]:
+    return _in_use() if device is None else [_budget_of(call, device)[1]]
+
+
+def trim(device: str | Device | None = None) -> int:
+    """Give memory that is kept for later tensors back to the system or the driver; return how many bytes that were.
+
+    Of one device, or of all that are in use. What tensors have stays. DeviceError if the device is not here.
+
+    >>> x = tfr.ones((2000, 2000)).compute() * 3
+    >>> x = x.compute()
+    >>> del x
+    >>> tfr.memory.trim("cpu") >= 0, tfr.memory.stats()["cpu"].pooled
+    (True, 0)
+    """
+    given = 0
+    for budget in _meant("trim", device):
+        before = budget.statistics.kept
+        budget.trim()
+        given += before - budget.statistics.kept
+    return max(given, 0)
+
+
+def reset_peak(device: str | Device | None = None) -> None:
+    """Have `stats().peak` begin again with what is in use now: on one device, or on all that are in use.
+
+    DeviceError if the device is not here.
+
+    >>> tfr.memory.reset_peak("cpu")
+    >>> row = tfr.memory.stats()["cpu"]
+    >>> row.peak == row.in_use
+    True
+    """
+    for budget in _meant("reset_peak", device):
+        budget.statistics.peak = budget.statistics.in_use
+
+
+def on_pressure(callback: Callback) -> Callable[[], None]:
+    """Have a function called when memory runs short, which may give some up; return a function that takes that back.
+
+    It is called with a `Pressure` (`memory`, `needed` and `room`) before a plan or an allocation is refused, in the
+    thread that computes, and, with nothing needed, when the host's memory, or that of the control group, is nearly used
+    up, in a thread of its own. What it drops is there for the plan that waits. What it raises reaches whoever computes.
+    ArgumentError for what cannot be called.
+
+    >>> cache = {"recent": tfr.ones(1000)}
+    >>> forget = tfr.memory.on_pressure(lambda pressure: cache.clear())
+    >>> forget()
+    """
+    if not callable(callback):
+        raise ArgumentError(
+            f"on_pressure: takes a function of one argument, got {type(callback).__name__}",
+            suggestions=("on_pressure(lambda pressure: cache.clear())",),
+        )
+    return budgets.add_callback(callback)

@@ -1,0 +1,145 @@
+"""Fitting: what a plan needs of each memory is compared with what is left, before its first step.
+
+What does not fit is refused, with what helps.
+A plan that fits pays one comparison with the credit of the memory's budget. A small one pays none: see `LIGHT`.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from tensorframe.backends.budget import Budget
+from tensorframe.backends.registry import backend_of
+from tensorframe.errors import OutOfMemoryError
+from tensorframe.graph.device import Device
+from tensorframe.graph.node import Node
+from tensorframe.runtime.failures import Recorded, explain, shown_step
+from tensorframe.runtime.observers import Need, Runner
+from tensorframe.schedule.plan import Plan, human_bytes
+from tensorframe.site import describe
+
+# Bytes that a plan may take without being compared: what it makes is nothing beside Python's own objects.
+LIGHT = 1 << 16
+# Tensors that a message lists.
+_LISTED = 5
+
+
+def needs_of(plan: Plan) -> tuple[Need, ...]:
+    """Return what a plan takes of each memory that has a budget; nothing for a light plan."""
+    if sum(plan.peak.values()) < LIGHT:
+        return ()
+    from tensorframe.schedule.peak import growth  # planning is loaded by the first plan
+
+    needs = []
+    for device, (nbytes, step) in growth(plan).items():
+        budget = backend_of(device).budget(device) if nbytes >= LIGHT else None
+        if budget is not None:
+            needs.append(Need(budget, nbytes, step))
+    return tuple(needs)
+
+
+def fits(runner: Runner) -> bool:
+    """Whether what the plan takes is within the credit of each budget; it is taken from there. Else see `admit`."""
+    needs = runner.needs
+    for budget, nbytes, _ in needs:
+        if nbytes > budget.credit:
+            return False
+    for budget, nbytes, _ in needs:
+        budget.credit -= nbytes
+    return True
+
+
+def admit(runner: Runner, plan: Plan, _slots: list[Any], recorded: Recorded) -> bool:
+    """Decide on a plan that is not within the credit; return whether all of it has run, in another way than as ever.
+
+    False where it fits after all. OutOfMemoryError, before the first step, where it does not. `_slots` are its leaves,
+    which grow to all values if it runs here.
+    """
+    for need in runner.needs:
+        try:
+            fitting = need.budget.admits(need.nbytes)
+        except KeyboardInterrupt as error:
+            explain(error, plan, need.step, recorded)
+        if not fitting:
+            refuse(need, plan, recorded)
+    return False
+
+
+def refuse(need: Need, plan: Plan, recorded: Recorded) -> NoReturn:
+    """Raise what the user should see of a plan that does not fit."""
+    step = plan.steps[need.step]
+    message = (
+        f"out of memory: {need.budget.why_not(need.nbytes)}; nothing has run"
+        f"{_held_in_words(need.budget)}"
+    )
+    refused = OutOfMemoryError(
+        message,
+        suggestions=_helps(plan),
+        location=describe(recorded.site(step.origin)),
+    )
+    refused.step = shown_step(plan, step)
+    raise refused
+
+
+def _helps(plan: Plan) -> Sequence[str]:
+    """Return what helps, the surest first."""
+    wide = any(slot.dtype.name in ("float64", "complex128", "int64") for slot in plan.slots)
+    smaller = "float32 instead of float64" if wide else "a smaller dtype such as float16"
+    return (
+        "tfr.save(path, t), or another sink: results leave memory block by block",
+        "another axis, or parts of the data: slice the inputs and compute part by part",
+        smaller,
+        "del tensors that are not needed any more: those listed are held by references",
+        "a cluster, or a device with more memory: tfr.estimate(t).peak says how much it takes",
+    )
+
+
+def _held_in_words(budget: Budget) -> str:
+    """Return which tensors have the most bytes of a memory, and where they were recorded."""
+    found = held_tensors(budget)
+    if not found:
+        return ""
+    total = sum(size for size, _ in found)
+    lines = [f"  {_named(size, node)}" for size, node in found[:_LISTED]]
+    if len(found) > _LISTED:
+        rest = sum(size for size, _ in found[_LISTED:])
+        lines.append(f"  {human_bytes(rest)} in {len(found) - _LISTED} more")
+    return "\n".join([f"\n  tensors that are held: {human_bytes(total)}", *lines])
+
+
+def _named(size: int, node: Node) -> str:
+    where = describe(node.site)
+    made = f", {where}" if where else ""
+    return f"  {human_bytes(size)}: {node.dtype}{list(node.shape)}{made}"
+
+
+def held_tensors(budget: Budget) -> list[tuple[int, Node]]:
+    """Return the computed tensors in a memory with the bytes of each, the largest first; of views of one, the first."""
+    seen: dict[int, tuple[int, Node]] = {}
+    budgets: dict[Device, Budget | None] = {}
+    for node in gc.get_objects():
+        if type(node) is not Node or node.storage is None:
+            continue
+        device = node.device
+        if device not in budgets:
+            budgets[device] = backend_of(device).budget(device)
+        if budgets[device] is budget:
+            key, size = _memory_of(node)
+            known = seen.get(key)
+            if known is None or known[0] < size:
+                seen[key] = (size, node)
+    return sorted(seen.values(), key=lambda entry: -entry[0])
+
+
+def _memory_of(node: Node) -> tuple[int, int]:
+    """Return what tells the memory behind a computed node from others, and how many bytes of it the node refers to."""
+    handle = node.storage.handle
+    block = getattr(handle, "block", None)  # of an array of a device
+    if block is not None:
+        return id(block), block.nbytes
+    base = handle
+    while getattr(base, "base", None) is not None and hasattr(base.base, "nbytes"):
+        base = base.base
+    return id(base), getattr(base, "nbytes", node.nbytes)
