@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from math import prod
+from typing import NamedTuple
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
+from tensorframe.graph.shape import strides_of
 from tensorframe.graph.space import Space
 from tensorframe.kernel.forms.columns import column_parts, columns
 from tensorframe.kernel.forms.deviations import Deviation, deviations, followed_by
@@ -23,6 +25,9 @@ from tensorframe.kernel.nest.nest import Nest
 from tensorframe.kernel.nest.passes.rare import FLAG, general, has_rare, speculative
 from tensorframe.kernel.nest.passes.split import split
 from tensorframe.kernel.nest.stages import Stages, stages_of
+from tensorframe.kernel.spaces.analyse import space_of
+from tensorframe.kernel.spaces.complex import in_parts
+from tensorframe.kernel.spaces.expand import expanded
 from tensorframe.kernel.spaces.gather import with_bounds_checks
 from tensorframe.machine import HOST
 
@@ -54,6 +59,28 @@ def build(
     return Built(launches, partials, layout.layouts)
 
 
+class OnePass(NamedTuple):
+    """Squared distances from a mean that are summed in one pass over chunks, each with a pivot of its own."""
+
+    # sum of squares -> the distances
+    centred: dict[int, int]
+    # sum of the elements that follows from what chunks leave -> the sum of squares
+    followed: dict[int, int]
+    # elements of a chunk; 0 where chunks are not consecutive elements of a row
+    chunk: int
+    # whether rows are along memory
+    inside: bool
+
+
+def one_pass_of(region: Region) -> OnePass | None:
+    """Return the sums of squared distances that a region's kernels take in one pass, for operands in C order."""
+    parts = in_parts(expanded(region))
+    space = space_of(parts.region)
+    strides = [strides_of(shape) for shape, _ in parts.region.inputs]
+    layout = lay_out(parts.region, space, strides, parts.places, in_order=True)
+    return _Builder(parts.region, space, layout).one_pass()
+
+
 class _Builder:
     """Chooses the form of a region in a nest, and makes its kernels."""
 
@@ -78,11 +105,39 @@ class _Builder:
                 units = nest.rows if inside else _blocks(nest, width)
                 if units < HOST.units and self._has_parts(stages, inside=inside):
                     return self._in_parts(stages, {}, inside=inside, width=width)
-            elif not inside or nest.row_length > _CHUNK:
-                once = self._in_one_pass(stages)
-                if once is not None:
-                    return self._in_parts(*once, inside=inside, width=_COLUMNS // 2)
+            elif (once := self._in_one_pass(stages)) is not None:
+                return self._in_parts(*once, inside=inside, width=_COLUMNS // 2)
         return (self._rows(stages) if inside else self._columns(stages, width),), ()
+
+    def one_pass(self) -> OnePass | None:
+        """Return the sums of squared distances that are taken in one pass."""
+        nest = self.nest
+        if not self.space.reduced or nest.rows * nest.row_length <= 2 * _CHUNK:
+            return None
+        stages = stages_of(self.region, self.space, scratch=nest.reduced_inside)
+        if _is_joinable(stages):
+            return None
+        once = self._in_one_pass(stages)
+        if once is None:
+            return None
+        _, centred = once
+        inside = nest.reduced_inside
+        form = self._form(stages)
+        chunk, _ = self._chunk(form, inside=inside, width=_COLUMNS // 2)
+        sums = range(len(self.region.inputs), len(self.region.inputs) + len(self.region.ops))
+        found = {value: followed_by(self.region, value, centred) for value in sums}
+        followed = {value: source for value, source in found.items() if source is not None}
+        return OnePass(centred, followed, 0 if len(nest.reduced) > 1 else chunk, inside)
+
+    def _chunk(self, form: Form, *, inside: bool, width: int) -> tuple[int, int]:
+        """Return how many indices of the outermost reduced loop a chunk has, and elements each of them."""
+        nest = self.nest
+        along = nest.reduced[0] if form.outer else nest.row_length
+        across = nest.row_length // along * (1 if inside else min(width, nest.kept[-1]))
+        chunk = max(1, (_CHUNK if inside else _COLUMN_CHUNK) // across)
+        if not form.outer:  # whole pieces
+            chunk = -(-chunk // order.PIECE) * order.PIECE
+        return chunk, across
 
     def _map(self) -> Launch:
         form = self._form(stages_of(self.region, self.space, scratch=False))
@@ -181,6 +236,8 @@ class _Builder:
 
     def _in_one_pass(self, stages: Stages) -> tuple[Stages, dict[int, int]] | None:
         """Return stages of a single pass, and the sums of squared distances that are all that needed a second one."""
+        if self.nest.reduced_inside and self.nest.row_length <= _CHUNK:
+            return None
         centred = deviations(self.region, stages.full)
         if self.nest.inner > 1 or not centred or any(stages.stores[1:]) or any(stages.scans):
             return None
@@ -194,10 +251,7 @@ class _Builder:
         nest = self.nest
         form = self._form(stages)
         along = nest.reduced[0] if form.outer else nest.row_length
-        across = nest.row_length // along * (1 if inside else min(width, nest.kept[-1]))
-        chunk = max(1, (_CHUNK if inside else _COLUMN_CHUNK) // across)
-        if not form.outer:  # whole pieces
-            chunk = -(-chunk // order.PIECE) * order.PIECE
+        chunk, across = self._chunk(form, inside=inside, width=width)
         chunks = -(-along // chunk)
         partials: list[tuple[DType, int, complex]] = []
 

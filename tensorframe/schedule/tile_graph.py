@@ -2,52 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.ops.movement import SLICE
-from tensorframe.schedule.tiles import Block, Part, extents, hull, part_of, whole, within
+from tensorframe.schedule.tiles import Block, Interval, Part, extents, hull, part_of, whole, within
 
+IsGiven = Callable[[Node], bool]
 # What gives a block of a node that is not made in the tile: a leaf, or a value that is there as a whole.
 Given = Callable[[Node, Block], Node]
+# What makes a block of a scan, whose total comes from the tile before, of its operand's block.
+Scan = Callable[[Node, Node], Node]
 
 
 def demanded(
-    wanted: Iterable[tuple[Node, Block]], is_given: Callable[[Node], bool]
+    wanted: Iterable[tuple[Node, Block]],
+    is_given: IsGiven,
+    scans: Mapping[Node, Interval] | None = None,
 ) -> dict[Node, Block]:
     """Return the block of every node that the wanted ones need, consumers first: the smallest that all of them see.
 
-    What `is_given` is not looked behind.
+    What `is_given` is not looked behind. Of `scans` the totals are handed on from block to block, which have at least
+    the places along the axis that are given here, so that none is left out.
     """
+    scans = scans or {}
     blocks: dict[Node, Block] = {}
-    waiting: dict[Node, None] = {}
     for node, block in wanted:
         blocks[node] = hull(blocks[node], block) if node in blocks else block
-        waiting[node] = None
-    order = _consumers_first(waiting, is_given)
+    order = _consumers_first(blocks, is_given)
     for node in order:
         if node not in blocks or is_given(node):
             continue
-        part = _part(node, blocks[node])
+        if node in scans:
+            (axis,) = node.attrs
+            own = (*blocks[node][:axis], scans[node], *blocks[node][axis + 1 :])
+            blocks[node] = hull(blocks[node], own)
+        part = _part(node, blocks[node], scans)
         for source, needed in zip(node.inputs, part.operands, strict=True):
             if needed is not None:
                 blocks[source] = hull(blocks[source], needed) if source in blocks else needed
     return {node: blocks[node] for node in order if node in blocks}
 
 
-def _consumers_first(roots: Iterable[Node], is_given: Callable[[Node], bool]) -> list[Node]:
+def _consumers_first(roots: Iterable[Node], is_given: IsGiven) -> list[Node]:
     nodes = list(roots)
     seen = set(nodes)
     for node in nodes:  # grows while it is walked
         if not is_given(node):
-            fresh = [source for source in node.inputs if source not in seen]
-            nodes += dict.fromkeys(fresh)
+            fresh = [source for source in dict.fromkeys(node.inputs) if source not in seen]
+            nodes += fresh
             seen.update(fresh)
     return sorted(nodes, key=by_serial, reverse=True)
 
 
-def _part(node: Node, block: Block) -> Part:
+def _part(node: Node, block: Block, scans: Collection[Node]) -> Part:
     """Return how a block of a node is made; of what is blocking, all is made, of which the block is shown."""
+    if node in scans:
+        return Part(node.op, node.attrs, (block,), extents(block))
     shapes = [source.shape for source in node.inputs]
     part = part_of(node.op, node.attrs, shapes, node.shape, block)
     if part is not None:
@@ -57,7 +68,11 @@ def _part(node: Node, block: Block) -> Part:
 
 
 def build_tile(
-    blocks: dict[Node, Block], is_given: Callable[[Node], bool], given: Given
+    blocks: dict[Node, Block],
+    is_given: IsGiven,
+    given: Given,
+    scans: Collection[Node] = (),
+    scan: Scan | None = None,
 ) -> dict[Node, Node]:
     """Return, for each node of `blocks` (see `demanded`), the node that makes its block."""
     made: dict[Node, Node] = {}
@@ -66,13 +81,16 @@ def build_tile(
         if is_given(node):
             made[node] = given(node, block)
             continue
-        part = _part(node, block)
+        part = _part(node, block, scans)
         operands = [
             shown(made[source], within(needed, blocks[source]))
             for source, needed in zip(node.inputs, part.operands, strict=True)
             if needed is not None
         ]
-        made[node] = apply_part(part, operands, node)
+        if scan is not None and node in scans:
+            made[node] = scan(node, operands[0])
+        else:
+            made[node] = apply_part(part, operands, node)
     return made
 
 

@@ -29,7 +29,7 @@ from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.shape import Shape
 from tensorframe.kernel.ir.order import PIECE, inner_length
 from tensorframe.ops.contraction import MATMUL
-from tensorframe.ops.creation import ARANGE, FULL
+from tensorframe.ops.creation import FULL
 from tensorframe.ops.indexing import GATHER, SCATTER, SET_SLICE, TAKE_ALONG_AXIS
 from tensorframe.ops.movement import CONCAT, EXPAND, PAD, PERMUTE, RESHAPE, SLICE, WINDOWS
 from tensorframe.ops.reduction import ALL_TRUE, ANY_TRUE, ARGMAX, ARGMIN, MAX, MIN, PROD, SUM
@@ -166,17 +166,6 @@ def _expand(
     _attrs: tuple[Any, ...], operands: Sequence[Shape], _shape: Shape, block: Block
 ) -> Part:
     return _same((extents(block),), [_broadcast(operands[0], block)], block)
-
-
-def _full(attrs: tuple[Any, ...], _operands: Sequence[Shape], _shape: Shape, block: Block) -> Part:
-    return _same(attrs, (), block)
-
-
-def _arange(
-    attrs: tuple[Any, ...], _operands: Sequence[Shape], _shape: Shape, block: Block
-) -> Part:
-    start, step, first, stride = attrs
-    return _same((start, step, first + stride * block[0][0], stride), (), block)
 
 
 def _permute(
@@ -408,8 +397,6 @@ _LINES: dict[Op, Rule] = {
 }
 
 _RULES: dict[Op, Rule] = {
-    FULL: _full,
-    ARANGE: _arange,
     EXPAND: _expand,
     PERMUTE: _permute,
     RESHAPE: _reshape,
@@ -442,13 +429,15 @@ class How(Enum):
     COMBINE = "combine"  # the results themselves are combined, in any order, by the row that the reduction names
     POSITION = "position"  # an extreme and its position in the block: the first of the largest, or smallest, stays
     PIECES = "pieces"  # totals of pieces, not rounded, are joined one after the other: the order of kernel/ir/order.py
+    MOMENTS = "moments"  # squared distances from pivots of chunks: kernel/forms/deviations.py
+    FOLLOWED = "followed"  # a sum of elements that follows from such moments
 
 
 class Join(NamedTuple):
     """How a reduction over a cut is put together from blocks of its operand, taken in order.
 
     `dtype` is that in which elements of a piece are joined, `held` that of the total, and `length` how many elements
-    are taken as one row of pieces, in C order of the last of the reduced axes.
+    are taken as one row of pieces, in C order of the last of the reduced axes, or as a chunk with moments.
     """
 
     how: How

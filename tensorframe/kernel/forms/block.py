@@ -24,7 +24,7 @@ _LIGHT = 12.0
 # The row of accumulators that a loop over lanes is at.
 LANE_ROW = ir.index("at")
 # Elements whose mean is the pivot of a chunk of a column: see kernel/forms/deviations.py.
-_COLUMN_SAMPLE = 32
+COLUMN_SAMPLE = 32
 
 
 @dataclass(slots=True)
@@ -136,7 +136,7 @@ class Block:
         body = self.form.body
         element = converted(body.operand(self.form.deviations[value].centred, 0), float64)
         take = self.across([ir.Store(total, self.slot, ir.load(total, self.slot) + element)])
-        loops, count = sample(body, self.along, first, last, (take,), _COLUMN_SAMPLE)
+        loops, count = sample(body, self.along, first, last, (take,), COLUMN_SAMPLE)
         mean = converted(ir.load(total, self.slot) / count, self.form.operand_dtype(value))
         empty = self.across([ir.Store(total, self.slot, ir.literal(0, float64))])
         return (empty, *loops, self.across([ir.Store(self.pivot(value), self.slot, mean)]))

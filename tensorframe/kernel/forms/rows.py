@@ -25,7 +25,7 @@ from tensorframe.quick_dataclasses import dataclass, field
 _LOOK = 4096
 _PACKED = ir.index("packed")
 # Elements whose mean is the pivot of a chunk of a row: see kernel/forms/deviations.py.
-_SAMPLE = 1024
+ROW_SAMPLE = 1024
 # Elements of a row that is asked for before its turn: worth it, and beside the one before in the nearest cache; and
 # operands of which that is done.
 _SOON, _MOST_FETCHED = (128, HOST.first // 8), 2
@@ -364,7 +364,7 @@ def _row_pivot(
     total = ir.variable(f"sample{value}", float64)
     element = converted(body.operand(form.deviations[value].centred, 0), float64)
     take = (ir.Set(total, ir.apply("accumulate_add", total, element)),)
-    loops, count = sample(body, along, first, last, take, _SAMPLE)
+    loops, count = sample(body, along, first, last, take, ROW_SAMPLE)
     mean = converted(total / count, form.operand_dtype(value))
     return (ir.Set(total, ir.literal(0, float64)), *loops, ir.Set(pivot_of(form, value), mean))
 

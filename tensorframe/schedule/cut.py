@@ -1,0 +1,294 @@
+"""Cuts: whether a graph can run tile by tile along an axis of a leaf, and what each of its values is then.
+
+Forwards from the leaf, every value is one of these:
+
+    tiled      it goes along with the cut: a tile of it is made of tiles of its operands, with a margin where it looks
+               at neighbours; scans among them hand their total on from tile to tile
+    carried    a reduction over the cut: each tile leaves something, which is joined (`tiles.join_of`)
+    whole      it does not depend on the cut, or on carried values alone
+    blocking   it needs more of a tiled value than a tile: then there is no such cut, and the reason is returned
+
+What needs a carried value and a tile runs in a *pass* after the one that carries: leaves are read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from math import ceil, gcd, lcm, prod
+from typing import NamedTuple
+
+from tensorframe.dtypes import COMPLEX, FLOATING
+from tensorframe.graph.device import Device
+from tensorframe.graph.node import Node, reachable
+from tensorframe.graph.op import Kind
+from tensorframe.ops.creation import ARANGE, CONSTANT
+from tensorframe.ops.movement import EXPAND, RESHAPE, SLICE, WINDOWS
+from tensorframe.quick_dataclasses import dataclass, field
+from tensorframe.schedule.moments import Chunks, distances_of, one_pass_sums
+from tensorframe.schedule.tiles import (
+    How,
+    Interval,
+    Join,
+    followed,
+    join_of,
+    narrowed,
+    rounds_by_shape,
+)
+
+
+class Along(NamedTuple):
+    """How a value goes along with the cut: by which axis, and how many of its places are one of the cut's."""
+
+    axis: int
+    rate: Fraction
+
+
+class Obstacle(NamedTuple):
+    """Why a graph cannot be cut: what is blocking, and the reason."""
+
+    node: Node
+    reason: str
+
+
+@dataclass(slots=True)
+class Cut:
+    """What the values of a graph are where it is cut along an axis of a leaf of so many `places`."""
+
+    leaf: Node
+    axis: int
+    places: int
+    roots: tuple[Node, ...]
+    tiled: dict[Node, Along] = field(default_factory=dict)
+    carried: dict[Node, Join] = field(default_factory=dict)
+    scans: set[Node] = field(default_factory=set)
+    passes: dict[Node, int] = field(default_factory=dict)  # the first in which a value can be had
+    # carried value -> the tiled value that it is made of; of those that follow from another one, that one
+    taken: dict[Node, Node] = field(default_factory=dict)
+    chunks: dict[Node, Chunks] = field(default_factory=dict)
+    grain: int = 1  # tiles are multiples of so many places, but for the last one
+
+    @property
+    def count(self) -> int:
+        """How many passes there are."""
+        return 1 + max(self.pass_of(node) for node in self.anchors())
+
+    def anchors(self) -> list[Node]:
+        """Return what tiles are made for: the roots that are tiled, and the carried values."""
+        carried = [node for node, join in self.carried.items() if join.how is not How.FOLLOWED]
+        return [*[root for root in dict.fromkeys(self.roots) if root in self.tiled], *carried]
+
+    def anchored(self, anchor: Node) -> tuple[Node, Along]:
+        """Return the tiled value that an anchor takes tiles of, itself or its operand, and how it goes along."""
+        node = self.taken.get(anchor, anchor)
+        return node, self.tiled[node]
+
+    def pass_of(self, anchor: Node) -> int:
+        """Return the number of the pass that makes a tiled root or a carried value."""
+        return self.passes[self.taken.get(anchor, anchor)]
+
+    def owned(self, node: Node, low: int, high: int) -> Interval:
+        """Return which places of a tiled value belong to the places of the cut from `low` to `high`."""
+        size = node.shape[self.tiled[node].axis]
+        rate = self.tiled[node].rate
+        first, last = min(ceil(low * rate), size), min(ceil(high * rate), size)
+        return (first, size if high >= self.places else last)
+
+
+def find_cut(
+    roots: Sequence[Node], leaf: Node, axis: int, *, ordered: Callable[[Device], bool], small: int
+) -> Cut | Obstacle:
+    """Return what each value is where `leaf` is cut along `axis`, or why that cannot be.
+
+    `ordered` says whether a device adds in the order of kernel/ir/order.py. Other leaves are cut with this one where
+    they are larger than `small` bytes.
+    """
+    order = reachable(roots)
+    chunks = one_pass_sums(roots)
+    seeds = {leaf: Along(axis, Fraction(1))}
+    while True:
+        cut = _forwards(order, roots, seeds, leaf, ordered, chunks)
+        if isinstance(cut, Obstacle):
+            return cut
+        found = _sources(order, cut, small)
+        if isinstance(found, Obstacle):
+            return found
+        if found.keys() <= seeds.keys():
+            break
+        seeds |= found
+    if not cut.anchors():
+        return Obstacle(leaf, "nothing that is computed goes along with it")
+    ways = [(node.shape[way.axis], way.rate) for node, way in map(cut.anchored, cut.anchors())]
+    cut.places = max([ceil(size / rate) for size, rate in ways])
+    cut.grain = _grain(cut)
+    return cut
+
+
+def _forwards(
+    order: Sequence[Node],
+    roots: Sequence[Node],
+    seeds: dict[Node, Along],
+    leaf: Node,
+    ordered: Callable[[Device], bool],
+    chunks: dict[Node, Chunks],
+) -> Cut | Obstacle:
+    axis = seeds[leaf].axis
+    cut = Cut(leaf, axis, leaf.shape[axis], tuple(roots), chunks=chunks)
+    for node in order:
+        cut.passes[node] = max([cut.passes[source] for source in _inputs(node)], default=0)
+        if node in seeds:
+            cut.tiled[node] = seeds[node]
+            continue
+        operands = [
+            (number, cut.tiled[source])
+            for number, source in enumerate(_inputs(node))
+            if source in cut.tiled
+        ]
+        if not operands:
+            continue
+        reason = _go_along(cut, node, operands, ordered)
+        if reason:
+            return Obstacle(node, reason)
+    return cut
+
+
+def _inputs(node: Node) -> tuple[Node, ...]:
+    return () if node.storage is not None else node.inputs
+
+
+def _go_along(
+    cut: Cut, node: Node, operands: list[tuple[int, Along]], ordered: Callable[[Device], bool]
+) -> str:
+    """Settle what a value is some of whose operands are tiled; return why there is no cut, or nothing."""
+    op, attrs = node.op, node.attrs
+    first = operands[0][1]
+    if op.kind is Kind.REDUCE and first.axis in attrs[0]:
+        return _carry(cut, node, first.axis, ordered)
+    if op.kind is Kind.SCAN and attrs[0] == first.axis:
+        if node.dtype in FLOATING and not ordered(node.device):
+            return f"{node.device} accumulates in an order that needs all elements at once"
+        if node.dtype in COMPLEX and op.name != "cumulative_sum":
+            return "products of complex numbers are not handed on from tile to tile"
+        cut.tiled[node] = first
+        cut.scans.add(node)  # its total is handed on
+        return ""
+    if rounds_by_shape(op):
+        return "its bits depend on the whole shape"
+    shapes = [source.shape for source in node.inputs]
+    ways = set()
+    for number, along in operands:
+        axis = followed(op, attrs, shapes, node.shape, number, along.axis)
+        if axis is None:
+            return "it needs more of an operand than a tile"
+        if op is SLICE and attrs[2][along.axis] < 0:
+            return "it goes backwards along the cut"
+        ways.add(Along(axis, along.rate * _rate(node, number, along.axis, axis)))
+    if len(ways) > 1:
+        return "its operands go along with the cut in different ways"
+    cut.tiled[node] = ways.pop()
+    return ""
+
+
+def _carry(cut: Cut, node: Node, axis: int, ordered: Callable[[Device], bool]) -> str:
+    """Settle how a reduction over the cut is carried; return why it cannot be, or nothing."""
+    source = node.inputs[0]
+    leader = next((one for one, how in cut.chunks.items() if how.followed is node), None)
+    if leader is not None:
+        cut.carried[node] = Join(How.FOLLOWED)
+        cut.passes[node] += 1
+        cut.taken[node] = leader
+        return ""
+    join = join_of(node.op, source.dtype, node.attrs, source.shape, axis)
+    if isinstance(join, str):
+        return join
+    if join.how is How.PIECES and not ordered(node.device):
+        return f"{node.device} adds in an order that needs all elements at once"
+    if node in cut.chunks:
+        distances = distances_of(node)
+        assert distances is not None
+        source, mean = distances.inputs
+        along = [place for place in sorted(node.attrs[0]) if source.shape[place] != 1]
+        length = cut.chunks[node].length
+        if not length or source.shape != distances.shape or source not in cut.tiled:
+            return "it is computed in one pass over chunks that are not cut"
+        if cut.passes[mean] > cut.passes[source] + 1:
+            return "what its distances are taken from is known too late"
+        rest = prod([source.shape[place] for place in along[1:]])
+        grain = length // gcd(length, rest)
+        join = join._replace(how=How.MOMENTS, grain=grain, length=length)
+        cut.passes[node] = cut.passes[source]
+    cut.carried[node] = join
+    cut.passes[node] += 1
+    cut.taken[node] = source
+    return ""
+
+
+def _rate(node: Node, number: int, source: int, target: int) -> Fraction:
+    """Return how many places of the result's axis one of the operand's is."""
+    if node.op is SLICE:
+        return Fraction(1, abs(node.attrs[2][target]))
+    if node.op is WINDOWS and node.attrs[0] == target:
+        return Fraction(1, node.attrs[2])
+    if node.op is RESHAPE:
+        return Fraction(node.shape[target], node.inputs[number].shape[source])
+    return Fraction(1)
+
+
+def _sources(order: Sequence[Node], cut: Cut, small: int) -> dict[Node, Along] | Obstacle:
+    """Return the large leaves, and the generators, that tiled values look at tile by tile."""
+    along = dict(cut.tiled)
+    found: dict[Node, Along] = {}
+    for node in reversed(order):
+        way = along.get(node)
+        if way is None or not _inputs(node):
+            if way is not None and (node.nbytes > small or node.op is ARANGE):
+                found[node] = way
+            continue
+        shapes = [source.shape for source in node.inputs]
+        for number, source in enumerate(node.inputs):
+            if source in cut.tiled or cut.passes[source]:
+                continue
+            narrow = narrowed(node.op, node.attrs, shapes, node.shape, number, way.axis)
+            if len(narrow) != 1:
+                continue
+            (axis,) = narrow
+            there = Along(axis, way.rate / _rate(node, number, axis, way.axis))
+            if along.setdefault(source, there) != there and source.nbytes > small:
+                return Obstacle(node, "its operands go along with the cut in different ways")
+    return found
+
+
+def _grain(cut: Cut) -> int:
+    """Return of how many places tiles are multiples: of whole places of all values, and of the pieces of sums."""
+    grain = 1
+    for node in cut.anchors():
+        join = cut.carried.get(node)
+        _, way = cut.anchored(node)
+        least = (1 if join is None else join.grain) * way.rate.denominator
+        grain = lcm(grain, least // gcd(least, way.rate.numerator))
+    return grain
+
+
+def candidates(
+    roots: Sequence[Node], is_file: Callable[[Node], bool]
+) -> Iterable[tuple[Node, int]]:
+    """Yield the leaves and axes along which a graph may be cut, the best first.
+
+    The largest leaf comes first, those in files before others, and its leading axis: what is read lies together.
+    Values that are made from nothing can be cut too.
+    """
+    order = reachable(roots)
+    leaves = [
+        node
+        for node in order
+        if node.shape
+        and (
+            (node.op is not CONSTANT and not _inputs(node))
+            or (node.op is EXPAND and not node.inputs[0].shape)
+        )
+    ]
+    leaves.sort(key=lambda node: (not is_file(node), bool(_inputs(node)), -node.nbytes))
+    for leaf in leaves:
+        for axis, size in enumerate(leaf.shape):
+            if size > 1:
+                yield leaf, axis
