@@ -68,9 +68,9 @@ from tensorframe.frontend.elementwise.closeness import isclose as isclose
 from tensorframe.frontend.elementwise.limits import clip as clip
 from tensorframe.frontend.elementwise.limits import nan_to_num as nan_to_num
 from tensorframe.frontend.files.leaves import from_reader as from_reader
-from tensorframe.frontend.files.load_and_save import load as load
-from tensorframe.frontend.files.load_and_save import load_metadata as load_metadata
-from tensorframe.frontend.files.load_and_save import save as save
+from tensorframe.frontend.files.loading import load as load
+from tensorframe.frontend.files.loading import load_metadata as load_metadata
+from tensorframe.frontend.files.saving import save as save
 from tensorframe.frontend.functions.elementwise import elementwise as elementwise
 from tensorframe.frontend.grad_scaler import GradScaler as GradScaler
 from tensorframe.frontend.indexing.searching import argwhere as argwhere

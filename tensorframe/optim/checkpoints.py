@@ -9,7 +9,9 @@ from typing import Any
 
 from tensorframe.errors import ArgumentError, DTypeError, FileFormatError, ShapeError
 from tensorframe.frontend.conversion.convert import asarray
-from tensorframe.frontend.files.load_and_save import PathLike, load, load_metadata, save
+from tensorframe.frontend.files.loading import load, load_metadata
+from tensorframe.frontend.files.paths import PathLike
+from tensorframe.frontend.files.saving import save
 from tensorframe.frontend.random.keys import Key
 from tensorframe.frontend.rebinding import rebind_together
 from tensorframe.frontend.tensor import Tensor

@@ -842,3 +842,15 @@ def test_any_header_of_safetensors_is_our_error_or_tensors(tmp_path):
         except FileFormatError:
             refused += 1
     assert 200 < refused < 450
+
+
+def test_a_slice_of_a_result_of_a_compressed_array_takes_a_pieces_memory(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez_compressed(path, x=np.zeros((4000, 1000)))
+    x = tfr.load(path)["x"]
+    tracemalloc.start()
+    try:
+        assert (x * 2 + 1)[7, 3:5].tolist() == [1.0, 1.0]
+        assert tracemalloc.get_traced_memory()[1] < 5 * slabs.PIECE
+    finally:
+        tracemalloc.stop()

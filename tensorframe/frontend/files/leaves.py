@@ -40,20 +40,22 @@ def from_reader(array: Any, /, *, device: OnDevice = None) -> Tensor:
     >>> (x + 1)[:2, 3].tolist()
     [1.0, 1.0]
     """
-    from tensorframe.frontend.files import objects, reading
+    from tensorframe.frontend.files.objects import reader_of
 
     if isinstance(array, Tensor):
         raise DTypeError(
             "from_reader: the object is a Tensor already",
             suggestions=("the tensor itself", "x.to_backend(device) for one on another device"),
         )
-    reader = objects.reader_of(array)
-    reading.enable()
-    return tensor_of(reader, resolve_device(device), "from_reader")
+    return tensor_of(reader_of(array), resolve_device(device), "from_reader")
 
 
 def tensor_of(reader: Reader, device: Device, asked: str) -> Tensor:
     """Return the Tensor that a reader reads, where its device can have elements of this dtype."""
     require(asked, device, reader.dtype)
+    if not reader.mapped:
+        from tensorframe.frontend.files import reading
+
+        reading.enable()
     home = device if capabilities(device).host_memory else CPU
     return Tensor(placed(source(FILE, reader.shape, reader.dtype, home, reader), device))

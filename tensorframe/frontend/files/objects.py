@@ -97,7 +97,7 @@ class ObjectReader:
         return name_of(self.array)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class ObjectSink:
     """An object that slices are assigned to: what was written stays when something fails, as it is not ours."""
 

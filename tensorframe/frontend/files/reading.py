@@ -93,11 +93,7 @@ def read_parts(roots: Sequence[Node]) -> None:
 
 
 def _is_object(node: Node) -> bool:
-    return (
-        _is_unread(node)
-        and not isinstance(node.attrs[0], Part | PackedMember)
-        and not (node.attrs[0].mapped)
-    )
+    return _is_unread(node) and not isinstance(node.attrs[0], Part) and not (node.attrs[0].mapped)
 
 
 def _parts(order: Iterable[Node], roots: Sequence[Node]) -> dict[Node, Window | None]:

@@ -9,6 +9,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import IO, Any
 
 from tensorframe import dtypes
@@ -41,6 +42,34 @@ def read_index(path: str) -> tuple[dict[str, Segment], dict[str, str]]:
     segments = {name: _segment(path, stamp, start, name, entry) for name, entry in header.items()}
     _check_cover(segments.values(), start, stamp.size, path)
     return segments, metadata
+
+
+def read_shards(path: str) -> dict[str, Segment]:
+    """Return where each tensor of several files lies, as the index of them beside them says."""
+    with open_to_read(path) as file:
+        text = file.read(MAX_HEADER + 1)
+    if len(text) > MAX_HEADER:
+        raise broken(path, f"not an index of safetensors files: it has over {MAX_HEADER} bytes")
+    try:
+        index = json.loads(text.decode("utf-8"), object_pairs_hook=_without_duplicates)
+    except (ValueError, RecursionError) as error:
+        raise broken(path, f"the index is not valid JSON: {error}") from error
+    files = index.get("weight_map") if isinstance(index, dict) else None
+    if not isinstance(files, dict):
+        raise broken(path, "the index has no weight_map, which names the file of each tensor")
+    folder = Path(path).parent
+    shards: dict[str, dict[str, Segment]] = {}
+    for name, file_name in files.items():
+        # a name alone: an index that came from elsewhere has no business in other folders
+        if not isinstance(file_name, str) or not file_name or Path(file_name).name != file_name:
+            raise broken(
+                path, f"{name!r} is in {file_name!r:.80}, which is no file beside the index"
+            )
+        if file_name not in shards:
+            shards[file_name] = read_index(str(folder / file_name))[0]
+        if name not in shards[file_name]:
+            raise broken(path, f"{name!r} should be in {file_name}, and is not")
+    return {name: shards[file_name][name] for name, file_name in files.items()}
 
 
 def _read_header(file: IO[bytes], size: int, path: str) -> tuple[dict[str, Any], int]:

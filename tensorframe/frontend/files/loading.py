@@ -1,0 +1,100 @@
+"""Loading: tensors in files, read when their elements are needed.
+
+The formats are imported by who uses them: zip files and paths would take a tenth of the time to import the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tensorframe.backends.registry import resolve_device
+from tensorframe.errors import FileFormatError
+from tensorframe.frontend.conversion.convert import OnDevice
+from tensorframe.frontend.files.leaves import tensor_of
+from tensorframe.frontend.files.paths import SHARDED, PathLike, checked_path
+
+if TYPE_CHECKING:
+    from tensorframe.files.reader import Reader
+
+__all__ = ["load", "load_metadata"]
+
+
+def load(path: PathLike, /, *, device: OnDevice = None) -> Any:
+    """The tensors in a file: one Tensor of `.npy`, a dict by name of `.npz` and `.safetensors`, either of `.zarr`.
+
+    Reads nothing but names, shapes and dtypes; a tensor's elements are read when they are needed, from memory mapped
+    onto the file where they are stored as they are used (checksums of `.npz` members are compared then). Compressed
+    members are unpacked in pieces: a slice of one keeps what it shows, and whoever goes on slicing gets all of it read
+    and kept. The file must stay unchanged until then. Two-byte elements that NumPy has no name for are bfloat16.
+
+    `.safetensors.index.json` names the files that the tensors of a large model are in, which lie beside it. A `.zarr`
+    folder is an array, or a group of arrays by their paths in it; the package zarr reads it, chunk by chunk. Arrays of
+    other formats, such as HDF5, are read by `from_reader`.
+
+    Where a member of an `.npz` file is no array, or is damaged in its header, a mapping comes back that raises when
+    this one is touched; its `unreadable` has the reasons by name. Pickled objects are such, and are never run.
+
+    Raises FileNotFoundError (MissingFileError) if there is no such file, and FileFormatError if the file is not of the
+    format its suffix says, is truncated, damaged or changed since, or an array claims more bytes than the option
+    `load_bytes` allows (0, the default, allows whatever a file of its size can hold).
+
+    >>> path = folder / "weights.safetensors"
+    >>> tfr.save(path, {"scale": tfr.asarray([1.0, 2.0])})
+    >>> tfr.load(path)["scale"].numpy()
+    array([1., 2.], dtype=float32)
+    """
+    name, suffix = checked_path(path)
+    where = resolve_device(device)
+    readers = _readers(name, suffix)
+    if not isinstance(readers, Mapping):
+        return tensor_of(readers, where, "load")
+    tensors = {
+        key: reader if isinstance(reader, FileFormatError) else tensor_of(reader, where, "load")
+        for key, reader in readers.items()
+    }
+    unreadable = [tensor for tensor in tensors.values() if isinstance(tensor, FileFormatError)]
+    if not unreadable:
+        return tensors
+    if len(unreadable) == len(tensors):
+        raise unreadable[0]
+    from tensorframe.frontend.files.members import Members
+
+    return Members(tensors)
+
+
+def _readers(name: str, suffix: str) -> Reader | Mapping[str, Reader | FileFormatError]:
+    """Return what reads the one array of a file, or those of its members that can be read."""
+    if suffix == ".npy":
+        from tensorframe.frontend.files.npy import npy_segment
+
+        return npy_segment(name)
+    if suffix == ".npz":
+        from tensorframe.frontend.files.npz import npz_members
+
+        return npz_members(name)
+    if suffix == ".zarr":
+        from tensorframe.frontend.files.zarr import zarr_members
+
+        return zarr_members(name)
+    from tensorframe.frontend.files.safetensors import read_index, read_shards
+
+    return read_shards(name) if suffix == SHARDED else read_index(name)[0]
+
+
+def load_metadata(path: PathLike, /) -> dict[str, str]:
+    """The metadata of a `.safetensors` file: strings by name.
+
+    >>> path = folder / "weights.safetensors"
+    >>> tfr.save(path, {}, metadata={"format": "tensorframe"})
+    >>> tfr.load_metadata(path)
+    {'format': 'tensorframe'}
+    """
+    from tensorframe.frontend.files import safetensors
+
+    name, suffix = checked_path(path)
+    if suffix != ".safetensors":
+        raise FileFormatError(
+            f"load_metadata: {name} is not a safetensors file, which have metadata"
+        )
+    return safetensors.read_index(name)[1]

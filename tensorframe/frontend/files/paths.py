@@ -1,0 +1,38 @@
+"""Paths: the format of a file is what its suffix says."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from tensorframe.errors import DTypeError, FileFormatError
+
+SHARDED = ".safetensors.index.json"
+SUFFIXES = (".npy", ".npz", ".safetensors", ".zarr", SHARDED)
+# What other libraries open, and whose arrays are read and written as objects.
+OPENED_BY = {
+    ".h5": 'h5py.File(path)["name"]',
+    ".hdf5": 'h5py.File(path)["name"]',
+    ".nc": 'netCDF4.Dataset(path)["name"]',
+    ".tif": "tifffile.memmap(path)",
+    ".tiff": "tifffile.memmap(path)",
+}
+PathLike = str | os.PathLike[str]
+
+
+def checked_path(path: Any) -> tuple[str, str]:
+    """Return the path as a string, and its suffix, which says the format."""
+    try:
+        name = os.fsdecode(path)
+    except TypeError as error:
+        raise DTypeError(f"a file is named by a path, got {type(path).__name__}") from error
+    if "\0" in name:
+        raise FileFormatError(f"{name!r} is no path: it has a null character")
+    lower = name.rstrip(os.sep).lower()
+    suffix = SHARDED if lower.endswith(SHARDED) else os.path.splitext(lower)[1]
+    if suffix not in SUFFIXES:
+        hints = ["one of " + ", ".join(SUFFIXES)]
+        if suffix in OPENED_BY:
+            hints.insert(0, f"tfr.from_reader({OPENED_BY[suffix]})")
+        raise FileFormatError(f"{name}: the suffix says the format", suggestions=hints)
+    return name, suffix

@@ -1,0 +1,168 @@
+"""Saving: tensors are computed, and written to files or objects."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tensorframe.errors import DTypeError, FileFormatError
+from tensorframe.frontend.conversion.convert import asarray
+from tensorframe.frontend.files.paths import SHARDED, checked_path
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.runtime.evaluate import evaluate
+
+if TYPE_CHECKING:
+    from tensorframe.files.sink import Sink
+
+__all__ = ["save"]
+
+
+def save(
+    path: Any,
+    tensors: Mapping[str, Tensor] | Tensor,
+    /,
+    *,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Compute tensors, all in one go, and write them to a file or into an object.
+
+    The suffix says the format: `.npz` and `.safetensors` take a mapping from names to tensors, `.npy` one tensor,
+    `.zarr` either (with the package zarr); NumPy arrays are tensors here too. `metadata` (strings by name) goes into
+    `.safetensors` only. The file appears at once when it is complete:
+    nobody sees half of it, and if something fails, or is interrupted, an older file of that name is untouched.
+
+    In place of a path, any object with `shape`, `dtype` and assignment to slices takes one tensor of that shape and
+    dtype: an array of Zarr or h5py, a `np.memmap`. It keeps what was written into it before something failed.
+
+    Raises DTypeError for a dtype that the format cannot hold (complex128 in `.safetensors`), or the object does not;
+    ShapeError for a shape other than the object's; WriteError where a disk is full or fails, or the object raises.
+
+    >>> path = folder / "points.npz"
+    >>> tfr.save(path, {"x": tfr.asarray([1, 2]), "y": tfr.asarray([0.5, 0.25])})
+    >>> sorted(np.load(path))
+    ['x', 'y']
+    """
+    if not isinstance(path, str | os.PathLike | bytes):
+        _save_into(path, tensors, metadata)
+        return
+    name, suffix = checked_path(path)
+    if metadata and suffix != ".safetensors":
+        raise FileFormatError(
+            f"save: {suffix} files have no metadata",
+            suggestions=("a path that ends in .safetensors",),
+        )
+    if suffix == ".npy":
+        _save_npy(name, _single(tensors))
+    elif suffix == ".npz":
+        _save_npz(name, _named(tensors, suffix))
+    elif suffix == ".zarr":
+        _save_zarr(name, tensors)
+    elif suffix == SHARDED:
+        raise FileFormatError(
+            f"save: {name} names several files, and one is written",
+            suggestions=("a path that ends in .safetensors",),
+        )
+    else:
+        _save_safetensors(name, _named(tensors, suffix), _strings(metadata or {}))
+
+
+def _save_npy(name: str, tensor: Tensor) -> None:
+    from tensorframe.frontend.files.npy import npy_sink
+
+    _write([tensor], [npy_sink(name, tensor.shape, tensor.dtype)])
+
+
+def _save_npz(name: str, tensors: Mapping[str, Tensor]) -> None:
+    """Write a zip file: it has checksums before the elements, so these are computed first."""
+    from tensorframe.frontend.files.npz import write_npz
+    from tensorframe.frontend.files.write import replacing
+
+    evaluate([tensor.node for tensor in tensors.values()])
+    with replacing(name) as file:
+        write_npz(file, {key: tensor._array() for key, tensor in tensors.items()})
+
+
+def _save_safetensors(
+    name: str, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]
+) -> None:
+    from tensorframe.frontend.files import safetensors
+
+    kinds = {key: (tensor.shape, tensor.dtype) for key, tensor in tensors.items()}
+    _write(list(tensors.values()), safetensors.sinks(name, kinds, metadata))
+
+
+def _save_zarr(name: str, tensors: Mapping[str, Tensor] | Tensor) -> None:
+    from tensorframe.frontend.files.zarr import ALONE, zarr_sinks
+
+    grouped = isinstance(tensors, Mapping)
+    members = _named(tensors, ".zarr") if grouped else {ALONE: asarray(tensors)}
+    kinds = {key: (tensor.shape, tensor.dtype) for key, tensor in members.items()}
+    _write(list(members.values()), zarr_sinks(name, kinds))
+
+
+def _save_into(array: Any, tensors: Any, metadata: Mapping[str, str] | None) -> None:
+    from tensorframe.frontend.files.objects import sink_of
+
+    if metadata:
+        raise FileFormatError(
+            f"save: {type(array).__name__} takes no metadata",
+            suggestions=("a path that ends in .safetensors",),
+        )
+    tensor = _single(tensors)
+    _write([tensor], [sink_of(array, tensor.shape, tensor.dtype)])
+
+
+def _write(tensors: Sequence[Tensor], sinks: Sequence[Sink]) -> None:
+    from tensorframe.frontend.files.write import written
+    from tensorframe.runtime.saving import evaluate_into
+
+    with written(sinks):
+        evaluate_into([tensor.node for tensor in tensors], sinks)
+
+
+def _single(tensors: Mapping[str, Tensor] | Tensor) -> Tensor:
+    if isinstance(tensors, Mapping):
+        raise DTypeError(
+            f"save: an .npy file, or an object, holds one tensor, got a mapping of {len(tensors)}",
+            suggestions=("a path that ends in .npz",),
+        )
+    return asarray(tensors)
+
+
+def _named(tensors: Mapping[str, Tensor] | Tensor, suffix: str) -> dict[str, Tensor]:
+    from tensorframe.frontend.files.safetensors import METADATA
+
+    if not isinstance(tensors, Mapping):
+        raise DTypeError(
+            f"save: {suffix} files hold tensors by name, got a single {type(tensors).__name__}",
+            suggestions=('{"name": tensor}', "a path that ends in .npy"),
+        )
+    for name in tensors:
+        folders = suffix == ".zarr" and isinstance(name, str) and not _is_path(name)
+        if (
+            not isinstance(name, str)
+            or name == METADATA
+            or "\0" in name
+            or not _encodes(name)
+            or folders
+        ):
+            raise DTypeError(f"save: {name!r} cannot be the name of a tensor in a file")
+    return {name: asarray(tensor) for name, tensor in tensors.items()}
+
+
+def _is_path(name: str) -> bool:
+    """Whether a name is one of a group's, or names in one another: all stay inside."""
+    return not any(part in ("", ".", "..") or part.startswith("__") for part in name.split("/"))
+
+
+def _encodes(name: str) -> bool:
+    """Whether UTF-8 can spell a name: it has no halves of surrogate pairs."""
+    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
+def _strings(metadata: Mapping[str, str]) -> dict[str, str]:
+    for pair in metadata.items():
+        if not all(isinstance(text, str) and _encodes(text) for text in pair):
+            raise DTypeError(f"save: metadata are strings by name, got {pair}")
+    return dict(metadata)
