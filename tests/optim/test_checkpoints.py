@@ -111,7 +111,7 @@ def test_an_unfinished_file_leaves_the_one_before(tmp_path, monkeypatch):
     def failing(*_):
         raise OSError("no space left")
 
-    monkeypatch.setattr("tensorframe.frontend.files.safetensors.write", failing)
+    monkeypatch.setattr("tensorframe.files.access._write", failing)
     with pytest.raises(OSError, match="no space left"):
         optim.save_checkpoint(path, w=tfr.zeros(3))
     assert path.read_bytes() == before
