@@ -178,6 +178,13 @@ def array_api(session: nox.Session) -> None:
 
 
 @nox.session
+def dask(session: nox.Session) -> None:
+    """All checks of backends on Dask's device, with arrays in one block and in blocks of 64 bytes: some minutes."""
+    prepare(session, "--editable", ".[dev]")
+    python(session, "-m", "tests.backends.dask_conformance", *session.posargs)
+
+
+@nox.session
 def conformance(session: nox.Session) -> None:
     """The array standard's tests on every device, as the table in docs/conformance.md.
 

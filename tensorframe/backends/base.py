@@ -47,6 +47,8 @@ class Capabilities:
     host_memory: bool = False  # handles are NumPy arrays
     runs_small: bool = False  # small graphs may run op by op in NumPy, without a plan
     executes: bool = True  # False: plans can be made, not run
+    # values are blocks that tasks make, which `Backend.settle` has run at the end of a plan
+    chunked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +210,18 @@ class Backend(ABC):
         None where nothing is known of it: then every plan is tried. Devices of host memory share one.
         """
         return None
+
+    def settle(self, device: Device, handles: Sequence[Any]) -> Sequence[Any]:
+        """Return handles of the same values, computed: called once for all results of a plan on a device.
+
+        Only where `Capabilities.chunked` says that programs give what is still to be computed. What is raised has the
+        key of what failed in its attribute `key`, if that is known: see `backends/provenance.py`.
+        """
+        return handles
+
+    def configure(self, **options: Any) -> None:
+        """Take settings of the backend's own, all or none: see `tfr.backends.configure`. By default there are none."""
+        raise ArgumentError(f'configure("{self.name}"): the backend has no settings')
 
     def functions(self) -> Any:
         """Return the functions by which small graphs run op by op, where `Capabilities.runs_small` says that they do.

@@ -37,7 +37,7 @@ ELSEWHERE = {
     "dx12": ("win32", "Direct3D 12 is Microsoft's interface, which Windows alone has"),
 }
 # how people call what a module belongs to
-PACKAGES = {"pyopencl": "PyOpenCL", "cupy": "CuPy"}
+PACKAGES = {"pyopencl": "PyOpenCL", "cupy": "CuPy", "dask": "Dask"}
 RESERVED = frozenset({"auto", *INTERFACES})
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
@@ -52,6 +52,7 @@ _BUILT_IN = {
     "wgpu": ("tensorframe.backends.wgpu.engine:WgpuBackend", "wgpu"),
     "cuda": ("tensorframe.backends.cuda.engine:CudaBackend", "cupy"),
     "rocm": ("tensorframe.backends.cuda.engine:RocmBackend", "cupy"),
+    "dask": ("tensorframe.backends.dask:DaskBackend", "dask"),
 }
 
 

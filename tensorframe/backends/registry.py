@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextvars import ContextVar
+from typing import Any
 
 from tensorframe import config
 from tensorframe.backends import selection
@@ -13,7 +14,7 @@ from tensorframe.backends.entries import INTERFACES, add, entries, entry_of, loa
 from tensorframe.backends.probing import Found, forget, probe_all
 from tensorframe.backends.remedies import remedies
 from tensorframe.backends.selection import candidates, family, first_fit, order_in_words
-from tensorframe.errors import DeviceError
+from tensorframe.errors import ArgumentError, DeviceError
 from tensorframe.graph.device import CPU, Device, backend_called
 from tensorframe.scopes import Scope
 
@@ -64,6 +65,27 @@ def unregister(name: str) -> None:
     >>> tfr.backends.unregister("planned")
     """
     remove(name)
+    _drop(name)
+
+
+def configure(name: str, **settings: Any) -> None:
+    """Change settings of a backend, those that are named, for every thread and all tensors of its devices.
+
+    The backend "dask" has two. `client` is a `distributed.Client`, whose cluster runs the tasks from now on; None, the
+    default, leaves that to Dask: its own current client, or threads here. `chunk` is the size of a block at most, in
+    bytes or as text; tensors that are there keep theirs. ArgumentError for a backend or setting that is not known, and
+    for a value that is none; then nothing changes. DeviceError if the backend does not load.
+
+    >>> tfr.backends.configure("dask", chunk="64 MiB")
+    >>> tfr.backends.configure("dask", chunk=None)
+    """
+    try:
+        device = Device(name)
+    except DeviceError as error:
+        raise ArgumentError(error.message, suggestions=_guesses(name)) from None
+    backend = backend_of(device)
+    backend.configure(**settings)
+    forget(backend)  # the devices of another client are others
     _drop(name)
 
 

@@ -106,7 +106,8 @@ def calibrate(device: str | Device | None = None, *, force: bool = False) -> Cal
         if named.limits is None:
             raise KernelError(f"calibrate: {device} was not measured: {named.problem}")
         return Calibration((named,))
-    return Calibration(tuple([_calibrated(known, force=force) for known in known_devices()]))
+    here = [known for known in known_devices() if not info_of(known).capabilities.chunked]
+    return Calibration(tuple([_calibrated(known, force=force) for known in here]))
 
 
 def _calibrated(device: Device, *, force: bool) -> CalibratedDevice:

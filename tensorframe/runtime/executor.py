@@ -74,7 +74,7 @@ def execute(
     """
     if runner.needs and not fits(runner) and admit(runner, plan, slots, recorded):
         return
-    if runner.observers or checked or stamps is not None or events.listeners:
+    if runner.observers or checked or stamps is not None or events.listeners or runner.chunked:
         _observed(runner, observed(runner, plan, checked, stamps), slots, plan, recorded)
     elif runner.quiet:
         _perform(runner.actions, slots, plan, recorded)
@@ -96,7 +96,11 @@ def _observed(
         if runner.is_new:
             runner.is_new = False
             foresee_all([program for _, program, *_ in runner.actions], plan, slots)
-        if runner.quiet:
+        if runner.chunked:
+            from tensorframe.runtime.settling import perform_and_settle
+
+            perform_and_settle(_perform, actions, slots, plan, recorded, runner.chunked)
+        elif runner.quiet:
             _perform(actions, slots, plan, recorded)
         else:
             with np.errstate(all="ignore"):
@@ -135,8 +139,15 @@ def _prepared(plan: Plan, recorded: Recorded) -> Runner:
         tuple(actions), all(silent), rest, waits, can_take_long(plan), (shown, _settled)
     )
     runner.needs = needs_of(plan)
+    runner.chunked = _chunked(plan) if waits else ()
     tell_span(Work.PREPARE, f"{len(actions)} steps", "", began)
     return runner
+
+
+def _chunked(plan: Plan) -> tuple[Device, ...]:
+    """Return the devices whose results are settled at the end of a plan."""
+    devices = dict.fromkeys([step.device for step in plan.steps])
+    return tuple([device for device in devices if capabilities(device).chunked])
 
 
 def _compiled(plan: Plan, index: int, step: Step, recorded: Recorded) -> Program:
@@ -213,7 +224,7 @@ def _settled(runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions:
     """Finish the first run, then set the observers of later ones."""
     yield from actions
     runner.observers = (shown,) if runner.long else ()
-    if not runner.long:
+    if not runner.long and not runner.chunked:
         runner.alone = _alone(plan)
 
 

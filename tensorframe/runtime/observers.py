@@ -16,6 +16,7 @@ from tensorframe import config
 from tensorframe.backends.base import Program
 from tensorframe.backends.budget import Budget
 from tensorframe.backends.registry import backend_of
+from tensorframe.graph.device import Device
 from tensorframe.quick_dataclasses import dataclass
 from tensorframe.runtime import events
 from tensorframe.runtime.events import Moment, tell
@@ -62,6 +63,7 @@ class Runner:
     `observers` are those of every run: of the first, when kernels may be compiled, others than of the rest. `alone` is
     the program of a plan that is one call of it with the leaves, once that has run; `is_new` before the first run.
     `needs` are the bytes that it takes of each memory, if these are enough to be looked at: see runtime/fitting.py.
+    `chunked` are devices whose results are settled at the end: see `settling.py`.
     """
 
     actions: tuple[Action, ...]
@@ -73,6 +75,7 @@ class Runner:
     alone: Program | None = None
     is_new: bool = True
     needs: tuple[Need, ...] = ()
+    chunked: tuple[Device, ...] = ()
 
 
 def observed(

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.backends.registry import known_devices
+from tensorframe.backends.registry import capabilities, known_devices
 from tests.frontend.off_backend import leaf, registered, set_at
 
-DEVICES = [str(device) for device in known_devices()]
+DEVICES = [str(device) for device in known_devices() if not capabilities(device).chunked]
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -258,6 +258,7 @@ def test_numba_is_imported_by_functions_of_users_only():
 def test_one_backend_does_not_import_another():
     """But those of the host, which share its arrays, and those of devices, which share what all devices do."""
     builds_on = {"llvm": {"numpy"}, "cpu": {"numpy", "llvm"}, "device": {"numpy"}}
+    builds_on["dask"] = {"cpu", "numpy"}  # its tasks are theirs
     builds_on |= {name: {"device"} for name in ("opencl", "wgpu", "cuda")}
 
     def backend(parts):

@@ -152,7 +152,8 @@ def subject_of(name: str, expr: Any, args: tuple[Any, ...], kwargs: dict[str, An
 def asked_for(name: str, backends: Backends) -> list[str]:
     """Return the names of the devices to try, each once, the reference engine first."""
     if backends is None:
-        wanted = [str(device) for device in known_devices()]
+        # blocks on a chunked device are computed by engines that are tried as they are
+        wanted = [str(one) for one in known_devices() if not capabilities(one).chunked]
     elif isinstance(backends, str | Device):
         wanted = [device_name(backends)]
     else:

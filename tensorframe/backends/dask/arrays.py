@@ -1,0 +1,118 @@
+"""Arrays in blocks: how host arrays become `dask.array.Array`s, and blocks host arrays again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, product
+from typing import Any, TypeAlias
+from uuid import uuid4
+
+import dask.array as da
+import numpy as np
+from dask.highlevelgraph import HighLevelGraph
+
+from tensorframe.dtypes import DType
+from tensorframe.graph.shape import Shape
+
+Array: TypeAlias = Any  # dask.array.Array
+Chunks: TypeAlias = tuple[tuple[int, ...], ...]
+
+# Keys differ between processes, which share workers, and inside of one.
+_PROCESS = uuid4().hex[:12]
+_numbers = count()
+
+
+def new_name(what: str) -> str:
+    """Return a new name of a layer of tasks; Dask groups tasks by what stands before the last dash."""
+    return f"{what}-{_PROCESS}{next(_numbers):x}"
+
+
+def chunks_for(shape: Shape, dtype: DType, limit: int) -> Chunks:
+    """Return a grid of blocks of at most `limit` bytes: outer axes are cut, and inner ones as far as need be."""
+    room = max(limit // dtype.itemsize, 1)
+    chunks: list[tuple[int, ...]] = []
+    for size in reversed(shape):
+        length = max(min(size, room), 1)
+        chunks.append(cut(size, length))
+        room = max(room // length, 1)
+    return tuple(reversed(chunks))
+
+
+def cut(size: int, length: int) -> tuple[int, ...]:
+    """Return the sizes of the pieces of an axis, each of at most `length` elements; of an empty one, one piece."""
+    whole, rest = divmod(size, length)
+    return (length,) * whole + ((rest,) if rest or not whole else ())
+
+
+def single(array: Array) -> bool:
+    """Whether an array has one block."""
+    return all(len(sizes) == 1 for sizes in array.chunks)
+
+
+def block_slices(chunks: Chunks) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
+    """Yield the index of each block, and the slices that cut it out of a host array."""
+    bounds = [np.cumsum((0, *sizes)).tolist() for sizes in chunks]
+    for index in product(*[range(len(sizes)) for sizes in chunks]):
+        yield (
+            index,
+            tuple([slice(bounds[axis][at], bounds[axis][at + 1]) for axis, at in enumerate(index)]),
+        )
+
+
+class Layer:
+    """Tasks that no array shows, such as one that gives several results, with what they depend on."""
+
+    def __init__(self, name: str, tasks: Mapping[Any, Any], sources: Sequence[Any]) -> None:
+        self.name = name
+        self._graph = HighLevelGraph.from_collections(name, tasks, dependencies=list(sources))
+
+    def __dask_graph__(self) -> HighLevelGraph:
+        return self._graph
+
+    def __dask_layers__(self) -> tuple[str, ...]:
+        return (self.name,)
+
+
+def array_of(
+    name: str, tasks: Mapping[Any, Any], chunks: Chunks, dtype: DType, sources: Sequence[Any] = ()
+) -> Array:
+    """Return the array whose blocks are the tasks (name, i, j, ...), which depend on those of `sources`."""
+    graph = HighLevelGraph.from_collections(name, tasks, dependencies=list(sources))
+    return da.Array(graph, name, chunks, meta=np.empty((0,) * len(chunks), dtype))
+
+
+def one_block(shape: Shape) -> Chunks:
+    """Return the grid of an array in one block."""
+    return tuple([(size,) for size in shape])
+
+
+def block_keys(array: Array) -> Iterator[tuple[Any, ...]]:
+    """Yield the keys of an array's blocks in C order."""
+    name = array.name
+    return ((name, *index) for index in product(*[range(count) for count in array.numblocks]))
+
+
+def in_blocks(array: np.ndarray[Any, Any], chunks: Chunks) -> Array:
+    """Return a host array, which nobody changes, in blocks that are views of it."""
+    name = new_name("host")
+    blocks = {(name, *index): array[slices] for index, slices in block_slices(chunks)}
+    return array_of(name, blocks, chunks, array.dtype)
+
+
+def is_pending(array: Array) -> bool:
+    """Whether an array has tasks that have not run: its blocks are neither values nor futures."""
+    graph = array.dask
+    layers = getattr(graph, "layers", None)
+    if layers is None or len(layers) != 1:
+        return True
+    (layer,) = layers.values()
+    value = next(iter(layer.values()), None)
+    if isinstance(value, np.ndarray | np.generic):
+        return False
+    # a futures' graph holds them as they are, or as data of a task that does nothing
+    value = getattr(value, "value", value)
+    return not (isinstance(value, np.ndarray | np.generic) or _is_future(value))
+
+
+def _is_future(value: Any) -> bool:
+    return type(value).__module__.startswith("distributed") and hasattr(value, "key")

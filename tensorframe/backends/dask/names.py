@@ -1,0 +1,25 @@
+"""Names of layers of tasks: what Dask's dashboard and error messages show, the ops and the line that recorded them."""
+
+from __future__ import annotations
+
+import re
+
+from tensorframe.backends.dask.arrays import new_name
+from tensorframe.backends.provenance import current
+
+# what keys of tasks are made of, so that a dashboard shows them as they are
+_OTHER = re.compile(r"[^A-Za-z0-9_+.:]+")
+_LONGEST = 48
+
+
+def layer_name(ops: str) -> str:
+    """Return a new name of a layer: `exp+sin@analysis.py:12-<number>`; the step that runs is noted as its maker."""
+    here = current()
+    said = here.ops if here is not None and here.ops else ops
+    text = _OTHER.sub("+", said).strip("+")[:_LONGEST] or "tensorframe"
+    if here is not None and here.line:
+        text = f"{text}@{_OTHER.sub('_', here.line)}"
+    name = new_name(text)
+    if here is not None:
+        here.layers[name] = here.step
+    return name

@@ -1,0 +1,163 @@
+"""Dask: tensors in blocks by tasks of Dask's schedulers, here by the one that runs them one after the other."""
+
+import re
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.errors import ArgumentError, DTypeError, KernelError
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+
+from tests.backends.dask_conformance import failures  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def one_after_the_other():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture
+def in_small_blocks():
+    """Blocks of a few elements, so that small arrays have several."""
+    tfr.backends.configure("dask", chunk="256 B")
+    yield
+    tfr.backends.configure("dask", chunk=None)
+
+
+def device_array(shape=(40, 30), dtype="float32", seed=0):
+    values = np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+    return values, tfr.asarray(values, device="dask")
+
+
+def test_it_conforms():
+    """The other dtypes, and small blocks, are in the nox session `dask`."""
+    wanted = ("float32", "interface", "program")
+    passed, failed = failures("128 MiB", lambda name: any(word in name for word in wanted), 3)
+    assert not failed
+    assert passed > 200
+
+
+def test_it_is_here_and_never_chosen_by_itself():
+    assert "dask" in tfr.backends.available()
+    assert tfr.backends.select("auto") != "dask"
+    with tfr.use_backend("dask"):
+        assert tfr.zeros(3).device == "dask"
+
+
+class TestArrays:
+    def test_native_is_an_array_of_dask(self, in_small_blocks):
+        values, x = device_array()
+        native = (x * 2).native()
+        assert isinstance(native, da.Array)
+        assert x.native().numblocks[0] > 1
+        assert np.array_equal(native.compute(), values * 2)
+
+    def test_an_array_of_dask_is_adopted_with_its_blocks(self):
+        source = da.arange(100, chunks=7) * 2
+        x = tfr.from_native(source)
+        assert (x.device, x.shape, x.dtype) == ("dask", (100,), np.dtype("int64"))
+        assert x.native() is source
+        assert np.array_equal((x + 1).numpy(), np.arange(100) * 2 + 1)
+
+    @pytest.mark.parametrize(
+        ("make", "error", "says"),
+        [
+            (
+                lambda: da.arange(9, chunks=3)[da.arange(9, chunks=3) > 4],
+                ArgumentError,
+                "unknown sizes",
+            ),
+            (lambda: da.from_array(np.array(["a", "b"])), DTypeError, "no dtype"),
+        ],
+    )
+    def test_what_cannot_be_adopted_says_why(self, make, error, says):
+        with pytest.raises(error, match=says):
+            tfr.from_native(make())
+
+    def test_blocks_are_as_large_as_configured(self):
+        tfr.backends.configure("dask", chunk=4000)
+        try:
+            _, x = device_array((100, 50))
+            assert max(x.native().chunks[0]) * 50 * 4 == 4000
+        finally:
+            tfr.backends.configure("dask", chunk=None)
+
+    def test_results_are_computed_once(self):
+        calls = []
+
+        def noted(block):
+            calls.append(block.shape)
+            return block
+
+        x = tfr.from_native(da.ones((4, 4), chunks=4).map_blocks(noted, meta=np.empty((0, 0))))
+        total, largest = (x + 1).sum(), (x + 1).max()
+        tfr.compute(total, largest)
+        assert calls == [(4, 4)]
+        assert (total.numpy(), largest.numpy()) == (32, 2)
+        assert calls == [(4, 4)]
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("settings", "says"),
+        [
+            ({"chunk": "many"}, "no amount of memory"),
+            ({"chunk": -1}, "no amount of memory"),
+            ({"chunk": 3}, "hold no elements"),
+            ({"client": "tcp://here"}, "takes a distributed.Client, got str"),
+            ({"chunks": 1}, "no setting 'chunks'"),
+        ],
+    )
+    def test_wrong_ones_change_nothing(self, settings, says):
+        with pytest.raises(ArgumentError, match=says):
+            tfr.backends.configure("dask", **settings)
+        assert tfr.asarray(np.zeros(1000), device="dask").native().npartitions == 1
+
+    def test_backends_without_settings_say_so(self):
+        with pytest.raises(ArgumentError, match="no settings"):
+            tfr.backends.configure("numpy", chunk=1)
+
+    def test_a_backend_that_is_not_known_is_an_error(self):
+        with pytest.raises(tfr.errors.TensorFrameError, match="dusk"):
+            tfr.backends.configure("dusk", chunk=1)
+
+
+class TestNames:
+    def test_tasks_are_named_after_ops_and_line(self):
+        _, x = device_array()
+        name = tfr.exp(-x).compute().native().name
+        assert re.match(r"negative\+exp@test_dask\.py:\d+-", name)
+
+    def test_a_task_that_fails_names_its_line(self):
+        def broken(block):
+            raise RuntimeError("the disk is gone")
+
+        x = tfr.from_native(da.ones(4, chunks=2).map_blocks(broken, meta=np.empty(0)))
+        y = x + 1
+        with pytest.raises(KernelError, match="the disk is gone") as caught:
+            y.compute()
+        assert "y = x + 1" in caught.value.location
+        assert y.node.storage is None
+
+
+def test_mixed_devices(in_small_blocks):
+    values, x = device_array()
+    y = tfr.asarray(values[:1], device="cpu")
+    result = x + y
+    assert result.device == "dask"
+    assert np.array_equal(result.numpy(), values + values[:1])
+    back = result.to_backend("cpu")
+    assert back.device == "cpu"
+    assert np.array_equal(back.numpy(), values + values[:1])
+
+
+def test_jit_runs_on_blocks(in_small_blocks):
+    step = tfr.jit(lambda x: tfr.exp(x) - 1)
+    for seed in range(2):
+        values, x = device_array(seed=seed)
+        assert isinstance(step(x).native(), da.Array)
+        np.testing.assert_allclose(step(x).numpy(), np.exp(values) - 1, rtol=1e-5, atol=1e-6)
