@@ -25,7 +25,7 @@ from tensorframe.graph.tracing import TracedNumber, example
 from tensorframe.ops.creation import DATA
 from tensorframe.ops.movement import COPY
 from tensorframe.schedule.place import choose_device
-from tensorframe.site import recording_site
+from tensorframe.site import Site, recording_site
 
 # what Tensor's constructor checks, recording knows: it makes handles without it, in half the time
 _blank = partial(object.__new__, Tensor)
@@ -259,7 +259,7 @@ def as_node(value: Any) -> Node:
     )
 
 
-def data_node(array: np.ndarray[Any, Any], device: Device = CPU) -> Node:
+def data_node(array: np.ndarray[Any, Any], device: Device = CPU, site: Site | None = None) -> Node:
     """Return a node with the values of `array`, whose memory it shares where `device` works in host memory.
 
     Other devices get a copy when it is needed; what they cannot hold stays on the host.
@@ -268,7 +268,8 @@ def data_node(array: np.ndarray[Any, Any], device: Device = CPU) -> Node:
     if array.dtype is not dtype:
         array = array.astype(dtype)
     home = device if capabilities(device).host_memory else CPU
-    node = Node(DATA, (), (), array.shape, dtype, home, None, Storage.of_array(home, array))
+    storage = Storage.of_array(home, array)
+    node = Node(DATA, (), (), array.shape, dtype, home, site, storage)
     return node if home is device or not holds(device, dtype) else placed(node, device)
 
 

@@ -1,6 +1,6 @@
-"""Formulas: what a step computes, as one would write it: `%5 = exp(-%1 * %1) * sin(%3)`.
+"""Formulas: what a step computes, as one would write it: `z = exp(-a * a) * sin(%3)`.
 
-Values of the plan have the numbers that it prints; those inside a step that are used more than once have names.
+Values of the plan are called what it prints; those inside a step that are used more than once have names.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Mapping
 
 from tensorframe.graph.region import RegionOp
-from tensorframe.notebook.wording import attribute_text, number_text
-from tensorframe.schedule.plan import Step
+from tensorframe.notebook.wording import attribute_text
+from tensorframe.schedule.naming import number_text
+from tensorframe.schedule.plan import Plan, Step
 
 # Python's operators by the method behind each: the sign, and how tightly it binds.
 _BINARY = {
@@ -43,13 +44,14 @@ _LONGEST = 100  # characters of a formula: what is longer is written in several
 _Text = tuple[str, int]
 
 
-def formulas_of(step: Step, literals: Mapping[int, object]) -> list[str]:
+def formulas_of(plan: Plan, step: Step) -> list[str]:
     """Return the lines that say what a step computes, in an order in which they could be computed."""
     region = step.region
     first = len(region.inputs)
     texts: dict[int, _Text] = {}
     for value, slot in enumerate(step.inputs):
-        operand = number_text(literals[slot]) if slot in literals else f"%{slot}"
+        is_literal = slot in plan.literals and slot not in plan.names
+        operand = number_text(plan.literals[slot]) if is_literal else plan.name_of(slot)
         texts[value] = (operand, _ATOM)
     slots = dict(zip(region.outputs, step.outputs, strict=True))
     uses = Counter(value for op in region.ops for value in op.inputs)
@@ -58,7 +60,7 @@ def formulas_of(step: Step, literals: Mapping[int, object]) -> list[str]:
     for value, op in enumerate(region.ops, first):
         text = _formula(op, texts)
         if value in slots:
-            name = f"%{slots[value]}"
+            name = plan.name_of(slots[value])
         elif uses[value] > 1 or len(text[0]) > _LONGEST:
             name = f"t{names}"
             names += 1

@@ -12,6 +12,7 @@ from tensorframe.notebook.diagrams.recorded import diagram_of_nodes
 from tensorframe.notebook.picture import Picture
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.schedule.capture import Capture, capture
+from tensorframe.schedule.naming import named
 from tensorframe.schedule.pipeline import PASS_NAMES, PLAN_PASSES, make_plan, transform
 from tensorframe.schedule.plan import Plan
 
@@ -34,7 +35,7 @@ def picture_of(roots: Sequence[Node], stage: str | None, collapse: bool | None) 
         return Picture(diagram_of_nodes(transform(roots, stage), stage, collapse))
     request = capture(roots)
     # the plan itself is the one that runs, so it may have been measured
-    plan = plan_of(request) if stage == "plan" else make_plan(request, stage)
+    plan = named(plan_of(request) if stage == "plan" else make_plan(request, stage), request)
     title = "plan" if stage == "plan" else f"after {stage}"
     return Picture(
         diagram_of_plan(

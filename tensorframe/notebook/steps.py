@@ -67,12 +67,16 @@ def _row(plan: Plan, index: int, step: Step, notes: list[str]) -> Row:
         step,
         "view" if step.is_view else kind,
         device,
-        formulas_of(step, plan.literals),
-        [str(plan.slots[slot]) for slot in step.outputs],
+        formulas_of(plan, step),
+        [_given(plan, slot) for slot in step.outputs],
         notes,
         predict(step),
         share_of_limit(step),
     )
+
+
+def _given(plan: Plan, slot: int) -> str:
+    return " ".join(filter(None, [plan.names.get(slot), str(plan.slots[slot])]))
 
 
 def headline_figures(plan: Plan) -> list[tuple[str, str]]:

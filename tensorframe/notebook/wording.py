@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape
+from tensorframe.schedule.naming import number_text
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 WIRE = "·"  # an operand that a line leads to
@@ -54,13 +55,6 @@ def _plain(value: Any) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(map(_plain, value))})"
     return number_text(value)
-
-
-def number_text(value: Any) -> str:
-    """Return a number in at most six digits."""
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return shortened(str(value), 14)
 
 
 def size_text(shape: Shape, dtype: np.dtype[Any]) -> str:

@@ -28,6 +28,14 @@ class StepKind(Enum):
     TRANSFER = "transfer"
 
 
+# What the steps are called in texts.
+_WORDS = {
+    StepKind.REGION: "kernel",
+    StepKind.LIBRARY: "library call",
+    StepKind.TRANSFER: "transfer",
+}
+
+
 class Slot(NamedTuple):
     """A value of the plan: what it is, not where."""
 
@@ -109,6 +117,11 @@ class Plan(PlanMethods):
     runner: Any = None  # the compiled steps, once it has run
     outlook: Any = None  # what may be worth storing besides: see runtime/reuse.py
     peak: dict[Device, int] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)  # slots that the program has names for
+
+    def name_of(self, slot: int) -> str:
+        """Return what a value is called: the program's variable where it is known (`schedule/naming.py`), or `%4`."""
+        return self.names.get(slot) or f"%{slot}"
 
     def _of(self, kind: StepKind) -> Iterator[Step]:
         return (step for step in self.steps if step.kind is kind)
@@ -168,7 +181,7 @@ class Plan(PlanMethods):
     def __str__(self) -> str:
         lines = [self.headline]
         for index, (step, notes) in enumerate(zip(self.steps, self.notes(), strict=True)):
-            lines.append(f"  {_summary(index, step, self.slots)}")
+            lines.append(f"  {_summary(index, step, self)}")
             lines += [f"       {note}" for note in notes]
         return "\n".join(lines)
 
@@ -186,7 +199,7 @@ class Plan(PlanMethods):
             runs = not step.is_view and step.kind is not StepKind.TRANSFER
             refusals = step.refusals if runs else {}
             apart = [
-                f"%{slot} is not fused: {reason}"
+                f"{self.name_of(slot)} is not fused: {reason}"
                 for slot, reason in refusals.items()
                 if slot not in never
             ]
@@ -213,9 +226,10 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _summary(index: int, step: Step, slots: list[Slot]) -> str:
-    made = ", ".join(f"%{slot} {slots[slot]}" for slot in step.outputs)
-    used = ", ".join(f"%{slot}" for slot in step.inputs)
+def _summary(index: int, step: Step, plan: Plan) -> str:
+    slots = plan.slots
+    made = ", ".join(f"{plan.name_of(slot)} {slots[slot]}" for slot in step.outputs)
+    used = ", ".join(map(plan.name_of, step.inputs))
     moved = f"{human_bytes(step.bytes_read)} -> {human_bytes(step.bytes_written)}"
     if step.kind is StepKind.TRANSFER:
         moved = human_bytes(step.bytes_written) if step.bytes_written else "the same memory"
@@ -224,7 +238,7 @@ def _summary(index: int, step: Step, slots: list[Slot]) -> str:
     if step.seconds is not None:
         moved += f", {step.seconds * 1e3:.3g} ms"
     way = f", {step.direction}," if step.direction else ""
-    what = f"{'view' if step.is_view else step.kind.value}{way}"
+    what = f"{'view' if step.is_view else _WORDS[step.kind]}{way}"
     where = f"on {step.device}"
     if step.kind is StepKind.TRANSFER:
         where = f"from {slots[step.inputs[0]].device} to {step.device}"

@@ -195,7 +195,7 @@ def test_a_computed_tensor_and_a_number_are_pictures():
     x = values(300, 100).compute()
     assert [box.title for box in x.visualize().diagram.boxes] == ["input", "result"]
     y = tfr.exp(x).compute()
-    assert [box.title for box in y.visualize(stage="plan").diagram.boxes] == ["input", "result"]
+    assert [box.title for box in y.visualize(stage="plan").diagram.boxes] == ["y", "result"]
     assert [box.title for box in tfr.asarray(2.5).visualize().diagram.boxes][-1] == "result"
 
 

@@ -15,6 +15,7 @@ PACKAGE = ROOT / "tensorframe"
 LAYERS = (
     ("cells",),
     ("site",),
+    ("variables",),
     ("forks",),
     ("cached",),
     ("quick_dataclasses",),

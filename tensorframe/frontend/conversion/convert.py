@@ -155,7 +155,8 @@ def from_dlpack(x: Any, /, *, device: OnDevice = None, copy: bool | None = None)
 def stored_tensor(storage: Storage) -> Tensor:
     """Return the Tensor of storage that somebody else's memory is behind."""
     dtype = as_dtype(storage.dtype)
-    return Tensor(Node(DATA, (), (), storage.shape, dtype, storage.device, None, storage))
+    site = recording_site()
+    return Tensor(Node(DATA, (), (), storage.shape, dtype, storage.device, site, storage))
 
 
 def _host_device(device: OnDevice) -> Device:
@@ -233,7 +234,7 @@ def raise_unless_castable(name: str, dtype: DType, target: DType) -> None:
 def _placed(values: Array, device: Device) -> Tensor:
     """Return the Tensor on `device` that holds `values`, in their own memory if that is host memory."""
     require("asarray", device, values.dtype)
-    return Tensor(data_node(values, device))
+    return Tensor(data_node(values, device, recording_site()))
 
 
 def _from_number(value: Any, dtype: DType, device: Device) -> Tensor:

@@ -13,7 +13,8 @@ from tensorframe.notebook.diagrams.diagram import (
     Wire,
     wires_of,
 )
-from tensorframe.notebook.wording import WIRE, counted, number_text, shortened
+from tensorframe.notebook.wording import WIRE, counted, shortened
+from tensorframe.schedule.naming import number_text
 from tensorframe.schedule.plan import human_bytes
 
 if TYPE_CHECKING:

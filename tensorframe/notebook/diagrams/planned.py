@@ -13,7 +13,8 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.notebook.diagrams.diagram import Box, Diagram, Frame, Look, Wire, wires_of
 from tensorframe.notebook.diagrams.stacks import stack
 from tensorframe.notebook.steps import headline_figures, titled
-from tensorframe.notebook.wording import WIRE, call_text, names_of, number_text, size_text
+from tensorframe.notebook.wording import WIRE, call_text, names_of, size_text
+from tensorframe.schedule.naming import number_text
 from tensorframe.schedule.plan import Plan, Step, StepKind, human_bytes, is_library
 
 MOST_OPEN = 64  # ops: kernels of larger plans are closed unless one asks for all of them
@@ -48,7 +49,7 @@ class _Drawing:
     def make_slot(self, slot: int, box: str) -> None:
         """Note that a box makes what is in a slot."""
         value = self.plan.slots[slot]
-        self.make((slot,), box, f"%{slot} {value}", value.nbytes)
+        self.make((slot,), box, f"{self.plan.name_of(slot)} {value}", value.nbytes)
 
     def use(self, value: Value, box: str) -> None:
         """Note that a box uses a value."""
@@ -78,8 +79,10 @@ def diagram_of_plan(
         if slot < plan.leaves and slot not in drawing.numbers:
             name = f"input {slot}"
             device = str(plan.slots[slot].device)
-            hint = f"%{slot} {plan.slots[slot]} on {device}"
-            drawing.boxes.append(Box(name, Look.INPUT, "input", device, hint=hint))
+            hint = f"{plan.name_of(slot)} {plan.slots[slot]} on {device}"
+            drawing.boxes.append(
+                Box(name, Look.INPUT, plan.names.get(slot, "input"), device, hint=hint)
+            )
             drawing.make_slot(slot, name)
     notes = plan.notes()
     for index, step in enumerate(plan.steps):
@@ -101,7 +104,7 @@ def _number_texts(plan: Plan, known: Mapping[int, object]) -> dict[int, str]:
         if slot in known:
             texts[slot] = number_text(known[slot])
         elif not plan.slots[slot].shape and slot not in plan.outputs:
-            texts[slot] = f"%{slot}"
+            texts[slot] = plan.name_of(slot)
     return texts
 
 
@@ -110,7 +113,7 @@ def _add_step(
 ) -> None:
     name = f"step {index}"
     device = str(step.device)
-    hint = "\n".join([*_facts(index, step), *notes])
+    hint = "\n".join([*_facts(drawing.plan, index, step), *notes])
     ops = step.region.ops
     if step.kind is StepKind.TRANSFER:
         line = human_bytes(step.bytes_written) if step.bytes_written else "the same memory"
@@ -134,13 +137,13 @@ def _add_step(
             _add_inside(drawing, index, step, name)
 
 
-def _facts(index: int, step: Step) -> list[str]:
+def _facts(plan: Plan, index: int, step: Step) -> list[str]:
     facts = [f"step {index} on {step.device}: {step.name}"]
     moved = f"reads {human_bytes(step.bytes_read)}, writes {human_bytes(step.bytes_written)}"
     facts.append(f"{moved}, {step.flops:.3g} flops")
     if step.seconds is not None:
         facts.append(f"took {step.seconds * 1e3:.3g} ms")
-    donated = [f"%{slot}" for slot in step.donors if slot is not None]
+    donated = [plan.name_of(slot) for slot in step.donors if slot is not None]
     if donated:
         facts.append(f"writes into the memory of {', '.join(donated)}")
     return facts

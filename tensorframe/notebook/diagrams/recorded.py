@@ -6,7 +6,7 @@ equal boxes are a stack.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
@@ -18,10 +18,10 @@ from tensorframe.notebook.wording import (
     call_text,
     counted,
     names_of,
-    number_text,
     size_text,
 )
 from tensorframe.schedule.capture import is_leaf
+from tensorframe.schedule.naming import number_text, variable_names
 from tensorframe.schedule.plan import human_bytes, is_library
 from tensorframe.site import describe
 
@@ -39,8 +39,9 @@ def diagram_of_nodes(roots: Sequence[Node], stage: str, collapse: bool | None) -
     runs = _runs(nodes, inputs, set(roots)) if closed else [[node] for node in nodes]
     diagram = Diagram("")
     box_of: dict[Node, str] = {}
+    variables = variable_names(nodes, [inputs[node] for node in nodes])
     for run in runs:
-        box = _box(run)
+        box = _box(run, variables)
         box_of.update(dict.fromkeys(run, box.name))
         diagram.boxes.append(box)
     users: dict[Node, dict[str, None]] = {node: {} for node in nodes}
@@ -54,7 +55,8 @@ def diagram_of_nodes(roots: Sequence[Node], stage: str, collapse: bool | None) -
         users[root][name] = None
     moved = {box.name for box in diagram.boxes if box.look is Look.TRANSFER}
     for node, targets in users.items():
-        label = size_text(node.shape, node.dtype)
+        size = size_text(node.shape, node.dtype)
+        label = f"{variables[node]} {size}" if node in variables else size
         diagram.wires += wires_of(box_of[node], targets, moved, label, node.nbytes)
     given = sum(box.look is Look.INPUT for box in diagram.boxes)
     title = "recorded graph" if stage == "recorded" else f"graph after {stage}"
@@ -101,7 +103,7 @@ def _joins(node: Node) -> bool:
     return not (is_leaf(node) or is_library(kind) or kind is Kind.TRANSFER)
 
 
-def _box(run: Run) -> Box:
+def _box(run: Run, variables: Mapping[Node, str]) -> Box:
     node = run[-1]
     name = f"n{node.serial}"
     device = str(node.device)
@@ -112,7 +114,7 @@ def _box(run: Run) -> Box:
     look = look_of(node)
     hint = _hint(node)
     if look is Look.INPUT:
-        return Box(name, look, _input_title(node), device, hint=hint)
+        return Box(name, look, variables.get(node) or _input_title(node), device, hint=hint)
     if look is Look.TRANSFER:
         line = (human_bytes(node.nbytes),)
         return Box(name, look, f"to {device}", device, line, hint=hint, ops=1)

@@ -1,0 +1,170 @@
+"""Names of values: plans, formulas and diagrams say what the program calls a value, or a number."""
+
+from __future__ import annotations
+
+import sys
+from types import CodeType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe import nn
+from tensorframe.notebook.formulas import formulas_of
+from tensorframe.schedule.plan import Plan
+from tensorframe.variables import variables_of
+
+
+def call(*_: object) -> tuple[CodeType, int]:
+    """Return the site of a call, as recording does."""
+    frame = sys._getframe(1)
+    return frame.f_code, frame.f_lasti
+
+
+def array(*shape: int) -> np.ndarray:
+    return np.linspace(0, 1, int(np.prod(shape)), dtype=np.float32).reshape(shape)
+
+
+def big(*shape: int) -> tfr.Tensor:
+    return tfr.asarray(array(*shape))
+
+
+def explained(*tensors: tfr.Tensor) -> Plan:
+    plan = tfr.explain(*tensors)
+    assert isinstance(plan, Plan)
+    return plan
+
+
+class TestVariables:
+    def test_a_result_is_called_what_it_is_stored_as(self):
+        z = call(1, 2)
+        self.kept = call()
+        holder = SimpleNamespace(inner=SimpleNamespace())
+        holder.inner.weight = call()
+        layers: dict[object, object] = {}
+        index = 7
+        layers[3] = call()
+        layers["bias"] = call()
+        layers[index] = call()
+        assert variables_of(z) == ("z",)
+        assert variables_of(self.kept) == ("self.kept",)
+        assert variables_of(holder.inner.weight) == ("holder.inner.weight",)
+        assert [variables_of(layers[key]) for key in layers] == [
+            ("layers[3]",),
+            ("layers['bias']",),
+            ("layers[index]",),
+        ]
+
+    def test_the_first_of_several_names_and_all_that_is_unpacked(self):
+        first = second = call()
+        code, offset = third, fourth = call()
+        assert variables_of(first) == variables_of(second) == ("first",)
+        assert variables_of((code, offset)) == ()  # the object itself goes to two places
+        third, fourth = call()
+        assert variables_of((third, fourth)) == ("third", "fourth")
+        if (walrus := call()) is not None:
+            assert variables_of(walrus) == ("walrus",)
+
+    def test_names_of_cells_and_modules(self):
+        known: dict[str, object] = {"call": call}
+        exec("top = call()\ndef f():\n  global inner\n  inner = call()\nf()", known)
+        assert variables_of(known["top"]) == ("top",)
+        assert variables_of(known["inner"]) == ("inner",)
+
+    def test_what_goes_elsewhere_has_no_name(self):
+        def returned() -> tuple[CodeType, int]:
+            return call()
+
+        listed = [call()]
+        passed = tuple(call())
+        either = call() if listed else None
+        _ = call()
+        assert variables_of(returned()) == variables_of(listed[0]) == ()
+        assert variables_of(passed) == variables_of(_) == variables_of(None) == ()
+        assert either is not None
+        assert variables_of(either) in ((), ("either",))  # as the compiler lays it out
+
+
+class TestPlans:
+    def test_operands_and_results_have_their_names(self):
+        y = tfr.asarray(array(300, 200))
+        w = tfr.asarray(array(200))
+        z = tfr.exp(-y * y) * w + 1
+        plan = explained(z)
+        assert set(plan.names.values()) == {"y", "w", "1", "z"}
+        assert " -> z float32[300, 200]" in str(plan)
+
+    def test_the_result_of_a_function_made_of_others_has_the_name_and_nothing_inside_it_has(self):
+        x = big(64, 80)
+        s = tfr.softmax(x @ x.mT, axis=-1)
+        t = tfr.sort(s)
+        plan = explained(t)
+        assert [name for name in plan.names.values() if name != "1"] == ["t", "s"]
+        assert "s is not fused: sort runs alone on cpu" in str(plan)
+
+    def test_parts_of_a_result_that_is_unpacked(self):
+        q, r = tfr.linalg.qr(big(70, 70))
+        product = q @ r
+        plan = explained(product)
+        assert {"q", "r", "product"} == set(plan.names.values())
+        assert (
+            "r" not in explained(q + 1).names.values()
+        )  # which part is there alone, nobody can tell
+
+    def test_a_variable_of_a_loop_is_numbered(self):
+        h = x = big(64, 64)
+        for _ in range(3):
+            h = tfr.tanh(h @ x)
+        plan = explained(h)
+        made = [plan.name_of(slot) for step in plan.steps for slot in step.outputs]
+        assert made == ["h.1", "h.2", "h.3"]
+
+    def test_plans_are_shared_and_names_are_not(self):
+        first = tfr.sin(big(90, 90) * 3.5)
+        one = explained(first)
+        second = tfr.sin(big(90, 90) * 4.5)
+        other = explained(second)
+        assert one.steps is other.steps
+        assert "first" in one.names.values()
+        assert "second" in other.names.values()
+        assert "4.5" in other.names.values()
+        assert first.shape == second.shape
+
+    def test_without_a_name_it_is_a_number(self):
+        assert "%" in str(explained(tfr.sin(big(99, 99)) * 2))
+
+    def test_formulas_and_diagrams_have_them_too(self):
+        a = tfr.asarray(array(120, 110))
+        b = tfr.asarray(array(120, 110))
+        c = tfr.sin(a) * b
+        plan = explained(c)
+        (formula,) = [line for step in plan.steps for line in formulas_of(plan, step)]
+        assert formula in ("c = sin(a) * b", "c = b * sin(a)")
+        for stage in (None, "plan"):
+            diagram = c.visualize(stage=stage).diagram
+            assert {"a", "b"} <= {box.title for box in diagram.boxes}
+            assert any(wire.label.startswith("c float32") for wire in diagram.wires)
+
+    @pytest.mark.parametrize("kind", ["parameter", "number"])
+    def test_arguments_of_recorded_functions_have_the_names_of_parameters(self, kind):
+        model = nn.Sequential(nn.Linear(8, 4), nn.ReLU())
+        plans = []
+
+        @tfr.jit
+        def step(model, x, rate):
+            y = model(x) * rate
+            plans.append(explained(y))
+            return y
+
+        step(model, big(16, 8), 0.5)
+        names = plans[0].names.values()
+        assert ("model[0].weight" if kind == "parameter" else "rate") in names
+
+
+def test_recording_does_not_look_for_names(monkeypatch):
+    def refuse(*_: object) -> None:
+        raise AssertionError("a name was looked for")
+
+    monkeypatch.setattr("tensorframe.schedule.naming.variables_of", refuse)
+    z = tfr.exp(big(200, 100)) + 1
+    assert z.compute().shape == (200, 100)
