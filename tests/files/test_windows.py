@@ -1,5 +1,6 @@
 """Any window of a file is read as NumPy shows it, with no more memory than it takes, whatever lies around it."""
 
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -12,6 +13,7 @@ from tensorframe import dtypes
 from tensorframe.errors import FileFormatError
 from tensorframe.files import windows
 from tensorframe.files.reader import Reader
+from tensorframe.frontend.files import segment
 from tensorframe.rewrite.views import Window
 
 MIB = 1 << 20
@@ -146,3 +148,47 @@ def test_a_file_that_was_cut_off_is_an_error_not_a_fault(tmp_path):
     assert reader.read(Window((0,), (10,), (1,)))[-1] == 9
     with pytest.raises(FileFormatError, match=r"x.npy: truncated: it ends at byte 4000"):
         reader.read(Window((400,), (200,), (1,)))
+
+
+def damaged_npz(path):
+    np.savez(path, x=np.arange(3000.0).reshape(100, 30))
+    content = bytearray(path.read_bytes())
+    at = content.index(np.float64(1500).tobytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+    return reader_of(tfr.load(path)["x"])
+
+
+@pytest.mark.parametrize("rows", [1, 7, 50])
+def test_a_checksum_is_compared_by_who_reads_in_order_and_nothing_is_read_twice(
+    rows, tmp_path, monkeypatch
+):
+    reader = damaged_npz(tmp_path / "x.npz")
+    parts = [Window((low, 0), (min(rows, 100 - low), 30), (1, 1)) for low in range(0, 100, rows)]
+    for _ in range(2):
+        for window in parts[:-1]:
+            reader.read(window)
+        with pytest.raises(FileFormatError, match="'x' is damaged: its CRC-32 does not match"):
+            reader.read(parts[-1])
+    read = []
+    take = segment.read_at
+    monkeypatch.setattr(segment, "read_at", lambda *a: (read.append(len(a[3])), take(*a)))
+    reader.read(parts[0])
+    assert sum(read) == rows * 240 + 128  # the header stands before the elements
+
+
+def test_windows_out_of_order_are_not_taken_for_all_of_it(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez(path, x=np.arange(3000.0).reshape(100, 30))
+    reader = reader_of(tfr.load(path)["x"])
+    for low in (50, 0, 0, 25, 50, 75):
+        assert reader.read(Window((low, 0), (25, 30), (1, 1)))[0, 0] == low * 30
+
+
+@pytest.mark.parametrize("compress", [False, True])
+def test_readers_go_to_other_processes(compress, tmp_path):
+    (np.savez_compressed if compress else np.savez)(tmp_path / "x.npz", x=np.arange(10))
+    reader = reader_of(tfr.load(tmp_path / "x.npz")["x"])
+    again = pickle.loads(pickle.dumps(reader))
+    assert again == reader
+    assert again.read(Window((2,), (3,), (1,))).tolist() == [2, 3, 4]

@@ -24,9 +24,10 @@ def load(path: PathLike, /, *, device: OnDevice = None) -> Any:
     """The tensors in a file: one Tensor of `.npy`, a dict by name of `.npz` and `.safetensors`, either of `.zarr`.
 
     Reads nothing but names, shapes and dtypes; a tensor's elements are read when they are needed, from memory mapped
-    onto the file where they are stored as they are used (checksums of `.npz` members are compared then). Compressed
-    members are unpacked in pieces: a slice of one keeps what it shows, and whoever goes on slicing gets all of it read
-    and kept. The file must stay unchanged until then. Two-byte elements that NumPy has no name for are bfloat16.
+    onto the file where they are stored as they are used (checksums of `.npz` members are compared when all of one is
+    read). Compressed members are unpacked in pieces: a slice of one keeps what it shows, and whoever goes on slicing
+    gets all of it read and kept. The file must stay unchanged until then. Two-byte elements that NumPy has no name for
+    are bfloat16.
 
     `.safetensors.index.json` names the files that the tensors of a large model are in, which lie beside it. A `.zarr`
     folder is an array, or a group of arrays by their paths in it; the package zarr reads it, chunk by chunk. Arrays of

@@ -82,6 +82,10 @@ class PackedMember:
         (whole,) = self._unpacked([Window.whole(self.shape)])
         return whole
 
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        # what was counted and kept stays here
+        return (PackedMember, (self.path, self.name, self.stamp, self.member, self.header))
+
     def __str__(self) -> str:
         return f"{self.name!r} in {Path(self.path).name}"
 

@@ -7,7 +7,8 @@ import os
 import stat
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -19,6 +20,7 @@ from tensorframe.errors import FileFormatError, MissingFileError
 from tensorframe.files.access import read_at
 from tensorframe.files.reader import Array, new_array
 from tensorframe.files.windows import read_window
+from tensorframe.forks import new_lock
 from tensorframe.graph.shape import Shape
 from tensorframe.rewrite.views import Window
 
@@ -95,6 +97,15 @@ class Stamp:
             raise broken(path, f"the file has changed since it was loaded: {change}", hint)
 
 
+@dataclass(slots=True)
+class _InOrder:
+    """How far a stretch of a file was read in order, and the CRC-32 up to there."""
+
+    lock: Any = field(default_factory=new_lock)
+    end: int = 0
+    crc: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Checksum:
     """The CRC-32 that a stretch of the file must have."""
@@ -102,6 +113,7 @@ class Checksum:
     start: int
     size: int
     crc: int
+    in_order: _InOrder = field(default_factory=_InOrder, compare=False, repr=False)
 
     def check(self, file: IO[bytes], path: str, name: str) -> None:
         """Raise FileFormatError if the bytes are others."""
@@ -111,7 +123,35 @@ class Checksum:
             crc = zlib.crc32(block, crc)
             left -= len(block)
         if left or crc != self.crc:
-            raise broken(path, f"{name!r} is damaged: its CRC-32 does not match its bytes")
+            raise self._damaged(path, name)
+
+    def take(self, start: int, bytes_read: memoryview, path: str, name: str) -> None:
+        """Go on with bytes that were read if they follow those before; FileFormatError if they are the last, and wrong.
+
+        So who reads all of it in order, window by window, reads nothing twice. What was read otherwise is not checked.
+        """
+        state = self.in_order
+        with state.lock:
+            if start != state.end:
+                return
+            state.crc = zlib.crc32(bytes_read, state.crc)
+            state.end += len(bytes_read)
+            damaged = state.end == self.start + self.size and state.crc != self.crc
+        if damaged:
+            raise self._damaged(path, name)
+
+    def begin(self, header: bytearray) -> None:
+        """Begin to read in order, behind what stands before the elements."""
+        with self.in_order.lock:
+            self.in_order.crc = zlib.crc32(header)
+            self.in_order.end = self.start + len(header)
+
+    @staticmethod
+    def _damaged(path: str, name: str) -> FileFormatError:
+        return broken(path, f"{name!r} is damaged: its CRC-32 does not match its bytes")
+
+    def __reduce__(self) -> tuple[type, tuple[int, int, int]]:
+        return (Checksum, (self.start, self.size, self.crc))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +193,22 @@ class Segment:
                 return self._whole(file)
             window = window or Window.whole(self.shape)
             out = new_array(self, window, out)
-            if self.checksum is not None:
-                self.checksum.check(file, self.path, self.name)
-
-            def read(position: int, buffer: memoryview) -> None:
-                read_at(file, self.path, self.offset + position, buffer)
-
-            read_window(read, self.shape, self.stored, window, out, columns=self.fortran_order)
+            read_window(
+                partial(self._read_at, file),
+                *(self.shape, self.stored, window, out),
+                columns=self.fortran_order,
+            )
         check_bools(out, self.path, self.name)
         return out
+
+    def _read_at(self, file: IO[bytes], position: int, buffer: memoryview) -> None:
+        read_at(file, self.path, self.offset + position, buffer)
+        if self.checksum is not None:
+            if not position:
+                header = bytearray(self.offset - self.checksum.start)
+                read_at(file, self.path, self.checksum.start, memoryview(header))
+                self.checksum.begin(header)
+            self.checksum.take(self.offset + position, buffer, self.path, self.name)
 
     def _whole(self, file: IO[bytes]) -> Array:
         if self.checksum is not None:
