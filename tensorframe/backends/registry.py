@@ -26,9 +26,10 @@ _chosen: ContextVar[Device | None] = ContextVar("tensorframe_device", default=No
 
 
 class _State:
-    """The device that `set_backend` made the default, for every thread."""
+    """The device that `set_backend` made the default, for every thread, and what the environment named at first use."""
 
     device: Device | None = None
+    named: Device | None = None
 
 
 # devices that were asked for and are there; a device that is lost later fails where it is used
@@ -93,6 +94,7 @@ def _drop(name: str) -> None:
     own = backend_called(name)
     for device in [device for device in _known if device.backend == own]:
         del _known[device]
+    _State.named = None
     for forget_plans in _on_change:
         forget_plans()
 
@@ -208,16 +210,16 @@ def _adapter(device: Device) -> Device:
 
 def default_device() -> Device:
     """Return where new tensors live: `use_backend`, else `set_backend`, else TENSORFRAME_BACKEND, else the cpu."""
-    chosen = _chosen.get() or _State.device
-    if chosen is not None:
-        return chosen
-    named = os.environ.get(VARIABLE, "").strip()
-    return _of_environment(named) if named else CPU
+    chosen = _chosen.get() or _State.device or _State.named
+    if chosen is None:  # once: to ask the environment takes longer than to record a tensor
+        chosen = _State.named = _of_environment()
+    return chosen
 
 
-def _of_environment(name: str) -> Device:
+def _of_environment() -> Device:
+    name = os.environ.get(VARIABLE, "").strip()
     try:
-        return resolve_device(name)
+        return resolve_device(name) if name else CPU
     except DeviceError as error:
         message = f"the environment says {VARIABLE}={name}: {error.message}"
         hints = (*error.suggestions, f"unset {VARIABLE}")

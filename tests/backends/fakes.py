@@ -43,6 +43,12 @@ class Wrong(Fake):
         return lambda inputs, buffers: [one + 1 for one in right(inputs, buffers)]
 
 
+def in_environment(monkeypatch, name):
+    """Have the environment name a device, as if no tensor had been made yet."""
+    monkeypatch.setenv(registry.VARIABLE, name)
+    monkeypatch.setattr(registry._State, "named", None)
+
+
 @contextmanager
 def registered(*backends):
     """Have these backends registered, and no other order than the built-in one, in a block."""

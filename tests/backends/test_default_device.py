@@ -8,7 +8,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe.backends import registry
 from tensorframe.errors import ArgumentError, DeviceError
-from tests.backends.fakes import Fake, info, registered
+from tests.backends.fakes import Fake, in_environment, info, registered
 
 
 @pytest.fixture(autouse=True)
@@ -81,13 +81,15 @@ def test_a_block_goes_before_the_process_in_its_own_thread(other):
 
 
 def test_the_process_goes_before_the_environment(monkeypatch, other):
-    monkeypatch.setenv("TENSORFRAME_BACKEND", "other")
+    in_environment(monkeypatch, "other")
     assert default() == "other"
     tfr.set_backend("cpu")
     assert default() == "cpu"
     tfr.set_backend(None)
     assert default() == "other"
-    monkeypatch.setenv("TENSORFRAME_BACKEND", " ")
+    monkeypatch.setenv("TENSORFRAME_BACKEND", "numpy")
+    assert default() == "other", "read once"
+    in_environment(monkeypatch, " ")
     assert default() == "cpu"
 
 

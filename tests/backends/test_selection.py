@@ -5,7 +5,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe.backends.selection import as_bytes
 from tensorframe.errors import ArgumentError, DeviceError
-from tests.backends.fakes import GIB, Fake, info, registered
+from tests.backends.fakes import GIB, Fake, in_environment, info, registered
 
 ABSENT = [Fake(name, "not here") for name in ("cuda", "rocm", "opencl", "wgpu")]
 
@@ -185,18 +185,18 @@ def test_a_device_that_is_not_there_says_which_are():
 
 
 def test_the_environment_names_the_default(monkeypatch):
-    monkeypatch.setenv("TENSORFRAME_BACKEND", "numpy")
+    in_environment(monkeypatch, "numpy")
     assert tfr.zeros(2).device == "numpy"
     with tfr.use_backend("cpu"):
         assert tfr.zeros(2).device == "cpu"
-    monkeypatch.setenv("TENSORFRAME_BACKEND", "auto")
+    in_environment(monkeypatch, "auto")
     with machine(opencl=[info("opencl")]):
         assert tfr.zeros(2).device == "opencl"
 
 
 @pytest.mark.parametrize("name", ["abacus", "CUDA 0", "cuda:0", "cpu:9"])
 def test_bad_names_in_the_environment_are_told_at_first_use(monkeypatch, name):
-    monkeypatch.setenv("TENSORFRAME_BACKEND", name)
+    in_environment(monkeypatch, name)
     with machine(), pytest.raises(DeviceError, match=f"TENSORFRAME_BACKEND={name}") as caught:
         tfr.zeros(2)
     assert "unset TENSORFRAME_BACKEND" in caught.value.suggestions
