@@ -198,7 +198,7 @@ def _warn_of_unknown() -> None:
             warn_at(raising_site(), message, SettingWarning, hints)
 
 
-class _State:
+class Process:
     """The options that `configure` set, for every thread that has no override."""
 
     base: Options = _from_environment()
@@ -209,9 +209,13 @@ class _State:
 _override: ContextVar[Options | None] = ContextVar("tensorframe_options", default=None)
 
 
+# what `get` asks, for those that do not live long enough to call it
+overridden: Callable[[], Options | None] = _override.get
+
+
 def get() -> Options:
     """Return the options in force here."""
-    return _override.get() or _State.base
+    return _override.get() or Process.base
 
 
 def configure(**changes: Any) -> None:
@@ -223,16 +227,16 @@ def configure(**changes: Any) -> None:
     ...
     """
     checked = _checked(changes)
-    with _State.lock:
-        _State.base = replace(_State.base, **checked)
-    for tell in _State.listeners:
-        tell(_State.base)
+    with Process.lock:
+        Process.base = replace(Process.base, **checked)
+    for tell in Process.listeners:
+        tell(Process.base)
 
 
 def when_configured(tell: Callable[[Options], None]) -> None:
     """Call `tell` with the options of the whole process, now and whenever `configure` has set some."""
-    _State.listeners.append(tell)
-    tell(_State.base)
+    Process.listeners.append(tell)
+    tell(Process.base)
 
 
 def override(**changes: Any) -> Scope[Options]:

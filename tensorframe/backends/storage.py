@@ -12,38 +12,28 @@ from tensorframe.graph.shape import Shape
 
 
 class Storage:
-    """A layout (shape, strides in bytes, offset in bytes) on an opaque `handle` that only its backend understands.
+    """The dtype and shape of what an opaque `handle` holds, which only its backend understands.
 
     On host devices the handle is the NumPy array itself. A library call that gives several tensors has a tuple of
     handles until its parts are taken.
     """
 
-    __slots__ = ("__weakref__", "device", "dtype", "handle", "offset", "shape", "strides")
+    __slots__ = ("__weakref__", "device", "dtype", "handle", "shape")
 
-    def __init__(
-        self,
-        device: Device,
-        handle: Any,
-        dtype: DType,
-        shape: Shape,
-        strides: Shape,
-        offset: int = 0,
-    ) -> None:
+    def __init__(self, device: Device, handle: Any, dtype: DType, shape: Shape) -> None:
         self.device = device
         self.handle = handle
         self.dtype = dtype
         self.shape = shape
-        self.strides = strides
-        self.offset = offset
 
     @classmethod
     def of_array(cls, device: Device, array: Any) -> Storage:
         """Return the storage of a NumPy array or scalar, or of a tuple of arrays, without a copy."""
         if type(array) is tuple:
-            return cls(device, array, array[0].dtype, array[0].shape, array[0].strides)
+            return cls(device, array, array[0].dtype, array[0].shape)
         if type(array) is not np.ndarray:
             array = np.asarray(array)
-        return cls(device, array, array.dtype, array.shape, array.strides)
+        return cls(device, array, array.dtype, array.shape)
 
     @property
     def nbytes(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,11 +12,11 @@ from tensorframe import dtypes
 from tensorframe.backends.registry import capabilities, default_device
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import DType
-from tensorframe.errors import DTypeError
+from tensorframe.errors import DTypeError, OutOfRangeError
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import holds
-from tensorframe.graph.node import Node
+from tensorframe.graph.node import Node, new_node
 from tensorframe.graph.op import Op
 from tensorframe.graph.precision import autocast_dtype, suited
 from tensorframe.graph.record import constant, record, record_map
@@ -28,12 +28,12 @@ from tensorframe.schedule.place import choose_device
 from tensorframe.site import Site, recording_site
 
 # what Tensor's constructor checks, recording knows: it makes handles without it, in half the time
-_blank = partial(object.__new__, Tensor)
+_blank = object.__new__
 
 
 def handle_on(node: Node) -> Tensor:
     """Return a new handle on a node that was recorded."""
-    handle = _blank()
+    handle = _blank(Tensor)
     handle.node = node
     return handle
 
@@ -47,59 +47,111 @@ _IN_SHORT: frozenset[type] = frozenset({Tensor, *PYTHON_NUMBERS})
 SEQUENCES = (list, tuple, range)
 
 
+def recorder_of_one(op: Op, otherwise: Callable[[Any], Any] | None = None) -> Callable[[Any], Any]:
+    """Return what records a one-operand op, by the short way where nothing has to be converted.
+
+    Other operands go `otherwise`. A function of its own for each op has all at hand that does not change.
+    """
+    convert = otherwise or partial(_general, op)
+    result_of = op.uniform.get
+    is_any_precision = op.precision is None
+
+    def record_one(x: Any, /) -> Any:
+        if type(x) is Tensor:
+            node = x.node
+            result = result_of(node.dtype)
+            if result is not None and (is_any_precision or autocast_dtype.get() is None):
+                handle = _blank(Tensor)
+                handle.node = new_node(
+                    op, (node,), (), node.shape, result, node.device, recording_site()
+                )
+                return handle
+        return convert(x)
+
+    return record_one
+
+
+def recorder_of_two(
+    op: Op, otherwise: Callable[[Any, Any], Any] | None = None
+) -> Callable[[Any, Any], Any]:
+    """Return what records a two-operand op, by the short way where nothing has to be converted.
+
+    Other operands go `otherwise`, and numbers that do not fit the tensor beside them. Every operator is one of these
+    functions, so each line counts: a recorded op must cost no more than about 1 us.
+    """
+    convert = otherwise or partial(_general, op)
+    result_of = op.uniform.get
+    is_any_precision = op.precision is None
+
+    def record_two(x1: Any, x2: Any, /) -> Any:
+        try:
+            if type(x1) is Tensor:
+                left = x1.node
+                if type(x2) is Tensor:
+                    right = x2.node
+                elif type(x2) in PYTHON_NUMBERS:
+                    right = weak_constant(x2, left.dtype, left.device)
+                else:
+                    return convert(x1, x2)
+            elif type(x2) is Tensor and type(x1) in PYTHON_NUMBERS:
+                right = x2.node
+                left = weak_constant(x1, right.dtype, right.device)
+            else:
+                return convert(x1, x2)
+        except OutOfRangeError:
+            return convert(x1, x2)
+        dtype = left.dtype
+        device = left.device
+        result = result_of(dtype)
+        if (
+            result is None
+            or right.dtype is not dtype
+            or right.device is not device
+            or not (is_any_precision or autocast_dtype.get() is None)
+        ):
+            return convert(x1, x2)
+        shape = left.shape
+        if right.shape != shape and right.shape:
+            shape = broadcast(op.name, shape, right.shape) if shape else right.shape
+        handle = _blank(Tensor)
+        handle.node = new_node(op, (left, right), (), shape, result, device, recording_site())
+        return handle
+
+    return record_two
+
+
+class _Recorders(dict[Op, Callable[..., Any]]):
+    """What records elementwise ops, made when an op is first recorded by a function that takes it as an argument."""
+
+    def __missing__(self, op: Op) -> Callable[..., Any]:
+        recorder: Callable[..., Any]
+        if op.arity == 1:
+            recorder = recorder_of_one(op)
+        else:
+            recorder = recorder_of_two(op) if op.arity == 2 else partial(_general, op)
+        self[op] = recorder
+        return recorder
+
+
+_recorders = _Recorders()
+
+
 def unary(op: Op, x: Any) -> Tensor:
-    """Record a one-operand op, by the short way where nothing has to be converted."""
-    if type(x) is Tensor:
-        node = x.node
-        result = op.uniform.get(node.dtype)
-        if result is not None and (op.precision is None or autocast_dtype.get() is None):
-            handle = _blank()
-            handle.node = Node(op, (node,), (), node.shape, result, node.device, recording_site(3))
-            return handle
-    return _general(op, x)
+    """Record a one-operand op."""
+    tensor: Tensor = _recorders[op](x)
+    return tensor
 
 
 def binary(op: Op, x1: Any, x2: Any) -> Tensor:
-    """Record a two-operand op, by the short way where nothing has to be converted.
-
-    Every operator comes through here, so each line counts: a recorded op must cost no more than about 1.5 us.
-    """
-    if type(x1) is Tensor:
-        left = x1.node
-        if type(x2) is Tensor:
-            right = x2.node
-        elif type(x2) in PYTHON_NUMBERS:
-            right = weak_constant(x2, left.dtype, left.device)
-        else:
-            return _general(op, x1, x2)
-    elif type(x2) is Tensor and type(x1) in PYTHON_NUMBERS:
-        right = x2.node
-        left = weak_constant(x1, right.dtype, right.device)
-    else:
-        return _general(op, x1, x2)
-    dtype = left.dtype
-    device = left.device
-    result = op.uniform.get(dtype)
-    if (
-        result is None
-        or right.dtype is not dtype
-        or right.device is not device
-        or (op.precision is not None and autocast_dtype.get() is not None)
-    ):
-        return _general(op, x1, x2)
-    shape = left.shape
-    if right.shape != shape and right.shape:
-        shape = broadcast(op.name, shape, right.shape) if shape else right.shape
-    handle = _blank()
-    handle.node = Node(op, (left, right), (), shape, result, device, recording_site(3))
-    return handle
+    """Record a two-operand op."""
+    tensor: Tensor = _recorders[op](x1, x2)
+    return tensor
 
 
 def apply(op: Op, *operands: Any) -> Tensor:
     """Record an elementwise op on Tensors, arrays, sequences and Python numbers, and return its Tensor."""
-    if len(operands) == 2:
-        return binary(op, *operands)
-    return unary(op, *operands) if len(operands) == 1 else _general(op, *operands)
+    tensor: Tensor = _recorders[op](*operands)
+    return tensor
 
 
 def _general(op: Op, *operands: Any) -> Tensor:

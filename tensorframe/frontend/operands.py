@@ -24,7 +24,7 @@ from tensorframe.frontend.dispatch import (
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import default_on, require
-from tensorframe.graph.node import Node
+from tensorframe.graph.node import Node, new_node
 from tensorframe.graph.op import Op
 from tensorframe.graph.precision import autocast_dtype
 from tensorframe.graph.record import cast, source
@@ -135,7 +135,7 @@ def widened(tensor: Tensor) -> Tensor:
 def rearranged(op: Op, tensor: Tensor, shape: Shape, *attrs: Any) -> Tensor:
     """Return a view of a tensor, of a shape that is known to be right and is no larger than the tensor's."""
     node = tensor.node
-    return handle_on(Node(op, (node,), attrs, shape, node.dtype, node.device, recording_site()))
+    return handle_on(new_node(op, (node,), attrs, shape, node.dtype, node.device, recording_site()))
 
 
 def reshaped(tensor: Tensor, shape: Shape) -> Tensor:

@@ -16,6 +16,9 @@ from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, Traci
 from tensorframe.graph.shape import MAX_SIZE, one_or_several
 from tensorframe.graph.tracing import TracedNumber
 
+# what parameters of a few values have; anything else may not even say whether it equals one of them
+_CHOICES = (str, int, type(None))
+
 
 def integer(op: str, name: str, value: Any) -> int:
     """Return `value` as an integer; DTypeError if it is none."""
@@ -63,7 +66,7 @@ def flag(op: str, name: str, value: Any) -> bool:
 
 def choice(op: str, name: str, value: Any, allowed: Sequence[Any]) -> Any:
     """Return `value`; ArgumentError if it is none of the values that are allowed."""
-    if isinstance(value, str | int | None) and value in allowed:
+    if (type(value) is str or isinstance(value, _CHOICES)) and value in allowed:
         return value
     listed = ", ".join(map(repr, allowed))
     raise ArgumentError(

@@ -16,6 +16,7 @@ from tensorframe.graph.mapping import mapping
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import current
 from tensorframe.runtime.evaluate import evaluate, host_array
+from tensorframe.runtime.single import run_single
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -70,8 +71,9 @@ class Tensor(TensorMethods):
 
     def compute(self) -> Tensor:
         """Compute the elements now, keep them, and return this tensor."""
-        if self.node.storage is None:
-            evaluate((self.node,))
+        node = self.node
+        if node.storage is None and not run_single(node):  # which most are: `evaluate` written out
+            evaluate((node,))
         return self
 
     def _rebind(self, node: Node) -> None:

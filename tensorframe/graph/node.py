@@ -98,6 +98,35 @@ class Node:
         return f"%{self.serial} = {self.op.name}({arguments}): {self.dtype}{list(self.shape)}"
 
 
+_new = object.__new__
+
+
+def new_node(
+    op: Op,
+    inputs: tuple[Node, ...],
+    attrs: tuple[Any, ...],
+    shape: Shape,
+    dtype: DType,
+    device: Device,
+    site: Site | None,
+) -> Node:
+    """Return a node that is not computed: its constructor in four fifths of the time, for what records one op each."""
+    node = _new(Node)
+    node.op = op
+    node.inputs = inputs
+    node.attrs = attrs
+    node.shape = shape
+    node.dtype = dtype
+    node.device = device
+    node.site = site
+    node.storage = None
+    node.spent = 0.0
+    node.serial = serial = next_serial()
+    if not serial % EVERY:
+        look(node)
+    return node
+
+
 def told_apart(attrs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return attributes as a key that differs where they do: zeros of either sign are equal, and not the same."""
     if attrs:

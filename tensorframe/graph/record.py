@@ -10,7 +10,7 @@ import numpy as np
 from tensorframe.dtypes import DType, bool_
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import holder
-from tensorframe.graph.node import Node
+from tensorframe.graph.node import Node, new_node
 from tensorframe.graph.op import Kind, Op, dtype_error, find, same
 from tensorframe.graph.shape import Shape, broadcast, check_size
 from tensorframe.graph.tracing import TracedNumber
@@ -46,7 +46,7 @@ def record(
         device = first.device
     if dtype is not own or device is not first.device:
         device = holder(device, dtype, op.name)
-    return Node(op, inputs, attrs, shape, dtype, device, site or recording_site())
+    return new_node(op, inputs, attrs, shape, dtype, device, site or recording_site())
 
 
 def source(op: Op, shape: Shape, dtype: DType, device: Device, *attrs: Any) -> Node:

@@ -10,6 +10,7 @@ from typing import Any
 from tensorframe.errors import AxisError, DTypeError, ShapeError, TracingError
 
 Shape = tuple[int, ...]
+_INT = {int}
 
 # NumPy's limit (NPY_MAXDIMS), which host memory and the standard's DLPack consumers share
 MAX_NDIM = 64
@@ -146,6 +147,8 @@ def one_or_several(value: Any) -> tuple[Any, ...]:
 
 
 def _integers(shape: Any) -> Shape:
+    if type(shape) is tuple and set(map(type, shape)) <= _INT:  # nearly always
+        return shape
     try:
         return tuple([operator.index(size) for size in one_or_several(shape)])
     except TracingError:
@@ -166,9 +169,9 @@ def resolve_reshape(size: int, current: Shape, target: int | Iterable[int]) -> S
     """Return `target` with its one -1 worked out; ShapeError if it does not hold `size` elements."""
     wanted = _integers(target)
     unknown = wanted.count(-1)
-    known = math.prod(size for size in wanted if size != -1)
-    if unknown == 1 and known > 0 and size % known == 0:
-        return tuple(size // known if length == -1 else length for length in wanted)
+    known = math.prod(wanted) * (-1) ** unknown
+    if unknown == 1 and known > 0 and size % known == 0 and min(wanted) == -1:
+        return tuple([size // known if length == -1 else length for length in wanted])
     if unknown == 0 and known == size and min(wanted, default=0) >= 0:
         return wanted
     message = f"reshape: a tensor of shape {current} ({size} elements) does not fit shape {wanted}"

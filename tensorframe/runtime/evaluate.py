@@ -28,7 +28,7 @@ from tensorframe.runtime.leaves import early_readers, leaf_handle, stored
 from tensorframe.runtime.pace import catch_up
 from tensorframe.runtime.progress import under_way
 from tensorframe.runtime.reuse import chosen
-from tensorframe.runtime.single import run_single, run_view
+from tensorframe.runtime.single import run_single
 from tensorframe.runtime.small import run_small
 from tensorframe.runtime.under_way import Planning
 from tensorframe.schedule.capture import Capture, capture
@@ -44,14 +44,9 @@ def evaluate(roots: Sequence[Node], most: float = inf) -> None:
     What is needed again is stored if that takes at most so many operations: see runtime/reuse.py. `most=0` leaves no
     trace in what is not computed.
     """
-    single: bool | None = False
-    if len(roots) == 1 and not spans.collectors:
-        node = roots[0]
-        if node.storage is not None or (node.op.alias and run_view(node)):
-            return
-        single = run_single(node)
-        if single:
-            return
+    single = run_single(roots[0]) if len(roots) == 1 else False
+    if single:
+        return
     pending = [root for root in roots if root.storage is None]
     if not pending:
         return
@@ -165,7 +160,7 @@ def _computed(request: Capture, plan: Plan, slots: list[Any], stamps: list[int] 
 
 def computed_storage(node: Node) -> Storage:
     """Return the node's storage, computed if need be."""
-    if node.storage is None:
+    if node.storage is None and not run_single(node):
         evaluate((node,))
     storage: Storage = node.storage
     return storage

@@ -24,12 +24,30 @@ from tensorframe.runtime.failures import explain_leaf
 early_readers: list[Callable[[Sequence[Node]], None]] = []
 
 
+# Numbers beside tensors that are kept as NumPy has them: the same few come again and again, as nodes do.
+_SCALARS_KEPT = 1024
+
+
+class _Scalars(dict[Node, np.generic]):
+    """The values of nodes that are Python numbers, as NumPy has them in their dtypes."""
+
+    def __missing__(self, node: Node) -> np.generic:
+        scalar = as_scalar(node.attrs[0], node.dtype)
+        if len(self) >= _SCALARS_KEPT:
+            self.clear()
+        self[node] = scalar
+        return scalar
+
+
+scalars = _Scalars()
+
+
 def leaf_handle(leaf: Node) -> Any:
     """Return the handle of a leaf's values: its storage, a number, or what its source gives now."""
     if leaf.storage is not None:
         return leaf.storage.handle
     if leaf.op is CONSTANT:
-        return as_scalar(leaf.attrs[0], leaf.dtype)
+        return scalars[leaf]
     try:
         return _generated(leaf)
     except MemoryError as error:
@@ -51,12 +69,12 @@ def stored(device: Device, shape: Shape, dtype: DType, handle: Any) -> Storage:
     if (
         type(handle) is np.ndarray
     ):  # the backends of host memory have no others, and would ask it again
-        return Storage(device, handle, dtype, shape, handle.strides)
+        return Storage(device, handle, dtype, shape)
     if isinstance(handle, np.generic):  # of ufuncs and reductions, which only these have
         array = np.asarray(handle)
-        return Storage(device, array, dtype, shape, array.strides)
+        return Storage(device, array, dtype, shape)
     if type(handle) is tuple:  # of a library call that gives several tensors
-        return Storage(device, handle, dtype, shape, ())
+        return Storage(device, handle, dtype, shape)
     return backend_of(device).wrap(device, handle)
 
 

@@ -13,17 +13,21 @@ from typing import Any
 import numpy as np
 
 from tensorframe import config
+from tensorframe.backends import spans
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.numpy.functions import Function, Functions, implementation
 from tensorframe.backends.silence import SILENT, begin, end
 from tensorframe.backends.storage import Storage
-from tensorframe.config import Options
-from tensorframe.dtypes import COMPLEX, DType, as_scalar
+from tensorframe.config import Options, Process, overridden
+from tensorframe.dtypes import COMPLEX, DType
 from tensorframe.errors import CancelledError
+from tensorframe.graph.device import Device
+from tensorframe.graph.history import history
 from tensorframe.graph.node import Node, told_apart
 from tensorframe.graph.op import Kind, Op
 from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
 from tensorframe.ops.exactness import is_exact
+from tensorframe.ops.indexing import SET_SLICE
 from tensorframe.ops.movement import EXPAND, RESHAPE
 from tensorframe.rewrite.simplify import visible
 from tensorframe.runtime import events
@@ -31,12 +35,16 @@ from tensorframe.runtime.cache import PLANS, Call, Key
 from tensorframe.runtime.executor import BLANK, execute
 from tensorframe.runtime.failures import explain
 from tensorframe.runtime.fitting import fits
-from tensorframe.runtime.leaves import leaf_handle, stored
+from tensorframe.runtime.leaves import leaf_handle, scalars, stored
 from tensorframe.runtime.small import functions_of
 from tensorframe.schedule.capture import Inputs, capture_single
 from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site
 
+_new = object.__new__
+# In a key, in place of the shape of a number that is assigned to a slice.
+_SPREAD = "spread"
+_SPREADING = frozenset({RESHAPE, EXPAND})
 _VIEW, _MAP = Kind.VIEW, Kind.MAP
 # Views of views up to which those in between, if somebody refers to them, are cheaper made again than looked for.
 _LONGEST = 8
@@ -89,8 +97,12 @@ def run_single(node: Node) -> bool | None:
 
     Every line counts: this is most of an evaluation of a few elements.
     """
-    inputs = node.inputs  # before storage: see Node.settle
     op, attrs, device = node.op, node.attrs, node.device
+    inputs = node.inputs  # before storage: see Node.settle
+    if spans.collectors:
+        return False
+    if op.alias and run_view(node):
+        return True
     key: Key
     handles: tuple[Any, ...]
     if len(inputs) == 1:
@@ -103,28 +115,30 @@ def run_single(node: Node) -> bool | None:
         key = (op, told_apart(attrs) if attrs else attrs, device.number, source.shape, source.dtype)
         handles = (storage.handle,)
     elif inputs:
-        key = (op, told_apart(attrs) if attrs else attrs, device.number)
-        handles = ()
-        for source in inputs:
-            storage = source.storage
-            if storage is None and source.op.alias and _views_computed(inputs):
-                storage = source.storage
-            if storage is not None and source.device is device:
-                key += (source.shape, source.dtype)
-                handles += (storage.handle,)
-            elif storage is None and source.op is CONSTANT:
-                key += (None, source.dtype)
-                handles += (as_scalar(source.attrs[0], source.dtype),)
-            else:
+        left, right = inputs[0], inputs[1]
+        first, second = left.storage, right.storage
+        key = (op, told_apart(attrs) if attrs else attrs, device.number, left.shape, left.dtype)
+        two = len(inputs) == 2 and first is not None and left.device is device  # the usual case
+        if two and second is not None and right.device is device:
+            key += (
+                (right.shape, right.dtype) if left is not right else (left.shape, left.dtype, None)
+            )
+            handles = (first.handle, second.handle)
+        elif two and second is None and right.op is CONSTANT:
+            key += (None, right.dtype)
+            handles = (first.handle, scalars[right])
+        else:
+            operands = _operands(op, inputs, device)
+            if operands is None:
                 return False
-        if inputs[0] is inputs[1]:
-            key += (None,)
+            key = key[:3] + operands[0]
+            handles = operands[1]
     elif node.storage is None and (op is FULL or op is ARANGE):
         key = (op, told_apart(attrs), device.number, node.shape, node.dtype)
         handles = inputs
     else:
         return False
-    options = config.get()
+    options = overridden() or Process.base
     latest, calls = PLANS.latest_calls
     if latest is not options:
         calls = PLANS.calls(options)
@@ -148,7 +162,7 @@ def run_single(node: Node) -> bool | None:
     else:
         token = begin(SILENT)
         try:
-            value = function(*handles, *attrs)
+            value = function(*handles, *attrs) if attrs else function(*handles)
         except KeyboardInterrupt:
             raise CancelledError("interrupted while computing; no tensor is changed") from None
         except _PlanPaysError:
@@ -159,10 +173,50 @@ def run_single(node: Node) -> bool | None:
         finally:
             end(token)
     if type(value) is np.ndarray:
-        node.settle(Storage(device, value, node.dtype, node.shape, value.strides))
+        storage = _new(
+            Storage
+        )  # its constructor written out, and so is Node.settle: half of their time are calls
+        storage.device = device
+        storage.handle = value
+        storage.dtype = node.dtype
+        storage.shape = node.shape
+        if history.get() is None:
+            node.storage = storage
+            node.inputs = ()
+            return True
     else:
-        node.settle(stored(device, node.shape, node.dtype, value))
+        storage = stored(device, node.shape, node.dtype, value)
+    node.settle(storage)
     return True
+
+
+def _operands(op: Op, inputs: Inputs, device: Device) -> tuple[Key, tuple[Any, ...]] | None:
+    """Return what the key says of several inputs, and their handles; None if one of them is not computed."""
+    key: Key = ()
+    handles: tuple[Any, ...] = ()
+    for source in inputs:
+        storage = source.storage
+        if storage is None and source.op.alias and _views_computed(inputs):
+            storage = source.storage
+        if storage is not None and source.device is device:
+            key += (source.shape, source.dtype)
+            handles += (storage.handle,)
+        elif storage is None and source.op is CONSTANT:
+            key += (None, source.dtype)
+            handles += (scalars[source],)
+        elif op is SET_SLICE and (number := _spread(source)) is not None:
+            key += (_SPREAD, source.dtype)
+            handles += (scalars[number],)
+        else:
+            return None
+    return (*key, None) if inputs[0] is inputs[1] else key, handles
+
+
+def _spread(node: Node) -> Node | None:
+    """Return the number that the node has everywhere, as what is assigned to a slice; None for any other node."""
+    while node.storage is None and node.op in _SPREADING:
+        (node,) = node.inputs or (node,)
+    return node if node.op is CONSTANT and node.storage is None else None
 
 
 def _views_computed(inputs: Inputs) -> bool:
@@ -198,9 +252,12 @@ def _call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | 
         return _source(node, key, options)
     if functions is not None and PLANS.calls(options).get(key) is not _BY_PLAN:
         is_small = _is_small(node, inputs, len(numbers), functions, options)
-        if is_small or (node.op.kind is _MAP and node.size <= _LARGER * options.small_size):
+        assigns = node.op is SET_SLICE and _SPREAD in key
+        if is_small or (
+            (node.op.kind is _MAP or assigns) and node.size <= _LARGER * options.small_size
+        ):
             kinds = tuple([source.dtype for source in inputs])
-            find = functions.settled if is_small else functions.in_one_pass
+            find = functions.settled if is_small or assigns else functions.in_one_pass
             function = find(node.op, kinds, node.attrs)
             if is_small and function is not None and not numbers and _pays(node.op, kinds):
                 function = _OftenEnough(function, _OFTEN)
@@ -288,15 +345,20 @@ def _run_plan(node: Node, plan: Plan, options: Options) -> bool:
 
 def run_view(node: Node) -> bool:
     """Compute `node` if it is a view, or a view of views, of computed host memory; else do nothing and return False."""
-    views: list[Node] = []
-    source, inputs, storage = node, node.inputs, node.storage
+    views = [node]
+    inputs = node.inputs  # before storage: see Node.settle
+    if node.op.kind is not _VIEW or not inputs:
+        return node.storage is not None
+    source = inputs[0]
+    inputs = source.inputs
+    storage = source.storage
     while storage is None:
         op = source.op
         if not op.alias or op.kind is not _VIEW or len(views) == _LONGEST:
             return False
         views.append(source)
         source = inputs[0]
-        inputs = source.inputs  # before storage: see Node.settle
+        inputs = source.inputs
         storage = source.storage
     array = storage.handle
     if type(array) is not np.ndarray:
@@ -305,12 +367,15 @@ def run_view(node: Node) -> bool:
         while views:
             view = views.pop()
             if view.op is RESHAPE:
-                array = array.reshape(view.attrs[0], copy=False)  # a copy kernels make faster
+                if array.flags.c_contiguous:  # as most are; it takes a third of the time
+                    array = array.reshape(view.attrs[0])
+                else:
+                    array = array.reshape(view.attrs[0], copy=False)  # a copy kernels make faster
             else:
                 array = implementation[view.op](array, *view.attrs)
     except KeyboardInterrupt:
         raise CancelledError("interrupted while computing; no tensor is changed") from None
     except Exception:
         return False  # the planned path meets the same error, and explains it
-    node.settle(stored(node.device, node.shape, node.dtype, array))
+    node.settle(Storage(node.device, array, node.dtype, node.shape))
     return True

@@ -13,7 +13,6 @@ from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.registry import backend_of, capabilities, when_changed
 from tensorframe.backends.silence import silenced
 from tensorframe.config import Options
-from tensorframe.dtypes import as_scalar
 from tensorframe.errors import CancelledError
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, by_serial
@@ -21,7 +20,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.references import IN_ONE_LIST, references
 from tensorframe.ops.creation import CONSTANT
 from tensorframe.ops.movement import RESHAPE
-from tensorframe.runtime.leaves import leaf_handle, stored
+from tensorframe.runtime.leaves import leaf_handle, scalars, stored
 
 # Nodes up to which computing them again takes no longer than looking which of them somebody still refers to.
 _FEW = 8
@@ -114,7 +113,7 @@ def _run(order: list[Node], values: dict[Node, Any], functions: Any) -> None:
             arguments = [values[source] for source in inputs]
             values[node] = functions[node.op](*arguments, *node.attrs)
         elif node.op is CONSTANT:
-            values[node] = as_scalar(node.attrs[0], node.dtype)
+            values[node] = scalars[node]
         else:  # another source, or computed by another thread by now
             values[node] = leaf_handle(node)
 

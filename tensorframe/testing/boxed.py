@@ -105,7 +105,7 @@ class BoxedBackend(Backend):
     def wrap(self, device: Device, handle: Any) -> Storage:
         """Return the storage of a box."""
         array = opened(handle)
-        return Storage(device, handle, array.dtype, array.shape, array.strides)
+        return Storage(device, handle, array.dtype, array.shape)
 
     def native(self, storage: Storage) -> Box:
         """Return the box."""

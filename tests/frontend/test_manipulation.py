@@ -346,6 +346,8 @@ def test_copies_are_handles_of_their_own():
     [
         ("tfr.reshape(x, (4, -1))", ShapeError, r"\(2, 3\)"),
         ("tfr.reshape(x, (-1, -1))", ShapeError, "-1"),
+        ("tfr.reshape(x, (-1, -2, -3))", ShapeError, "-2"),
+        ("tfr.reshape(x, (-2, -3))", ShapeError, "-2"),
         ("tfr.reshape(x, 6, 'Z')", ArgumentError, "order 'Z'"),
         ("tfr.permute_dims(x, (0, 0))", AxisError, "once"),
         ("tfr.permute_dims(x, (0, 2))", AxisError, "axis 2"),

@@ -165,3 +165,46 @@ def test_equal_results_that_are_asked_for_together_have_a_value_each():
         left, right = x + number, x + number
         tfr.compute(left, right)
         assert left.numpy()[1] == right.numpy()[1] == 1 + number
+
+
+@pytest.mark.parametrize("size", [10, 5000])
+def test_numbers_that_are_assigned_are_told_apart_and_take_no_plan(size, monkeypatch):
+    def assigned(value, key=slice(2, 5)):
+        x = tfr.asarray(np.arange(size, dtype=np.float32))
+        x[key] = value
+        return x.numpy()
+
+    assigned(1.0), assigned(1.0, 3)
+    monkeypatch.setattr(evaluation, "capture", None)  # whoever asked for a plan would fail
+    for value in (2.5, -1.0, 0.0, -0.0, np.inf):
+        for key in (slice(2, 5), slice(None, None, -2), 3, (Ellipsis, 1)):
+            expected = np.arange(size, dtype=np.float32)
+            expected[key] = value
+            result = assigned(value, key)
+            np.testing.assert_array_equal(result, expected)
+            np.testing.assert_array_equal(np.signbit(result), np.signbit(expected))
+
+
+def test_numbers_beside_tensors_are_told_apart():
+    x, flags = tensor(5), tensor(5, dtype=bool)
+    for value in (0.0, -0.0, np.inf, -np.inf, 3, True):
+        result = (tfr.copysign(x, value) + value).numpy()
+        np.testing.assert_array_equal(result, np.copysign(np.float32(1), value) + np.float32(value))
+    assert (flags & True).tolist() == [True] * 5
+    assert tfr.copysign(x, 0.0).tolist() == [1.0] * 5
+    assert tfr.copysign(x, -0.0).tolist() == [-1.0] * 5
+
+
+@pytest.mark.parametrize(
+    "key",
+    [np.array([4, 1]), np.array([True, False, False, True, False]), np.array([[0], [-1]])],
+    ids=["integers", "mask", "integers of two axes"],
+)
+@pytest.mark.parametrize("as_key", [tfr.asarray, np.copy])
+def test_a_pending_selection_does_not_see_later_changes_of_its_key(key, as_key):
+    x = tfr.asarray(np.arange(10.0).reshape(5, 2))
+    index = as_key(key)
+    selected = x[index]
+    if isinstance(index, np.ndarray):
+        index[...] = 0
+    np.testing.assert_array_equal(selected.numpy(), np.arange(10.0).reshape(5, 2)[key])

@@ -65,7 +65,7 @@ class SampleBackend(Backend):
         return _unpacked(storage.handle)
 
     def wrap(self, device: Device, handle: Handle) -> Storage:
-        return Storage(device, handle, handle.dtype, handle.shape, ())
+        return Storage(device, handle, handle.dtype, handle.shape)
 
     def supports(
         self, op: Op, operands: Sequence[dtypes.DType], result: dtypes.DType, device: Device

@@ -103,7 +103,7 @@ def test_an_upload_that_shares_memory_is_caught():
             flat = np.ascontiguousarray(array)
             shared = memoryview(flat.reshape(-1).view(np.uint8))
             handle = Handle(shared, array.shape, array.dtype)
-            return Storage(device, handle, array.dtype, array.shape, ())
+            return Storage(device, handle, array.dtype, array.shape)
 
     found = failures(Sharing(), "storage", "views")
     assert list(found) == ["sample: storage: an upload shares no memory"]

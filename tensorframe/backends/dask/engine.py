@@ -116,7 +116,7 @@ class DaskBackend(Backend):
 
     def wrap(self, device: Device, handle: Any) -> Storage:
         """Return the storage of an array in blocks."""
-        return Storage(device, handle, np.dtype(handle.dtype), handle.shape, ())
+        return Storage(device, handle, np.dtype(handle.dtype), handle.shape)
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return what adds the tasks of a region to the graphs of its inputs."""

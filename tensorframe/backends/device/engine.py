@@ -162,9 +162,7 @@ class KernelBackend(Backend):
 
     def wrap(self, device: Device, handle: DeviceArray) -> Storage:
         """Return the storage of an array of the device."""
-        steps = tuple([step * handle.dtype.itemsize for step in handle.strides])
-        offset = handle.offset * handle.dtype.itemsize
-        return Storage(device, handle, handle.dtype, handle.shape, steps, offset)
+        return Storage(device, handle, handle.dtype, handle.shape)
 
     def native(self, storage: Storage) -> Any:
         """Return the buffer that begins with the elements, all work on it done; it is the tensor's while that lives."""

@@ -81,7 +81,7 @@ class DryBackend(Backend):
 
     def wrap(self, device: Device, handle: DryHandle) -> Storage:
         """Return storage without values."""
-        return Storage(device, handle, handle.dtype, handle.shape, ())
+        return Storage(device, handle, handle.dtype, handle.shape)
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return a program that only says what it would give."""

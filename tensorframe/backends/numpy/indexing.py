@@ -42,7 +42,7 @@ def _out_of_bounds(error: IndexError) -> IndexingError:
 
 def _select(x: Array, indices: list[Array], axes: Axes) -> Array:
     if len(axes) == 1:  # faster than a key
-        return np.take(x, indices[0], axis=axes[0])
+        return x.take(indices[0], axes[0])
     return x[_key(x.ndim, indices, axes)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ def slice_(x: Array, starts: Shape, sizes: Shape, steps: Shape) -> Array:
     return x[slices(starts, sizes, steps)]
 
 
+@lru_cache(1024)
 def slices(starts: Shape, sizes: Shape, steps: Shape) -> tuple[slice, ...]:
     """Return NumPy's slices; a negative step may need an open end, since -1 would count from the back."""
     result = []

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
 
 from tensorframe import dtypes
-from tensorframe.frontend.dispatch import binary, handle_on, unary
+from tensorframe.frontend.dispatch import handle_on, recorder_of_one, recorder_of_two, unary
 from tensorframe.frontend.elementwise.comparisons import RECORDERS
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind, Op, boolean, real_part, rows
@@ -24,37 +25,35 @@ SYMBOLS = dict(zip(_METHODS.split(), _SYMBOLS.split(), strict=True))
 _NOTHING_OF_REAL = frozenset({REAL_PART, CONJ, POSITIVE})
 
 
-def _unchanging(op: Op, x: Any) -> Tensor:
-    """Record such a row, of complex elements; of real ones, return the tensor."""
-    if type(x) is Tensor and x.node.dtype in op.accepts and x.node.dtype not in dtypes.COMPLEX:
-        return handle_on(x.node)
-    return unary(op, x)
+def _unchanging(op: Op) -> Callable[[Any], Tensor]:
+    """Return what records such a row, of complex elements; of real ones, it returns the tensor."""
+
+    def record_unless_real(x: Any, /) -> Tensor:
+        if type(x) is Tensor and x.node.dtype in op.accepts and x.node.dtype not in dtypes.COMPLEX:
+            return handle_on(x.node)
+        return unary(op, x)
+
+    return record_unless_real
 
 
 def _function(op: Op) -> Callable[..., Tensor]:
     """Return the public function of a row."""
-    if op.arity == 1:
-        recorder = _unchanging if op in _NOTHING_OF_REAL else unary
-
-        def one(x: Any, /) -> Tensor:
-            return recorder(op, x)
-
-        function: Callable[..., Tensor] = one
-        names = ["x"]
+    function: Any
+    names = ["x"] if op.arity == 1 else ["x1", "x2"]
+    if op in _NOTHING_OF_REAL:
+        function = _unchanging(op)
+    elif op.arity == 1:
+        function = recorder_of_one(op)
     else:
-        record = RECORDERS.get(op.operator or "", binary)
-
-        def two(x1: Any, x2: Any, /) -> Tensor:
-            return record(op, x1, x2)
-
-        function = two
-        names = ["x1", "x2"]
+        compare = RECORDERS.get(op.operator or "")
+        function = recorder_of_two(op, None if compare is None else partial(compare, op))
     function.__name__ = function.__qualname__ = op.name
     function.__module__ = "tensorframe"
     function.__doc__ = documentation(op)
     parameters = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in names]
-    function.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    return function
+    function.__signature__ = Signature(parameters)
+    recorder: Callable[..., Tensor] = function
+    return recorder
 
 
 def documentation(op: Op) -> str:

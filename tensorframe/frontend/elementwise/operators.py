@@ -9,7 +9,13 @@ import numpy as np
 
 from tensorframe.dtypes import FORMAT
 from tensorframe.errors import DTypeError, ShapeError
-from tensorframe.frontend.dispatch import PYTHON_NUMBERS, SEQUENCES, binary, unary
+from tensorframe.frontend.dispatch import (
+    PYTHON_NUMBERS,
+    SEQUENCES,
+    binary,
+    recorder_of_one,
+    recorder_of_two,
+)
 from tensorframe.frontend.elementwise.comparisons import (
     EQUALITIES,
     RECORDERS,
@@ -36,47 +42,37 @@ def is_operand(value: Any) -> bool:
     return type(value) in _EXACTLY or isinstance(value, _KINDS_OF)
 
 
-def _unary(op: Op) -> Method:
-    def method(self: Tensor, /) -> Any:
-        return unary(op, self)
-
-    return method
-
-
 def _binary(op: Op) -> Method:
-    def method(self: Tensor, other: Any, /) -> Any:
-        if type(other) in _EXACTLY or is_operand(other):  # the usual case without a call
-            return binary(op, self, other)
-        return NotImplemented
+    def convert(self: Tensor, other: Any) -> Any:
+        return binary(op, self, other) if is_operand(other) else NotImplemented
 
-    return method
+    return recorder_of_two(op, convert)
 
 
 def _comparison(op: Op) -> Method:
-    def method(self: Tensor, other: Any, /) -> Any:
-        if type(other) is Tensor and other.node.dtype is self.node.dtype:
-            return binary(op, self, other)
+    def convert(self: Tensor, other: Any) -> Any:
         return compare(op, self, other) if is_operand(other) else NotImplemented
 
-    return method
+    return recorder_of_two(op, convert)
 
 
 def _equality(op: Op) -> Method:
-    def method(self: Tensor, other: Any, /) -> Any:
-        if type(other) is Tensor and other.node.dtype is self.node.dtype:
-            return binary(op, self, other)
+    def convert(self: Tensor, other: Any) -> Any:
         if is_operand(other):
             return compare_elements(op, self, other)
         return compare_object(op, self, other)
 
-    return method
+    return recorder_of_two(op, convert)
 
 
 def _reflected(op: Op) -> Method:
+    def convert(other: Any, self: Tensor) -> Any:
+        return binary(op, other, self) if is_operand(other) else NotImplemented
+
+    record = recorder_of_two(op, convert)
+
     def method(self: Tensor, other: Any, /) -> Any:
-        if type(other) in _EXACTLY or is_operand(other):
-            return binary(op, other, self)
-        return NotImplemented
+        return record(other, self)
 
     return method
 
@@ -123,7 +119,7 @@ def _reflected_divmod(self: Tensor, other: Any, /) -> Any:
 def _methods(op: Op, name: str) -> dict[str, Method]:
     """Return the operator methods of a row, by name."""
     if op.arity == 1:
-        return {f"__{name}__": _unary(op)}
+        return {f"__{name}__": recorder_of_one(op)}
     if name in RECORDERS:
         return {f"__{name}__": _equality(op) if name in EQUALITIES else _comparison(op)}
     return {

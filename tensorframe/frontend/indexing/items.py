@@ -23,7 +23,7 @@ from tensorframe.frontend.indexing.selection import Selection, out_of_bounds, pa
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.history import history
-from tensorframe.graph.node import Node
+from tensorframe.graph.node import Node, new_node
 from tensorframe.graph.op import Op
 from tensorframe.graph.record import cast, record, record_map
 from tensorframe.graph.shape import Shape, broadcast
@@ -104,8 +104,9 @@ def _leading(node: Node, key: slice) -> Tensor | None:
 
 def viewed(array: np.ndarray[Any, Any], shape: Shape, node: Node) -> Tensor:
     """Return a view of the array of a computed node as a tensor of this shape, which is computed, too."""
-    storage = Storage(node.device, array, node.dtype, shape, array.strides)
-    return handle_on(Node(DATA, (), (), shape, node.dtype, node.device, None, storage))
+    part = new_node(DATA, (), (), shape, node.dtype, node.device, None)
+    part.storage = Storage(node.device, array, node.dtype, shape)
+    return handle_on(part)
 
 
 def _view(node: Node, selection: Selection) -> Node:

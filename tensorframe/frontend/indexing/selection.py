@@ -28,6 +28,7 @@ from tensorframe.site import recording_site
 
 Array = np.ndarray[Any, Any]
 
+_UNSIGNED = {np.dtype(f"i{size}"): np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 _LARGEST = 2**31 - 2  # the size of an axis whose positions, and one beyond either end, fit 32 bits
 
 
@@ -119,6 +120,9 @@ def parse(node: Node, key: Any) -> Selection:
     view = plain(shape, key)
     if view is not None:
         return view
+    selection = _by_tensor(node, key)
+    if selection is not None:
+        return selection
     items = [_recognise(item) for item in (key if isinstance(key, tuple) else (key,))]
     items = _without_ellipsis(items, shape)
     _compute_masks(items, node)
@@ -148,6 +152,22 @@ def parse(node: Node, key: Any) -> Selection:
     if selection.axes and advanced[-1] - advanced[0] == len(advanced) - 1:
         selection.at = places[0]
     return selection
+
+
+def _by_tensor(node: Node, key: Any) -> Selection | None:
+    """Return what one index tensor or mask for the first axis selects, the usual key of all that are no slices."""
+    if type(key) is not Tensor or not node.shape:
+        return None
+    shape, index = node.shape, key.node
+    if index.dtype in INTEGER:
+        indices = index_node(key, 0, shape[0], node.device)
+    elif index.dtype in BOOL and index.shape == shape[:1] and index.storage is not None:
+        (positions,) = key._array().nonzero()
+        indices = _positions(positions, shape[0], node.device)
+    else:
+        return None
+    count = len(shape)
+    return Selection([0] * count, list(shape), [1] * count, list(shape), [0], [indices])
 
 
 def _recognise(item: Any) -> Any:
@@ -346,8 +366,9 @@ def _check_all(indices: Array, axis: int, size: int) -> None:
     if indices.size == 0:
         return
     # one pass does where none counts from the end: as unsigned numbers, such are the largest
-    unsigned = indices.view(f"u{indices.dtype.itemsize}") if indices.dtype.kind == "i" else indices
-    if unsigned.max() < size:
+    unsigned = _UNSIGNED.get(indices.dtype)
+    words = indices if unsigned is None else indices.view(unsigned)
+    if np.maximum.reduce(words, axis=None) < size:  # `max` is this, after half a microsecond
         return
     for extreme in (int(indices.min()), int(indices.max())):
         check_bounds(extreme, axis, size)

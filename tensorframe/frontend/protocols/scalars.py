@@ -13,7 +13,7 @@ from tensorframe.errors import DTypeError, ScalarError, TracingError
 from tensorframe.frontend.dispatch import handle_on
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.history import history
-from tensorframe.graph.node import Node
+from tensorframe.graph.node import new_node
 from tensorframe.ops.creation import DATA
 from tensorframe.runtime.evaluate import computed_storage
 
@@ -137,9 +137,9 @@ def _rows(tensor: Tensor) -> Iterator[Tensor]:
     # in host memory a row is a view already: nothing has to be recorded to be computed at once
     rest, dtype, device = node.shape[1:], node.dtype, node.device
     for position in range(node.shape[0]):
-        row = array[position, ...]
-        storage = Storage(device, row, dtype, rest, row.strides)
-        yield handle_on(Node(DATA, (), (), rest, dtype, device, None, storage))
+        row = new_node(DATA, (), (), rest, dtype, device, None)
+        row.storage = Storage(device, array[position, ...], dtype, rest)
+        yield handle_on(row)
 
 
 @method

@@ -67,7 +67,7 @@ def described(node: Node, device: Device) -> Node:
     """
     require("an input", device, node.dtype)
     handle = DryHandle(node.shape, node.dtype)
-    storage = Storage(device, handle, node.dtype, node.shape, ())
+    storage = Storage(device, handle, node.dtype, node.shape)
     return Node(DATA, (), (), node.shape, node.dtype, device, node.site, storage)
 
 
