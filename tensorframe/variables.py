@@ -7,9 +7,11 @@ nothing for it, and code without source (a cell that was edited since, an instal
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dis import Instruction, get_instructions
 from functools import lru_cache
+from operator import attrgetter
 from types import CodeType
 
 from tensorframe.site import BackwardSite, Site
@@ -43,13 +45,15 @@ def variables_of(site: Site | None) -> tuple[str, ...]:
     return () if any(name == "_" or name.startswith("@") for name in targets) else targets
 
 
+@lru_cache(maxsize=256)
+def _instructions(code: CodeType) -> list[Instruction]:
+    return [known for known in get_instructions(code) if known.opname not in _SKIPPED]
+
+
 @lru_cache(maxsize=4096)
 def _targets(code: CodeType, offset: int) -> tuple[str, ...]:
-    following = [
-        instruction
-        for instruction in get_instructions(code)
-        if instruction.offset > offset and instruction.opname not in _SKIPPED
-    ]
+    instructions = _instructions(code)
+    following = instructions[bisect_right(instructions, offset, key=attrgetter("offset")) :]
     rest = iter(_without_transparent_calls(following))
     first = next(rest, None)
     if first is None or first.opname != "UNPACK_SEQUENCE":

@@ -10,7 +10,6 @@ from tensorframe.frontend.operands import nodes_of
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.show import to_networkx
 from tensorframe.runtime.evaluate import plan_of, request_for
-from tensorframe.schedule.naming import named
 from tensorframe.schedule.place import transfer_policy
 from tensorframe.schedule.plan import Plan
 
@@ -72,6 +71,8 @@ def explain(*tensors: Tensor, until: str | None = None, source: bool = False) ->
         from tensorframe.schedule.pipeline import show_stage  # as in evaluate
 
         return show_stage(roots, until)
+    from tensorframe.schedule.naming import named  # not at import: most programs explain nothing
+
     request = request_for(roots)
     plan = named(plan_of(request), request)
     return "\n\n".join([str(plan), *_sources(plan)]) if source else plan

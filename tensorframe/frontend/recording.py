@@ -93,7 +93,7 @@ class Record:
     @property
     def plan(self) -> Plan:
         """What a call runs."""
-        return self._replay.plan
+        return self._replay.named_plan()
 
     def call(
         self,

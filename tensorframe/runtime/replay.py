@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from time import perf_counter_ns
 from typing import Any
 
@@ -18,6 +19,7 @@ from tensorframe.runtime.executor import execute, runner_of
 from tensorframe.runtime.leaves import leaf_handle, stored
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.donation import with_donations
+from tensorframe.schedule.plan import Plan
 from tensorframe.site import Site
 
 
@@ -27,6 +29,7 @@ class Replay:
     __slots__ = (
         "_checked",
         "_donated",
+        "_labels",
         "_lines",
         "_numbers",
         "_outputs",
@@ -59,6 +62,10 @@ class Replay:
             (slot, root.shape, root.dtype, root.device)
             for slot, root in zip(self.plan.outputs, request.wanted, strict=True)
         ]
+        # programs that record no function do without its import
+        from tensorframe.schedule.naming import slot_labels
+
+        self._labels = slot_labels(self.plan, request)
         self._lines = tuple(request.sites(self.plan))
         self._sites = {step.origin: request.site(step.origin) for step in self.plan.steps}
 
@@ -104,6 +111,12 @@ class Replay:
             slots[slot] = as_scalar(values[place], dtype)
         for slot, source in self._sources:
             slots[slot] = leaf_handle(_resolve(source, values))
+
+    def named_plan(self) -> Plan:
+        """Return the plan with the names that the function has for its values."""
+        from tensorframe.schedule.naming import names_by  # as in __init__
+
+        return replace(self.plan, names=names_by(self._labels))
 
     def site(self, origin: int) -> Site | None:
         """Return the line that recorded what a step does."""
