@@ -714,13 +714,14 @@ class TestCache:
         assert not x.is_computed
         assert jitted.cache_info().recorded == 1
         jitted(x)
-        assert jitted.explain(x) is plan
+        assert jitted.explain(x).steps is plan.steps
         assert jitted.cache_info().recorded == 1
 
     def test_equal_graphs_share_the_plan_with_plain_code(self):
         jitted = tfr.jit(lambda x, s: tfr.exp(x) * s + 1)
         x = rng(90, 50)
-        assert tfr.explain(tfr.exp(x) * 2.5 + 1) is jitted.explain(x, 0.5)
+        plain = tfr.explain(tfr.exp(x) * 2.5 + 1)
+        assert plain.steps is jitted.explain(x, 0.5).steps
 
     def test_a_recording_keeps_no_argument_alive(self):
         jitted = tfr.jit(lambda x, n, key: x * (n + 1) + tfr.random.uniform(3, key=key))
