@@ -84,9 +84,3 @@ def to_disk(file: IO[bytes], path: str) -> None:
         getattr(os, "fdatasync", os.fsync)(file.fileno())
     except OSError as error:
         raise write_error(path, "writing failed", error) from error
-
-
-def read_soon(file: IO[bytes], position: int, size: int) -> None:
-    """Tell the system that these bytes will be read in order, and soon."""
-    if hasattr(os, "posix_fadvise"):
-        os.posix_fadvise(file.fileno(), position, size, os.POSIX_FADV_SEQUENTIAL)

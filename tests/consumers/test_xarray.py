@@ -73,3 +73,21 @@ def test_the_text_of_a_dataset_computes_nothing():
     text = repr(xr.Dataset({"d": data}))
     assert "<Tensor: not computed, device=cpu>" in text
     assert not data.data.is_computed
+
+
+def test_variables_that_xarray_opened_are_read_through_it(tmp_path):
+    stored = xr.Dataset({"d": labelled(VALUES)})
+    stored.to_zarr(tmp_path / "x.zarr", consolidated=False)
+    opened = xr.open_zarr(tmp_path / "x.zarr", chunks=None, consolidated=False)
+    back = labelled(tfr.from_reader(opened["d"])) * 2
+    assert not back.data.is_computed
+    np.testing.assert_array_equal(back.isel(t=slice(1, 3)).values, VALUES[1:3] * 2)
+    np.testing.assert_array_equal(back.mean("t").values, (VALUES * 2).mean(0))
+
+
+def test_what_was_loaded_is_labelled_and_saved(tmp_path):
+    tfr.save(tmp_path / "x.npy", tfr.asarray(VALUES))
+    change = labelled(tfr.load(tmp_path / "x.npy")).diff("x")
+    assert not change.data.is_computed
+    tfr.save(tmp_path / "y.zarr", change.data)
+    np.testing.assert_array_equal(tfr.load(tmp_path / "y.zarr").numpy(), np.diff(VALUES, axis=1))

@@ -1,5 +1,6 @@
 """Objects that show slices are read by windows; what they do wrong is an error that names who handed them over."""
 
+import pickle
 import threading
 
 import h5py
@@ -10,6 +11,7 @@ import zarr
 import tensorframe as tfr
 from tensorframe.errors import DTypeError, ReadError, ShapeError
 from tensorframe.frontend.files import objects
+from tensorframe.rewrite.views import Window
 
 
 class Recording:
@@ -254,6 +256,19 @@ def test_shapes_that_are_none_are_refused():
         tfr.from_reader(Odd(counted(2)))
     with pytest.raises(DTypeError, match="is a Tensor already"):
         tfr.from_reader(tfr.ones(3))
+
+
+@pytest.mark.parametrize("made", [zarr_array, h5py_dataset, memmap])
+def test_readers_go_to_other_processes(made, tmp_path):
+    array = counted(30, 20)
+    stored = made(tmp_path, array)
+    sent = pickle.dumps(tfr.from_reader(stored).node.attrs[0])
+    if made is h5py_dataset:
+        stored.file.close()
+    again = pickle.loads(sent)
+    assert np.array_equal(again.read(Window((3, 0), (4, 20), (1, 1))), array[3:7])
+    if made is h5py_dataset:
+        again.array.file.close()
 
 
 def test_objects_of_unknown_libraries_are_asked_by_one_thread_at_a_time():

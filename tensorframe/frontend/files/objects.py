@@ -93,6 +93,11 @@ class ObjectReader:
                 suggestions=("from_reader again",),
             )
 
+    def __reduce__(self) -> tuple[Callable[[Any], ObjectReader], tuple[Any]]:
+        if type(self.array).__module__.startswith("h5py."):
+            return (_of_hdf5, ((self.array.file.filename, self.array.name),))
+        return (reader_of, (self.array,))
+
     def __str__(self) -> str:
         return name_of(self.array)
 
@@ -172,6 +177,14 @@ def reader_of(array: Any) -> ObjectReader:
         )
     shape = shape_of(array, "from_reader")
     return ObjectReader(array, shape, dtype_of(array, "from_reader"), _chunks_of(array, shape))
+
+
+def _of_hdf5(place: tuple[str, str]) -> ObjectReader:
+    """Return the reader of a dataset, which h5py does not send to other processes: they open the file themselves."""
+    import h5py
+
+    path, name = place
+    return reader_of(h5py.File(path, "r")[name])
 
 
 def sink_of(array: Any, shape: Shape, dtype: DType) -> ObjectSink:
