@@ -13,8 +13,9 @@ import numpy as np
 
 from tensorframe.errors import FileFormatError
 from tensorframe.frontend.files.npy import ALIGNMENT, read_header, write_npy
-from tensorframe.frontend.files.packed import PackedMember, zip_errors
+from tensorframe.frontend.files.packed import PackedMember
 from tensorframe.frontend.files.segment import Checksum, Segment, Stamp, broken, open_to_read
+from tensorframe.frontend.files.zip_errors import zip_errors
 
 LOCAL_HEADER = 30  # bytes before the name of a zip member (APPNOTE.TXT, 4.3.7)
 PADDING_ID = b"\x35\xd9"  # the extra field that zip aligners fill up with

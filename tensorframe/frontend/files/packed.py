@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -13,12 +11,21 @@ from typing import IO, Any
 import numpy as np
 
 from tensorframe.dtypes import DType
-from tensorframe.errors import FileFormatError
 from tensorframe.files.reader import Array, new_array
+from tensorframe.files.windows import read_window
 from tensorframe.forks import new_lock
+from tensorframe.frontend.files.cursor import Cursor
 from tensorframe.frontend.files.npy import Header
-from tensorframe.frontend.files.segment import Stamp, broken, native, open_to_read, settled
+from tensorframe.frontend.files.segment import (
+    Stamp,
+    broken,
+    check_bools,
+    native,
+    open_to_read,
+    settled,
+)
 from tensorframe.frontend.files.slabs import Part, slabs
+from tensorframe.frontend.files.zip_errors import zip_errors
 from tensorframe.graph.shape import Shape
 from tensorframe.rewrite.views import Window
 
@@ -29,11 +36,12 @@ PASSES = 2
 
 @dataclass(slots=True)
 class _Passes:
-    """How often a member was gone through, and all of its elements once they are kept."""
+    """How often a member was gone through, all of its elements once they are kept, and where reading goes on."""
 
     lock: Any = field(default_factory=new_lock)
     count: int = 0
     whole: Array | None = None
+    cursor: Cursor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +80,21 @@ class PackedMember:
         if window is None and out is None:
             return self._all()
         window = window or Window.whole(self.shape)
+        if out is None:
+            (part,) = self.parts([window])
+            return part
+        # who has memory of its own goes on to other windows, in order: nothing is kept for that
         out = new_array(self, window, out)
-        (out[...],) = self.parts([window])
+        stored, columns = self.header.dtype, self.header.fortran_order
+        read_window(self._read_at, self.shape, stored, window, out, columns=columns)
+        check_bools(out, self.path, self.name)
         return out
+
+    def _read_at(self, position: int, buffer: memoryview) -> None:
+        if self.passes.cursor is None:
+            size = self.header.size + self.header.nbytes
+            self.passes.cursor = Cursor(self.path, self.name, self.stamp, self.member, size)
+        self.passes.cursor.read_at(self.header.size + position, buffer)
 
     def _all(self) -> Array:
         if self.passes.whole is not None:
@@ -127,28 +147,3 @@ class PackedMember:
         if len(data) < count:
             raise broken(self.path, f"{self.name!r} unpacks to fewer bytes than its header says")
         return data
-
-
-# NotImplementedError: an unknown compression; RuntimeError: encrypted; the others: nonsense in the directory
-ZIP_DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    NotImplementedError,
-    RuntimeError,
-    EOFError,
-    ValueError,
-    OSError,
-    OverflowError,
-    KeyError,
-)
-
-
-@contextmanager
-def zip_errors(path: str) -> Iterator[None]:
-    """Turn what zipfile raises on damaged files into FileFormatError."""
-    try:
-        yield
-    except FileFormatError:
-        raise
-    except ZIP_DAMAGE as error:
-        raise broken(path, f"the zip file cannot be read: {error}") from error
