@@ -10,6 +10,7 @@ from tensorframe.frontend.operands import nodes_of
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.show import to_networkx
 from tensorframe.runtime.evaluate import plan_of, request_for
+from tensorframe.runtime.leaves import as_run
 from tensorframe.schedule.place import transfer_policy
 from tensorframe.schedule.plan import Plan
 
@@ -73,7 +74,7 @@ def explain(*tensors: Tensor, until: str | None = None, source: bool = False) ->
         return show_stage(roots, until)
     from tensorframe.schedule.naming import named  # not at import: most programs explain nothing
 
-    request = request_for(roots)
+    request = request_for(as_run(roots))
     plan = named(plan_of(request), request)
     return "\n\n".join([str(plan), *_sources(plan)]) if source else plan
 

@@ -22,6 +22,15 @@ from tensorframe.runtime.failures import explain_leaf
 
 # What reads parts of leaves before a plan would ask for all of them; nothing, until a file is loaded of which it can.
 early_readers: list[Callable[[Sequence[Node]], None]] = []
+# What says which graph is run instead of roots where they do; nothing is read.
+early_views: list[Callable[[Sequence[Node]], Sequence[Node]]] = []
+
+
+def as_run(roots: Sequence[Node]) -> Sequence[Node]:
+    """Return the roots that an evaluation of `roots` plans: parts of leaves are leaves where those alone are read."""
+    for view in early_views:
+        roots = view(roots)
+    return roots
 
 
 # Numbers beside tensors that are kept as NumPy has them: the same few come again and again, as nodes do.

@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+import tracemalloc
 
 import h5py
 import numpy as np
@@ -84,6 +85,30 @@ def test_no_elements_are_asked_for_until_they_are_needed():
     assert stored.elements == 10
 
 
+DEVICES = [name for name in ("numpy", "opencl", "wgpu", "dask") if name in tfr.backends.available()]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_every_device_is_given_what_is_shown(device):
+    stored = Recording(counted(500, 400))
+    x = tfr.from_reader(stored, device=device)
+    y = (x * 2)[10:20, ::3]
+    assert y.device == device
+    assert np.array_equal(y.numpy(), (stored.array * 2)[10:20, ::3])
+    assert stored.elements == 10 * 134
+    assert (x.to_backend("cpu")[3] + 1).numpy().tolist() == (stored.array[3] + 1).tolist()
+    assert stored.elements == 10 * 134 + 400
+
+
+def test_gradients_and_jit_take_what_is_read():
+    stored = Recording(counted(500, 400))
+    slope = tfr.grad(lambda w, x: tfr.sum(w * x[:2]))(tfr.ones((2, 400)), tfr.from_reader(stored))
+    assert np.array_equal(slope.numpy(), stored.array[:2])
+    assert stored.elements == 2 * 400
+    double = tfr.jit(lambda x: x * 2)
+    assert np.array_equal(double(tfr.from_reader(stored)).numpy(), stored.array * 2)
+
+
 SHOWN = {
     "a slice": (lambda x: x[100:110], 10 * 1000),
     "a slice of a result": (lambda x: (x * 2)[100:110], 10 * 1000),
@@ -106,6 +131,32 @@ def test_only_what_is_shown_is_read_and_once(case):
     assert 0 < stored.elements <= most
 
 
+def test_whoever_goes_on_taking_parts_gets_all_of_it_read_and_kept():
+    """At most twice its bytes, and once more: a loop over the elements of a result does not read it each time."""
+    stored = Recording(counted(200, 200))
+    means = tfr.mean(tfr.from_reader(stored), axis=0)
+    read = [means[column].item() for column in range(200)]
+    assert np.allclose(read, counted(200, 200).mean(axis=0))
+    assert stored.elements <= 3 * 200 * 200
+    again = Recording(counted(200, 200))
+    with tfr.config.override(reuse_bytes=1000):  # and nothing larger is kept
+        x = tfr.from_reader(again)
+        for row in range(200):
+            for _ in range(4):
+                x[row].sum().item()
+    assert again.elements == 4 * 200 * 200
+
+
+def test_plans_and_estimates_are_of_what_is_read():
+    stored = Recording(counted(1000, 1000))
+    y = (tfr.from_reader(stored) * 2)[:5]
+    rows = 5 * 1000 * 4
+    for found in (tfr.estimate(y), y.explain()):
+        assert rows <= found.bytes_read < rows + 64  # and a number
+        assert 2 * rows <= max(found.peak.values()) < 2 * rows + 64
+    assert stored.asked == []
+
+
 def test_what_was_read_as_a_whole_is_kept():
     stored = Recording(counted(100, 100))
     x = tfr.from_reader(stored)
@@ -122,6 +173,26 @@ def test_a_large_window_is_asked_for_in_parts_that_end_where_chunks_do(monkeypat
     assert [row.stop for row in rows[:-1]] == [row.start for row in rows[1:]]
     assert all(row.stop % 8 == 0 for row in rows[:-1])
     assert len(rows) == 12  # a chunk has 3200 bytes, two are too many
+
+
+def test_reading_takes_the_memory_of_the_window_and_a_part(monkeypatch, tmp_path):
+    monkeypatch.setattr(objects, "PIECE", 1 << 18)
+    array = counted(2000, 500)  # 4 MB
+    dataset = h5py.File(tmp_path / "x.h5", "w").create_dataset("x", data=array, chunks=(50, 500))
+    reader = tfr.from_reader(dataset).node.attrs[0]
+    window = Window((100, 0), (1500, 500), (1, 1))
+    out = np.empty(window.sizes, reader.dtype)
+    tracemalloc.start()
+    try:
+        reader.read(window, out)
+        assert tracemalloc.get_traced_memory()[1] < 2 * (1 << 18)
+        tracemalloc.reset_peak()
+        made = reader.read(window)
+        assert tracemalloc.get_traced_memory()[1] < made.nbytes + 2 * (1 << 18)
+    finally:
+        tracemalloc.stop()
+    assert np.array_equal(made, out)
+    dataset.file.close()
 
 
 @pytest.mark.parametrize("chunks", [None, (8, 16), (100, 7)])

@@ -206,6 +206,44 @@ def test_a_limit_on_files_is_met_by_real_writes(suffix, tmp_path):
     assert os.listdir(tmp_path) == [path.name]
 
 
+@pytest.mark.parametrize("suffix", [*FILES, ".zarr"])
+def test_a_disk_that_is_really_full(suffix, tmp_path):
+    """A disk of 256 KiB in memory, in a namespace of its own, which a file of 400 KB fills."""
+    program = f"""
+        import os, shutil, numpy as np, tensorframe as tfr
+        path = "disk/x{suffix}"
+        noise = np.random.default_rng(0).random(50_000)
+        save = lambda x: tfr.save(path, x if "{suffix}" in (".npy", ".zarr") else {{"x": x}})
+        save(noise[:100])
+        shutil.disk_usage = lambda _: (_ for _ in ()).throw(OSError)  # somebody else fills it meanwhile
+        try:
+            save(noise)
+        except tfr.errors.WriteError as error:
+            print("refused")
+        back = tfr.load(path)
+        back = back["x"] if isinstance(back, dict) else back
+        print(np.array_equal(back.numpy(), noise[:100]), os.listdir("disk"))
+    """
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "program.py").write_text(textwrap.dedent(program))
+    mounted = f"mount -t tmpfs -o size=256k none disk && exec {sys.executable} program.py"
+    apart = ["unshare", "--user", "--map-root-user", "--mount"]
+    if (
+        not shutil.which("unshare")
+        or subprocess.run(
+            [*apart, "sh", "-c", "mount -t tmpfs none disk"],
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
+        ).returncode
+    ):
+        pytest.skip("no disks can be made here")
+    ran = subprocess.run(
+        [*apart, "sh", "-c", mounted], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ran.stdout.splitlines() == ["refused", f"True ['x{suffix}']"], ran.stderr
+
+
 def test_a_disk_without_room_is_an_error_before_anything_is_computed(tmp_path, monkeypatch):
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1000))

@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,13 @@ def is_array(thing: Any) -> bool:
     return hasattr(kind, "__getitem__") and hasattr(thing, "shape") and hasattr(thing, "dtype")
 
 
+@dataclass(slots=True)
+class Charge:
+    """The bytes of an array that were read in parts, and not kept."""
+
+    nbytes: int = 0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectReader:
     """An object with a shape, a dtype and slices, which are asked for when elements are needed."""
@@ -41,6 +48,7 @@ class ObjectReader:
     shape: Shape
     dtype: DType
     chunks: Shape | None
+    charge: Charge = field(default_factory=Charge)
 
     @property
     def mapped(self) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tensorframe import config
 from tensorframe.files.reader import FILE_ERRORS, Part, Reader
-from tensorframe.frontend.files.packed import PackedMember
+from tensorframe.frontend.files.objects import ObjectReader
+from tensorframe.frontend.files.packed import PASSES, PackedMember
 from tensorframe.graph.node import Node, reachable
 from tensorframe.ops.creation import FILE
 from tensorframe.ops.movement import COPY, SLICE
@@ -13,7 +15,7 @@ from tensorframe.rewrite.engine import Builder
 from tensorframe.rewrite.views import Window
 from tensorframe.runtime.evaluate import evaluate
 from tensorframe.runtime.failures import explain_leaf
-from tensorframe.runtime.leaves import early_readers, placed
+from tensorframe.runtime.leaves import early_readers, early_views, placed
 from tensorframe.site import describe
 
 
@@ -21,6 +23,7 @@ def enable() -> None:
     """Have parts of arrays that are not mapped read alone, from now on."""
     if read_slices not in early_readers:
         early_readers.extend((read_slices, read_parts))
+        early_views.append(as_read)
 
 
 def read_slices(roots: Sequence[Node]) -> None:
@@ -71,25 +74,39 @@ def _read(file: Node, slices: Sequence[Node]) -> None:
 
 
 def read_parts(roots: Sequence[Node]) -> None:
-    """Compute roots from parts of arrays that can be read by windows, where parts are all that they need of these.
-
-    The passes find which: slices of results narrow what results are made from. Parts become leaves, read with others.
-    """
-    if not any(_is_object(node) for node in reachable(roots)):
-        return
-    from tensorframe.schedule.pipeline import transform
-
+    """Compute roots from parts of arrays that can be read by windows, where parts are all that they need of these."""
     pending = [root for root in roots if root.storage is None]
-    shown = transform(pending, until="narrow")
-    order = reachable(shown)
-    parts = _parts(order, shown)
-    if not parts:
+    results, leaves = _narrowed(pending)
+    if not leaves:
         return
-    made = _from_parts(order, parts)
-    results = [made[node] for node in shown]
+    for leaf in leaves:
+        part: Part = leaf.attrs[0]
+        if isinstance(part.whole, ObjectReader):
+            part.whole.charge.nbytes += leaf.nbytes
     evaluate(results)
     for root, result in zip(pending, results, strict=True):
         root.settle(result.storage)
+
+
+def as_read(roots: Sequence[Node]) -> Sequence[Node]:
+    """Return the graph that an evaluation of roots would run, as far as it reads parts."""
+    return _narrowed(roots)[0]
+
+
+def _narrowed(roots: Sequence[Node]) -> tuple[Sequence[Node], list[Node]]:
+    """Return roots that are made from parts of arrays, and these: leaves, which are read as others are.
+
+    The passes find which: slices of results narrow what results are made from.
+    """
+    if not any(_is_object(node) for node in reachable(roots)):
+        return roots, []
+    from tensorframe.schedule.pipeline import transform
+
+    shown = transform(roots, until="narrow")
+    order = reachable(shown)
+    parts = _parts(order, shown)
+    made, leaves = _from_parts(order, parts)
+    return [made[node] for node in shown], leaves
 
 
 def _is_object(node: Node) -> bool:
@@ -107,9 +124,22 @@ def _parts(order: Iterable[Node], roots: Sequence[Node]) -> dict[Node, Window | 
             wholes.update(node.inputs)
     found: dict[Node, Window | None] = {}
     for file, nodes in slices.items():
-        if file not in wholes:
-            found |= dict.fromkeys(nodes, _joined([Window(*node.attrs) for node in nodes]))
+        windows = [Window(*node.attrs) for node in nodes]
+        if file not in wholes and not _is_cheaper_as_a_whole(file, windows):
+            found |= dict.fromkeys(nodes, _joined(windows))
     return found
+
+
+def _is_cheaper_as_a_whole(file: Node, windows: Sequence[Window]) -> bool:
+    """Whether parts of an array that may be stored were read so often that all of it is to be read, and kept.
+
+    The rule of ski rental, as for results that are needed again (runtime/reuse.py).
+    """
+    reader = file.attrs[0]
+    if not isinstance(reader, ObjectReader) or file.nbytes > config.get().reuse_bytes:
+        return False
+    wanted = sum(window.size for window in windows) * file.dtype.itemsize
+    return reader.charge.nbytes + wanted > PASSES * file.nbytes
 
 
 def _joined(windows: Sequence[Window]) -> Window | None:
@@ -123,8 +153,10 @@ def _joined(windows: Sequence[Window]) -> Window | None:
     return joined if joined.size <= sum(window.size for window in windows) else None
 
 
-def _from_parts(order: Iterable[Node], parts: dict[Node, Window | None]) -> dict[Node, Node]:
-    """Return each node as it is made where these slices are parts that are read."""
+def _from_parts(
+    order: Iterable[Node], parts: dict[Node, Window | None]
+) -> tuple[dict[Node, Node], list[Node]]:
+    """Return each node as it is made where these slices are parts that are read, and the leaves that are."""
     build = Builder()
     made: dict[Node, Node] = {}
     read: dict[tuple[Node, Window], Node] = {}
@@ -146,7 +178,7 @@ def _from_parts(order: Iterable[Node], parts: dict[Node, Window | None]) -> dict
         else:
             inputs = tuple([made[source] for source in node.inputs])
             made[node] = node if inputs == node.inputs else build.remake(node, inputs)
-    return made
+    return made, list(read.values())
 
 
 def _leaf(file: Node, window: Window) -> Node:

@@ -16,6 +16,7 @@ from tensorframe.frontend.trials.relocation import described, holds_values, relo
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.runtime.evaluate import plan_of
+from tensorframe.runtime.leaves import as_run
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.plan import Plan, Slot, human_bytes
 
@@ -110,7 +111,7 @@ def estimate(*tensors: Tensor, device: str | Device | None = None) -> Estimate:
                 f"estimate: takes tensors, got {type(tensor).__name__}",
                 suggestions=("tfr.estimate(*tensors) where they are in a list",),
             )
-    request = capture([tensor.node for tensor in tensors])
+    request = capture(as_run([tensor.node for tensor in tensors]))
     if device is None:
         return _of_plan(plan_of(request))
     return estimate_on(request.wanted, device)
