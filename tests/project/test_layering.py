@@ -50,6 +50,10 @@ KNOWS_TENSOR = {"frontend", "nn", "optim", "notebook"} | ABOVE_ALL
 # Loaded when they are named, hence after the namespace, which they may be written in.
 WRITTEN_IN_THE_NAMESPACE = {"nn", "optim"}
 
+# What a block of a result needs is plain data; streaming, in runtime/, and tasks on clusters run by it.
+TILES = "tensorframe.schedule.tiles"
+CLUSTERS = PACKAGE / "backends" / "dask"
+
 # Locks are free in forked processes where `forks.py` makes them; that of functools' property is not, in Python 3.11.
 LOCKS = {"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore"}
 
@@ -173,6 +177,8 @@ def test_imports_go_one_way():
             return found.layer in WRITTEN_IN_THE_NAMESPACE or (
                 found.layer in KNOWS_TENSOR and not found.when_loaded
             )
+        if found.path.is_relative_to(CLUSTERS) and found.target.startswith(TILES):
+            return True
         layer = found.target.split(".")[1]
         return RANK.get(layer, len(LAYERS)) <= RANK[found.layer]
 

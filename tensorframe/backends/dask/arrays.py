@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import dask.array as da
 import numpy as np
-from dask.highlevelgraph import HighLevelGraph
+from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
@@ -99,18 +99,29 @@ def in_blocks(array: np.ndarray[Any, Any], chunks: Chunks) -> Array:
     return array_of(name, blocks, chunks, array.dtype)
 
 
+def is_ours(array: Array) -> bool:
+    """Whether all tasks of an array were made here: then there is nothing in its graph that Dask would make less of."""
+    graph = array.dask
+    return all(
+        _PROCESS in str(name) or not _has_tasks(layer) for name, layer in graph.layers.items()
+    )
+
+
 def is_pending(array: Array) -> bool:
     """Whether an array has tasks that have not run: its blocks are neither values nor futures."""
     graph = array.dask
-    layers = getattr(graph, "layers", None)
-    if layers is None or len(layers) != 1:
+    if len(graph.layers) != 1:
         return True
-    (layer,) = layers.values()
-    value = next(iter(layer.values()), None)
-    if isinstance(value, np.ndarray | np.generic):
-        return False
-    # a futures' graph holds them as they are, or as data of a task that does nothing
-    value = getattr(value, "value", value)
+    (layer,) = graph.layers.values()
+    return _has_tasks(layer)
+
+
+def _has_tasks(layer: Mapping[Any, Any]) -> bool:
+    """Whether a layer holds tasks, and not values or futures."""
+    if not isinstance(layer, MaterializedLayer):
+        return True
+    value = next(iter(layer.mapping.values()), None)
+    value = getattr(value, "value", value)  # of a node that is nothing but data
     return not (isinstance(value, np.ndarray | np.generic) or _is_future(value))
 
 

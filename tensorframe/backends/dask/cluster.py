@@ -7,7 +7,7 @@ from typing import Any
 
 from dask.core import flatten
 
-from tensorframe.backends.dask.arrays import array_of, block_keys, new_name
+from tensorframe.backends.dask.arrays import array_of, block_keys, is_ours, new_name
 
 # Bytes of an uploaded array up to which its blocks travel with the tasks: the scheduler then sends them again when the
 # worker that had them is gone. What is larger would fill its memory.
@@ -53,7 +53,7 @@ def kept(client: Any, arrays: Sequence[Any]) -> list[Any]:
     """Return arrays whose blocks workers have computed; an interrupt, or the failure of a task, cancels the others."""
     from distributed import wait
 
-    done = client.persist(list(arrays))
+    done = client.persist(list(arrays), optimize_graph=not all(map(is_ours, arrays)))
     futures = list(_futures(done))
     try:
         wait(futures, return_when="ALL_COMPLETED")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -122,7 +123,17 @@ class DaskBackend(Backend):
         """Return what adds the tasks of a region to the graphs of its inputs."""
         from tensorframe.backends.dask.lowering import lowered
 
-        return quiet(lambda inputs, _: lowered(region, inputs, self.settings))
+        def add_tasks(inputs: Sequence[Any], _: Sequence[Any | None]) -> Sequence[Any]:
+            # of hundred thousands of tasks none is garbage, and to look through them takes as long as to make them
+            collects = gc.isenabled()
+            gc.disable()
+            try:
+                return lowered(region, inputs, self.settings)
+            finally:
+                if collects:
+                    gc.enable()
+
+        return quiet(add_tasks)
 
     def settle(self, device: Device, handles: Sequence[Any]) -> list[Any]:
         """Run all tasks that the handles are made by, each once, and return handles of what they gave."""

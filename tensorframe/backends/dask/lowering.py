@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from operator import getitem
 from typing import Any
 
@@ -16,14 +17,21 @@ from tensorframe.backends.dask.arrays import (
     block_keys,
     new_name,
     one_block,
+    single,
 )
-from tensorframe.backends.dask.names import layer_name
+from tensorframe.backends.dask.blocks import ancestors, making, needs_of, read_apart
+from tensorframe.backends.dask.grids import grid_of
+from tensorframe.backends.dask.layers import in_blocks_of, is_number
+from tensorframe.backends.dask.names import layer_name, ops_of
+from tensorframe.backends.dask.reductions import crosses, reduction, scan
 from tensorframe.backends.dask.settings import Settings
 from tensorframe.backends.dask.tasks import WholeCall, without_loops
 from tensorframe.dtypes import DType
+from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.movement import PART
+from tensorframe.schedule.tiles import whole as everything
 
 # In place of the dtype of a part of a library call, of which not even the shape is known before it is taken.
 OPAQUE = np.dtype(object)
@@ -33,17 +41,60 @@ def lowered(region: Region, inputs: Sequence[Any], settings: Settings) -> list[A
     """Return the outputs of a region as arrays whose blocks are tasks."""
     if len(region.ops) == 1 and region.ops[0].op is PART:
         return [_part(region, inputs[0])]
-    return whole(region, inputs)
+    if _is_small(region, inputs, settings.chunk) or not _has_blocks(region, inputs):
+        return whole(region, inputs)
+    return in_blocks(region, inputs, settings.chunk)
 
 
-def ops_of(region: Region) -> str:
-    """Return the ops of a region in short, for names."""
-    return "+".join([op.op.name for op in region.ops[-3:]])
+def in_blocks(region: Region, inputs: Sequence[Any], limit: int) -> list[Array]:
+    """Return the outputs of a region by tasks for blocks: first what is combined across these, then the rest."""
+    first = len(region.inputs)
+    given: dict[int, Any] = dict(enumerate(inputs))
+    needed = ancestors(region)
+    for value in range(first, first + len(region.ops)):
+        if value in needed and crosses(region, value, given, limit):
+            is_scan = region.ops[value - first].op.kind is Kind.SCAN
+            given[value] = (scan if is_scan else reduction)(region, value, given, limit)
+    by_shape: dict[Shape, list[int]] = {}
+    for value in dict.fromkeys(region.outputs):
+        if value not in given:
+            by_shape.setdefault(region.shape_of(value), []).append(value)
+    for values in by_shape.values():
+        results = _together(region, values, given, limit)
+        given.update(zip(values, results, strict=True))
+    return [given[value] for value in region.outputs]
 
 
-def is_number(value: Any) -> bool:
-    """Whether an input is a number that a graph holds, no tensor."""
-    return not hasattr(value, "dask") and type(value) is not tuple
+def _together(
+    region: Region, values: Sequence[int], given: dict[int, Any], limit: int
+) -> list[Array]:
+    """Return values of one shape, each block of which is made with those of the others."""
+    own, takes = making(region, values, tuple(given))
+    result = own.outputs[0]
+    if needs_of(own, {result: everything(own.shape_of(result))}) is None:
+        return whole(own, [given[take] for take in takes])
+    own, sources = read_apart(own, result)
+    arrays = [given[takes[source]] for source in sources]
+    grid = grid_of(own, own.outputs[0], arrays, limit)
+    return in_blocks_of(own, own.outputs, grid, arrays)
+
+
+def _is_small(region: Region, inputs: Sequence[Any], limit: int) -> bool:
+    """Whether all that goes in is one block each, and what comes out fits into one: then one task does it all."""
+    if not all(single(value) for value in inputs if hasattr(value, "chunks")):
+        return False
+    return all(
+        prod(region.shape_of(value)) * region.dtype_of(value).itemsize <= limit
+        for value in region.outputs
+    )
+
+
+def _has_blocks(region: Region, inputs: Sequence[Any]) -> bool:
+    """Whether a region can be computed block by block: no empty tensors, and no calls that give several."""
+    shapes = [shape for shape, _ in region.inputs] + [op.shape for op in region.ops]
+    if any(0 in shape for shape in shapes) or any(type(value) is tuple for value in inputs):
+        return False
+    return all(op.op.parts == 1 for op in region.ops)
 
 
 def whole(region: Region, inputs: Sequence[Any]) -> list[Any]:

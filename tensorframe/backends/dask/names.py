@@ -6,6 +6,7 @@ import re
 
 from tensorframe.backends.dask.arrays import new_name
 from tensorframe.backends.provenance import current
+from tensorframe.graph.region import Region
 
 # what keys of tasks are made of, so that a dashboard shows them as they are
 _OTHER = re.compile(r"[^A-Za-z0-9_+.:]+")
@@ -23,3 +24,8 @@ def layer_name(ops: str) -> str:
     if here is not None:
         here.layers[name] = here.step
     return name
+
+
+def ops_of(region: Region) -> str:
+    """Return the ops of a region in short, for names."""
+    return "+".join([op.op.name for op in region.ops[-3:]])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dask.base import get_scheduler, persist
 
-from tensorframe.backends.dask.arrays import is_pending
+from tensorframe.backends.dask.arrays import is_ours, is_pending
 
 
 def computed(array: Any, client: Any) -> Any:
@@ -16,7 +16,7 @@ def computed(array: Any, client: Any) -> Any:
         from tensorframe.backends.dask.cluster import gathered
 
         return gathered(client, array)
-    return array.compute(**_options())
+    return array.compute(optimize_graph=optimizes([array]), **_options())
 
 
 def persisted(handles: Sequence[Any], client: Any) -> list[Any]:
@@ -29,9 +29,14 @@ def persisted(handles: Sequence[Any], client: Any) -> list[Any]:
 
         done = kept(client, list(pending.values()))
     else:
-        done = persist(*pending.values(), **_options())
+        done = persist(*pending.values(), optimize_graph=optimizes(pending.values()), **_options())
     results = dict(zip(pending, done, strict=True))
     return [_replaced(handle, results) for handle in handles]
+
+
+def optimizes(arrays: Iterable[Any]) -> bool:
+    """Whether Dask is to look for less to do: in tasks of others, such as those that read a file."""
+    return not all(map(is_ours, arrays))
 
 
 def _flat(handles: Sequence[Any]) -> list[Any]:

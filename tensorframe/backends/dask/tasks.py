@@ -10,19 +10,21 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from tensorframe import config
 from tensorframe.backends.base import Program
+from tensorframe.backends.dask.blocks import restricted
+from tensorframe.backends.dask.grids import Span
 from tensorframe.backends.numpy.blas import one_thread
+from tensorframe.backends.numpy.creation import generate
 from tensorframe.graph.device import CPU
-from tensorframe.graph.region import Region
+from tensorframe.graph.region import Region, RegionOp
 from tensorframe.quick_dataclasses import dataclass
-
-Block = np.ndarray[Any, Any]
+from tensorframe.schedule.tiles import Block
 
 # Programs that a process keeps: a layer of tasks needs a few, for blocks in the middle and at each end.
 _KEPT = 1024
@@ -31,13 +33,40 @@ _KEPT = 1024
 @lru_cache(_KEPT)
 def _compiled(key: tuple[Any, ...]) -> Program:
     from tensorframe.backends.cpu import CpuBackend  # it looks for LLVM
+    from tensorframe.kernel.spaces.analyse import NotFusibleError
 
     region: Region = key[0]
-    return CpuBackend().compile(region, CPU)
+    try:
+        return CpuBackend().compile(region, CPU)
+    except NotFusibleError:
+        if len(region.ops) == 1:
+            raise
+        # loops that the whole shares are not always those of a block: where it has one element along an axis, say
+        return partial(_one_by_one, region)
+
+
+def _one_by_one(region: Region, inputs: Sequence[Any], _: Sequence[Any]) -> list[Any]:
+    """Run the ops of a region one after the other."""
+    values = list(inputs)
+    first = len(values)
+    for number, entry in enumerate(region.ops):
+        sources = tuple(dict.fromkeys(entry.inputs))
+        alone = region.part(sources, (first + number,), (first + number,))
+        values += _compiled(alone.key())([values[source] for source in sources], (None,))
+    return [values[output] for output in region.outputs]
 
 
 def run_region(region: Region, inputs: Sequence[Any]) -> list[Any]:
     """Return the outputs of a region for blocks and numbers."""
+    if not region.ops:
+        return [inputs[output] for output in region.outputs]
+    if any(output < len(inputs) for output in region.outputs):
+        # some outputs are blocks of inputs as they are
+        made = tuple([output for output in region.outputs if output >= len(inputs)])
+        results = iter(run_region(replace(region, outputs=made), inputs))
+        return [
+            inputs[output] if output < len(inputs) else next(results) for output in region.outputs
+        ]
     with np.errstate(all="ignore"):
         return list(_compiled(region.key())(inputs, (None,) * len(region.outputs)))
 
@@ -80,7 +109,7 @@ class WholeCall:
         return results[0] if len(results) == 1 else tuple(results)
 
 
-def joined(blocks: Iterator[Block], grid: Sequence[int]) -> Block:
+def joined(blocks: Iterator[Any], grid: Sequence[int]) -> Any:
     """Return the array that blocks in C order are of."""
     if not grid or all(count == 1 for count in grid):
         return next(blocks)
@@ -99,3 +128,67 @@ def owned(result: Any) -> Any:
     while isinstance(base.base, np.ndarray):
         base = base.base
     return array.copy() if base.nbytes > array.nbytes else array
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCall:
+    """A task for each block of the results of a region, which have one grid; `numbers` are inputs that are no arrays.
+
+    It is called with the interval of the block along each axis, the spans of blocks of each array, and these.
+    """
+
+    region: Region
+    values: tuple[int, ...]
+    """Of which values of the region a block is made."""
+    numbers: dict[int, Any]
+
+    def __call__(self, block: Block, spans: tuple[tuple[Span, ...], ...], *parts: Any) -> Any:
+        """Return a block of the value, or a tuple of one of each."""
+        region, inputs = self.prepared(block, spans, parts)
+        with by_one_thread(alone=False):
+            results = [owned(result) for result in run_region(region, inputs)]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def prepared(
+        self, block: Block, spans: tuple[tuple[Span, ...], ...], parts: Sequence[Any]
+    ) -> tuple[Region, list[Any]]:
+        """Return the region that makes a block, and its inputs."""
+        made = restricted(self.region, dict.fromkeys(self.values, block))
+        given = self._given(spans, iter(parts))
+        inputs = [
+            shown(*given[number], needed) if number in given else self.numbers[number]
+            for number, needed in made.inputs
+        ]
+        inputs += [counted(entry, interval) for entry, (interval,) in made.ranges]
+        return made.region, inputs
+
+    def _given(
+        self, spans: tuple[tuple[Span, ...], ...], parts: Iterator[Any]
+    ) -> dict[int, tuple[Any, tuple[int, ...]]]:
+        """Return what blocks of an input are together, and where that begins, by its number."""
+        arrays = [number for number in range(len(self.region.inputs)) if number not in self.numbers]
+        given = {}
+        for number, own in zip(arrays, spans, strict=True):
+            counts = tuple([span.number for span in own])
+            if 0 not in counts:
+                given[number] = joined(parts, counts), tuple([span.origin for span in own])
+        return given
+
+
+def shown(array: Any, origin: tuple[int, ...], block: Block) -> Any:
+    """Return a block out of an array that begins at `origin` of another one."""
+    slices = tuple(
+        [slice(low - start, high - start) for (low, high), start in zip(block, origin, strict=True)]
+    )
+    return array[slices] if slices else array
+
+
+def counted(entry: RegionOp, interval: tuple[int, int]) -> Any:
+    """Return a part of what an `arange` of a region counts, which kernels are given so that one serves all parts."""
+    start, step, first, stride = entry.attrs
+    low, high = interval
+    if entry.dtype.kind in "iu":
+        attrs = (start + step * (first + stride * low), step * stride, 0, 1)
+    else:
+        attrs = (start, step, first + stride * low, stride)
+    return generate(replace(entry, attrs=attrs, shape=(high - low,)))

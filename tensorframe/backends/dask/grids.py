@@ -1,0 +1,199 @@
+"""Grids of results: where their axes are cut, by the blocks that operands have, and which of these each block needs."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from math import ceil, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tensorframe.backends.dask.arrays import Array, Chunks, cut
+from tensorframe.backends.dask.blocks import needed_along, shifts
+from tensorframe.graph.region import Region
+from tensorframe.schedule.tiles import Interval
+
+# Blocks along an axis from which windows that only shift are counted rather than found one by one.
+_MANY = 8
+
+
+class Span(NamedTuple):
+    """The blocks of an operand, along one axis, that a block of the result needs."""
+
+    first: int
+    number: int  # of blocks
+    origin: int  # where the first of them begins
+
+
+class Axis(NamedTuple):
+    """An axis of a result: how it is cut, and what each piece needs of each axis of the operands that goes along."""
+
+    sizes: tuple[int, ...]
+    intervals: tuple[Interval, ...]
+    spans: dict[tuple[int, int], tuple[Span, ...]]  # by operand and its axis
+
+
+class Grid(NamedTuple):
+    """How a result is cut into blocks."""
+
+    axes: tuple[Axis, ...]
+
+    @property
+    def chunks(self) -> Chunks:
+        """The sizes of the blocks along each axis."""
+        return tuple([axis.sizes for axis in self.axes])
+
+
+def bounds_of(sizes: Sequence[int]) -> list[int]:
+    """Return where pieces of these sizes begin, and where the last one ends."""
+    return [0, *np.cumsum(sizes).tolist()]
+
+
+def grid_of(region: Region, value: int, inputs: Sequence[Any], limit: int) -> Grid:
+    """Return how a value of a region is cut: as the largest operand that it follows, into blocks that fit.
+
+    Axes of which an op needs all stay whole.
+    """
+    shape = region.shape_of(value)
+    free = [
+        axis for axis, size in enumerate(shape) if size > 1 and _can_be_cut(region, value, axis)
+    ]
+    limit = max(limit, _largest_block(inputs))
+    sizes: list[tuple[int, ...]] = []
+    for axis, size in enumerate(shape):
+        followed = _followed(region, value, axis, inputs) if axis in free else None
+        sizes.append(followed or (size,))
+    sizes = _within(sizes, free, limit // region.dtype_of(value).itemsize)
+    return Grid(
+        tuple([_axis(region, value, axis, sizes[axis], inputs) for axis in range(len(shape))])
+    )
+
+
+def _can_be_cut(region: Region, value: int, axis: int) -> bool:
+    half = region.shape_of(value)[axis] // 2
+    return needed_along(region, value, axis, (half, half + 1)) is not None
+
+
+def _largest_block(inputs: Sequence[Any]) -> int:
+    arrays = [array for array in inputs if hasattr(array, "chunks")]
+    return max([array.dtype.itemsize * prod(array.chunksize) for array in arrays], default=0)
+
+
+def _followed(
+    region: Region, value: int, axis: int, inputs: Sequence[Any]
+) -> tuple[int, ...] | None:
+    """Return the pieces that the blocks of the largest operand cut an axis into; None if none is cut along it."""
+    size = region.shape_of(value)[axis]
+    low, high = size // 3, max(2 * size // 3, size // 3 + 1)
+    one = needed_along(region, value, axis, (low, low + 1)) or {}
+    other = needed_along(region, value, axis, (min(high, size - 1), min(high, size - 1) + 1)) or {}
+    best: tuple[int, tuple[int, ...]] | None = None
+    for number, block in one.items():
+        array = inputs[number]
+        if number not in other or not hasattr(array, "chunks"):
+            continue
+        for place, (begin, _) in enumerate(block):
+            begins = other[number][place][0]
+            if begins == begin or len(array.chunks[place]) < 2:
+                continue
+            slope = (begins - begin) / (min(high, size - 1) - low)
+            cuts = [
+                low + ceil((bound - begin) / slope)
+                for bound in bounds_of(array.chunks[place])[1:-1]
+            ]
+            inside = sorted({cut for cut in cuts if 0 < cut < size})
+            pieces = tuple(np.diff([0, *inside, size]).tolist())
+            if best is None or array.nbytes > best[0]:
+                best = array.nbytes, pieces
+    return None if best is None else best[1]
+
+
+def _within(sizes: list[tuple[int, ...]], free: Sequence[int], room: int) -> list[tuple[int, ...]]:
+    """Return finer pieces of free axes, outer ones first, until a block has at most `room` elements."""
+    for axis in free:
+        largest = prod([max(pieces) for pieces in sizes])
+        if largest <= room:
+            break
+        length = max(max(sizes[axis]) * room // largest, 1)
+        sizes[axis] = tuple([part for piece in sizes[axis] for part in cut(piece, length)])
+    return sizes
+
+
+def _axis(
+    region: Region, value: int, axis: int, sizes: tuple[int, ...], inputs: Sequence[Any]
+) -> Axis:
+    """Return what each piece of an axis needs of the operands."""
+    bounds = bounds_of(sizes)
+    intervals = tuple(pairwise(bounds))
+    if len(sizes) == 1:
+        return Axis(sizes, intervals, {})
+    windows = _windows(region, value, axis, intervals)
+    spans = {
+        (number, place): _spans(inputs[number], place, own)
+        for (number, place), own in windows.items()
+        if hasattr(inputs[number], "chunks")
+    }
+    return Axis(sizes, intervals, spans)
+
+
+def _windows(
+    region: Region, value: int, axis: int, intervals: Sequence[Interval]
+) -> dict[tuple[int, int], list[Interval]]:
+    """Return the interval of each axis of the inputs that each piece of an axis of a result needs, where not all."""
+    if len(intervals) >= _MANY and shifts(region):
+        return _shifted(region, value, axis, intervals)
+    found = [needed_along(region, value, axis, interval) or {} for interval in intervals]
+    windows: dict[tuple[int, int], list[Interval]] = {}
+    for number, (shape, _) in enumerate(region.inputs):
+        for place, size in enumerate(shape):
+            # what a piece does not need at all may be anything of it: nothing
+            own = [block[number][place] if number in block else (0, 0) for block in found]
+            if any(interval != (0, size) for interval in own):
+                windows[number, place] = own
+    return windows
+
+
+def _shifted(
+    region: Region, value: int, axis: int, intervals: Sequence[Interval]
+) -> dict[tuple[int, int], list[Interval]]:
+    low, high = intervals[0]
+    found = needed_along(region, value, axis, (low, high)) or {}
+    later = needed_along(region, value, axis, (low + 1, high + 1)) or {}
+    windows = {}
+    for number, block in found.items():
+        for place, (begin, end) in enumerate(block):
+            if later[number][place] != (begin, end):
+                windows[number, place] = [
+                    (start - low + begin, stop - high + end) for start, stop in intervals
+                ]
+    return windows
+
+
+def _spans(array: Array, place: int, windows: Sequence[Interval]) -> tuple[Span, ...]:
+    """Return the blocks along one axis of an operand in which intervals are."""
+    bounds = bounds_of(array.chunks[place])
+    if len(windows) >= _MANY:
+        return _many_spans(bounds, windows)
+    spans = []
+    for low, high in windows:
+        first = bisect_right(bounds, low) - 1
+        last = bisect_right(bounds, high - 1) - 1 if high > low else first - 1
+        spans.append(Span(first, last - first + 1, bounds[first]))
+    return tuple(spans)
+
+
+def _many_spans(bounds: list[int], windows: Sequence[Interval]) -> tuple[Span, ...]:
+    edges = np.asarray(bounds)
+    ends = np.asarray(windows)
+    first = np.searchsorted(edges, ends[:, 0], "right") - 1
+    last = np.searchsorted(edges, ends[:, 1] - 1, "right") - 1
+    counts = np.where(ends[:, 1] > ends[:, 0], last - first + 1, 0)
+    columns = (first.tolist(), counts.tolist(), edges[first].tolist())
+    return tuple([Span(*column) for column in zip(*columns, strict=True)])
+
+
+def everything(array: Array) -> tuple[Span, ...]:
+    """Return the spans of all blocks of an operand."""
+    return tuple([Span(0, len(sizes), 0) for sizes in array.chunks])
