@@ -16,12 +16,13 @@ import re
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar, Literal, get_args
 
 from tensorframe.errors import ArgumentError, SettingWarning, warn_at
 from tensorframe.forks import new_lock
 from tensorframe.machine import HOST
+from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.scopes import Scope
 from tensorframe.site import raising_site
 

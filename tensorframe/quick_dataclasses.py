@@ -95,6 +95,7 @@ def _remade(cls: type, namespace: dict[str, Any], *, slots: bool, frozen: bool) 
     for name in ("__init__", "__eq__", "__hash__"):
         if namespace.get(name) is not None:
             namespace[name].owner = made
+            namespace[name].__module__ = made.__module__
     return made
 
 
@@ -137,6 +138,7 @@ def _later(name: str, write: Callable[[type], Callable[..., Any]]) -> Callable[.
     def method(self: Any, *arguments: Any, **named: Any) -> Any:
         owner = method.owner  # type: ignore[attr-defined] # set when there is one
         written = write(owner)
+        written.__module__ = owner.__module__
         setattr(owner, name, written)
         return written(self, *arguments, **named)
 

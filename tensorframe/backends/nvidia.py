@@ -8,7 +8,7 @@ import sys
 
 _LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 _MANAGEMENT = "nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1"
-_CUPY = re.compile(r"cupy(-cuda\d+x?|-rocm-\d+-\d+)?\Z")
+_CUPY = r"cupy(-cuda\d+x?|-rocm-\d+-\d+)?\Z"  # compiled when it is first needed
 
 
 def driver_release() -> int | None:
@@ -63,4 +63,4 @@ def cupy_packages() -> tuple[str, ...]:
         str(distribution.metadata["Name"]).lower().replace("_", "-")
         for distribution in distributions()
     }
-    return tuple(sorted(name for name in names if _CUPY.match(name)))
+    return tuple(sorted(name for name in names if re.match(_CUPY, name)))

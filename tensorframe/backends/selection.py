@@ -19,7 +19,9 @@ PRIORITY = ("cuda", "rocm", "metal", "opencl", "wgpu", "cpu")
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _UNITS |= {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-_BYTES = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[kmgt]?i?)b?\s*\Z", re.IGNORECASE)
+_BYTES = (
+    r"\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[kmgt]?i?)b?\s*\Z"  # compiled when it is first needed
+)
 
 
 class _State:
@@ -164,7 +166,7 @@ def as_bytes(memory: int | str | None) -> int | None:
         return None
     if isinstance(memory, int) and not isinstance(memory, bool) and memory >= 0:
         return memory
-    match = _BYTES.match(memory) if isinstance(memory, str) else None
+    match = re.match(_BYTES, memory, re.IGNORECASE) if isinstance(memory, str) else None
     unit = match["unit"].lower() if match else ""
     if match is None or unit not in _UNITS:
         raise ArgumentError(

@@ -20,11 +20,9 @@ from tensorframe.graph.device import Device
 from tensorframe.quick_dataclasses import dataclass
 from tensorframe.runtime import events
 from tensorframe.runtime.events import Moment, tell
-from tensorframe.runtime.nan import check_nan
 from tensorframe.runtime.pace import paced
 from tensorframe.runtime.progress import under_way
 from tensorframe.runtime.under_way import Compute
-from tensorframe.runtime.validate import validate
 from tensorframe.schedule.plan import Plan, Step, StepKind
 
 # A slot whose memory a result may take over, and what says whether the value there owns its memory.
@@ -165,11 +163,15 @@ def validated(_runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions
 
 def without_nan(_runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions:
     """Have the results of each step looked through for NaNs."""
+    from tensorframe.runtime.nan import check_nan  # few processes ask for it
+
     for action, step in zip(actions, plan.steps, strict=True):
         yield _checked(action, step, check_nan)
 
 
 def _validate(step: Step, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+    from tensorframe.runtime.validate import validate  # few processes ask for it
+
     validate(step.region, inputs, results)
 
 

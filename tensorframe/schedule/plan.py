@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +12,7 @@ from tensorframe.graph.networks import new_network
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.schedule.fallback import Fallback
 from tensorframe.schedule.plan_methods import PlanMethods
 

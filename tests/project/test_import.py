@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import tensorframe
+from tensorframe.backends.numpy.spellings import MODULES
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,6 +56,30 @@ def test_import_loads_only_few_modules_of_the_standard_library(new_modules):
     others = {name.partition(".")[0] for name in new_modules if not name.startswith("_")}
     assert len(others - {"tensorframe", "numpy"}) <= 28, others
     assert SLOW.isdisjoint(new_modules)
+
+
+def test_import_loads_nothing_that_only_computing_needs(new_modules):
+    own = [name for name in new_modules if name.startswith("tensorframe")]
+    assert len(own) <= 200, (
+        "each takes a quarter of a millisecond; what few programs need comes when it is needed"
+    )
+    parts = {
+        "tensorframe.kernel",
+        "tensorframe.codegen",
+        "tensorframe.nn",
+        "tensorframe.runtime.validate",
+    }
+    assert parts.isdisjoint(own)
+    assert {f"tensorframe.backends.numpy.{name}" for name in MODULES.values()}.isdisjoint(own)
+
+
+@pytest.mark.parametrize("state", ["enable", "disable"])
+def test_import_leaves_the_collector_of_cycles_as_it_was(state):
+    program = f"import gc; gc.{state}(); import tensorframe; print(gc.isenabled())"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == str(state == "enable")
 
 
 def test_the_first_result_of_the_cpu_loads_no_slow_module_and_no_formula():

@@ -11,7 +11,6 @@ from tensorframe.backends.base import Program
 from tensorframe.backends.foreseeing import StandIns, foresee
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
-from tensorframe.kernel.nest.support import computable
 from tensorframe.ops.movement import RESHAPE
 
 # Elements from which tiles are faster than NumPy's copy: 4 times for a 512x512 transposed, 9 times for 2048x2048.
@@ -24,6 +23,8 @@ def flattened(region: Region) -> Region | None:
     size = prod(op.shape)
     if len(region.ops) > 1 or op.op is not RESHAPE or size < _LARGE:
         return None
+    from tensorframe.kernel.nest.support import computable  # brings most of kernel/
+
     if not computable(op.op, [op.dtype], op.dtype):
         return None
     return replace(region, ops=(replace(op, attrs=((size,),), shape=(size,)),))

@@ -18,7 +18,6 @@ from tensorframe.dtypes import COMPLEX
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
-from tensorframe.kernel.nest.support import computable
 from tensorframe.ops.convolution import Geometry
 from tensorframe.ops.indexing import SCATTER_ADD
 
@@ -81,6 +80,8 @@ def is_combined(region: Region) -> bool:
 
 def has_kernel(region: Region) -> bool:
     """Whether a region is a loop that computes something, and nothing that kernels cannot compute."""
+    from tensorframe.kernel.nest.support import computable  # brings most of kernel/
+
     return (
         (
             is_combined(region)

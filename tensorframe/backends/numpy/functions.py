@@ -1,4 +1,4 @@
-"""Which NumPy function runs an op: the row's own name, unless a module of this folder says otherwise."""
+"""Which NumPy function runs an op: the row's own name, unless a module of this folder says so (`spellings.py`)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.numpy.spellings import load
 from tensorframe.dtypes import DType, bool_
 from tensorframe.graph.op import Kind, Op
 from tensorframe.ops.term import Term
@@ -59,6 +60,7 @@ class Functions(dict[Op, Function]):
             return function
         if op.expand is not None:
             return formula(op.expand, op.arity, self)
+        load(op)
         if op.name not in FUNCTIONS and op.kind in MADE:
             return MADE[op.kind](op)
         return FUNCTIONS.get(op.name) or getattr(np, op.numpy or op.name)

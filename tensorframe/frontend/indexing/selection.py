@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from tensorframe.graph.record import cast, constant, record_map
 from tensorframe.graph.shape import Shape
 from tensorframe.graph.tracing import TracedNumber
 from tensorframe.ops.elementwise import MAXIMUM, MINIMUM
+from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.runtime.evaluate import evaluate
 from tensorframe.site import recording_site
 

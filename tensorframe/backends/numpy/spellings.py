@@ -1,0 +1,40 @@
+"""Where the NumPy engine says how it spells ops: the modules of this folder, each imported when one of its ops runs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from tensorframe.graph.op import Kind, Op
+
+_NAMES = {
+    "contraction": "einsum matmul",
+    "convolution": "convolution",
+    "elementwise": "cast expm1 floor_divide imag pow real tanh where",
+    "formulas": "cos_turns surprisal",
+    "fourier": "fftn ifftn irfftn rfftn",
+    "indexing": "gather scatter set_slice take_along_axis",
+    "linalg": "cholesky det eig eigh eigvals eigvalsh inv lstsq qr slogdet solve svd svdvals",
+    "movement": "concat depends expand pad part permute reshape slice windows",
+    "random": "random_word",
+    "reduction": "argmax argmin",
+    "scans": "cumulative_prod cumulative_sum",
+    "signals": "convolve",
+    "sorting": "argpartition argsort histogram partition searchsorted select sort topk",
+    "special": "erf erfc",
+}
+MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
+# what makes the functions of all other ops of a kind
+MODULES_OF_KINDS = {Kind.REDUCE: "reduction", Kind.SCATTER: "combining"}
+
+
+def load(op: Op) -> None:
+    """Import the module that says how an op is spelt, if there is one."""
+    module = MODULES.get(op.name) or MODULES_OF_KINDS.get(op.kind)
+    if module is not None:
+        import_module(f"{__package__}.{module}")
+
+
+def load_all() -> None:
+    """Import all of them."""
+    for module in {*_NAMES, *MODULES_OF_KINDS.values()}:
+        import_module(f"{__package__}.{module}")
