@@ -16,9 +16,10 @@ from tensorframe.backends import spans
 from tensorframe.backends.registry import backend_of
 from tensorframe.backends.spans import Work, tell_span
 from tensorframe.backends.storage import Storage
-from tensorframe.errors import CancelledError, KernelError, TensorFrameError
+from tensorframe.errors import CancelledError, KernelError, OutOfMemoryError, TensorFrameError
 from tensorframe.graph.growth import not_looked_at, tell_if_large
 from tensorframe.graph.node import Node
+from tensorframe.ops.creation import FILE
 from tensorframe.runtime import collector, events
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, Source, tell, tell_run, tell_small
@@ -78,8 +79,19 @@ def evaluate(roots: Sequence[Node], most: float = inf) -> None:
         return
     choice = chosen(request, plan, most)
     if not choice.stored or not _stored_besides(request.storing(choice.stored), stamps):
-        _compute(request, plan, stamps)
+        _computed_as_it_fits(request, plan, stamps)
     choice.charge()
+
+
+def _computed_as_it_fits(request: Capture, plan: Plan | None, stamps: list[int] | None) -> None:
+    """Run a request; what is held besides its roots is left out if it does not fit with that."""
+    try:
+        _compute(request, plan, stamps)
+    except OutOfMemoryError:
+        if len(request.wanted) == request.roots:
+            raise
+        alone = capture(request.wanted[: request.roots], keep_held=False)
+        _compute(alone, PLANS.find(alone.key), stamps)
 
 
 def _ran_op_by_op(pending: Sequence[Node]) -> bool:
@@ -106,6 +118,14 @@ def _stored_besides(request: Capture, stamps: list[int] | None) -> bool:
 
 def _compute(request: Capture, plan: Plan | None, stamps: list[int] | None) -> None:
     """Run a request by its plan, which is made if there is none."""
+    for leaf in request.leaves:
+        if leaf.op is FILE and leaf.storage is None:
+            from tensorframe.runtime.streams import stream_files  # loaded by the first file
+
+            plan = plan or plan_of(request)
+            if stream_files(request, plan):
+                return
+            break
     # before a plan is made: what has no value fails here
     slots = [leaf_handle(leaf) for leaf in request.leaves]
     if plan is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from tensorframe.backends.budget import Budget
 from tensorframe.backends.registry import backend_of
@@ -51,11 +51,11 @@ def fits(runner: Runner) -> bool:
     return True
 
 
-def admit(runner: Runner, plan: Plan, _slots: list[Any], recorded: Recorded) -> bool:
-    """Decide on a plan that is not within the credit; return whether all of it has run, in another way than as ever.
+def admit(runner: Runner, plan: Plan, slots: list[Any], recorded: Recorded) -> bool:
+    """Decide on a plan that is not within the credit; return whether all of it has run, tile by tile.
 
-    False where it fits after all. OutOfMemoryError, before the first step, where it does not. `_slots` are its leaves,
-    which grow to all values if it runs here.
+    False where it fits after all. OutOfMemoryError, before the first step, where it does not and cannot be cut. `slots`
+    are its leaves, which grow to all values if it runs here.
     """
     for need in runner.needs:
         try:
@@ -63,32 +63,48 @@ def admit(runner: Runner, plan: Plan, _slots: list[Any], recorded: Recorded) -> 
         except KeyboardInterrupt as error:
             explain(error, plan, need.step, recorded)
         if not fitting:
-            refuse(need, plan, recorded)
+            # loaded by the first plan that does not fit
+            from tensorframe.runtime.streams import stream_in_place
+
+            blocked = stream_in_place(plan, slots, recorded)
+            if blocked is None:
+                return True
+            refuse(need, plan, recorded, blocked)
     return False
 
 
-def refuse(need: Need, plan: Plan, recorded: Recorded) -> NoReturn:
+class Blocked(NamedTuple):
+    """Why a plan does not run tile by tile instead, and how it would with a sink; empty where nothing is to say."""
+
+    why: str = ""
+    with_sink: str = ""
+
+
+def refuse(need: Need, plan: Plan, recorded: Recorded, blocked: Blocked | None = None) -> NoReturn:
     """Raise what the user should see of a plan that does not fit."""
     step = plan.steps[need.step]
+    blocked = blocked or Blocked()
+    why = f"; it does not run tile by tile: {blocked.why}" if blocked.why else ""
     message = (
-        f"out of memory: {need.budget.why_not(need.nbytes)}; nothing has run"
+        f"out of memory: {need.budget.why_not(need.nbytes)}; nothing has run{why}"
         f"{_held_in_words(need.budget)}"
     )
     refused = OutOfMemoryError(
         message,
-        suggestions=_helps(plan),
+        suggestions=_helps(plan, blocked),
         location=describe(recorded.site(step.origin)),
     )
     refused.step = shown_step(plan, step)
     raise refused
 
 
-def _helps(plan: Plan) -> Sequence[str]:
+def _helps(plan: Plan, blocked: Blocked) -> Sequence[str]:
     """Return what helps, the surest first."""
+    sink = f"tfr.save(path, t): {blocked.with_sink}" if blocked.with_sink else ""
     wide = any(slot.dtype.name in ("float64", "complex128", "int64") for slot in plan.slots)
     smaller = "float32 instead of float64" if wide else "a smaller dtype such as float16"
     return (
-        "tfr.save(path, t), or another sink: results leave memory block by block",
+        *([sink] if sink else []),
         "another axis, or parts of the data: slice the inputs and compute part by part",
         smaller,
         "del tensors that are not needed any more: those listed are held by references",

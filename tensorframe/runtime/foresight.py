@@ -30,7 +30,8 @@ def foresee_all(programs: Sequence[Program], plan: Plan, slots: Sequence[Any]) -
     largest = max([prod(slot.shape) * slot.dtype.itemsize for slot in plan.slots], default=0)
     if not 2 <= count <= _MOST or largest > _LARGE or thread_count() < 2:
         return
-    with spanned(Work.LAYOUT, "kernels of later steps", "llvm"):
+    # where addresses are short, kernels are made when they are needed
+    with spanned(Work.LAYOUT, "kernels of later steps", "llvm"), suppress(OSError):
         stand_ins = StandIns(largest)
         values = list(slots)
         for step, program in zip(plan.steps, programs, strict=True):

@@ -76,6 +76,9 @@ def under_way(part: Under) -> Iterator[Under]:
     thread = caller()
     for wait in tuple(_Watch.computes):
         if wait.thread == thread:
+            if wait.parts and getattr(wait.parts[-1], "covers", False):  # it tells all there is
+                yield part
+                return
             wait.parts.append(part)
             try:
                 yield part

@@ -61,10 +61,11 @@ _OFTEN = 4096
 class _Recorded:
     """The line of the node, for messages: it stands for every step, since leaves have none."""
 
-    __slots__ = ("_node",)
+    __slots__ = ("_node", "wanted")
 
     def __init__(self, node: Node) -> None:
         self._node = node
+        self.wanted = (node,)
 
     def site(self, origin: int) -> Site | None:
         return self._node.site if origin >= 0 else None

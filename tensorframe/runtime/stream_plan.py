@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from math import prod
+from typing import NamedTuple
 
 from tensorframe.backends.registry import capabilities
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.node import Node
+from tensorframe.graph.op import Kind
 from tensorframe.ops.creation import ARANGE, DATA
 from tensorframe.quick_dataclasses import dataclass
 from tensorframe.runtime.evaluate import plan_of
@@ -15,14 +18,20 @@ from tensorframe.runtime.streaming import Stream, Tile, is_file
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.cut import Cut, Obstacle, candidates, find_cut
 from tensorframe.schedule.moments import chunks_in
+from tensorframe.schedule.peak import growth
 from tensorframe.schedule.plan import Plan, human_bytes
 from tensorframe.schedule.tile_graph import shown
 from tensorframe.schedule.tiles import Block, extents, part_of, whole
+from tensorframe.site import describe
 
 # Bytes of a tile's leaves that make up for what a tile costs besides, and keep a disk busy.
 ENOUGH = 64 << 20
 # Of a limit, what a leaf may take that is there as a whole beside the tiles.
 _SMALL = 16
+# The part of what is free, up to a tile, that is left to kernels and the interpreter.
+_SPARE = 4
+# Cuts that are tried: an axis of a leaf each.
+_MOST_CUTS = 24
 # Bytes that a disk reads in a second, where nobody measured: for estimates.
 _DISK = 5e8
 
@@ -36,45 +45,58 @@ class StreamPlan:
     stream: Stream
     bytes_read: int  # from files, by all passes
     tile_bytes: int  # of the leaves, in one tile
-    peak: dict[Device, int]
+    peak: dict[Device, int]  # of each memory, beside what is there already
+
+    @property
+    def name(self) -> str:
+        """What it reads, in short."""
+        leaf = self.stream.cut.leaf
+        return str(leaf.attrs[0]) if is_file(leaf) else f"{leaf.dtype}{list(leaf.shape)}"
 
     def __str__(self) -> str:
         cut = self.stream.cut
-        name = (
-            str(cut.leaf.attrs[0])
-            if is_file(cut.leaf)
-            else f"{cut.leaf.dtype}{list(cut.leaf.shape)}"
-        )
         passes = "1 pass" if cut.count == 1 else f"{cut.count} passes"
         peak = " and ".join(
             f"{human_bytes(size)} on {device}" for device, size in self.peak.items()
         )
         disk = f", about {self.bytes_read / _DISK:.3g} s of disk" if self.bytes_read else ""
+        tiles = self.stream.tiles
         return (
-            f"streams {name} in {self.stream.tiles} tiles of {human_bytes(self.tile_bytes)} "
-            f"along axis {cut.axis}, {passes}, peak {peak}{disk}"
+            f"streams {self.name} in {tiles} tile{'s' * (tiles != 1)} of "
+            f"{human_bytes(self.tile_bytes)} along axis {cut.axis}, {passes}, peak {peak}{disk}"
         )
 
 
-def plan_stream(
-    roots: Sequence[Node], room: Room, kept: Sequence[Node]
-) -> StreamPlan | list[Obstacle]:
+class Obstacles(NamedTuple):
+    """Why there is no stream: what each cut that was tried met."""
+
+    found: tuple[Obstacle, ...]
+
+    def __str__(self) -> str:
+        if not self.found:
+            return "there is no axis to cut"
+        first = self.found[0]
+        line = describe(first.node.site)
+        return f"{first.node.op.name}: {first.reason}{f' ({line})' if line else ''}"
+
+
+def plan_stream(roots: Sequence[Node], room: Room, kept: Sequence[Node]) -> StreamPlan | Obstacles:
     """Return how a graph runs tile by tile within the `room` of each device, or why it does not.
 
     `roots` are core nodes of a graph that nobody else has; of these, `kept` stay in memory.
     """
-    reasons: list[Obstacle] = []
+    obstacles: list[Obstacle] = []
     small = int(min(room(CPU) / _SMALL, 1 << 62))
-    for leaf, axis in candidates(roots, is_file):
+    for leaf, axis in islice(candidates(roots, is_file), _MOST_CUTS):
         cut = find_cut(roots, leaf, axis, ordered=adds_in_order, small=small)
         if isinstance(cut, Obstacle):
-            reasons.append(cut)
+            obstacles.append(cut)
             continue
         found = _fitted(cut, room, kept)
         if found is not None:
             return found
-        reasons.append(Obstacle(leaf, "not even the smallest tiles fit"))
-    return reasons
+        obstacles.append(Obstacle(leaf, f"not even the smallest tiles along axis {axis} fit"))
+    return Obstacles(tuple(obstacles))
 
 
 def adds_in_order(device: Device) -> bool:
@@ -86,18 +108,29 @@ def adds_in_order(device: Device) -> bool:
 def _fitted(cut: Cut, room: Room, kept: Sequence[Node]) -> StreamPlan | None:
     """Return the stream with the largest tiles that fit."""
     place = sum(node.nbytes for node in cut.tiled if not node.inputs) / cut.places
-    rows = max(int(ENOUGH / max(place, 1)) // cut.grain, 1) * cut.grain
+    rows = _multiple(int(ENOUGH / max(place, 1)), cut.grain)
     rows = min(rows, -(-cut.places // cut.grain) * cut.grain)
     while True:
         stream = Stream(cut, rows, find_wholes(cut, rows))
         planned = planned_stream(stream, kept)
-        if planned is not None and all(
-            size <= room(device) for device, size in planned.peak.items()
-        ):
+        if planned is not None and _is_within(planned, room):
             return planned
         if rows == cut.grain:
             return None
-        rows = max(rows // 2 // cut.grain, 1) * cut.grain
+        rows = _multiple(rows // 2, cut.grain)
+
+
+def _multiple(rows: int, grain: int) -> int:
+    return max(rows // grain, 1) * grain
+
+
+def _is_within(planned: StreamPlan, room: Room) -> bool:
+    """Whether a stream fits: what it takes, and a part of what there is for kernels and the interpreter."""
+    for device, size in planned.peak.items():
+        there = room(device)
+        if size > there - min(there / _SPARE, ENOUGH):
+            return False
+    return True
 
 
 def find_wholes(cut: Cut, rows: int) -> frozenset[Node]:
@@ -120,10 +153,13 @@ def find_wholes(cut: Cut, rows: int) -> frozenset[Node]:
 
 
 def _is_whole(node: Node, block: Block) -> bool:
+    """Whether a block of a value is better made with all of it: it takes all that there is of the operands."""
     shapes = [source.shape for source in node.inputs]
-    return block == whole(node.shape) or (
-        part_of(node.op, node.attrs, shapes, node.shape, block) is None
-    )
+    part = part_of(node.op, node.attrs, shapes, node.shape, block)
+    if part is None or block == whole(node.shape):
+        return True
+    moves = node.op.kind in (Kind.VIEW, Kind.MAP, Kind.TRANSFER)
+    return not moves and list(part.operands) == [*map(whole, shapes)]
 
 
 def _samples(stream: Stream, number: int) -> list[Tile]:
@@ -143,33 +179,52 @@ def planned_stream(stream: Stream, kept: Sequence[Node]) -> StreamPlan | None:
     peak: dict[Device, int] = {}
     tile_bytes = bytes_read = 0
     for number in range(cut.count):
+        reads: set[Node] = set()
         for tile in _samples(stream, number):
-            read = sum(_nbytes(node, tile.blocks[node]) for node in tile.blocks if is_file(node))
-            leaves = sum(
-                _nbytes(node, block)
-                for node, block in tile.blocks.items()
-                if not node.inputs and node in cut.tiled
-            )
-            tile_bytes = max(tile_bytes, leaves)
-            made = sum(
-                _nbytes(anchor, block)
-                for anchor, block in tile.wanted.items()
-                if anchor not in cut.carried
-            )
             plan = _of_tile(stream, number, tile)
             if chunks_in(plan) != sorted(
                 [cut.chunks[node].length for node in cut.chunks if _is_made(cut, tile, node)]
             ):
                 return None
-            for device, size in plan.peak.items():
-                waits = 2 * read + made if device is CPU else 0
-                peak[device] = max(peak.get(device, 0), size + waits)
-        whole_file = [node for node in cut.tiled if is_file(node)]
-        bytes_read += sum(node.nbytes for node in whole_file)
-    held = [*kept, *stream.wholes, *cut.carried]
-    for node in dict.fromkeys(held):
-        peak[node.device] = peak.get(node.device, 0) + node.nbytes
+            reads |= {node for node in tile.blocks if is_file(node)}
+            tile_bytes = max(tile_bytes, _bytes_of(tile, lambda node: _is_cut_leaf(cut, node)))
+            beside = _beside(cut, tile)
+            most = {device: nbytes for device, (nbytes, _) in growth(plan).items()}
+            for device in {home_of(device) for device in most} | {CPU}:
+                size = sum(nbytes for one, nbytes in most.items() if home_of(one) is device)
+                size += beside if device is CPU else 0
+                peak[device] = max(peak.get(device, 0), size)
+        bytes_read += sum(node.nbytes for node in reads)
+    for node in dict.fromkeys([*kept, *stream.wholes, *cut.carried]):
+        home = home_of(node.device)
+        peak[home] = peak.get(home, 0) + node.nbytes
     return StreamPlan(stream, bytes_read, tile_bytes, peak)
+
+
+def home_of(device: Device) -> Device:
+    """Return the device that stands for a device's memory."""
+    return CPU if capabilities(device).host_memory else device
+
+
+def _beside(cut: Cut, tile: Tile) -> int:
+    """Return what a tile takes of the host's memory beside its plan.
+
+    Files are read into two buffers; results wait for who writes them, while others are made.
+    """
+    read = _bytes_of(tile, is_file)
+    counted = _bytes_of(tile, lambda node: node.op is ARANGE and node.storage is None)
+    made = sum(
+        _nbytes(anchor, block) for anchor, block in tile.wanted.items() if anchor not in cut.carried
+    )
+    return 2 * read + counted + 2 * made
+
+
+def _bytes_of(tile: Tile, wanted: Callable[[Node], bool]) -> int:
+    return sum(_nbytes(node, block) for node, block in tile.blocks.items() if wanted(node))
+
+
+def _is_cut_leaf(cut: Cut, node: Node) -> bool:
+    return not node.inputs and node in cut.tiled
 
 
 def _is_made(cut: Cut, tile: Tile, node: Node) -> bool:

@@ -107,13 +107,13 @@ class Stream:
             self._compute_wholes(number)
             self._run_pass(number, roots)
         rest = [root for root in self.cut.roots if root not in self.cut.tiled]
-        evaluate([root for root in rest if root.storage is None])
+        evaluate([root for root in rest if root.storage is None], 0)
         for root in rest:
             roots[root].write(window_of(whole(root.shape)), host_values(root))
 
     def _compute_wholes(self, number: int) -> None:
         due = [node for node in self.wholes if self.cut.passes[node] <= number]
-        evaluate([node for node in due if node.storage is None])
+        evaluate([node for node in due if node.storage is None], 0)
 
     def tile(self, number: int, index: int) -> Tile:
         """Return a tile of a pass."""
@@ -162,7 +162,7 @@ class Stream:
         """Settle a carried value, after what follows from it and what it needs itself."""
         for other, result in total.followers():
             _settle(other, result)
-        evaluate([need for need in total.needs() if need.storage is None])
+        evaluate([need for need in total.needs() if need.storage is None], 0)
         _settle(node, total.result())
 
     def _compute_tile(
@@ -179,11 +179,11 @@ class Stream:
             return shown(node, block)
 
         looks = self.looks(tile, given)
-        evaluate([sample for _, samples in looks for sample in samples])
+        evaluate([sample for _, samples in looks for sample in samples], 0)
         for total, samples in looks:
             total.look(samples)
         graph = self.graph(tile, upcoming, given)
-        evaluate(graph.nodes())
+        evaluate(graph.nodes(), 0)
         for anchor, parts in graph.left.items():
             self.totals[anchor].take(parts, tile.wanted[anchor])
         self.running |= graph.running
@@ -284,7 +284,7 @@ def _apart(array: Array, buffers: Sequence[Array]) -> Array:
 
 
 def _settle(node: Node, result: Node) -> None:
-    evaluate([result])
+    evaluate([result], 0)
     node.settle(result.storage)
 
 

@@ -36,6 +36,9 @@ from tensorframe.schedule.tiles import (
     rounds_by_shape,
 )
 
+# The part of a value in memory from which on a slice of it is looked at as a whole.
+_PART = 16
+
 
 class Along(NamedTuple):
     """How a value goes along with the cut: by which axis, and how many of its places are one of the cut's."""
@@ -144,12 +147,18 @@ def _forwards(
             for number, source in enumerate(_inputs(node))
             if source in cut.tiled
         ]
-        if not operands:
+        if not operands or _is_small_view(node):
             continue
         reason = _go_along(cut, node, operands, ordered)
         if reason:
             return Obstacle(node, reason)
     return cut
+
+
+def _is_small_view(node: Node) -> bool:
+    """Whether a value is a small part of what lies in memory, which is there for every tile."""
+    source = node.inputs[0]
+    return node.op is SLICE and source.storage is not None and node.nbytes * _PART < source.nbytes
 
 
 def _inputs(node: Node) -> tuple[Node, ...]:

@@ -49,7 +49,7 @@ class Part(NamedTuple):
     crop: Block | None = None  # what of it is wanted, where that is not all
 
 
-Rule = Callable[[tuple[Any, ...], Sequence[Shape], Shape, Block], Part | None]
+Rule = Callable[[tuple[Any, ...], Sequence[Shape], Shape, Block], Part]
 
 
 def whole(shape: Shape) -> Block:
@@ -82,13 +82,11 @@ def within(block: Block, outer: Block) -> Block:
 def part_of(
     op: Op, attrs: tuple[Any, ...], operands: Sequence[Shape], shape: Shape, block: Block
 ) -> Part | None:
-    """Return how a block, which is not empty, of a result of `shape` is made; None if that takes more than blocks."""
+    """Return how a block, which is not empty, of a result of `shape` is made; None if nothing is known of blocks."""
     rule = _RULES.get(op) or _RULES_OF_KINDS.get(op.kind)
     if rule is not None and 0 not in shape:
         part = rule(attrs, operands, shape, block)
-        if part is None or part.op is not _SAME:
-            return part
-        return part._replace(op=op)
+        return part._replace(op=op) if part.op is _SAME else part
     if block != whole(shape):
         return None
     return Part(op, attrs, tuple(map(whole, operands)), shape)
@@ -150,6 +148,13 @@ def _same(attrs: tuple[Any, ...], blocks: Sequence[Block | None], block: Block) 
     return Part(_SAME, attrs, tuple(blocks), extents(block))
 
 
+def _cropped(
+    attrs: tuple[Any, ...], blocks: Sequence[Block | None], made: Shape, crop: Block
+) -> Part:
+    """Return the part that shows `crop` of what the op gives for blocks of operands, which has the shape `made`."""
+    return Part(_SAME, attrs, tuple(blocks), made, None if crop == whole(made) else crop)
+
+
 def _broadcast(operand: Shape, block: Block) -> Block:
     """Return what a block of a result needs of an operand that broadcasts to it."""
     missing = len(block) - len(operand)
@@ -191,8 +196,7 @@ def _scan(attrs: tuple[Any, ...], _operands: Sequence[Shape], _shape: Shape, blo
     """A block needs all that comes before it along the axis, which executors may carry instead."""
     (axis,) = attrs
     source = (*block[:axis], (0, block[axis][1]), *block[axis + 1 :])
-    crop = None if block[axis][0] == 0 else within(block, source)
-    return Part(_SAME, attrs, (source,), extents(source), crop)
+    return _cropped(attrs, [source], extents(source), within(block, source))
 
 
 # --- views
@@ -251,31 +255,26 @@ def _concat(attrs: tuple[Any, ...], operands: Sequence[Shape], _shape: Shape, bl
 
 def _reshape(
     _attrs: tuple[Any, ...], operands: Sequence[Shape], shape: Shape, block: Block
-) -> Part | None:
+) -> Part:
     """A block of whole lines of neighbouring axes is one of the axes that these were, or will be."""
     source = list(whole(operands[0]))
-    made, crop = [*shape], list(whole(shape))
+    made, begins = [*shape], [0] * len(shape)
     for old, new in _groups(operands[0], shape):
-        cut = [axis for axis in new if block[axis] != (0, shape[axis])]
-        if not cut:
-            continue
-        leads = [axis for axis in new if shape[axis] > 1]
-        if cut != leads[:1]:
-            return None
-        (axis,) = cut
+        axis = next(axis for axis in new if shape[axis] > 1)
         lead = next(place for place in old if operands[0][place] > 1)
         inside = prod([operands[0][place] for place in old]) // operands[0][lead]
         line = prod([shape[place] for place in new]) // shape[axis]
-        if inside % line and line % inside:
-            return None
+        if block[axis] == (0, shape[axis]) or (inside % line and line % inside):
+            continue
         low, high = block[axis]
         first, last = low * line // inside, -(-high * line // inside)
         source[lead] = (first, last)
         made[axis] = (last - first) * inside // line
-        skipped = first * inside // line
-        crop[axis] = (low - skipped, high - skipped)
-    kept = None if tuple(crop) == whole(tuple(made)) else tuple(crop)
-    return Part(_SAME, (tuple(made),), (tuple(source),), tuple(made), kept)
+        begins[axis] = first * inside // line
+    crop = tuple(
+        [(low - begin, high - begin) for (low, high), begin in zip(block, begins, strict=True)]
+    )
+    return _cropped((tuple(made),), [tuple(source)], tuple(made), crop)
 
 
 def _groups(source: Shape, target: Shape) -> list[tuple[list[int], list[int]]]:
@@ -300,9 +299,7 @@ def _groups(source: Shape, target: Shape) -> list[tuple[list[int], list[int]]]:
 # --- selections
 
 
-def _gather(
-    attrs: tuple[Any, ...], operands: Sequence[Shape], _shape: Shape, block: Block
-) -> Part | None:
+def _gather(attrs: tuple[Any, ...], operands: Sequence[Shape], _shape: Shape, block: Block) -> Part:
     axes, place = attrs
     source = operands[0]
     indexed = len(block) - (len(source) - len(axes))
@@ -323,35 +320,37 @@ def _take_along_axis(
     return _same(attrs, [line, indices], block)
 
 
-def _scatter(
-    attrs: tuple[Any, ...], operands: Sequence[Shape], shape: Shape, block: Block
-) -> Part | None:
+def _scatter(attrs: tuple[Any, ...], operands: Sequence[Shape], shape: Shape, block: Block) -> Part:
     axes, place = attrs
-    if any(block[axis] != (0, shape[axis]) for axis in axes):
-        return None
+    source = tuple(
+        [(0, shape[axis]) if axis in axes else block[axis] for axis in range(len(shape))]
+    )
     kept = [block[axis] for axis in range(len(shape)) if axis not in axes]
     indexed = whole(operands[1])[place : place + len(operands[1]) - len(kept)]
     values = (*kept[:place], *indexed, *kept[place:])
-    return _same(attrs, [block, values, *map(whole, operands[2:])], block)
+    blocks = [source, values, *map(whole, operands[2:])]
+    return _cropped(attrs, blocks, extents(source), within(block, source))
 
 
 def _set_slice(
     attrs: tuple[Any, ...], _operands: Sequence[Shape], shape: Shape, block: Block
-) -> Part | None:
-    values, firsts = [], []
+) -> Part:
+    source, values, firsts = [], [], []
     for axis, (low, high) in enumerate(block):
         start, size, step = (some[axis] for some in attrs)
         first, last = 0, size
-        if (low, high) != (0, shape[axis]):
-            if step < 0:
-                return None
+        if step < 0:
+            low, high = 0, shape[axis]
+        elif (low, high) != (0, shape[axis]):
             first, last = max(-((start - low) // step), 0), min(-((start - high) // step), size)
         if first >= last:  # nothing here is replaced
             return Part(None, (), (block, None), extents(block))
+        source.append((low, high))
         values.append((first, last))
         firsts.append(start + first * step - low)
-    replaced = tuple(values)
-    return _same((tuple(firsts), extents(replaced), attrs[2]), [block, replaced], block)
+    replaced, outer = tuple(values), tuple(source)
+    made = (tuple(firsts), extents(replaced), attrs[2])
+    return _cropped(made, [outer, replaced], extents(outer), within(block, outer))
 
 
 # --- calls of libraries
@@ -360,14 +359,11 @@ def _set_slice(
 def _lines(axis_of: Callable[[tuple[Any, ...], Shape], int]) -> Rule:
     """Return the rule of an op that does something to each line along an axis by itself."""
 
-    def rule(
-        attrs: tuple[Any, ...], operands: Sequence[Shape], shape: Shape, block: Block
-    ) -> Part | None:
+    def rule(attrs: tuple[Any, ...], operands: Sequence[Shape], shape: Shape, block: Block) -> Part:
         axis = axis_of(attrs, shape) % len(shape)
-        if block[axis] != (0, shape[axis]):
-            return None
         blocks = [(*block[:axis], (0, operand[axis]), *block[axis + 1 :]) for operand in operands]
-        return _same(attrs, blocks, block)
+        made = (*block[:axis], (0, shape[axis]), *block[axis + 1 :])
+        return _cropped(attrs, blocks, extents(made), within(block, made))
 
     return rule
 

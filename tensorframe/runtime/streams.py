@@ -1,0 +1,176 @@
+"""Streams in place of plans: what does not fit into memory runs tile by tile, where it can (`runtime/streaming.py`).
+
+Three ask for it: a plan that is about to be refused, a plan whose leaves are in files that do not fit, and saving,
+where results need not fit. Loaded when the first of them does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from time import perf_counter
+from typing import Any
+
+from tensorframe.backends.addresses import addresses_of_threads, share_heaps
+from tensorframe.backends.registry import backend_of
+from tensorframe.backends.storage import Storage
+from tensorframe.errors import CancelledError
+from tensorframe.files.sink import Sink
+from tensorframe.graph.device import CPU, Device
+from tensorframe.graph.node import Node
+from tensorframe.runtime.evaluate import plan_of
+from tensorframe.runtime.failures import Recorded
+from tensorframe.runtime.fitting import Blocked, needs_of, refuse
+from tensorframe.runtime.observers import Need
+from tensorframe.runtime.progress import under_way
+from tensorframe.runtime.stream_plan import Obstacles, StreamPlan, plan_stream
+from tensorframe.runtime.streaming import Assembled, Stream, is_file
+from tensorframe.runtime.under_way import State
+from tensorframe.schedule.capture import Capture, capture
+from tensorframe.schedule.pipeline import transform
+from tensorframe.schedule.plan import Plan
+
+
+def room_on(device: Device) -> float:
+    """Return the bytes that a stream may take on a device now."""
+    budget = backend_of(device).budget(device)
+    if budget is None:
+        return inf
+    room = budget.room()
+    return room - addresses_of_threads() if device is CPU else room
+
+
+def fits_with_files(request: Capture, plan: Plan) -> bool:
+    """Whether what a plan takes fits, with all files among its leaves in memory."""
+    return _lacking(plan, sum(leaf.nbytes for leaf in request.leaves if is_file(leaf))) is None
+
+
+def _lacking(plan: Plan, read: int) -> Need | None:
+    """Return what does not fit of a plan that so many bytes are read for; None if all does."""
+    needs = {need.budget: need for need in needs_of(plan)}
+    host = backend_of(CPU).budget(CPU)
+    if host is not None and read:
+        beside = needs.get(host, Need(host, 0, 0))
+        needs[host] = beside._replace(nbytes=beside.nbytes + read)
+    return next((need for need in needs.values() if need.nbytes > need.budget.room()), None)
+
+
+def stream_files(request: Capture, plan: Plan) -> bool:
+    """Run a request tile by tile if it does not fit with the files that it reads; return whether it has run.
+
+    Where it cannot be cut, files that are mapped into memory are left to the system, and what does not fit even so is
+    refused before the first byte is read.
+    """
+    if fits_with_files(request, plan):
+        return False
+    roots = request.wanted[: request.roots]
+    core, planned = plan_for(roots, in_memory=True)
+    if isinstance(planned, StreamPlan):
+        for node, storage in zip(roots, _run_in_memory(core, planned), strict=True):
+            node.settle(storage)
+        return True
+    unmapped = [leaf for leaf in request.leaves if is_file(leaf) and not leaf.attrs[0].mapped]
+    lacking = _lacking(plan, sum(leaf.nbytes for leaf in unmapped))
+    if lacking is not None and not lacking.budget.admits(lacking.nbytes):
+        refuse(lacking, plan, request, _blocked(roots, planned))
+    return False
+
+
+def stream_in_place(plan: Plan, slots: list[Any], recorded: Recorded) -> Blocked | None:
+    """Fill the slots of a plan's results tile by tile; return why that cannot be, or None."""
+    wanted: Sequence[Node] = getattr(recorded, "wanted", ())
+    if not wanted:
+        return Blocked()
+    core, planned = plan_for(wanted, in_memory=True)
+    if not isinstance(planned, StreamPlan):
+        return _blocked(wanted, planned)
+    for slot, storage in zip(plan.outputs, _run_in_memory(core, planned), strict=True):
+        slots[slot] = storage.handle
+    return None
+
+
+def _blocked(wanted: Sequence[Node], obstacles: Obstacles) -> Blocked:
+    """Return what to say of results that do not run tile by tile."""
+    _, with_sink = plan_for(wanted, in_memory=False)
+    saved = isinstance(with_sink, StreamPlan)
+    why = "its results do not fit" if saved else str(obstacles)
+    return Blocked(why, str(with_sink) if saved else "")
+
+
+def stream_into(roots: Sequence[Node], sinks: Sequence[Sink]) -> bool:
+    """Write results to sinks tile by tile if they do not fit into memory; return whether that was so, and could be."""
+    request = capture(roots, keep_held=False)
+    if fits_with_files(request, plan_of(request)):
+        return False
+    _, planned = plan_for(request.wanted, in_memory=False)
+    if not isinstance(planned, StreamPlan):
+        return False
+    targets = dict(zip(roots, sinks, strict=True))
+    run_stream(planned, [targets[root] for root in request.wanted])
+    return True
+
+
+def plan_for(
+    roots: Sequence[Node], *, in_memory: bool
+) -> tuple[list[Node], StreamPlan | Obstacles]:
+    """Return the core graph of results, and how it runs tile by tile, or why it does not."""
+    core = transform(capture(roots, keep_held=False).snapshot())
+    return core, plan_stream(core, room_on, core if in_memory else ())
+
+
+def _run_in_memory(core: Sequence[Node], planned: StreamPlan) -> list[Storage]:
+    """Run a stream, and return the storage of its results."""
+    targets = [Assembled(root) for root in core]
+    run_stream(planned, targets)
+    return [target.storage() for target in targets]
+
+
+def run_stream(planned: StreamPlan, targets: Sequence[Sink]) -> None:
+    """Run a stream, whose progress is that of its tiles, and which ends between two of them when it is interrupted."""
+    stream = planned.stream
+    share_heaps()
+    with under_way(_Streaming(planned)):
+        try:
+            stream.run(targets)
+        except (KeyboardInterrupt, CancelledError):
+            message = (
+                f"interrupted in tile {stream.done + 1} of {stream.tiles * stream.cut.count}; "
+                "no tensor is changed"
+            )
+            raise CancelledError(message) from None
+
+
+class _Streaming:
+    """A stream that is under way; plans of its tiles are not shown besides."""
+
+    covers = True
+
+    def __init__(self, planned: StreamPlan) -> None:
+        self._stream: Stream = planned.stream
+        self._planned = planned
+        self._began = perf_counter()
+
+    def look(self) -> None:
+        """Do nothing: tiles are counted as they are done."""
+
+    def state(self) -> State:
+        """Return how many tiles are done, and how long the rest takes."""
+        stream, cut = self._stream, self._stream.cut
+        elapsed = perf_counter() - self._began
+        count = stream.tiles * cut.count
+        share = stream.done / count
+        left = elapsed / share - elapsed if stream.done else None
+        device = cut.leaf.device
+        moved = int(share * self._planned.bytes_read)
+        return State(
+            stream.done,
+            count,
+            self._planned.name,
+            device,
+            elapsed,
+            left,
+            share if stream.done else None,
+            moved,
+            self._planned.bytes_read,
+            self._planned.peak.get(device, 0),
+        )

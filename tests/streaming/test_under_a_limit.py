@@ -1,0 +1,230 @@
+"""What does not fit into memory streams by itself: under a limit, and under one of the system's."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.backends.registry import backend_of
+from tensorframe.errors import OutOfMemoryError
+from tensorframe.graph.device import CPU
+from tensorframe.runtime import streams
+
+MEBI = 1 << 20
+COUNT = 6 * MEBI  # elements: 24 MiB of float32
+
+
+@pytest.fixture(scope="module")
+def values():
+    return np.random.default_rng(0).standard_normal(COUNT, dtype=np.float32)
+
+
+@pytest.fixture
+def path(tmp_path, values):
+    name = tmp_path / "x.npy"
+    np.save(name, values)
+    return name
+
+
+@pytest.fixture
+def streamed(monkeypatch):
+    """The streams that run."""
+    runs = []
+    run = streams.run_stream
+
+    def noted(planned, targets):
+        runs.append(planned)
+        run(planned, targets)
+
+    monkeypatch.setattr(streams, "run_stream", noted)
+    return runs
+
+
+@pytest.fixture
+def little(monkeypatch):
+    """Room for so much: what the process itself takes is another matter in a run of many tests."""
+
+    def set_room(nbytes):
+        budget = backend_of(CPU).budget(CPU)
+        monkeypatch.setattr(type(budget), "room", lambda _: nbytes)
+        budget.credit = 0
+
+    return set_room
+
+
+def test_what_fits_runs_as_ever(path, values, streamed):
+    assert tfr.sum(tfr.load(path)).item() == tfr.sum(tfr.asarray(values)).item()
+    assert not streamed
+
+
+def test_a_reduction_of_a_file_that_does_not_fit_streams(path, values, streamed, little):
+    wanted = tfr.sum(tfr.exp(-(tfr.asarray(values) ** 2))).numpy()
+    x = tfr.load(path)
+    little(12 * MEBI)
+    assert tfr.sum(tfr.exp(-(x**2))).numpy() == wanted
+    (planned,) = streamed
+    assert planned.peak[CPU] <= 12 * MEBI
+    assert planned.stream.done == planned.stream.tiles > 4
+    assert x.node.storage is None
+
+
+def test_a_map_goes_from_file_to_file(path, values, tmp_path, streamed, little):
+    wanted = (tfr.asarray(values) * 2 + 1).numpy()
+    result = tfr.load(path) * 2 + 1
+    little(12 * MEBI)
+    tfr.save(tmp_path / "y.npy", result)
+    assert len(streamed) == 1
+    assert result.node.storage is None
+    assert np.array_equal(np.load(tmp_path / "y.npy"), wanted)
+    assert sorted(os.listdir(tmp_path)) == ["x.npy", "y.npy"]
+
+
+def test_results_that_fit_are_put_together_in_memory(path, values, streamed, little):
+    x = tfr.load(path)
+    thin = tfr.exp(x)[:: 1 << 4] + 1
+    wanted = (tfr.exp(tfr.asarray(values))[:: 1 << 4] + 1).numpy()
+    little(8 * MEBI)
+    assert np.array_equal(thin.numpy(), wanted)
+    assert len(streamed) == 1
+
+
+def test_several_results_go_to_their_places_in_one_stream(path, values, tmp_path, streamed, little):
+    x = tfr.load(path)
+    little(12 * MEBI)
+    tfr.save(tmp_path / "y.safetensors", {"half": (x / 2).astype("float16"), "total": tfr.sum(x)})
+    assert len(streamed) == 1
+    made = tfr.load(tmp_path / "y.safetensors")
+    assert np.array_equal(made["half"].numpy(), (values / 2).astype(np.float16))
+    assert made["total"].numpy() == tfr.sum(tfr.asarray(values)).numpy()
+
+
+def test_what_neither_fits_nor_streams_is_refused_before_it_reads(path, streamed, little):
+    x = tfr.load(path)
+    little(12 * MEBI)
+    ordered = tfr.sort(tfr.exp(x))
+    with pytest.raises(
+        OutOfMemoryError, match=r"nothing has run.*sort.*more of an operand"
+    ) as error:
+        ordered.compute()
+    assert not streamed
+    assert x.node.storage is None
+    assert "test_under_a_limit.py" in error.value.location
+    assert not any("tfr.save" in hint for hint in error.value.suggestions)
+
+
+def test_results_that_do_not_fit_are_refused_with_what_saving_them_takes(path, little):
+    x = tfr.load(path)
+    little(12 * MEBI)
+    with pytest.raises(OutOfMemoryError, match="its results do not fit") as error:
+        tfr.exp(x).compute()
+    first, *_ = error.value.suggestions
+    assert first.startswith("tfr.save(path, t): streams ")
+    assert "x.npy in" in first
+    assert x.node.storage is None
+
+
+def test_values_that_are_held_are_left_out_when_they_do_not_fit(path, values, streamed, little):
+    x = tfr.load(path)
+    held = tfr.cumulative_sum(x)
+    total = tfr.max(held)
+    little(12 * MEBI)
+    assert total.numpy() == np.cumsum(values, dtype=np.float64).astype(np.float32).max()
+    assert len(streamed) == 1
+    assert held.node.storage is None
+
+
+def test_an_array_in_memory_is_cut_too(values, streamed, little):
+    x = tfr.asarray(values)
+    wanted = tfr.sort(tfr.asarray(values).reshape((-1, 64)), axis=1)[:, 5].numpy()
+    few = tfr.sort(x.reshape((-1, 64)) * 1, axis=1)[:, 5]
+    little(8 * MEBI)
+    assert np.array_equal(few.numpy(), wanted)
+    assert len(streamed) == 1
+
+
+def test_an_interrupt_leaves_everything_as_it_was(path, tmp_path, streamed, little, monkeypatch):
+    from tensorframe.runtime.streaming import Stream
+
+    (tmp_path / "y.npy").write_bytes(b"as it was")
+    result = tfr.load(path) * 2
+    little(12 * MEBI)
+    compute = Stream._compute_tile
+
+    def interrupted(self, *arguments):
+        if self.done == 2:
+            raise KeyboardInterrupt
+        return compute(self, *arguments)
+
+    monkeypatch.setattr(Stream, "_compute_tile", interrupted)
+    with pytest.raises(tfr.errors.CancelledError, match="interrupted in tile 3 of"):
+        tfr.save(tmp_path / "y.npy", result)
+    assert (tmp_path / "y.npy").read_bytes() == b"as it was"
+    assert sorted(os.listdir(tmp_path)) == ["x.npy", "y.npy"]
+    assert result.node.storage is None
+    monkeypatch.undo()
+    assert np.array_equal(result.numpy(), np.load(path) * 2)
+
+
+def test_a_file_that_ends_too_soon_is_told(path, tmp_path, little):
+    result = tfr.load(path) * 2
+    little(12 * MEBI)
+    with open(path, "r+b") as file:
+        file.truncate(COUNT * 2)
+    with pytest.raises(tfr.errors.FileFormatError, match=r"x\.npy"):
+        tfr.save(tmp_path / "y.npy", result)
+    assert os.listdir(tmp_path) == ["x.npy"]
+
+
+def test_plans_that_fit_have_no_more_steps_or_plans(values):
+    from tensorframe.runtime.cache import PLANS
+
+    x = tfr.asarray(values)
+    made = tfr.exp(x) + 1
+    made.compute()
+    before = len(PLANS)
+    again = tfr.exp(tfr.asarray(values + 1)) + 1
+    assert again.explain().kernels == 1
+    again.compute()
+    assert len(PLANS) == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is what the others do not keep")
+def test_a_process_with_little_room_is_not_killed(tmp_path):
+    """320 MB from file to file, and a sum, where the process may have 230 MB more than it takes anyway."""
+    program = textwrap.dedent(
+        """
+        import resource, sys
+        import numpy as np
+        import tensorframe as tfr
+
+        source, target = sys.argv[1:]
+        tfr.sum(tfr.exp(tfr.asarray(np.ones(300_000, np.float32)))).item()  # loads what computing takes
+        addresses = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (addresses + (230 << 20),) * 2)
+        x = tfr.load(source)
+        tfr.save(target, x * 2 + 1)
+        print(tfr.sum(x).item(), tfr.var(x).item())
+        """
+    )
+    source, target = tmp_path / "x.npy", tmp_path / "y.npy"
+    block = np.random.default_rng(1).standard_normal(5_000_000, dtype=np.float32)
+    mapped = np.lib.format.open_memmap(source, "w+", np.float32, (16 * len(block),))
+    for start in range(0, len(mapped), len(block)):
+        mapped[start : start + len(block)] = block
+    del mapped
+    done = subprocess.run(
+        [sys.executable, "-c", program, source, target], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    made = np.load(target, mmap_mode="r")
+    wanted = block * 2 + 1
+    for start in range(0, len(made), len(block)):
+        assert np.array_equal(made[start : start + len(block)], wanted)
+    x = np.load(source, mmap_mode="r")
+    total, variance = (float(text) for text in done.stdout.split())
+    assert total == tfr.sum(tfr.asarray(x)).item()
+    assert variance == tfr.var(tfr.asarray(x)).item()
