@@ -86,6 +86,12 @@ GROUPS = (
         ("ordering",),
     ),
     Group(
+        "numpy",
+        "For NumPy users",
+        "What programs for NumPy name beside the array standard. [What differs](../numpy.md) is a page of its own.",
+        ("numpy_names",),
+    ),
+    Group(
         "contractions",
         "Products",
         "Contractions of two tensors and more; also by `@`.",

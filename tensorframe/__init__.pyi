@@ -6,6 +6,7 @@ from tensorframe import dtypes as dtypes
 from tensorframe import errors as errors
 from tensorframe import nn as nn
 from tensorframe import optim as optim
+from tensorframe import testing as testing
 from tensorframe.backends.registry import get_backend as get_backend
 from tensorframe.backends.registry import set_backend as set_backend
 from tensorframe.backends.registry import use_backend as use_backend
@@ -14,6 +15,7 @@ from tensorframe.dtypes import get_default_dtype as get_default_dtype
 from tensorframe.dtypes import set_default_dtype as set_default_dtype
 from tensorframe.frontend import cache as cache
 from tensorframe.frontend import fft as fft
+from tensorframe.frontend import lib as lib
 from tensorframe.frontend import linalg as linalg
 from tensorframe.frontend import memory as memory
 from tensorframe.frontend import random as random
@@ -22,6 +24,7 @@ from tensorframe.frontend.array_methods import trace as trace
 from tensorframe.frontend.autocast import autocast as autocast
 from tensorframe.frontend.calibration import Calibration as Calibration
 from tensorframe.frontend.calibration import calibrate as calibrate
+from tensorframe.frontend.casting import Casting
 from tensorframe.frontend.computing import compute as compute
 from tensorframe.frontend.constants import e as e
 from tensorframe.frontend.constants import inf as inf
@@ -67,6 +70,8 @@ from tensorframe.frontend.elementwise.closeness import array_equiv as array_equi
 from tensorframe.frontend.elementwise.closeness import isclose as isclose
 from tensorframe.frontend.elementwise.limits import clip as clip
 from tensorframe.frontend.elementwise.limits import nan_to_num as nan_to_num
+from tensorframe.frontend.elementwise.rounding import around as around
+from tensorframe.frontend.elementwise.rounding import round as round
 from tensorframe.frontend.files.leaves import from_reader as from_reader
 from tensorframe.frontend.files.loading import load as load
 from tensorframe.frontend.files.loading import load_metadata as load_metadata
@@ -100,6 +105,9 @@ from tensorframe.frontend.linalg.contractions import tensordot as tensordot
 from tensorframe.frontend.linalg.contractions import vdot as vdot
 from tensorframe.frontend.linalg.contractions import vecdot as vecdot
 from tensorframe.frontend.linalg.einstein_summation import einsum as einsum
+from tensorframe.frontend.linalg.stacks import einsum_path as einsum_path
+from tensorframe.frontend.linalg.stacks import matvec as matvec
+from tensorframe.frontend.linalg.stacks import vecmat as vecmat
 from tensorframe.frontend.machine_limits import finfo as finfo
 from tensorframe.frontend.machine_limits import iinfo as iinfo
 from tensorframe.frontend.manipulation.editing import append as append
@@ -144,12 +152,146 @@ from tensorframe.frontend.manipulation.views import swapaxes as swapaxes
 from tensorframe.frontend.manipulation.views import transpose as transpose
 from tensorframe.frontend.methods import Operand
 from tensorframe.frontend.namespace import __array_api_version__ as __array_api_version__
+from tensorframe.frontend.numpy_names.along import apply_along_axis as apply_along_axis
+from tensorframe.frontend.numpy_names.along import apply_over_axes as apply_over_axes
+from tensorframe.frontend.numpy_names.bits import packbits as packbits
+from tensorframe.frontend.numpy_names.bits import unpackbits as unpackbits
+from tensorframe.frontend.numpy_names.choosing import choose as choose
+from tensorframe.frontend.numpy_names.choosing import compress as compress
+from tensorframe.frontend.numpy_names.choosing import copyto as copyto
+from tensorframe.frontend.numpy_names.choosing import extract as extract
+from tensorframe.frontend.numpy_names.choosing import fill_diagonal as fill_diagonal
+from tensorframe.frontend.numpy_names.choosing import piecewise as piecewise
+from tensorframe.frontend.numpy_names.choosing import place as place
+from tensorframe.frontend.numpy_names.choosing import put as put
+from tensorframe.frontend.numpy_names.choosing import putmask as putmask
+from tensorframe.frontend.numpy_names.choosing import resize as resize
+from tensorframe.frontend.numpy_names.choosing import select as select
+from tensorframe.frontend.numpy_names.copies import asanyarray as asanyarray
+from tensorframe.frontend.numpy_names.copies import asarray_chkfinite as asarray_chkfinite
+from tensorframe.frontend.numpy_names.copies import ascontiguousarray as ascontiguousarray
+from tensorframe.frontend.numpy_names.copies import asfortranarray as asfortranarray
+from tensorframe.frontend.numpy_names.copies import copy as copy
+from tensorframe.frontend.numpy_names.copies import frombuffer as frombuffer
+from tensorframe.frontend.numpy_names.copies import fromiter as fromiter
+from tensorframe.frontend.numpy_names.copies import fromstring as fromstring
+from tensorframe.frontend.numpy_names.elementwise import angle as angle
+from tensorframe.frontend.numpy_names.elementwise import bitwise_count as bitwise_count
+from tensorframe.frontend.numpy_names.elementwise import divmod as divmod
+from tensorframe.frontend.numpy_names.elementwise import fabs as fabs
+from tensorframe.frontend.numpy_names.elementwise import fix as fix
+from tensorframe.frontend.numpy_names.elementwise import float_power as float_power
+from tensorframe.frontend.numpy_names.elementwise import frexp as frexp
+from tensorframe.frontend.numpy_names.elementwise import gcd as gcd
+from tensorframe.frontend.numpy_names.elementwise import i0 as i0
+from tensorframe.frontend.numpy_names.elementwise import iscomplex as iscomplex
+from tensorframe.frontend.numpy_names.elementwise import iscomplexobj as iscomplexobj
+from tensorframe.frontend.numpy_names.elementwise import isreal as isreal
+from tensorframe.frontend.numpy_names.elementwise import isrealobj as isrealobj
+from tensorframe.frontend.numpy_names.elementwise import lcm as lcm
+from tensorframe.frontend.numpy_names.elementwise import ldexp as ldexp
+from tensorframe.frontend.numpy_names.elementwise import logaddexp2 as logaddexp2
+from tensorframe.frontend.numpy_names.elementwise import modf as modf
+from tensorframe.frontend.numpy_names.elementwise import real_if_close as real_if_close
+from tensorframe.frontend.numpy_names.elementwise import rint as rint
+from tensorframe.frontend.numpy_names.elementwise import spacing as spacing
+from tensorframe.frontend.numpy_names.elementwise import unwrap as unwrap
+from tensorframe.frontend.numpy_names.joint_histograms import histogram2d as histogram2d
+from tensorframe.frontend.numpy_names.joint_histograms import histogramdd as histogramdd
+from tensorframe.frontend.numpy_names.joint_histograms import trim_zeros as trim_zeros
+from tensorframe.frontend.numpy_names.names import False_ as False_
+from tensorframe.frontend.numpy_names.names import True_ as True_
+from tensorframe.frontend.numpy_names.names import array2string as array2string
+from tensorframe.frontend.numpy_names.names import array_repr as array_repr
+from tensorframe.frontend.numpy_names.names import array_str as array_str
+from tensorframe.frontend.numpy_names.names import base_repr as base_repr
+from tensorframe.frontend.numpy_names.names import binary_repr as binary_repr
+from tensorframe.frontend.numpy_names.names import byte as byte
+from tensorframe.frontend.numpy_names.names import cdouble as cdouble
+from tensorframe.frontend.numpy_names.names import complexfloating as complexfloating
+from tensorframe.frontend.numpy_names.names import csingle as csingle
+from tensorframe.frontend.numpy_names.names import double as double
+from tensorframe.frontend.numpy_names.names import dtype as dtype
+from tensorframe.frontend.numpy_names.names import errstate as errstate
+from tensorframe.frontend.numpy_names.names import euler_gamma as euler_gamma
+from tensorframe.frontend.numpy_names.names import floating as floating
+from tensorframe.frontend.numpy_names.names import format_float_positional as format_float_positional
+from tensorframe.frontend.numpy_names.names import format_float_scientific as format_float_scientific
+from tensorframe.frontend.numpy_names.names import generic as generic
+from tensorframe.frontend.numpy_names.names import get_printoptions as get_printoptions
+from tensorframe.frontend.numpy_names.names import geterr as geterr
+from tensorframe.frontend.numpy_names.names import half as half
+from tensorframe.frontend.numpy_names.names import index_exp as index_exp
+from tensorframe.frontend.numpy_names.names import inexact as inexact
+from tensorframe.frontend.numpy_names.names import int_ as int_
+from tensorframe.frontend.numpy_names.names import intc as intc
+from tensorframe.frontend.numpy_names.names import integer as integer
+from tensorframe.frontend.numpy_names.names import intp as intp
+from tensorframe.frontend.numpy_names.names import isscalar as isscalar
+from tensorframe.frontend.numpy_names.names import issubdtype as issubdtype
+from tensorframe.frontend.numpy_names.names import iterable as iterable
+from tensorframe.frontend.numpy_names.names import long as long
+from tensorframe.frontend.numpy_names.names import longlong as longlong
+from tensorframe.frontend.numpy_names.names import ndarray as ndarray
+from tensorframe.frontend.numpy_names.names import ndim as ndim
+from tensorframe.frontend.numpy_names.names import ndindex as ndindex
+from tensorframe.frontend.numpy_names.names import number as number
+from tensorframe.frontend.numpy_names.names import printoptions as printoptions
+from tensorframe.frontend.numpy_names.names import s_ as s_
+from tensorframe.frontend.numpy_names.names import set_printoptions as set_printoptions
+from tensorframe.frontend.numpy_names.names import seterr as seterr
+from tensorframe.frontend.numpy_names.names import shape as shape
+from tensorframe.frontend.numpy_names.names import short as short
+from tensorframe.frontend.numpy_names.names import signedinteger as signedinteger
+from tensorframe.frontend.numpy_names.names import single as single
+from tensorframe.frontend.numpy_names.names import size as size
+from tensorframe.frontend.numpy_names.names import typename as typename
+from tensorframe.frontend.numpy_names.names import ubyte as ubyte
+from tensorframe.frontend.numpy_names.names import uint as uint
+from tensorframe.frontend.numpy_names.names import uintc as uintc
+from tensorframe.frontend.numpy_names.names import uintp as uintp
+from tensorframe.frontend.numpy_names.names import ulong as ulong
+from tensorframe.frontend.numpy_names.names import ulonglong as ulonglong
+from tensorframe.frontend.numpy_names.names import unsignedinteger as unsignedinteger
+from tensorframe.frontend.numpy_names.names import ushort as ushort
+from tensorframe.frontend.numpy_names.names import vectorize as vectorize
+from tensorframe.frontend.numpy_names.polynomials import poly as poly
+from tensorframe.frontend.numpy_names.polynomials import polyadd as polyadd
+from tensorframe.frontend.numpy_names.polynomials import polyder as polyder
+from tensorframe.frontend.numpy_names.polynomials import polydiv as polydiv
+from tensorframe.frontend.numpy_names.polynomials import polyfit as polyfit
+from tensorframe.frontend.numpy_names.polynomials import polyint as polyint
+from tensorframe.frontend.numpy_names.polynomials import polymul as polymul
+from tensorframe.frontend.numpy_names.polynomials import polysub as polysub
+from tensorframe.frontend.numpy_names.polynomials import polyval as polyval
+from tensorframe.frontend.numpy_names.polynomials import roots as roots
+from tensorframe.frontend.numpy_names.polynomials import vander as vander
+from tensorframe.frontend.numpy_names.positions import c_ as c_
+from tensorframe.frontend.numpy_names.positions import diag_indices as diag_indices
+from tensorframe.frontend.numpy_names.positions import diag_indices_from as diag_indices_from
+from tensorframe.frontend.numpy_names.positions import ix_ as ix_
+from tensorframe.frontend.numpy_names.positions import mask_indices as mask_indices
+from tensorframe.frontend.numpy_names.positions import mgrid as mgrid
+from tensorframe.frontend.numpy_names.positions import ndenumerate as ndenumerate
+from tensorframe.frontend.numpy_names.positions import ogrid as ogrid
+from tensorframe.frontend.numpy_names.positions import r_ as r_
+from tensorframe.frontend.numpy_names.positions import ravel_multi_index as ravel_multi_index
+from tensorframe.frontend.numpy_names.positions import tril_indices_from as tril_indices_from
+from tensorframe.frontend.numpy_names.positions import triu_indices_from as triu_indices_from
+from tensorframe.frontend.numpy_names.positions import unravel_index as unravel_index
+from tensorframe.frontend.numpy_names.windows import bartlett as bartlett
+from tensorframe.frontend.numpy_names.windows import blackman as blackman
+from tensorframe.frontend.numpy_names.windows import hamming as hamming
+from tensorframe.frontend.numpy_names.windows import hanning as hanning
+from tensorframe.frontend.numpy_names.windows import kaiser as kaiser
 from tensorframe.frontend.ordering.histograms import Histogram as Histogram
 from tensorframe.frontend.ordering.histograms import bincount as bincount
 from tensorframe.frontend.ordering.histograms import digitize as digitize
 from tensorframe.frontend.ordering.histograms import histogram as histogram
 from tensorframe.frontend.ordering.histograms import histogram_bin_edges as histogram_bin_edges
 from tensorframe.frontend.ordering.interpolation import interp as interp
+from tensorframe.frontend.ordering.lexicographic import lexsort as lexsort
+from tensorframe.frontend.ordering.lexicographic import sort_complex as sort_complex
 from tensorframe.frontend.ordering.order_statistics import median as median
 from tensorframe.frontend.ordering.order_statistics import nanmedian as nanmedian
 from tensorframe.frontend.ordering.order_statistics import nanpercentile as nanpercentile
@@ -162,6 +304,7 @@ from tensorframe.frontend.ordering.sets import UniqueInverse as UniqueInverse
 from tensorframe.frontend.ordering.sets import intersect1d as intersect1d
 from tensorframe.frontend.ordering.sets import isin as isin
 from tensorframe.frontend.ordering.sets import setdiff1d as setdiff1d
+from tensorframe.frontend.ordering.sets import setxor1d as setxor1d
 from tensorframe.frontend.ordering.sets import union1d as union1d
 from tensorframe.frontend.ordering.sets import unique as unique
 from tensorframe.frontend.ordering.sets import unique_all as unique_all
@@ -174,12 +317,14 @@ from tensorframe.frontend.ordering.sorting import argsort as argsort
 from tensorframe.frontend.ordering.sorting import partition as partition
 from tensorframe.frontend.ordering.sorting import sort as sort
 from tensorframe.frontend.ordering.sorting import topk as topk
+from tensorframe.frontend.outputs import Output
 from tensorframe.frontend.plans import explain as explain
 from tensorframe.frontend.profiling import Profile as Profile
 from tensorframe.frontend.profiling import profile as profile
 from tensorframe.frontend.protocols.inspection import __array_namespace_info__ as __array_namespace_info__
 from tensorframe.frontend.protocols.native import from_native as from_native
 from tensorframe.frontend.reductions.calculus import convolve as convolve
+from tensorframe.frontend.reductions.calculus import correlate as correlate
 from tensorframe.frontend.reductions.calculus import gradient as gradient
 from tensorframe.frontend.reductions.calculus import trapezoid as trapezoid
 from tensorframe.frontend.reductions.covariance import corrcoef as corrcoef
@@ -199,6 +344,7 @@ from tensorframe.frontend.reductions.elementary import ptp as ptp
 from tensorframe.frontend.reductions.elementary import sum as sum
 from tensorframe.frontend.reductions.nan_reductions import nanargmax as nanargmax
 from tensorframe.frontend.reductions.nan_reductions import nanargmin as nanargmin
+from tensorframe.frontend.reductions.nan_reductions import nancumprod as nancumprod
 from tensorframe.frontend.reductions.nan_reductions import nancumsum as nancumsum
 from tensorframe.frontend.reductions.nan_reductions import nanmax as nanmax
 from tensorframe.frontend.reductions.nan_reductions import nanmean as nanmean
@@ -257,220 +403,213 @@ from tensorframe.frontend.trials.verification import verify as verify
 from tensorframe.graph.device import Device as Device
 from tensorframe.notebook.visualize import visualize as visualize
 from tensorframe.schedule.place import transfer_policy as transfer_policy
+from typing import Any
 
 __all__: list[str]
 __version__: str
-def abs(x: Operand, /) -> Tensor:
+def abs(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Absolute values, the magnitude for complex elements."""
-def absolute(x: Operand, /) -> Tensor:
+def absolute(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Absolute values, the magnitude for complex elements."""
-def acos(x: Operand, /) -> Tensor:
+def acos(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Inverse cosine, in radians."""
-def acosh(x: Operand, /) -> Tensor:
+def acosh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Inverse hyperbolic cosine."""
-def add(x1: Operand, x2: Operand, /) -> Tensor:
+def add(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Sum of two tensors."""
-def arccos(x: Operand, /) -> Tensor:
+def arccos(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Inverse cosine, in radians."""
-def arccosh(x: Operand, /) -> Tensor:
+def arccosh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Inverse hyperbolic cosine."""
-def arcsin(x: Operand, /) -> Tensor:
+def arcsin(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Inverse sine, in radians."""
-def arcsinh(x: Operand, /) -> Tensor:
+def arcsinh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Inverse hyperbolic sine."""
-def arctan(x: Operand, /) -> Tensor:
+def arctan(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Inverse tangent, in radians."""
-def arctan2(x1: Operand, x2: Operand, /) -> Tensor:
+def arctan2(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Angle of the point (x2, x1), in radians."""
-def arctanh(x: Operand, /) -> Tensor:
+def arctanh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Inverse hyperbolic tangent."""
-def asin(x: Operand, /) -> Tensor:
+def asin(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Inverse sine, in radians."""
-def asinh(x: Operand, /) -> Tensor:
+def asinh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Inverse hyperbolic sine."""
-def atan(x: Operand, /) -> Tensor:
+def atan(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Inverse tangent, in radians."""
-def atan2(x1: Operand, x2: Operand, /) -> Tensor:
+def atan2(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Angle of the point (x2, x1), in radians."""
-def atanh(x: Operand, /) -> Tensor:
+def atanh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Inverse hyperbolic tangent."""
-def bitwise_and(x1: Operand, x2: Operand, /) -> Tensor:
+def bitwise_and(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Bits set in both elements."""
-def bitwise_invert(x: Operand, /) -> Tensor:
+def bitwise_invert(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """All bits flipped."""
-def bitwise_left_shift(x1: Operand, x2: Operand, /) -> Tensor:
+def bitwise_left_shift(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Bits moved up by the second operand."""
-def bitwise_not(x: Operand, /) -> Tensor:
+def bitwise_not(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """All bits flipped."""
-def bitwise_or(x1: Operand, x2: Operand, /) -> Tensor:
+def bitwise_or(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Bits set in either element."""
-def bitwise_right_shift(x1: Operand, x2: Operand, /) -> Tensor:
+def bitwise_right_shift(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Bits moved down by the second operand; the sign stays."""
-def bitwise_xor(x1: Operand, x2: Operand, /) -> Tensor:
+def bitwise_xor(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Bits set in exactly one element."""
-def cbrt(x: Operand, /) -> Tensor:
+def cbrt(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Real cube root."""
-def ceil(x: Operand, /) -> Tensor:
+def ceil(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Smallest integers not below the elements."""
-def conj(x: Operand, /) -> Tensor:
+def conj(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Complex conjugates; real elements are unchanged."""
-def conjugate(x: Operand, /) -> Tensor:
+def conjugate(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Complex conjugates; real elements are unchanged."""
-def copysign(x1: Operand, x2: Operand, /) -> Tensor:
+def copysign(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Magnitude of the first operand with the sign of the second."""
-def cos(x: Operand, /) -> Tensor:
+def cos(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Cosine of angles in radians."""
-def cosh(x: Operand, /) -> Tensor:
+def cosh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Hyperbolic cosine."""
-def deg2rad(x: Operand, /) -> Tensor:
+def deg2rad(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Angles in degrees, given in radians."""
-def degrees(x: Operand, /) -> Tensor:
+def degrees(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Angles in radians, given in degrees."""
-def divide(x1: Operand, x2: Operand, /) -> Tensor:
+def divide(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Quotient of two tensors; integers give the default real dtype."""
-def equal(x1: Operand, x2: Operand, /) -> Tensor:
+def equal(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Whether elements are equal."""
-def erf(x: Operand, /) -> Tensor:
+def erf(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x."""
-def erfc(x: Operand, /) -> Tensor:
+def erfc(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """1 - erf(x), accurate for large x."""
-def exp(x: Operand, /) -> Tensor:
+def exp(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """e to the power of each element."""
-def exp2(x: Operand, /) -> Tensor:
+def exp2(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """2 to the power of each element."""
-def expm1(x: Operand, /) -> Tensor:
+def expm1(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """exp(x) - 1, accurate near zero."""
-def fabs(x: Operand, /) -> Tensor:
-    """Absolute values, the magnitude for complex elements."""
-def fix(x: Operand, /) -> Tensor:
-    """Elements without their fraction."""
-def floor(x: Operand, /) -> Tensor:
+def floor(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Largest integers not above the elements."""
-def floor_divide(x1: Operand, x2: Operand, /) -> Tensor:
+def floor_divide(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Largest integer not above the quotient."""
-def fmax(x1: Operand, x2: Operand, /) -> Tensor:
+def fmax(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Larger of two elements; a NaN loses against a number."""
-def fmin(x1: Operand, x2: Operand, /) -> Tensor:
+def fmin(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Smaller of two elements; a NaN loses against a number."""
-def fmod(x1: Operand, x2: Operand, /) -> Tensor:
+def fmod(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Remainder of truncated division; it has the dividend's sign."""
-def gelu(x: Operand, /) -> Tensor:
+def gelu(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """x times the normal distribution function of x (Hendrycks and Gimpel, arXiv 1606.08415, eq. 1)."""
-def greater(x1: Operand, x2: Operand, /) -> Tensor:
+def greater(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Whether the first element is the larger."""
-def greater_equal(x1: Operand, x2: Operand, /) -> Tensor:
+def greater_equal(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Whether the first element is not the smaller."""
-def heaviside(x1: Operand, x2: Operand, /) -> Tensor:
+def heaviside(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Step function: 0 below zero, 1 above, the second operand at zero."""
-def hypot(x1: Operand, x2: Operand, /) -> Tensor:
+def hypot(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Square root of the sum of squares, without overflow on the way."""
-def imag(x: Operand, /) -> Tensor:
+def imag(val: Operand) -> Tensor:
     """Imaginary parts; zero for real elements."""
-def invert(x: Operand, /) -> Tensor:
+def invert(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """All bits flipped."""
-def isfinite(x: Operand, /) -> Tensor:
+def isfinite(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Whether elements are neither NaN nor infinite."""
-def isinf(x: Operand, /) -> Tensor:
+def isinf(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Whether elements are infinite."""
-def isnan(x: Operand, /) -> Tensor:
+def isnan(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Whether elements are NaN."""
-def isneginf(x: Operand, /) -> Tensor:
+def isneginf(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Whether elements are negative infinity."""
-def isposinf(x: Operand, /) -> Tensor:
+def isposinf(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Whether elements are positive infinity."""
-def left_shift(x1: Operand, x2: Operand, /) -> Tensor:
+def left_shift(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Bits moved up by the second operand."""
-def less(x1: Operand, x2: Operand, /) -> Tensor:
+def less(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Whether the first element is the smaller."""
-def less_equal(x1: Operand, x2: Operand, /) -> Tensor:
+def less_equal(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Whether the first element is not the larger."""
-def log(x: Operand, /) -> Tensor:
+def log(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Natural logarithm."""
-def log10(x: Operand, /) -> Tensor:
+def log10(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Logarithm to base 10."""
-def log1p(x: Operand, /) -> Tensor:
+def log1p(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """log(1 + x), accurate near zero."""
-def log2(x: Operand, /) -> Tensor:
+def log2(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Logarithm to base 2."""
-def log_sigmoid(x: Operand, /) -> Tensor:
+def log_sigmoid(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """log(sigmoid(x)), accurate for large negative x."""
-def logaddexp(x1: Operand, x2: Operand, /) -> Tensor:
+def logaddexp(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """log(exp(x1) + exp(x2)), without overflow on the way."""
-def logical_and(x1: Operand, x2: Operand, /) -> Tensor:
+def logical_and(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Whether both elements are true (not zero)."""
-def logical_not(x: Operand, /) -> Tensor:
+def logical_not(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Whether the element is false (zero)."""
-def logical_or(x1: Operand, x2: Operand, /) -> Tensor:
+def logical_or(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Whether either element is true (not zero)."""
-def logical_xor(x1: Operand, x2: Operand, /) -> Tensor:
+def logical_xor(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Whether exactly one element is true (not zero)."""
-def maximum(x1: Operand, x2: Operand, /) -> Tensor:
+def maximum(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Larger of two elements; NaN if either is NaN."""
-def minimum(x1: Operand, x2: Operand, /) -> Tensor:
+def minimum(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Smaller of two elements; NaN if either is NaN."""
-def mod(x1: Operand, x2: Operand, /) -> Tensor:
+def mod(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Remainder of floor division; it has the divisor's sign."""
-def multiply(x1: Operand, x2: Operand, /) -> Tensor:
+def multiply(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Product of two tensors."""
-def negative(x: Operand, /) -> Tensor:
+def negative(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Negated elements."""
-def nextafter(x1: Operand, x2: Operand, /) -> Tensor:
+def nextafter(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Next representable number after the first operand, towards the second."""
-def not_equal(x1: Operand, x2: Operand, /) -> Tensor:
+def not_equal(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Whether elements differ."""
-def positive(x: Operand, /) -> Tensor:
+def positive(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """The elements, unchanged."""
-def pow(x1: Operand, x2: Operand, /) -> Tensor:
+def pow(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """First tensor to the power of the second."""
-def power(x1: Operand, x2: Operand, /) -> Tensor:
+def power(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """First tensor to the power of the second."""
-def rad2deg(x: Operand, /) -> Tensor:
+def rad2deg(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Angles in radians, given in degrees."""
-def radians(x: Operand, /) -> Tensor:
+def radians(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Angles in degrees, given in radians."""
-def real(x: Operand, /) -> Tensor:
+def real(val: Operand) -> Tensor:
     """Real parts."""
-def reciprocal(x: Operand, /) -> Tensor:
+def reciprocal(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """One divided by each element."""
-def relu(x: Operand, /) -> Tensor:
+def relu(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """The elements, negative ones replaced by zero."""
-def remainder(x1: Operand, x2: Operand, /) -> Tensor:
+def remainder(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Remainder of floor division; it has the divisor's sign."""
-def right_shift(x1: Operand, x2: Operand, /) -> Tensor:
+def right_shift(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Bits moved down by the second operand; the sign stays."""
-def rint(x: Operand, /) -> Tensor:
-    """Nearest integers; halves go to the even one."""
-def round(x: Operand, /) -> Tensor:
-    """Nearest integers; halves go to the even one."""
-def sigmoid(x: Operand, /) -> Tensor:
+def sigmoid(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Logistic function 1 / (1 + exp(-x))."""
-def sign(x: Operand, /) -> Tensor:
+def sign(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """-1, 0 or 1 by sign; x / |x| for complex elements; NaN stays NaN."""
-def signbit(x: Operand, /) -> Tensor:
+def signbit(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Whether the sign bit is set: true for -0.0."""
-def silu(x: Operand, /) -> Tensor:
+def silu(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """x times sigmoid(x), also called swish."""
-def sin(x: Operand, /) -> Tensor:
+def sin(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Sine of angles in radians."""
-def sinc(x: Operand, /) -> Tensor:
+def sinc(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """sin(pi x) / (pi x), and 1 at zero."""
-def sinh(x: Operand, /) -> Tensor:
+def sinh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Hyperbolic sine."""
-def softplus(x: Operand, /) -> Tensor:
+def softplus(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """log(1 + exp(x)), without overflow on the way."""
-def softsign(x: Operand, /) -> Tensor:
+def softsign(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """x / (1 + |x|), a saturating activation."""
-def sqrt(x: Operand, /) -> Tensor:
+def sqrt(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Square root; NaN for negative real elements."""
-def square(x: Operand, /) -> Tensor:
+def square(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Squared elements."""
-def subtract(x1: Operand, x2: Operand, /) -> Tensor:
+def subtract(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Difference of two tensors."""
-def tan(x: Operand, /) -> Tensor:
+def tan(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Tangent of angles in radians."""
-def tanh(x: Operand, /) -> Tensor:
+def tanh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Hyperbolic tangent."""
-def true_divide(x1: Operand, x2: Operand, /) -> Tensor:
+def true_divide(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Quotient of two tensors; integers give the default real dtype."""
-def trunc(x: Operand, /) -> Tensor:
+def trunc(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Elements without their fraction."""

@@ -11,6 +11,7 @@ with, and `namespace` lists what is public. The folders hold the functions:
     reductions    along axes: sums, statistics, scans, differences
     ordering      sorting, quantiles, sets, bins, interpolation
     linalg, fft, random   namespaces of their own
+    numpy_names   what programs for NumPy name beside the standard, composed of the above
     files         tensors saved, and loaded lazily
     trials        what a computation takes, gives and costs on each device: estimate, verify, bench
     protocols     how Python, NumPy, DLPack and the array standard's consumers see a tensor

@@ -19,15 +19,12 @@ ALIASES = {
     "bitwise_not": "bitwise_invert",
     "conjugate": "conj",
     "degrees": "rad2deg",
-    "fabs": "abs",
-    "fix": "trunc",
     "invert": "bitwise_invert",
     "left_shift": "bitwise_left_shift",
     "mod": "remainder",
     "power": "pow",
     "radians": "deg2rad",
     "right_shift": "bitwise_right_shift",
-    "rint": "round",
     "true_divide": "divide",
 }
 

@@ -9,21 +9,23 @@ import numpy as np
 
 from tensorframe import dtypes
 from tensorframe.errors import DTypeError
+from tensorframe.frontend import data_types
+from tensorframe.frontend.casting import Casting, raise_unless_allowed
 from tensorframe.frontend.conversion.convert import asarray
 from tensorframe.frontend.creation.filled import zeros_like
 from tensorframe.frontend.dispatch import unary
 from tensorframe.frontend.linalg.contractions import matrix_transpose
 from tensorframe.frontend.manipulation import diagonals, joining, views
-from tensorframe.frontend.operands import converted
 from tensorframe.frontend.ordering import sorting
+from tensorframe.frontend.outputs import Output
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.tensor import Tensor, attribute, method
-from tensorframe.ops.elementwise import CONJ, IMAG, REAL_PART, ROUND
+from tensorframe.ops.elementwise import CONJ, IMAG, REAL_PART
 
 # functions whose first parameter is the tensor
 SAME_NAME = """
-    all any argmax argmin argpartition argsort astype clip conj cumprod cumsum dot max mean min nonzero
-    prod ptp ravel searchsorted squeeze std sum swapaxes take var
+    all any argmax argmin argpartition argsort clip conj cumprod cumsum dot max mean min nonzero
+    prod ptp ravel round searchsorted squeeze std sum swapaxes take var
 """.split()  # noqa: SIM905 - a table reads better than forty quoted names
 OTHER_NAME = {"conjugate": "conj"}
 
@@ -61,6 +63,31 @@ def _one_tuple(values: tuple[Any, ...]) -> Any:
 
 
 @method
+def astype(
+    self: Tensor,
+    /,
+    dtype: Any,
+    order: str = "K",
+    casting: Casting = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+    *,
+    device: Any = None,
+) -> Tensor:
+    """Return the elements converted to `dtype`: see `astype`. DTypeError if the rule `casting` forbids it.
+
+    `order` and `subok` are NumPy's and change nothing.
+
+    >>> tfr.asarray([1.7, -1.7]).astype("int32").tolist()
+    [1, -1]
+    """
+    del order, subok
+    if casting != "unsafe":
+        raise_unless_allowed("astype", self.dtype, dtypes.as_dtype(dtype), casting)
+    return data_types.astype(self, dtype, copy=copy, device=device)
+
+
+@method
 def flatten(self: Tensor, /, order: str = "C") -> Tensor:
     """Return the elements along one axis.
 
@@ -81,7 +108,15 @@ def repeat(self: Tensor, /, repeats: Any, axis: int | None = None) -> Tensor:
 
 
 @method
-def sort(self: Tensor, /, axis: int = -1) -> None:
+def sort(
+    self: Tensor,
+    /,
+    axis: int = -1,
+    kind: sorting.Kind = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
+) -> None:
     """Sort along `axis` in place: this tensor becomes the sorted one, no other changes.
 
     >>> x = tfr.asarray([3, 1, 2])
@@ -89,48 +124,37 @@ def sort(self: Tensor, /, axis: int = -1) -> None:
     >>> x.tolist()
     [1, 2, 3]
     """
-    self._rebind(sorting.sort(self, axis=axis).node)
+    self._rebind(sorting.sort(self, axis, kind, order, stable=stable).node)
 
 
 @method
-def round(self: Tensor, /, decimals: int = 0) -> Tensor:
-    """Return the elements rounded to `decimals` decimal places, halves to even.
-
-    Scaled, rounded and scaled back, as in NumPy, so a last binary digit may be off.
-
-    >>> tfr.asarray([1.25, 3.14159]).round(1).tolist() == tfr.asarray([1.2, 3.1]).tolist()
-    True
-    """
-    if decimals == 0 or (decimals > 0 and self.dtype in dtypes.BITWISE):
-        return unary(ROUND, self)
-    scale = 10.0 ** abs(decimals)
-    wide = self if self.dtype in dtypes.FLOATING else converted(self, dtypes.float64)
-    if decimals > 0:
-        return converted(unary(ROUND, wide * scale) / scale, self.dtype)
-    return converted(unary(ROUND, wide / scale) * scale, self.dtype)
-
-
-@method
-def diagonal(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """Return the diagonals of the matrices that `axis1` and `axis2` span, along a new last axis.
 
     >>> tfr.asarray([[1, 2], [3, 4]]).diagonal().tolist()
     [1, 4]
     """
-    x = asarray(x)
-    is_matrix = x.ndim == 2 and (axis1, axis2) == (0, 1)
-    moved = x if is_matrix else views.moveaxis(x, (axis1, axis2), (-2, -1))
+    a = asarray(a)
+    is_matrix = a.ndim == 2 and (axis1, axis2) == (0, 1)
+    moved = a if is_matrix else views.moveaxis(a, (axis1, axis2), (-2, -1))
     return diagonals.diagonal(moved, offset=offset)
 
 
 @method
-def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
+def trace(
+    a: Any,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: Any = None,
+    out: Output = None,
+) -> Tensor:
     """Return the sums of the diagonals of the matrices that `axis1` and `axis2` span.
 
     >>> tfr.asarray([[1, 2], [3, 4]]).trace().item()
     5
     """
-    return total(diagonal(x, offset, axis1, axis2), axis=-1, dtype=dtype)
+    return total(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype, out=out)
 
 
 @method

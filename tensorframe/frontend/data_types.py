@@ -19,6 +19,7 @@ from tensorframe.dtypes import (
     as_dtype,
 )
 from tensorframe.errors import ArgumentError
+from tensorframe.frontend.casting import CASTINGS, Casting, castable
 from tensorframe.frontend.conversion.convert import (
     NUMBERS_BY_KIND,
     OnDevice,
@@ -26,6 +27,7 @@ from tensorframe.frontend.conversion.convert import (
     raise_unless_castable,
 )
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS
+from tensorframe.frontend.parameters import choice
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.record import cast
 from tensorframe.graph.tracing import example
@@ -101,14 +103,16 @@ def promote_types(type1: Any, type2: Any, /) -> DType:
     return dtypes.promote(as_dtype(type1), as_dtype(type2))
 
 
-def can_cast(from_: Any, to: Any, /) -> bool:
+def can_cast(from_: Any, to: Any, casting: Casting = "safe") -> bool:
     """Whether promotion turns `from_`, a dtype or tensor, into `to`: whether `to` is what both promote to.
+
+    That is the rule "safe"; the others are NumPy's "no" and "equiv" (only equal ones), "same_kind" and "unsafe".
 
     >>> tfr.can_cast(tfr.int8, tfr.int32), tfr.can_cast(tfr.float64, tfr.float32)
     (True, False)
     """
     target = as_dtype(to)
-    return dtypes.promote(dtype_of(from_), target) == target
+    return castable(dtype_of(from_), target, choice("can_cast", "casting", casting, CASTINGS))
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:

@@ -43,6 +43,9 @@ PYTHON_NUMBERS: frozenset[type] = frozenset({bool, int, float, complex, TracedNu
 # what is an operand as it is, or as soon as the dtypes beside it are known
 _IN_SHORT: frozenset[type] = frozenset({Tensor, *PYTHON_NUMBERS})
 
+# what leaves bools as they are, in NumPy too
+_KEEPING_BOOLS = frozenset({"abs", "ceil", "floor", "real", "trunc"})
+
 # what stands for an array beside a tensor, as in NumPy
 SEQUENCES = (list, tuple, range)
 
@@ -158,6 +161,8 @@ def _general(op: Op, *operands: Any) -> Tensor:
     """Record an elementwise op whose operands may have to be made, converted or moved."""
     site = recording_site()
     nodes = suited(op, as_nodes(op, operands))
+    if op.name in _KEEPING_BOOLS and nodes[0].dtype in dtypes.BOOL:
+        return handle_on(nodes[0])
     return handle_on(record_map(op, nodes, device_of(nodes), site))
 
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import COMPLEX, FLOAT, DType, complex_of
 from tensorframe.errors import AxisError, DTypeError, ShapeError
+from tensorframe.frontend.conversion.convert import as_value
 from tensorframe.frontend.creation.ranges import positions
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.manipulation.views import roll
 from tensorframe.frontend.operands import converted, floating, operand, widened
+from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import choice, integer, integers, number
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import Shape, normalize_axes, normalize_axis
 from tensorframe.ops.elementwise import CONJ, DIVIDE, LESS, SUBTRACT, WHERE
 from tensorframe.ops.fourier import FFTN, IFFTN, IRFFTN, RFFTN
+from tensorframe.ops.movement import PAD
 
 __all__ = [
     "fft",
@@ -44,40 +47,66 @@ __all__ = [
 Axes = tuple[int, ...]
 
 # the same scaling, seen from the inverse transform
+Norm = Literal["backward", "ortho", "forward"] | None
+
 _OPPOSITE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
-def fft(x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward") -> Tensor:
-    """Discrete Fourier transform along `axis`, of `n` points: `x` is cut or padded with zeros to that size.
+def fft(
+    a: Any,
+    n: int | None = None,
+    axis: int = -1,
+    norm: Norm = "backward",
+    out: Output = None,
+) -> Tensor:
+    """Discrete Fourier transform along `axis`, of `n` points: `a` is cut or padded with zeros to that size.
 
     `norm` says which direction divides by n: `"backward"` the inverse, `"forward"` this one, `"ortho"` each by the
-    root. Complex, of the precision of `x`: float32 gives complex64.
+    root. Complex, of the precision of `a`: float32 gives complex64.
 
     >>> tfr.fft.fft(np.asarray([1.0, 1.0, 1.0, 1.0])).numpy()
     array([4.+0.j, 0.+0.j, 0.+0.j, 0.+0.j])
     """
-    return _along_one("fft", FFTN, _precise(x), n, axis, norm)
+    return delivered("fft", _along_one("fft", FFTN, _precise(a), n, axis, norm), out)
 
 
-def ifft(x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward") -> Tensor:
-    """Inverse of `fft`: `ifft(fft(x))` is `x`.
+def ifft(
+    a: Any,
+    n: int | None = None,
+    axis: int = -1,
+    norm: Norm = "backward",
+    out: Output = None,
+) -> Tensor:
+    """Inverse of `fft`: `ifft(fft(a))` is `a`.
 
     >>> tfr.fft.ifft(np.asarray([4.0, 0.0])).numpy()
     array([2.+0.j, 2.+0.j])
     """
-    return _along_one("ifft", IFFTN, _precise(x), n, axis, norm)
+    return delivered("ifft", _along_one("ifft", IFFTN, _precise(a), n, axis, norm), out)
 
 
-def rfft(x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward") -> Tensor:
+def rfft(
+    a: Any,
+    n: int | None = None,
+    axis: int = -1,
+    norm: Norm = "backward",
+    out: Output = None,
+) -> Tensor:
     """Transform of real values: the n // 2 + 1 frequencies from zero up; the others are their conjugates.
 
     >>> tfr.fft.rfft(np.asarray([1.0, 0.0, 0.0, 0.0])).numpy()
     array([1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return _along_one("rfft", RFFTN, _real("rfft", x), n, axis, norm)
+    return delivered("rfft", _along_one("rfft", RFFTN, _real("rfft", a), n, axis, norm), out)
 
 
-def irfft(x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward") -> Tensor:
+def irfft(
+    a: Any,
+    n: int | None = None,
+    axis: int = -1,
+    norm: Norm = "backward",
+    out: Output = None,
+) -> Tensor:
     """Inverse of `rfft`: `n` real values, by default 2 * (m - 1) from m frequencies.
 
     An odd `n` must be given: it cannot be told from the frequencies.
@@ -85,40 +114,54 @@ def irfft(x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "b
     >>> tfr.fft.irfft(np.asarray([1.0, 1.0, 1.0])).numpy()
     array([1., 0., 0., 0.])
     """
-    x = _complex(x)
-    points = _points_from_half("irfft", x, n, axis)
-    return _along_one("irfft", IRFFTN, x, points, axis, norm)
+    a = _complex(a)
+    points = _points_from_half("irfft", a, n, axis)
+    return delivered("irfft", _along_one("irfft", IRFFTN, a, points, axis, norm), out)
 
 
-def hfft(x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward") -> Tensor:
+def hfft(
+    a: Any,
+    n: int | None = None,
+    axis: int = -1,
+    norm: Norm = "backward",
+    out: Output = None,
+) -> Tensor:
     """Transform of a signal that is conjugate symmetric in time, given by its first half: a real spectrum.
 
     >>> tfr.fft.hfft(np.asarray([1.0, 2.0, 3.0])).numpy()
     array([ 8., -2.,  0., -2.])
     """
-    x = _complex(x)
-    points = _points_from_half("hfft", x, n, axis)
-    return _along_one(
-        "hfft", IRFFTN, apply(CONJ, x), points, axis, _OPPOSITE[_scaling("hfft", norm)]
+    a = _complex(a)
+    points = _points_from_half("hfft", a, n, axis)
+    result = _along_one(
+        "hfft", IRFFTN, apply(CONJ, a), points, axis, _OPPOSITE[_scaling("hfft", norm)]
     )
+    return delivered("hfft", result, out)
 
 
-def ihfft(x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward") -> Tensor:
+def ihfft(
+    a: Any,
+    n: int | None = None,
+    axis: int = -1,
+    norm: Norm = "backward",
+    out: Output = None,
+) -> Tensor:
     """Inverse of `hfft`: the first half of a conjugate symmetric signal, from its real spectrum.
 
     >>> tfr.fft.ihfft(np.asarray([4.0, 0.0, 0.0, 0.0])).numpy()
     array([1.-0.j, 1.-0.j, 1.-0.j])
     """
-    x = _real("ihfft", x)
-    return apply(CONJ, _along_one("ihfft", RFFTN, x, n, axis, _OPPOSITE[_scaling("ihfft", norm)]))
+    a = _real("ihfft", a)
+    half = _along_one("ihfft", RFFTN, a, n, axis, _OPPOSITE[_scaling("ihfft", norm)])
+    return delivered("ihfft", apply(CONJ, half), out)
 
 
 def fftn(
-    x: Any,
-    /,
+    a: Any,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
-    norm: str | None = "backward",
+    norm: Norm = "backward",
+    out: Output = None,
 ) -> Tensor:
     """Discrete Fourier transform over `axes` (all without them), of `s` points along each.
 
@@ -128,15 +171,15 @@ def fftn(
     array([[4., 0.],
            [0., 0.]])
     """
-    return _along("fftn", FFTN, _precise(x), s, axes, norm)
+    return delivered("fftn", _along("fftn", FFTN, _precise(a), s, axes, norm), out)
 
 
 def ifftn(
-    x: Any,
-    /,
+    a: Any,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
-    norm: str | None = "backward",
+    norm: Norm = "backward",
+    out: Output = None,
 ) -> Tensor:
     """Inverse of `fftn`.
 
@@ -144,49 +187,49 @@ def ifftn(
     array([[1., 0.],
            [0., 0.]])
     """
-    return _along("ifftn", IFFTN, _precise(x), s, axes, norm)
+    return delivered("ifftn", _along("ifftn", IFFTN, _precise(a), s, axes, norm), out)
 
 
 def rfftn(
-    x: Any,
-    /,
+    a: Any,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
-    norm: str | None = "backward",
+    norm: Norm = "backward",
+    out: Output = None,
 ) -> Tensor:
     """Transform of real values over `axes`: the last of them keeps the frequencies from zero up.
 
     >>> tfr.fft.rfftn(np.ones((4, 6))).shape
     (4, 4)
     """
-    return _along("rfftn", RFFTN, _real("rfftn", x), s, axes, norm)
+    return delivered("rfftn", _along("rfftn", RFFTN, _real("rfftn", a), s, axes, norm), out)
 
 
 def irfftn(
-    x: Any,
-    /,
+    a: Any,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
-    norm: str | None = "backward",
+    norm: Norm = "backward",
+    out: Output = None,
 ) -> Tensor:
     """Inverse of `rfftn`: real values; without `s` the last axis gets 2 * (m - 1) points from m frequencies.
 
     >>> tfr.fft.irfftn(np.ones((4, 4))).shape
     (4, 6)
     """
-    x = _complex(x)
-    axes, sizes = _axes_and_sizes("irfftn", x, s, axes)
+    a = _complex(a)
+    axes, sizes = _axes_and_sizes("irfftn", a, s, axes)
     if axes and (s is None or integers("irfftn", "s", s)[-1] == -1):
-        sizes = (*sizes[:-1], 2 * (x.shape[axes[-1]] - 1))
-    return _transform("irfftn", IRFFTN, x, sizes, axes, norm)
+        sizes = (*sizes[:-1], 2 * (a.shape[axes[-1]] - 1))
+    return delivered("irfftn", _transform("irfftn", IRFFTN, a, sizes, axes, norm), out)
 
 
 def fft2(
-    x: Any,
-    /,
+    a: Any,
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
-    norm: str | None = "backward",
+    norm: Norm = "backward",
+    out: Output = None,
 ) -> Tensor:
     """`fftn` over the last two axes.
 
@@ -194,55 +237,55 @@ def fft2(
     array([[4., 0.],
            [0., 0.]])
     """
-    return fftn(x, s, axes, norm)
+    return fftn(a, s, axes, norm, out)
 
 
 def ifft2(
-    x: Any,
-    /,
+    a: Any,
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
-    norm: str | None = "backward",
+    norm: Norm = "backward",
+    out: Output = None,
 ) -> Tensor:
     """`ifftn` over the last two axes.
 
     >>> tfr.fft.ifft2(np.ones((3, 2, 2))).shape
     (3, 2, 2)
     """
-    return ifftn(x, s, axes, norm)
+    return ifftn(a, s, axes, norm, out)
 
 
 def rfft2(
-    x: Any,
-    /,
+    a: Any,
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
-    norm: str | None = "backward",
+    norm: Norm = "backward",
+    out: Output = None,
 ) -> Tensor:
     """`rfftn` over the last two axes.
 
     >>> tfr.fft.rfft2(np.ones((3, 2, 4))).shape
     (3, 2, 3)
     """
-    return rfftn(x, s, axes, norm)
+    return rfftn(a, s, axes, norm, out)
 
 
 def irfft2(
-    x: Any,
-    /,
+    a: Any,
     s: Sequence[int] | None = None,
     axes: Sequence[int] = (-2, -1),
-    norm: str | None = "backward",
+    norm: Norm = "backward",
+    out: Output = None,
 ) -> Tensor:
     """`irfftn` over the last two axes.
 
     >>> tfr.fft.irfft2(np.ones((3, 2, 3))).shape
     (3, 2, 4)
     """
-    return irfftn(x, s, axes, norm)
+    return irfftn(a, s, axes, norm, out)
 
 
-def fftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Tensor:
+def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -> Tensor:
     """Frequencies that `fft` of `n` points, `d` apart, belongs to: zero and up, then the negative ones.
 
     >>> tfr.fft.fftfreq(4).numpy()
@@ -255,7 +298,7 @@ def fftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None)
     return apply(DIVIDE, converted(signed, _real_dtype("fftfreq", dtype)), n * spacing)
 
 
-def rfftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Tensor:
+def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -> Tensor:
     """Frequencies that `rfft` of `n` points, `d` apart, belongs to: zero and up.
 
     >>> tfr.fft.rfftfreq(4).numpy()
@@ -279,7 +322,7 @@ def _real_dtype(name: str, dtype: Any) -> DType:
     return real
 
 
-def fftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Tensor:
+def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Tensor:
     """The zero frequency moved to the middle of `axes` (all without them).
 
     >>> tfr.fft.fftshift(np.asarray([0, 1, 2, -2, -1])).numpy()
@@ -290,7 +333,7 @@ def fftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Tensor:
     return roll(tensor, tuple(tensor.shape[axis] // 2 for axis in shifted), axis=shifted)
 
 
-def ifftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Tensor:
+def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Tensor:
     """Inverse of `fftshift`; they differ where the size of an axis is odd.
 
     >>> tfr.fft.ifftshift(np.asarray([-2, -1, 0, 1, 2])).numpy()
@@ -367,11 +410,20 @@ def _transform(name: str, op: Op, x: Tensor, sizes: Shape, axes: Axes, norm: str
                 f"{name}: takes at least one point, got {size} along axis {axis} of shape {x.shape}"
             )
             raise ShapeError(message)
+    x = _with_elements(x, axes)
     if not axes:
         if op is RFFTN or op is IRFFTN:
             raise AxisError(f"{name}: takes at least one axis")
         return converted(x, complex_of(x.dtype))
     return call(op, x, attrs=(sizes, axes, _scaling(name, norm)))
+
+
+def _with_elements(x: Tensor, axes: Axes) -> Tensor:
+    """Return the tensor with a zero where an axis has no elements, since libraries read the first one in any case."""
+    missing = tuple([int(axis in axes and not size) for axis, size in enumerate(x.shape)])
+    if not any(missing):
+        return x
+    return call(PAD, x, attrs=((0,) * x.ndim, missing, as_value("fft", 0, x.dtype)))
 
 
 def _scaling(name: str, norm: str | None) -> str:

@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable
 from collections.abc import Iterator
-from tensorframe.frontend.conversion.convert import OnDevice
+from tensorframe.frontend.casting import Casting
 from tensorframe.frontend.manipulation.views import Axes
+from tensorframe.frontend.ordering import sorting
+from tensorframe.frontend.ordering.sorting import Kind
+from tensorframe.frontend.outputs import Output
 from tensorframe.frontend.protocols.dlpack_export import Version
 from tensorframe.frontend.protocols.host import Array
 from tensorframe.frontend.protocols.numpy_functions import Function
@@ -114,38 +117,38 @@ class TensorMethods:
         """Return the card that a notebook shows."""
     def _repr_inline_(self, max_width: int) -> str:
         """Return what xarray shows of the data on one line; computes nothing."""
-    def all(self, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    def all(self, axis: Axis = None, out: Output = None, keepdims: bool = False, *, where: Any = True) -> Tensor:
         """Whether all elements along `axis` are true, that is not zero (NaN is true); True where there are none."""
-    def any(self, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    def any(self, axis: Axis = None, out: Output = None, keepdims: bool = False, *, where: Any = True) -> Tensor:
         """Whether any element along `axis` is true, that is not zero (NaN is true); False where there are none."""
-    def argmax(self, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    def argmax(self, axis: Axis = None, out: Output = None, *, keepdims: bool = False) -> Tensor:
         """Position (int64) of the first largest element along `axis`, of the first NaN if there is one."""
-    def argmin(self, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    def argmin(self, axis: Axis = None, out: Output = None, *, keepdims: bool = False) -> Tensor:
         """Position (int64) of the first smallest element along `axis`, of the first NaN if there is one."""
-    def argpartition(self, kth: int | Iterable[int], /, axis: int | None = -1) -> Tensor:
+    def argpartition(self, kth: int | Iterable[int], axis: int | None = -1, kind: Literal['introselect'] = 'introselect', order: None = None) -> Tensor:
         """The positions that partition the elements: see `partition`. The dtype is int64."""
-    def argsort(self, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True) -> Tensor:
+    def argsort(self, axis: int | None = -1, kind: Kind = None, order: None = None, *, stable: bool | None = None, descending: bool = False) -> Tensor:
         """The positions that sort the elements along `axis`, of the flattened tensor for None; NaN last in either order."""
-    def astype(self, dtype: Any, /, *, copy: bool = True, device: OnDevice = None) -> Tensor:
-        """Return the elements of `x` converted to `dtype`, and on `device` if one is named."""
+    def astype(self, /, dtype: Any, order: str = 'K', casting: Casting = 'unsafe', subok: bool = True, copy: bool = True, *, device: Any = None) -> Tensor:
+        """Return the elements converted to `dtype`: see `astype`. DTypeError if the rule `casting` forbids it."""
     @property
     def backend(self) -> str:
         """The name of the backend that the tensor's device belongs to."""
-    def clip(self, /, min: Any = None, max: Any = None) -> Tensor:
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, *, a_min: Any = None, a_max: Any = None, **options: Any) -> Tensor:
         """Elements below `min` become `min`, those above `max` become `max`; None is no bound."""
-    def conj(self, /) -> Tensor:
+    def conj(self, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
         """Complex conjugates; real elements are unchanged."""
-    def conjugate(self, /) -> Tensor:
+    def conjugate(self, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
         """Complex conjugates; real elements are unchanged."""
     def copy(self) -> Tensor:
         """Return a tensor that later assignments to this one do not change, and vice versa. Costs nothing."""
-    def cumprod(self, /, axis: int | None = None, dtype: Any = None) -> Tensor:
+    def cumprod(self, axis: int | None = None, dtype: Any = None, out: Output = None) -> Tensor:
         """Products of the elements up to each position along `axis`; None runs through all elements in C order."""
-    def cumsum(self, /, axis: int | None = None, dtype: Any = None) -> Tensor:
+    def cumsum(self, axis: int | None = None, dtype: Any = None, out: Output = None) -> Tensor:
         """Sums of the elements up to each position along `axis`; None runs through all elements in C order."""
-    def diagonal(self, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
         """Return the diagonals of the matrices that `axis1` and `axis2` span, along a new last axis."""
-    def dot(self, b: Any, /) -> Tensor:
+    def dot(self, b: Any, out: Output = None) -> Tensor:
         """NumPy's product: the last axis of `a` with the second-to-last of `b` (the only one of a vector)."""
     @overload
     def explain(*self, until: None = None, source: Literal[False] = False) -> Plan:
@@ -181,27 +184,27 @@ class TensorMethods:
     @property
     def mT(self) -> Tensor:
         """The tensor with its last two axes exchanged: a stack of transposed matrices."""
-    def max(self, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    def max(self, axis: Axis = None, out: Output = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
         """Largest element along `axis`, NaN if any is NaN."""
-    def mean(self, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    def mean(self, axis: Axis = None, dtype: Any = None, out: Output = None, keepdims: bool = False, *, where: Any = True) -> Tensor:
         """Arithmetic mean along `axis`: an axis, a tuple of axes, or None for all; NaN where there are no elements."""
-    def min(self, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+    def min(self, axis: Axis = None, out: Output = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
         """Smallest element along `axis`, NaN if any is NaN."""
     def native(self) -> Any:
         """Return the object of the device's own library that holds the elements, computed if need be, without a copy."""
     @property
     def nbytes(self) -> int:
         """The number of bytes of all elements."""
-    def nonzero(self, /) -> tuple[Tensor, ...]:
+    def nonzero(self) -> tuple[Tensor, ...]:
         """Positions of the elements that are not zero: one tensor for each axis, in C order."""
     def numpy(self, *, copy: bool = False) -> Array:
         """Return the elements as a NumPy array: a read-only view, or a writable copy."""
-    def prod(self, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    def prod(self, axis: Axis = None, dtype: Any = None, out: Output = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
         """Product along `axis`: an axis, a tuple of axes, or None for all; 1 where there are no elements."""
-    def ptp(self, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        """Largest minus smallest element along `axis` (peak to peak), in the dtype of `x`."""
-    def ravel(self, /, order: str = 'C') -> Tensor:
-        """Return all elements of `x` along one axis."""
+    def ptp(self, axis: Axis = None, out: Output = None, keepdims: bool = False) -> Tensor:
+        """Largest minus smallest element along `axis` (peak to peak), in the dtype of `a`."""
+    def ravel(self, order: str = 'C') -> Tensor:
+        """Return all elements of `a` along one axis."""
     @property
     def real(self) -> Tensor:
         """The real parts: a copy of the tensor, which costs nothing, if it is not complex."""
@@ -209,22 +212,22 @@ class TensorMethods:
         """Return each element, or each slice along `axis`, `repeats` times in a row."""
     def reshape(self, /, *shape: Any, order: str = 'C', copy: bool | None = None) -> Tensor:
         """Return the elements under another shape, given as one tuple or as integers; one of them may be -1."""
-    def round(self, /, decimals: int = 0) -> Tensor:
-        """Return the elements rounded to `decimals` decimal places, halves to even."""
-    def searchsorted(self, x2: Any, /, side: str = 'left', sorter: Any = None) -> Tensor:
-        """Where to insert the values `x2` into the sorted vector `x1` to keep it sorted."""
-    def sort(self, /, axis: int = -1) -> None:
+    def round(self, decimals: int = 0, out: Output = None) -> Tensor:
+        """Elements rounded to `decimals` decimal places, halves to the even neighbour; `out` receives the result."""
+    def searchsorted(self, v: Any, side: str = 'left', sorter: Any = None) -> Tensor:
+        """Where to insert the values `v` into the sorted vector `a` to keep it sorted."""
+    def sort(self, /, axis: int = -1, kind: sorting.Kind = None, order: None = None, *, stable: bool | None = None) -> None:
         """Sort along `axis` in place: this tensor becomes the sorted one, no other changes."""
-    def squeeze(self, /, axis: Axes | None = None) -> Tensor:
-        """Return `x` without the axes `axis` (all that can go if None); ShapeError if one has a size other than 1."""
-    def std(self, /, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, *, ddof: float | None = None) -> Tensor:
+    def squeeze(self, axis: Axes | None = None) -> Tensor:
+        """Return `a` without the axes `axis` (all that can go if None); ShapeError if one has a size other than 1."""
+    def std(self, axis: Axis = None, dtype: Any = None, out: Output = None, ddof: float = 0.0, keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: float | None = None) -> Tensor:
         """Standard deviation along `axis`: the square root of `var`, with the same arguments and dtypes."""
-    def sum(self, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    def sum(self, axis: Axis = None, dtype: Any = None, out: Output = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
         """Sum along `axis`: an axis, a tuple of axes, or None for all; 0 where there are no elements."""
-    def swapaxes(self, axis1: int, axis2: int, /) -> Tensor:
-        """Return `x` with two axes exchanged."""
-    def take(self, indices: Any, /, axis: int | None = None) -> Tensor:
-        """Elements of `x` at `indices` along `axis`; of the flattened `x` without an axis."""
+    def swapaxes(self, axis1: int, axis2: int) -> Tensor:
+        """Return `a` with two axes exchanged."""
+    def take(self, indices: Any, axis: int | None = None, out: Output = None, mode: Literal['raise', 'wrap', 'clip'] = 'raise') -> Tensor:
+        """Elements of `a` at `indices` along `axis`; of the flattened `a` without an axis."""
     def to_backend(self, name: Any, /) -> Tensor:
         """Return the tensor on the first device of the backend `name`, or on a device named in full."""
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
@@ -233,12 +236,12 @@ class TensorMethods:
         """Return the bytes of the elements in C order."""
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python numbers; a 0-d tensor gives the number itself."""
-    def trace(self, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Output = None) -> Tensor:
         """Return the sums of the diagonals of the matrices that `axis1` and `axis2` span."""
     def transpose(self, /, *axes: Any) -> Tensor:
         """Return the axes in another order, given as one tuple or as integers; reversed if none are given."""
-    def var(self, /, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, *, ddof: float | None = None) -> Tensor:
-        """Variance along `axis`: squared deviations from the mean, summed and divided by n - `correction`."""
+    def var(self, axis: Axis = None, dtype: Any = None, out: Output = None, ddof: float = 0.0, keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: float | None = None) -> Tensor:
+        """Variance along `axis`: squared deviations from the mean, summed and divided by n - `ddof`."""
     def view(self, /, dtype: Any = None) -> Tensor:
         """Return the bits of the elements read as another dtype of the same width. Computes them."""
     def visualize(*self, stage: str | None = None, collapse: bool | None = None) -> Picture:

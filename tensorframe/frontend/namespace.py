@@ -22,6 +22,7 @@ from tensorframe.frontend.elementwise import operators
 from tensorframe.frontend.elementwise.closeness import *
 from tensorframe.frontend.elementwise.functions import *
 from tensorframe.frontend.elementwise.limits import *
+from tensorframe.frontend.elementwise.rounding import *
 from tensorframe.frontend.indexing import items
 from tensorframe.frontend.indexing.searching import *
 from tensorframe.frontend.linalg.contractions import *

@@ -21,17 +21,38 @@ EXPORTS = {
     "grad_scaler": "GradScaler",
     "indexing.segments": "index_add segment_max segment_mean segment_min segment_prod segment_sum",
     "jit": "jit",
+    "linalg.stacks": "einsum_path matvec vecmat",
     "machine_limits": "finfo iinfo",
+    "numpy_names.along": "apply_along_axis apply_over_axes",
+    "numpy_names.bits": "packbits unpackbits",
+    "numpy_names.choosing": "choose compress copyto extract fill_diagonal piecewise place put putmask resize select",
+    "numpy_names.copies": "asanyarray asarray_chkfinite ascontiguousarray asfortranarray copy frombuffer fromiter "
+    "fromstring",
+    "numpy_names.elementwise": "angle bitwise_count divmod fabs fix float_power frexp gcd i0 iscomplex iscomplexobj "
+    "isreal isrealobj lcm ldexp logaddexp2 modf real_if_close rint spacing unwrap",
+    "numpy_names.joint_histograms": "histogram2d histogramdd trim_zeros",
+    "numpy_names.names": "False_ True_ array2string array_repr array_str base_repr binary_repr byte cdouble "
+    "complexfloating csingle double dtype errstate euler_gamma floating format_float_positional "
+    "format_float_scientific generic get_printoptions geterr half index_exp inexact int_ intc integer intp "
+    "isscalar issubdtype iterable long longlong ndarray ndim ndindex number printoptions s_ set_printoptions "
+    "seterr shape short signedinteger single size typename ubyte uint uintc uintp ulong ulonglong unsignedinteger "
+    "ushort vectorize",
+    "numpy_names.polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots vander",
+    "numpy_names.positions": "c_ diag_indices diag_indices_from ix_ mask_indices mgrid ndenumerate ogrid r_ "
+    "ravel_multi_index tril_indices_from triu_indices_from unravel_index",
+    "numpy_names.windows": "bartlett blackman hamming hanning kaiser",
     "ordering.histograms": "Histogram bincount digitize histogram histogram_bin_edges",
     "ordering.interpolation": "interp",
+    "ordering.lexicographic": "lexsort sort_complex",
     "ordering.order_statistics": "median nanmedian nanpercentile nanquantile percentile quantile",
-    "ordering.sets": "UniqueAll UniqueCounts UniqueInverse intersect1d isin setdiff1d union1d unique unique_all "
-    "unique_counts unique_inverse unique_values",
+    "ordering.sets": "UniqueAll UniqueCounts UniqueInverse intersect1d isin setdiff1d setxor1d union1d unique "
+    "unique_all unique_counts unique_inverse unique_values",
     "profiling": "Profile profile",
-    "reductions.calculus": "convolve gradient trapezoid",
+    "reductions.calculus": "convolve correlate gradient trapezoid",
     "reductions.covariance": "corrcoef cov",
     "reductions.differences": "diff ediff1d",
-    "reductions.nan_reductions": "nanargmax nanargmin nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar",
+    "reductions.nan_reductions": "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd "
+    "nansum nanvar",
     "transformations.checking": "check_gradient",
     "transformations.checkpoints": "checkpoint",
     "transformations.custom": "custom_gradient stop_gradient",
@@ -47,10 +68,12 @@ EXPORTS = {
 NAMESPACES = {
     "cache": "tensorframe.frontend.cache",
     "fft": "tensorframe.frontend.fft",
+    "lib": "tensorframe.frontend.lib",
     "memory": "tensorframe.frontend.memory",
     "nn": "tensorframe.nn",
     "optim": "tensorframe.optim",
     "random": "tensorframe.frontend.random",
+    "testing": "tensorframe.testing",
 }
 
 _HOMES = {name: module for module, names in EXPORTS.items() for name in names.split()}

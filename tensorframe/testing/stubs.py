@@ -62,6 +62,12 @@ OPERATORS = {
     **{f"__{name}__": "(self, other: Operand, /) -> Tensor" for name in ORDER},
     **{f"__{name}__": "(self, other: object, /) -> Tensor" for name in EQUALITY},
 }
+# what the signatures of generated functions name
+ANNOTATIONS = {
+    "Any": "typing",
+    "Casting": "tensorframe.frontend.casting",
+    "Output": "tensorframe.frontend.outputs",
+}
 # `object` declares these as giving bool
 IGNORED = {f"__{name}__": "  # type: ignore[override]" for name in EQUALITY}
 
@@ -90,6 +96,7 @@ def namespace_stub() -> str:
         else:
             generated.append(f"{name}: {type(value).__name__}")
     imports.append(f"from {METHODS_MODULE} import Operand")
+    imports += [f"from {module} import {name}" for name, module in ANNOTATIONS.items()]
     return "\n".join([HEADER, *sorted(imports), "", "__all__: list[str]", *generated, ""])
 
 

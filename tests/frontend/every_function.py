@@ -39,6 +39,74 @@ def operands():
 CALLS = """
 all: all(b); all(b, axis=()); all(z)
 any: any(b); any(b, axis=()); any(z)
+angle: angle(x); angle(c); angle(e, True)
+apply_along_axis: apply_along_axis(lambda v: v, 0, m); apply_along_axis(lambda v: v[:1], 1, m); \
+apply_along_axis(lambda v: v, 0, x)
+apply_over_axes: apply_over_axes(lambda a, axis: a, m, (0, 1)); apply_over_axes(sum, m, 0)
+array_repr: array_repr(x)
+array_str: array_str(x)
+array2string: array2string(x)
+asanyarray: asanyarray([x]); asanyarray(x, "float64")
+asarray_chkfinite: asarray_chkfinite([x])
+ascontiguousarray: ascontiguousarray([x]); ascontiguousarray(z)
+asfortranarray: asfortranarray([x]); asfortranarray(z)
+bitwise_count: bitwise_count(i); bitwise_count(k)
+choose: choose(i, [x, o, x, o]); choose(k, m); choose(z.astype(int) - 3, [x])
+compress: compress(b, x); compress([True] * 4, x); compress([True] * 3, m, axis=0)
+copyto: copyto(x * 1, o)
+correlate: correlate(x, e); correlate(e, e); correlate(x, o, "same")
+divmod: divmod(x, 1)[0]; divmod(x, o)[1]
+extract: extract(b, x); extract([True] * 4, x)
+fill_diagonal: fill_diagonal(m * 1, 0)
+fabs: fabs(x)
+fix: fix(x); fix(i)
+float_power: float_power(x, 1); float_power(o, e)
+frexp: frexp(x)[0]; frexp(e)[1]
+gcd: gcd(i, i); gcd(k, 0)
+histogram2d: histogram2d(x, o); histogram2d(x, o, bins=[o, o])
+histogramdd: histogramdd(m); histogramdd((x, o), 2)
+i0: i0(x)
+iscomplex: iscomplex(x); iscomplex(c)
+isreal: isreal(x); isreal(c)
+ix_: ix_(i, i); ix_(b)
+lcm: lcm(i, i)
+ldexp: ldexp(x, 0); ldexp(x, i)
+lexsort: lexsort((x, o)); lexsort((i,)); lexsort(m)
+logaddexp2: logaddexp2(x, o)
+matvec: matvec(m, m[0]); matvec(n, e)
+modf: modf(x)[0]; modf(x)[1]
+nancumprod: nancumprod(x); nancumprod(e); nancumprod(i)
+packbits: packbits(b); packbits(i, 0)
+piecewise: piecewise(x, [b], [o]); piecewise(x, [b], [lambda v: v, 0]); piecewise(x, [x > -9.0], [lambda v: v])
+place: place(x * 1, b, o)
+poly: poly(x); poly(m)
+polyadd: polyadd(x, []); polyadd(x, o); polyadd(x, e)
+polyder: polyder(x, 0); polyder(x); polyder(e)
+polydiv: polydiv(x, e)[0]; polydiv(x, o)[1]
+polyfit: polyfit(o, x, 1); polyfit(e, e, 0)
+polyint: polyint(x, 0); polyint(x)
+polymul: polymul(x, e); polymul(x, o)
+polysub: polysub(x, []); polysub(x, o)
+polyval: polyval(e, x); polyval(x, o); polyval(x, z)
+put: put(x * 1, i, o)
+putmask: putmask(x * 1, b, o)
+ravel_multi_index: ravel_multi_index((i,), (4,)); ravel_multi_index((i, i), (4, 4))
+real_if_close: real_if_close(x); real_if_close(c); real_if_close(c * 0)
+resize: resize(x, 4); resize(x, (2, 2)); resize(m, (3, 3)); resize(e, ())
+rint: rint(x); rint(i)
+roots: roots(x)
+select: select([b], [x], o); select([b, b], [x, o]); select([x > -9.0], [x], x)
+setxor1d: setxor1d(x, []); setxor1d(x, e)
+sort_complex: sort_complex(c); sort_complex(x)
+spacing: spacing(x)
+tensorinv: linalg.tensorinv(m, 1)
+tensorsolve: linalg.tensorsolve(m, m[0])
+trim_zeros: trim_zeros(x); trim_zeros(m); trim_zeros(x, "f")
+unpackbits: unpackbits(i.astype("uint8")); unpackbits(i.astype("uint8"), 0, 4)
+unravel_index: unravel_index(i, (4,)); unravel_index(i, (2, 2))
+unwrap: unwrap(x); unwrap(e); unwrap(i, period=4)
+vander: vander(x, 1); vander(x, 2); vander(x)
+vecmat: vecmat(m[0], m); vecmat(e, n)
 append: append(x, o); append(x, []); append(x, [], axis=0); append([], x)
 argmax: argmax(x)
 argmin: argmin(x)
@@ -377,14 +445,17 @@ CALLS_OF = _of_rows() | _listed()
 # they take no tensors, or return none that their operands are part of
 OTHERS = frozenset(
     """
-    Benchmark Calibration Device Estimate Generator GradScaler Histogram Key Profile Tensor TopK UniqueAll UniqueCounts
-    UniqueInverse Verification allclose arange array_equal array_equiv autocast bench
-    broadcast_shapes calibrate can_cast
-    check_gradient compute default_rng doctor elementwise empty estimate explain fftfreq finfo from_native from_reader
-    fromfunction get_backend get_default_dtype identity iinfo indices integers isdtype key linspace load
-    load_metadata logspace ones profile promote_types put_along_axis register_tree result_type rfftfreq save
-    seed set_backend set_backend_priority set_default_dtype transfer_policy tri tril_indices triu_indices
-    use_backend verify visualize zeros
+    Benchmark Calibration Device Estimate Generator GradScaler Histogram Key Profile Tensor TopK UniqueAll
+    UniqueCounts UniqueInverse Verification allclose arange array_equal array_equiv autocast bartlett base_repr
+    bench binary_repr blackman broadcast_shapes calibrate can_cast check_gradient compute default_rng
+    diag_indices diag_indices_from doctor dtype einsum_path elementwise empty errstate estimate explain fftfreq
+    finfo format_float_positional format_float_scientific from_native frombuffer fromfunction fromiter
+    fromstring get_backend get_default_dtype get_printoptions geterr hamming hanning identity iinfo indices
+    integers iscomplexobj isdtype isrealobj isscalar issubdtype iterable kaiser key linspace load load_metadata
+    logspace mask_indices ndarray ndenumerate ndim ndindex ones printoptions profile promote_types
+    put_along_axis register_tree result_type rfftfreq save seed set_backend set_backend_priority
+    set_default_dtype set_printoptions seterr shape size transfer_policy tri tril_indices tril_indices_from
+    triu_indices triu_indices_from typename use_backend vectorize verify visualize zeros copy LinAlgError from_reader
     """.split()  # noqa: SIM905 - a table reads better than fifty quoted names
 )
 

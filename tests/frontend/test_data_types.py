@@ -35,13 +35,27 @@ M = np.ones((2, 2), dtype="float32")
 
 # how each function that takes a dtype is called with one
 TAKES_A_DTYPE = {
+    "einsum": lambda dtype: tfr.einsum("i->i", X, dtype=dtype, casting="unsafe"),
+    "frombuffer": lambda dtype: tfr.frombuffer(bytes(16), dtype),
+    "fromiter": lambda dtype: tfr.fromiter([1, 0], dtype),
+    "fromstring": lambda dtype: tfr.fromstring("1 0", dtype, sep=" "),
+    "nancumprod": lambda dtype: tfr.nancumprod(X, dtype=dtype),
+    "stack": lambda dtype: tfr.stack([X], dtype=dtype, casting="unsafe"),
+    "std": lambda dtype: tfr.std(X, dtype=dtype),
+    "var": lambda dtype: tfr.var(X, dtype=dtype),
     "arange": lambda dtype: tfr.arange(2, dtype=dtype),
     "array": lambda dtype: tfr.array([1], dtype),
     "asarray": lambda dtype: tfr.asarray([1, 0], dtype=dtype),
     "asarray of a number": lambda dtype: tfr.asarray(1, dtype=dtype),
     "astype": lambda dtype: tfr.asarray(X).astype(dtype),
     "can_cast": lambda dtype: tfr.can_cast(dtype, "float64") + 2 * tfr.can_cast("float32", dtype),
-    "concat": lambda dtype: tfr.concat([X], dtype=dtype),
+    "asanyarray": lambda dtype: tfr.asanyarray([1, 0], dtype),
+    "asarray_chkfinite": lambda dtype: tfr.asarray_chkfinite([1, 0], dtype),
+    "ascontiguousarray": lambda dtype: tfr.ascontiguousarray([1, 0], dtype),
+    "asfortranarray": lambda dtype: tfr.asfortranarray([1, 0], dtype),
+    "concat": lambda dtype: tfr.concat([X], dtype=dtype, casting="unsafe"),
+    "corrcoef": lambda dtype: tfr.corrcoef(X, dtype=dtype),
+    "cov": lambda dtype: tfr.cov(X, dtype=dtype),
     "cumprod": lambda dtype: tfr.cumprod(X, dtype=dtype),
     "cumsum": lambda dtype: tfr.cumsum(X, dtype=dtype),
     "cumulative_prod": lambda dtype: tfr.cumulative_prod(X, dtype=dtype),
@@ -55,7 +69,7 @@ TAKES_A_DTYPE = {
     "full": lambda dtype: tfr.full(2, 1, dtype=dtype),
     "full_like": lambda dtype: tfr.full_like(X, 1, dtype=dtype),
     "geomspace": lambda dtype: tfr.geomspace(1, 8, 4, dtype=dtype),
-    "hstack": lambda dtype: tfr.hstack([X], dtype=dtype),
+    "hstack": lambda dtype: tfr.hstack([X], dtype=dtype, casting="unsafe"),
     "identity": lambda dtype: tfr.identity(2, dtype=dtype),
     "iinfo": lambda dtype: tfr.iinfo(dtype).dtype,
     "indices": lambda dtype: tfr.indices((2,), dtype=dtype),
@@ -79,7 +93,7 @@ TAKES_A_DTYPE = {
     "sum": lambda dtype: tfr.sum(X, dtype=dtype),
     "trace": lambda dtype: tfr.trace(M, dtype=dtype),
     "tri": lambda dtype: tfr.tri(2, dtype=dtype),
-    "vstack": lambda dtype: tfr.vstack([X], dtype=dtype),
+    "vstack": lambda dtype: tfr.vstack([X], dtype=dtype, casting="unsafe"),
     "zeros": lambda dtype: tfr.zeros(2, dtype=dtype),
     "zeros_like": lambda dtype: tfr.zeros_like(X, dtype=dtype),
     "view": lambda dtype: tfr.asarray(X.astype("float64")).view(dtype),
@@ -274,7 +288,9 @@ def functions_with_dtypes():
             function = getattr(home, name)
             if isinstance(function, ModuleType | type) or not callable(function):
                 continue
-            if "dtype" in inspect.signature(function).parameters:
+            parameters = inspect.signature(function).parameters
+            # elementwise functions have their options in one place, tests/numpy_names has their calls
+            if "dtype" in parameters and "signature" not in parameters:
                 yield prefix + name
 
 

@@ -220,7 +220,9 @@ def test_joining_promotes():
         tfr.stack([tfr.zeros(1, dtype="bfloat16"), tfr.zeros(1, dtype="float16")]).dtype
         == "float32"
     )
-    same(tfr.concatenate(parts, dtype="int64"), np.asarray([1, 2]))
+    same(tfr.concatenate(parts, dtype="int64", casting="unsafe"), np.asarray([1, 2]))
+    with pytest.raises(DTypeError, match="same_kind"):
+        tfr.concatenate(parts, dtype="int64")
     same(tfr.concat([[1], [2.0]]), np.asarray([1, 2], "float32"))
     same(tfr.stack(tfr.asarray([[1, 2], [3, 4]])), np.asarray([[1, 2], [3, 4]]))
 

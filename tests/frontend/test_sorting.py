@@ -59,10 +59,24 @@ def test_extreme_integers_sort_descending(dtype):
     assert tfr.sort(x, descending=True).tolist() == [limits.max, 1, limits.min]
 
 
-def test_complex_elements_have_no_order():
-    for function in (tfr.sort, tfr.argsort, tfr.median):
-        with pytest.raises(DTypeError, match="complex"):
-            function(tfr.asarray([1j, 2.0]))
+def test_complex_elements_are_ordered_by_their_parts():
+    elements = [
+        1j,
+        2.0,
+        1 - 1j,
+        complex(1, np.nan),
+        complex(np.nan, 0),
+        1 + 1j,
+        complex(np.nan, np.nan),
+    ]
+    for values in (elements, elements[::-1], elements[:3]):
+        expected = np.asarray(values, "complex64")
+        np.testing.assert_array_equal(tfr.sort(tfr.asarray(expected)).numpy(), np.sort(expected))
+        np.testing.assert_array_equal(
+            tfr.argsort(tfr.asarray(expected)).numpy(), np.argsort(expected, stable=True)
+        )
+    with pytest.raises(DTypeError, match="complex"):
+        tfr.median(tfr.asarray(elements))
 
 
 def test_sorting_computes_nothing():

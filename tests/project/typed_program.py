@@ -109,7 +109,10 @@ def mistakes(a: tfr.Tensor) -> None:
     """What only the type checker is to see: nobody calls this."""
     a + "text"  # type: ignore[operator]
     tfr.exp("text")  # type: ignore[arg-type]
-    tfr.exp(a, a)  # type: ignore[call-arg]
+    tfr.exp(a, a, a)  # type: ignore[call-arg]
+    tfr.exp(a, casting="same")  # type: ignore[arg-type]
+    tfr.sort(a, kind="fastest")  # type: ignore[arg-type]
+    tfr.quantile(a, 0.5, method="middle")  # type: ignore[arg-type]
     tfr.exq(a)  # type: ignore[attr-defined]
     a.summ()  # type: ignore[attr-defined]
     a.shape = (1, 2)  # type: ignore[misc]

@@ -26,6 +26,7 @@ from tensorframe.errors import (
 from tensorframe.frontend.conversion.dlpack_import import HOST_TYPES, adopt, dlpack_device
 from tensorframe.frontend.conversion.ownership import copied, is_settled
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS, call, data_node, placed
+from tensorframe.frontend.parameters import integer
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import default_on, holds, require
@@ -54,14 +55,15 @@ NUMBERS_BY_KIND: Final = (bool, int, float, complex)
 
 
 def asarray(
-    obj: Any,
-    /,
-    *,
+    a: Any,
     dtype: Any = None,
+    order: str | None = None,
+    *,
     device: OnDevice = None,
     copy: bool | None = None,
+    like: Any = None,
 ) -> Tensor:
-    """Return `obj` as a Tensor: a number, nested sequence, NumPy array, Tensor, buffer, or DLPack object.
+    """Return `a` as a Tensor: a number, nested sequence, NumPy array, Tensor, buffer, or DLPack object.
 
     Python floats become the default real dtype (float32), integers int64, complex numbers complex64; everything
     that has a dtype keeps it. Other byte orders are converted. Sequences may hold Tensors, which are stacked.
@@ -71,49 +73,61 @@ def asarray(
     `bytes`, files mapped to be read, and views of these. A read-only view of other memory is copied, since its owner
     may write to it. `copy=False` shares whatever there is, if you promise that nobody writes to it; ArgumentError (a
     ValueError) where only a copy will do. Ragged sequences raise ShapeError; strings and other objects DTypeError.
+    `order` and `like` are NumPy's and change nothing: elements have one order to all who look.
 
     >>> tfr.asarray([[1, 2], [3, 4]]).shape
     (2, 2)
     >>> tfr.asarray(1.5).dtype
     dtype('float32')
     """
-    if type(obj) is Tensor and dtype is None and device is None and not copy:
-        return obj
+    del order, like
+    if type(a) is Tensor and dtype is None and device is None and not copy:
+        return a
     wanted = None if dtype is None else as_dtype(dtype)
-    if isinstance(obj, Tensor):
-        return _from_tensor(obj, wanted, device, copy)
+    if isinstance(a, Tensor):
+        return _from_tensor(a, wanted, device, copy)
     target = resolve_device(device)
-    kind = type(obj)
+    kind = type(a)
     if kind is np.ndarray:
-        return _from_array(obj, wanted, target, copy)
+        return _from_array(a, wanted, target, copy)
     if kind in PYTHON_NUMBERS:
         _refuse_to_copy(copy, "a Python number has no memory to share")
-        number_dtype = wanted or default_on(target, dtypes.of_scalar(example(obj)))
-        return _from_number(obj, number_dtype, target)
-    if isinstance(obj, np.generic):
+        number_dtype = wanted or default_on(target, dtypes.of_scalar(example(a)))
+        return _from_number(a, number_dtype, target)
+    if isinstance(a, np.generic):
         _refuse_to_copy(copy, "a NumPy scalar has no memory to share")
-        own = as_dtype(obj.dtype)  # not every scalar of NumPy's is a number
-        return _from_number(obj.item(), wanted or own, target)
-    if isinstance(obj, list | tuple):
+        own = as_dtype(a.dtype)  # not every scalar of NumPy's is a number
+        return _from_number(a.item(), wanted or own, target)
+    if isinstance(a, list | tuple):
         _refuse_to_copy(copy, "the elements of a sequence are gathered in new memory")
-        return _from_sequence(obj, wanted, target if device is not None else None)
-    return _from_object(obj, wanted, target, copy)
+        return _from_sequence(a, wanted, target if device is not None else None)
+    return _from_object(a, wanted, target, copy)
 
 
 def array(
-    obj: Any,
-    /,
+    object: Any,
     dtype: Any = None,
     *,
-    device: OnDevice = None,
     copy: bool | None = True,
+    order: str | None = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    ndmax: int = 0,
+    like: Any = None,
+    device: OnDevice = None,
 ) -> Tensor:
-    """Return a new Tensor with the elements of `obj`: `asarray` as NumPy spells it.
+    """Return a new Tensor with the elements of `object`: `asarray` as NumPy spells it.
+
+    Axes of size 1 are put in front until there are `ndmin`. `order`, `subok`, `ndmax` and `like` are NumPy's and change
+    nothing.
 
     >>> tfr.array([1, 2], "float64").dtype
     dtype('float64')
     """
-    return asarray(obj, dtype=dtype, device=device, copy=copy or None)
+    del order, subok, ndmax, like
+    tensor = asarray(object, dtype=dtype, device=device, copy=copy or None)
+    missing = integer("array", "ndmin", ndmin) - tensor.ndim
+    return call(RESHAPE, tensor, attrs=((1,) * missing + tensor.shape,)) if missing > 0 else tensor
 
 
 def from_dlpack(x: Any, /, *, device: OnDevice = None, copy: bool | None = None) -> Tensor:

@@ -44,15 +44,25 @@ def default_real(name: str, dtype: Any, device: Device) -> DType:
     return wanted
 
 
-def full(shape: Sizes, fill_value: Any, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
+def full(
+    shape: Sizes,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "C",
+    *,
+    device: OnDevice = None,
+    like: Any = None,
+) -> Tensor:
     """Return a tensor of `shape` with `fill_value` everywhere. It takes no memory until its elements are asked for.
 
     The dtype of a Python number follows `asarray`: bool, int64, float32 or complex64. `fill_value` may be a tensor
-    that broadcasts to `shape`.
+    that broadcasts to `shape`. `order` and `like`, here and in the functions below, are NumPy's and change nothing:
+    elements have one order to all who look, and tensors are made whatever else there is.
 
     >>> tfr.full((2, 2), 7).tolist()
     [[7, 7], [7, 7]]
     """
+    del order, like
     sizes = as_shape(shape)
     wanted = None if dtype is None else as_dtype(dtype)
     if isinstance(fill_value, np.generic):
@@ -68,71 +78,132 @@ def full(shape: Sizes, fill_value: Any, *, dtype: Any = None, device: OnDevice =
     return expanded(values, sizes)
 
 
-def zeros(shape: Sizes, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
+def zeros(
+    shape: Sizes,
+    dtype: Any = None,
+    order: str = "C",
+    *,
+    device: OnDevice = None,
+    like: Any = None,
+) -> Tensor:
     """Return a tensor of `shape` with zeros, float32 unless `dtype` says otherwise.
 
     >>> tfr.zeros((2, 3)).shape
     (2, 3)
     """
+    del order, like
     target = resolve_device(device)
     return filled(as_shape(shape), 0, default_real("zeros", dtype, target), target)
 
 
-def ones(shape: Sizes, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
+def ones(
+    shape: Sizes,
+    dtype: Any = None,
+    order: str = "C",
+    *,
+    device: OnDevice = None,
+    like: Any = None,
+) -> Tensor:
     """Return a tensor of `shape` with ones, float32 unless `dtype` says otherwise.
 
     >>> tfr.ones(3, dtype="int64").tolist()
     [1, 1, 1]
     """
+    del order, like
     target = resolve_device(device)
     return filled(as_shape(shape), 1, default_real("ones", dtype, target), target)
 
 
-def empty(shape: Sizes, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
+def empty(
+    shape: Sizes,
+    dtype: Any = None,
+    order: str = "C",
+    *,
+    device: OnDevice = None,
+    like: Any = None,
+) -> Tensor:
     """Return a tensor of `shape` whose elements are not said; here they are zeros, at no cost.
 
     >>> tfr.empty((2, 3)).shape
     (2, 3)
     """
-    return zeros(shape, dtype=dtype, device=device)
+    return zeros(shape, dtype, order, device=device, like=like)
 
 
-def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
-    """Return a tensor with the shape, dtype and device of `x`, and `fill_value` everywhere.
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Sizes | None = None,
+    *,
+    device: OnDevice = None,
+) -> Tensor:
+    """Return a tensor with the shape, dtype and device of `a`, and `fill_value` everywhere.
+
+    `shape`, here and in the functions below, takes the place of its shape.
 
     >>> tfr.full_like(tfr.asarray([1.0, 2.0]), 3).tolist()
     [3.0, 3.0]
     """
-    like = operand(x)
+    del order, subok
+    like = operand(a)
     wanted = like.dtype if dtype is None else as_dtype(dtype)
     target = like.device if device is None else resolve_device(device)
     if isinstance(fill_value, Tensor):
         fill_value = converted(fill_value, wanted)
-    return full(like.shape, fill_value, dtype=wanted, device=target)
+    sizes = like.shape if shape is None else shape
+    return full(sizes, fill_value, dtype=wanted, device=target)
 
 
-def zeros_like(x: Any, /, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
-    """Return a tensor with the shape, dtype and device of `x`, and zeros everywhere.
+def zeros_like(
+    a: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Sizes | None = None,
+    *,
+    device: OnDevice = None,
+) -> Tensor:
+    """Return a tensor with the shape, dtype and device of `a`, and zeros everywhere.
 
     >>> tfr.zeros_like(tfr.asarray([1, 2])).tolist()
     [0, 0]
     """
-    return full_like(x, 0, dtype=dtype, device=device)
+    return full_like(a, 0, dtype, order, subok, shape, device=device)
 
 
-def ones_like(x: Any, /, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
-    """Return a tensor with the shape, dtype and device of `x`, and ones everywhere.
+def ones_like(
+    a: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Sizes | None = None,
+    *,
+    device: OnDevice = None,
+) -> Tensor:
+    """Return a tensor with the shape, dtype and device of `a`, and ones everywhere.
 
     >>> tfr.ones_like(tfr.asarray([1, 2])).tolist()
     [1, 1]
     """
-    return full_like(x, 1, dtype=dtype, device=device)
+    return full_like(a, 1, dtype, order, subok, shape, device=device)
 
 
-def empty_like(x: Any, /, *, dtype: Any = None, device: OnDevice = None) -> Tensor:
-    """Return a tensor with the shape, dtype and device of `x`; its elements are not said.
+def empty_like(
+    prototype: Any,
+    /,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Sizes | None = None,
+    *,
+    device: OnDevice = None,
+) -> Tensor:
+    """Return a tensor with the shape, dtype and device of `prototype`; its elements are not said.
 
     >>> tfr.empty_like(tfr.asarray([1, 2])).dtype
     dtype('int64')
     """
-    return zeros_like(x, dtype=dtype, device=device)
+    return zeros_like(prototype, dtype, order, subok, shape, device=device)

@@ -12,17 +12,26 @@ from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, INTEGER, DType, as_dtyp
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.conversion.convert import OnDevice, as_value
 from tensorframe.frontend.creation.filled import Sizes, default_real
-from tensorframe.frontend.dispatch import apply, placed
+from tensorframe.frontend.dispatch import SEQUENCES, apply, placed
 from tensorframe.frontend.manipulation.joining import stack
-from tensorframe.frontend.operands import converted, expanded, filled, number, operand, reshaped
+from tensorframe.frontend.operands import (
+    converted,
+    expanded,
+    filled,
+    floating,
+    number,
+    operand,
+    promoted,
+    reshaped,
+)
 from tensorframe.frontend.parameters import count
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import default_on, holds, require
 from tensorframe.graph.record import source
-from tensorframe.graph.shape import as_shape, broadcast
+from tensorframe.graph.shape import as_shape, broadcast, normalize_axis
 from tensorframe.ops.creation import ARANGE
-from tensorframe.ops.elementwise import ADD, EQUAL, FLOOR, MULTIPLY, POW, WHERE
+from tensorframe.ops.elementwise import ABS, ADD, EQUAL, FLOOR, LOG10, MULTIPLY, POW, SIGN, WHERE
 
 __all__ = ["arange", "fromfunction", "geomspace", "indices", "linspace", "logspace", "meshgrid"]
 
@@ -45,6 +54,7 @@ def arange(
     dtype: Any = None,
     *,
     device: OnDevice = None,
+    like: Any = None,
 ) -> Tensor:
     """Return start, start + step, ... up to but without `stop`; with one number, from 0 up to it.
 
@@ -54,6 +64,8 @@ def arange(
     >>> tfr.arange(2, 8, 3).tolist()
     [2, 5]
     """
+    del like
+    step = 1 if step is None else step
     first = 0 if stop is None else number("arange", start)
     last = number("arange", start if stop is None else stop)
     by = number("arange", step)
@@ -113,23 +125,36 @@ def _fitted(first: int, step: int, size: int, dtype: DType) -> tuple[int, int]:
 def linspace(
     start: Any,
     stop: Any,
-    /,
     num: int = 50,
     endpoint: bool = True,
-    *,
+    retstep: bool = False,
     dtype: Any = None,
+    axis: int = 0,
+    *,
     device: OnDevice = None,
-) -> Tensor:
+) -> Any:
     """Return `num` evenly spaced numbers from `start` to `stop`, which is the last one unless `endpoint` is False.
 
     The ends are exact. float32, or complex64 if an end is complex, unless `dtype` says otherwise; integer dtypes round
-    down, as in NumPy. Takes no memory before its elements are asked for.
+    down, as in NumPy. Takes no memory before its elements are asked for. Ends that are tensors broadcast; the numbers
+    between them stand along the new axis `axis`. `retstep` gives the pair of the numbers and their distance.
 
     >>> tfr.linspace(0, 1, 5).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
-    first, last = number("linspace", start), number("linspace", stop)
     size = _count("linspace", num)
+    gaps = size - 1 if endpoint else size
+    if has_axes(start, stop):
+        result = along_new_axis(
+            start, stop, size, gaps, None if dtype is None else as_dtype(dtype), axis
+        )
+        if device is not None:
+            result = Tensor(placed(result.node, resolve_device(device)))
+        return (result, _distance(start, stop, gaps)) if retstep else result
+    first, last = number("linspace", start), number("linspace", stop)
+    if retstep:
+        steps = linspace(first, last, size, endpoint, dtype=dtype, device=device)
+        return steps, _distance(first, last, gaps)
     any_complex = isinstance(first, complex) or isinstance(last, complex)
     place = resolve_device(device)
     default = dtypes.default_complex() if any_complex else dtypes.default_float()
@@ -139,6 +164,37 @@ def linspace(
     steps = _spaced(first, last, size, endpoint, work, _holder(place, work))
     steps = converted(steps if work == target else apply(FLOOR, steps), target)
     return _delivered(steps, place)
+
+
+def has_axes(*values: Any) -> bool:
+    """Whether a value is a sequence, or a tensor or array with axes."""
+    return any(isinstance(value, SEQUENCES) or bool(getattr(value, "ndim", 0)) for value in values)
+
+
+def _distance(first: Any, last: Any, gaps: int) -> Any:
+    if has_axes(first, last):
+        first, last = floating(first, last)
+    return (last - first) / gaps if gaps else math.nan
+
+
+def along_new_axis(
+    start: Any, stop: Any, size: int, gaps: int, dtype: DType | None, axis: int
+) -> Tensor:
+    """Return evenly spaced numbers between the elements of tensors, along a new axis; the ends are exact."""
+    first, last = floating(start, stop)
+    ends = broadcast("linspace", first.shape, last.shape)
+    place = normalize_axis("linspace", axis, len(ends) + 1)
+    first, last = (
+        reshaped(expanded(end, ends), (*ends[:place], 1, *ends[place:])) for end in (first, last)
+    )
+    line = (size,) + (1,) * (len(ends) - place)
+    part = reshaped(converted(positions(size, first.device), first.dtype), line)
+    result: Tensor = first + part * ((last - first) / max(gaps, 1))
+    if gaps == size - 1 and size > 1:
+        result = apply(WHERE, apply(EQUAL, part, size - 1), last, result)
+    if dtype is None:
+        return result
+    return converted(result if dtype in FLOATING else apply(FLOOR, result), dtype)
 
 
 def _count(name: str, num: Any) -> int:
@@ -184,15 +240,17 @@ def ending(steps: Tensor, last: Any, index: int = -1) -> Tensor:
 def logspace(
     start: Any,
     stop: Any,
-    /,
     num: int = 50,
     endpoint: bool = True,
     base: Any = 10.0,
-    *,
     dtype: Any = None,
+    axis: int = 0,
+    *,
     device: OnDevice = None,
 ) -> Tensor:
     """Return `base` to the power of `num` evenly spaced exponents from `start` to `stop`. Computed in float64.
+
+    Ends and base that are tensors broadcast; the powers stand along the new axis `axis`.
 
     >>> tfr.logspace(0, 2, 3).tolist()
     [1.0, 10.0, 100.0]
@@ -200,29 +258,45 @@ def logspace(
     place = resolve_device(device)
     target = default_real("logspace", dtype, place)
     wide = _holder(place, dtypes.float64)
-    exponents = linspace(start, stop, num, endpoint, dtype=dtypes.float64, device=wide)
-    powers = apply(POW, number("logspace", base), exponents)
+    if has_axes(start, stop, base):
+        start, stop, base = promoted(start, stop, base)
+        start = expanded(start, broadcast("logspace", start.shape, base.shape))
+        base = with_new_axis("logspace", base, axis, start, stop)
+    else:
+        base = number("logspace", base)
+    exponents = linspace(start, stop, num, endpoint, False, dtypes.float64, axis, device=wide)
+    powers = apply(POW, base, exponents)
     return _delivered(converted(powers, target), place)
+
+
+def with_new_axis(name: str, value: Tensor, axis: int, *others: Tensor) -> Tensor:
+    """Return a tensor in the shape that it broadcasts to with others, with an axis of size 1 at a place among these."""
+    shape = broadcast(name, value.shape, *[other.shape for other in others])
+    place = normalize_axis(name, axis, len(shape) + 1)
+    return reshaped(expanded(value, shape), (*shape[:place], 1, *shape[place:]))
 
 
 def geomspace(
     start: Any,
     stop: Any,
-    /,
     num: int = 50,
     endpoint: bool = True,
-    *,
     dtype: Any = None,
+    axis: int = 0,
+    *,
     device: OnDevice = None,
 ) -> Tensor:
     """Return `num` numbers from `start` to `stop`, each the same multiple of the one before.
 
     Both ends are real, not zero and of one sign, else ArgumentError. Computed in float64, as powers of ten: the ends
-    are exact, and so are powers of ten between them.
+    are exact, and so are powers of ten between them. Ends that are tensors broadcast; the numbers between them stand
+    along the new axis `axis`.
 
     >>> tfr.geomspace(1, 1000, 4).tolist()
     [1.0, 10.0, 100.0, 1000.0]
     """
+    if has_axes(start, stop):
+        return _geometric(start, stop, num, endpoint, dtype, axis, device)
     first, last = _real_end(start), _real_end(stop)
     if 0.0 in (first, last) or first * math.copysign(1.0, last) < 0:
         raise ArgumentError(f"geomspace: from {first} to {last} there is no geometric sequence")
@@ -239,6 +313,18 @@ def geomspace(
     return _delivered(converted(ending(powers, first, index=0), target), place)
 
 
+def _geometric(
+    start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int, device: OnDevice
+) -> Tensor:
+    """Return geometric sequences between the elements of tensors, along a new axis."""
+    first, last = floating(start, stop)
+    sign: Any = with_new_axis("geomspace", apply(SIGN, first), axis, last)
+    low, high = (apply(LOG10, apply(ABS, end)) for end in (first, last))
+    exponents = linspace(low, high, num, endpoint, axis=axis, device=device)
+    powers: Tensor = sign * apply(POW, 10.0, exponents)
+    return powers if dtype is None else converted(powers, as_dtype(dtype))
+
+
 def _real_end(value: Any) -> float:
     end = number("geomspace", value)
     if isinstance(end, complex):
@@ -246,19 +332,22 @@ def _real_end(value: Any) -> float:
     return float(end)
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[Tensor, ...]:
+def meshgrid(
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> tuple[Tensor, ...]:
     """Return one tensor per vector: its elements along the vector's own axis, repeated along the others.
 
     Axis i belongs to vector i with `indexing="ij"`; the first two change places with "xy". With `sparse` the other
-    axes have size 1.
+    axes have size 1. `copy` is NumPy's: tensors never see what happens to others.
 
     >>> x, y = tfr.meshgrid(tfr.asarray([1, 2, 3]), tfr.asarray([4, 5]))
     >>> x.tolist(), y.tolist()
     ([[1, 2, 3], [1, 2, 3]], [[4, 4, 4], [5, 5, 5]])
     """
+    del copy
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f"meshgrid: indexing is 'xy' or 'ij', got {indexing!r}")
-    vectors = [operand(array) for array in arrays]
+    vectors = [operand(array) for array in xi]
     order = list(range(len(vectors)))
     if indexing == "xy":
         order[:2] = order[:2][::-1]
@@ -275,21 +364,24 @@ def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[
     return tuple(expanded(tensor, full) for tensor in grid)
 
 
-def indices(dimensions: Sizes, dtype: Any = None, *, device: OnDevice = None) -> Tensor:
+def indices(
+    dimensions: Sizes, dtype: Any = None, sparse: bool = False, *, device: OnDevice = None
+) -> Any:
     """Return the index of every element of a tensor of shape `dimensions`, one axis index after another.
 
-    int64 unless `dtype` says otherwise.
+    int64 unless `dtype` says otherwise. `sparse` gives a tuple of tensors of size 1 along all axes but one.
 
     >>> tfr.indices((2, 2)).tolist()
     [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
     """
     shape = as_shape(dimensions)
-    if not shape:
+    if not shape and not sparse:
         place = resolve_device(device)
         counted = default_on(place, int64) if dtype is None else as_dtype(dtype)
         return filled((0,), 0, counted, place)
     axes = [arange(size, dtype=dtype, device=device) for size in shape]
-    return stack(meshgrid(*axes, indexing="ij"))
+    grid = meshgrid(*axes, sparse=bool(sparse), indexing="ij")
+    return grid if sparse else stack(grid)
 
 
 def fromfunction(
@@ -298,14 +390,19 @@ def fromfunction(
     *,
     dtype: Any = None,
     device: OnDevice = None,
+    like: Any = None,
+    **kwargs: Any,
 ) -> Any:
     """Return `function(i, j, ...)` called once with the indices of a tensor of `shape`, floats by default.
+
+    Other keyword arguments are the function's own.
 
     >>> tfr.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=tfr.int64).tolist()
     [[0, 1, 2], [10, 11, 12]]
     """
+    del like
     kind = dtypes.default_float() if dtype is None else dtype
     if not callable(function):
         raise DTypeError(f"fromfunction: takes a function, got {type(function).__name__}")
     axes = [arange(size, dtype=kind, device=device) for size in as_shape(shape)]
-    return function(*meshgrid(*axes, indexing="ij"))
+    return function(*meshgrid(*axes, indexing="ij"), **kwargs)

@@ -49,20 +49,22 @@ def compared(op: Op, shape: Shape, k: int, device: Device) -> Tensor:
 
 
 def eye(
-    n_rows: int,
-    n_cols: int | None = None,
-    /,
+    N: int,
+    M: int | None = None,
     k: int = 0,
     dtype: Any = None,
+    order: str = "C",
     *,
     device: OnDevice = None,
+    like: Any = None,
 ) -> Tensor:
     """Return a matrix of zeros with ones on the diagonal `k` columns right of the main one. Takes no memory by itself.
 
     >>> tfr.eye(2, dtype=tfr.int64).tolist()
     [[1, 0], [0, 1]]
     """
-    return _ones_where(EQUAL, n_rows, n_cols, k, dtype, device)
+    del order, like
+    return _ones_where(EQUAL, N, M, k, dtype, device)
 
 
 def _ones_where(
@@ -74,38 +76,40 @@ def _ones_where(
     return converted(compared(op, shape, k, place), target)
 
 
-def identity(n: int, dtype: Any = None, *, device: OnDevice = None) -> Tensor:
+def identity(n: int, dtype: Any = None, *, device: OnDevice = None, like: Any = None) -> Tensor:
     """Return the identity matrix of `n` rows.
 
     >>> tfr.identity(2).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    return eye(n, dtype=dtype, device=device)
+    return eye(n, dtype=dtype, device=device, like=like)
 
 
 def tri(
-    n_rows: int,
-    n_cols: int | None = None,
+    N: int,
+    M: int | None = None,
     k: int = 0,
     dtype: Any = None,
     *,
     device: OnDevice = None,
+    like: Any = None,
 ) -> Tensor:
     """Return a matrix of ones on and below the diagonal `k`, and zeros above it.
 
     >>> tfr.tri(2, dtype=tfr.int64).tolist()
     [[1, 0], [1, 1]]
     """
-    return _ones_where(LESS_EQUAL, n_rows, n_cols, k, dtype, device)
+    del like
+    return _ones_where(LESS_EQUAL, N, M, k, dtype, device)
 
 
-def tril(x: Any, /, k: int = 0) -> Tensor:
+def tril(m: Any, k: int = 0) -> Tensor:
     """Return matrices with zeros above the diagonal `k` columns right of the main one.
 
     >>> tfr.tril(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [[1, 0], [3, 4]]
     """
-    return _kept_where(LESS_EQUAL, "tril", x, k)
+    return _kept_where(LESS_EQUAL, "tril", m, k)
 
 
 def _kept_where(op: Op, name: str, x: Any, k: int) -> Tensor:
@@ -115,13 +119,13 @@ def _kept_where(op: Op, name: str, x: Any, k: int) -> Tensor:
     return apply(WHERE, kept, tensor, zero_of(tensor))
 
 
-def triu(x: Any, /, k: int = 0) -> Tensor:
+def triu(m: Any, k: int = 0) -> Tensor:
     """Return matrices with zeros below the diagonal `k` columns right of the main one.
 
     >>> tfr.triu(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [[1, 2], [0, 4]]
     """
-    return _kept_where(GREATER_EQUAL, "triu", x, k)
+    return _kept_where(GREATER_EQUAL, "triu", m, k)
 
 
 def zero_of(tensor: Tensor) -> Any:
@@ -129,7 +133,7 @@ def zero_of(tensor: Tensor) -> Any:
     return False if tensor.dtype == dtypes.bool_ else 0
 
 
-def diag(v: Any, /, k: int = 0) -> Tensor:
+def diag(v: Any, k: int = 0) -> Tensor:
     """Return a matrix with the vector `v` on its diagonal `k`, or the diagonal `k` of the matrix `v`.
 
     >>> tfr.diag(tfr.asarray([1, 2])).tolist()
@@ -154,7 +158,7 @@ def diag(v: Any, /, k: int = 0) -> Tensor:
     return apply(WHERE, on_diagonal, values, zero_of(tensor))
 
 
-def diagflat(v: Any, /, k: int = 0) -> Tensor:
+def diagflat(v: Any, k: int = 0) -> Tensor:
     """Return a matrix with all elements of `v` on its diagonal `k`.
 
     >>> tfr.diagflat(tfr.asarray([[1], [2]])).tolist()

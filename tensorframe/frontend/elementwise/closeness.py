@@ -20,16 +20,16 @@ __all__ = ["allclose", "array_equal", "array_equiv", "isclose"]
 
 
 def isclose(
-    x1: Any, x2: Any, /, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
+    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
 ) -> Tensor:
-    """Whether elements are within `atol + rtol * abs(x2)` of each other: `x2` is the reference, as in NumPy.
+    """Whether elements are within `atol + rtol * abs(b)` of each other: `b` is the reference, as in NumPy.
 
     Infinities are close to themselves only; NaN to NaN only with `equal_nan`. Integers are compared in float64.
 
     >>> tfr.isclose(tfr.asarray([1.0, 2.0]), tfr.asarray([1.000001, 2.1])).tolist()
     [True, False]
     """
-    a, b = _comparable(x1, x2)
+    a, b = _comparable(a, b)
     # a number, or a tensor of them
     rtol, atol = (
         tolerance if is_number(tolerance) else beside(a, tolerance) for tolerance in (rtol, atol)
@@ -56,35 +56,35 @@ def _everywhere(near: Tensor) -> Tensor:
 
 
 def allclose(
-    x1: Any, x2: Any, /, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
+    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
 ) -> Tensor:
     """Whether `isclose` holds everywhere, as a 0-d tensor; the shapes must broadcast.
 
     >>> bool(tfr.allclose(tfr.asarray([1.0, 2.0]), tfr.asarray([1.0, 2.000001])))
     True
     """
-    return _everywhere(isclose(x1, x2, rtol, atol, equal_nan))
+    return _everywhere(isclose(a, b, rtol, atol, equal_nan))
 
 
-def array_equal(x1: Any, x2: Any, /, equal_nan: bool = False) -> Tensor:
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
     """Whether the shapes are the same and all elements equal, as a 0-d tensor.
 
     >>> bool(tfr.array_equal(tfr.asarray([1, 2]), tfr.asarray([1, 2, 3])))
     False
     """
-    a, b = promoted(*comparable(x1, x2))
+    a, b = promoted(*comparable(a1, a2))
     if a.shape != b.shape:
         return _false(a)
     return _all_equal(a, b, equal_nan=equal_nan)
 
 
-def array_equiv(x1: Any, x2: Any, /) -> Tensor:
+def array_equiv(a1: Any, a2: Any) -> Tensor:
     """Whether the shapes broadcast and all elements are then equal, as a 0-d tensor.
 
     >>> bool(tfr.array_equiv(tfr.asarray([1, 2]), tfr.asarray([[1, 2], [1, 2]])))
     True
     """
-    a, b = promoted(*comparable(x1, x2))
+    a, b = promoted(*comparable(a1, a2))
     try:
         broadcast("array_equiv", a.shape, b.shape)
     except ShapeError:

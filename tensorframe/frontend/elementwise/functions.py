@@ -12,7 +12,7 @@ from tensorframe.frontend.dispatch import handle_on, recorder_of_one, recorder_o
 from tensorframe.frontend.elementwise.comparisons import RECORDERS
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind, Op, boolean, real_part, rows
-from tensorframe.ops.elementwise import CONJ, POSITIVE, REAL_PART, WHERE
+from tensorframe.ops.elementwise import CONJ, IMAG, POSITIVE, REAL_PART, WHERE
 
 _METHODS = (
     "add sub mul truediv floordiv mod pow eq ne lt le gt ge and or xor lshift rshift neg pos invert"
@@ -23,6 +23,9 @@ SYMBOLS = dict(zip(_METHODS.split(), _SYMBOLS.split(), strict=True))
 
 # what leaves real elements as they are, so that there is nothing to record
 _NOTHING_OF_REAL = frozenset({REAL_PART, CONJ, POSITIVE})
+
+# NumPy's parts of complex numbers are no ufuncs: they have no options
+_PARTS = frozenset({REAL_PART, IMAG})
 
 
 def _unchanging(op: Op) -> Callable[[Any], Tensor]:
@@ -37,23 +40,87 @@ def _unchanging(op: Op) -> Callable[[Any], Tensor]:
 
 
 def _function(op: Op) -> Callable[..., Tensor]:
-    """Return the public function of a row."""
+    """Return the public function of a row: what records its op, and sees to options in calls that have any."""
     function: Any
     names = ["x"] if op.arity == 1 else ["x1", "x2"]
+    kind: Any = Parameter.POSITIONAL_ONLY
+    options = OPTIONS
     if op in _NOTHING_OF_REAL:
-        function = _unchanging(op)
+        record = _unchanging(op)
     elif op.arity == 1:
-        function = recorder_of_one(op)
+        record = recorder_of_one(op)
     else:
         compare = RECORDERS.get(op.operator or "")
-        function = recorder_of_two(op, None if compare is None else partial(compare, op))
+        record = recorder_of_two(op, None if compare is None else partial(compare, op))
+    if op in _PARTS:
+        names, options, kind = ["val"], [], Parameter.POSITIONAL_OR_KEYWORD
+        function = _of_part(record)
+    else:
+        function = (_of_one if op.arity == 1 else _of_two)(op, record)
     function.__name__ = function.__qualname__ = op.name
     function.__module__ = "tensorframe"
     function.__doc__ = documentation(op)
-    parameters = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in names]
-    function.__signature__ = Signature(parameters)
-    recorder: Callable[..., Tensor] = function
-    return recorder
+    parameters = [Parameter(name, kind) for name in names]
+    function.__signature__ = Signature([*parameters, *options])
+    public: Callable[..., Tensor] = function
+    return public
+
+
+def _of_part(record: Callable[[Any], Tensor]) -> Callable[..., Tensor]:
+    def part(val: Any) -> Tensor:
+        return record(val)
+
+    return part
+
+
+def _of_one(op: Op, record: Callable[[Any], Tensor]) -> Callable[..., Tensor]:
+    def one(x: Any, /, out: Any = None, **options: Any) -> Tensor:
+        if options or out is not None:
+            return _with_options(op, record, (x,), out, options)
+        return record(x)
+
+    return one
+
+
+def _of_two(op: Op, record: Callable[[Any, Any], Tensor]) -> Callable[..., Tensor]:
+    def two(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Tensor:
+        if options or out is not None:
+            return _with_options(op, record, (x1, x2), out, options)
+        return record(x1, x2)
+
+    return two
+
+
+def _with_options(
+    op: Op, record: Callable[..., Tensor], operands: tuple[Any, ...], out: Any, options: Any
+) -> Tensor:
+    """Return the result of a call with options; TypeError, as Python's own, for one that there is not."""
+    from tensorframe.frontend.elementwise.options import with_options  # few calls have any
+
+    unknown = [name for name in options if name not in _OPTION_NAMES]
+    if unknown:
+        raise TypeError(f"{op.name}() got an unexpected keyword argument {unknown[0]!r}")
+    result: Tensor = with_options(op, record, operands, out, **options)
+    return result
+
+
+def _option(name: str, annotation: str, default: Any) -> Parameter:
+    is_out = name == "out"
+    kind = Parameter.POSITIONAL_OR_KEYWORD if is_out else Parameter.KEYWORD_ONLY
+    return Parameter(name, kind, default=default, annotation=annotation)
+
+
+# what NumPy's ufuncs take
+OPTIONS = [
+    _option("out", "Output", None),
+    _option("where", "Operand", True),
+    _option("casting", "Casting", "same_kind"),
+    _option("order", "str", "K"),
+    _option("dtype", "Any", None),
+    _option("subok", "Any", True),
+    _option("signature", "Any", None),
+]
+_OPTION_NAMES = frozenset(parameter.name for parameter in OPTIONS)
 
 
 def documentation(op: Op) -> str:
@@ -99,7 +166,8 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     if op.public and not op.attributes and op is not WHERE
 }
 globals().update(FUNCTIONS)
-__all__ = list(FUNCTIONS)
+# `round` has decimal places, in a module of its own
+__all__ = [name for name in FUNCTIONS if name != "round"]
 
 if TYPE_CHECKING:
 

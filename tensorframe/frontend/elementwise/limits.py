@@ -15,19 +15,38 @@ from tensorframe.ops.elementwise import EQUAL, IMAG, ISNAN, MAXIMUM, MINIMUM, RE
 __all__ = ["clip", "nan_to_num"]
 
 
-def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
+def clip(
+    a: Any,
+    min: Any = None,
+    max: Any = None,
+    out: Any = None,
+    *,
+    a_min: Any = None,
+    a_max: Any = None,
+    **options: Any,
+) -> Tensor:
     """Elements below `min` become `min`, those above `max` become `max`; None is no bound.
 
-    Bounds are numbers or tensors that broadcast with `x`. The result has the dtype that all promote to: that of `x`,
-    unless a bound is a tensor of a wider one, or floating beside an integer. NaN in `x` or in a bound gives NaN.
-    Where `min` exceeds `max`, the result is `max`. A Python integer outside the range of an integer `x` is no bound
-    at all, or one that nothing can pass.
+    Bounds are numbers or tensors that broadcast with `a`. The result has the dtype that all promote to: that of `a`,
+    unless a bound is a tensor of a wider one, or floating beside an integer. NaN in `a` or in a bound gives NaN.
+    Where `min` exceeds `max`, the result is `max`. A Python integer outside the range of an integer `a` is no bound
+    at all, or one that nothing can pass. `a_min` and `a_max` are other names of the bounds; `out`, `where`, `dtype` and
+    `casting` are those of elementwise functions.
 
     >>> tfr.clip(tfr.asarray([-2, 5, 12]), 0, 10).tolist()
     [0, 5, 10]
     """
-    tensor = operand(x)
-    result = tensor
+    min, max = (min if a_min is None else a_min), (max if a_max is None else a_max)
+    if options or out is not None:
+        from tensorframe.frontend.elementwise.options import clipped  # for few calls
+
+        result: Tensor = clipped(_clipped, a, min, max, out, options)
+        return result
+    return _clipped(a, min, max)
+
+
+def _clipped(a: Any, min: Any, max: Any) -> Tensor:
+    result = operand(a)
     if min is not None:
         result = apply(MAXIMUM, result, _bound(min, result.dtype))
     if max is not None:
@@ -47,7 +66,6 @@ def _bound(bound: Any, dtype: DType) -> Any:
 
 def nan_to_num(
     x: Any,
-    /,
     copy: bool = True,
     nan: float = 0.0,
     posinf: float | None = None,

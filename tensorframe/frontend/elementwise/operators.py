@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import FORMAT
-from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import (
     PYTHON_NUMBERS,
     SEQUENCES,
@@ -23,18 +21,15 @@ from tensorframe.frontend.elementwise.comparisons import (
     compare_elements,
     compare_object,
 )
+from tensorframe.frontend.outputs import rebind
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind, Op, rows
-from tensorframe.graph.record import cast
 
 Method = Callable[..., Any]
 
 # what an operator computes with; anything else has operators of its own, and Python asks those
 _EXACTLY = frozenset({Tensor, *PYTHON_NUMBERS, np.ndarray})
 _KINDS_OF = (Tensor, np.ndarray, np.generic, *SEQUENCES, int, float, complex)
-
-# what rises keeps its values or only their precision
-_KIND_RANK = {"bool": 0, "unsigned": 1, "signed": 2, "float": 3, "complex": 4}
 
 
 def is_operand(value: Any) -> bool:
@@ -84,28 +79,6 @@ def _in_place(op: Op) -> Method:
         return rebind(self, binary(op, self, other), op.name)
 
     return method
-
-
-def rebind(target: Tensor, result: Tensor, name: str) -> Tensor:
-    """Make `target` a handle on `result` in its own dtype and on its own device; no other tensor changes.
-
-    ShapeError if it would change shape, DTypeError if it would lose its kind (NumPy's rule "same_kind").
-    """
-    if result.shape != target.shape:
-        raise ShapeError(
-            f"{name} in place: a tensor of shape {target.shape} cannot hold shape {result.shape}",
-            suggestions=("x = x + y, which makes a new tensor",),
-        )
-    if _KIND_RANK[FORMAT[result.dtype].kind] > _KIND_RANK[FORMAT[target.dtype].kind]:
-        raise DTypeError(
-            f"{name} in place: a tensor of {target.dtype} cannot hold {result.dtype}",
-            suggestions=(
-                f"x.astype(tfr.{result.dtype}) before",
-                "x = x + y, which makes a new tensor",
-            ),
-        )
-    target._rebind(cast(result.to_device(target.device).node, target.dtype))
-    return target
 
 
 def _divmod(self: Tensor, other: Any, /) -> Any:

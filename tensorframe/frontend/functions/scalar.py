@@ -50,12 +50,13 @@ class Scalar(Tensor):
         """The imaginary part."""
         return Scalar(FUNCTIONS["imag"](self).node)
 
-    def conjugate(self) -> Scalar:
+    def conjugate(self, *_out: Any, **_options: Any) -> Scalar:
         """Return the complex conjugate."""
         return Scalar(FUNCTIONS["conj"](self).node)
 
-    def astype(self, dtype: Any, /, **options: Any) -> Scalar:
+    def astype(self, dtype: Any, *_given: Any, **options: Any) -> Scalar:
         """Return the number in another dtype."""
+        options = {name: value for name, value in options.items() if name in ("copy", "device")}
         return Scalar(astype(self, dtype, **options).node)
 
     def __repr__(self) -> str:

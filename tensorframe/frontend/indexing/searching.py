@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -27,9 +27,11 @@ from tensorframe.frontend.operands import (
     promoted,
     reshaped,
 )
+from tensorframe.frontend.outputs import Output, delivered
+from tensorframe.frontend.parameters import choice
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import broadcast, normalize_axes, normalize_axis
-from tensorframe.ops.elementwise import NOT_EQUAL, WHERE
+from tensorframe.ops.elementwise import MAXIMUM, MINIMUM, NOT_EQUAL, REMAINDER, WHERE
 from tensorframe.ops.indexing import GATHER, TAKE_ALONG_AXIS
 from tensorframe.ops.reduction import SUM
 from tensorframe.ops.sorting import SEARCHSORTED
@@ -47,36 +49,55 @@ __all__ = [
 ]
 
 
-def take(x: Any, indices: Any, /, axis: int | None = None) -> Tensor:
-    """Elements of `x` at `indices` along `axis`; of the flattened `x` without an axis.
+def take(
+    a: Any,
+    indices: Any,
+    axis: int | None = None,
+    out: Output = None,
+    mode: Literal["raise", "wrap", "clip"] = "raise",
+) -> Tensor:
+    """Elements of `a` at `indices` along `axis`; of the flattened `a` without an axis.
 
-    The result has the shape of the indices in the place of the axis. IndexingError if an index is out of bounds.
+    The result has the shape of the indices in the place of the axis. IndexingError if an index is out of bounds, unless
+    `mode` is "wrap", which counts on from the other end, or "clip", which takes the element at the end (the first one
+    for negative indices).
 
     >>> tfr.take(tfr.asarray([[1, 2, 3], [4, 5, 6]]), tfr.asarray([2, 0]), axis=1).tolist()
     [[3, 1], [6, 4]]
     """
-    x, dimension = along("take", x, axis)
-    index = _indices("take", indices, dimension, x)
-    return call(GATHER, x, index, attrs=((dimension,), dimension))
+    a, dimension = along("take", a, axis)
+    if mode != "raise":
+        indices = within(mode, indices, a.shape[dimension])
+    index = _indices("take", indices, dimension, a)
+    result = call(GATHER, a, index, attrs=((dimension,), dimension))
+    return result if out is None else delivered("take", result, out)
 
 
-def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1) -> Tensor:
-    """The elements that `indices` pick from their own line of `x` along `axis`: what `argsort` or `argmax` found.
+def within(mode: str, indices: Any, size: int) -> Tensor:
+    """Return indices within an axis, those outside of it wrapped or clipped."""
+    index = operand(indices)
+    if choice("take", "mode", mode, ("raise", "wrap", "clip")) == "wrap":
+        return apply(REMAINDER, index, size)
+    return apply(MAXIMUM, apply(MINIMUM, index, size - 1), 0)
 
-    `x` and `indices` have as many axes, and broadcast outside `axis`. Without an axis both are flattened.
+
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
+    """The elements that `indices` pick from their own line of `arr` along `axis`: what `argsort` or `argmax` found.
+
+    `arr` and `indices` have as many axes, and broadcast outside `axis`. Without an axis both are flattened.
 
     >>> x = tfr.asarray([[3, 1, 2], [4, 6, 5]])
     >>> tfr.take_along_axis(x, tfr.argsort(x)).tolist()
     [[1, 2, 3], [4, 5, 6]]
     """
-    x, dimension = along("take_along_axis", x, axis)
-    index = _indices("take_along_axis", indices, dimension, x)
-    _need_line("take_along_axis", x, index)
-    return call(TAKE_ALONG_AXIS, x, index, attrs=(dimension,))
+    arr, dimension = along("take_along_axis", arr, axis)
+    index = _indices("take_along_axis", indices, dimension, arr)
+    _need_line("take_along_axis", arr, index)
+    return call(TAKE_ALONG_AXIS, arr, index, attrs=(dimension,))
 
 
-def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -1) -> None:
-    """Make `x` a handle on a copy with `values` at the positions that `take_along_axis` would read.
+def put_along_axis(arr: Tensor, indices: Any, values: Any, axis: int | None = -1) -> None:
+    """Make `arr` a handle on a copy with `values` at the positions that `take_along_axis` would read.
 
     No other tensor changes. The values broadcast to the indices. DTypeError if their dtype is of a higher kind.
 
@@ -85,26 +106,28 @@ def put_along_axis(x: Tensor, indices: Any, values: Any, /, axis: int | None = -
     >>> x.tolist()
     [[3, 0], [0, 5]]
     """
-    if not isinstance(x, Tensor):
+    if not isinstance(arr, Tensor):
         raise DTypeError(
-            f"put_along_axis: changes a Tensor, got {type(x).__name__}",
-            suggestions=("tfr.asarray(x) first",),
+            f"put_along_axis: changes a Tensor, got {type(arr).__name__}",
+            suggestions=("tfr.asarray(arr) first",),
         )
     if axis is None:
-        flat = flattened(operand(x))
+        flat = flattened(operand(arr))
         flat[operand(indices)] = values
-        x._rebind(reshaped(flat, x.shape).node)
+        arr._rebind(reshaped(flat, arr.shape).node)
         return
-    axis = normalize_axis("put_along_axis", axis, x.ndim)
-    index = _indices("put_along_axis", indices, axis, x)
-    _need_line("put_along_axis", x, index)
-    shape = broadcast("put_along_axis", x.shape[:axis] + (1,) + x.shape[axis + 1 :], index.shape)
+    axis = normalize_axis("put_along_axis", axis, arr.ndim)
+    index = _indices("put_along_axis", indices, axis, arr)
+    _need_line("put_along_axis", arr, index)
+    shape = broadcast(
+        "put_along_axis", arr.shape[:axis] + (1,) + arr.shape[axis + 1 :], index.shape
+    )
     key: list[Any] = [
-        np.arange(size).reshape((-1,) + (1,) * (x.ndim - 1 - number))
+        np.arange(size).reshape((-1,) + (1,) * (arr.ndim - 1 - number))
         for number, size in enumerate(shape)
     ]
     key[axis] = index
-    x[tuple(key)] = values
+    arr[tuple(key)] = values
 
 
 def _need_line(name: str, x: Tensor, index: Tensor) -> None:
@@ -155,7 +178,7 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
     return apply(WHERE, condition, x1, x2)
 
 
-def nonzero(x: Any, /) -> tuple[Tensor, ...]:
+def nonzero(a: Any) -> tuple[Tensor, ...]:
     """Positions of the elements that are not zero: one tensor for each axis, in C order.
 
     Computes at once, since the shape depends on the elements. ShapeError for a 0-d tensor.
@@ -163,66 +186,66 @@ def nonzero(x: Any, /) -> tuple[Tensor, ...]:
     >>> [axis.tolist() for axis in tfr.nonzero(tfr.asarray([[0, 1], [2, 0]]))]
     [[0, 1], [1, 0]]
     """
-    x = operand(x)
-    if x.ndim == 0:
-        raise ShapeError("nonzero: a 0-d tensor has no positions", suggestions=("bool(x)",))
-    return tuple(Tensor(data_node(places, x.device)) for places in np.nonzero(x._array()))
+    a = operand(a)
+    if a.ndim == 0:
+        raise ShapeError("nonzero: a 0-d tensor has no positions", suggestions=("bool(a)",))
+    return tuple(Tensor(data_node(places, a.device)) for places in np.nonzero(a._array()))
 
 
-def argwhere(x: Any, /) -> Tensor:
+def argwhere(a: Any) -> Tensor:
     """Positions of the elements that are not zero: one row for each. Computes at once.
 
     >>> tfr.argwhere(tfr.asarray([[0, 1], [2, 0]])).tolist()
     [[0, 1], [1, 0]]
     """
-    x = operand(x)
-    return Tensor(data_node(np.argwhere(x._array()), x.device))
+    a = operand(a)
+    return Tensor(data_node(np.argwhere(a._array()), a.device))
 
 
-def flatnonzero(x: Any, /) -> Tensor:
+def flatnonzero(a: Any) -> Tensor:
     """Positions of the elements that are not zero, in the flattened tensor. Computes at once.
 
     >>> tfr.flatnonzero(tfr.asarray([[0, 1], [2, 0]])).tolist()
     [1, 2]
     """
-    x = operand(x)
-    return Tensor(data_node(np.flatnonzero(x._array()), x.device))
+    a = operand(a)
+    return Tensor(data_node(np.flatnonzero(a._array()), a.device))
 
 
 def count_nonzero(
-    x: Any, /, axis: int | Iterable[int] | None = None, *, keepdims: bool = False
+    a: Any, axis: int | Iterable[int] | None = None, *, keepdims: bool = False
 ) -> Tensor:
     """How many elements along `axis` (all axes for None) are not zero; NaN is not zero. The dtype is int64.
 
     >>> tfr.count_nonzero(tfr.asarray([[0, 1], [2, 3]]), axis=0).tolist()
     [1, 2]
     """
-    x = operand(x)
-    axes = normalize_axes("count_nonzero", axis, x.ndim)
-    present = x if x.dtype in BOOL else apply(NOT_EQUAL, x, 0)
+    a = operand(a)
+    axes = normalize_axes("count_nonzero", axis, a.ndim)
+    present = a if a.dtype in BOOL else apply(NOT_EQUAL, a, 0)
     return call(SUM, converted(present, int64), attrs=(axes, keepdims))
 
 
-def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None) -> Tensor:
-    """Where to insert the values `x2` into the sorted vector `x1` to keep it sorted.
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
+    """Where to insert the values `v` into the sorted vector `a` to keep it sorted.
 
     `side="left"` gives `x1[i - 1] < v <= x1[i]`, `side="right"` gives `x1[i - 1] <= v < x1[i]`. `sorter` holds
-    positions that sort `x1` (from `argsort`). The shape is that of `x2`; NaN sorts last.
+    positions that sort `a` (from `argsort`). The shape is that of `v`; NaN sorts last.
 
     >>> tfr.searchsorted(tfr.asarray([1.0, 2.0, 3.0]), tfr.asarray([2.0, 9.0])).tolist()
     [1, 3]
     """
     if side not in ("left", "right"):
         raise ArgumentError(f'searchsorted: side is "left" or "right", got {side!r}')
-    inputs = promoted(*comparable(x1, x2))
-    x1 = inputs[0]
-    if x1.ndim != 1:
-        raise ShapeError(f"searchsorted: x1 is a sorted vector, got shape {x1.shape}")
+    inputs = promoted(*comparable(a, v))
+    a = inputs[0]
+    if a.ndim != 1:
+        raise ShapeError(f"searchsorted: a is a sorted vector, got shape {a.shape}")
     if sorter is not None:
         sorter = operand(sorter)
-        if sorter.dtype not in BITWISE or sorter.shape != x1.shape:
+        if sorter.dtype not in BITWISE or sorter.shape != a.shape:
             raise ShapeError(
-                f"searchsorted: sorter holds one position for each of the {x1.size} elements of x1, "
+                f"searchsorted: sorter holds one position for each of the {a.size} elements of a, "
                 f"got {sorter.dtype} of shape {sorter.shape}"
             )
         inputs.append(converted(sorter, int64))

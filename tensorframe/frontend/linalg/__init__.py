@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from tensorframe.errors import LinAlgError
 from tensorframe.frontend.linalg.blas import gemm, gemv
 from tensorframe.frontend.linalg.contractions import (
     cross,
@@ -30,7 +33,11 @@ from tensorframe.frontend.linalg.matrices import cond, matrix_power, matrix_rank
 from tensorframe.frontend.linalg.norms import matrix_norm, norm, vector_norm
 from tensorframe.frontend.manipulation.diagonals import diagonal, trace
 
+if TYPE_CHECKING:
+    from tensorframe.frontend.linalg.equations import tensorinv, tensorsolve
+
 __all__ = [
+    "LinAlgError",
     "cholesky",
     "cond",
     "cross",
@@ -59,7 +66,20 @@ __all__ = [
     "svd",
     "svdvals",
     "tensordot",
+    "tensorinv",
+    "tensorsolve",
     "trace",
     "vecdot",
     "vector_norm",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Return a function that few programs need, which is loaded when it is first named."""
+    if name not in ("tensorinv", "tensorsolve"):
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    from tensorframe.frontend.linalg import equations
+
+    function = globals()[name] = getattr(equations, name)
+    return function

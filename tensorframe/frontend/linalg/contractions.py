@@ -10,8 +10,8 @@ import numpy as np
 from tensorframe.dtypes import NUMERIC, as_dtype, promote
 from tensorframe.errors import AxisError, DTypeError, ShapeError
 from tensorframe.frontend.dispatch import SEQUENCES, apply, call
-from tensorframe.frontend.elementwise.operators import rebind
 from tensorframe.frontend.linalg.einstein_summation import contract
+from tensorframe.frontend.manipulation.views import moveaxis
 from tensorframe.frontend.operands import (
     flattened,
     need_axes,
@@ -20,6 +20,7 @@ from tensorframe.frontend.operands import (
     promoted,
     reshaped,
 )
+from tensorframe.frontend.outputs import Output, delivered, rebind
 from tensorframe.frontend.parameters import integer, integers, pair
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import dtype_error
@@ -42,13 +43,17 @@ __all__ = [
 ]
 
 
-def matmul(x1: Any, x2: Any, /, *, preferred_dtype: Any = None) -> Tensor:
+def matmul(
+    x1: Any, x2: Any, /, out: Output = None, *, preferred_dtype: Any = None, **options: Any
+) -> Tensor:
     """Matrix product of the last two axes; the axes before them broadcast. The operator is `@`.
 
     Shapes (..., n, k) and (..., k, m) give (..., n, m); a 1-d operand is a row on the left and a column on the
     right, and its axis is gone from the result. All dtypes; half precision accumulates in float32. Integers wrap, as
     NumPy's do: a product of int8 is int8. `preferred_dtype` is the dtype of sums and result instead, such as int32:
     one that holds every number of the operands' dtype, or DTypeError. Small elements are read as they are.
+    `out` receives the result; other options are those of NumPy's function: `dtype`, `casting`, and `axes`, which names
+    the two axes of each operand and of the result.
 
     >>> tfr.matmul(np.asarray([[1, 2], [3, 4]]), np.asarray([1, 1])).numpy()
     array([3, 7])
@@ -58,6 +63,10 @@ def matmul(x1: Any, x2: Any, /, *, preferred_dtype: Any = None) -> Tensor:
            [48, 48]], dtype=int8), array([[30000, 30000],
            [30000, 30000]], dtype=int32))
     """
+    if options or out is not None:
+        from tensorframe.frontend.linalg.options import with_options  # for few calls
+
+        return with_options("matmul", matmul, (x1, x2), out, **options)
     left, right = promoted(x1, x2)
     if preferred_dtype is not None:
         dtype = as_dtype(preferred_dtype)
@@ -81,14 +90,18 @@ def matrix_transpose(x: Any, /) -> Tensor:
     return permuted(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
+def vecdot(x1: Any, x2: Any, /, out: Output = None, *, axis: int = -1, **options: Any) -> Tensor:
     """Dot products of vectors along `axis`, the first operand conjugated; the other axes broadcast.
 
-    The two sizes along `axis` must be equal: that axis does not broadcast.
+    The two sizes along `axis` must be equal: that axis does not broadcast. Options as for `matmul`, and `keepdims`.
 
     >>> tfr.vecdot(np.asarray([[1, 2], [3, 4]]), np.asarray([1, 10])).numpy()
     array([21, 43])
     """
+    if options or out is not None:
+        from tensorframe.frontend.linalg.options import with_options  # as above
+
+        return with_options("vecdot", vecdot, (x1, x2), out, axis=axis, **options)
     left, right = promoted(x1, x2)
     axis = _common_axis("vecdot", left, right, axis)
     if left.shape[axis] != right.shape[axis]:
@@ -126,16 +139,16 @@ def _common_axis(name: str, left: Tensor, right: Tensor, axis: int) -> int:
 
 
 def tensordot(
-    x1: Any, x2: Any, /, axes: int | tuple[Sequence[int], Sequence[int]] | tuple[int, int] = 2
+    a: Any, b: Any, axes: int | tuple[Sequence[int], Sequence[int]] | tuple[int, int] = 2
 ) -> Tensor:
-    """Products summed over `axes`: the last n of `x1` with the first n of `x2`, or two sequences of axes.
+    """Products summed over `axes`: the last n of `a` with the first n of `b`, or two sequences of axes.
 
-    The result has the remaining axes of `x1`, then those of `x2`. Nothing broadcasts and nothing is conjugated.
+    The result has the remaining axes of `a`, then those of `b`. Nothing broadcasts and nothing is conjugated.
 
     >>> tfr.tensordot(np.ones((2, 3, 4)), np.ones((4, 3)), axes=((1, 2), (1, 0))).numpy()
     array([12., 12.])
     """
-    left, right = promoted(x1, x2)
+    left, right = promoted(a, b)
     return _over_axes(left, right, *_contracted_axes(left, right, axes))
 
 
@@ -177,7 +190,7 @@ def _contracted_axes(left: Tensor, right: Tensor, axes: Any) -> tuple[list[int],
     return contracted[0], contracted[1]
 
 
-def dot(a: Any, b: Any, /) -> Tensor:
+def dot(a: Any, b: Any, out: Output = None) -> Tensor:
     """NumPy's product: the last axis of `a` with the second-to-last of `b` (the only one of a vector).
 
     A 0-d operand multiplies. Unlike `matmul`, the other axes do not broadcast: all of them are in the result.
@@ -185,7 +198,11 @@ def dot(a: Any, b: Any, /) -> Tensor:
     >>> tfr.dot(np.asarray([1, 2, 3]), np.asarray([4, 5, 6])).item()
     32
     """
-    left, right = promoted(a, b)
+    result = _dot(*promoted(a, b))
+    return result if out is None else delivered("dot", result, out)
+
+
+def _dot(left: Tensor, right: Tensor) -> Tensor:
     if _are_vectors(left, right):
         return call(MATMUL, left, right)
     if not left.ndim or not right.ndim:
@@ -217,15 +234,16 @@ def vdot(a: Any, b: Any, /) -> Tensor:
     return call(MATMUL, conjugated(left), right)
 
 
-def outer(x1: Any, x2: Any, /) -> Tensor:
-    """All products of an element of `x1` with an element of `x2`, as a matrix; operands are flattened.
+def outer(a: Any, b: Any, out: Output = None) -> Tensor:
+    """All products of an element of `a` with an element of `b`, as a matrix; operands are flattened.
 
     >>> tfr.outer(np.asarray([1, 2]), np.asarray([1, 10, 100])).numpy()
     array([[  1,  10, 100],
            [  2,  20, 200]])
     """
-    left, right = (flattened(tensor) for tensor in promoted(x1, x2))
-    return apply(MULTIPLY, reshaped(left, (left.size, 1)), right)
+    left, right = (flattened(tensor) for tensor in promoted(a, b))
+    result = apply(MULTIPLY, reshaped(left, (left.size, 1)), right)
+    return result if out is None else delivered("outer", result, out)
 
 
 def outer_of_vectors(x1: Any, x2: Any, /) -> Tensor:
@@ -245,7 +263,7 @@ def outer_of_vectors(x1: Any, x2: Any, /) -> Tensor:
     return outer(left, right)
 
 
-def kron(a: Any, b: Any, /) -> Tensor:
+def kron(a: Any, b: Any) -> Tensor:
     """Kronecker product: `b` repeated, each time multiplied by one element of `a`.
 
     Missing axes of the operand with fewer are in front, of size 1; sizes multiply.
@@ -265,13 +283,31 @@ def kron(a: Any, b: Any, /) -> Tensor:
     return reshaped(product, tuple(size * other for size, other in zip(big, small, strict=True)))
 
 
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
+def cross(
+    a: Any,
+    b: Any,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> Tensor:
     """Cross products of the 3-element vectors along `axis`; the other axes broadcast.
+
+    `axisa`, `axisb` and `axisc` are the axes of the vectors in `a`, `b` and the result, where they are not one.
 
     >>> tfr.cross(np.asarray([1, 0, 0]), np.asarray([0, 1, 0])).numpy()
     array([0, 0, 1])
     """
-    a, b = promoted(x1, x2)
+    if axis is not None:
+        return _cross(a, b, axis)
+    if (axisa, axisb, axisc) == (-1, -1, -1):
+        return _cross(a, b, -1)
+    result = _cross(moveaxis(a, axisa, -1), moveaxis(b, axisb, -1), -1)
+    return moveaxis(result, -1, axisc)
+
+
+def _cross(a: Any, b: Any, axis: int) -> Tensor:
+    a, b = promoted(a, b)
     if a.dtype not in NUMERIC:
         raise dtype_error(SUBTRACT, (a.dtype, b.dtype))
     axis = _common_axis("cross", a, b, axis)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
 
 from tensorframe.dtypes import DType, complex_of, int64, real_of
+from tensorframe.frontend.creation.triangles import tril
 from tensorframe.frontend.dispatch import call
-from tensorframe.frontend.operands import floating
+from tensorframe.frontend.linalg.contractions import conjugated, matrix_transpose
+from tensorframe.frontend.operands import floating, widened
 from tensorframe.frontend.parameters import choice, flag, number
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
@@ -30,6 +34,9 @@ __all__ = [
     "svd",
     "svdvals",
 ]
+
+
+Triangle = Literal["L", "U"]
 
 
 class EigResult(NamedTuple):
@@ -98,30 +105,30 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Tensor:
     return call(rows.CHOLESKY, x, attrs=(flag("cholesky", "upper", upper),))
 
 
-def det(x: Any, /) -> Tensor:
+def det(a: Any) -> Tensor:
     """Determinants; `slogdet` does not overflow.
 
     >>> round(tfr.linalg.det(np.asarray([[1.0, 2.0], [3.0, 4.0]])).item(), 6)
     -2.0
     """
-    (x,) = floating(x)
-    return call(rows.DET, x)
+    (a,) = floating(a)
+    return call(rows.DET, a)
 
 
-def slogdet(x: Any, /) -> SlogdetResult:
+def slogdet(a: Any) -> SlogdetResult:
     """Signs of determinants and natural logarithms of their magnitudes: 0 and -inf for a singular matrix.
 
     >>> tfr.linalg.slogdet(np.asarray([[0.0, 1.0], [1.0, 0.0]])).sign.item()
     -1.0
     """
-    (x,) = floating(x)
-    shape = x.shape[:-2]
+    (a,) = floating(a)
+    shape = a.shape[:-2]
     return SlogdetResult(
-        *_parts(rows.SLOGDET, (x,), (), (shape, x.dtype), (shape, real_of(x.dtype)))
+        *_parts(rows.SLOGDET, (a,), (), (shape, a.dtype), (shape, real_of(a.dtype)))
     )
 
 
-def inv(x: Any, /) -> Tensor:
+def inv(a: Any) -> Tensor:
     """Inverse matrices; `solve(a, b)` is faster and more accurate than `inv(a) @ b`.
 
     LinAlgError when it runs, if a matrix is singular.
@@ -130,24 +137,24 @@ def inv(x: Any, /) -> Tensor:
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
     """
-    (x,) = floating(x)
-    return call(rows.INV, x)
+    (a,) = floating(a)
+    return call(rows.INV, a)
 
 
-def solve(x1: Any, x2: Any, /) -> Tensor:
+def solve(a: Any, b: Any) -> Tensor:
     """Solutions X of x1 @ X = x2 for square matrices.
 
-    `x2` is one vector (n,) for the whole stack, or has the right-hand sides as columns (..., n, k), where the axes
-    before the last two broadcast with those of `x1`. LinAlgError when it runs, if a matrix is singular.
+    `b` is one vector (n,) for the whole stack, or has the right-hand sides as columns (..., n, k), where the axes
+    before the last two broadcast with those of `a`. LinAlgError when it runs, if a matrix is singular.
 
     >>> tfr.linalg.solve(np.asarray([[2.0, 0.0], [0.0, 4.0]]), np.asarray([2.0, 2.0])).numpy()
     array([1. , 0.5])
     """
-    matrix, right = floating(x1, x2)
+    matrix, right = floating(a, b)
     return call(rows.SOLVE, matrix, right)
 
 
-def lstsq(a: Any, b: Any, /, rcond: float | None = None) -> LstsqResult:
+def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
     """Least squares: the x that makes the norm of b - a @ x smallest, and of those the smallest x.
 
     `a` is one matrix (m, n), `b` a vector (m,) or columns (m, k). Singular values up to `rcond` times the largest
@@ -168,86 +175,116 @@ def lstsq(a: Any, b: Any, /, rcond: float | None = None) -> LstsqResult:
     return LstsqResult(*_parts(rows.LSTSQ, (matrix, right), (cutoff,), *results))
 
 
-def eig(x: Any, /) -> EigResult:
+def eig(a: Any) -> EigResult:
     """Eigenvalues and right eigenvectors of general matrices, always complex; in no particular order.
 
     >>> tfr.linalg.eig(np.asarray([[0.0, -1.0], [1.0, 0.0]])).eigenvalues.numpy()
     array([0.+1.j, 0.-1.j])
     """
-    (x,) = floating(x)
-    dtype = complex_of(x.dtype)
-    return EigResult(*_parts(rows.EIG, (x,), (), (x.shape[:-1], dtype), (x.shape, dtype)))
+    (a,) = floating(a)
+    dtype = complex_of(a.dtype)
+    return EigResult(*_parts(rows.EIG, (a,), (), (a.shape[:-1], dtype), (a.shape, dtype)))
 
 
-def eigvals(x: Any, /) -> Tensor:
+def eigvals(a: Any) -> Tensor:
     """Eigenvalues of general matrices, always complex; in no particular order.
 
     >>> tfr.linalg.eigvals(np.asarray([[2.0, 0.0], [0.0, 3.0]])).numpy()
     array([2.+0.j, 3.+0.j])
     """
-    (x,) = floating(x)
-    return call(rows.EIGVALS, x)
+    (a,) = floating(a)
+    return call(rows.EIGVALS, a)
 
 
-def eigh(x: Any, /) -> EighResult:
+def eigh(a: Any, UPLO: Triangle = "L") -> EighResult:
     """Eigenvalues, in ascending order, and orthonormal eigenvectors of symmetric or Hermitian matrices.
 
-    Only the lower triangle is read.
+    Only the lower triangle is read, with `UPLO="U"` only the upper one.
 
     >>> tfr.linalg.eigh(np.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues.numpy()
     array([1., 2.])
     """
-    (x,) = floating(x)
-    values = (x.shape[:-1], real_of(x.dtype))
-    return EighResult(*_parts(rows.EIGH, (x,), (), values, (x.shape, x.dtype)))
+    a = _with_lower("eigh", a, UPLO)
+    values = (a.shape[:-1], real_of(a.dtype))
+    return EighResult(*_parts(rows.EIGH, (a,), (), values, (a.shape, a.dtype)))
 
 
-def eigvalsh(x: Any, /) -> Tensor:
-    """Eigenvalues of symmetric or Hermitian matrices, in ascending order; only the lower triangle is read.
+def eigvalsh(a: Any, UPLO: Triangle = "L") -> Tensor:
+    """Eigenvalues of symmetric or Hermitian matrices, in ascending order.
+
+    Only the lower triangle is read, with `UPLO="U"` only the upper one.
 
     >>> tfr.linalg.eigvalsh(np.asarray([[0.0, 1.0], [1.0, 0.0]])).numpy()
     array([-1.,  1.])
     """
-    (x,) = floating(x)
-    return call(rows.EIGVALSH, x)
+    return call(rows.EIGVALSH, _with_lower("eigvalsh", a, UPLO))
 
 
-def qr(x: Any, /, mode: str = "reduced") -> QRResult:
+def _with_lower(name: str, a: Any, triangle: Any) -> Tensor:
+    """Return matrices whose lower triangle is the one that a user names, which libraries read."""
+    if isinstance(triangle, str) and triangle.upper() in ("L", "U"):
+        triangle = triangle.upper()
+    choice(name, "UPLO", triangle, ("L", "U"))
+    (tensor,) = floating(a)
+    return tensor if triangle == "L" else conjugated(matrix_transpose(tensor))
+
+
+def qr(a: Any, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> Any:
     """Orthonormal columns Q and upper triangles R with x = Q @ R.
 
-    For (m, n) and k = min(m, n), `"reduced"` gives shapes (m, k) and (k, n), `"complete"` (m, m) and (m, n).
+    For (m, n) and k = min(m, n), `"reduced"` gives shapes (m, k) and (k, n), `"complete"` (m, m) and (m, n),
+    `"r"` R alone, and `"raw"`, computed by NumPy at once, LAPACK's Householder vectors and their scales.
 
     >>> tfr.linalg.qr(np.zeros((4, 2)), mode="complete").Q.shape
     (4, 4)
     """
-    choice("qr", "mode", mode, ("reduced", "complete"))
-    (x,) = floating(x)
-    rows.need_matrix("qr", x.shape)
-    *stack, m, n = x.shape
+    choice("qr", "mode", mode, ("reduced", "complete", "r", "raw"))
+    if mode == "r":
+        return qr(a).R
+    (a,) = floating(a)
+    if mode == "raw":
+        from tensorframe.frontend.protocols.ufuncs import through_numpy  # for few calls
+
+        return through_numpy(np.linalg.qr, (widened(a), "raw"), {})
+    rows.need_matrix("qr", a.shape)
+    *stack, m, n = a.shape
     k = m if mode == "complete" else min(m, n)
-    results = ((*stack, m, k), x.dtype), ((*stack, k, n), x.dtype)
-    return QRResult(*_parts(rows.QR, (x,), (mode,), *results))
+    results = ((*stack, m, k), a.dtype), ((*stack, k, n), a.dtype)
+    return QRResult(*_parts(rows.QR, (a,), (mode,), *results))
 
 
-def svd(x: Any, /, full_matrices: bool = True) -> SVDResult:
+def svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
     """Singular vectors and singular values, largest first: x = (U * S) @ Vh for `full_matrices=False`.
 
     For (m, n) and k = min(m, n), S has k elements; U and Vh are (m, m) and (n, n), or (m, k) and (k, n).
+    Without `compute_uv`, S alone. Of `hermitian` matrices only the lower triangle is read.
 
     >>> tfr.linalg.svd(np.asarray([[3.0, 0.0], [0.0, 4.0]])).S.numpy()
     array([4., 3.])
     """
-    (x,) = floating(x)
-    rows.need_matrix("svd", x.shape)
-    *stack, m, n = x.shape
+    (a,) = floating(a)
+    rows.need_matrix("svd", a.shape)
+    if hermitian:
+        a = from_lower("svd", a)
+    if not compute_uv:
+        return svdvals(a)
+    *stack, m, n = a.shape
     k = min(m, n)
     left, right = (m, n) if full_matrices else (k, k)
     results = (
-        ((*stack, m, left), x.dtype),
-        ((*stack, k), real_of(x.dtype)),
-        ((*stack, right, n), x.dtype),
+        ((*stack, m, left), a.dtype),
+        ((*stack, k), real_of(a.dtype)),
+        ((*stack, right, n), a.dtype),
     )
-    return SVDResult(*_parts(rows.SVD, (x,), (bool(full_matrices),), *results))
+    return SVDResult(*_parts(rows.SVD, (a,), (bool(full_matrices),), *results))
+
+
+def from_lower(name: str, a: Tensor) -> Tensor:
+    """Return Hermitian matrices by their lower triangles."""
+    rows.need_square(name, a.shape)
+    return tril(a) + conjugated(matrix_transpose(tril(a, -1)))
 
 
 def svdvals(x: Any, /) -> Tensor:

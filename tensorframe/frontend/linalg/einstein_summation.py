@@ -6,9 +6,13 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+from tensorframe.dtypes import as_dtype
 from tensorframe.errors import ShapeError
+from tensorframe.frontend.casting import Casting, raise_unless_allowed
 from tensorframe.frontend.dispatch import call
-from tensorframe.frontend.operands import promoted, reshaped
+from tensorframe.frontend.operands import converted, promoted, reshaped
+from tensorframe.frontend.outputs import Output, delivered
+from tensorframe.frontend.parameters import integer, items
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.contraction import EINSUM, MATMUL
@@ -20,25 +24,68 @@ Index = Hashable
 Indices = tuple[Index, ...]
 
 # in the order in which they are given out; importing `string` would compile patterns for these alone
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # in NumPy's order
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def einsum(subscripts: str, /, *operands: Any) -> Tensor:
+def einsum(
+    *operands: Any,
+    out: Output = None,
+    optimize: Any = False,
+    dtype: Any = None,
+    casting: Casting = "safe",
+    order: str = "K",
+) -> Tensor:
     """Products of the operands, summed over every index that the result lacks (Einstein's convention).
 
     `"ij,jk->ik"` is a matrix product, `"ii"` a trace, `"...i,...i->..."` dot products of stacks. Without `->` the
     result has the indices that occur once, in alphabetical order, after the ellipsis. Sizes of an index must be
-    equal or 1. Three operands and more are contracted pairwise in a cheap order.
+    equal or 1. Three operands and more are contracted pairwise in a cheap order, whatever `optimize` is. Operands may
+    also alternate with lists of the numbers of their indices, and end with those of the result. `out` receives the
+    result, which is computed in `dtype` if that is given, as far as the rule `casting` allows.
 
     >>> tfr.einsum("ij,j->i", np.asarray([[1, 2], [3, 4]]), np.asarray([1, 10])).numpy()
     array([21, 43])
     """
-    if not isinstance(subscripts, str) or not operands:
+    del optimize, order
+    subscripts, *given = (
+        operands if operands and isinstance(operands[0], str) else _spelled(operands)
+    )
+    if not given:
         hint = 'einsum("ij,jk->ik", x, y)'
         raise ShapeError("einsum: takes a string and at least one operand", suggestions=(hint,))
-    tensors = promoted(*operands)
+    tensors = promoted(*given)
+    if dtype is not None:
+        target = as_dtype(dtype)
+        for tensor in tensors:
+            raise_unless_allowed("einsum", tensor.dtype, target, casting)
+        tensors = [converted(tensor, target) for tensor in tensors]
     inputs, output = _parse(subscripts, tuple([tensor.ndim for tensor in tensors]))
-    return contract(tensors, inputs, output)
+    result = contract(tensors, inputs, output)
+    return result if out is None else delivered("einsum", result, out)
+
+
+def _spelled(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return subscripts and operands, where these alternate with lists of the numbers of their indices."""
+    if len(operands) < 2:
+        return ("",)
+    pairs = list(zip(operands[::2], operands[1::2], strict=False))
+    terms = [_letters_of(numbers) for _, numbers in pairs]
+    arrow = "->" + _letters_of(operands[-1]) if len(operands) % 2 else ""
+    return (",".join(terms) + arrow, *[tensor for tensor, _ in pairs])
+
+
+def _letters_of(numbers: Any) -> str:
+    """Return the letters of indices that are numbers, which count the letters of NumPy's alphabet."""
+    term = ""
+    for number in items("einsum", "an operand's indices", numbers):
+        place = -1 if number is ... else integer("einsum", "an index", number)
+        if place >= len(_LETTERS) or (place < 0 and number is not ...):
+            raise ShapeError(
+                f"einsum: indices are numbers from 0 to {len(_LETTERS) - 1}, got {place}"
+            )
+        term += "..." if number is ... else _ALPHABET[place]
+    return term
 
 
 @lru_cache(maxsize=256)

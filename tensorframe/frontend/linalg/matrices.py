@@ -11,18 +11,27 @@ from tensorframe.errors import LinAlgError, ShapeError
 from tensorframe.frontend.creation.triangles import eye
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.linalg.contractions import conjugated, matmul, matrix_transpose
-from tensorframe.frontend.linalg.decompositions import default_rtol, inv, slogdet, svd, svdvals
+from tensorframe.frontend.linalg.decompositions import (
+    default_rtol,
+    from_lower,
+    inv,
+    slogdet,
+    svd,
+    svdvals,
+)
 from tensorframe.frontend.linalg.norms import matrix_norm
 from tensorframe.frontend.operands import (
     beside,
     converted,
     expanded,
     floating,
+    operand,
     promoted,
     reshaped,
     weakly,
     widened,
 )
+from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import integer, items
 from tensorframe.frontend.reductions.elementary import any as any_true
 from tensorframe.frontend.tensor import Tensor
@@ -38,7 +47,7 @@ from tensorframe.ops.elementwise import (
 )
 from tensorframe.ops.linalg import PINV, need_matrix, need_square
 from tensorframe.ops.movement import SLICE
-from tensorframe.ops.reduction import SUM
+from tensorframe.ops.reduction import ANY_TRUE, SUM
 
 __all__ = ["cond", "matrix_power", "matrix_rank", "multi_dot", "pinv"]
 
@@ -59,43 +68,54 @@ def _significant(values: Tensor, rtol: Any) -> Tensor:
     return apply(GREATER, values, apply(MULTIPLY, largest, rtol))
 
 
-def matrix_rank(x: Any, /, *, rtol: Any = None) -> Tensor:
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tensor:
     """How many singular values are above `rtol` (a number, or one for each matrix) times the largest.
 
-    The default is max(m, n) times the spacing of floating-point numbers at 1.
+    The default is max(m, n) times the spacing of floating-point numbers at 1. `tol` is a bound itself, not a multiple.
+    Of `hermitian` matrices only the lower triangle is read. A vector has rank 1, unless it is zero.
 
     >>> tfr.linalg.matrix_rank(np.asarray([[1.0, 2.0], [2.0, 4.0]])).item()
     1
     """
-    (x,) = floating(x)
-    values = svdvals(x)
-    above = _significant(values, default_rtol(x) if rtol is None else rtol)
+    (A,) = floating(A)
+    if A.ndim < 2:
+        return converted(call(ANY_TRUE, A, attrs=(tuple(range(A.ndim)), False)), int64)
+    values = svdvals(from_lower("matrix_rank", A) if hermitian else A)
+    if tol is not None:
+        bound = operand(tol)
+        above = values > (reshaped(bound, (*bound.shape, 1)) if bound.ndim else bound)
+    else:
+        above = _significant(values, default_rtol(A) if rtol is None else rtol)
     return call(SUM, converted(above, int64), attrs=((above.ndim - 1,), False))
 
 
-def pinv(x: Any, /, *, rtol: Any = None) -> Tensor:
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tensor:
     """Moore-Penrose inverses: shape (..., m, n) gives (..., n, m).
 
     Singular values up to `rtol` (a number, or one for each matrix) times the largest count as zero. The default is
-    max(m, n) times the spacing of floating-point numbers at 1.
+    max(m, n) times the spacing of floating-point numbers at 1. `rcond` is another name of `rtol`. Of `hermitian`
+    matrices only the lower triangle is read.
 
     >>> tfr.linalg.pinv(np.asarray([[2.0, 0.0], [0.0, 0.0]])).numpy()
     array([[0.5, 0. ],
            [0. , 0. ]])
     """
-    (x,) = floating(x)
-    need_matrix("pinv", x.shape)
-    cutoff = default_rtol(x) if rtol is None else rtol
+    (a,) = floating(a)
+    need_matrix("pinv", a.shape)
+    rtol = rcond if rtol is None else rtol
+    if hermitian:
+        a = from_lower("pinv", a)
+    cutoff = default_rtol(a) if rtol is None else rtol
     if type(cutoff) in (int, float):
-        return converted(call(PINV, widened(x), attrs=(float(cutoff),)), x.dtype)
-    u, s, vh = svd(x, full_matrices=False)
+        return converted(call(PINV, widened(a), attrs=(float(cutoff),)), a.dtype)
+    u, s, vh = svd(a, full_matrices=False)
     kept = _significant(s, cutoff)
     inverse = apply(WHERE, kept, apply(RECIPROCAL, s), 0.0)
     inverse = reshaped(inverse, (*inverse.shape, 1))
     return matmul(_adjoint(vh), apply(MULTIPLY, inverse, _adjoint(u)))
 
 
-def cond(x: Any, /, p: float | str | None = None) -> Tensor:
+def cond(x: Any, p: float | str | None = None) -> Tensor:
     """Condition numbers norm(x) * norm(inv(x)): how much solving with `x` may enlarge relative errors.
 
     `p` is the order of the norm; None is 2, the ratio of the largest to the smallest singular value. Infinite for
@@ -127,7 +147,7 @@ def _norm_of_inverse(x: Tensor, p: float | str | None) -> Tensor:
     return apply(WHERE, singular, math.inf, matrix_norm(inv(regular), ord=p))
 
 
-def matrix_power(x: Any, n: int, /) -> Tensor:
+def matrix_power(a: Any, n: int) -> Tensor:
     """Matrices to an integer power by repeated squaring; negative powers are those of the inverse.
 
     >>> tfr.linalg.matrix_power(np.asarray([[1, 1], [0, 1]]), 5).numpy()
@@ -135,11 +155,11 @@ def matrix_power(x: Any, n: int, /) -> Tensor:
            [0, 1]])
     """
     n = integer("matrix_power", "n", n)
-    (x,) = floating(x) if n < 0 else promoted(x)
-    need_square("matrix_power", x.shape)
+    (a,) = floating(a) if n < 0 else promoted(a)
+    need_square("matrix_power", a.shape)
     if n == 0:
-        return expanded(eye(x.shape[-1], dtype=x.dtype, device=x.device), x.shape)
-    square = inv(x) if n < 0 else x
+        return expanded(eye(a.shape[-1], dtype=a.dtype, device=a.device), a.shape)
+    square = inv(a) if n < 0 else a
     result = None
     for bit in reversed(format(abs(n), "b")):
         if bit == "1":
@@ -149,7 +169,7 @@ def matrix_power(x: Any, n: int, /) -> Tensor:
     return result
 
 
-def multi_dot(arrays: Sequence[Any], /) -> Tensor:
+def multi_dot(arrays: Sequence[Any], *, out: Output = None) -> Tensor:
     """Product of several matrices, in the order that takes the fewest multiplications.
 
     The first may be a row vector and the last a column vector. Source of the order: Cormen, Leiserson, Rivest and
@@ -169,7 +189,8 @@ def multi_dot(arrays: Sequence[Any], /) -> Tensor:
     sizes = [first.shape[0] if first.ndim > 1 else 1]
     sizes += [tensor.shape[0] for tensor in tensors[1:]]
     sizes += [last.shape[1] if last.ndim > 1 else 1]
-    return _product(tensors, _best_splits(sizes), 0, len(tensors) - 1)
+    result = _product(tensors, _best_splits(sizes), 0, len(tensors) - 1)
+    return delivered("multi_dot", result, out)
 
 
 def _best_splits(sizes: list[int]) -> dict[tuple[int, int], int]:

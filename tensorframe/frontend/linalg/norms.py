@@ -130,7 +130,6 @@ def _sum_norm(x: Tensor, ord: float, axes: Axes) -> Tensor:
 
 def norm(
     x: Any,
-    /,
     ord: float | str | None = None,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,

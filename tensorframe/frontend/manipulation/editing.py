@@ -21,24 +21,24 @@ __all__ = ["append", "delete", "insert"]
 _FEW = 8
 
 
-def append(x: Any, values: Any, /, axis: int | None = None) -> Tensor:
-    """Return `values` joined after `x` along `axis`; both flattened if it is None.
+def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
+    """Return `values` joined after `arr` along `axis`; both flattened if it is None.
 
     >>> tfr.append(tfr.asarray([1, 2]), 3).tolist()
     [1, 2, 3]
     """
-    return concat([x, values], axis=axis)
+    return concat([arr, values], axis=axis)
 
 
-def delete(x: Any, obj: Any, /, axis: int | None = None) -> Tensor:
-    """Return `x` without the places `obj` of `axis`, or of the flattened tensor.
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
+    """Return `arr` without the places `obj` of `axis`, or of the flattened tensor.
 
     `obj` is an index, several, a slice or a mask; tensors among these are computed.
 
     >>> tfr.delete(tfr.asarray([1, 2, 3, 4]), [0, 2]).tolist()
     [2, 4]
     """
-    tensor, dimension = along("delete", x, axis)
+    tensor, dimension = along("delete", arr, axis)
     size = tensor.shape[dimension]
     places = _places("delete", obj, size, size - 1)
     gaps = _gaps(places, size)
@@ -50,16 +50,16 @@ def delete(x: Any, obj: Any, /, axis: int | None = None) -> Tensor:
     return joined(pieces, dimension) if pieces else _piece(tensor, dimension, 0, 0)
 
 
-def insert(x: Any, obj: Any, values: Any, /, axis: int | None = None) -> Tensor:
-    """Return `x` with `values` put before the places `obj` of `axis`, or of the flattened tensor.
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
+    """Return `arr` with `values` put before the places `obj` of `axis`, or of the flattened tensor.
 
     `obj` is an index, several, a slice or a mask; tensors among these are computed. `values` is converted to the dtype
-    of `x` and broadcasts to what is put in.
+    of `arr` and broadcasts to what is put in.
 
     >>> tfr.insert(tfr.asarray([1, 2, 3]), 1, 9).tolist()
     [1, 9, 2, 3]
     """
-    tensor, dimension = along("insert", x, axis)
+    tensor, dimension = along("insert", arr, axis)
     size = tensor.shape[dimension]
     places = _places("insert", obj, size, size)
     # an integer stays one: NumPy, and so we, gives it a whole block, whose first axis runs along `dimension`

@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorframe.dtypes import INTEGER, as_dtype
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.frontend.casting import raise_unless_allowed
 from tensorframe.frontend.indexing.searching import take
 from tensorframe.frontend.indexing.selection import as_array
 from tensorframe.frontend.manipulation.views import (
@@ -28,6 +29,7 @@ from tensorframe.frontend.operands import (
     weakly,
     with_axes,
 )
+from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import integer, integers, items
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import as_shape, normalize_axis
@@ -52,45 +54,66 @@ __all__ = [
 ]
 
 
-def _alike(name: str, arrays: Any) -> list[Tensor]:
-    """Return what is joined, the parts of a tensor or a sequence, in the dtype that it promotes to."""
+def _alike(name: str, arrays: Any, dtype: Any = None, casting: str = "same_kind") -> list[Tensor]:
+    """Return what is joined, the parts of a tensor or a sequence, in one dtype: `dtype`, or what they promote to."""
     parts = unstack(arrays) if isinstance(arrays, Tensor) else items(name, "arrays", arrays)
     if not parts:
         raise ArgumentError(f"{name}: takes one tensor at least")
-    return promoted(*parts)
+    if dtype is None:
+        return promoted(*parts)
+    target = as_dtype(dtype)
+    tensors = weakly(parts)
+    for tensor in tensors:
+        raise_unless_allowed(name, tensor.dtype, target, casting)
+    return [converted(tensor, target) for tensor in tensors]
 
 
-def concat(arrays: Any, /, axis: int | None = 0, *, dtype: Any = None) -> Tensor:
+def concat(
+    arrays: Any,
+    /,
+    axis: int | None = 0,
+    out: Output = None,
+    *,
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> Tensor:
     """Return the tensors of a sequence joined along an existing axis, or all flattened if it is None.
 
     They promote to one dtype, or are converted to `dtype`. ShapeError unless their other axes have equal sizes.
+    `out` receives the result. `casting` is the rule that conversion to `dtype` has to keep, DTypeError if it does not.
 
     >>> tfr.concat([tfr.asarray([1, 2]), tfr.asarray([3])]).tolist()
     [1, 2, 3]
     """
-    tensors = _alike("concat", arrays)
-    if dtype is not None:
-        tensors = [converted(tensor, as_dtype(dtype)) for tensor in tensors]
+    tensors = _alike("concat", arrays, dtype, casting)
     if axis is None:
-        return joined([ravel(tensor) for tensor in tensors], 0)
+        return delivered("concat", joined([ravel(tensor) for tensor in tensors], 0), out)
     if tensors[0].ndim == 0:
         raise ShapeError(
             "concat: 0-d tensors have no axis to join along",
             suggestions=("tfr.stack, which makes a new axis",),
         )
-    return joined(tensors, normalize_axis("concat", axis, tensors[0].ndim))
+    dimension = normalize_axis("concat", axis, tensors[0].ndim)
+    return delivered("concat", joined(tensors, dimension), out)
 
 
 concatenate = concat
 
 
-def stack(arrays: Any, /, axis: int = 0) -> Tensor:
+def stack(
+    arrays: Any,
+    axis: int = 0,
+    out: Output = None,
+    *,
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> Tensor:
     """Return tensors of one shape joined along a new axis, which stands at the position `axis` of the result.
 
     >>> tfr.stack([tfr.asarray([1, 2]), tfr.asarray([3, 4])], axis=1).tolist()
     [[1, 3], [2, 4]]
     """
-    tensors = _alike("stack", arrays)
+    tensors = _alike("stack", arrays, dtype, casting)
     shapes = [tensor.shape for tensor in tensors]
     if len(set(shapes)) > 1:
         listed = " and ".join(map(str, dict.fromkeys(shapes)))
@@ -98,8 +121,10 @@ def stack(arrays: Any, /, axis: int = 0) -> Tensor:
         raise ShapeError(f"stack: shapes {listed} differ", suggestions=(hint,))
     dimension = normalize_axis("stack", axis, len(shapes[0]) + 1)
     if dimension == 0 and shapes[0]:
-        return _stacked(tensors)
-    return joined([expand_dims(tensor, dimension) for tensor in tensors], dimension)
+        result = _stacked(tensors)
+    else:
+        result = joined([expand_dims(tensor, dimension) for tensor in tensors], dimension)
+    return result if out is None else delivered("stack", result, out)
 
 
 def _stacked(tensors: list[Tensor]) -> Tensor:
@@ -123,52 +148,54 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     )
 
 
-def hstack(arrays: Any, /, *, dtype: Any = None) -> Tensor:
+def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
     """Return the tensors side by side: joined along axis 1, vectors and numbers along axis 0.
 
     >>> tfr.hstack([tfr.asarray([1]), tfr.asarray([2, 3])]).tolist()
     [1, 2, 3]
     """
-    tensors = [with_axes(tensor, 1) for tensor in _alike("hstack", arrays)]
-    return concat(tensors, axis=0 if tensors[0].ndim == 1 else 1, dtype=dtype)
+    tensors = [with_axes(tensor, 1) for tensor in _alike("hstack", tup)]
+    axis = 0 if tensors[0].ndim == 1 else 1
+    return concat(tensors, axis=axis, dtype=dtype, casting=casting)
 
 
-def vstack(arrays: Any, /, *, dtype: Any = None) -> Tensor:
+def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
     """Return the tensors below each other: joined along axis 0, vectors as rows.
 
     >>> tfr.vstack([tfr.asarray([1, 2]), tfr.asarray([3, 4])]).tolist()
     [[1, 2], [3, 4]]
     """
-    tensors = _alike("vstack", arrays)
+    tensors = _alike("vstack", tup)
     if dtype is None and len({tensor.shape for tensor in tensors}) == 1 == tensors[0].ndim:
         return _stacked(tensors)
-    return concat([with_axes(tensor, 2) for tensor in tensors], axis=0, dtype=dtype)
+    rows = [with_axes(tensor, 2) for tensor in tensors]
+    return concat(rows, axis=0, dtype=dtype, casting=casting)
 
 
-def dstack(arrays: Any, /) -> Tensor:
+def dstack(tup: Any) -> Tensor:
     """Return the tensors behind each other: joined along axis 2, matrices getting that axis.
 
     >>> tfr.dstack([tfr.asarray([1, 2]), tfr.asarray([3, 4])]).tolist()
     [[[1, 3], [2, 4]]]
     """
-    planes = [with_axes(tensor, 2) for tensor in _alike("dstack", arrays)]
+    planes = [with_axes(tensor, 2) for tensor in _alike("dstack", tup)]
     return concat([expand_dims(plane, 2) if plane.ndim == 2 else plane for plane in planes], axis=2)
 
 
-def column_stack(arrays: Any, /) -> Tensor:
+def column_stack(tup: Any) -> Tensor:
     """Return vectors as the columns of a matrix; matrices are joined along axis 1.
 
     >>> tfr.column_stack([tfr.asarray([1, 2]), tfr.asarray([3, 4])]).tolist()
     [[1, 3], [2, 4]]
     """
-    tensors = _alike("column_stack", arrays)
+    tensors = _alike("column_stack", tup)
     return concat(
         [reshaped(tensor, (tensor.size, 1)) if tensor.ndim < 2 else tensor for tensor in tensors],
         axis=1,
     )
 
 
-def block(arrays: Any, /) -> Tensor:
+def block(arrays: Any) -> Tensor:
     """Return blocks put together: the innermost lists along the last axis, their lists along the one before, ...
 
     >>> tfr.block([[tfr.ones((1, 1)), tfr.zeros((1, 2))], [tfr.zeros((1, 3))]]).tolist()
@@ -204,13 +231,13 @@ def _joined_blocks(arrays: Any, blocks: Iterator[Tensor], axis: int, ndim: int) 
     return concat([_joined_blocks(array, blocks, axis + 1, ndim) for array in arrays], axis=axis)
 
 
-def array_split(x: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Tensor]:
-    """Return parts of `x` along `axis`: so many, the first ones larger by one, or cut at the given indices.
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+    """Return parts of `ary` along `axis`: so many, the first ones larger by one, or cut at the given indices.
 
     >>> [part.tolist() for part in tfr.array_split(tfr.arange(5), 2)]
     [[0, 1, 2], [3, 4]]
     """
-    tensor = operand(x)
+    tensor = operand(ary)
     dimension = normalize_axis("array_split", axis, tensor.ndim)
     size = tensor.shape[dimension]
     cuts = _cuts("array_split", indices_or_sections)
@@ -236,13 +263,13 @@ def _between(cuts: Sequence[int]) -> Iterable[tuple[int, int | None]]:
     return zip([0, *cuts], [*cuts, None], strict=True)
 
 
-def split(x: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Tensor]:
-    """Return equal parts of `x` along `axis`, or parts cut at the given indices; ShapeError if they are not equal.
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
+    """Return equal parts of `ary` along `axis`, or parts cut at the given indices; ShapeError if they are not equal.
 
     >>> [part.tolist() for part in tfr.split(tfr.arange(4), 2)]
     [[0, 1], [2, 3]]
     """
-    tensor = operand(x)
+    tensor = operand(ary)
     size = tensor.shape[normalize_axis("split", axis, tensor.ndim)]
     parts = _cuts("split", indices_or_sections)
     if isinstance(parts, int) and parts > 0 and size % parts:
@@ -253,32 +280,32 @@ def split(x: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Tensor]:
     return array_split(tensor, indices_or_sections, axis)
 
 
-def hsplit(x: Any, indices_or_sections: Any, /) -> list[Tensor]:
-    """Return `x` split along axis 1, a vector along axis 0.
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
+    """Return `ary` split along axis 1, a vector along axis 0.
 
     >>> [part.shape for part in tfr.hsplit(tfr.zeros((2, 4)), 2)]
     [(2, 2), (2, 2)]
     """
-    tensor = _with_dimensions("hsplit", x, 1)
+    tensor = _with_dimensions("hsplit", ary, 1)
     return split(tensor, indices_or_sections, 0 if tensor.ndim == 1 else 1)
 
 
-def vsplit(x: Any, indices_or_sections: Any, /) -> list[Tensor]:
-    """Return `x` split along axis 0; ShapeError if it has less than two axes.
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
+    """Return `ary` split along axis 0; ShapeError if it has less than two axes.
 
     >>> [part.shape for part in tfr.vsplit(tfr.zeros((2, 4)), 2)]
     [(1, 4), (1, 4)]
     """
-    return split(_with_dimensions("vsplit", x, 2), indices_or_sections, 0)
+    return split(_with_dimensions("vsplit", ary, 2), indices_or_sections, 0)
 
 
-def dsplit(x: Any, indices_or_sections: Any, /) -> list[Tensor]:
-    """Return `x` split along axis 2; ShapeError if it has less than three axes.
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
+    """Return `ary` split along axis 2; ShapeError if it has less than three axes.
 
     >>> [part.shape for part in tfr.dsplit(tfr.zeros((2, 3, 4)), 2)]
     [(2, 3, 2), (2, 3, 2)]
     """
-    return split(_with_dimensions("dsplit", x, 3), indices_or_sections, 2)
+    return split(_with_dimensions("dsplit", ary, 3), indices_or_sections, 2)
 
 
 def _with_dimensions(name: str, x: Any, least: int) -> Tensor:
@@ -291,8 +318,8 @@ def _with_dimensions(name: str, x: Any, least: int) -> Tensor:
     return tensor
 
 
-def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
-    """Return `x` with each element repeated `repeats` times along `axis`, or in the flattened tensor if it is None.
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
+    """Return `a` with each element repeated `repeats` times along `axis`, or in the flattened tensor if it is None.
 
     A number is recorded as a view. A tensor or sequence, one count for each place on the axis, is computed here and
     now, since the shape depends on it.
@@ -300,7 +327,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
     >>> tfr.repeat(tfr.asarray([1, 2]), 2).tolist()
     [1, 1, 2, 2]
     """
-    tensor, dimension = along("repeat", x, axis)
+    tensor, dimension = along("repeat", a, axis)
     counts = _counts(repeats)
     size = tensor.shape[dimension]
     if counts.size == 1:
@@ -326,14 +353,14 @@ def _counts(repeats: Any) -> np.ndarray[Any, Any]:
     return counts.astype(np.int64)
 
 
-def tile(x: Any, repetitions: Any, /) -> Tensor:
-    """Return `x` laid side by side `repetitions[i]` times along axis i; missing axes of either side are of size 1.
+def tile(A: Any, reps: Any) -> Tensor:
+    """Return `A` laid side by side `repetitions[i]` times along axis i; missing axes of either side are of size 1.
 
     >>> tfr.tile(tfr.asarray([1, 2]), (2, 2)).tolist()
     [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
-    tensor = operand(x)
-    times = as_shape(repetitions)
+    tensor = operand(A)
+    times = as_shape(reps)
     ndim = max(len(times), tensor.ndim)
     times = (1,) * (ndim - len(times)) + times
     shape = with_axes(tensor, ndim).shape

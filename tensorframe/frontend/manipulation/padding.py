@@ -6,13 +6,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.errors import ShapeError
 from tensorframe.frontend.conversion.convert import as_value
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.indexing.searching import take
 from tensorframe.frontend.manipulation.views import joined, part_of
 from tensorframe.frontend.operands import expanded, number, operand
-from tensorframe.frontend.parameters import count
+from tensorframe.frontend.parameters import choice, count
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axis
 from tensorframe.ops.movement import PAD
@@ -23,34 +23,80 @@ Places = np.ndarray[Any, np.dtype[np.int64]]
 
 # What NumPy calls the ways to continue an axis by its own elements.
 _BY_INDEX: Final = ("edge", "reflect", "symmetric", "wrap")
+# and by what is computed of them
+_COMPUTED: Final = ("empty", "linear_ramp", "maximum", "mean", "median", "minimum")
 
 
-def pad(x: Any, pad_width: Any, /, mode: str = "constant", *, constant_values: Any = 0) -> Tensor:
-    """Return `x` with elements put before and after each axis.
+def pad(
+    array: Any,
+    pad_width: Any,
+    mode: Any = "constant",
+    *,
+    constant_values: Any = 0,
+    end_values: Any = 0,
+    stat_length: Any = None,
+    reflect_type: str = "even",
+    **kwargs: Any,
+) -> Tensor:
+    """Return `array` with elements put before and after each axis.
 
     `pad_width` is a number for all sides, (before, after) for all axes, a pair for each axis, or a dict from axes to
     numbers or pairs. Modes: "constant" (with `constant_values`, given like the widths), "edge" repeats the last
-    element, "reflect" mirrors about it, "symmetric" mirrors with it, "wrap" starts again at the other end.
-    ArgumentError for other modes.
+    element, "reflect" mirrors about it, "symmetric" mirrors with it (both with their values turned about that of the
+    end for `reflect_type="odd"`), "wrap" starts again at the other end, "linear_ramp" goes to `end_values`, "maximum",
+    "mean", "median" and "minimum" are of the `stat_length` elements at the end (None: all), "empty" is anything. A
+    function is called by NumPy, at once, with the other arguments. ArgumentError for other modes.
 
     >>> tfr.pad(tfr.asarray([1, 2, 3]), (1, 2)).tolist()
     [0, 1, 2, 3, 0, 0]
     >>> tfr.pad(tfr.asarray([1, 2, 3]), 1, "reflect").tolist()
     [2, 1, 2, 3, 2]
+    >>> tfr.pad(tfr.asarray([1.0, 3.0]), (0, 2), "mean").tolist()
+    [1.0, 3.0, 2.0, 2.0]
     """
-    tensor = operand(x)
+    tensor = operand(array)
     widths = [
         (count("pad", "pad_width", before), count("pad", "pad_width", after))
         for before, after in _pairs(pad_width, tensor.ndim)
     ]
-    if mode == "constant":
+    if mode == "constant" and not kwargs:
         return _pad_constant(tensor, widths, _pairs(constant_values, tensor.ndim))
-    if mode not in _BY_INDEX:
-        known = ", ".join(map(repr, ("constant", *_BY_INDEX)))
-        raise ArgumentError(f"pad: mode {mode!r} is not known", suggestions=(f"one of {known}",))
+    if callable(mode):
+        from tensorframe.frontend.manipulation import continuing  # for few calls
+
+        return continuing.by_function(tensor, widths, mode, kwargs)
+    if kwargs:
+        raise TypeError(f"pad() got an unexpected keyword argument {next(iter(kwargs))!r}")
+    choice("pad", "mode", mode, ("constant", *_BY_INDEX, *_COMPUTED))
+    odd = choice("pad", "reflect_type", reflect_type, ("even", "odd")) == "odd"
+    ends = _pairs(end_values, tensor.ndim) if mode == "linear_ramp" else []
+    lengths = [(None, None)] * tensor.ndim
+    if stat_length is not None:
+        lengths = _pairs(stat_length, tensor.ndim)
     for axis, pair in enumerate(widths):
-        tensor = _pad_by_index(tensor, axis, pair, mode)
+        if mode in _COMPUTED or (odd and mode in ("reflect", "symmetric")):
+            tensor = _continued_by(tensor, axis, pair, mode, ends, lengths)
+        else:
+            tensor = _pad_by_index(tensor, axis, pair, mode)
     return tensor
+
+
+def _continued_by(
+    tensor: Tensor, axis: int, pair: tuple[int, int], mode: str, ends: Any, lengths: Any
+) -> Tensor:
+    """Return the tensor continued along an axis by what is computed of its elements."""
+    from tensorframe.frontend.manipulation import continuing  # for few calls
+
+    if not any(pair):
+        return tensor
+    if mode == "empty":
+        return continuing.unsaid(tensor, axis, pair)
+    _need_elements(tensor, axis)
+    if mode == "linear_ramp":
+        return continuing.with_ramp(tensor, axis, pair, ends[axis])
+    if mode in continuing.STATISTICS:
+        return continuing.with_statistic(tensor, axis, pair, mode, lengths[axis])
+    return continuing.mirrored_oddly(tensor, axis, pair, twice=mode == "symmetric")
 
 
 def _pairs(given: Any, ndim: int) -> list[tuple[Any, Any]]:
@@ -112,15 +158,19 @@ def _pad_by_index(tensor: Tensor, axis: int, pair: tuple[int, int], mode: str) -
     if not any(pair):
         return tensor
     size = tensor.shape[axis]
-    if size == 0:
-        raise ShapeError(
-            f"pad: axis {axis} of shape {tensor.shape} has no elements to continue with",
-            suggestions=('mode="constant"',),
-        )
+    _need_elements(tensor, axis)
     before, after = pair
     left = _side(tensor, axis, range(-before, 0), mode) if before else []
     right = _side(tensor, axis, range(size, size + after), mode) if after else []
     return joined([*left, tensor, *right], axis)
+
+
+def _need_elements(tensor: Tensor, axis: int) -> None:
+    if tensor.shape[axis] == 0:
+        raise ShapeError(
+            f"pad: axis {axis} of shape {tensor.shape} has no elements to continue with",
+            suggestions=('mode="constant"',),
+        )
 
 
 def _side(tensor: Tensor, axis: int, outside: range, mode: str) -> list[Tensor]:

@@ -94,24 +94,26 @@ def reshape(x: Any, /, shape: Axes, order: str = "C", *, copy: bool | None = Non
     return reshaped(tensor, target)
 
 
-def ravel(x: Any, /, order: str = "C") -> Tensor:
-    """Return all elements of `x` along one axis.
+def ravel(a: Any, order: str = "C") -> Tensor:
+    """Return all elements of `a` along one axis.
 
     >>> tfr.ravel(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [1, 2, 3, 4]
     """
-    return reshape(x, (-1,), order)
+    return reshape(a, (-1,), order)
 
 
-def permute_dims(x: Any, /, axes: Iterable[int]) -> Tensor:
-    """Return `x` with its axes in another order: axis i of the result is axis `axes[i]` of `x`.
+def permute_dims(a: Any, axes: Iterable[int] | None = None) -> Tensor:
+    """Return `a` with its axes in another order: axis i of the result is axis `axes[i]` of `a`.
 
-    AxisError unless `axes` names each axis once; negative ones count from the back.
+    None reverses them. AxisError unless `axes` names each axis once; negative ones count from the back.
 
     >>> tfr.permute_dims(tfr.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    tensor = operand(x)
+    tensor = operand(a)
+    if axes is None:
+        return permuted(tensor, range(tensor.ndim)[::-1])
     named = integers("permute_dims", "axes", axes)
     order = [normalize_axis("permute_dims", axis, tensor.ndim) for axis in named]
     if sorted(order) != list(range(tensor.ndim)):
@@ -119,25 +121,25 @@ def permute_dims(x: Any, /, axes: Iterable[int]) -> Tensor:
     return permuted(tensor, order)
 
 
-def transpose(x: Any, /, axes: Iterable[int] | None = None) -> Tensor:
-    """Return `x` with its axes reversed, or in the order of `axes` as in `permute_dims`.
+def transpose(a: Any, axes: Iterable[int] | None = None) -> Tensor:
+    """Return `a` with its axes reversed, or in the order of `axes` as in `permute_dims`.
 
     >>> tfr.transpose(tfr.zeros((2, 3, 4))).shape
     (4, 3, 2)
     """
-    tensor = operand(x)
+    tensor = operand(a)
     if axes is None:
         return permuted(tensor, range(len(tensor.node.shape))[::-1])
     return permute_dims(tensor, axes)
 
 
-def swapaxes(x: Any, axis1: int, axis2: int, /) -> Tensor:
-    """Return `x` with two axes exchanged.
+def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
+    """Return `a` with two axes exchanged.
 
     >>> tfr.swapaxes(tfr.zeros((2, 3, 4)), 0, -1).shape
     (4, 3, 2)
     """
-    tensor = operand(x)
+    tensor = operand(a)
     order = list(range(tensor.ndim))
     first = normalize_axis("swapaxes", axis1, tensor.ndim)
     second = normalize_axis("swapaxes", axis2, tensor.ndim)
@@ -145,13 +147,13 @@ def swapaxes(x: Any, axis1: int, axis2: int, /) -> Tensor:
     return permuted(tensor, order)
 
 
-def moveaxis(x: Any, source: Axes, destination: Axes, /) -> Tensor:
-    """Return `x` with the axes `source` moved to the positions `destination`; the others keep their order.
+def moveaxis(a: Any, source: Axes, destination: Axes) -> Tensor:
+    """Return `a` with the axes `source` moved to the positions `destination`; the others keep their order.
 
     >>> tfr.moveaxis(tfr.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    tensor = operand(x)
+    tensor = operand(a)
     origins = _named_axes("moveaxis", source, tensor.ndim)
     targets = _named_axes("moveaxis", destination, tensor.ndim)
     if len(origins) != len(targets):
@@ -167,26 +169,26 @@ def _named_axes(name: str, axis: Axes, ndim: int) -> list[int]:
     return list(axes_in_order(name, one_or_several(axis), ndim))
 
 
-def rollaxis(x: Any, axis: int, start: int = 0, /) -> Tensor:
-    """Return `x` with `axis` moved back until it stands before the axis `start`; `moveaxis` says the same plainer.
+def rollaxis(a: Any, axis: int, start: int = 0) -> Tensor:
+    """Return `a` with `axis` moved back until it stands before the axis `start`; `moveaxis` says the same plainer.
 
     >>> tfr.rollaxis(tfr.zeros((2, 3, 4)), 2).shape
     (4, 2, 3)
     """
-    tensor = operand(x)
+    tensor = operand(a)
     origin = normalize_axis("rollaxis", axis, tensor.ndim)
     # `start` may also be the position after the last axis
     target = tensor.ndim if start == tensor.ndim else normalize_axis("rollaxis", start, tensor.ndim)
     return moveaxis(tensor, origin, target - 1 if origin < target else target)
 
 
-def expand_dims(x: Any, /, axis: Axes = 0) -> Tensor:
-    """Return `x` with axes of size one, which stand at the positions `axis` of the result.
+def expand_dims(a: Any, axis: Axes = 0) -> Tensor:
+    """Return `a` with axes of size one, which stand at the positions `axis` of the result.
 
     >>> tfr.expand_dims(tfr.zeros((2, 3)), (0, -1)).shape
     (1, 2, 3, 1)
     """
-    tensor = operand(x)
+    tensor = operand(a)
     count = len(one_or_several(axis))
     new = normalize_axes("expand_dims", axis, tensor.ndim + count)
     sizes = iter(tensor.shape)
@@ -194,13 +196,13 @@ def expand_dims(x: Any, /, axis: Axes = 0) -> Tensor:
     return reshaped(tensor, shape)
 
 
-def squeeze(x: Any, /, axis: Axes | None = None) -> Tensor:
-    """Return `x` without the axes `axis` (all that can go if None); ShapeError if one has a size other than 1.
+def squeeze(a: Any, axis: Axes | None = None) -> Tensor:
+    """Return `a` without the axes `axis` (all that can go if None); ShapeError if one has a size other than 1.
 
     >>> tfr.squeeze(tfr.zeros((1, 3, 1)), 0).shape
     (3, 1)
     """
-    tensor = operand(x)
+    tensor = operand(a)
     if axis is None:
         return reshaped(tensor, tuple(size for size in tensor.shape if size != 1))
     gone = normalize_axes("squeeze", axis, tensor.ndim)
@@ -213,13 +215,14 @@ def squeeze(x: Any, /, axis: Axes | None = None) -> Tensor:
     )
 
 
-def broadcast_to(x: Any, /, shape: Axes) -> Tensor:
-    """Return `x` repeated along new axes and those of size 1 to fill `shape`; ShapeError if it cannot.
+def broadcast_to(array: Any, shape: Axes, subok: bool = False) -> Tensor:
+    """Return `array` repeated along new axes and those of size 1 to fill `shape`; ShapeError if it cannot.
 
     >>> tfr.broadcast_to(tfr.asarray([1, 2]), (3, 2)).tolist()
     [[1, 2], [1, 2], [1, 2]]
     """
-    tensor = operand(x)
+    del subok  # NumPy's; tensors have no subclasses
+    tensor = operand(array)
     target = as_shape(shape)
     if broadcast("broadcast_to", tensor.shape, target) != target:
         raise ShapeError(f"broadcast_to: shape {tensor.shape} does not broadcast to {target}")
@@ -235,24 +238,25 @@ def broadcast_shapes(*shapes: Axes) -> Shape:
     return broadcast("broadcast_shapes", *map(as_shape, shapes)) if shapes else ()
 
 
-def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Tensor, ...]:
     """Return the tensors broadcast against each other, each in its own dtype.
 
     >>> [x.shape for x in tfr.broadcast_arrays(tfr.zeros((3, 1)), tfr.zeros(4))]
     [(3, 4), (3, 4)]
     """
-    tensors = [operand(array) for array in arrays]
+    del subok  # as above
+    tensors = [operand(array) for array in args]
     shape = broadcast_shapes(*[tensor.shape for tensor in tensors])
     return tuple(expanded(tensor, shape) for tensor in tensors)
 
 
-def flip(x: Any, /, axis: Axes | None = None) -> Tensor:
-    """Return `x` with its elements in reverse order along `axis` (all axes if None).
+def flip(m: Any, axis: Axes | None = None) -> Tensor:
+    """Return `m` with its elements in reverse order along `axis` (all axes if None).
 
     >>> tfr.flip(tfr.asarray([1, 2, 3])).tolist()
     [3, 2, 1]
     """
-    tensor = operand(x)
+    tensor = operand(m)
     shape = tensor.node.shape
     starts, steps = [0] * len(shape), [1] * len(shape)
     for turned in normalize_axes("flip", axis, len(shape)):
@@ -262,31 +266,31 @@ def flip(x: Any, /, axis: Axes | None = None) -> Tensor:
     return sliced(tensor, starts, shape, steps)
 
 
-def flipud(x: Any, /) -> Tensor:
-    """Return `x` with its rows (axis 0) in reverse order.
+def flipud(m: Any) -> Tensor:
+    """Return `m` with its rows (axis 0) in reverse order.
 
     >>> tfr.flipud(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [[3, 4], [1, 2]]
     """
-    return flip(x, axis=0)
+    return flip(m, axis=0)
 
 
-def fliplr(x: Any, /) -> Tensor:
-    """Return `x` with its columns (axis 1) in reverse order.
+def fliplr(m: Any) -> Tensor:
+    """Return `m` with its columns (axis 1) in reverse order.
 
     >>> tfr.fliplr(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [[2, 1], [4, 3]]
     """
-    return flip(x, axis=1)
+    return flip(m, axis=1)
 
 
-def rot90(x: Any, /, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
-    """Return `x` turned by `k` quarter turns in the plane of `axes`, from the first towards the second.
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
+    """Return `m` turned by `k` quarter turns in the plane of `axes`, from the first towards the second.
 
     >>> tfr.rot90(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [[2, 4], [1, 3]]
     """
-    tensor = operand(x)
+    tensor = operand(m)
     named = _named_axes("rot90", axes, tensor.ndim)
     if len(named) != 2:
         raise AxisError(f"rot90: a plane has two axes, got {axes}")
@@ -299,8 +303,8 @@ def rot90(x: Any, /, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     return flip(swapaxes(tensor, first, second), axis=second) if turns else tensor
 
 
-def roll(x: Any, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
-    """Return `x` with elements moved by `shift` places along `axis`; those that leave at one end enter at the other.
+def roll(a: Any, shift: Axes, axis: Axes | None = None) -> Tensor:
+    """Return `a` with elements moved by `shift` places along `axis`; those that leave at one end enter at the other.
 
     Without `axis` the elements move in row-major order. Several axes take one shift each, or share one; an axis named
     twice moves twice.
@@ -308,7 +312,7 @@ def roll(x: Any, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
     >>> tfr.roll(tfr.asarray([1, 2, 3, 4]), 1).tolist()
     [4, 1, 2, 3]
     """
-    tensor = operand(x)
+    tensor = operand(a)
     shifts = integers("roll", "shift", shift)
     if axis is None:
         return reshaped(_rolled(ravel(tensor), sum(shifts), 0), tensor.shape)

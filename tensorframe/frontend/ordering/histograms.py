@@ -46,8 +46,7 @@ class Histogram(NamedTuple):
 
 
 def histogram(
-    x: Any,
-    /,
+    a: Any,
     bins: Any = 10,
     range: tuple[float, float] | None = None,
     density: bool = False,
@@ -56,21 +55,21 @@ def histogram(
     """How many of the values, or how much of their weight, each bin holds, and the edges of the bins.
 
     `bins` is their number, equally wide between the smallest and the largest value or in `range`; or the edges; or
-    the name of one of NumPy's rules, for which `x` is computed. A bin holds its lower edge, the last its upper one
+    the name of one of NumPy's rules, for which `a` is computed. A bin holds its lower edge, the last its upper one
     too. `density` divides by the total and the widths. Counts are int64.
 
     >>> counts, edges = tfr.histogram(tfr.asarray([1.0, 2.0, 1.5, 5.0]), bins=2)
     >>> counts.tolist(), edges.tolist()
     ([3, 1], [1.0, 3.0, 5.0])
     """
-    x = operand(x)
-    edges, uniform = _edges(x, bins, range, weights)
-    operands = promoted(flattened(x), edges)
+    a = operand(a)
+    edges, uniform = _edges(a, bins, range, weights)
+    operands = promoted(flattened(a), edges)
     dtype = int64
     if weights is not None:
         weights = operand(weights)
-        if weights.shape != x.shape:
-            raise ShapeError(f"histogram: weights of shape {weights.shape} for x of {x.shape}")
+        if weights.shape != a.shape:
+            raise ShapeError(f"histogram: weights of shape {weights.shape} for a of {a.shape}")
         if weights.dtype in BOOL:
             weights = converted(weights, int64)
         operands.append(flattened(weights))
@@ -84,14 +83,14 @@ def histogram(
 
 
 def histogram_bin_edges(
-    x: Any, /, bins: Any = 10, range: tuple[float, float] | None = None, weights: Any = None
+    a: Any, bins: Any = 10, range: tuple[float, float] | None = None, weights: Any = None
 ) -> Tensor:
     """The edges of the bins that `histogram` counts in.
 
     >>> tfr.histogram_bin_edges(tfr.asarray([1.0, 2.0, 5.0]), bins=2).tolist()
     [1.0, 3.0, 5.0]
     """
-    return _edges(operand(x), bins, range, weights)[0]
+    return _edges(operand(a), bins, range, weights)[0]
 
 
 def _edges(x: Tensor, bins: Any, limits: Any, weights: Any) -> tuple[Tensor, bool]:
@@ -180,7 +179,7 @@ def _reach(x: Tensor) -> int:
     return int(high.item()) + 1
 
 
-def digitize(x: Any, bins: Any, /, right: bool = False) -> Tensor:
+def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
     """The number of the bin that each value lies in: 0 before the first edge, `len(bins)` after the last.
 
     `bins` rise or fall; they are computed at once to tell which. `right` puts a value on an edge in the bin below.

@@ -28,7 +28,7 @@ __all__ = ["interp"]
 
 
 def interp(
-    x: Any, xp: Any, fp: Any, /, left: Any = None, right: Any = None, period: float | None = None
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None
 ) -> Tensor:
     """The values at `x` of the function through the points `(xp, fp)`, straight in between.
 

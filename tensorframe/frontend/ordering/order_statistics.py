@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,14 +22,24 @@ from tensorframe.frontend.operands import (
     permuted,
     reshaped,
 )
+from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import choice
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.shape import normalize_axes, reduced
-from tensorframe.ops.elementwise import EQUAL, ISFINITE, ISNAN, LOGICAL_NOT, MAXIMUM, WHERE
+from tensorframe.ops.elementwise import (
+    EQUAL,
+    ISFINITE,
+    ISNAN,
+    LOGICAL_NOT,
+    MAXIMUM,
+    MINIMUM,
+    WHERE,
+)
+from tensorframe.ops.indexing import TAKE_ALONG_AXIS
 from tensorframe.ops.movement import CONCAT
-from tensorframe.ops.reduction import MAX, SUM
-from tensorframe.ops.sorting import PARTITION, SELECT
+from tensorframe.ops.reduction import ANY_TRUE, CUMULATIVE_SUM, MAX, SUM
+from tensorframe.ops.sorting import ARGSORT, PARTITION, SELECT
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
@@ -38,11 +48,32 @@ Array = np.ndarray[Any, Any]
 Shares = Array | Tensor
 # the positions below and above a position among sorted elements, which is a real number, and the weight of the latter
 Neighbours = tuple[Shares, Shares, Shares]
-Method = Callable[[Shares], Neighbours]
+Method = Callable[[Shares, Any], Neighbours]
+MethodName = Literal[
+    "linear",
+    "lower",
+    "higher",
+    "midpoint",
+    "nearest",
+    "inverted_cdf",
+    "averaged_inverted_cdf",
+    "closest_observation",
+    "interpolated_inverted_cdf",
+    "hazen",
+    "weibull",
+    "median_unbiased",
+    "normal_unbiased",
+]
 Pick = Callable[[Tensor, Shares, Method], Tensor]
 
 
-def median(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+def median(
+    a: Any,
+    axis: Axis = None,
+    out: Output = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Tensor:
     """The middle element along `axis` (all axes for None), the mean of the middle two if their number is even.
 
     NaN if any element is NaN, or there are none; integers give the default real dtype. Elements are selected, not
@@ -51,66 +82,171 @@ def median(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     >>> tfr.median(tfr.asarray([3.0, 1.0, 2.0, 10.0])).item()
     2.5
     """
-    return _or_nan("median", x, 0.5, axis, keepdims, "linear", _whole)
+    del overwrite_input  # a hint of NumPy's, here and below: operands never change
+    result = _or_nan("median", a, 0.5, axis, keepdims, "linear", _whole)
+    return delivered("median", result, out)
 
 
-def nanmedian(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+def nanmedian(
+    a: Any,
+    axis: Axis = None,
+    out: Output = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Tensor:
     """The middle element along `axis`, NaN apart; NaN where there is no other: see `median`.
 
     >>> tfr.nanmedian(tfr.asarray([3.0, math.nan, 1.0])).item()
     2.0
     """
-    return _or_nan("nanmedian", x, 0.5, axis, keepdims, "linear", _without_nan)
+    del overwrite_input
+    result = _or_nan("nanmedian", a, 0.5, axis, keepdims, "linear", _without_nan)
+    return delivered("nanmedian", result, out)
 
 
 def quantile(
-    x: Any, /, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: Output = None,
+    overwrite_input: bool = False,
+    method: MethodName = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
 ) -> Tensor:
     """The values below which fractions `q` (0 to 1) of the elements along `axis` lie (all axes for None).
 
-    The shape of `q` comes first in the result. Between two elements, `method` decides: "linear" interpolates
-    (definition 7 of Hyndman and Fan, 1996), others are "lower", "higher", "midpoint" and "nearest". Between a number
-    and an infinity lies that infinity. NaN if any element is NaN; integers give the default real dtype. Elements are
-    selected, not sorted. OutOfRangeError if `q` is not in [0, 1], ShapeError where there are no elements.
+    The shape of `q` comes first in the result. `method` decides where a quantile lies between elements: "linear" is
+    definition 7 of R. J. Hyndman and Y. Fan, "Sample quantiles in statistical packages", American Statistician 50
+    (1996); their definitions 1 to 6, 8 and 9 are "inverted_cdf", "averaged_inverted_cdf", "closest_observation",
+    "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased" and "normal_unbiased". "lower", "higher",
+    "midpoint" and "nearest" choose from the two elements around definition 7. `weights`, which only "inverted_cdf"
+    takes, have the shape of `a`, or are those of the one axis. Between a number and an infinity lies that infinity.
+    NaN if any element is NaN; integers give the default real dtype. Elements are selected, not sorted.
+    OutOfRangeError if `q` is not in [0, 1], ShapeError where there are no elements.
 
     >>> tfr.quantile(tfr.asarray([0.0, 1.0, 2.0, 3.0]), tfr.asarray([0.5, 1.0])).tolist()
     [1.5, 3.0]
     """
-    return _quantiles("quantile", x, q, axis, keepdims, method, _whole)
+    del overwrite_input
+    result = _asked("quantile", a, q, axis, keepdims, method, _whole, weights)
+    return delivered("quantile", result, out)
 
 
 def nanquantile(
-    x: Any, /, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: Output = None,
+    overwrite_input: bool = False,
+    method: MethodName = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
 ) -> Tensor:
     """The quantiles of the elements that are not NaN; NaN where there are none: see `quantile`.
 
     >>> tfr.nanquantile(tfr.asarray([0.0, math.nan, 1.0]), 0.5).item()
     0.5
     """
-    return _or_nan("nanquantile", x, q, axis, keepdims, method, _without_nan)
+    del overwrite_input
+    result = _asked("nanquantile", a, q, axis, keepdims, method, _without_nan, weights)
+    return delivered("nanquantile", result, out)
 
 
 def percentile(
-    x: Any, /, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: Output = None,
+    overwrite_input: bool = False,
+    method: MethodName = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
 ) -> Tensor:
     """The values below which `q` percent (0 to 100) of the elements lie: see `quantile`.
 
     >>> tfr.percentile(tfr.asarray([0.0, 1.0, 2.0, 3.0]), 50).item()
     1.5
     """
-    return _quantiles("percentile", x, _hundredth("percentile", q), axis, keepdims, method, _whole)
+    del overwrite_input
+    shares = _hundredth("percentile", q)
+    result = _asked("percentile", a, shares, axis, keepdims, method, _whole, weights)
+    return delivered("percentile", result, out)
 
 
 def nanpercentile(
-    x: Any, /, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: Output = None,
+    overwrite_input: bool = False,
+    method: MethodName = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
 ) -> Tensor:
     """The percentiles of the elements that are not NaN: see `quantile`.
 
     >>> tfr.nanpercentile(tfr.asarray([0.0, math.nan, 1.0]), 50).item()
     0.5
     """
+    del overwrite_input
     shares = _hundredth("nanpercentile", q)
-    return _or_nan("nanpercentile", x, shares, axis, keepdims, method, _without_nan)
+    result = _asked("nanpercentile", a, shares, axis, keepdims, method, _without_nan, weights)
+    return delivered("nanpercentile", result, out)
+
+
+def _asked(
+    name: str, a: Any, q: Any, axis: Axis, keepdims: bool, method: str, pick: Pick, weights: Any
+) -> Tensor:
+    if weights is None:
+        # with NaN left out there may be nothing in a line, so that none at all is no error either
+        search = _quantiles if pick is _whole else _or_nan
+        return search(name, a, q, axis, keepdims, method, pick)
+    choice(f"{name} with weights", "method", method, ("inverted_cdf",))
+    return _weighted(name, operand(a), q, axis, keepdims, weights, leave_nan=pick is _whole)
+
+
+def _weighted(
+    name: str, a: Tensor, q: Any, axis: Axis, keepdims: bool, weights: Any, *, leave_nan: bool
+) -> Tensor:
+    """Return the first elements in order up to which a share of all weights lies."""
+    axes = normalize_axes(name, axis, a.ndim)
+    given = converted(operand(weights), float64)
+    if given.shape != a.shape:
+        shape = tuple(a.shape[along] if along in axes else 1 for along in range(a.ndim))
+        if given.shape != tuple(a.shape[along] for along in axes):
+            message = f"{name}: weights of shape {given.shape} for elements of shape {a.shape}"
+            raise ShapeError(message, suggestions=("weights of the shape of the axis",))
+        given = expanded(reshaped(given, shape), a.shape)
+    lines, shares = _lines(a, axes), _lines(given, axes)
+    if lines.shape[-1] == 0 and not leave_nan:
+        return _or_nan(name, a, q, axis, keepdims, "linear", _without_nan)
+    if lines.shape[-1] == 0:
+        raise ShapeError(f"{name}: no elements along the axes {axes} of shape {a.shape}")
+    missing = apply(ISNAN, lines) if lines.dtype in FLOAT else None
+    if missing is not None and not leave_nan:
+        shares = apply(WHERE, missing, 0.0, shares)
+    last = lines.ndim - 1
+    order = call(ARGSORT, lines, attrs=(last, False, True))
+    ordered = call(TAKE_ALONG_AXIS, lines, order, attrs=(last,))
+    sums = call(CUMULATIVE_SUM, call(TAKE_ALONG_AXIS, shares, order, attrs=(last,)), attrs=(last,))
+    sums = sums / part_of(sums, last, lines.shape[-1] - 1, 1)
+    sums = apply(WHERE, apply(EQUAL, sums, 0.0), -1.0, sums)  # what weighs nothing is no quantile
+    wanted = _shares(name, q)
+    column: Any = converted(operand(wanted.reshape((-1, 1))), float64)
+    below = converted(reshaped(sums, (*sums.shape[:-1], 1, sums.shape[-1])) < column, int64)
+    places = call(SUM, below, attrs=((below.ndim - 1,), False))
+    places = apply(MINIMUM, places, lines.shape[-1] - 1)
+    values = call(TAKE_ALONG_AXIS, ordered, places, attrs=(last,))
+    if missing is not None and leave_nan:
+        any_missing = call(ANY_TRUE, missing, attrs=((last,), True))
+        values = apply(WHERE, any_missing, math.nan, values)
+    values = permuted(values, (values.ndim - 1, *range(values.ndim - 1)))
+    return reshaped(values, wanted.shape + reduced(a.shape, axes, keepdims=keepdims))
 
 
 def _hundredth(name: str, q: Any) -> Shares:
@@ -172,22 +308,59 @@ def _lines(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return reshaped(permuted(x, [*kept, *axes]), (*shape, count))
 
 
-def _linear(position: Shares) -> Neighbours:
+def _around(position: Any, last: Any) -> Neighbours:
+    """Return the places around a real one and the weight of the upper, places beyond an end being the end."""
+    below = np.floor(position)
+    ends = [np.minimum(np.maximum(place, 0), last) for place in (below, below + 1)]
+    return ends[0], ends[1], position - below
+
+
+def _linear(shares: Shares, last: Any) -> Neighbours:
+    position = shares * last
     below = np.floor(position)
     return below, np.ceil(position), position - below
 
 
-def _midpoint(position: Shares) -> Neighbours:
+def _midpoint(shares: Shares, last: Any) -> Neighbours:
+    position = shares * last
     below, above = np.floor(position), np.ceil(position)
     return below, above, (above - below) * 0.5
 
 
 def _rounded(rounding: Callable[[Any], Any]) -> Method:
-    def method(position: Shares) -> Neighbours:
+    def method(shares: Shares, last: Any) -> Neighbours:
+        position = shares * last
         only = rounding(position)
         return only, only, position * 0.0
 
     return method
+
+
+def _between_definitions(alpha: float, beta: float) -> Method:
+    """Return a continuous definition by its two parameters, in Hyndman's and Fan's notation."""
+
+    def method(shares: Shares, last: Any) -> Neighbours:
+        return _around((last + 1) * shares + (alpha + shares * (1 - alpha - beta)) - 1, last)
+
+    return method
+
+
+def _stepwise(shift: float, is_lower: Callable[[Any, Any], Any]) -> Method:
+    """Return a definition that jumps: to the upper neighbour, unless the lower one is told."""
+
+    def method(shares: Shares, last: Any) -> Neighbours:
+        position = (last + 1) * shares - 1 - shift
+        below = np.floor(position)
+        chosen = np.where(is_lower(position - below, below), below, below + 1)
+        only = np.minimum(np.maximum(chosen, 0), last)
+        return only, only, position * 0.0
+
+    return method
+
+
+def _averaged(shares: Shares, last: Any) -> Neighbours:
+    below, above, weight = _around((last + 1) * shares - 1, last)
+    return below, above, np.where(weight == 0, 0.5, 1.0)
 
 
 # these are NumPy's functions, which record where they meet a Tensor
@@ -197,12 +370,20 @@ METHODS: dict[str, Method] = {
     "higher": _rounded(np.ceil),
     "midpoint": _midpoint,
     "nearest": _rounded(np.rint),
+    "inverted_cdf": _stepwise(0.0, lambda rest, _below: rest == 0),
+    "averaged_inverted_cdf": _averaged,
+    "closest_observation": _stepwise(0.5, lambda rest, below: (rest == 0) & (below % 2 == 1)),
+    "interpolated_inverted_cdf": _between_definitions(0.0, 1.0),
+    "hazen": _between_definitions(0.5, 0.5),
+    "weibull": _between_definitions(0.0, 0.0),
+    "median_unbiased": _between_definitions(1 / 3, 1 / 3),
+    "normal_unbiased": _between_definitions(3 / 8, 3 / 8),
 }
 
 
 def _whole(lines: Tensor, shares: Shares, method: Method) -> Tensor:
     """Return quantiles of lines, NaN for those with NaN."""
-    below, above, weight = method(shares * (lines.shape[-1] - 1))
+    below, above, weight = method(shares, lines.shape[-1] - 1)
     if isinstance(below, Tensor) or isinstance(above, Tensor):
         shape = (*lines.shape[:-1], shares.size)
         low, high = _selected(lines, *(expanded(_places(bound), shape) for bound in (below, above)))
@@ -234,7 +415,7 @@ def _without_nan(lines: Tensor, shares: Shares, method: Method) -> Tensor:
     count = call(SUM, present, attrs=((lines.ndim - 1,), True))
     # lines of NaN alone have nothing to pick from: their first element, NaN, is the answer
     last = converted(apply(MAXIMUM, count - 1, 0), float64)
-    below, above, weight = method(shares * last)
+    below, above, weight = method(shares, last)
     low, high = _selected(lines, _places(below), _places(above))
     return _between(low, high, weight)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, reduce
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from tensorframe.dtypes import ADDED, COMPLEX, FLOATING, bool_, int64, wide_of
 from tensorframe.frontend.dispatch import apply, call, data_node
 from tensorframe.frontend.indexing.items import getitem
 from tensorframe.frontend.operands import comparable, expanded, flattened, operand, promoted
-from tensorframe.frontend.parameters import flag
+from tensorframe.frontend.parameters import choice, flag
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.history import history
 from tensorframe.graph.shape import normalize_axis
@@ -28,6 +28,7 @@ __all__ = [
     "intersect1d",
     "isin",
     "setdiff1d",
+    "setxor1d",
     "union1d",
     "unique",
     "unique_all",
@@ -60,7 +61,7 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Tensor
 
 
-def unique_values(x: Any, /) -> Tensor:
+def unique_values(x: Any) -> Tensor:
     """The distinct elements of the flattened tensor, sorted; every NaN is distinct. Computes at once.
 
     >>> tfr.unique_values(tfr.asarray([3, 1, 3])).tolist()
@@ -69,7 +70,7 @@ def unique_values(x: Any, /) -> Tensor:
     return _distinct(operand(x), equal_nan=False)[0]
 
 
-def unique_counts(x: Any, /) -> UniqueCounts:
+def unique_counts(x: Any) -> UniqueCounts:
     """The distinct elements, sorted, and how often each occurs; every NaN is distinct. Computes at once.
 
     >>> tfr.unique_counts(tfr.asarray([3, 1, 3])).counts.tolist()
@@ -78,7 +79,7 @@ def unique_counts(x: Any, /) -> UniqueCounts:
     return UniqueCounts(*_distinct(operand(x), return_counts=True, equal_nan=False))
 
 
-def unique_inverse(x: Any, /) -> UniqueInverse:
+def unique_inverse(x: Any) -> UniqueInverse:
     """The distinct elements, sorted, and for each element of `x` (in its shape) its position among them.
 
     Every NaN is distinct. Computes at once.
@@ -89,7 +90,7 @@ def unique_inverse(x: Any, /) -> UniqueInverse:
     return UniqueInverse(*_distinct(operand(x), return_inverse=True, equal_nan=False))
 
 
-def unique_all(x: Any, /) -> UniqueAll:
+def unique_all(x: Any) -> UniqueAll:
     """The distinct elements, sorted, their first positions in the flattened `x`, inverse positions, and counts.
 
     Every NaN is distinct. Computes at once.
@@ -102,27 +103,29 @@ def unique_all(x: Any, /) -> UniqueAll:
 
 
 def unique(
-    x: Any,
-    /,
+    ar: Any,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
     axis: int | None = None,
     *,
     equal_nan: bool = True,
+    sorted: bool = True,
 ) -> Any:
     """The distinct elements, sorted, or the distinct parts along `axis`: NumPy's form of the `unique_` functions.
 
-    Followed by what is asked for: positions of first occurrences, inverse positions, counts. Computes at once.
+    Followed by what is asked for: positions of first occurrences, inverse positions, counts. Computes at once. `sorted`
+    is NumPy's: they are in order here in any case.
 
     >>> tfr.unique(tfr.asarray([[1, 2], [1, 2], [0, 5]]), axis=0).tolist()
     [[0, 5], [1, 2]]
     """
-    x = operand(x)
+    del sorted
+    ar = operand(ar)
     if axis is not None:
-        axis = normalize_axis("unique", axis, x.ndim)
+        axis = normalize_axis("unique", axis, ar.ndim)
     results = _distinct(
-        x,
+        ar,
         return_index=return_index,
         return_inverse=return_inverse,
         return_counts=return_counts,
@@ -163,22 +166,24 @@ def _values(array: Any, *tensors: Tensor) -> Tensor:
 
 
 def isin(
-    x1: Any,
-    x2: Any,
-    /,
-    *,
-    assume_unique: bool = False,  # noqa: ARG001 - NumPy's hint, of no use to a binary search
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
     invert: bool = False,
+    *,
+    kind: Literal["sort", "table"] | None = None,
 ) -> Tensor:
-    """Whether each element of `x1` is one of the elements of `x2`, or is none if `invert`; NaN never is.
+    """Whether each element of `element` is one of `test_elements`, or is none of them if `invert`; NaN never is.
 
-    The shape is that of `x1`. Either may be a number. Nothing computes. `assume_unique` is NumPy's hint, which
-    changes nothing here.
+    The shape is that of `element`. Either may be a number. Nothing computes. `assume_unique` and `kind` are NumPy's
+    hints, of no use to a binary search.
 
     >>> tfr.isin(tfr.asarray([1, 2, 3]), tfr.asarray([2, 3, 5])).tolist()
     [False, True, True]
     """
-    values, pool = promoted(*comparable(x1, x2))
+    del assume_unique
+    choice("isin", "kind", kind, (None, "sort", "table"))
+    values, pool = promoted(*comparable(element, test_elements))
     contained = _found(values, flattened(pool))
     return apply(LOGICAL_NOT, contained) if flag("isin", "invert", invert) else contained
 
@@ -202,17 +207,17 @@ def _found(values: Tensor, pool: Tensor) -> Tensor:
     return apply(EQUAL, getitem(ordered, apply(MINIMUM, place, pool.size - 1)), values)
 
 
-def union1d(x1: Any, x2: Any, /) -> Tensor:
+def union1d(ar1: Any, ar2: Any) -> Tensor:
     """The distinct elements of both tensors, sorted. Computes at once.
 
     >>> tfr.union1d(tfr.asarray([3, 1]), tfr.asarray([2, 3])).tolist()
     [1, 2, 3]
     """
-    return _combined(np.union1d, x1, x2)
+    return _combined(np.union1d, ar1, ar2)
 
 
 def intersect1d(
-    x1: Any, x2: Any, /, assume_unique: bool = False, return_indices: bool = False
+    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
     """The distinct elements that both tensors have, sorted, with their first positions in either if asked for.
 
@@ -222,8 +227,8 @@ def intersect1d(
     [3]
     """
     if not return_indices:
-        return _combined(np.intersect1d, x1, x2, assume_unique=assume_unique)
-    first, second = promoted(x1, x2)
+        return _combined(np.intersect1d, ar1, ar2, assume_unique=assume_unique)
+    first, second = promoted(ar1, ar2)
     values, *places = np.intersect1d(
         _sortable(first), _sortable(second), assume_unique, return_indices=True
     )
@@ -231,16 +236,25 @@ def intersect1d(
     return (common, *(_wrap(place.astype(int64, copy=False), first) for place in places))
 
 
-def setdiff1d(x1: Any, x2: Any, /, assume_unique: bool = False) -> Tensor:
-    """The distinct elements of `x1` that `x2` lacks, sorted, in the dtype of `x1`. Computes at once.
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
+    """The distinct elements of `ar1` that `ar2` lacks, sorted, in the dtype of `ar1`. Computes at once.
 
     >>> tfr.setdiff1d(tfr.asarray([3, 1, 2]), tfr.asarray([2])).tolist()
     [1, 3]
     """
-    first, second = comparable(x1, x2)
+    first, second = comparable(ar1, ar2)
     # compared in NumPy's promotion, which keeps integers and floats apart
     rest = np.setdiff1d(_sortable(first), _sortable(second), assume_unique)
     return _values(rest, first, second)
+
+
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
+    """The distinct elements that are in one of two tensors only, sorted. Computes at once.
+
+    >>> tfr.setxor1d(tfr.asarray([1, 2, 3]), tfr.asarray([3, 5])).tolist()
+    [1, 2, 5]
+    """
+    return _combined(np.setxor1d, ar1, ar2, assume_unique=assume_unique)
 
 
 def _combined(function: Any, x1: Any, x2: Any, **options: bool) -> Tensor:

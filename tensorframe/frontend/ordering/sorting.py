@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
-from tensorframe.dtypes import int64
+from tensorframe.dtypes import COMPLEX, int64
 from tensorframe.errors import ArgumentError, IndexingError
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.indexing.selection import check_bounds
 from tensorframe.frontend.operands import along
-from tensorframe.frontend.parameters import integer, integers
+from tensorframe.frontend.parameters import choice, integer, integers
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.ops.movement import PART
 from tensorframe.ops.sorting import ARGPARTITION, ARGSORT, PARTITION, SORT, TOPK
 
 __all__ = ["TopK", "argpartition", "argsort", "partition", "sort", "topk"]
+
+
+Kind = Literal["quicksort", "heapsort", "stable", "mergesort"] | None
 
 
 class TopK(NamedTuple):
@@ -26,38 +29,70 @@ class TopK(NamedTuple):
     indices: Tensor
 
 
+# NumPy's names of ways to sort; here all of them are one, which is stable where that can be seen
+_KINDS: Final = (None, "quicksort", "heapsort", "stable", "mergesort", "introselect")
+
+
+def _read_kind(name: str, kind: Any, order: Any) -> None:
+    """Check NumPy's options: a way to sort, and names of fields, which no tensor has."""
+    choice(name, "kind", kind, _KINDS)
+    if order is not None:
+        raise ArgumentError(f"{name}: order= names fields, and tensors have none")
+
+
 def sort(
-    x: Any,
-    /,
+    a: Any,
     axis: int | None = -1,
+    kind: Kind = None,
+    order: None = None,
     *,
+    stable: bool | None = None,
     descending: bool = False,
-    stable: bool = True,  # noqa: ARG001 - the standard's; equal elements are alike
 ) -> Tensor:
     """The elements in order along `axis`, of the flattened tensor for None; NaN last in either order.
 
-    DTypeError for complex elements. Elements that compare equal are alike but for the sign of zero, which `stable`
-    says nothing about.
+    Complex elements are in the order of their real parts, then of their imaginary ones. Elements that compare equal are
+    alike but for the sign of zero, which `stable` says nothing about; `kind` is NumPy's, and changes nothing.
 
     >>> tfr.sort(tfr.asarray([3, 1, 2]), descending=True).tolist()
     [3, 2, 1]
     """
-    x, dimension = along("sort", x, axis)
-    return call(SORT, x, attrs=(dimension, bool(descending)))
+    del stable
+    if kind is not None or order is not None:
+        _read_kind("sort", kind, order)
+    a, dimension = along("sort", a, axis)
+    if a.dtype in COMPLEX:
+        from tensorframe.frontend.ordering.lexicographic import sorted_complex  # for few calls
+
+        return sorted_complex(a, dimension, bool(descending))
+    return call(SORT, a, attrs=(dimension, bool(descending)))
 
 
 def argsort(
-    x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True
+    a: Any,
+    axis: int | None = -1,
+    kind: Kind = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
 ) -> Tensor:
     """The positions that sort the elements along `axis`, of the flattened tensor for None; NaN last in either order.
 
-    Equal elements keep their order if `stable`, descending too. The dtype is int64.
+    Equal elements keep their order unless `stable` is False, descending too. The dtype is int64. Complex elements and
+    `kind` as for `sort`.
 
     >>> tfr.argsort(tfr.asarray([3, 1, 3, 2]), descending=True).tolist()
     [0, 2, 3, 1]
     """
-    x, dimension = along("argsort", x, axis)
-    return call(ARGSORT, x, attrs=(dimension, bool(descending), bool(stable)))
+    if kind is not None or order is not None:
+        _read_kind("argsort", kind, order)
+    a, dimension = along("argsort", a, axis)
+    if a.dtype in COMPLEX:
+        from tensorframe.frontend.ordering.lexicographic import order_of_complex  # for few calls
+
+        return order_of_complex(a, dimension, bool(descending))
+    return call(ARGSORT, a, attrs=(dimension, bool(descending), stable is None or bool(stable)))
 
 
 def topk(x: Any, k: int, /, axis: int = -1, *, largest: bool = True) -> TopK:
@@ -82,23 +117,37 @@ def topk(x: Any, k: int, /, axis: int = -1, *, largest: bool = True) -> TopK:
     )
 
 
-def partition(x: Any, kth: int | Iterable[int], /, axis: int | None = -1) -> Tensor:
+def partition(
+    a: Any,
+    kth: int | Iterable[int],
+    axis: int | None = -1,
+    kind: Literal["introselect"] = "introselect",
+    order: None = None,
+) -> Tensor:
     """The elements with the `kth` ones where sorting would put them: none before is larger, none after smaller.
 
     >>> tfr.partition(tfr.asarray([4, 1, 3, 2]), 1)[1].item()
     2
     """
-    return _partitioned(PARTITION, x, kth, axis)
+    _read_kind("partition", kind, order)
+    return _partitioned(PARTITION, a, kth, axis)
 
 
-def argpartition(x: Any, kth: int | Iterable[int], /, axis: int | None = -1) -> Tensor:
+def argpartition(
+    a: Any,
+    kth: int | Iterable[int],
+    axis: int | None = -1,
+    kind: Literal["introselect"] = "introselect",
+    order: None = None,
+) -> Tensor:
     """The positions that partition the elements: see `partition`. The dtype is int64.
 
     >>> x = tfr.asarray([4, 1, 3, 2])
     >>> tfr.take(x, tfr.argpartition(x, 1))[1].item()
     2
     """
-    return _partitioned(ARGPARTITION, x, kth, axis)
+    _read_kind("argpartition", kind, order)
+    return _partitioned(ARGPARTITION, a, kth, axis)
 
 
 def _partitioned(op: Op, x: Any, kth: int | Iterable[int], axis: int | None) -> Tensor:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import cache
 from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
 
 from tensorframe.dtypes import COMPLEX, DType
-from tensorframe.frontend.protocols.ufuncs import deliver, through_numpy, written_to
+from tensorframe.frontend.outputs import deliver
+from tensorframe.frontend.protocols.ufuncs import through_numpy
 from tensorframe.frontend.tensor import Tensor, method
 
 Function = Callable[..., Any]
@@ -20,20 +21,27 @@ Function = Callable[..., Any]
 # allclose answers in Python, its nanargmax raises on NaN alone, its can_cast follows other rules.
 SAME = frozenset(
     """
-    all any append arange argmax argmin argpartition argsort argwhere array array_split
-    asarray astype atleast_1d atleast_2d atleast_3d average block broadcast_arrays
-    broadcast_to clip column_stack convolve corrcoef count_nonzero cov cross cumprod cumsum
-    cumulative_prod cumulative_sum delete diag diagflat diff digitize dot dsplit dstack
-    ediff1d einsum empty empty_like expand_dims eye fix flatnonzero flip fliplr flipud full
-    full_like geomspace gradient histogram histogram_bin_edges hsplit hstack identity imag
-    inner insert interp intersect1d isclose isin isneginf isposinf kron linspace logspace
-    matrix_transpose max mean median meshgrid min moveaxis nan_to_num nancumsum nanmax
-    nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar nonzero
-    ones ones_like outer pad partition percentile permute_dims prod ptp put_along_axis
-    quantile ravel real repeat reshape roll rollaxis rot90 searchsorted setdiff1d sinc sort
-    split squeeze stack std sum swapaxes take take_along_axis tensordot tile transpose
-    trapezoid tril triu union1d unique unique_all unique_counts unique_inverse unique_values
-    unstack var vdot vecdot vsplit vstack where zeros zeros_like
+    all angle any append apply_along_axis apply_over_axes arange argmax argmin argpartition
+    argsort argwhere around array array2string array_repr array_split array_str asarray
+    astype atleast_1d atleast_2d atleast_3d average bitwise_count block broadcast_arrays
+    broadcast_to choose clip column_stack compress convolve copyto corrcoef correlate
+    count_nonzero cov cross cumprod cumsum cumulative_prod cumulative_sum delete diag
+    diag_indices_from diagflat diagonal diff digitize dot dsplit dstack ediff1d einsum
+    einsum_path empty empty_like expand_dims extract eye fill_diagonal fix flatnonzero flip
+    fliplr flipud full full_like geomspace gradient histogram histogram2d
+    histogram_bin_edges histogramdd hsplit hstack i0 identity imag inner insert interp
+    intersect1d isclose iscomplex isin isneginf isposinf isreal ix_ kron lexsort linspace
+    logspace matrix_transpose max mean median meshgrid min moveaxis nan_to_num nancumprod
+    nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd
+    nansum nanvar nonzero ones ones_like outer packbits pad partition percentile
+    permute_dims piecewise place poly polyadd polyder polydiv polyfit polyint polymul
+    polysub polyval prod ptp put put_along_axis putmask quantile ravel ravel_multi_index
+    real real_if_close repeat reshape resize roll rollaxis roots rot90 round searchsorted
+    select setdiff1d setxor1d sinc sort sort_complex split squeeze stack std sum swapaxes
+    take take_along_axis tensordot tile trace transpose trapezoid tril tril_indices_from
+    trim_zeros triu triu_indices_from union1d unique unique_all unique_counts unique_inverse
+    unique_values unpackbits unravel_index unstack unwrap vander var vdot vecdot vsplit
+    vstack where zeros zeros_like
     """.split()  # noqa: SIM905 - a table reads better than a hundred quoted names
 )
 RENAMED = {
@@ -147,56 +155,6 @@ def _result_type(*operands: Any) -> DType:
 @answers(np.copy)
 def _copy(a: Tensor) -> Tensor:
     return Tensor(a.node)
-
-
-@answers(np.copyto)
-def _copyto(dst: Any, src: Any) -> None:
-    dst[...] = src
-
-
-for _function in (np.fill_diagonal, np.place, np.put, np.putmask):
-    ANSWERS[_function] = partial(written_to, _function)
-
-
-@answers(np.array_repr)
-def _repr(arr: Tensor) -> str:
-    return repr(arr)
-
-
-@answers(np.array_str)
-def _str(a: Tensor) -> str:
-    return str(a)
-
-
-@answers(np.round, np.around)
-def _round(a: Tensor, decimals: int = 0) -> Any:
-    return a.round(decimals)
-
-
-@answers(np.diagonal)
-def _diagonal(a: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    return a.diagonal(offset, axis1, axis2)
-
-
-@answers(np.trace)
-def _trace(a: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    return a.trace(offset, axis1, axis2, dtype)
-
-
-@answers(np.std)
-def _std(a: Tensor, axis: Any = None, dtype: Any = None, *, ddof: float = 0, **options: Any) -> Any:
-    options.setdefault("correction", ddof)
-    return _in(a, dtype).std(axis=axis, **options)
-
-
-@answers(np.var)
-def _var(a: Tensor, axis: Any = None, dtype: Any = None, *, ddof: float = 0, **options: Any) -> Any:
-    options.setdefault("correction", ddof)
-    return _in(a, dtype).var(axis=axis, **options)
-
-
-def _in(tensor: Tensor, dtype: Any) -> Tensor:
-    return tensor if dtype is None else tensor.astype(dtype)
 
 
 __all__: list[str] = []

@@ -10,9 +10,9 @@ import numpy as np
 from tensorframe.dtypes import BOOL
 from tensorframe.frontend.dispatch import data_node
 from tensorframe.frontend.elementwise import functions as elementwise
-from tensorframe.frontend.elementwise.operators import rebind
 from tensorframe.frontend.indexing.items import combined_at
 from tensorframe.frontend.operands import weakly
+from tensorframe.frontend.outputs import deliver
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.op import Kind, Op, rows
@@ -29,6 +29,13 @@ def _divmod(x1: Any, x2: Any, /) -> tuple[Tensor, Tensor]:
     return quotient(x1, x2), rest(x1, x2)
 
 
+# formulas that are loaded when they are named
+_COMPOSED = frozenset(
+    {
+        *(np.bitwise_count, np.fabs, np.float_power, np.frexp, np.gcd, np.lcm, np.ldexp),
+        *(np.logaddexp2, np.matmul, np.matvec, np.modf, np.rint, np.spacing, np.vecdot, np.vecmat),
+    }
+)
 RECORDED: dict[np.ufunc, Function] = {np.divmod: _divmod} | {
     ufunc: elementwise.FUNCTIONS[op.name]
     for op in rows(Kind.MAP)
@@ -86,7 +93,7 @@ def _join_at(ufunc: np.ufunc, target: Any, *arguments: Any, **options: Any) -> N
 def _recorder(ufunc: np.ufunc, how: str) -> Function | None:
     """Return what records this use of the ufunc, or None if nothing does."""
     if how == "__call__":
-        return RECORDED.get(ufunc) or (_public("matmul") if ufunc is np.matmul else None)
+        return RECORDED.get(ufunc) or (_public(ufunc.__name__) if ufunc in _COMPOSED else None)
     if how == "reduce" and ufunc in _REDUCTIONS:
         return _reduction(_public(_REDUCTIONS[ufunc]))
     if how == "accumulate" and ufunc in _SCANS:
@@ -141,14 +148,6 @@ def _delivered(result: Any, out: tuple[Any, ...]) -> Any:
         for result, target in zip(results, out, strict=True)
     ]
     return tuple(written) if isinstance(result, tuple) else written[0]
-
-
-def deliver(result: Any, target: Any) -> Any:
-    """Make `target` hold `result`, under NumPy's rules for `out=`: the same shape, a cast of the same kind."""
-    if not isinstance(target, Tensor):
-        np.copyto(target, np.asarray(result), casting="same_kind")
-        return target
-    return rebind(target, result, "out=")
 
 
 def through_numpy(function: Function, arguments: Any, options: dict[str, Any]) -> Any:

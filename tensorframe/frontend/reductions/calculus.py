@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.manipulation.joining import concat
-from tensorframe.frontend.manipulation.views import part_of
-from tensorframe.frontend.operands import beside, converted, floating, promoted, reshaped
+from tensorframe.frontend.manipulation.views import flip, part_of
+from tensorframe.frontend.operands import beside, converted, floating, promoted, reshaped, with_axes
 from tensorframe.frontend.parameters import is_number
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.reductions.elementary import all as all_true
@@ -18,13 +18,15 @@ from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.holding import default_on
 from tensorframe.graph.shape import axes_in_order, normalize_axis
-from tensorframe.ops.elementwise import ABS, EQUAL, LESS, WHERE
+from tensorframe.ops.elementwise import ABS, CONJ, EQUAL, LESS, WHERE
 from tensorframe.ops.library import CONVOLVE
 
-__all__ = ["convolve", "gradient", "trapezoid"]
+Mode = Literal["full", "same", "valid"]
+
+__all__ = ["convolve", "correlate", "gradient", "trapezoid"]
 
 
-def trapezoid(y: Any, /, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
     """Integral of samples `y` along `axis` by the trapezoidal rule.
 
     `x` holds the sample points, 1-d along the axis or in the shape of `y`; without it they are `dx` apart. Integers
@@ -82,7 +84,7 @@ def _distances(points: Tensor, axis: int, dtype: DType) -> Tensor:
     )
 
 
-def gradient(x: Any, /, *spacing: Any, axis: Axis = None, edge_order: int = 1) -> Any:
+def gradient(f: Any, *spacing: Any, axis: Axis = None, edge_order: int = 1) -> Any:
     """Derivatives of samples along `axis`: central differences inside, one-sided ones at the two ends.
 
     `spacing` is one number for all axes, or one number or 1-d tensor of sample points per axis. Gives one tensor
@@ -96,7 +98,7 @@ def gradient(x: Any, /, *spacing: Any, axis: Axis = None, edge_order: int = 1) -
     >>> tfr.gradient(tfr.asarray([1.0, 4.0, 9.0, 16.0])).tolist()
     [3.0, 4.0, 6.0, 7.0]
     """
-    (values,) = floating(x)
+    (values,) = floating(f)
     axes = axes_in_order("gradient", axis, values.ndim)
     if edge_order not in (1, 2):
         raise ArgumentError(f"gradient: edge_order is 1 or 2, got {edge_order}")
@@ -181,7 +183,7 @@ def _at_ends(values: Tensor, axis: int, first: Any, last: Any) -> tuple[Tensor, 
     )
 
 
-def convolve(x1: Any, x2: Any, /, mode: str = "full") -> Tensor:
+def convolve(a: Any, v: Any, mode: Mode = "full") -> Tensor:
     """Discrete convolution of two vectors: sums of products, one of them reversed and shifted along the other.
 
     `mode` is "full" (n + m - 1 elements: wherever the two overlap), "same" (as many as the longer one has, the
@@ -192,8 +194,22 @@ def convolve(x1: Any, x2: Any, /, mode: str = "full") -> Tensor:
     """
     if mode not in ("full", "same", "valid"):
         raise ArgumentError(f'convolve: mode is "full", "same" or "valid", got {mode!r}')
-    pair = promoted(x1, x2)
+    pair = promoted(a, v)
     if pair[0].dtype in dtypes.BOOL:
         raise DTypeError("convolve: takes numbers, got bool", suggestions=("x.astype(tfr.int64)",))
     long, short = sorted(pair, key=lambda vector: -vector.size)
     return call(CONVOLVE, long, short, attrs=(mode,))
+
+
+def correlate(a: Any, v: Any, mode: Mode = "valid") -> Tensor:
+    """Cross-correlation of two vectors: sums of products, the conjugate of one shifted along the other.
+
+    `mode` is that of `convolve`.
+
+    >>> tfr.correlate(tfr.asarray([1, 2, 3]), tfr.asarray([0, 1, 2]), "full").tolist()
+    [2, 5, 8, 3, 0]
+    """
+    first, second = (with_axes(tensor, 1) for tensor in promoted(a, v))
+    if first.size >= second.size:
+        return convolve(first, flip(apply(CONJ, second)), mode)
+    return flip(apply(CONJ, convolve(second, flip(apply(CONJ, first)), mode)))

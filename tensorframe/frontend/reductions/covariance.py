@@ -55,25 +55,27 @@ def _weights(fweights: Any, aweights: Any, count: int, dtype: DType) -> Tensor |
 
 
 def cov(
-    x: Any,
-    /,
+    m: Any,
     y: Any = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
     fweights: Any = None,
     aweights: Any = None,
+    *,
+    dtype: Any = None,
 ) -> Tensor:
-    """Covariance matrix of variables: the rows of `x` and `y` (their columns unless `rowvar`), observed together.
+    """Covariance matrix of variables: the rows of `m` and `y` (their columns unless `rowvar`), observed together.
 
     Divides by n - 1, by n with `bias`, by n - `ddof` if that is given. `fweights` (integers) says how often each
-    observation was made, `aweights` how much it counts. One variable gives a 0-d tensor. Integers give the default
-    real dtype.
+    observation was made, `aweights` how much it counts. One variable gives a 0-d tensor. The result has the dtype
+    `dtype` if given; integers give the default real dtype.
 
     >>> tfr.cov(tfr.asarray([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
-    values, dtype = _observations(x, y, rowvar)
+    values, own = _observations(m, y, rowvar)
+    dtype = own if dtype is None else dtypes.as_dtype(dtype)
     count = values.shape[1]
     weights = _weights(fweights, aweights, count, values.dtype)
     correction = int(not bias) if ddof is None else number("cov", "ddof", ddof)
@@ -98,7 +100,7 @@ def _divisor(weights: Tensor, aweights: Any, mass: Tensor, correction: float) ->
     return mass - correction * total(weights * importance) / mass
 
 
-def corrcoef(x: Any, /, y: Any = None, rowvar: bool = True) -> Tensor:
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Tensor:
     """Matrix of the correlation coefficients of variables: their covariance over their standard deviations.
 
     Arguments and dtypes as for `cov`; NaN for a variable that is constant.
@@ -106,7 +108,8 @@ def corrcoef(x: Any, /, y: Any = None, rowvar: bool = True) -> Tensor:
     >>> tfr.corrcoef(tfr.asarray([[0.0, 1.0, 2.0], [3.0, 2.0, 1.0]])).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
-    values, dtype = _observations(x, y, rowvar)
+    values, own = _observations(x, y, rowvar)
+    dtype = own if dtype is None else dtypes.as_dtype(dtype)
     covariance = cov(values)
     if covariance.ndim == 0:
         return converted(covariance / covariance, dtype)

@@ -18,19 +18,19 @@ from tensorframe.ops.elementwise import NOT_EQUAL, SUBTRACT
 __all__ = ["diff", "ediff1d"]
 
 
-def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
     """Return the differences of neighbours along `axis`, `n` times over; of bools, whether neighbours differ.
 
-    `prepend` and `append` are joined to `x` first; a number or 0-d tensor stands for one more place. Unsigned
+    `prepend` and `append` are joined to `a` first; a number or 0-d tensor stands for one more place. Unsigned
     integers wrap.
 
     >>> tfr.diff(tfr.asarray([1, 4, 9])).tolist()
     [3, 5]
     """
-    tensor = operand(x)
+    tensor = operand(a)
     n = count("diff", "n", n)
     if tensor.ndim == 0:
-        raise ShapeError("diff: a 0-d tensor has no neighbours", suggestions=("tfr.ravel(x)",))
+        raise ShapeError("diff: a 0-d tensor has no neighbours", suggestions=("tfr.ravel(a)",))
     along = normalize_axis("diff", axis, tensor.ndim)
     ends = [_end(value, tensor, along) for value in (prepend, append)]
     parts = [part for part in (ends[0], tensor, ends[1]) if part is not None]
@@ -60,13 +60,13 @@ def _differences(tensor: Tensor, axis: int) -> Tensor:
     return apply(op, part_of(tensor, axis, 1, size), part_of(tensor, axis, 0, size))
 
 
-def ediff1d(x: Any, /, to_end: Any = None, to_begin: Any = None) -> Tensor:
-    """Return the differences of neighbours in the flattened `x`, with `to_begin` and `to_end` around them.
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
+    """Return the differences of neighbours in the flattened `ary`, with `to_begin` and `to_end` around them.
 
     >>> tfr.ediff1d(tfr.asarray([1, 4, 9]), to_end=0).tolist()
     [3, 5, 0]
     """
-    middle = diff(ravel(x))
+    middle = diff(ravel(ary))
     ends = [
         None if value is None else operand(value, dtype=middle.dtype)
         for value in (to_begin, to_end)

@@ -8,6 +8,7 @@ from typing import Any
 from tensorframe import dtypes
 from tensorframe.frontend.dispatch import handle_on
 from tensorframe.frontend.operands import accumulated, operand
+from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import flag
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
@@ -31,6 +32,25 @@ def reduced_by(op: Op, x: Tensor, axis: Axis, keepdims: Any) -> Tensor:
     return handle_on(record(op, (node,), axes, False))  # without a call to make and two to check
 
 
+def _reduced(
+    op: Op,
+    x: Tensor,
+    axis: Axis,
+    keepdims: Any,
+    out: Output,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
+    """Return a reduction that was asked for with options: in its own place, of selected elements, from a first one."""
+    if initial is None and where is True:
+        result = reduced_by(op, x, axis, keepdims)
+    else:
+        from tensorframe.frontend.reductions.selection import reduced_where  # few calls select
+
+        result = reduced_where(op, x, axis, keepdims, initial, where)
+    return result if out is None else delivered(op.name, result, out)
+
+
 def along(op: Op, x: Tensor, axes: tuple[int, ...], keepdims: Any, *attrs: Any) -> Tensor:
     """Return the reduction `op` of `x` along axes that are counted from the front, in ascending order."""
     return handle_on(
@@ -38,82 +58,135 @@ def along(op: Op, x: Tensor, axes: tuple[int, ...], keepdims: Any, *attrs: Any) 
     )
 
 
-def sum(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+def sum(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Output = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
     """Sum along `axis`: an axis, a tuple of axes, or None for all; 0 where there are no elements.
 
-    The result has the dtype `dtype` if given, else int64 or uint64 for integers and bools, else that of `x`.
-    float16 and bfloat16 accumulate in float32. `keepdims` keeps the axes with size 1.
+    The result has the dtype `dtype` if given, else int64 or uint64 for integers and bools, else that of `a`.
+    float16 and bfloat16 accumulate in float32. `keepdims` keeps the axes with size 1. `out` receives the result;
+    elements where `where` is false are left out; the sum begins with `initial`, if it is given.
 
     >>> tfr.sum(tfr.asarray([[1, 2], [3, 4]]), axis=0).tolist()
     [4, 6]
     """
-    return reduced_by(row.SUM, accumulated(x, dtype), axis, keepdims)
+    if out is None and initial is None and where is True:
+        return reduced_by(row.SUM, accumulated(a, dtype), axis, keepdims)
+    return _reduced(row.SUM, accumulated(a, dtype), axis, keepdims, out, initial, where)
 
 
-def prod(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+def prod(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Output = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
     """Product along `axis`: an axis, a tuple of axes, or None for all; 1 where there are no elements.
 
-    Dtypes as for `sum`. Integers wrap around.
+    Dtypes and options as for `sum`. Integers wrap around.
 
     >>> tfr.prod(tfr.asarray([2, 3, 4])).item()
     24
     """
-    return reduced_by(row.PROD, accumulated(x, dtype), axis, keepdims)
+    if out is None and initial is None and where is True:
+        return reduced_by(row.PROD, accumulated(a, dtype), axis, keepdims)
+    return _reduced(row.PROD, accumulated(a, dtype), axis, keepdims, out, initial, where)
 
 
-def max(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def max(
+    a: Any,
+    axis: Axis = None,
+    out: Output = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
     """Largest element along `axis`, NaN if any is NaN.
 
     Real dtypes and bool; others raise DTypeError, and axes without elements ShapeError: there is no largest one.
+    Unless `initial` is given, which counts as an element; `where` selects elements, and needs it.
 
     >>> tfr.max(tfr.asarray([[1, 5], [7, 3]]), axis=1).tolist()
     [5, 7]
     """
-    return reduced_by(row.MAX, x if type(x) is Tensor else operand(x), axis, keepdims)
+    tensor = a if type(a) is Tensor else operand(a)
+    if out is None and initial is None and where is True:
+        return reduced_by(row.MAX, tensor, axis, keepdims)
+    return _reduced(row.MAX, tensor, axis, keepdims, out, initial, where)
 
 
-def min(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def min(
+    a: Any,
+    axis: Axis = None,
+    out: Output = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
     """Smallest element along `axis`, NaN if any is NaN.
 
     Real dtypes and bool; others raise DTypeError, and axes without elements ShapeError: there is no smallest one.
+    Unless `initial` is given, which counts as an element; `where` selects elements, and needs it.
 
     >>> tfr.min(tfr.asarray([[1, 5], [7, 3]]), axis=1).tolist()
     [1, 3]
     """
-    return reduced_by(row.MIN, x if type(x) is Tensor else operand(x), axis, keepdims)
+    tensor = a if type(a) is Tensor else operand(a)
+    if out is None and initial is None and where is True:
+        return reduced_by(row.MIN, tensor, axis, keepdims)
+    return _reduced(row.MIN, tensor, axis, keepdims, out, initial, where)
 
 
-def ptp(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """Largest minus smallest element along `axis` (peak to peak), in the dtype of `x`.
+def ptp(a: Any, axis: Axis = None, out: Output = None, keepdims: bool = False) -> Tensor:
+    """Largest minus smallest element along `axis` (peak to peak), in the dtype of `a`.
 
     >>> tfr.ptp(tfr.asarray([3, 9, 4])).item()
     6
     """
-    tensor = operand(x)
+    tensor = operand(a)
     if tensor.dtype in dtypes.BOOL or tensor.dtype in dtypes.NARROW:
-        return max(tensor, axis, keepdims) - min(tensor, axis, keepdims)
-    return reduced_by(PTP, tensor, axis, keepdims)
+        highest = max(tensor, axis, keepdims=keepdims)
+        result = highest - min(tensor, axis, keepdims=keepdims)
+        return result if out is None else delivered("ptp", result, out)
+    return _reduced(PTP, tensor, axis, keepdims, out)
 
 
-def any(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def any(
+    a: Any, axis: Axis = None, out: Output = None, keepdims: bool = False, *, where: Any = True
+) -> Tensor:
     """Whether any element along `axis` is true, that is not zero (NaN is true); False where there are none.
 
     >>> tfr.any(tfr.asarray([[0, 2], [0, 0]]), axis=1).tolist()
     [True, False]
     """
-    return reduced_by(row.ANY_TRUE, operand(x), axis, keepdims)
+    if out is None and where is True:
+        return reduced_by(row.ANY_TRUE, operand(a), axis, keepdims)
+    return _reduced(row.ANY_TRUE, operand(a), axis, keepdims, out, where=where)
 
 
-def all(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def all(
+    a: Any, axis: Axis = None, out: Output = None, keepdims: bool = False, *, where: Any = True
+) -> Tensor:
     """Whether all elements along `axis` are true, that is not zero (NaN is true); True where there are none.
 
     >>> tfr.all(tfr.asarray([[1, 2], [3, 0]]), axis=1).tolist()
     [True, False]
     """
-    return reduced_by(row.ALL_TRUE, operand(x), axis, keepdims)
+    if out is None and where is True:
+        return reduced_by(row.ALL_TRUE, operand(a), axis, keepdims)
+    return _reduced(row.ALL_TRUE, operand(a), axis, keepdims, out, where=where)
 
 
-def argmax(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def argmax(a: Any, axis: Axis = None, out: Output = None, *, keepdims: bool = False) -> Tensor:
     """Position (int64) of the first largest element along `axis`, of the first NaN if there is one.
 
     None, or several axes, count positions in C order over these axes. Real dtypes and bool; axes without elements
@@ -122,10 +195,10 @@ def argmax(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.argmax(tfr.asarray([[1, 5], [7, 3]])).item()
     2
     """
-    return reduced_by(row.ARGMAX, operand(x), axis, keepdims)
+    return _reduced(row.ARGMAX, operand(a), axis, keepdims, out)
 
 
-def argmin(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def argmin(a: Any, axis: Axis = None, out: Output = None, *, keepdims: bool = False) -> Tensor:
     """Position (int64) of the first smallest element along `axis`, of the first NaN if there is one.
 
     None, or several axes, count positions in C order over these axes. Real dtypes and bool; axes without elements
@@ -134,4 +207,4 @@ def argmin(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
     >>> tfr.argmin(tfr.asarray([[1, 5], [7, 3]]), axis=0).tolist()
     [0, 1]
     """
-    return reduced_by(row.ARGMIN, operand(x), axis, keepdims)
+    return _reduced(row.ARGMIN, operand(a), axis, keepdims, out)

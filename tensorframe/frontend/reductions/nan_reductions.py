@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from tensorframe import dtypes
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.operands import converted, operand, widened
+from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import number
 from tensorframe.frontend.reductions import elementary as reductions
 from tensorframe.frontend.reductions import scans, statistics
 from tensorframe.frontend.reductions.elementary import Axis, reduced_by
+from tensorframe.frontend.reductions.selection import without
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
 from tensorframe.graph.shape import normalize_axes
 from tensorframe.ops.elementwise import CONJ, ISNAN, REAL_PART, SQRT, WHERE
 from tensorframe.ops.formulas import NANMAX, NANMIN
-from tensorframe.ops.reduction import MAX, MIN, SUM
+from tensorframe.ops.reduction import SUM
 
 __all__ = [
     "nanargmax",
     "nanargmin",
+    "nancumprod",
     "nancumsum",
     "nanmax",
     "nanmean",
@@ -47,77 +51,118 @@ def _as(x: Any, dtype: Any) -> Tensor:
     return tensor if dtype is None else converted(tensor, dtypes.as_dtype(dtype))
 
 
-def nansum(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+def nansum(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Output = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
     """Sum along `axis` of the elements that are not NaN; 0 where there are none. Dtypes as for `sum`.
 
     >>> tfr.nansum(tfr.asarray([1.0, tfr.nan, 2.0])).item()
     3.0
     """
-    return reductions.sum(_filled(x, 0), axis, dtype, keepdims)
+    return reductions.sum(_filled(a, 0), axis, dtype, out, keepdims, initial, where)
 
 
-def nanprod(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+def nanprod(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Output = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
     """Product along `axis` of the elements that are not NaN; 1 where there are none. Dtypes as for `sum`.
 
     >>> tfr.nanprod(tfr.asarray([3.0, tfr.nan, 2.0])).item()
     6.0
     """
-    return reductions.prod(_filled(x, 1), axis, dtype, keepdims)
+    return reductions.prod(_filled(a, 1), axis, dtype, out, keepdims, initial, where)
 
 
-def nancumsum(x: Any, /, axis: int | None = None, dtype: Any = None) -> Tensor:
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Output = None) -> Tensor:
     """Sums of the elements that are not NaN up to each position; None runs through all elements in C order.
 
     >>> tfr.nancumsum(tfr.asarray([1.0, tfr.nan, 2.0])).tolist()
     [1.0, 1.0, 3.0]
     """
-    return scans.cumsum(_filled(x, 0), axis, dtype)
+    return scans.cumsum(_filled(a, 0), axis, dtype, out)
 
 
-def _extreme(row: Op, of_others: Op, x: Any, axis: Axis, keepdims: bool) -> Tensor:
-    """Return the reduction `row`, or `of_others` where no element can be NaN."""
+def _extreme(
+    row: Op, plain: Callable[..., Tensor], x: Any, axis: Axis, keepdims: bool, **options: Any
+) -> Tensor:
+    """Return the reduction `row`, or the `plain` one where no element can be NaN, or a value replaces NaN."""
     tensor = operand(x)
     if tensor.dtype not in dtypes.FLOATING:
-        return reduced_by(of_others, tensor, axis, keepdims)
+        return plain(tensor, axis, keepdims=keepdims, **options)
+    first = options["initial"]
+    if first is not None or options["where"] is not True:
+        tensor = tensor if first is None else _filled(tensor, first)
+        return plain(tensor, axis, keepdims=keepdims, **options)
     # of half precision in float32: what is chosen is the same
     wide = tensor if tensor.dtype in row.accepts else widened(tensor)
-    return converted(reduced_by(row, wide, axis, keepdims), tensor.dtype)
+    result = converted(reduced_by(row, wide, axis, keepdims), tensor.dtype)
+    return delivered(row.name, result, options["out"])
 
 
-def nanmax(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def nanmax(
+    a: Any,
+    axis: Axis = None,
+    out: Output = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
     """Largest element along `axis` that is not NaN; NaN where all are. Errors as for `max`.
 
     >>> tfr.nanmax(tfr.asarray([1.0, tfr.nan, 2.0])).item()
     2.0
     """
-    return _extreme(NANMAX, MAX, x, axis, keepdims)
+    return _extreme(
+        NANMAX, reductions.max, a, axis, keepdims, out=out, initial=initial, where=where
+    )
 
 
-def nanmin(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def nanmin(
+    a: Any,
+    axis: Axis = None,
+    out: Output = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
     """Smallest element along `axis` that is not NaN; NaN where all are. Errors as for `min`.
 
     >>> tfr.nanmin(tfr.asarray([1.0, tfr.nan, 2.0])).item()
     1.0
     """
-    return _extreme(NANMIN, MIN, x, axis, keepdims)
+    return _extreme(
+        NANMIN, reductions.min, a, axis, keepdims, out=out, initial=initial, where=where
+    )
 
 
-def nanargmax(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def nanargmax(a: Any, axis: Axis = None, out: Output = None, *, keepdims: bool = False) -> Tensor:
     """Position (int64) of the first largest element along `axis` that is not NaN; 0 where all are NaN.
 
     >>> tfr.nanargmax(tfr.asarray([1.0, tfr.nan, 2.0])).item()
     2
     """
-    return reductions.argmax(_filled(x, -math.inf), axis, keepdims)
+    return reductions.argmax(_filled(a, -math.inf), axis, out, keepdims=keepdims)
 
 
-def nanargmin(x: Any, /, axis: Axis = None, keepdims: bool = False) -> Tensor:
+def nanargmin(a: Any, axis: Axis = None, out: Output = None, *, keepdims: bool = False) -> Tensor:
     """Position (int64) of the first smallest element along `axis` that is not NaN; 0 where all are NaN.
 
     >>> tfr.nanargmin(tfr.asarray([tfr.nan, 1.0, 2.0])).item()
     1
     """
-    return reductions.argmin(_filled(x, math.inf), axis, keepdims)
+    return reductions.argmin(_filled(a, math.inf), axis, out, keepdims=keepdims)
 
 
 def _present(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
@@ -126,27 +171,45 @@ def _present(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
     return reduced_by(SUM, 1 - numbers, axis, keepdims)
 
 
-def nanmean(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Output = None) -> Tensor:
+    """Products of the elements up to each position along `axis`, NaN taken for 1. Arguments as for `cumprod`.
+
+    >>> tfr.nancumprod(tfr.asarray([2.0, tfr.nan, 3.0])).tolist()
+    [2.0, 2.0, 6.0]
+    """
+    return scans.cumprod(_filled(a, 1), axis, dtype, out)
+
+
+def nanmean(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Output = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Tensor:
     """Mean along `axis` of the elements that are not NaN; NaN where there are none. Dtypes as for `mean`.
 
     >>> tfr.nanmean(tfr.asarray([1.0, tfr.nan, 2.0])).item()
     1.5
     """
-    tensor = _as(x, dtype)
+    tensor = _as(a, dtype)
     axis = normalize_axes("nanmean", axis, tensor.ndim)
     if tensor.dtype not in dtypes.FLOATING:
-        return statistics.mean(tensor, axis, keepdims=keepdims)
+        return statistics.mean(tensor, axis, None, out, keepdims, where=where)
     wide = converted(tensor, statistics.working_dtype(tensor.dtype))
-    return converted(_mean(wide, axis, keepdims), tensor.dtype)
+    result = converted(_mean(without("nanmean", wide, where), axis, keepdims), tensor.dtype)
+    return delivered("nanmean", result, out)
 
 
 def _mean(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
     return reduced_by(SUM, _filled(x, 0), axis, keepdims) / _present(x, axis, keepdims)
 
 
-def _variance(x: Tensor, axis: Axis, correction: float, keepdims: bool) -> Tensor:
+def _variance(x: Tensor, axis: Axis, correction: float, keepdims: bool, centre: Tensor) -> Tensor:
     # NaN in x alone is left out: an infinite mean makes deviations NaN too, and these count
-    deviations = apply(WHERE, apply(ISNAN, x), 0, x - _mean(x, axis, keepdims=True))
+    deviations = apply(WHERE, apply(ISNAN, x), 0, x - centre)
     squares = apply(REAL_PART, deviations * apply(CONJ, deviations))
     count = apply(REAL_PART, _present(x, axis, keepdims)) - correction
     # too few numbers for the correction: NaN, as NumPy gives
@@ -155,43 +218,55 @@ def _variance(x: Tensor, axis: Axis, correction: float, keepdims: bool) -> Tenso
 
 
 def nanvar(
-    x: Any,
-    /,
+    a: Any,
     axis: Axis = None,
-    correction: float = 0.0,
+    dtype: Any = None,
+    out: Output = None,
+    ddof: float = 0.0,
     keepdims: bool = False,
     *,
-    dtype: Any = None,
-    ddof: float | None = None,
+    where: Any = True,
+    mean: Any = None,
+    correction: float | None = None,
 ) -> Tensor:
     """Variance along `axis` of the elements that are not NaN; NaN where there are too few. Arguments as for `var`.
 
     >>> tfr.nanvar(tfr.asarray([1.0, tfr.nan, 3.0])).item()
     1.0
     """
-    tensor = _as(x, dtype)
-    axis = normalize_axes("nanvar", axis, tensor.ndim)
-    correction = number("nanvar", "correction", correction if ddof is None else ddof)
+    tensor = _as(a, dtype)
+    axes = normalize_axes("nanvar", axis, tensor.ndim)
+    less = number("nanvar", "correction", ddof if correction is None else correction)
     if tensor.dtype not in dtypes.FLOATING:
-        return statistics.var(tensor, axis, correction, keepdims)
-    wide = converted(tensor, statistics.working_dtype(tensor.dtype))
-    return converted(_variance(wide, axis, correction, keepdims), dtypes.real_of(tensor.dtype))
+        return statistics.var(
+            tensor, axes, None, out, keepdims=keepdims, where=where, mean=mean, correction=less
+        )
+    wide = without("nanvar", converted(tensor, statistics.working_dtype(tensor.dtype)), where)
+    centre = (
+        _mean(wide, axes, keepdims=True) if mean is None else converted(operand(mean), wide.dtype)
+    )
+    variance = _variance(wide, axes, less, keepdims, centre)
+    return delivered("nanvar", converted(variance, dtypes.real_of(tensor.dtype)), out)
 
 
 def nanstd(
-    x: Any,
-    /,
+    a: Any,
     axis: Axis = None,
-    correction: float = 0.0,
+    dtype: Any = None,
+    out: Output = None,
+    ddof: float = 0.0,
     keepdims: bool = False,
     *,
-    dtype: Any = None,
-    ddof: float | None = None,
+    where: Any = True,
+    mean: Any = None,
+    correction: float | None = None,
 ) -> Tensor:
     """Standard deviation along `axis` of the elements that are not NaN: the square root of `nanvar`.
 
     >>> tfr.nanstd(tfr.asarray([1.0, tfr.nan, 3.0])).item()
     1.0
     """
-    axis = normalize_axes("nanstd", axis, operand(x).ndim)
-    return apply(SQRT, nanvar(x, axis, correction, keepdims, dtype=dtype, ddof=ddof))
+    less = number("nanstd", "correction", ddof if correction is None else correction)
+    axes = normalize_axes("nanstd", axis, operand(a).ndim)
+    variance = nanvar(a, axes, dtype, keepdims=keepdims, where=where, mean=mean, correction=less)
+    return delivered("nanstd", apply(SQRT, variance), out)

@@ -8,6 +8,7 @@ from tensorframe.dtypes import COMPLEX
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import accumulated, flattened
+from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import flag
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Op
@@ -36,7 +37,12 @@ def scanned(op: Op, x: Tensor, axis: int | None, *, start: int | None) -> Tensor
 
 
 def cumulative_sum(
-    x: Any, /, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    x: Any,
+    /,
+    axis: int | None = None,
+    dtype: Any = None,
+    out: Output = None,
+    include_initial: bool = False,
 ) -> Tensor:
     """Sums of the elements up to each position along `axis`, which only a 1-d tensor may leave out.
 
@@ -46,11 +52,17 @@ def cumulative_sum(
     [0, 1, 3, 6]
     """
     start = 0 if flag("cumulative_sum", "include_initial", include_initial) else None
-    return scanned(CUMULATIVE_SUM, accumulated(x, dtype), axis, start=start)
+    result = scanned(CUMULATIVE_SUM, accumulated(x, dtype), axis, start=start)
+    return delivered("cumulative_sum", result, out)
 
 
 def cumulative_prod(
-    x: Any, /, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    x: Any,
+    /,
+    axis: int | None = None,
+    dtype: Any = None,
+    out: Output = None,
+    include_initial: bool = False,
 ) -> Tensor:
     """Products of the elements up to each position along `axis`, which only a 1-d tensor may leave out.
 
@@ -60,26 +72,27 @@ def cumulative_prod(
     [2, 6, 24]
     """
     start = 1 if flag("cumulative_prod", "include_initial", include_initial) else None
-    return scanned(CUMULATIVE_PROD, accumulated(x, dtype), axis, start=start)
+    result = scanned(CUMULATIVE_PROD, accumulated(x, dtype), axis, start=start)
+    return delivered("cumulative_prod", result, out)
 
 
-def cumsum(x: Any, /, axis: int | None = None, dtype: Any = None) -> Tensor:
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Output = None) -> Tensor:
     """Sums of the elements up to each position along `axis`; None runs through all elements in C order.
 
     >>> tfr.cumsum(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [1, 3, 6, 10]
     """
-    tensor = accumulated(x, dtype)
+    tensor = accumulated(a, dtype)
     tensor = flattened(tensor) if axis is None else tensor
-    return scanned(CUMULATIVE_SUM, tensor, axis, start=None)
+    return delivered("cumsum", scanned(CUMULATIVE_SUM, tensor, axis, start=None), out)
 
 
-def cumprod(x: Any, /, axis: int | None = None, dtype: Any = None) -> Tensor:
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Output = None) -> Tensor:
     """Products of the elements up to each position along `axis`; None runs through all elements in C order.
 
     >>> tfr.cumprod(tfr.asarray([[1, 2], [3, 4]]), axis=0).tolist()
     [[1, 2], [3, 8]]
     """
-    tensor = accumulated(x, dtype)
+    tensor = accumulated(a, dtype)
     tensor = flattened(tensor) if axis is None else tensor
-    return scanned(CUMULATIVE_PROD, tensor, axis, start=None)
+    return delivered("cumprod", scanned(CUMULATIVE_PROD, tensor, axis, start=None), out)

@@ -19,6 +19,7 @@ from tensorframe.frontend.operands import (
     promoted,
     reshaped,
 )
+from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import number
 from tensorframe.frontend.reductions.elementary import Axis, along
 from tensorframe.frontend.tensor import Tensor
@@ -46,78 +47,135 @@ def working_dtype(dtype: DType) -> DType:
     )
 
 
-def mean(x: Any, /, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+def mean(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Output = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Tensor:
     """Arithmetic mean along `axis`: an axis, a tuple of axes, or None for all; NaN where there are no elements.
 
-    The result has the dtype `dtype` if given, else that of `x`; integers give the default real dtype. float16 and
-    bfloat16 accumulate in float32, wide integers in float64.
+    The result has the dtype `dtype` if given, else that of `a`; integers give the default real dtype. float16 and
+    bfloat16 accumulate in float32, wide integers in float64. `out` receives the result; elements where `where` is
+    false are left out.
 
     >>> tfr.mean(tfr.asarray([[1.0, 2.0], [3.0, 6.0]]), axis=1).tolist()
     [1.5, 4.5]
     """
-    tensor = at_full_precision(operand(x))
+    tensor = at_full_precision(operand(a))
     result = dtypes.float_of(tensor.dtype if dtype is None else dtypes.as_dtype(dtype))
     work = working_dtype(tensor.dtype if dtype is None else result)
     axes = normalize_axes("mean", axis, tensor.ndim)
-    return converted(along(MEAN, converted(tensor, work), axes, keepdims), result)
+    tensor = converted(tensor, work)
+    if where is True:
+        average = along(MEAN, tensor, axes, keepdims)
+    else:
+        from tensorframe.frontend.reductions import selection  # few calls select
+
+        average = selection.mean_where(tensor, axes, keepdims, where)
+    return _delivered("mean", converted(average, result), out)
+
+
+def _delivered(name: str, result: Tensor, out: Output) -> Tensor:
+    return result if out is None else delivered(name, result, out)
 
 
 def _variance(
-    name: str, x: Any, axis: Axis, correction: float, keepdims: bool
+    name: str,
+    a: Any,
+    axis: Axis,
+    dtype: Any,
+    keepdims: bool,
+    *,
+    ddof: float,
+    where: Any,
+    mean: Any,
+    correction: float | None,
 ) -> tuple[Tensor, DType]:
     """Return the variance in its working dtype, and the dtype of the result."""
-    tensor = at_full_precision(operand(x))
+    tensor = at_full_precision(operand(a))
+    own = dtypes.float_of(tensor.dtype if dtype is None else dtypes.as_dtype(dtype))
     axes = normalize_axes(name, axis, tensor.ndim)
-    wide = converted(tensor, working_dtype(tensor.dtype))
-    correction = number(name, "correction", correction)
-    divisor = float(max(math.prod([tensor.shape[dimension] for dimension in axes]) - correction, 0))
-    variance = along(VAR, wide, axes, keepdims, divisor)
-    return variance, dtypes.real_of(dtypes.float_of(tensor.dtype))
+    wide = converted(tensor, working_dtype(tensor.dtype if dtype is None else own))
+    less = number(name, "correction", ddof if correction is None else correction)
+    if where is True and mean is None:
+        count = math.prod([tensor.shape[dimension] for dimension in axes])
+        variance = along(VAR, wide, axes, keepdims, float(max(count - less, 0)))
+    else:
+        from tensorframe.frontend.reductions import selection  # as above
+
+        variance = selection.variance_around(
+            name, wide, axes, keepdims, correction=less, where=where, mean=mean
+        )
+    return variance, dtypes.real_of(own)
 
 
 def var(
-    x: Any,
-    /,
+    a: Any,
     axis: Axis = None,
-    correction: float = 0.0,
+    dtype: Any = None,
+    out: Output = None,
+    ddof: float = 0.0,
     keepdims: bool = False,
     *,
-    ddof: float | None = None,
+    where: Any = True,
+    mean: Any = None,
+    correction: float | None = None,
 ) -> Tensor:
-    """Variance along `axis`: squared deviations from the mean, summed and divided by n - `correction`.
+    """Variance along `axis`: squared deviations from the mean, summed and divided by n - `ddof`.
 
-    A correction of 1 gives the unbiased estimate from a sample; `ddof` is NumPy's name for it. The result has the
-    dtype of `x`, real where `x` is complex; integers give the default real dtype. Two passes over the elements:
-    a large mean costs no accuracy.
+    `ddof=1` gives the unbiased estimate from a sample; `correction` is the array standard's name for it. The result has
+    the dtype `dtype` if given, else that of `a`, real where `a` is complex; integers give the default real dtype. Two
+    passes over the elements: a large mean costs no accuracy. `out` receives the result; elements where `where` is
+    false are left out; `mean` is the mean, with `keepdims=True`, where it is known already.
 
     >>> tfr.var(tfr.asarray([1.0, 2.0, 3.0, 4.0])).item()
     1.25
     """
-    return converted(*_variance("var", x, axis, correction if ddof is None else ddof, keepdims))
+    result = converted(
+        *_variance(
+            "var",
+            a,
+            axis,
+            dtype,
+            keepdims,
+            ddof=ddof,
+            where=where,
+            mean=mean,
+            correction=correction,
+        )
+    )
+    return _delivered("var", result, out)
 
 
 def std(
-    x: Any,
-    /,
+    a: Any,
     axis: Axis = None,
-    correction: float = 0.0,
+    dtype: Any = None,
+    out: Output = None,
+    ddof: float = 0.0,
     keepdims: bool = False,
     *,
-    ddof: float | None = None,
+    where: Any = True,
+    mean: Any = None,
+    correction: float | None = None,
 ) -> Tensor:
     """Standard deviation along `axis`: the square root of `var`, with the same arguments and dtypes.
 
     >>> tfr.std(tfr.asarray([1.0, 3.0, 1.0, 3.0])).item()
     1.0
     """
-    correction = correction if ddof is None else ddof
-    variance, dtype = _variance("std", x, axis, correction, keepdims)
-    return converted(unary(ROOT, variance), dtype)
+    variance, own = _variance(
+        "std", a, axis, dtype, keepdims, ddof=ddof, where=where, mean=mean, correction=correction
+    )
+    return _delivered("std", converted(unary(ROOT, variance), own), out)
 
 
 def average(
-    x: Any,
-    /,
+    a: Any,
     axis: Axis = None,
     weights: Any = None,
     returned: bool = False,
@@ -126,19 +184,19 @@ def average(
 ) -> Any:
     """Weighted mean along `axis`: the sum of `weights * x` divided by the sum of the weights.
 
-    `weights` has the shape of `x`, or is 1-d along the one axis named. With `returned`, gives the pair of the
+    `weights` has the shape of `a`, or is 1-d along the one axis named. With `returned`, gives the pair of the
     average and the sum of weights. Weights that sum to zero give NaN or infinity.
 
     >>> tfr.average(tfr.asarray([1.0, 2.0, 6.0]), weights=tfr.asarray([1.0, 1.0, 2.0])).item()
     3.75
     """
-    values, shares = promoted(x, np.bool_(True) if weights is None else weights)
+    values, shares = promoted(a, np.bool_(True) if weights is None else weights)
     dtype = dtypes.float_of(values.dtype)
     values, shares = (converted(tensor, working_dtype(tensor.dtype)) for tensor in (values, shares))
     axes = normalize_axes("average", axis, values.ndim)
     shares = _along(shares, values, axis)
     if not returned and weights is None:
-        return mean(x, axis, keepdims=keepdims)
+        return mean(a, axis, keepdims=keepdims)
     total = along(SUM, expanded(shares, values.shape), axes, keepdims)
     result = converted(along(SUM, values * shares, axes, keepdims) / total, dtype)
     return (result, converted(total, dtype)) if returned else result

@@ -1,0 +1,47 @@
+"""Rounding to decimal places, and towards zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorframe import dtypes
+from tensorframe.errors import DTypeError
+from tensorframe.frontend.dispatch import unary
+from tensorframe.frontend.operands import converted, operand
+from tensorframe.frontend.outputs import Output, delivered
+from tensorframe.frontend.parameters import integer
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.ops.elementwise import ROUND
+
+__all__ = ["around", "round"]
+
+
+def round(a: Any, decimals: int = 0, out: Output = None) -> Tensor:
+    """Elements rounded to `decimals` decimal places, halves to the even neighbour; `out` receives the result.
+
+    Scaled, rounded and scaled back, as in NumPy, so a last binary digit may be off. Negative `decimals` round to tens,
+    hundreds and so on. Integers stay integers; bools raise DTypeError.
+
+    >>> tfr.round(tfr.asarray([0.5, 1.5, -2.5])).tolist()
+    [0.0, 2.0, -2.0]
+    >>> tfr.round(tfr.asarray([125, 3141]), -1).tolist()
+    [120, 3140]
+    """
+    if decimals == 0 and out is None:
+        return unary(ROUND, a)
+    return delivered("round", _rounded(operand(a), integer("round", "decimals", decimals)), out)
+
+
+around = round
+
+
+def _rounded(tensor: Tensor, decimals: int) -> Tensor:
+    if tensor.dtype in dtypes.BOOL:
+        raise DTypeError("round: takes numbers, got bool", suggestions=("x.astype(int)",))
+    if decimals == 0 or (decimals > 0 and tensor.dtype in dtypes.BITWISE):
+        return unary(ROUND, tensor)
+    scale = 10.0 ** abs(decimals)
+    wide: Any = tensor if tensor.dtype in dtypes.FLOATING else converted(tensor, dtypes.float64)
+    if decimals > 0:
+        return converted(unary(ROUND, wide * scale) / scale, tensor.dtype)
+    return converted(unary(ROUND, wide / scale) * scale, tensor.dtype)

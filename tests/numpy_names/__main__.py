@@ -1,0 +1,33 @@
+"""`python -m tests.numpy_names`: what is different, and the table of docs/numpy.md written anew."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.numpy_names.comparison import differences, every_call
+from tests.numpy_names.names import homes, missing_parameters, public, table
+
+PAGE = Path(__file__).parents[2] / "docs" / "numpy.md"
+BEGIN, END = "<!-- written by python -m tests.numpy_names -->", "<!-- end -->"
+
+
+def main() -> None:
+    """Print what differs, and write the table."""
+    names = dict.fromkeys(name for name, _, _ in every_call())
+    for name in names:
+        for call, words in differences(name).items():
+            print(f"{call}: {words}")
+    for prefix, space, _ in homes():
+        for name in public(space):
+            missing = missing_parameters(prefix, name)
+            if missing:
+                print(f"{prefix}{name} does not take {', '.join(missing)}")
+    text = PAGE.read_text(encoding="utf-8")
+    written = f"{BEGIN}\n\n{table()}\n\n{END}"
+    text = re.sub(f"{BEGIN}.*?{END}", lambda _: written, text, flags=re.DOTALL)
+    PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""NumPy's functions here: called with every argument, each gives NumPy's values, and takes NumPy's parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tests.numpy_names.comparison import differences, every_call
+from tests.numpy_names.names import (
+    DIFFERENT,
+    OWN_PARAMETERS,
+    absent,
+    homes,
+    missing_parameters,
+    public,
+    table,
+)
+
+PAGE = Path(__file__).parents[2] / "docs" / "numpy.md"
+CALLED = list(dict.fromkeys(name for name, _, _ in every_call()))
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_values_are_numpys(name):
+    found = differences(name)
+    if name.rpartition(".")[2] not in DIFFERENT:
+        assert found == {}
+
+
+@pytest.mark.parametrize(("prefix", "space", "ours"), list(homes()), ids=["numpy", "linalg", "fft"])
+def test_every_name_is_there_or_says_why_not(prefix, space, ours):
+    without = absent()
+    for name in public(space):
+        assert hasattr(ours, name) != (name in without), prefix + name
+
+
+def test_every_parameter_of_numpy_is_taken():
+    wrong = {
+        prefix + name: missing
+        for prefix, space, _ in homes()
+        for name in public(space)
+        if name not in OWN_PARAMETERS and (missing := missing_parameters(prefix, name))
+    }
+    assert wrong == {}
+
+
+def test_the_page_has_the_table():
+    assert table() in PAGE.read_text(encoding="utf-8"), "run python -m tests.numpy_names"
+
+
+@pytest.mark.parametrize("device", ["cpu", "numpy"])
+def test_a_tensor_that_is_out_becomes_the_result_and_no_other_changes(device):
+    x = tfr.asarray([1.0, 4.0, 9.0], device=device)
+    out = tfr.zeros(3, device=device)
+    alias = out[:]
+    assert tfr.sqrt(x, out=out) is out
+    assert tfr.sqrt(x, out) is out
+    assert out.tolist() == [1.0, 2.0, 3.0]
+    assert alias.tolist() == [0.0, 0.0, 0.0]
+    total = tfr.zeros((), device=device)
+    assert tfr.sum(x, out=total) is total
+    assert total.item() == 14.0
+
+
+def test_an_array_that_is_out_is_filled():
+    out = np.zeros(3)
+    assert tfr.add([1.0, 2.0, 3.0], 1, out=out) is out
+    assert out.tolist() == [2.0, 3.0, 4.0]
+    pair = (np.zeros(2), tfr.zeros(2))
+    assert tfr.modf(tfr.asarray([1.5, 2.25]), out=pair)[0] is pair[0]
+    assert [part.tolist() for part in pair] == [[0.5, 0.25], [1.0, 2.0]]
+
+
+def test_out_keeps_its_kind_and_shape():
+    with pytest.raises(DTypeError, match="float32"):
+        tfr.sqrt(tfr.asarray([2.0]), out=tfr.zeros(1, int))
+    with pytest.raises(DTypeError, match="Cannot cast"):
+        tfr.sqrt(tfr.asarray([2.0]), out=np.zeros(1, int))
+    with pytest.raises(ShapeError, match="shape"):
+        tfr.sum(tfr.ones((2, 3)), 0, out=tfr.zeros(2))
+    with pytest.raises(DTypeError, match="tensor or an array"):
+        tfr.sum(tfr.ones(3), out=[0.0])
+    frozen = np.zeros(1)
+    frozen.flags.writeable = False
+    with pytest.raises(DTypeError, match="read-only"):
+        tfr.sqrt([2.0], out=frozen)
+
+
+def test_where_leaves_the_elements_of_out():
+    out = tfr.asarray([9.0, 9.0, 9.0])
+    tfr.negative(tfr.asarray([1.0, 2.0, 3.0]), out=out, where=[True, False, True])
+    assert out.tolist() == [-1.0, 9.0, -3.0]
+    with pytest.raises(DTypeError, match="bools"):
+        tfr.negative(out, where=[1, 0, 1])
+
+
+def test_casting_is_numpys():
+    x = tfr.asarray([1.5, 2.5])
+    with pytest.raises(DTypeError, match="same_kind"):
+        tfr.add(x, 1, dtype=int)
+    assert tfr.add(x, 1, dtype=int, casting="unsafe").tolist() == [2, 3]
+    with pytest.raises(DTypeError, match="'no'"):
+        tfr.add(x, np.asarray([1, 2]), casting="no")
+    with pytest.raises(ArgumentError, match="casting"):
+        tfr.add(x, 1, casting="always")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'were'"):
+        tfr.add(x, 1, were=True)
+
+
+def test_a_selection_of_nothing_needs_a_first_value():
+    x = tfr.asarray([1.0, 2.0])
+    with pytest.raises(ArgumentError, match="initial"):
+        tfr.max(x, where=x > 5)
+    assert tfr.max(x, where=x > 5, initial=-1).item() == -1.0
+    assert tfr.min(tfr.zeros((0, 2)), axis=0, initial=7).tolist() == [7.0, 7.0]
+
+
+def test_gradients_run_through_selections_and_formulas():
+    x = tfr.asarray([1.0, 2.0, 3.0, 4.0])
+    chosen = tfr.grad(lambda v: tfr.mean(v * v, where=tfr.asarray([True, True, False, False])))(x)
+    assert chosen.tolist() == [1.0, 2.0, 0.0, 0.0]
+    assert tfr.grad(lambda p: tfr.polyval(p, 2.0))(x).tolist() == [8.0, 4.0, 2.0, 1.0]
+    assert tfr.grad(lambda v: tfr.select([v > 2], [v * 3], v).sum())(x).tolist() == [1, 1, 3, 3]
+    assert tfr.grad(lambda v: tfr.quantile(v, 0.5, method="hazen"))(x).tolist() == [0, 0.5, 0.5, 0]
+    tfr.check_gradient(lambda v: tfr.pad(v, 2, "mean").sum(), x)
+    tfr.check_gradient(lambda v: tfr.correlate(v, v[:2], "full").sum(), x)
+    tfr.check_gradient(lambda v: tfr.logaddexp2(v, 1.0).sum(), x)
+    tfr.check_gradient(lambda v: (tfr.sort(v + 1j).real * tfr.arange(4)).sum(), x)
+    tfr.check_gradient(lambda v: tfr.var(v, mean=tfr.mean(v, keepdims=True)), x)
