@@ -54,6 +54,7 @@ OTHERS = {
     "fft",
     "lib",
     "linalg",
+    "memory",
     "nn",
     "optim",
     "random",

@@ -42,6 +42,7 @@ def _unchanging(op: Op) -> Callable[[Any], Tensor]:
 def _function(op: Op) -> Callable[..., Tensor]:
     """Return the public function of a row: what records its op, and sees to options in calls that have any."""
     function: Any
+    record: Callable[..., Tensor]
     names = ["x"] if op.arity == 1 else ["x1", "x2"]
     kind: Any = Parameter.POSITIONAL_ONLY
     options = OPTIONS
