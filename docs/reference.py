@@ -104,6 +104,7 @@ GROUPS = (
     Group("functional", "tfr.nn.functional", "", module="nn.functional"),
     Group("init", "tfr.nn.init", "", module="nn.init"),
     Group("optim", "tfr.optim", "", module="optim"),
+    Group("quantization", "tfr.quantization", "", module="quantization"),
     Group("schedules", "tfr.optim.schedules", "", module="optim.schedules"),
     Group(
         "dtypes",

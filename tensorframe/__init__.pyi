@@ -401,6 +401,7 @@ from tensorframe.frontend.trials.timing import bench as bench
 from tensorframe.frontend.trials.verification import Verification as Verification
 from tensorframe.frontend.trials.verification import verify as verify
 from tensorframe.graph.device import Device as Device
+from tensorframe.nn import quantization as quantization
 from tensorframe.notebook.visualize import visualize as visualize
 from tensorframe.schedule.place import transfer_policy as transfer_policy
 from typing import Any

@@ -42,6 +42,8 @@ class Capabilities:
     small_factors: frozenset[DType] = frozenset()
     # whether it does so for few rows or columns alone, and leaves large products to a library
     only_thin: bool = False
+    # whether it computes rows that are marked as `whole` itself, instead of what they are written in
+    whole: bool = False
     max_inputs: int = 64  # distinct operands of one region
     max_ops: int = 64
     host_memory: bool = False  # handles are NumPy arrays

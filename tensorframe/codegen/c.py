@@ -124,9 +124,12 @@ class _Printer(Braces):
         known = self._dialect.helpers
         helpers: dict[str, None] = {}
 
+        begun: set[str] = set()  # one that is spelled in two ways has its own name in it
+
         def need(text: str) -> None:
             for name in dict.fromkeys(_WORD.findall(text)):
-                if name in known and name not in helpers:
+                if name in known and name not in begun:
+                    begun.add(name)
                     need(known[name].partition("{")[2])
                     helpers[name] = None
 

@@ -63,6 +63,14 @@ _BY_HARDWARE = {
     "bits_of_float16": "",
 }
 _HELPERS = helpers(_TYPES, ("float32", "float64")) | _BY_HARDWARE
+# one instruction since Pascal; HIP's compiler finds its own
+_HELPERS["dot4_uint32"] = f"""\
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 610
+HELPER int dot4_uint32(unsigned int x, unsigned int y) {{ return __dp4a((int)x, (int)y, 0); }}
+#endif
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 610
+{_HELPERS["dot4_uint32"]}#endif
+"""
 
 PRELUDE = _PRELUDE + "".join(_HELPERS.values())
 

@@ -32,6 +32,14 @@ _PRELUDE = """\
 #define FUSED_float32(x, y, z) ((x) * (y) + (z))
 #endif
 """
+# What has the extension says so by this macro, or the language's own; elsewhere bytes are multiplied one by one.
+_BYTE_BY_BYTE = helpers(_TYPES, ())["dot4_uint32"]
+_DOT = f"""\
+#if defined(__opencl_c_integer_dot_product_input_4x8bit_packed)
+HELPER int dot4_uint32(uint x, uint y) {{ return dot_4x8packed_ss_int(x, y); }}
+#else
+{_BYTE_BY_BYTE}#endif
+"""
 _DOUBLE = """\
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define as_float64 as_double
@@ -52,7 +60,7 @@ def dialect(*, double: bool) -> Dialect:
         stored=_TYPES | {"bool": "uchar", "float16": "half"},
         suffixes={"uint32": "u", "int64": "l", "uint64": "ul"},
         prelude=_PRELUDE + (_DOUBLE if double else ""),
-        helpers=helpers(_TYPES, reals),
+        helpers=helpers(_TYPES, reals) | {"dot4_uint32": _DOT},
         signature=(
             "typedef struct {{ uint at[{count}]; }} words_of;\n"
             "__kernel __attribute__((reqd_work_group_size({lanes}, 1, 1)))\n"

@@ -85,6 +85,13 @@ HELPER {short} bits_of_{name}(float x) {{
 _PRODUCT = """\
 HELPER {uint} multiply_high_uint32({uint} x, {uint} y) {{ return ({uint})((({ulong})x * y) >> 32); }}
 """
+# Shifts of signed numbers to the right repeat the sign in every compiler of these dialects.
+_DOT = """\
+HELPER int dot4_uint32({uint} x, {uint} y) {{
+    return ((int)(x << 24) >> 24) * ((int)(y << 24) >> 24) + ((int)(x << 16) >> 24) * ((int)(y << 16) >> 24)
+        + ((int)(x << 8) >> 24) * ((int)(y << 8) >> 24) + ((int)x >> 24) * ((int)y >> 24);
+}}
+"""
 
 
 _FUNCTION = re.compile(r"^HELPER .*?(?:\}|^\})\n(?=HELPER|\Z)", re.DOTALL | re.MULTILINE)
@@ -103,6 +110,7 @@ def helpers(types: Mapping[str, str], reals: Iterable[str]) -> dict[str, str]:
         parts.append(form.format(type=kind, name=name, unsigned=unsigned, bits=bits))
     parts += [_narrow(dtype, types) for dtype in BY_NAME.values() if dtype in NARROW]
     parts.append(_PRODUCT.format(uint=types["uint32"], ulong=types["uint64"]))
+    parts.append(_DOT.format(uint=types["uint32"]))
     text = "".join(parts)
     return {_name(function): function for function in _FUNCTION.findall(text)}
 

@@ -38,6 +38,7 @@ _CALLS = {
     "accumulate_add": "accumulate_add",
     "accumulate_multiply": "accumulate_multiply",
     "multiply_high": "multiply_high",
+    "dot4": "dot4",
     "abs": "absolute",
     "sqrt": "sqrt",
     "floor": "floor",

@@ -169,6 +169,9 @@ fn multiply_high_u32(x: u32, y: u32) -> u32 {{
     return (x >> 16u) * (y >> 16u) + (left >> 16u) + (right >> 16u);
 }}
 """,
+    "dot4_u32": """\
+fn dot4_u32(x: u32, y: u32) -> i32 {{ return dot4I8Packed(x, y); }}
+""",
 }
 # Below its smallest normal number a narrow dtype has multiples of a step, the distance of floats from a `shifter` on;
 # above, some bits of the significand are too many. Rounded to the nearest, ties to even.

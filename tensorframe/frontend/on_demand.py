@@ -72,6 +72,7 @@ NAMESPACES = {
     "memory": "tensorframe.frontend.memory",
     "nn": "tensorframe.nn",
     "optim": "tensorframe.optim",
+    "quantization": "tensorframe.nn.quantization",
     "random": "tensorframe.frontend.random",
     "testing": "tensorframe.testing",
 }

@@ -123,6 +123,9 @@ class Op:
     commutative: bool = False
     identity: float | None = None  # e where op(x, e) is x exactly, signed zeros included
     right_identity: float | None = None  # the same where only the right operand may be e
+    whole: bool = (
+        False  # a row with `expand` that some devices compute as it is: see `Capabilities.whole`
+    )
     involution: bool = False  # op(op(x)) is x
     odd: bool = False  # negating any real operand negates the result, to the bit
     # on host memory the result shares the operand's bytes, as far as strides can say it

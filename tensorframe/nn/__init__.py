@@ -129,6 +129,7 @@ from tensorframe.nn.layers.resampling import (
 )
 from tensorframe.nn.layers.shapes import Flatten, Unflatten
 from tensorframe.nn.module import Buffer, Module
+from tensorframe.nn.quantized_models import Quantization, quantize
 from tensorframe.nn.summary import estimate_memory, summary
 
 __all__ = [
@@ -220,6 +221,7 @@ __all__ = [
     "PixelShuffle",
     "PixelUnshuffle",
     "PoissonNLLLoss",
+    "Quantization",
     "RMSNorm",
     "RReLU",
     "ReLU",
@@ -256,5 +258,6 @@ __all__ = [
     "estimate_memory",
     "functional",
     "init",
+    "quantize",
     "summary",
 ]

@@ -19,6 +19,7 @@ from tensorframe.ops import (
     movement,
     normalization,
     pooling,
+    quantization,
     reduction,
     sorting,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "movement",
     "normalization",
     "pooling",
+    "quantization",
     "reduction",
     "sorting",
 ]

@@ -12,7 +12,7 @@ from tensorframe.errors import ArgumentError
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.verify import verify
 from tensorframe.rewrite import canonical, contract, simplify
-from tensorframe.rewrite.engine import Rule, rewrite
+from tensorframe.rewrite.engine import Builder, Rule, rewrite
 from tensorframe.rewrite.narrow import narrow
 from tensorframe.schedule.alike import merge_alike
 from tensorframe.schedule.capture import Capture, capture, is_leaf
@@ -31,7 +31,18 @@ from tensorframe.schedule.place import insert_transfers
 from tensorframe.schedule.plan import Plan
 from tensorframe.schedule.small_factors import read_as_they_are
 
-CORE: tuple[Rule, ...] = (canonical.write_out, contract.write_pairwise)
+
+def _written_out(node: Node, build: Builder) -> Node | None:
+    """Write a row out, unless its device computes it as it is."""
+    if node.op.whole and capabilities(node.device).whole:
+        return None
+    return canonical.write_out.change(node, build)
+
+
+CORE: tuple[Rule, ...] = (
+    Rule(canonical.write_out.concerns, _written_out),
+    contract.write_pairwise,
+)
 CANONICAL: tuple[Rule, ...] = (
     canonical.broadcast_fill,
     canonical.merge_views,

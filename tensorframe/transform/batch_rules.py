@@ -32,6 +32,7 @@ from tensorframe.ops.movement import (
     STOP_GRADIENT,
     WINDOWS,
 )
+from tensorframe.ops.quantization import QUANTIZED_MATMUL, QUANTIZED_MATMUL_WITH_ZEROS
 from tensorframe.ops.random import RANDOM_WORD
 from tensorframe.ops.sorting import HISTOGRAM, SEARCHSORTED, SELECT
 from tensorframe.transform.batched_calls import BatchedCall
@@ -105,6 +106,14 @@ def _of_lines(call: Call) -> Node:
 @_for_ops(LSTSQ, CONVOLVE, HISTOGRAM)
 def _one_by_one(call: Call) -> Value:
     return call.one_by_one()
+
+
+@_for_ops(QUANTIZED_MATMUL, QUANTIZED_MATMUL_WITH_ZEROS)
+def _of_rows(call: Call) -> Value:
+    x, *matrix = call.inputs
+    if any(operand in call.batch for operand in matrix):
+        return call.one_by_one()
+    return call.apply(call.op, call.batch.of(x), *matrix, attrs=call.attrs)
 
 
 @_for_ops(SEARCHSORTED)

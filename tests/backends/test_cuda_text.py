@@ -93,7 +93,7 @@ def test_half_precision_is_held_in_16_bits_and_computed_in_float():
 
 def test_amd_has_its_own_way_to_half_precision():
     amd, nvidia = re.search(
-        r"#if defined\(__HIP__\)(.*)#else(.*)#endif", PRELUDE, re.DOTALL
+        r"#if defined\(__HIP__\)(.*?)#else(.*?)#endif", PRELUDE, re.DOTALL
     ).groups()
     assert "_Float16" in amd
     assert "asm" not in amd

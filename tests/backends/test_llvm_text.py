@@ -114,6 +114,7 @@ assert [one.has_masks for one in MACHINES.values()] == [False, True]
 CONVERSIONS = {"cast", "bitcast", "to_index", "from_index"}
 COMPARISONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
 ARITY = dict.fromkeys(("negative", "abs", "sqrt", "floor", "ceil", "trunc", "round"), 1)
+GIVES = {"dot4": "int32"}
 ARITY |= {"logical_not": 1, "bitwise_invert": 1, "fma": 3, "where": 3}
 
 
@@ -134,7 +135,7 @@ def test_every_machine_op_means_what_the_interpreter_says(name, dtype):
         grids = [grids[0] != values[0], *grids]
     elif name == "fma":
         grids = [*grids, grids[0][::-1].copy()]
-    gives = np.dtype(bool if name in COMPARISONS else dtype)
+    gives = np.dtype(bool if name in COMPARISONS else GIVES.get(name, dtype))
     expressions = [(gives, lambda *given: apply(name, *given, dtype=gives))]
     with np.errstate(all="ignore"):
         expected = np.asarray(FUNCTIONS[name](*grids))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.cpu.choice import CountingProgram
@@ -17,6 +18,7 @@ from tensorframe.backends.llvm.engine import (
     has_kernel,
     kernel_source,
     missing,
+    quantized_kernels,
     small_kernels,
     unusable,
 )
@@ -65,7 +67,8 @@ class CpuBackend(NumpyBackend):
             )
             return ReshapeProgram(region.ops[0].shape, copy)
         # what is done to their blocks is compiled, or not, by itself
-        if region.ops[0].op is CONVOLUTION or reads_small_factors(region):
+        first = region.ops[0].op
+        if first is CONVOLUTION or first.whole or reads_small_factors(region):
             return super().compile(region, device)
         loops = epilogue_of(region) if has_epilogue(region) else region
         if loops is None or not has_kernel(loops):
@@ -82,6 +85,10 @@ class CpuBackend(NumpyBackend):
     def small_products(self) -> Find:
         """Return what finds kernels for products of small elements."""
         return small_kernels
+
+    def quantized_products(self) -> Any:
+        """Return what finds kernels for products with quantised matrices."""
+        return quantized_kernels
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of the kernels that a region gets."""

@@ -9,11 +9,18 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.cpu.choice import SLOW, GradualFunction
-from tensorframe.backends.llvm.engine import compiled_convolution, missing, small_kernels, unusable
+from tensorframe.backends.llvm.engine import (
+    compiled_convolution,
+    missing,
+    quantized_kernels,
+    small_kernels,
+    unusable,
+)
 from tensorframe.backends.numpy.contraction import product_of
 from tensorframe.backends.numpy.convolution import convolve
 from tensorframe.backends.numpy.functions import Function, Functions, implementation
 from tensorframe.backends.numpy.lanes import lane_prod, lane_sum
+from tensorframe.backends.numpy.quantized_product import WHOLE
 from tensorframe.dtypes import COMPLEX, DType
 from tensorframe.graph.op import Kind, Op
 from tensorframe.ops.contraction import MATMUL
@@ -51,6 +58,8 @@ class CpuFunctions(Functions):
             return _convolution
         if op is MATMUL and missing() is None:
             return _product
+        if op.whole:
+            return partial(WHOLE[op.name], find=quantized_kernels)
         if op.expand is not None:
             return super().function_for(op)
         if op.kind is not Kind.MAP:

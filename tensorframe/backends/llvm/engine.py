@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.entries import Failure, guarded, is_installed
@@ -117,6 +117,15 @@ def small_kernels() -> SmallKernels | None:
     return thin_product
 
 
+def quantized_kernels() -> Any:
+    """Return the kernels for products with quantised matrices; None where LLVM does not load."""
+    if unusable() is not None:
+        return None
+    from tensorframe.backends.llvm import quantized_product  # imports LLVM
+
+    return quantized_product
+
+
 class LlvmBackend(NumpyBackend):
     """Compiles at once, whatever it takes: what the engine can do, without NumPy in front of it."""
 
@@ -148,6 +157,10 @@ class LlvmBackend(NumpyBackend):
     def small_products(self) -> Find:
         """Return what finds kernels for products of small elements."""
         return small_kernels
+
+    def quantized_products(self) -> Any:
+        """Return what finds kernels for products with quantised matrices."""
+        return quantized_kernels
 
     def kernels(self, region: Region, device: Device) -> Kernels:
         """Return the program of compiled kernels of a region that has them."""

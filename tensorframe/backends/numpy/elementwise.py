@@ -105,3 +105,16 @@ def _expm1_special(result: Array, x: Array, ordinary: Array) -> None:
     result.real[at_top] = np.inf
     chosen = (real == -np.inf) & np.isfinite(imag) & (imag != 0)
     result.real[chosen] = -1
+
+
+@spells("dot4")
+def dot4(x: Array, y: Array) -> Array:
+    """Sum of the products of the four signed bytes that words hold."""
+    x, y = np.asarray(x), np.asarray(y)
+    total = np.zeros(np.broadcast_shapes(x.shape, y.shape), np.int32)
+    for shift in range(0, 32, 8):
+        first, second = (
+            (words >> np.uint32(shift)).astype(np.int8).astype(np.int32) for words in (x, y)
+        )
+        total += first * second
+    return total

@@ -23,6 +23,7 @@ from tensorframe.backends.numpy.epilogue import (
 )
 from tensorframe.backends.numpy.functions import Functions, implementation
 from tensorframe.backends.numpy.interruptible import interruptible
+from tensorframe.backends.numpy.quantized_product import whole_program
 from tensorframe.backends.numpy.region import elementwise_program
 from tensorframe.backends.numpy.sequence import sequence_program
 from tensorframe.backends.numpy.small_product import Find, no_kernels
@@ -38,6 +39,7 @@ CAPABILITIES = Capabilities(
     host_memory=True,
     runs_small=True,
     small_factors=SMALL,
+    whole=True,
 )
 
 
@@ -103,6 +105,10 @@ class NumpyBackend(Backend):
         """Return what finds kernels for products of small elements."""
         return no_kernels
 
+    def quantized_products(self) -> Any:
+        """Return what finds kernels for products with quantised matrices."""
+        return no_kernels
+
     def compile(self, region: Region, device: Device) -> Program:
         """Return what runs the region: blocks of an elementwise one, the one NumPy call, or a sequence of both."""
         if has_chain(region):
@@ -116,6 +122,8 @@ class NumpyBackend(Backend):
             )
         if region.ops[0].op is CONVOLUTION:
             return convolution_program(region, self.convolution())
+        if region.ops[0].op.whole:
+            return whole_program(region, self.quantized_products())
         if reads_small_factors(region):
             return small_product_program(region, self.small_products())
         if all(op.op.kind is Kind.MAP for op in region.ops):

@@ -58,7 +58,7 @@ class Functions(dict[Op, Function]):
         if op.compiled is not None:
             function: Function = op.compiled.arrays
             return function
-        if op.expand is not None:
+        if op.expand is not None and not op.whole:
             return formula(op.expand, op.arity, self)
         load(op)
         if op.name not in FUNCTIONS and op.kind in MADE:

@@ -132,10 +132,11 @@ class _Function:
         """Return so many registers of zeros, to begin a loop with."""
         return [(self.kind, "zeroinitializer")] * count
 
-    def in_tiles(self, start: str, stop: str, size: int, body: Tile) -> None:
-        """Write a loop over tiles of a size, and one over what is left, of one each."""
-        for step in (size, 1):
-            start, _ = counted(self.b, start, stop, step, (), partial(_one_tile, body, step))
+
+def tiles(b: Builder, start: str, stop: str, size: int, body: Tile) -> None:
+    """Write a loop over tiles of a size, and one over what is left, of one each."""
+    for step in (size, 1):
+        start, _ = counted(b, start, stop, step, (), partial(_one_tile, body, step))
 
 
 def _one_tile(body: Tile, size: int, at: str, _carried: list[str]) -> list[str]:
@@ -156,9 +157,9 @@ class _Dots(_Function):
             def some_vectors(at: str, vectors: int) -> None:
                 self._tile(row, rows, at, vectors, whole, mask)
 
-            self.in_tiles("0", self.given["count"], self.vectors, some_vectors)
+            tiles(self.b, "0", self.given["count"], self.vectors, some_vectors)
 
-        self.in_tiles("%start", "%stop", _ROWS, some_rows)
+        tiles(self.b, "%start", "%stop", _ROWS, some_rows)
 
     def _tile(self, row: str, rows: int, at: str, vectors: int, whole: str, mask: str) -> None:
         b, given = self.b, self.given
@@ -224,9 +225,9 @@ class _Columns(_Function):
             def some_vectors(at: str, vectors: int) -> None:
                 self._add(row, rows, at, vectors, end, mask)
 
-            self.in_tiles("0", self.given["count"], self.vectors, some_vectors)
+            tiles(self.b, "0", self.given["count"], self.vectors, some_vectors)
 
-        self.in_tiles("0", self.given["inner"], _DEEP, some_rows)
+        tiles(self.b, "0", self.given["inner"], _DEEP, some_rows)
 
     def _clear(self) -> None:
         b, given, lanes = self.b, self.given, self.lanes

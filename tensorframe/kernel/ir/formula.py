@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorframe.dtypes import DType, bool_
+from tensorframe.dtypes import DType, bool_, int32
 from tensorframe.kernel.ir.expressions import Expr, alike, apply, binary, compare
 
 
@@ -73,6 +73,11 @@ def minimum(x: Expr, y: Expr | complex) -> Expr:
 def multiply_high(x: Expr, y: Expr | int) -> Expr:
     """Return the upper 32 bits of the product of two uint32."""
     return binary("multiply_high", x, y)
+
+
+def dot4(x: Expr, y: Expr | int) -> Expr:
+    """Return the sum of the products of the four signed bytes that two uint32 hold: an int32."""
+    return apply("dot4", *alike(x, y), dtype=int32)
 
 
 def copysign(x: Expr, y: Expr | complex) -> Expr:

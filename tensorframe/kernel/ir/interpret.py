@@ -64,6 +64,12 @@ def _cast(x: Array, dtype: DType) -> Array:
     return np.asarray(x).astype(dtype)[()]
 
 
+def _bytes(words: Array) -> Array:
+    """Return the four signed bytes of words, the lowest first, on a last axis, as int32."""
+    words = np.asarray(words, np.uint32)[..., None]
+    return (words >> np.arange(0, 32, 8, dtype=np.uint32)).astype(np.int8).astype(np.int32)
+
+
 # the ops that dialects spell
 FUNCTIONS: dict[str, Callable[..., Array]] = {
     "add": np.add,
@@ -72,6 +78,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "multiply_high": lambda x, y: (np.multiply(x, y, dtype=np.uint64) >> np.uint64(32)).astype(
         np.uint32
     ),
+    "dot4": lambda x, y: np.sum(_bytes(x) * _bytes(y), axis=-1, dtype=np.int32)[()],
     "divide": np.divide,
     "floor_divide": np.floor_divide,  # integers: 0 where the divisor is 0
     "remainder": np.remainder,

@@ -22,6 +22,8 @@ MACHINE_OPS: Mapping[str, frozenset[DType]] = {
     "multiply": NUMBERS,
     # the upper half of the product, which has twice the bits
     "multiply_high": frozenset({uint32}),
+    # the sum of the products of four signed bytes, of words that hold these from their lowest bits on: an int32, exact
+    "dot4": frozenset({uint32}),
     "negative": NUMBERS,
     "abs": NUMBERS,
     # steps of a sum or product: floats join a variable in the order of kernel/ir/order.py where a thread works alone,

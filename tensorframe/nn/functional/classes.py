@@ -15,6 +15,7 @@ from tensorframe.frontend.operands import converted, operand, reshaped
 from tensorframe.frontend.parameters import integer
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.holding import default_on
+from tensorframe.nn.quantization import QuantizedTensor
 from tensorframe.ops.elementwise import EQUAL, LESS, NOT_EQUAL, SUBTRACT, WHERE
 from tensorframe.ops.indexing import GATHER
 from tensorframe.ops.movement import STOP_GRADIENT
@@ -83,17 +84,20 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Tensor
     """The rows of `weight` that `input` has the numbers of.
 
     Shapes (...) and (rows, features) give (..., features). To the row `padding_idx` flows no gradient.
-    IndexingError for a number that is not from 0 to rows - 1.
+    IndexingError for a number that is not from 0 to rows - 1. `weight` may be a quantised matrix, of which only these
+    rows are read.
 
     >>> table = tfr.asarray([[0.0, 0.0], [1.0, 2.0], [3.0, 4.0]])
     >>> tfr.nn.functional.embedding(tfr.asarray([2, 1]), table).tolist()
     [[3.0, 4.0], [1.0, 2.0]]
     """
-    table = operand(weight)
+    table = weight if isinstance(weight, QuantizedTensor) else operand(weight)
     if table.ndim != 2:
         raise ShapeError(f"embedding: weight has shape (rows, features), got {table.shape}")
     rows = table.shape[0]
     numbers, index = class_index("embedding", "input", input, rows)
+    if isinstance(table, QuantizedTensor):
+        return table.rows(index)
     result = call(GATHER, table, index, attrs=((0,), 0))
     if padding_idx is None:
         return result

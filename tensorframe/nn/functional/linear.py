@@ -8,9 +8,10 @@ from tensorframe import dtypes
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.linalg.einstein_summation import einsum
-from tensorframe.frontend.operands import beside_matmul, permuted, promoted
+from tensorframe.frontend.operands import beside_matmul, operand, permuted, promoted
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.nn.functional.operands import need_rank
+from tensorframe.nn.quantization import QuantizedTensor
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.elementwise import ADD
 
@@ -21,12 +22,16 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
     """`input @ weight.T + bias`: for each row of `weight`, the sum of the features weighted by it.
 
     Shapes (..., in), (out, in) and (out,) give (..., out); a `weight` of shape (in,) gives (...). Numeric dtypes, which
-    promote. The bias is added in the matmul's step.
+    promote. The bias is added in the matmul's step. `weight` may be a quantised matrix: see `tfr.quantization`.
 
     >>> x, weight = tfr.asarray([[1.0, 2.0]]), tfr.asarray([[1.0, 1.0], [0.0, 3.0], [1.0, 0.0]])
     >>> tfr.nn.functional.linear(x, weight, tfr.asarray([0.0, 0.0, 5.0])).tolist()
     [[3.0, 6.0, 6.0]]
     """
+    if isinstance(weight, QuantizedTensor):
+        features = operand(input)
+        need_rank("linear", "input", features, 1, "(..., in)")
+        return _with_bias("linear", weight.of_features(features), bias, weight.shape[:1])
     features, weights = promoted(input, weight)
     need_rank("linear", "input", features, 1, "(..., in)")
     if weights.ndim not in (1, 2):

@@ -11,6 +11,7 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.nn import functional, init
 from tensorframe.nn.layers.keys import keys_for
 from tensorframe.nn.module import Module
+from tensorframe.nn.quantization import QuantizedTensor
 
 __all__ = ["Bilinear", "Identity", "Linear"]
 
@@ -34,7 +35,7 @@ class Linear(Module):
     """`input @ weight.T + bias`, from `in_features` to `out_features` along the last axis.
 
     `weight` has shape (out_features, in_features), `bias` (out_features,): None without `bias`. Both begin uniform
-    within `1 / sqrt(in_features)`.
+    within `1 / sqrt(in_features)`. `nn.quantize` puts a quantised matrix in the place of `weight`.
 
     >>> layer = tfr.nn.Linear(2, 3)
     >>> layer(tfr.ones((5, 2))).shape
@@ -43,7 +44,7 @@ class Linear(Module):
     Linear(2, 3)  9
     """
 
-    weight: Tensor
+    weight: Tensor | QuantizedTensor
     bias: Tensor | None
 
     def __init__(

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import tensorframe as tfr
+from tensorframe.frontend.dispatch import call
+from tensorframe.ops.quantization import DOT4
 
 Call = Callable[[Any, Any], Any]
 KEY = 5
@@ -34,6 +36,18 @@ def _positions(x: Any, *values: int) -> Any:
 def _rebuilt(parts: Any) -> Any:
     """Return the product of a singular value decomposition: its factors may have other signs."""
     return (parts.U * parts.S[None, :]) @ parts.Vh
+
+
+def _wide(x: Any) -> Any:
+    """Return rows of two blocks of numbers."""
+    return tfr.concat([x, x + 1] * 8, axis=1)[:, :64]
+
+
+def _quantized(x: Any, zeros: bool = False) -> Any:
+    words = tfr.astype(_wide(abs(x))[:, :16], tfr.uint32) * 0x01030507
+    scales = tfr.full((words.shape[0], 2), 0.5, dtype=tfr.float32, device=x.device)
+    of_groups = scales * 6 if zeros else None
+    return tfr.quantization.QuantizedTensor(words, scales, of_groups, bits=8, group=32)
 
 
 def _replayed(x: Any, _: Any) -> Any:
@@ -170,6 +184,11 @@ CALLS: dict[str, Call] = {
     "svd": lambda _, spd: _rebuilt(tfr.linalg.svd(spd)),
     "part": lambda _, spd: _rebuilt(tfr.linalg.svd(spd)),
     "svdvals": lambda _, spd: tfr.linalg.svdvals(spd),
+    "dot4": lambda x, _: call(DOT4, x, x),
+    "dequantized": lambda x, _: _quantized(x).dequantize(),
+    "dequantized_with_zeros": lambda x, _: _quantized(x, zeros=True).dequantize(),
+    "quantized_matmul": lambda x, _: _wide(x) @ _quantized(x).mT,
+    "quantized_matmul_with_zeros": lambda x, _: _wide(x) @ _quantized(x, zeros=True).mT,
     "sort": lambda x, _: (tfr.sort(x, axis=1), tfr.sort(x, axis=0, descending=True)),
     "argsort": lambda x, _: tfr.argsort(x, axis=1, stable=True),
     "partition": lambda x, _: tfr.sort(tfr.partition(x, 2, axis=1)[:, :3], axis=1),

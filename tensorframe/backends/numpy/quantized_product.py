@@ -1,0 +1,163 @@
+"""Products with quantised matrices: few rows meet words as they are, others blocks of elements that are made of them.
+
+The meaning is that of `ops/quantization.py`: the other factor is quantised as well, by blocks of 32 neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from math import ceil, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tensorframe.backends import host_pool
+from tensorframe.backends.base import Program, quiet
+from tensorframe.backends.numpy.functions import Function, spells
+from tensorframe.backends.numpy.product import LONG, share_products
+from tensorframe.backends.numpy.small_product import no_kernels
+from tensorframe.backends.numpy.threads import share_out
+from tensorframe.graph.region import Region
+from tensorframe.ops.quantization import BLOCK, FEW, LARGEST, LEAST, ZERO, in_word
+
+Array = Any
+# gives the module of compiled functions, None where there is none
+Find = Callable[[], Any]
+
+# Bytes of words that one call takes.
+_PIECE = 1 << 19
+# Elements of a block that is made of words: 1 MiB, as wide as that many terms.
+_ELEMENTS, _TERMS = 1 << 18, 1024
+
+
+class Rows(NamedTuple):
+    """Rows of the other factor, quantised: integers, and the scale of each block."""
+
+    integers: Array  # int8 (rows, columns)
+    scales: Array  # float32 (rows, blocks)
+
+
+class Matrix(NamedTuple):
+    """A quantised matrix: what its words and scales mean."""
+
+    words: Array
+    scales: Array
+    zeros: Array | None
+    bits: int
+    group: int
+
+
+def quantized_rows(x: Array) -> Rows:
+    """Return rows as integers of 8 bits with a sign, each block's largest being 127."""
+    rows, columns = x.shape
+    blocks = x.astype(np.float32, copy=False).reshape((rows, columns // BLOCK, BLOCK))
+    largest = np.abs(blocks).max(axis=-1, initial=0)
+    inverse = np.where(largest < LEAST, 0, LARGEST / np.maximum(largest, np.float32(LEAST)))
+    integers = np.rint(blocks * inverse.astype(np.float32)[..., None]).astype(np.int8)
+    return Rows(integers.reshape((rows, columns)), largest / np.float32(LARGEST))
+
+
+def elements(matrix: Matrix, rows: slice, columns: slice) -> Array:
+    """Return a block of a matrix as float32; its columns begin and end with whole groups."""
+    bits, group = matrix.bits, matrix.group
+    each = in_word(bits)
+    words = np.ascontiguousarray(matrix.words[rows, columns.start // each : columns.stop // each])
+    values = words.view(np.int8 if bits == 8 else np.uint8)
+    made = np.empty((len(values), columns.stop - columns.start), np.float32)
+    if bits == 8:
+        made[...] = values
+    else:
+        made[:, 0::2], made[:, 1::2] = values & 15, values >> 4
+    groups = slice(columns.start // group, columns.stop // group)
+    grouped = made.reshape((len(made), -1, group))
+    zeros = (
+        ZERO[bits] if matrix.zeros is None else matrix.zeros[rows, groups, None].astype(np.float32)
+    )
+    if matrix.zeros is not None or zeros:
+        grouped -= zeros
+    grouped *= matrix.scales[rows, groups, None].astype(np.float32)
+    return made
+
+
+def _matmul(x: Array, *rest: Any, find: Find = no_kernels) -> Array:
+    """Return rows times a quantised matrix: words, scales and perhaps zeros; bits, group."""
+    words, scales, *zeros, bits, group = rest
+    matrix = Matrix(words, scales, zeros[0] if zeros else None, bits, group)
+    count, columns = prod(x.shape[:-1]), x.shape[-1]
+    rows = quantized_rows(x.reshape((count, columns)))
+    kernels = find() if 0 < count <= FEW and columns else None
+    result = _by_blocks(rows, matrix) if kernels is None else _few(rows, matrix, kernels)
+    return result.reshape((*x.shape[:-1], len(words))).astype(x.dtype, copy=False)
+
+
+matmul = spells("quantized_matmul")(_matmul)
+with_zeros = spells("quantized_matmul_with_zeros")(_matmul)
+# the same functions, for those that find kernels
+WHOLE: dict[str, Function] = {
+    "quantized_matmul": matmul,
+    "quantized_matmul_with_zeros": with_zeros,
+}
+
+
+def whole_program(region: Region, find: Find) -> Program:
+    """Return the program of a row that devices may compute as it is."""
+    (op,) = region.ops
+    function = partial(WHOLE[op.op.name], find=find)
+
+    def run(inputs: Sequence[Array], _buffers: Sequence[Array | None]) -> Sequence[Array]:
+        with np.errstate(all="ignore"):
+            return (function(*[inputs[source] for source in op.inputs], *op.attrs),)
+
+    return quiet(run)
+
+
+def _few(rows: Rows, matrix: Matrix, kernels: Any) -> Array:
+    """Return the product of few rows, which takes as long as reading the matrix."""
+    words = _in_rows(matrix.words)
+    given = matrix._replace(
+        words=words,
+        scales=_in_rows(matrix.scales),
+        zeros=None if matrix.zeros is None else _in_rows(matrix.zeros),
+    )
+    operands = kernels.operands(rows, given)
+    result = host_pool.empty((len(rows.integers), len(words)), np.dtype(np.float32))
+    each = ceil(_PIECE / max(words.shape[1] * words.itemsize, 1) / 4) * 4
+    jobs = [(first, min(first + each, len(words))) for first in range(0, len(words), each)]
+
+    def work(mine: Iterator[tuple[int, int]]) -> None:
+        for start, stop in mine:
+            kernels.quantized(operands, given, result, start, stop)
+
+    if words.nbytes < 2 * _PIECE:
+        work(iter(jobs))
+    else:
+        share_out(jobs, work, long=words.size * len(rows.integers) > LONG * len(jobs))
+    return result
+
+
+def _in_rows(array: Array) -> Array:
+    """Return a matrix whose rows lie in one piece each."""
+    lies = array.strides[-1] == array.itemsize and array.flags.aligned
+    return array if lies or array.shape[-1] < 2 else np.ascontiguousarray(array)
+
+
+def _by_blocks(rows: Rows, matrix: Matrix) -> Array:
+    """Return the product of many rows, by BLAS, and blocks of elements that are made of words."""
+    count, columns = rows.integers.shape
+    whole = rows.integers.reshape((count, -1, BLOCK)) * rows.scales[..., None]
+    x = whole.reshape((count, columns))
+    height = len(matrix.words)
+    result = np.zeros((count, height), np.float32)
+    terms = max(_TERMS // matrix.group, 1) * matrix.group
+    tall = max(_ELEMENTS // terms, 1)
+    parts = [slice(first, min(first + tall, height)) for first in range(0, height, tall)]
+
+    def work(mine: Iterator[slice]) -> None:
+        for part in mine:
+            for first in range(0, columns, terms):
+                inner = slice(first, min(first + terms, columns))
+                result[:, part] += np.matmul(x[:, inner], elements(matrix, part, inner).T)
+
+    share_products(parts, work, count * columns * height, np.dtype(np.float32))
+    return result

@@ -1,0 +1,230 @@
+"""Products of few rows with a quantised matrix: words are multiplied as the bytes that they hold.
+
+A register of words is taken in at a time: their bytes times those of each row are summed into integers, four bytes to
+each, which are scaled by what their group and the row's block have, and added to float32 sums. x86 multiplies bytes
+without a sign by bytes with one, so bytes that have a sign are lifted by 128, and what that is too much is what the sum
+of integers begins with.
+"""
+
+from __future__ import annotations
+
+from tensorframe.codegen.llvm.arithmetic import OPS, dot4_unsigned, has_dot4
+from tensorframe.codegen.llvm.builder import Builder
+from tensorframe.codegen.llvm.conversions import widened
+from tensorframe.codegen.llvm.kernel import SELECTED
+from tensorframe.codegen.llvm.loops import counted, element, first_lanes, if_below, moved, slots_of
+from tensorframe.codegen.llvm.target import Target
+from tensorframe.codegen.llvm.thin_products import lanes_of, tiles
+from tensorframe.codegen.llvm.types import ELEMENT, real, suffix, vector
+from tensorframe.dtypes import NARROW, DType, uint32
+
+QUANTIZED = "quantized_dots"
+
+# what a call is given, in 64-bit slots; the first seven are addresses
+SLOTS = (
+    "words",
+    "scales",
+    "zeros",  # only where groups have them
+    "bytes",  # of the rows: a line of words for each half
+    "begins",  # what sums of four bytes begin with, int32, or those sums as float32 where groups have zeros
+    "factors",  # the scale of each word's block
+    "result",  # a row for each row
+    "word_step",  # bytes from row to row
+    "scale_step",
+    "zero_step",
+    "byte_step",
+    "half_step",  # bytes from one half to the next
+    "line_step",  # of `begins` and `factors`
+    "result_step",
+    "count",  # of words in a row
+    "rows",
+)
+_POINTERS = 7
+# Rows of the matrix that are taken at once.
+_ROWS = 4
+
+
+def is_lifted(target: Target) -> bool:
+    """Whether bytes with a sign are lifted by 128."""
+    return has_dot4(target, lanes_of(target))
+
+
+def print_quantized(
+    target: Target, layout: str, scale: DType, bits: int, group: int, *, zeros: bool
+) -> str:
+    """Return the module for words of integers of so many bits, groups and scales."""
+    function = _Quantized(target, scale, bits, group, zeros=zeros)
+    head = f'{SELECTED}target triple = "{target.triple}"\ntarget datalayout = "{layout}"'
+    return f"{head}\n{function.text()}"
+
+
+class _Quantized:
+    """The function that makes rows `start` to `stop` of a matrix, times each row."""
+
+    def __init__(self, target: Target, scale: DType, bits: int, group: int, *, zeros: bool) -> None:
+        self.b = Builder(target)
+        self.lanes, self.scale, self.bits, self.has_zeros = lanes_of(target), scale, bits, zeros
+        self.floats, self.ints = vector("float", self.lanes), vector("i32", self.lanes)
+        self.dots = has_dot4(target, self.lanes)
+        # words that share a scale
+        self.shared = group * bits // 32
+        many = "+avx512f" in target.features or not target.is_x86
+        self.together = 4 if many else 2
+        self.given: dict[str, str] = {}
+
+    def text(self) -> str:
+        b = self.b
+        given = self.given = slots_of(b, SLOTS, _POINTERS)
+        whole = b.value(f"and i64 {given['count']}, {-self.lanes}")
+        left = b.value(f"sub i64 {given['count']}, {whole}")
+        mask = first_lanes(b, self.lanes, left)
+
+        def some_rows(row: str, rows: int) -> None:
+            def some(at: str, count: int) -> None:
+                self._tile(row, rows, at, count, whole, left, mask)
+
+            tiles(b, "0", given["rows"], self.together, some)
+
+        tiles(b, "%start", "%stop", _ROWS, some_rows)
+        b.do("ret void")
+        return b.module(
+            f"void @{QUANTIZED}(i64 %start, i64 %stop, ptr %varying, ptr %fixed) nounwind"
+        )
+
+    def _tile(
+        self, row: str, rows: int, at: str, count: int, whole: str, left: str, mask: str
+    ) -> None:
+        b, given = self.b, self.given
+
+        def lines(name: str, step: str, first: str, number: int) -> list[str]:
+            begin = moved(b, given[name], given[step], first)
+            return [moved(b, begin, given[step], n) if n else begin for n in range(number)]
+
+        words = lines("words", "word_step", row, rows)
+        scales = lines("scales", "scale_step", row, rows)
+        zeros = lines("zeros", "zero_step", row, rows) if self.has_zeros else []
+        bytes_ = lines("bytes", "byte_step", at, count)
+        begins = lines("begins", "line_step", at, count)
+        factors = lines("factors", "line_step", at, count)
+
+        def block(position: str, sums: list[str], masked: bool = False) -> list[str]:
+            sides = [
+                self._side(*line, position) for line in zip(bytes_, begins, factors, strict=True)
+            ]
+            results = list(sums)
+            for number in range(rows):
+                halves = self._halves(words[number], position, mask if masked else "")
+                scale = self._of_groups(scales[number], position, left if masked else "")
+                zero = self._zero(zeros[number], position, left if masked else "") if zeros else ""
+                for other, side in enumerate(sides):
+                    place = number * count + other
+                    results[place] = self._taken_in(sums[place], halves, side, scale, zero)
+            return results
+
+        sums = [(self.floats, "zeroinitializer")] * (rows * count)
+        _, found = counted(b, "0", whole, self.lanes, sums, block)
+        before = [(self.floats, value) for value in found]
+        found = if_below(b, whole, given["count"], before, lambda: block(whole, found, masked=True))
+        for other, line in enumerate(lines("result", "result_step", at, count)):
+            for number in range(rows):
+                total = self._added_up(found[number * count + other])
+                place = element(b, element(b, line, "float", row), "float", number)
+                b.do(f"store float {total}, ptr {place}, align 4")
+
+    def _side(
+        self, bytes_: str, begins: str, factors: str, position: str
+    ) -> tuple[list[str], str, str]:
+        """Return the bytes of a row that meet a register of words, what sums begin with, and the scales."""
+        b = self.b
+        halves = []
+        for half in range(8 // self.bits):
+            line = moved(b, bytes_, self.given["half_step"]) if half else bytes_
+            halves.append(self._loaded(self.ints, element(b, line, "i32", position)))
+        kind = self.floats if self.has_zeros else self.ints
+        begin = self._loaded(kind, element(b, begins, "i32", position))
+        return halves, begin, self._loaded(self.floats, element(b, factors, "float", position))
+
+    def _loaded(self, kind: str, address: str) -> str:
+        return self.b.value(f"load {kind}, ptr {address}, align 4")
+
+    def _halves(self, line: str, position: str, mask: str) -> list[str]:
+        """Return a register of words as words of bytes."""
+        b, address = self.b, element(self.b, line, "i32", position)
+        words = (
+            self._masked(self.ints, "i32", 4, address, mask, self.lanes)
+            if mask
+            else self._loaded(self.ints, address)
+        )
+        with b.on(self.lanes):
+            if self.bits == 8:
+                lift = b.constant("i32", -0x7F7F7F80)
+                return [b.value(f"xor {self.ints} {words}, {lift}") if self.dots else words]
+            low = b.constant("i32", 0x0F0F0F0F)
+            odd = b.value(f"lshr {self.ints} {words}, {b.constant('i32', 4)}")
+            return [b.value(f"and {self.ints} {half}, {low}") for half in (words, odd)]
+
+    def _masked(self, kind: str, of: str, size: int, address: str, mask: str, lanes: int) -> str:
+        b = self.b
+        name, masks = f"@llvm.masked.load.{suffix(of, lanes)}.p0", vector("i1", lanes)
+        b.declare(f"{kind} {name}(ptr, i32, {masks}, {kind})")
+        return b.value(
+            f"call {kind} {name}(ptr {address}, i32 {size}, {masks} {mask}, {kind} zeroinitializer)"
+        )
+
+    def _of_groups(self, line: str, position: str, left: str) -> str:
+        """Return what each word's group has, as float32; `left` is how many words there are, if not a register."""
+        b, short = self.b, ELEMENT[self.scale]
+        first = b.value(f"udiv i64 {position}, {self.shared}")
+        address = element(b, line, short, first)
+        size, count = self.scale.itemsize, max(self.lanes // self.shared, 1)
+        kind = vector(short, count)
+        if left and count > 1:
+            more = b.value(f"add i64 {left}, {self.shared - 1}")
+            groups = b.value(f"udiv i64 {more}, {self.shared}")
+            loaded = self._masked(kind, short, size, address, first_lanes(b, count, groups), count)
+        else:
+            loaded = b.value(f"load {kind}, ptr {address}, align {size}")
+        with b.on(count):
+            value = widened(b, loaded, self.scale) if self.scale in NARROW else loaded
+        with b.on(self.lanes):
+            if count == 1:
+                return b.splat("float", value)
+            places = ", ".join(f"i32 {lane // self.shared}" for lane in range(self.lanes))
+            wide = vector("float", count)
+            return b.value(
+                f"shufflevector {wide} {value}, {wide} poison, <{self.lanes} x i32> <{places}>"
+            )
+
+    def _zero(self, line: str, position: str, left: str) -> str:
+        """Return what is taken off each integer of a word's group, the lift of bytes included."""
+        b, zero = self.b, self._of_groups(line, position, left)
+        if self.bits == 4 or not self.dots:
+            return zero
+        with b.on(self.lanes):
+            return b.value(f"fadd {self.floats} {zero}, {b.constant('float', real(128.0))}")
+
+    def _taken_in(
+        self, total: str, halves: list[str], side: tuple[list[str], str, str], scale: str, zero: str
+    ) -> str:
+        bytes_, begin, factor = side
+        b = self.b
+        with b.on(self.lanes):
+            found = b.constant("i32", 0) if zero else begin
+            for words, other in zip(halves, bytes_, strict=True):
+                if self.dots:
+                    found = dot4_unsigned(b, found, words, other)
+                else:
+                    found = b.value(
+                        f"add {self.ints} {found}, {OPS['dot4'](b, uint32, words, other)}"
+                    )
+            exact = b.value(f"sitofp {self.ints} {found} to {self.floats}")
+            if zero:
+                product = b.value(f"fmul {self.floats} {zero}, {begin}")
+                exact = b.value(f"fsub {self.floats} {exact}, {product}")
+            by = b.value(f"fmul {self.floats} {scale}, {factor}")
+            return b.call("llvm.fmuladd", "float", exact, by, total)
+
+    def _added_up(self, sums: str) -> str:
+        name = f"@llvm.vector.reduce.fadd.{suffix('float', self.lanes)}"
+        self.b.declare(f"float {name}(float, {self.floats})")
+        return self.b.value(f"call reassoc float {name}(float -0.0, {self.floats} {sums})")
