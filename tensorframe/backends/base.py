@@ -96,6 +96,12 @@ def is_quiet(program: Program) -> bool:
     return getattr(program, "quiet", False)
 
 
+def settled(program: Program, *, now: bool = False) -> Program | None:
+    """Return what runs for good: a program, or the one that is to take its place. None until then, unless `now`."""
+    successor = getattr(program, "settled", None)
+    return program if successor is None else successor(now=now)
+
+
 def byte_count(nbytes: int) -> int:
     """Return how many bytes `allocate` is asked for: ArgumentError for less than none, MemoryError for too many."""
     count = operator.index(nbytes)

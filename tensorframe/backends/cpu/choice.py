@@ -61,6 +61,12 @@ class CountingProgram:
             self._kernels = self._compiled()
         return self._kernels(inputs, buffers)
 
+    def settled(self, *, now: bool) -> Program | None:
+        """Return the program of kernels if it runs by now, or is to do so."""
+        if self._kernels is None and now:
+            self._kernels = self._compiled()
+        return self._kernels
+
     def foresee(self, operands: Sequence[Any], stand_ins: StandIns) -> Sequence[Any] | None:
         """Have the kernels made if the next call runs them."""
         if self._kernels is None:

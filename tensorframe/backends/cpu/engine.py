@@ -15,6 +15,7 @@ from tensorframe.backends.llvm.engine import (
     KERNELS,
     LlvmBackend,
     compiled_convolution,
+    compiled_product,
     has_kernel,
     kernel_source,
     missing,
@@ -31,12 +32,16 @@ from tensorframe.backends.numpy.epilogue import (
     reads_small_factors,
 )
 from tensorframe.backends.numpy.functions import Functions, implementation
+from tensorframe.backends.numpy.product import Multiply
 from tensorframe.backends.numpy.small_product import Find
 from tensorframe.dtypes import ANY, COMPLEX
 from tensorframe.graph.device import Device
 from tensorframe.graph.region import Region
+from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.exactness import is_exact_region
+
+_IN_BLOCKS = frozenset({CONVOLUTION, MATMUL})
 
 
 class CpuBackend(NumpyBackend):
@@ -68,7 +73,7 @@ class CpuBackend(NumpyBackend):
             return ReshapeProgram(region.ops[0].shape, copy)
         # what is done to their blocks is compiled, or not, by itself
         first = region.ops[0].op
-        if first is CONVOLUTION or first.whole or reads_small_factors(region):
+        if first in _IN_BLOCKS or first.whole or reads_small_factors(region):
             return super().compile(region, device)
         loops = epilogue_of(region) if has_epilogue(region) else region
         if loops is None or not has_kernel(loops):
@@ -89,6 +94,10 @@ class CpuBackend(NumpyBackend):
     def quantized_products(self) -> Any:
         """Return what finds kernels for products with quantised matrices."""
         return quantized_kernels
+
+    def products(self) -> Multiply:
+        """Return what makes products, by compiled tiles."""
+        return compiled_product
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of the kernels that a region gets."""

@@ -12,6 +12,7 @@ from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
 from tensorframe.backends.numpy.convolution import Array, Make, Undilated, undilated
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
 from tensorframe.backends.numpy.epilogue import epilogue_of, has_chain, has_epilogue
+from tensorframe.backends.numpy.product import Multiply, Product, Products
 from tensorframe.backends.numpy.small_product import Find
 from tensorframe.backends.numpy.small_product import Kernels as SmallKernels
 from tensorframe.dtypes import COMPLEX
@@ -126,6 +127,15 @@ def quantized_kernels() -> Any:
     return quantized_product
 
 
+def compiled_product(x: Array, y: Array, *, whole_rows: bool = False) -> Products:
+    """Return a product by compiled tiles; NumPy's where LLVM does not load."""
+    if unusable() is not None:
+        return Product(x, y, whole_rows=whole_rows)
+    from tensorframe.backends.llvm.products.packed import packed_or_blas  # imports LLVM
+
+    return packed_or_blas(x, y, whole_rows=whole_rows)
+
+
 class LlvmBackend(NumpyBackend):
     """Compiles at once, whatever it takes: what the engine can do, without NumPy in front of it."""
 
@@ -161,6 +171,10 @@ class LlvmBackend(NumpyBackend):
     def quantized_products(self) -> Any:
         """Return what finds kernels for products with quantised matrices."""
         return quantized_kernels
+
+    def products(self) -> Multiply:
+        """Return what makes products, by compiled tiles."""
+        return compiled_product
 
     def kernels(self, region: Region, device: Device) -> Kernels:
         """Return the program of compiled kernels of a region that has them."""

@@ -112,11 +112,10 @@ def _launched(index: int, launch: Launch, names: dict[str, Any]) -> list[str]:
     function = kernel_function(text.name, text.source)
     kernel = launch.kernel
     arrays = [buffer.name for buffer in (*kernel.inputs, *kernel.outputs)]
-    formats = ["Q"] * len(arrays) + [_format(scalar.dtype) for scalar in kernel.scalars]
+    formats = ["Q"] * len(arrays) + [number_format(scalar.dtype) for scalar in kernel.scalars]
     slots = [f"slot({name})" for name in arrays]
-    slots += [f"{_number(scalar.dtype)}(x{scalar.name[1:]})" for scalar in kernel.scalars]
-    numbers = zip(kernel.sizes, launch.numbers, strict=True)
-    names[f"fixed{index}"] = b"".join([_packed(size.dtype, value) for size, value in numbers])
+    slots += [f"{number_type(scalar.dtype)}(x{scalar.name[1:]})" for scalar in kernel.scalars]
+    names[f"fixed{index}"] = fixed_numbers(launch)
     names[f"pack{index}"] = struct.Struct("=" + "".join(formats)).pack
     varying = f"pack{index}({', '.join(slots)}), fixed{index}"
     if launch.general is not None:
@@ -157,18 +156,25 @@ def _maker(shape: Shape, dtype: DType, layout: Sequence[int]) -> Callable[[], An
     return partial(host_pool.empty, shape, dtype, order)
 
 
-def _number(dtype: DType) -> str:
+def number_type(dtype: DType) -> str:
+    """Return the name of the type that a number of a dtype has in Python."""
     return "float" if dtype in FLOAT else "int"
 
 
-def _format(dtype: DType) -> str:
+def number_format(dtype: DType) -> str:
     """Return how a number of a dtype is packed into a slot."""
     if dtype in FLOAT:
         return "d" if dtype == float64 else "f4x"
     return "Q" if dtype in UNSIGNED else "q"
 
 
+def fixed_numbers(launch: Launch) -> bytes:
+    """Return the fixed slots of a launch."""
+    numbers = zip(launch.kernel.sizes, launch.numbers, strict=True)
+    return b"".join([_packed(size.dtype, value) for size, value in numbers])
+
+
 def _packed(dtype: DType, value: float) -> bytes:
     if dtype in FLOAT:
-        return struct.pack("=" + _format(dtype), value)
+        return struct.pack("=" + number_format(dtype), value)
     return struct.pack("=Q", int(value) % 2**64)

@@ -119,5 +119,11 @@ class KernelProgram:
             strides[index] = (*steps, 1) if self._original.inputs[index][1] in COMPLEX else steps
         return self._build(strides)
 
+    def built_alone(self, inputs: Sequence[Any]) -> Built | None:
+        """Return the kernels if operands need no preparation: no parts of complex numbers, no copies."""
+        if self._parts.imaginary or any(self._remainders(at, inputs[at]) for at in self._arrays):
+            return None
+        return self.built(inputs)
+
     def _build(self, strides: Sequence[Shape]) -> Built:
         return kernels_of(build, self._original, tuple(strides))

@@ -14,12 +14,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from threading import Thread
 from time import perf_counter_ns
+from typing import Any, Protocol
 
 from tensorframe import config
 from tensorframe.backends.llvm import native
 from tensorframe.backends.llvm.compile import object_code
 from tensorframe.backends.llvm.functions import from_object_code
-from tensorframe.backends.llvm.load import KernelFunction, Placed
+from tensorframe.backends.llvm.load import Placed
 from tensorframe.backends.numpy.threads import core_count, thread_count
 from tensorframe.forks import in_forked_processes, new_lock
 
@@ -44,9 +45,19 @@ _SERVE = ctypes.CFUNCTYPE(None, *(ctypes.c_uint64,) * 4)
 _REPEAT = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
 
 
-def run_ranges(
-    function: KernelFunction, total: int, grain: int, varying: bytes, fixed: bytes
-) -> None:
+class Function(Protocol):
+    """What runs a range: a kernel, or another compiled function that is called as these are."""
+
+    @property
+    def address(self) -> int:
+        """Where it is."""
+
+    @property
+    def call(self) -> Any:
+        """It, as Python calls it."""
+
+
+def run_ranges(function: Function, total: int, grain: int, varying: bytes, fixed: bytes) -> None:
     """Run a kernel for [0, total), in chunks of `grain`, with the option `threads`; return when all is done."""
     if total <= grain:
         function.call(0, total, varying, fixed)

@@ -23,6 +23,7 @@ from tensorframe.backends.numpy.epilogue import (
 )
 from tensorframe.backends.numpy.functions import Functions, implementation
 from tensorframe.backends.numpy.interruptible import interruptible
+from tensorframe.backends.numpy.product import Multiply, Product
 from tensorframe.backends.numpy.quantized_product import whole_program
 from tensorframe.backends.numpy.region import elementwise_program
 from tensorframe.backends.numpy.sequence import sequence_program
@@ -32,6 +33,7 @@ from tensorframe.dtypes import SMALL
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
+from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.convolution import CONVOLUTION
 
 CAPABILITIES = Capabilities(
@@ -109,22 +111,31 @@ class NumpyBackend(Backend):
         """Return what finds kernels for products with quantised matrices."""
         return no_kernels
 
+    def products(self) -> Multiply:
+        """Return what makes products of matrices."""
+        return Product
+
     def compile(self, region: Region, device: Device) -> Program:
         """Return what runs the region: blocks of an elementwise one, the one NumPy call, or a sequence of both."""
         if has_chain(region):
             from tensorframe.backends.numpy.sweep import chain_program  # it looks at kernels
 
-            return chain_program(region, partial(self.compile, device=device))
-        if has_epilogue(region):
+            return chain_program(region, partial(self.compile, device=device), self.products())
+        is_small = reads_small_factors(region)
+        if has_epilogue(region) or (region.ops[0].op is MATMUL and not is_small):
             compile_ = partial(self.compile, device=device)
             return ProductProgram(
-                region, compile_, self.convolution(), small_products=self.small_products()
+                region,
+                compile_,
+                self.convolution(),
+                self.products(),
+                small_products=self.small_products(),
             )
         if region.ops[0].op is CONVOLUTION:
             return convolution_program(region, self.convolution())
         if region.ops[0].op.whole:
             return whole_program(region, self.quantized_products())
-        if reads_small_factors(region):
+        if is_small:
             return small_product_program(region, self.small_products())
         if all(op.op.kind is Kind.MAP for op in region.ops):
             return elementwise_program(region)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from tensorframe.backends import host_pool
-from tensorframe.backends.base import Program, quiet
+from tensorframe.backends.base import Program, quiet, settled
 from tensorframe.backends.foreseeing import StandIns, foresee
 from tensorframe.backends.numpy.blas import takes
 from tensorframe.backends.numpy.convolution import (
@@ -26,7 +27,7 @@ from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.hidden import part_of
-from tensorframe.backends.numpy.product import IN_BLAS, Product
+from tensorframe.backends.numpy.product import IN_BLAS, Call, Multiply, Native, Product, Products
 from tensorframe.backends.numpy.small_product import (
     Find,
     SmallProduct,
@@ -42,6 +43,8 @@ from tensorframe.ops.convolution import CONVOLUTION
 
 # Columns of a product up to which enough rows for a block are not too many elements.
 _SHORT_ROWS = 1 << 12
+# Calls after which kernels of exact ops are compiled for products that need no interpreter: LLVM is loaded for these.
+_CALLS = 3
 
 Array = Any
 Compile = Callable[[Region], Program]
@@ -150,8 +153,11 @@ def small_product_program(region: Region, find: Find) -> Program:
 class Blocks(Protocol):
     """A product, or a convolution, that is made in blocks."""
 
-    blocks: list[Index]
     dtype: Any
+
+    @property
+    def blocks(self) -> list[Index]:
+        """The indices of blocks."""
 
     def each(self, store: Callable[[Index, Array], None]) -> None:
         """Call `store` with the index and the elements of each block, in the thread that made it."""
@@ -170,16 +176,17 @@ class ProductProgram:
         region: Region,
         compile_: Compile,
         convolution: Make = undilated,
+        multiply: Multiply = Product,
         *,
         as_recorded: bool = False,
         small_products: Find = no_kernels,
     ) -> None:
-        """`convolution` makes those of inputs without zeros between their elements.
+        """`convolution` makes those of inputs without zeros between their elements, `multiply` products.
 
         With `as_recorded`, blocks have the axes of the contraction, for who makes them: see `of_blocks`.
         """
         region, self._positions = with_positions(region)
-        self._make_convolution = convolution
+        self._make_convolution, self._multiply = convolution, multiply
         self._find, self._is_small = small_products, reads_small_factors(region)
         self._contraction = region.ops[0]
         self._permutation = permutation_of(region)
@@ -197,19 +204,69 @@ class ProductProgram:
         self._compile = compile_
         self._programs: dict[Shape, Program] = {}
         self._is_prepared = False
+        self._run: Program = self._choose
+        # what products without the interpreter are made by, by strides; None where they cannot be
+        self._prepared: dict[tuple[Any, ...], Program | None] = {}
+        self._calls = 0
 
     def __call__(self, inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:
         """Return the outputs for these inputs."""
-        inputs = (*inputs, *self._positions)
+        return self._run(inputs, buffers)
+
+    def _choose(self, inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:
+        """Run what is prepared for these strides, which is expected to be that of the next call too."""
+        given = (*inputs, *self._positions)
         with np.errstate(all="ignore"):
-            product = self._product(inputs)
+            product = self._product(given)
+            if isinstance(product, Native):
+                run = self._native(product, inputs)
+                if run is not None:
+                    self._run = run
+                    return run(inputs, buffers)
             if product is not None and self._epilogue is None:
                 out = self._new(product.dtype)
                 product.array(self._as_product(out))
                 return (out,)
             if product is None or not _in_blocks(product):
-                return self._one_after_the_other(inputs, buffers)
-            return self._block_by_block(product, inputs, buffers)
+                return self._one_after_the_other(given, buffers)
+            return self._block_by_block(product, given, buffers)
+
+    def _native(self, product: Native, inputs: Sequence[Array]) -> Program | None:
+        """Return what makes such a product, and its epilogue, without the interpreter, if that is known by now."""
+        key = tuple([getattr(one, "strides", ()) for one in inputs])
+        if key in self._prepared:
+            return self._prepared[key]
+        self._calls += 1
+        epilogue = self._epilogue
+        found = []
+        for kind in product.kinds if epilogue is not None else ():
+            program = settled(self._program(kind), now=self._calls > _CALLS)
+            if program is None:
+                return None
+            found.append(program)
+        run = None
+        if epilogue is None or self._permutation is None:
+            call = self._as_call(product.dtype, found, len(inputs))
+            run = product.prepared(call, (*inputs, *self._positions), self._choose)
+        self._prepared[key] = run
+        return run
+
+    def _as_call(self, dtype: Any, programs: Sequence[Program], given: int) -> Call:
+        """Return what becomes of a product of a dtype in this step, which has so many inputs."""
+        epilogue = self._epilogue
+        dtypes = [dtype]
+        if epilogue is not None:
+            dtypes = [epilogue.dtype_of(value) for value in epilogue.outputs]
+        left, right = self._contraction.inputs
+        return Call(
+            (right, left) if self._turns else (left, right),
+            () if epilogue is None else self._others,
+            programs,
+            [partial(self._new, dtype) for dtype in dtypes],
+            self._as_product(self._new(dtypes[-1])).strides,
+            given,
+            self._positions,
+        )
 
     def of_blocks(
         self, product: Blocks, inputs: Sequence[Array], buffers: Sequence[Array | None]
@@ -281,7 +338,7 @@ class ProductProgram:
             prepare(operands)
         self._is_prepared = True
 
-    def _product(self, inputs: Sequence[Array]) -> Product | SmallProduct | Undilated | None:
+    def _product(self, inputs: Sequence[Array]) -> Products | SmallProduct | Undilated | None:
         """Return the product if BLAS multiplies it as it is, or the convolution if it has blocks."""
         x, y = self._factors(inputs)
         if self._contraction.op is CONVOLUTION:
@@ -294,7 +351,7 @@ class ProductProgram:
         whole = self._whole_rows or (self._turns and y.shape[-1] <= _SHORT_ROWS)
         if self._is_small:
             return SmallProduct(x, y, self._contraction.dtype, self._find, whole_rows=whole)
-        return Product(x, y, whole_rows=whole) if {x.dtype, y.dtype} <= IN_BLAS else None
+        return self._multiply(x, y, whole_rows=whole) if {x.dtype, y.dtype} <= IN_BLAS else None
 
     def _factors(self, inputs: Sequence[Array]) -> list[Array]:
         """Return what is multiplied."""
@@ -367,9 +424,9 @@ def _transposes(axes: tuple[int, ...] | None) -> bool:
     return last > 0 and axes == (*range(last - 1), last, last - 1)
 
 
-def _in_blocks(product: Product | SmallProduct | Undilated) -> bool:
+def _in_blocks(product: Products | SmallProduct | Undilated) -> bool:
     """Whether a product has blocks enough to share out, and these are done when they are made."""
-    return len(product.blocks) > 1 and not product.in_parts
+    return (len(product.blocks) > 1 or isinstance(product, Native)) and not product.in_parts
 
 
 def _extents(index: Index) -> Shape:

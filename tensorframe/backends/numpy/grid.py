@@ -114,6 +114,16 @@ def _box(sizes: Shape, count: int) -> Shape:
     return tuple(box)
 
 
+def boxes(sizes: Shape, rows: int, outer: int) -> list[Index]:
+    """Return indices that cover `sizes`, each of up to so many rows and one of the `outer` axes, the first of them."""
+    box = (*[1] * outer, *_box(sizes[outer:], rows))
+    cuts = [
+        [slice(start, min(start + extent, size)) for start in range(0, size, extent)]
+        for size, extent in zip(sizes, box, strict=True)
+    ]
+    return list(product(*cuts))
+
+
 def _cut(size: int, extent: int) -> list[slice]:
     """Return slices of at most about `extent`, all of one length but the last."""
     if size <= extent:

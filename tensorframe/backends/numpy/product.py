@@ -5,14 +5,16 @@ A block can be handed on while it is in the cache, before the thread turns to th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from tensorframe import config
 from tensorframe.backends import host_pool
+from tensorframe.backends.base import Program
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.grid import Index, blocks, runs
 from tensorframe.backends.numpy.threads import share_out
@@ -29,6 +31,63 @@ IN_BLAS = frozenset((FLOAT | COMPLEX) - NARROW)
 _FEW_ROWS = 64
 # Multiplications of a block that takes some 50 ms.
 LONG = 1 << 30
+
+
+class Call(NamedTuple):
+    """A product as part of a step: which inputs are its factors, and what becomes of it.
+
+    `others` are the inputs that `programs` read besides a block, one for each shape of blocks; there are none where
+    nothing is done to the product. `makers` make the outputs. `strides` are those of the last one as the product has
+    its axes. Inputs from number `given` on are `constants`.
+    """
+
+    factors: tuple[int, int]
+    others: Sequence[int]
+    programs: Sequence[Program]
+    makers: Sequence[Callable[[], Array]]
+    strides: tuple[int, ...]
+    given: int
+    constants: Sequence[Array]
+
+
+class Products(Protocol):
+    """A product that is made in blocks."""
+
+    dtype: Any
+
+    @property
+    def blocks(self) -> list[Index]:
+        """The indices of blocks."""
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether it is a sum of products, of parts of the inner axis."""
+
+    def each(self, store: Store) -> None:
+        """Call `store` with the index and the elements of each block, in the thread that made it."""
+
+    def array(self, out: Array | None = None) -> Array:
+        """Return the product, in `out` if it is given."""
+
+
+class Native(Products, ABC):
+    """A product that threads can make without the interpreter."""
+
+    @property
+    @abstractmethod
+    def kinds(self) -> Sequence[Shape]:
+        """The shapes of blocks."""
+
+    @abstractmethod
+    def prepared(self, call: Call, inputs: Sequence[Array], other: Program) -> Program | None:
+        """Return what runs a step for inputs of these strides, if that can be; `other` runs it for others."""
+
+
+class Multiply(Protocol):
+    """Makes the product of two stacks of matrices of a dtype in `IN_BLAS`."""
+
+    def __call__(self, x: Array, y: Array, *, whole_rows: bool = False) -> Products:
+        """Return the product; `whole_rows` says that columns are not to be cut."""
 
 
 class Product:

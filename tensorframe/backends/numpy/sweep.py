@@ -24,6 +24,8 @@ from tensorframe.backends.numpy.grid import Index, row_blocks
 from tensorframe.backends.numpy.hidden import Columns, masks_of, part_of
 from tensorframe.backends.numpy.product import (
     IN_BLAS,
+    Multiply,
+    Product,
     extents,
     in_batch,
     multiply,
@@ -36,9 +38,11 @@ from tensorframe.graph.shape import Shape
 Array = Any
 
 
-def chain_program(region: Region, compile_: Compile) -> Program:
-    """Return what runs a region of several products."""
-    return (ChainProgram if _is_simple(region) else SweepProgram)(region, compile_)
+def chain_program(region: Region, compile_: Compile, multiply: Multiply = Product) -> Program:
+    """Return what runs a region of several products, which `multiply` makes where they are not made in blocks."""
+    if _is_simple(region):
+        return ChainProgram(region, compile_)
+    return SweepProgram(region, compile_, multiply)
 
 
 def parts_of(region: Region) -> list[Region]:
@@ -93,7 +97,8 @@ class SweepProgram:
 
     quiet = True
 
-    def __init__(self, region: Region, compile_: Compile) -> None:
+    def __init__(self, region: Region, compile_: Compile, multiply: Multiply = Product) -> None:
+        self._multiply = multiply
         count = len(region.inputs)
         region, self._positions = with_positions(region)
         self._region = region
@@ -201,6 +206,10 @@ class SweepProgram:
             if taker.adds_up and taker.is_left:
                 own = own.mT
             factors = (own, other) if taker.is_left else (other, own)
+            if own.dtype in IN_BLAS:
+                out = values[taker.output] = _new(taker)
+                self._multiply(*factors).array(_as_product(out, taker))
+                continue
             product = implementation[self._matmul](*factors)
             axes = taker.permutation
             values[taker.output] = product if axes is None else product.transpose(axes)

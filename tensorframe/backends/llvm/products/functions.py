@@ -1,0 +1,97 @@
+"""The compiled functions of products: what packs right factors, and what makes blocks. Which products they make."""
+
+from __future__ import annotations
+
+import struct
+from functools import cache, lru_cache
+from math import prod
+from typing import Any, NamedTuple
+
+from tensorframe.backends.llvm.compile import object_code
+from tensorframe.backends.llvm.functions import from_object_code
+from tensorframe.backends.llvm.load import PROTOTYPE, Placed
+from tensorframe.backends.llvm.target import target, target_machine
+from tensorframe.backends.numpy import blas
+from tensorframe.backends.numpy.grid import runs
+from tensorframe.codegen.llvm.indirect_product import shape_for
+from tensorframe.codegen.llvm.packed_product import (
+    FIXED,
+    MULTIPLY,
+    PACK_COLUMNS,
+    PACK_ROWS,
+    VARYING,
+    panel_width,
+    print_packed,
+)
+from tensorframe.dtypes import DType, float32, float64
+from tensorframe.graph.shape import Shape
+
+Array = Any
+
+_DTYPES = frozenset({float32, float64})
+# Multiplications from which tiles pay; rows for each right factor below which to pack it takes too large a part of the
+# time; and bytes of right factors up to which packed ones stay in the cache, and may take memory beside them.
+_LEAST, _FEWEST_ROWS, _LARGEST = 1 << 20, 16, 1 << 21
+
+VARYING_SLOTS = "Q" * len(VARYING)
+varying_slots = struct.Struct(f"={VARYING_SLOTS}").pack
+fixed_slots = struct.Struct(f"={len(FIXED)}q").pack
+
+
+class Function(NamedTuple):
+    """A compiled function as the workers take it."""
+
+    address: int
+    call: Any
+
+
+class Functions(NamedTuple):
+    """The compiled functions for a dtype, how many elements a vector has, and how many vectors a panel at most."""
+
+    code: Placed  # that keeps them in memory
+    pack_rows: Function
+    pack_columns: Function
+    multiply: Function
+    lanes: int
+    wide: int
+
+
+@lru_cache
+def functions(dtype: DType) -> Functions:
+    """Return the functions for a dtype, float32 or float64."""
+    text = print_packed(target(), str(target_machine().target_data), dtype)
+    name, symbols = f"packed_products_{dtype.name}", (PACK_ROWS, PACK_COLUMNS, MULTIPLY)
+    code = from_object_code(
+        name, text, lambda: object_code(text), lambda binary: Placed(name, binary, symbols)
+    )
+    rows, columns, multiply = [
+        Function(code.addresses[symbol], PROTOTYPE(code.addresses[symbol])) for symbol in symbols
+    ]
+    shape = shape_for(target(), dtype)
+    return Functions(code, rows, columns, multiply, shape.lanes, panel_width(shape))
+
+
+def packs(x: Array, y: Array, shape: Shape) -> bool:
+    """Whether the product of these stacks of matrices, which has this shape, is made by tiles: by sizes alone."""
+    terms, elements = x.shape[-1], prod(shape)
+    if (
+        x.dtype not in _DTYPES
+        or y.dtype != x.dtype
+        or elements * terms < _LEAST
+        or y.size * y.itemsize > _LARGEST
+    ):
+        return False
+    right_factors = y.size // (terms * shape[-1])
+    return (
+        elements >= _FEWEST_ROWS * right_factors * shape[-1]
+        and len(runs(terms, elements)) == 1
+        and _has_tiles()
+    )
+
+
+@cache
+def _has_tiles() -> bool:
+    """Whether tiles are as fast as BLAS here: where there are registers for them, and BLAS is not the system's own."""
+    machine = target()
+    has_registers = machine.is_x86 and {"+avx2", "+fma"} <= machine.features
+    return has_registers and machine.data_offset is not None and blas.can_be_limited()

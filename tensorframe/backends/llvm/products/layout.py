@@ -1,0 +1,212 @@
+"""How a product is cut into blocks, and where their factors and results are: by shapes and strides alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import product
+from math import ceil, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tensorframe.backends.llvm.products.functions import fixed_slots, functions
+from tensorframe.backends.numpy.grid import Index, boxes
+from tensorframe.backends.numpy.product import extents
+from tensorframe.codegen.llvm.packed_product import MOST_TERMS
+from tensorframe.dtypes import DType
+from tensorframe.graph.shape import Shape
+from tensorframe.machine import HOST
+
+Array = Any
+
+# Rows of a block, and twice as many where there are enough blocks; multiplications that a block should have; and
+# elements of it, which stay in the second level of cache.
+_ROWS, _ENOUGH = 32, 32
+_WORK, _ELEMENTS = 1 << 19, 1 << 16
+
+# Rows of a right factor that are packed in one go.
+_PACKED_ROWS = 32
+
+
+class Fixed(NamedTuple):
+    """What calls of one layout have in common: their fixed slots, and the arrays that these point to."""
+
+    slots: bytes
+    arrays: tuple[Any, ...]
+
+
+class Taken(NamedTuple):
+    """What takes blocks instead of a result: bytes to each block's part of arrays, numbers, kernels."""
+
+    places: Sequence[Array]
+    numbers: int
+    product: int
+    kernels: Array
+
+
+class Layout:
+    """Blocks of a product of factors with these shapes and strides; see `layout_of`.
+
+    Along the last `folded` axes of the batch the right factor is one, and rows of the left one follow each other.
+    """
+
+    def __init__(
+        self, shape: Shape, left: Shape, right: Shape, terms: int, dtype: DType, folded: int
+    ) -> None:
+        """`left` and `right` are the strides of the factors, broadcast to the result's batch."""
+        columns, outside = shape[-1], len(shape) - 2 - folded
+        self.shape, self.dtype, self.terms = shape, dtype, terms
+        self.folded, self._folded = folded, slice(outside, -1)
+        self.blocks = _cut(shape[:outside], shape[self._folded], terms, columns)
+        self._starts = np.array([[one.start for one in index] for index in self.blocks], np.int64)
+        shapes = [extents(index) for index in self.blocks]
+        self.kinds: list[Shape] = list(dict.fromkeys(shapes))
+        self.most_elements = max([prod(kind) for kind in self.kinds])
+        self._row_step = row_step(shape[self._folded], left[self._folded]) or dtype.itemsize
+        self._term_step = left[-1]
+        self._down, self._across = right[-2:]
+        batch = [axis for axis, size in enumerate(shape[:-2]) if size > 1 and right[axis]]
+        each = [range(0, shape[axis] * right[axis], right[axis]) for axis in batch]
+        self.rights = np.array([sum(place) for place in product(*each)], np.int64)
+        lanes, wide = functions(dtype).lanes, functions(dtype).wide
+        vectors = ceil(columns / lanes)
+        in_rows = self._across == dtype.itemsize
+        # how many rows or panels are to be packed, and how many in one go
+        self.packs_rows = in_rows
+        self.to_pack = (terms if in_rows else ceil(vectors / wide)) * len(self.rights)
+        self.at_once = min(terms, _PACKED_ROWS) if in_rows else 1
+        packed = vectors * lanes * terms
+        self.packed = packed * len(self.rights)
+        numbers = np.zeros(len(self.blocks), np.int64)
+        for axis in batch:
+            numbers = numbers * shape[axis] + self._starts[:, axis]
+        words = np.zeros((len(self.blocks), 5), np.int64)
+        words[:, 0] = self._starts @ np.array((*left[:-1], 0), np.int64)
+        words[:, 1] = numbers * packed * dtype.itemsize
+        words[:, 3] = [prod(kind) // columns for kind in shapes]
+        words[:, 4] = [self.kinds.index(kind) for kind in shapes]
+        self._words = words
+        gathers = self._row_step == dtype.itemsize != self._term_step
+        tallest = self.most_elements // columns
+        # of each thread: rows put side by side, and a block
+        self.gathered = _lines(tallest * MOST_TERMS * dtype.itemsize) if gathers else 0
+        self.scratch_bytes = self.gathered + _lines(self.most_elements * dtype.itemsize)
+
+    def first_of(self, kind: Shape) -> int:
+        """Return the number of the first block of a shape."""
+        return int(np.flatnonzero(self._words[:, 4] == self.kinds.index(kind))[0])
+
+    def places(self, shape: Shape, strides: Shape) -> Array:
+        """Return the bytes to each block's part of an operand, which broadcasts to the result's shape."""
+        own = [0 if size == 1 else step for size, step in zip(shape, strides, strict=True)]
+        axes = len(self.shape) - len(shape)
+        return self._starts[:, axes:] @ np.array(own, np.int64)
+
+    def dense(self) -> Fixed:
+        """Return what calls have that make single blocks, whose rows lie together."""
+        return self._fixed(self.shape[-1] * self.dtype.itemsize, self._words, in_place=True)
+
+    def within(self, strides: Shape, *, in_one: bool = False) -> Fixed | None:
+        """Return what calls have that write into a result of these strides; None if its rows do not lie as ours.
+
+        With `in_one`, right factors are packed into the memory that threads have, in front of theirs.
+        """
+        pitch = row_step(self.shape[self._folded], strides[self._folded])
+        if pitch is None or (strides[-1] != self.dtype.itemsize and self.shape[-1] > 1):
+            return None
+        words = self._words.copy()
+        words[:, 2] = self.places(self.shape, strides)
+        return self._fixed(pitch, words, in_place=True, in_one=in_one)
+
+    def taken(self, taken: Taken) -> Fixed:
+        """Return what calls have whose blocks kernels take."""
+        words = np.concatenate([self._words, np.stack(taken.places, axis=1)], axis=1)
+        pitch = self.shape[-1] * self.dtype.itemsize
+        return self._fixed(pitch, words, in_one=True, taken=taken)
+
+    @property
+    def packed_bytes(self) -> int:
+        """What packed right factors take."""
+        return _lines(self.packed * self.dtype.itemsize)
+
+    def _fixed(
+        self,
+        pitch: int,
+        words: Array,
+        *,
+        in_place: bool = False,
+        in_one: bool = False,
+        taken: Taken | None = None,
+    ) -> Fixed:
+        words = np.ascontiguousarray(words)
+        slots = fixed_slots(
+            self._row_step,
+            self._term_step,
+            self.terms,
+            self.shape[-1],
+            self.rights.ctypes.data,
+            self._down,
+            self._across,
+            0,
+            self.packed_bytes if in_one else 0,
+            self.scratch_bytes,
+            self.gathered,
+            in_place,
+            pitch,
+            words.ctypes.data,
+            words.shape[1],
+            0 if taken is None else len(taken.places),
+            0 if taken is None else taken.numbers,
+            0 if taken is None else taken.product,
+            0 if taken is None else taken.kernels.ctypes.data,
+        )
+        return Fixed(slots, (words, self.rights, taken))
+
+
+def _lines(nbytes: int) -> int:
+    """Return how many bytes whole cache lines take."""
+    return -(-nbytes // HOST.line) * HOST.line
+
+
+@lru_cache(maxsize=512)
+def layout_of(
+    shape: Shape, left: Shape, right: Shape, terms: int, dtype: DType, *, folded: bool = True
+) -> Layout:
+    """Return the layout of a product; `folded` says that blocks may have rows of several matrices."""
+    return Layout(shape, left, right, terms, dtype, _fold(shape, left, right) if folded else 0)
+
+
+def _fold(shape: Shape, left: Shape, right: Shape) -> int:
+    """Return along how many of the last axes of a batch there is one right factor, and rows follow each other."""
+    folded = 0
+    for axis in reversed(range(len(shape) - 2)):
+        if shape[axis] > 1 and right[axis]:
+            break
+        if row_step(shape[axis:-1], left[axis:-1]) is None:
+            break
+        folded += 1
+    return folded
+
+
+def row_step(sizes: Shape, strides: Shape) -> int | None:
+    """Return how far rows are apart if axes of rows are as one; None if they are not, 0 if there is one row."""
+    step = reach = 0
+    for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
+        if size == 1:
+            continue
+        if reach and stride != reach:
+            return None
+        step = step or stride
+        reach = stride * size
+    return step
+
+
+def _cut(outer: Shape, inner: Shape, terms: int, columns: int) -> list[Index]:
+    """Return the blocks: one of the outer axes each, and some of the rows that the inner ones have."""
+    rows = prod(inner)
+    tall = _ROWS if prod(outer) * rows < 2 * _ROWS * _ENOUGH else 2 * _ROWS
+    tall = max(tall, _WORK // (terms * columns) // 8 * 8)
+    tall = min(tall, max(_ELEMENTS // columns // 8 * 8, 8), rows)
+    whole = [slice(0, columns)]
+    return [(*index, *whole) for index in boxes((*outer, *inner), tall, len(outer))]

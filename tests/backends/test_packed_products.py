@@ -1,0 +1,218 @@
+"""Products by tiles: NumPy's values however factors lie, one result for any blocks, and kernels that take these."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe import config
+from tensorframe.backends.llvm.engine import missing
+
+if missing() is not None:
+    pytest.skip(missing() or "", allow_module_level=True)
+
+from tensorframe.backends.llvm.products import functions as chosen
+from tensorframe.backends.llvm.products import launcher, packed
+from tensorframe.backends.llvm.products.layout import layout_of
+from tensorframe.backends.llvm.products.packed import PackedProduct, packed_or_blas
+from tensorframe.backends.llvm.target import target
+from tensorframe.backends.numpy import epilogue
+from tensorframe.backends.numpy.product import Product
+
+if not chosen._has_tiles():
+    pytest.skip("tiles are for processors with AVX2", allow_module_level=True)
+
+on_both_dtypes = pytest.mark.parametrize("dtype", ["float32", "float64"])
+
+
+def matrices(*shape, seed=0, dtype="float32"):
+    """Small integers, whose products are exact in any order."""
+    return np.random.default_rng(seed).integers(-4, 5, shape).astype(dtype)
+
+
+def turned(x):
+    return np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+SHAPES = [
+    ((1, 1), (1, 1)),
+    ((77, 131), (131, 61)),
+    ((300, 700), (700, 33)),
+    ((12, 64, 128), (128, 65)),
+    ((4, 3, 100, 64), (4, 3, 64, 70)),
+    ((4, 3, 100, 20), (4, 1, 20, 48)),
+    ((5, 1, 30), (30, 17)),
+    ((1, 200, 90), (5, 90, 65)),
+    ((2, 6, 7, 8), (2, 1, 8, 7)),
+]
+
+
+@on_both_dtypes
+@pytest.mark.parametrize(("left", "right"), SHAPES, ids=str)
+def test_products_are_numpys_wherever_factors_and_results_lie(left, right, dtype):
+    for turn_x in (np.asarray, turned):
+        for turn_y in (np.asarray, turned):
+            x, y = turn_x(matrices(*left, dtype=dtype)), turn_y(matrices(*right, dtype=dtype))
+            product, expected = PackedProduct(x, y), x @ y
+            np.testing.assert_array_equal(product.array(), expected)
+            blocks = np.full(expected.shape, np.nan, dtype)
+            product.each(blocks.__setitem__)
+            np.testing.assert_array_equal(blocks, expected)
+            wide = np.full((*expected.shape[:-1], expected.shape[-1] + 5), 7, dtype)
+            product.array(wide[..., :-5])
+            np.testing.assert_array_equal(wide[..., :-5], expected)
+            assert (wide[..., -5:] == 7).all()
+            columns = turned(np.zeros_like(expected))
+            product.array(columns)
+            np.testing.assert_array_equal(columns, expected)
+            outside = np.moveaxis(
+                np.zeros((expected.shape[-2], *expected.shape[:-2], expected.shape[-1]), dtype),
+                0,
+                -2,
+            )
+            product.array(outside)
+            np.testing.assert_array_equal(outside, expected)
+
+
+@on_both_dtypes
+def test_every_number_of_rows_columns_and_terms(dtype):
+    generator = np.random.default_rng(0)
+    for rows in range(1, 20):
+        for columns in (1, 3, 15, 16, 17, 31, 40, 48, 49, 64, 80, 97):
+            terms = int(generator.integers(1, 30))
+            x, y = matrices(rows, terms, dtype=dtype), matrices(terms, columns, seed=1, dtype=dtype)
+            for left in (x, turned(x)):
+                for right in (y, turned(y)):
+                    np.testing.assert_array_equal(PackedProduct(left, right).array(), x @ y)
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """Compiled functions as on a processor with vectors of 32 bytes."""
+    if "+avx512f" not in target().features:
+        pytest.skip("these are all it has")
+    features = frozenset([one for one in target().features if "avx512" not in one])
+    machine = replace(target(), features=features)
+    for clear in (chosen.functions, layout_of):
+        clear.cache_clear()
+    monkeypatch.setattr(chosen, "target", lambda: machine)
+    yield
+    for clear in (chosen.functions, layout_of):
+        clear.cache_clear()
+
+
+@pytest.mark.usefixtures("narrow")
+@on_both_dtypes
+def test_tiles_of_narrow_vectors(dtype):
+    for left, right in SHAPES:
+        x, y = turned(matrices(*left, dtype=dtype)), matrices(*right, dtype=dtype)
+        np.testing.assert_array_equal(PackedProduct(x, y).array(), x @ y)
+    assert chosen.functions(np.dtype(dtype)).lanes * np.dtype(dtype).itemsize == 32
+
+
+def test_sizes_alone_choose_tiles():
+    x = np.zeros((768, 128), np.float32)
+    assert isinstance(packed_or_blas(x, x.T[:, :512]), PackedProduct)
+    assert isinstance(packed_or_blas(turned(x), turned(x.T[:, :512])), PackedProduct)
+    assert isinstance(packed_or_blas(x[:8], x.T), Product)  # packing would take as long
+    assert isinstance(packed_or_blas(x[:64, :64], x[:64, :64]), Product)  # small
+    assert isinstance(packed_or_blas(x.astype(np.complex64), x.T.astype(np.complex64)), Product)
+    wide = np.broadcast_to(np.float32(0), (1024, 1024))
+    assert isinstance(packed_or_blas(wide, wide), Product)  # packed ones would be 4 MB
+
+
+def tensors(*shapes):
+    generator = np.random.default_rng(0)
+    return [tfr.asarray(generator.standard_normal(shape).astype(np.float32)) for shape in shapes]
+
+
+def update(x, ct, p, m, v):
+    gradient = (x.mT @ ct).mT
+    m = 0.9 * m + 0.1 * gradient
+    v = 0.999 * v + 0.001 * gradient * gradient
+    return p - 1e-3 * m / tfr.sqrt(v * v + 1), m, v
+
+
+STEPS = {
+    "gelu": (
+        lambda x, w, b: tfr.nn.functional.gelu(x @ w.mT + b),
+        [(12, 64, 128), (300, 128), (300,)],
+    ),
+    "exact": (lambda x, w, b: tfr.maximum(x @ w.mT + b, 0), [(12, 64, 128), (300, 128), (300,)]),
+    "rows": (lambda x, w: tfr.softmax(x @ w * 0.1, axis=-1), [(500, 64), (64, 130)]),
+    "broadcast": (lambda x, w, p: tfr.tanh(x @ w + p), [(12, 64, 128), (128, 96), (64, 96)]),
+    "several results": (update, [(512, 200), (512, 90), (90, 200), (90, 200), (90, 200)]),
+    "alone": (lambda x, w: x @ w, [(700, 90), (90, 130)]),
+    "heads": (
+        lambda x, y: tfr.permute_dims(x @ y, (0, 2, 1, 3)),
+        [(4, 8, 100, 64), (4, 8, 64, 50)],
+    ),
+    "causal": (
+        lambda x, y: tfr.where(tfr.arange(100)[:, None] >= tfr.arange(100), x @ y, -1e9) * 2,
+        [(40, 100, 64), (40, 64, 100)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_run_without_the_interpreter_with_the_same_bits(name, monkeypatch):
+    made = []
+    own = launcher.launcher
+    monkeypatch.setattr(packed, "launcher", lambda *given: made.append(own(*given)) or made[-1])
+    monkeypatch.setattr(epilogue, "_CALLS", 1)
+    called = []
+    each = PackedProduct.each
+    monkeypatch.setattr(PackedProduct, "each", lambda *given: called.append(1) or each(*given))
+    make, shapes = STEPS[name]
+    operands = tensors(*shapes)
+    found = set()
+    for threads in (1, 2, 16, 1, 2, 16):
+        with config.override(threads=threads, small_size=0, small_nodes=0):
+            results = make(*operands)
+            results = results if isinstance(results, tuple) else (results,)
+            found.add(b"".join([result.numpy().tobytes() for result in results]))
+    assert len(found) == 1
+    assert made
+    assert None not in made
+    # exact ops begin in NumPy
+    assert len(called) <= len(made)
+    with config.override(fuse=False):
+        expected = make(*[tfr.asarray(one.numpy().astype(np.float64)) for one in operands])
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for result, exact in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result.numpy(), exact.numpy(), rtol=2e-5, atol=2e-5)
+
+
+def test_numbers_are_those_of_each_call():
+    x, w = tensors((512, 128), (128, 96))
+    product = x.numpy() @ w.numpy()
+
+    @tfr.jit
+    def scaled(x, w, by):
+        return tfr.tanh((x @ w) * by)
+
+    for by in (0.5, 0.25, -1.0, 2.0, 0.125):
+        np.testing.assert_allclose(
+            scaled(x, w, by).numpy(), np.tanh(product * by), rtol=1e-4, atol=1e-5
+        )
+
+
+def test_operands_that_lie_otherwise_are_other_calls():
+    x, w = tensors((512, 128), (128, 96))
+    expected = np.tanh(x.numpy() @ w.numpy())
+    kinds = [x.numpy(), turned(x.numpy()), np.repeat(x.numpy(), 2, axis=1)[:, ::2]]
+    for left in (*kinds, *kinds, *kinds):
+        with config.override(small_size=0, small_nodes=0):
+            np.testing.assert_allclose(
+                tfr.tanh(tfr.asarray(left) @ w).numpy(), expected, rtol=1e-4, atol=1e-5
+            )
+
+
+def test_what_is_no_number_stays_in_its_row_and_column():
+    x, y = np.ones((100, 128), np.float32), np.ones((128, 90), np.float32)
+    x[3, 5], y[7, 80] = np.nan, np.inf
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(PackedProduct(x, y).array(), x @ y)
