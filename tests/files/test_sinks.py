@@ -247,8 +247,8 @@ def test_a_disk_that_is_really_full(suffix, tmp_path):
 def test_a_disk_without_room_is_an_error_before_anything_is_computed(tmp_path, monkeypatch):
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1000))
-    x = tfr.arange(1000) * 2
-    with pytest.raises(WriteError, match=r"takes 8128 bytes, and the disk has 1000"):
+    x = tfr.arange(1 << 17) * 2
+    with pytest.raises(WriteError, match=r"takes 1048704 bytes, and the disk has 1000"):
         tfr.save(tmp_path / "x.npy", x)
     assert x.node.storage is None
     assert os.listdir(tmp_path) == []

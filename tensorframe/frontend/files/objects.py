@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -115,6 +115,7 @@ class ObjectSink:
     """An object that slices are assigned to: what was written stays when something fails, as it is not ours."""
 
     array: Any
+    after_failure: ClassVar[str] = "what was written before stays"
 
     def write(self, window: Window, array: Array) -> None:
         """Assign the elements that a window shows."""
@@ -128,7 +129,7 @@ class ObjectSink:
             raise
         except Exception as error:
             problem = f"writing {in_words(key)} of {self} raised {type(error).__name__}: {error}"
-            failed = WriteError(f"{problem}; what was written before stays")
+            failed = WriteError(f"{problem}; {self.after_failure}")
             failed.errno = getattr(error, "errno", None)
             raise failed from error
 

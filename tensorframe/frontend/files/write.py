@@ -21,6 +21,8 @@ from tensorframe.rewrite.views import Window
 
 # elements that are not contiguous are gathered in blocks of this many bytes
 BLOCK = 1 << 22
+# bytes of a file from which on the disk is asked for room before
+LARGE = 1 << 20
 
 Array = np.ndarray[Any, Any]
 
@@ -162,7 +164,9 @@ def beside(target: Path) -> Path:
 
 
 def check_room(path: str, folder: Path, size: int) -> None:
-    """Raise WriteError if the disk has less room than a file takes: it need not be computed first."""
+    """Raise WriteError if the disk has less room than a large file takes: it need not be computed first."""
+    if size < LARGE:
+        return
     try:
         free = shutil.disk_usage(folder).free
     except OSError:  # who cannot say

@@ -156,6 +156,8 @@ class NewFolder:
 class FolderSink(ObjectSink):
     """An array of a new folder, which is published when all its arrays are closed."""
 
+    after_failure = "nothing of it is left"
+
     def __init__(self, array: Any, folder: NewFolder) -> None:
         super().__init__(array)
         self._folder = folder
