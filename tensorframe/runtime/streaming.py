@@ -15,7 +15,7 @@ import numpy as np
 
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.files.ahead import ReadAhead, WriteBehind
-from tensorframe.files.sink import Sink
+from tensorframe.files.sink import Sink, sink_of_each
 from tensorframe.graph.node import Node
 from tensorframe.ops.creation import ARANGE, FILE
 from tensorframe.quick_dataclasses import dataclass, field
@@ -102,11 +102,11 @@ class Stream:
 
     def run(self, targets: Sequence[Sink]) -> None:
         """Run all passes: the block of every tiled root is written to its target, the others are settled."""
-        roots = dict(zip(self.cut.roots, targets, strict=True))
+        roots = sink_of_each(self.cut.roots, targets)
         for number in range(self.cut.count):
             self._compute_wholes(number)
             self._run_pass(number, roots)
-        rest = [root for root in self.cut.roots if root not in self.cut.tiled]
+        rest = [root for root in roots if root not in self.cut.tiled]
         evaluate([root for root in rest if root.storage is None], 0)
         for root in rest:
             roots[root].write(window_of(whole(root.shape)), host_values(root))

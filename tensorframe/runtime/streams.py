@@ -15,7 +15,7 @@ from tensorframe.backends.addresses import addresses_of_threads, share_heaps
 from tensorframe.backends.registry import backend_of
 from tensorframe.backends.storage import Storage
 from tensorframe.errors import CancelledError
-from tensorframe.files.sink import Sink
+from tensorframe.files.sink import Sink, sink_of_each
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.node import Node
 from tensorframe.runtime.evaluate import plan_of
@@ -105,7 +105,7 @@ def stream_into(roots: Sequence[Node], sinks: Sequence[Sink]) -> bool:
     _, planned = plan_for(request.wanted, in_memory=False)
     if not isinstance(planned, StreamPlan):
         return False
-    targets = dict(zip(roots, sinks, strict=True))
+    targets = sink_of_each(roots, sinks)
     run_stream(planned, [targets[root] for root in request.wanted])
     return True
 
