@@ -22,10 +22,16 @@ class Provenance:
     """The last part of the file's name, or the cell, and the line: `analysis.py:12`."""
     layers: dict[str, int] = field(default_factory=dict)
     """Step by the name of each layer of tasks that programs of this run made."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    """Bytes that a task of a layer takes, with its operands."""
 
     def step_of(self, key: str) -> int | None:
         """Return the step that made a task, by the text of its key; None for what is not of this run."""
         return next((step for name, step in self.layers.items() if name in key), None)
+
+    def size_of(self, key: str) -> int | None:
+        """Return the bytes that a task takes, by the text of its key; None where that is not known."""
+        return next((size for name, size in self.sizes.items() if name in key), None)
 
 
 _current: ContextVar[Provenance | None] = ContextVar("tensorframe_provenance", default=None)

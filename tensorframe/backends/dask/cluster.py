@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from dask.core import flatten
 
 from tensorframe.backends.dask.arrays import array_of, block_keys, is_ours, new_name
+from tensorframe.backends.provenance import current
+from tensorframe.backends.selection import show_bytes
+from tensorframe.errors import DeviceError
 
 # Bytes of an uploaded array up to which its blocks travel with the tasks: the scheduler then sends them again when the
 # worker that had them is gone. What is larger would fill its memory.
@@ -45,24 +49,27 @@ def scattered(client: Any, blocks: Any) -> Any:
 
 def gathered(client: Any, array: Any) -> Any:
     """Return the values of an array in blocks."""
-    (kept_array,) = kept(client, [array])
-    return client.compute(kept_array, sync=False, optimize_graph=False).result()
+    (there,) = kept(client, [array])
+    with told(client):
+        return client.compute(there, optimize_graph=False).result()
 
 
 def kept(client: Any, arrays: Sequence[Any]) -> list[Any]:
     """Return arrays whose blocks workers have computed; an interrupt, or the failure of a task, cancels the others."""
     from distributed import wait
 
-    done = client.persist(list(arrays), optimize_graph=not all(map(is_ours, arrays)))
-    futures = list(_futures(done))
-    try:
-        wait(futures, return_when="ALL_COMPLETED")
-        for future in futures:
-            if future.status != "finished":
-                raise_for(future)
-    except BaseException:
-        client.cancel(futures, force=True)
-        raise
+    with told(client):
+        done = client.persist(list(arrays), optimize_graph=not all(map(is_ours, arrays)))
+        futures = list(_futures(done))
+        try:
+            wait(futures)
+            for future in futures:
+                if future.status != "finished":
+                    future.result()  # raises what happened
+        except BaseException:
+            with suppress(Exception):  # where the scheduler is gone, nothing is left to cancel
+                client.cancel(futures, force=True)
+            raise
     return list(done)
 
 
@@ -76,10 +83,54 @@ def _futures(arrays: Sequence[Any]) -> Iterator[Any]:
                 yield value
 
 
-def raise_for(future: Any) -> None:
-    """Raise what happened to a future that has no value, with its key."""
+@contextmanager
+def told(client: Any) -> Iterator[None]:
+    """Have failures of the cluster in a block raised as ours; those of tasks go on as they are."""
+    from distributed import CancelledError
+    from distributed.client import ClosedClientError
+    from distributed.comm.core import CommClosedError
+    from distributed.scheduler import KilledWorker
+
     try:
-        future.result()
-    except Exception as error:
-        error.key = getattr(error, "key", None) or str(future.key)  # type: ignore[attr-defined]
-        raise
+        yield
+    except KilledWorker as error:
+        key = str(error.task)
+        raise _lost(
+            key,
+            f"a task ended {error.allowed_failures + 1} workers, one after the other, the last at "
+            f"{error.last_worker.address}; {_size(key)}",
+            'tfr.backends.configure("dask", chunk="32 MiB"): smaller blocks, if memory was the reason',
+            "workers with more memory, or fewer threads each",
+            "the workers' logs",
+        ) from error
+    except CancelledError as error:
+        key = str(getattr(error, "key", ""))
+        reason = getattr(error, "reason", "") or "somebody has cancelled it"
+        raise _lost(
+            key,
+            f"a task was given up: {reason}; {_size(key)}",
+            "compute once more: what was uploaded to a worker that is gone has to be made again",
+        ) from error
+    except (CommClosedError, ClosedClientError, OSError) as error:
+        raise _lost(
+            "",
+            f"the cluster is out of reach ({client.status}): {error}",
+            'tfr.backends.configure("dask", client=...), with a client of another cluster, or None',
+        ) from error
+    except MemoryError as error:
+        key = str(getattr(error, "key", ""))
+        raised = MemoryError(f"a worker has no memory left; {_size(key)}")
+        raised.key = key  # type: ignore[attr-defined]
+        raise raised from error
+
+
+def _lost(key: str, message: str, *suggestions: str) -> DeviceError:
+    error = DeviceError(f"dask: {message}", suggestions=suggestions)
+    error.key = key  # type: ignore[attr-defined]
+    return error
+
+
+def _size(key: str) -> str:
+    here = current()
+    size = here.size_of(key) if here is not None else None
+    return "its bytes are not known" if size is None else f"it takes about {show_bytes(size)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from math import prod
 from operator import getitem
 from typing import Any
 
@@ -12,7 +13,7 @@ from dask.task_spec import Task, TaskRef
 from tensorframe.backends.dask.arrays import Array, Layer, array_of, new_name
 from tensorframe.backends.dask.grids import Grid, Span, everything
 from tensorframe.backends.dask.names import layer_name, ops_of
-from tensorframe.backends.dask.tasks import BlockCall, without_loops
+from tensorframe.backends.dask.tasks import BlockCall, NamedCall, without_loops
 from tensorframe.graph.region import Region
 from tensorframe.schedule.tiles import Block
 
@@ -26,9 +27,9 @@ def in_blocks_of(
     region: Region, values: tuple[int, ...], grid: Grid, inputs: Sequence[Any]
 ) -> list[Array]:
     """Return values of a region, of one shape, as arrays with a task for each block of the grid."""
-    call = call_for(region, values, inputs)
     arrays = [value for value in inputs if not is_number(value)]
-    name = layer_name(ops_of(region))
+    name = layer_name(ops_of(region), task_bytes(region, values, grid, inputs))
+    call = NamedCall(name, call_for(region, values, inputs))
     tasks: dict[Any, Any] = {}
     for index, block, spans, references in blocks_of(grid, inputs):
         key = (name, *index)
@@ -54,6 +55,27 @@ def references_to(name: str, spans: Sequence[Span]) -> Iterator[Any]:
     """Yield references to the blocks of an array in some spans, in C order."""
     ranges = [range(span.first, span.first + span.number) for span in spans]
     return (TaskRef((name, *index)) for index in product(*ranges))
+
+
+def task_bytes(region: Region, values: Sequence[int], grid: Grid, inputs: Sequence[Any]) -> int:
+    """Return the bytes that a task takes, judged by the first: a block of each value, and what it is made of."""
+    made: int = prod([max(axis.sizes) for axis in grid.axes])
+    made *= sum([region.dtype_of(value).itemsize for value in values])
+    arrays = [value for value in inputs if not is_number(value)]
+    _, _, spans, _ = next(blocks_of(grid, inputs))
+    operands: int = sum(
+        [
+            array.dtype.itemsize
+            * prod(
+                [
+                    sum(sizes[span.first : span.first + span.number])
+                    for sizes, span in zip(array.chunks, own, strict=True)
+                ]
+            )
+            for array, own in zip(arrays, spans, strict=True)
+        ]
+    )
+    return made + operands
 
 
 def call_for(region: Region, values: tuple[int, ...], inputs: Sequence[Any]) -> BlockCall:

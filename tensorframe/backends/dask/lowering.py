@@ -25,7 +25,7 @@ from tensorframe.backends.dask.layers import in_blocks_of, is_number
 from tensorframe.backends.dask.names import layer_name, ops_of
 from tensorframe.backends.dask.reductions import crosses, reduction, scan
 from tensorframe.backends.dask.settings import Settings
-from tensorframe.backends.dask.tasks import WholeCall, without_loops
+from tensorframe.backends.dask.tasks import NamedCall, WholeCall, without_loops
 from tensorframe.dtypes import DType
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
@@ -104,9 +104,11 @@ def whole(region: Region, inputs: Sequence[Any]) -> list[Any]:
     references: list[Any] = []
     for value in inputs:
         references += [value] if is_number(value) else map(TaskRef, block_keys(value))
-    call = WholeCall(without_loops(region), grids)
-    name = layer_name(ops_of(region))
     made = [(region.shape_of(value), region.dtype_of(value)) for value in region.outputs]
+    size = sum([array.nbytes for array in arrays])
+    size += sum([prod(shape) * dtype.itemsize for shape, dtype in made])
+    name = layer_name(ops_of(region), size)
+    call = NamedCall(name, WholeCall(without_loops(region), grids))
     parts = region.ops[region.outputs[0] - len(region.inputs)].op.parts
     if len(made) == 1 and parts == 1:
         ((shape, dtype),) = made

@@ -13,8 +13,11 @@ _OTHER = re.compile(r"[^A-Za-z0-9_+.:]+")
 _LONGEST = 48
 
 
-def layer_name(ops: str) -> str:
-    """Return a new name of a layer: `exp+sin@analysis.py:12-<number>`; the step that runs is noted as its maker."""
+def layer_name(ops: str, size: int | None = None) -> str:
+    """Return a new name of a layer: `exp+sin@analysis.py:12-<number>`; the step that runs is noted as its maker.
+
+    `size` is how many bytes a task takes, if that is known.
+    """
     here = current()
     said = here.ops if here is not None and here.ops else ops
     text = _OTHER.sub("+", said).strip("+")[:_LONGEST] or "tensorframe"
@@ -23,6 +26,8 @@ def layer_name(ops: str) -> str:
     name = new_name(text)
     if here is not None:
         here.layers[name] = here.step
+        if size is not None:
+            here.sizes[name] = size
     return name
 
 

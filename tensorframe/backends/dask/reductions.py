@@ -19,8 +19,9 @@ from tensorframe.backends.dask.joins import (
     ScanCall,
     total_dtype,
 )
-from tensorframe.backends.dask.layers import blocks_of, call_for, is_number
+from tensorframe.backends.dask.layers import blocks_of, call_for, is_number, task_bytes
 from tensorframe.backends.dask.names import layer_name
+from tensorframe.backends.dask.tasks import NamedCall
 from tensorframe.dtypes import DType
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region
@@ -77,11 +78,13 @@ class _Operand:
 
     def name(self, op: Op) -> str:
         """Return the name of a layer of tasks that end with an op on the operand."""
-        return layer_name("+".join([*[entry.op.name for entry in self.region.ops[-2:]], op.name]))
+        size = task_bytes(self.region, self.region.outputs, self.grid, self.inputs)
+        ops = [entry.op.name for entry in self.region.ops[-2:]]
+        return layer_name("+".join([*ops, op.name]), size)
 
     def partial(self, op: Op, axes: tuple[int, ...], held: DType, name: str) -> dict[Any, Any]:
         """Return a task for each block that reduces it."""
-        call = PartialCall(self.call, op, axes, held)
+        call = NamedCall(name, PartialCall(self.call, op, axes, held))
         tasks = {}
         for index, block, spans, references in blocks_of(self.grid, self.inputs):
             key = (name, *index)
@@ -156,7 +159,7 @@ def scan(region: Region, value: int, given: Mapping[int, Any], limit: int) -> Ar
         keys = [(part, *line[:axis], number, *line[axis + 1 :]) for number in range(counts[axis])]
         key = (f"{name}.before", *line)
         tasks[key] = Task(key, OffsetsCall(op, axis), *map(TaskRef, keys))
-    call = ScanCall(operand.call, entry.op, axis, held, entry.dtype)
+    call = NamedCall(name, ScanCall(operand.call, entry.op, axis, held, entry.dtype))
     for index, block, spans, references in blocks_of(operand.grid, operand.inputs):
         before = TaskRef((f"{name}.before", *index[:axis], 0, *index[axis + 1 :]))
         key = (name, *index)

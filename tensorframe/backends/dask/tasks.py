@@ -7,7 +7,7 @@ name, and each process compiles a region once.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -90,6 +90,22 @@ def _is_worker() -> bool:
 def without_loops(region: Region) -> Region:
     """Return a region as it travels: without what is found again where it runs, or belongs to this process."""
     return replace(region, site=None)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCall:
+    """What a task calls, with the name of its layer, which errors carry to whoever waits."""
+
+    name: str
+    call: Callable[..., Any]
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Return what the call returns."""
+        try:
+            return self.call(*arguments)
+        except Exception as error:
+            error.key = self.name  # type: ignore[attr-defined]
+            raise
 
 
 @dataclass(frozen=True, slots=True)
