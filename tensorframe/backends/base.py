@@ -14,6 +14,7 @@ from tensorframe.backends.budget import Budget
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import ANY, DType
 from tensorframe.errors import ArgumentError
+from tensorframe.files.reader import Reader
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region
@@ -187,6 +188,10 @@ class Backend(ABC):
         `shape` and `dtype` are what the user says of objects that do not know it themselves: what is missing raises
         ArgumentError, what does not fit the memory ShapeError. Of all others `tfr.from_native` compares them.
         """
+        return None
+
+    def read_in_blocks(self, device: Device, reader: Reader) -> Storage | None:
+        """Return storage of an array in a file, which is read where it is computed with; None where the host reads."""
         return None
 
     def native_device(self, device: Device) -> Any:

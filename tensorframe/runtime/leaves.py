@@ -17,7 +17,7 @@ from tensorframe.dtypes import DType, as_scalar
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.graph.shape import Shape
-from tensorframe.ops.creation import CONSTANT
+from tensorframe.ops.creation import CONSTANT, FILE
 from tensorframe.runtime.failures import explain_leaf
 
 # What reads parts of leaves before a plan would ask for all of them; nothing, until a file is loaded of which it can.
@@ -64,6 +64,11 @@ def leaf_handle(leaf: Node) -> Any:
 
 
 def _generated(leaf: Node) -> Any:
+    if leaf.op is FILE and capabilities(leaf.device).chunked:
+        read = backend_of(leaf.device).read_in_blocks(leaf.device, leaf.attrs[0])
+        if read is not None:
+            leaf.settle(read)
+            return read.handle
     array = generate(leaf)
     if not leaf.shape and not isinstance(array, np.ndarray):
         return array

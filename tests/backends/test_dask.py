@@ -161,3 +161,37 @@ def test_jit_runs_on_blocks(in_small_blocks):
         values, x = device_array(seed=seed)
         assert isinstance(step(x).native(), da.Array)
         np.testing.assert_allclose(step(x).numpy(), np.exp(values) - 1, rtol=1e-5, atol=1e-6)
+
+
+class TestFiles:
+    def test_tasks_read_files_and_read_what_is_needed(self, in_small_blocks, tmp_path, monkeypatch):
+        values = np.arange(1200.0).reshape(40, 30)
+        np.save(tmp_path / "x.npy", values)
+        x = tfr.load(tmp_path / "x.npy", device="dask")
+        assert x.device == "dask"
+        result = (x * 2).compute()
+        assert result.native().numblocks[0] > 1
+        assert np.array_equal(result.numpy(), values * 2)
+        assert x.native().name.startswith("read")  # it stays in the file
+        assert np.array_equal(x[3:5].numpy(), values[3:5])
+
+    def test_blocks_hold_whole_chunks_of_objects(self, in_small_blocks):
+        class Stored:
+            shape, dtype, chunks = (20, 9), np.dtype("float32"), (3, 4)
+
+            def __getitem__(self, key):
+                seen.append(key)
+                return np.zeros(self.shape, self.dtype)[key]
+
+        seen = []
+        x = tfr.from_reader(Stored(), device="dask")
+        assert (x + 1).sum().numpy() == 180
+        assert all(key[0].start % 3 == 0 and key[1].start % 4 == 0 for key in seen)
+        assert len(seen) > 1
+
+    def test_a_file_that_is_gone_says_so(self, tmp_path):
+        np.save(tmp_path / "x.npy", np.ones(10))
+        x = tfr.load(tmp_path / "x.npy", device="dask")
+        (tmp_path / "x.npy").unlink()
+        with pytest.raises(tfr.errors.TensorFrameError, match=r"x\.npy"):
+            (x + 1).compute()

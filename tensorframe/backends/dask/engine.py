@@ -26,6 +26,7 @@ from tensorframe.backends.selection import show_bytes
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import ANY, DType
 from tensorframe.errors import ArgumentError, DTypeError
+from tensorframe.files.reader import Reader
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
@@ -165,6 +166,12 @@ class DaskBackend(Backend):
         if obj.dtype not in ANY:
             raise DTypeError(f"from_native: there is no dtype {obj.dtype}")
         return self.wrap(Device(self.name), obj)
+
+    def read_in_blocks(self, device: Device, reader: Reader) -> Storage | None:
+        """Return storage whose blocks tasks read: on a cluster, workers find the file under the same name."""
+        from tensorframe.backends.dask.files import blocks_of_reader
+
+        return self.wrap(device, blocks_of_reader(reader, self.settings.chunk))
 
     def synchronize(self, device: Device) -> None:
         """What a plan began is done when the plan is."""

@@ -57,5 +57,6 @@ def tensor_of(reader: Reader, device: Device, asked: str) -> Tensor:
         from tensorframe.frontend.files import reading
 
         reading.enable()
-    home = device if capabilities(device).host_memory else CPU
+    able = capabilities(device)
+    home = device if able.host_memory or able.chunked else CPU
     return Tensor(placed(source(FILE, reader.shape, reader.dtype, home, reader), device))
