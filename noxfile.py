@@ -95,6 +95,16 @@ def gradients(session: nox.Session) -> None:
 
 
 @nox.session
+def sass(session: nox.Session) -> None:
+    """CUDA kernels' machine code on four architectures: accesses, registers, barriers. No GPU is needed.
+
+    The page docs/gpu.md is written by `python -m tests.sass --markdown docs/gpu.md`.
+    """
+    prepare(session, "--editable", ".[dev]")
+    python(session, "-m", "pytest", "tests/sass", *session.posargs, TENSORFRAME_SASS="all")
+
+
+@nox.session
 def docs(session: nox.Session) -> None:
     """Only the code blocks of README.md and docs/, which `tests` runs too."""
     prepare(session, "--editable", ".[dev]")

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from hashlib import sha256
 from math import isfinite, isnan
 
-from tensorframe.codegen.printer import Braces
 from tensorframe.codegen.text import Text
+from tensorframe.codegen.wide_loops import Side, WideLoops, alignment_of
 from tensorframe.codegen.words import origin, parameters
 from tensorframe.dtypes import FLOAT, NARROW, DType, bool_, float64, wide_of
 from tensorframe.kernel import ir
@@ -35,6 +35,9 @@ class Dialect:
     grid: tuple[str, str]  # the first index of a thread, and the number of threads
     groups: tuple[str, str]
     lane: str
+    vector: str  # declaration of a type {name}: {count} elements of {type}, which begin at a multiple of {bytes}
+    pointer: str  # to a {const}{type} in memory
+    address: str  # the type of an address as a number
     helpers: Mapping[str, str] = field(
         default_factory=dict
     )  # functions, printed where they are used
@@ -84,11 +87,11 @@ def print_kernel(kernel: ir.Kernel, dialect: Dialect) -> Text:
     return _Printer(kernel, dialect).printed()
 
 
-class _Printer(Braces):
+class _Printer(WideLoops):
     def __init__(self, kernel: ir.Kernel, dialect: Dialect) -> None:
         super().__init__(kernel)
         self._dialect = dialect
-        self.lane = dialect.lane
+        self.lane, self.grid = dialect.lane, dialect.grid
 
     def printed(self) -> Text:
         kernel, dialect = self.kernel, self._dialect
@@ -99,6 +102,7 @@ class _Printer(Braces):
                 self._parameter(parameter.name, parameter.dtype, parameter.word)
                 for parameter in parameters(kernel)
             ],
+            *self.vectors.values(),
             *self.shared.values(),
             *[f"{kind} {name};" for name, kind in self.declared.items()],
             *block,
@@ -192,15 +196,28 @@ class _Printer(Braces):
 
     def store(self, statement: ir.Store) -> list[str]:
         """Return an assignment to an element."""
-        buffer, position, value = (
-            statement.buffer,
-            self.text(statement.position),
-            self.text(statement.value),
-        )
+        buffer, value = statement.buffer, self.text(statement.value)
+        place = self.place(buffer, statement.position)
+        name, position = place or (buffer.name, self.text(statement.position))
         if buffer.role is ir.Role.SHARED or buffer.dtype not in NARROW:
-            return [f"{buffer.name}[{position}] = {value};"]
+            return [f"{name}[{position}] = {value};"]
         _, store = self._narrow(buffer.dtype)
-        return [store.format(buffer=buffer.name, at=position, value=value) + ";"]
+        return [store.format(buffer=name, at=position, value=value) + ";"]
+
+    def side(self, buffer: ir.Buffer, width: int) -> Side:
+        """Return how so many elements of a buffer are read or written at once."""
+        stored = self._stored(buffer.dtype)
+        kind = f"{stored.replace(' ', '_')}_x{width}"
+        alignment = alignment_of(buffer.dtype, width)
+        declaration = self._dialect.vector.format(
+            name=kind, type=stored, count=width, bytes=alignment
+        )
+        self.vectors[kind] = declaration
+        is_input = buffer.role is ir.Role.INPUT
+        first = f"({buffer.name} + {origin(buffer.name)})" if is_input else buffer.name
+        pointer = self._dialect.pointer.format(const="const " if is_input else "", type=kind)
+        address = f"({self._dialect.address}){first}"
+        return Side(buffer, kind, f"(({pointer}){first})", address, alignment)
 
     def _narrow(self, dtype: DType) -> tuple[str, str]:
         """Return how an element of a narrow dtype is loaded, and how it is stored."""
@@ -213,13 +230,15 @@ class _Printer(Braces):
 
     def load(self, expr: ir.Load) -> str:
         """Return an element of a buffer, as it is held."""
-        buffer, position = expr.buffer, self.text(expr.position)
-        if buffer.role is ir.Role.INPUT:
+        buffer = expr.buffer
+        place = self.place(buffer, expr.position)
+        name, position = place or (buffer.name, self.text(expr.position))
+        if buffer.role is ir.Role.INPUT and place is None:
             position = f"{origin(buffer.name)} + {position}"
         if buffer.role is ir.Role.SHARED or buffer.dtype not in NARROW:
-            return f"{buffer.name}[{position}]"
+            return f"{name}[{position}]"
         load, _ = self._narrow(buffer.dtype)
-        return load.format(buffer=buffer.name, at=position)
+        return load.format(buffer=name, at=position)
 
     def literal(self, literal: ir.Literal) -> str:
         """Return a number."""

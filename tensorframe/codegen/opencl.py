@@ -72,5 +72,8 @@ def dialect(*, double: bool) -> Dialect:
         grid=("get_global_id(0)", "get_global_size(0)"),
         groups=("get_group_id(0)", "get_num_groups(0)"),
         lane="get_local_id(0)",
+        vector="typedef struct __attribute__((aligned({bytes}))) {{ {type} at[{count}]; }} {name};",
+        pointer="__global {const}{type}*",
+        address="size_t",
         narrow={"float16": ("vload_half({at}, {buffer})", "vstore_half({value}, {at}, {buffer})")},
     )

@@ -23,6 +23,8 @@ from tensorframe.forks import new_reentrant_lock
 from tensorframe.kernel.ir import Kernel
 
 _LANES = 256
+# Bytes of the widest load and store there is: with as many in flight for each thread as memory needs to be busy.
+_ACCESS = 16
 # Groups of a launch for each multiprocessor: several times as many as it runs at once, so that none waits for the last.
 _GROUPS_EACH = 32
 
@@ -50,6 +52,7 @@ class CudaQueue(Queue):
             max_groups=_GROUPS_EACH * int(facts["multiProcessorCount"]),
             held={},
             max_block=int(facts["totalGlobalMem"]),
+            access=_ACCESS,
         )
 
     def allocate(self, nbytes: int) -> Any:

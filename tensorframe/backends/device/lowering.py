@@ -66,7 +66,8 @@ class Lowering:
             reach.append(into.block.nbytes)
         most = max([*reach, *[prod(shape) for shape in shapes], 1])
         short = (most < _SHORT and not self.far) or not queue.traits.wide_index
-        return Target(queue.traits.lanes, queue.traits.widest, uint32 if short else uint64)
+        traits = queue.traits
+        return Target(traits.lanes, traits.widest, uint32 if short else uint64, traits.access)
 
     def _elements_of(self, array: DeviceArray) -> list[Access]:
         """Return where the elements of an array, or both parts of them, are in its block."""

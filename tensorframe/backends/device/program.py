@@ -151,9 +151,8 @@ class _Step:
         self.arrays = [buffer.name for buffer in (*kernel.inputs, *kernel.outputs)]
         self.built = queue.build(kernel)
         outer = next(statement for statement in kernel.body if isinstance(statement, Loop))
-        groups = (
-            launch.total if outer.over is ParallelAxis.GROUPS else -(-launch.total // kernel.lanes)
-        )
+        each = 1 if outer.over is ParallelAxis.GROUPS else kernel.lanes * outer.width
+        groups = -(-launch.total // each)
         self.groups = max(1, min(groups, queue.traits.max_groups))
 
     def words(self, operands: dict[str, Any]) -> np.ndarray[Any, Any]:

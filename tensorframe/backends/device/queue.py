@@ -30,6 +30,7 @@ class Traits:
     held: Mapping[DType, DType]  # dtypes that are held in memory as another one
     max_block: int  # bytes of one buffer that a kernel can be given
     max_buffers: int = 1 << 10  # operands and results of a kernel together
+    access: int = 0  # bytes that a thread reads or writes at once, 0 for one element
 
 
 def forked(device: str) -> DeviceError:

@@ -23,6 +23,7 @@ from tensorframe.kernel.ir import Kernel
 # what OpenCL calls being out of memory: CL_MEM_OBJECT_ALLOCATION_FAILURE, OUT_OF_RESOURCES, OUT_OF_HOST_MEMORY
 _NO_MEMORY = (-4, -5, -6, -61)
 _LANES = 256
+_ACCESS = 16  # bytes, of the widest load and store that there is
 
 
 class OpenClQueue(Queue):
@@ -50,6 +51,8 @@ class OpenClQueue(Queue):
             max_groups=1 << 16,
             held={},
             max_block=int(device.max_mem_alloc_size),
+            # a processor's compiler makes vectors of neighbouring threads, which have to read neighbouring elements
+            access=0 if device.type & cl.device_type.CPU else _ACCESS,
         )
 
     def allocate(self, nbytes: int) -> Any:

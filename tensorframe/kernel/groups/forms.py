@@ -61,12 +61,14 @@ _ENOUGH_RESULTS = 1 << 14
 class Target:
     """The device that kernels are built for: threads of a group, and the widest floating dtype.
 
-    `index` is the dtype of positions: 32 bits are faster, and do for 2**32 elements.
+    `index` is the dtype of positions: 32 bits are faster, and do for 2**32 elements. `access` is how many bytes a
+    thread reads or writes at once; 0 where it does so element by element.
     """
 
     lanes: int
     widest: DType
     index: DType
+    access: int = 0
 
 
 def build_groups(
@@ -105,7 +107,7 @@ class _GroupBuilder:
             square = square_of(nest)
             if square is not None:
                 return (self._launch(form, squares(form, square), square.count),), ()
-            return (self._launch(form, _map(form), prod(nest.kept)),), ()
+            return (self._launch(form, _map(form, self._target.access), prod(nest.kept)),), ()
         if any(stages.scans):
             return self._scans(stages)
         rows, order = nest.rows, Order(nest.row_length, lanes)
@@ -183,9 +185,17 @@ class _GroupBuilder:
         return Launch(kernel, tuple(numbers.values), total, 1)
 
 
-def _map(form: Form) -> tuple[ir.Statement, ...]:
-    """One element for each thread."""
+def _map(form: Form, access: int) -> tuple[ir.Statement, ...]:
+    """One element for each thread, or as many as fit into one access where all lie side by side."""
     index = ir.index("i")
     form.body.indices = digits(index, form.body.sizes) if form.body.sizes else []
     stores = tuple([form.store(value) for value in form.outputs])
-    return (ir.Loop(index, ir.START, ir.STOP, stores, parallel=True, over=ir.ParallelAxis.GRID),)
+    grid = ir.ParallelAxis.GRID
+    width = max(access // _largest(form), 1)
+    return (ir.Loop(index, ir.START, ir.STOP, stores, parallel=True, over=grid, width=width),)
+
+
+def _largest(form: Form) -> int:
+    """Return the bytes of the largest elements that a region reads or writes."""
+    read = [dtype.itemsize for shape, dtype in form.region.inputs if shape]
+    return max([*read, *[buffer.dtype.itemsize for buffer in form.outputs.values()]])

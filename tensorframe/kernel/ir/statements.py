@@ -48,7 +48,8 @@ class Loop:
     """Run `body` for `index` from `start` up to, not including, `stop`.
 
     The iterations of a `parallel` loop may run in any order, and at once. One that is `long` runs often enough for a
-    compiler to compute hundreds of them together.
+    compiler to compute hundreds of them together. Of one with a `width`, a thread may run so many neighbours, and read
+    and write what they have side by side in memory with one access.
     """
 
     index: Index
@@ -58,6 +59,7 @@ class Loop:
     parallel: bool = False
     over: ParallelAxis = ParallelAxis.NOTHING
     long: bool = False
+    width: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

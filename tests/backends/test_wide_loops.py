@@ -1,0 +1,79 @@
+"""Kernels with accesses of 16 bytes compute what others do, with what is left over and where nothing is aligned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tensorframe as tfr
+from tensorframe.backends.registry import backend_of
+from tensorframe.codegen.wide_loops import alignment_of
+from tensorframe.testing.compare import assert_close
+
+
+@pytest.fixture(params=["cuda", "opencl"])
+def device(request: pytest.FixtureRequest) -> Iterator[str]:
+    """CUDA's text as C++ of the host, and PoCL, which by itself does without wide accesses."""
+    with ExitStack() as stack:
+        stack.enter_context(tfr.config.override(small_size=0, small_nodes=0))
+        if request.param == "cuda":
+            pytest.importorskip("cupy", reason="the backend speaks to GPUs through CuPy")
+            from tests.backends import host_gpu
+
+            if host_gpu.COMPILER is None:
+                pytest.skip("kernels are compiled by the system's C++ compiler here")
+            stack.enter_context(host_gpu.host_gpu())
+            yield "cuda"
+            return
+        home = tfr.Device("opencl")
+        queue = backend_of(home).open_device(home).queue  # type: ignore[attr-defined]
+        before = queue.traits
+        queue.traits = replace(before, access=16)
+        yield "opencl"
+        queue.traits = before
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 5, 4099])
+@pytest.mark.parametrize("start", [0, 1, 4])
+def test_every_end_and_beginning(device: str, size: int, start: int) -> None:
+    x = np.linspace(-2, 2, size + start, dtype=np.float32)
+    moved = tfr.asarray(x, device=device).compute()[start:]
+    shifted = moved * 3 + 1
+    assert size == 1 or "vectors" in shifted.explain(source=True)
+    assert_close(shifted.numpy(), x[start:] * np.float32(3) + np.float32(1), ulp=0)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int8", "int64", "bool"])
+def test_every_size_of_element(device: str, dtype: str) -> None:
+    values = np.arange(37) % 5
+    wanted = tfr.asarray(values, device="cpu").astype(dtype)
+    x = tfr.asarray(values, device=device).astype(dtype).compute()
+    chosen = tfr.where(x == x, x, x)
+    assert chosen.dtype == wanted.dtype
+    assert chosen.astype("float32").tolist() == wanted.astype("float32").tolist()
+    assert (x == x).tolist() == [True] * 37
+
+
+def test_several_sizes_at_once(device: str) -> None:
+    x = np.linspace(0, 9, 1003, dtype=np.float32)
+    moved = tfr.asarray(x, device=device).compute()
+    halves = moved.astype("float16").compute()
+    assert_close((halves + moved).numpy(), x.astype(np.float16).astype(np.float32) + x, ulp=0)
+    assert (moved > 4).tolist() == (x > 4).tolist()
+
+
+def test_rare_paths_stay_with_their_elements(device: str) -> None:
+    x = np.array([0.5, 1e30, -3.0, 2e5, 7.0, -1e10, 0.0, 1.0, 1e6], np.float32)
+    wanted = np.sin(x.astype(float)).astype(np.float32)
+    assert_close(tfr.sin(tfr.asarray(x, device=device)).numpy(), wanted, ulp=2)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "width", "bytes_"), [("int8", 4, 4), ("float32", 4, 16), ("float64", 4, 16)]
+)
+def test_vectors_begin_at_multiples_of_an_access(dtype: str, width: int, bytes_: int) -> None:
+    assert alignment_of(np.dtype(dtype), width) == bytes_

@@ -1,0 +1,94 @@
+"""`python -m tests.sass --markdown docs/gpu.md`: every form's machine code on four architectures, as a page."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.sass.machine_code import ARCHITECTURES, MachineCode, is_available, machine_code
+from tests.sass.predict import GPUS, LATENCY, in_flight, share_of_bandwidth, threads_at_once
+from tests.sass.programs import PROGRAMS, kernels_of
+
+_HEAD = f"""\
+# GPU kernels by their machine code
+
+**Predicted, not measured.** No GPU has run these kernels yet. They were compiled by NVRTC, and their machine code
+(SASS) was read with NVIDIA's disassembler: what it says of registers, memory accesses and barriers is counted, and the
+last column is what follows from it for the part of the memory's bandwidth that a kernel can use.
+
+By Little's law, memory is busy when bandwidth times latency bytes are on their way. The latency under load is taken as
+{LATENCY * 1e6:g} us, an assumption. A thread has those bytes in flight that it reads in one turn of its main loop, and
+a multiprocessor runs as many threads as registers and shared memory allow. Arithmetic is not looked at, so kernels with
+much of it are slower than this. `nox -s sass` holds what the tables show.
+"""
+_COLUMNS = (
+    "kernel",
+    "registers",
+    "threads at once",
+    "reads",
+    "writes",
+    "barriers",
+    "float64 additions an element",
+    "in flight",
+    "of bandwidth",
+)
+
+
+def main() -> None:
+    """Write the page, or print it."""
+    parser = argparse.ArgumentParser(prog="python -m tests.sass", description=__doc__)
+    parser.add_argument("--markdown", type=Path, help="the file to write")
+    parser.add_argument("--architectures", default=",".join(ARCHITECTURES))
+    arguments = parser.parse_args()
+    if not is_available():
+        parser.error("nvdisasm and cuobjdump are missing: pip install -e '.[sass]'")
+    page = "\n".join([_HEAD, *_tables(arguments.architectures.split(","))])
+    if arguments.markdown is None:
+        print(page)
+    else:
+        arguments.markdown.write_text(page, encoding="utf-8")
+
+
+def _tables(architectures: list[str]) -> Iterator[str]:
+    texts = {name: kernels_of(name) for name in PROGRAMS}
+    for architecture in architectures:
+        gpu = GPUS[architecture]
+        yield f"## {gpu.name} ({architecture})\n"
+        yield (
+            f"{gpu.bandwidth / 1e12:g} TB/s, {gpu.multiprocessors} multiprocessors: "
+            f"{gpu.needed / 1024:.0f} KiB have to be on their way for each.\n"
+        )
+        yield f"| {' | '.join(_COLUMNS)} |"
+        yield "|" + "---|" * len(_COLUMNS)
+        for name, kernels in texts.items():
+            for number, (kernel, text) in enumerate(kernels.items()):
+                title = name if len(kernels) == 1 else f"{name} ({number + 1})"
+                yield _row(title, machine_code(kernel, text, architecture), architecture)
+        yield ""
+
+
+def _row(title: str, code: MachineCode, architecture: str) -> str:
+    gpu = GPUS[architecture]
+    cells = [
+        title,
+        str(code.registers),
+        str(threads_at_once(code, gpu)),
+        _widths(code.widths(stores=False)),
+        _widths(code.widths(stores=True)),
+        str(code.barriers),
+        f"{code.float64_each:.2g}",
+        f"{in_flight(code, gpu) / 1024:.0f} KiB",
+        f"{share_of_bandwidth(code, gpu):.0%}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _widths(widths: list[int]) -> str:
+    """Return the accesses of a turn: `2 x 16 B`."""
+    counted = {width: widths.count(width) for width in sorted(set(widths), reverse=True)}
+    return ", ".join([f"{count} x {width // 8} B" for width, count in counted.items()])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""Machine code (SASS): kernels compiled by NVRTC, taken apart by NVIDIA's disassembler, and counted."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sysconfig
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tensorframe.backends.cuda.compiler import compiled
+
+ARCHITECTURES = ("sm_80", "sm_90", "sm_100", "sm_120")
+_TOOLS = ("nvdisasm", "cuobjdump")
+# an instruction: its address, what it is called, and the rest
+_INSTRUCTION = re.compile(r"/\*([0-9a-f]+)\*/\s+(?:@!?U?P\w+ )?([A-Z][\w.]*)\s*(.*?)\s*;")
+_LABEL = re.compile(r"^(\.L_x_\d+):")
+_USAGE = re.compile(r"REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
+_WIDTH = re.compile(r"\.(?:[USE]*(8|16)|(64|128|256))(?=\.|$)")
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction: `LDG.E.128` at an address, in a loop or not."""
+
+    address: int
+    name: str
+    operands: str
+
+    @property
+    def op(self) -> str:
+        """What it does, without how."""
+        return self.name.partition(".")[0]
+
+    @property
+    def width(self) -> int:
+        """Bits that an access to memory moves for each thread."""
+        match = _WIDTH.search(self.name)
+        return int(match[1] or match[2]) if match else 32
+
+    @property
+    def is_load(self) -> bool:
+        """Whether it reads global memory."""
+        return self.op in ("LDG", "LD")
+
+    @property
+    def is_store(self) -> bool:
+        """Whether it writes global memory."""
+        return self.op in ("STG", "ST")
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """The machine code of one kernel: what the compiler says of it, and its instructions."""
+
+    registers: int
+    stack: int
+    shared: int
+    local: int
+    instructions: tuple[Instruction, ...]
+    loops: tuple[tuple[Instruction, ...], ...]  # those that no other loop is inside
+
+    def count(self, *ops: str) -> int:
+        """Return how many instructions do one of these things."""
+        return sum(one.op in ops for one in self.instructions)
+
+    @property
+    def barriers(self) -> int:
+        """How many times the threads of a group wait for each other."""
+        return self.count("BAR")
+
+    @property
+    def spills(self) -> int:
+        """Accesses to a thread's own part of memory, where registers did not suffice."""
+        return self.count("LDL", "STL")
+
+    @cached_property
+    def main_loop(self) -> tuple[Instruction, ...]:
+        """The innermost loop that has most bytes on their way, or all instructions where none reads memory."""
+        return max(self.loops, key=_bytes_read, default=()) or self.instructions
+
+    @property
+    def bytes_read(self) -> int:
+        """The bytes that a thread reads in one turn of the main loop: so many are on their way at once."""
+        return _bytes_read(self.main_loop)
+
+    @property
+    def float64_each(self) -> float:
+        """Additions of float64 for each element of four bytes that the main loop reads."""
+        added = sum(one.op in ("DADD", "DFMA") for one in self.main_loop)
+        return 4 * added / self.bytes_read if self.bytes_read else float(added)
+
+    @property
+    def wide_positions(self) -> int:
+        """Instructions in the main loop that carry into the upper half of a position of 64 bits."""
+        return sum(".X" in one.name for one in self.main_loop)
+
+    def widths(self, *, stores: bool) -> list[int]:
+        """Return the bits of each access to global memory in the main loop."""
+        return [one.width for one in self.main_loop if (one.is_store if stores else one.is_load)]
+
+
+def _bytes_read(instructions: Iterable[Instruction]) -> int:
+    return sum(one.width for one in instructions if one.is_load) // 8
+
+
+@cache
+def tool(name: str) -> Path | None:
+    """Return one of NVIDIA's tools, which their wheels put among the packages; None where it is not installed."""
+    packages = Path(sysconfig.get_path("purelib")) / "nvidia"
+    return next(iter(sorted(packages.glob(f"*/bin/{name}"))), None)
+
+
+def is_available() -> bool:
+    """Whether kernels can be taken apart here."""
+    return all(tool(name) is not None for name in _TOOLS)
+
+
+def machine_code(name: str, source: str, architecture: str) -> MachineCode:
+    """Return the machine code of the kernel in a source."""
+    # what NVRTC gives ends one byte before the tools say that it does
+    binary = compiled(name, source, architecture) + b"\0"
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "kernel.cubin"
+        path.write_bytes(binary)
+        usage = _USAGE.search(_said("cuobjdump", "-res-usage", path))
+        text = _said("nvdisasm", "-c", path)
+    assert usage is not None, text
+    instructions, loops = _read(text)
+    registers, stack, shared, local = map(int, usage.groups())
+    return MachineCode(registers, stack, shared, local, instructions, loops)
+
+
+def _said(name: str, option: str, path: Path) -> str:
+    program = tool(name)
+    assert program is not None
+    done = subprocess.run(
+        [program, option, path], capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stdout
+
+
+def _read(text: str) -> tuple[tuple[Instruction, ...], tuple[tuple[Instruction, ...], ...]]:
+    """Return the instructions of a disassembly, and those of each innermost loop."""
+    instructions: list[Instruction] = []
+    labels: dict[str, int] = {}  # to the place of the next instruction
+    for line in text.splitlines():
+        label = _LABEL.match(line)
+        if label:
+            labels[label[1]] = len(instructions)
+        found = _INSTRUCTION.search(line)
+        if found:
+            instructions.append(Instruction(int(found[1], 16), found[2], found[3]))
+    spans = sorted(_loops(instructions, labels))
+    innermost = [
+        (first, last)
+        for first, last in spans
+        if not any(
+            (first, last) != other and first <= other[0] and other[1] <= last for other in spans
+        )
+    ]
+    return tuple(instructions), tuple(
+        [tuple(instructions[first : last + 1]) for first, last in innermost]
+    )
+
+
+def _loops(instructions: list[Instruction], labels: dict[str, int]) -> Iterator[tuple[int, int]]:
+    """Yield where loops begin and end: a branch backwards, but for the one to itself that fills up a kernel's end."""
+    for place, one in enumerate(instructions):
+        target = re.search(r"\.L_x_\d+", one.operands)
+        if one.op == "BRA" and target and labels.get(target[0], place) < place:
+            yield labels[target[0]], place

@@ -1,0 +1,76 @@
+"""Programs whose kernels are looked at: one for each form that kernels of work-groups take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+import tensorframe as tfr
+from tests.backends.host_gpu import recorded
+
+ROWS, LENGTH = 4096, 1024
+
+
+@dataclass(frozen=True)
+class Program:
+    """An expression of matrices of `dtypes`; `contiguous` says that it does nothing but read and write side by side."""
+
+    expression: Callable[..., tfr.Tensor]
+    dtypes: tuple[str, ...] = ("float32",)
+    contiguous: bool = False
+    shape: tuple[int, int] = (ROWS, LENGTH)
+    reductions: int = (
+        1  # that follow each other in a kernel: each has the threads wait for each other
+    )
+
+
+def _w1(a: tfr.Tensor, b: tfr.Tensor) -> tfr.Tensor:
+    return tfr.exp(-a * a) * tfr.sin(b) + a / (1 + b * b)
+
+
+def _layer_norm(x: tfr.Tensor) -> tfr.Tensor:
+    centred = x - tfr.mean(x, axis=1, keepdims=True)
+    return centred / tfr.sqrt(tfr.mean(centred * centred, axis=1, keepdims=True) + 1e-5)
+
+
+TWO = ("float32", "float32")
+PROGRAMS = {
+    "add": Program(lambda a, b: a + b, TWO, contiguous=True),
+    "scale": Program(lambda a: a * 2 + 1, contiguous=True),
+    "exp(-a*a)*sin(b)+a/(1+b*b)": Program(_w1, TWO, contiguous=True),
+    "add, float16": Program(lambda a, b: a + b, ("float16", "float16"), contiguous=True),
+    "add, bfloat16": Program(lambda a, b: a + b, ("bfloat16", "bfloat16"), contiguous=True),
+    "add, float64": Program(lambda a, b: a + b, ("float64", "float64"), contiguous=True),
+    "float16 to float32": Program(lambda a: a.astype("float32") * 2, ("float16",)),
+    "less": Program(lambda a, b: a < b, TWO),
+    "add a row": Program(lambda a: a + a[0]),
+    "transposed add": Program(lambda a: a.mT * 2 + 1, shape=(2048, 2048)),
+    "sum": Program(tfr.sum),
+    "sum of rows": Program(lambda a: tfr.sum(a, axis=1)),
+    "sum of columns": Program(lambda a: tfr.sum(a, axis=0)),
+    "maximum of rows": Program(lambda a: tfr.max(a, axis=1)),
+    "argmax of rows": Program(lambda a: tfr.argmax(a, axis=1), reductions=2),
+    "variance of rows": Program(lambda a: tfr.var(a, axis=1), reductions=2),
+    "softmax of rows": Program(lambda a: tfr.softmax(a, axis=1), reductions=2),
+    "layer norm of rows": Program(_layer_norm, reductions=2),
+    "cumulative sum of rows": Program(lambda a: tfr.cumulative_sum(a, axis=1)),
+    "take rows": Program(lambda a, i: tfr.take(a, i[:, 0], axis=0), ("float32", "int32")),
+    "matmul": Program(lambda a, b: a @ b, TWO, shape=(512, 512)),
+    "sort of rows": Program(lambda a: tfr.sort(a, axis=1)),
+}
+
+
+def kernels_of(name: str) -> dict[str, str]:
+    """Return the texts of a program's kernels by name: `cuda` is there, and runs nothing."""
+    program = PROGRAMS[name]
+    with recorded() as texts, tfr.config.override(small_size=0, small_nodes=0):
+        operands = [
+            tfr.asarray(np.zeros(program.shape, np.float32), device="cuda").astype(dtype)
+            for dtype in program.dtypes
+        ]
+        tfr.compute(*operands)
+        before = set(texts)
+        tfr.compute(program.expression(*operands))
+    return {kernel: text for kernel, text in texts.items() if kernel not in before}

@@ -1,0 +1,69 @@
+"""What every form's machine code has to be like, and that what reads it reads it right."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+pytest.importorskip("cupy", reason="NVRTC is called through CuPy")
+
+from tests.sass.machine_code import ARCHITECTURES, MachineCode, is_available, machine_code
+from tests.sass.predict import GPUS, in_flight, share_of_bandwidth
+from tests.sass.programs import PROGRAMS, kernels_of
+
+needs_tools = pytest.mark.skipif(
+    not is_available(), reason="nvdisasm and cuobjdump are NVIDIA's wheels: the extra 'sass'"
+)
+# one in every run of the tests, all of them in `nox -s sass`
+LOOKED_AT = ARCHITECTURES if os.environ.get("TENSORFRAME_SASS") == "all" else ("sm_90",)
+WHERE = 24 << 10  # bytes that have to be on their way for each multiprocessor
+
+
+def codes_of(name: str, architecture: str) -> list[MachineCode]:
+    kernels = kernels_of(name)
+    assert kernels
+    return [machine_code(kernel, text, architecture) for kernel, text in kernels.items()]
+
+
+@needs_tools
+@pytest.mark.parametrize("architecture", LOOKED_AT)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_form(name: str, architecture: str) -> None:
+    """No register is spilled, at most eight barriers are met (four for each reduction), positions stay narrow."""
+    program = PROGRAMS[name]
+    for code in codes_of(name, architecture):
+        assert code.stack == code.local == code.spills == 0
+        assert code.barriers <= 4 * program.reductions
+        if program.contiguous:
+            assert set(code.widths(stores=False)) == set(code.widths(stores=True)) == {128}
+            assert in_flight(code, GPUS[architecture]) >= WHERE
+            assert share_of_bandwidth(code, GPUS[architecture]) >= 0.8
+
+
+@needs_tools
+def test_wide_accesses_are_seen_and_narrow_ones_too() -> None:
+    """Of what reads it: the same kernel without wide accesses has narrow ones, and less on its way."""
+    texts = kernels_of("scale")
+    ((name, text),) = texts.items()
+    narrow = re.sub(r"\) != 0 \? 0 : stop / 4;", ") != 0 ? 0 : 0;", text)
+    assert narrow != text
+    wide, single = machine_code(name, text, "sm_90"), machine_code(name, narrow, "sm_90")
+    assert wide.widths(stores=False) == [128]
+    assert set(single.widths(stores=False)) == {32}
+    assert single.bytes_read < wide.bytes_read
+
+
+@needs_tools
+def test_spills_and_barriers_are_seen() -> None:
+    source = """extern "C" __global__ void __launch_bounds__(1024, 2) k(float* x, int n) {
+        float a[64];
+        for (int i = 0; i < 64; ++i) a[i] = x[i * n];
+        __syncthreads();
+        for (int i = 0; i < 64; ++i) x[i * n] = a[(i * n) % 64];
+    }"""
+    code = machine_code("k", source, "sm_90")
+    assert code.stack > 0
+    assert code.spills > 0
+    assert code.barriers == 1
