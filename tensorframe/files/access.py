@@ -14,6 +14,11 @@ _CAN_READ_AT = hasattr(os, "preadv")
 _CAN_WRITE_AT = hasattr(os, "pwrite")
 
 
+def broken(path: str, problem: str, *suggestions: str) -> FileFormatError:
+    """Return the error for a file that is not what it should be."""
+    return FileFormatError(f"{path}: {problem}", suggestions=suggestions)
+
+
 def read_at(file: IO[bytes], path: str, position: int, buffer: memoryview) -> None:
     """Fill a buffer with a file's bytes from a position on."""
     done = 0
@@ -23,11 +28,9 @@ def read_at(file: IO[bytes], path: str, position: int, buffer: memoryview) -> No
         except OSError as error:
             raise read_error(path, position + done, error) from error
         if not count:
-            raise FileFormatError(
-                f"{path}: truncated: it ends at byte {position + done}, and bytes {position} to "
-                f"{position + len(buffer)} were asked for",
-                suggestions=("fetch or write the file again",),
-            )
+            asked = f"bytes {position} to {position + len(buffer)} were asked for"
+            problem = f"truncated: it ends at byte {position + done}, and {asked}"
+            raise broken(path, problem, "fetch or write the file again")
         done += count
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import zipfile
 
 import h5py
 import numpy as np
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 import tensorframe as tfr
 from tensorframe.errors import DTypeError, FileFormatError, KernelError, ShapeError, WriteError
 from tensorframe.files import windows
-from tensorframe.frontend.files import write
+from tensorframe.frontend.files import archive, write
 from tensorframe.frontend.files.npy import npy_sink
 from tensorframe.frontend.files.safetensors import sinks
 from tensorframe.rewrite.views import Window
@@ -88,6 +89,45 @@ def test_several_tensors_of_a_file_appear_when_the_last_is_complete(tmp_path):
     large.abort()
     assert os.listdir(tmp_path) == ["x.safetensors"]
     assert safetensors.numpy.load_file(path)["small"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("limit", [archive.LIMIT, 10, 1500])
+@pytest.mark.parametrize("most", [archive.MOST_MEMBERS, 1])
+def test_archives_are_zip_files_whatever_their_size(limit, most, tmp_path, monkeypatch):
+    """Numbers beyond limits have other places; with lower limits, those of small files are beyond them, too."""
+    monkeypatch.setattr(archive, "MOST_MEMBERS", most)
+    arrays = {"a": np.arange(300.0), "äö €": np.zeros((2, 0)), "deep/b": np.array(True)}
+    monkeypatch.setattr(archive, "LIMIT", limit)
+    tfr.save(tmp_path / "x.npz", arrays)
+    with zipfile.ZipFile(tmp_path / "x.npz") as file:
+        assert file.testzip() is None
+        assert file.namelist() == [f"{name}.npy" for name in arrays]
+    with np.load(tmp_path / "x.npz") as back:
+        assert all(np.array_equal(back[name], array) for name, array in arrays.items())
+    assert all(
+        np.array_equal(tfr.load(tmp_path / "x.npz")[name].numpy(), arrays[name]) for name in arrays
+    )
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
+def test_members_have_their_checksums_in_whatever_order_they_are_written(order, tmp_path):
+    array = np.arange(3000.0).reshape(30, 100)
+    kinds = {"x": ((30, 100), array.dtype), "y": ((5,), np.dtype("u1"))}
+    first, second = into = archive.npz_sinks(str(tmp_path / "x.npz"), kinds)
+    with write.written(into):
+        second.write(Window((0,), (5,), (1,)), np.arange(5, dtype="u1"))
+        for part in order:
+            window = Window((10 * part, 0), (10, 100), (1, 1))
+            first.write(window, array[window.key()])
+    with zipfile.ZipFile(tmp_path / "x.npz") as file:
+        assert file.testzip() is None
+    assert np.array_equal(np.load(tmp_path / "x.npz")["x"], array)
+
+
+def test_names_that_no_archive_holds(tmp_path):
+    with pytest.raises(DTypeError, match="too long"):
+        tfr.save(tmp_path / "x.npz", {"n" * 70_000: tfr.ones(3)})
+    assert os.listdir(tmp_path) == []
 
 
 # --- objects
@@ -169,7 +209,7 @@ def test_a_disk_that_fails_leaves_the_old_file_and_nothing_else(
     if call == "replace":
         monkeypatch.setattr("pathlib.Path.replace", full)
     elif suffix == ".npz":
-        monkeypatch.setattr("tensorframe.frontend.files.npz.write_npy", full)
+        monkeypatch.setattr("tensorframe.files.access._write", full)
     else:
         monkeypatch.setattr("tensorframe.files.access._write", full)
     with pytest.raises(WriteError, match="No space left on device") as caught:

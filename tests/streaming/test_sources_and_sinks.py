@@ -123,7 +123,7 @@ def test_a_stream_ends_in_any_object(sink, cut, tmp_path, streamed):
     assert np.array_equal(target[...], VALUES * 2 if cut == 0 else np.sort(VALUES, axis=0))
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".safetensors", ".zarr"])
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".safetensors", ".zarr"])
 def test_a_stream_ends_in_any_file(suffix, tmp_path, streamed):
     x = npy(tmp_path, VALUES)
     path = tmp_path / f"y{suffix}"
@@ -181,7 +181,7 @@ class Fails:
         return VALUES[key]
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".safetensors", ".zarr"])
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".safetensors", ".zarr"])
 @pytest.mark.parametrize(
     "error", [OSError("the archive is gone"), KeyboardInterrupt(), MemoryError("full")]
 )

@@ -6,8 +6,9 @@ import zipfile
 from contextlib import ExitStack
 from typing import IO
 
+from tensorframe.files.access import broken
 from tensorframe.forks import new_lock
-from tensorframe.frontend.files.segment import Stamp, broken, open_to_read
+from tensorframe.frontend.files.segment import Stamp, open_to_read
 from tensorframe.frontend.files.zip_errors import zip_errors
 
 SKIP = 1 << 20  # bytes that are unpacked at a time to be passed over

@@ -15,15 +15,9 @@ import numpy as np
 
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
-from tensorframe.frontend.files.segment import (
-    Segment,
-    Stamp,
-    broken,
-    check_claim,
-    is_shape,
-    open_to_read,
-)
-from tensorframe.frontend.files.write import FileSink, new_file, write_elements
+from tensorframe.files.access import broken
+from tensorframe.frontend.files.segment import Segment, Stamp, check_claim, is_shape, open_to_read
+from tensorframe.frontend.files.write import FileSink, new_file
 from tensorframe.graph.shape import Shape
 
 MAGIC = b"\x93NUMPY"
@@ -148,9 +142,3 @@ def npy_sink(path: str, shape: Shape, dtype: DType) -> FileSink:
     """Return the sink of an array in an .npy file, whose header is written."""
     (sink,) = new_file(path, npy_header(shape, dtype), [(0, shape, dtype.itemsize)])
     return sink
-
-
-def write_npy(file: IO[bytes], array: np.ndarray[Any, Any]) -> None:
-    """Write one array, with its header."""
-    file.write(npy_header(array.shape, array.dtype))
-    write_elements(file, array)

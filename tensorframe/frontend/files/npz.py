@@ -6,19 +6,16 @@ Source of the layout: the documentation of `numpy.savez`, and PKWARE's APPNOTE.T
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
-from typing import IO, Any
-
-import numpy as np
 
 from tensorframe.errors import FileFormatError
-from tensorframe.frontend.files.npy import ALIGNMENT, read_header, write_npy
+from tensorframe.files.access import broken
+from tensorframe.frontend.files.checksums import Checksum
+from tensorframe.frontend.files.npy import read_header
 from tensorframe.frontend.files.packed import PackedMember
-from tensorframe.frontend.files.segment import Checksum, Segment, Stamp, broken, open_to_read
+from tensorframe.frontend.files.segment import Segment, Stamp, open_to_read
 from tensorframe.frontend.files.zip_errors import zip_errors
 
 LOCAL_HEADER = 30  # bytes before the name of a zip member (APPNOTE.TXT, 4.3.7)
-PADDING_ID = b"\x35\xd9"  # the extra field that zip aligners fill up with
 # What deflate makes of a byte at most, and of nothing; see the documentation of zlib, "Maximum Expansion Factor".
 DEFLATE_RATIO, DEFLATE_SPARE = 1032, 4096
 
@@ -82,21 +79,3 @@ def _start(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:
     lengths = file.read(4)
     name, extra = int.from_bytes(lengths[:2], "little"), int.from_bytes(lengths[2:], "little")
     return info.header_offset + LOCAL_HEADER + name + extra
-
-
-def write_npz(file: IO[bytes], arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
-    """Write a zip file of arrays, not compressed, so that they can be mapped; equal arrays give equal bytes."""
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, array in arrays.items():
-            info = zipfile.ZipInfo(f"{name}.npy")  # dated 1980, whatever the clock says
-            info.extra = _padding(file.tell(), info.filename)
-            with archive.open(info, "w", force_zip64=True) as member:
-                write_npy(member, array)
-
-
-def _padding(position: int, name: str) -> bytes:
-    """Return the extra field that lets the member at `position` start aligned."""
-    zip64 = 20  # bytes of the extra field that zipfile adds for sizes over 4 GiB
-    before = position + LOCAL_HEADER + len(name.encode()) + zip64 + 4
-    missing = -before % ALIGNMENT
-    return PADDING_ID + missing.to_bytes(2, "little") + bytes(missing)

@@ -11,19 +11,13 @@ from typing import IO, Any
 import numpy as np
 
 from tensorframe.dtypes import DType
+from tensorframe.files.access import broken
 from tensorframe.files.reader import Array, new_array
 from tensorframe.files.windows import read_window
 from tensorframe.forks import new_lock
 from tensorframe.frontend.files.cursor import Cursor
 from tensorframe.frontend.files.npy import Header
-from tensorframe.frontend.files.segment import (
-    Stamp,
-    broken,
-    check_bools,
-    native,
-    open_to_read,
-    settled,
-)
+from tensorframe.frontend.files.segment import Stamp, check_bools, native, open_to_read, settled
 from tensorframe.frontend.files.slabs import Part, slabs
 from tensorframe.frontend.files.zip_errors import zip_errors
 from tensorframe.graph.shape import Shape

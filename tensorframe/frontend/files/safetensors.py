@@ -15,14 +15,8 @@ from typing import IO, Any
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError
-from tensorframe.frontend.files.segment import (
-    Segment,
-    Stamp,
-    broken,
-    check_claim,
-    is_shape,
-    open_to_read,
-)
+from tensorframe.files.access import broken
+from tensorframe.frontend.files.segment import Segment, Stamp, check_claim, is_shape, open_to_read
 from tensorframe.frontend.files.write import FileSink, new_file
 from tensorframe.graph.shape import Shape
 

@@ -10,7 +10,6 @@ from tensorframe.errors import DTypeError, FileFormatError
 from tensorframe.frontend.conversion.convert import asarray
 from tensorframe.frontend.files.paths import SHARDED, checked_path
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.runtime.evaluate import evaluate
 
 if TYPE_CHECKING:
     from tensorframe.files.sink import Sink
@@ -74,13 +73,10 @@ def _save_npy(name: str, tensor: Tensor) -> None:
 
 
 def _save_npz(name: str, tensors: Mapping[str, Tensor]) -> None:
-    """Write a zip file: it has checksums before the elements, so these are computed first."""
-    from tensorframe.frontend.files.npz import write_npz
-    from tensorframe.frontend.files.write import replacing
+    from tensorframe.frontend.files.archive import npz_sinks
 
-    evaluate([tensor.node for tensor in tensors.values()])
-    with replacing(name) as file:
-        write_npz(file, {key: tensor._array() for key, tensor in tensors.items()})
+    kinds = {key: (tensor.shape, tensor.dtype) for key, tensor in tensors.items()}
+    _write(list(tensors.values()), npz_sinks(name, kinds))
 
 
 def _save_safetensors(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import os
 import stat
-import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -16,24 +15,18 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.dtypes import BY_NAME, DType
-from tensorframe.errors import FileFormatError, MissingFileError
-from tensorframe.files.access import read_at
+from tensorframe.errors import MissingFileError
+from tensorframe.files.access import broken, read_at
 from tensorframe.files.reader import Array, new_array
 from tensorframe.files.windows import read_window
-from tensorframe.forks import new_lock
+from tensorframe.frontend.files.checksums import Checksum
 from tensorframe.graph.shape import Shape
 from tensorframe.rewrite.views import Window
 
-CRC_BLOCK = 1 << 20
 _BINARY, _NO_WAITING = getattr(os, "O_BINARY", 0), getattr(os, "O_NONBLOCK", 0)
 # NumPy's limits: axes of an array, and elements of 16 bytes whose bytes a signed 64-bit integer can count
 MAX_AXES = 64
 MAX_SIZE = (1 << 59) - 1
-
-
-def broken(path: str, problem: str, *suggestions: str) -> FileFormatError:
-    """Return the error for a file that is not what it should be."""
-    return FileFormatError(f"{path}: {problem}", suggestions=suggestions)
 
 
 def check_claim(nbytes: int, path: str, name: str) -> None:
@@ -97,63 +90,6 @@ class Stamp:
             raise broken(path, f"the file has changed since it was loaded: {change}", hint)
 
 
-@dataclass(slots=True)
-class _InOrder:
-    """How far a stretch of a file was read in order, and the CRC-32 up to there."""
-
-    lock: Any = field(default_factory=new_lock)
-    end: int = 0
-    crc: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Checksum:
-    """The CRC-32 that a stretch of the file must have."""
-
-    start: int
-    size: int
-    crc: int
-    in_order: _InOrder = field(default_factory=_InOrder, compare=False, repr=False)
-
-    def check(self, file: IO[bytes], path: str, name: str) -> None:
-        """Raise FileFormatError if the bytes are others."""
-        file.seek(self.start)
-        left, crc = self.size, 0
-        while left > 0 and (block := file.read(min(CRC_BLOCK, left))):
-            crc = zlib.crc32(block, crc)
-            left -= len(block)
-        if left or crc != self.crc:
-            raise self._damaged(path, name)
-
-    def take(self, start: int, bytes_read: memoryview, path: str, name: str) -> None:
-        """Go on with bytes that were read if they follow those before; FileFormatError if they are the last, and wrong.
-
-        So who reads all of it in order, window by window, reads nothing twice. What was read otherwise is not checked.
-        """
-        state = self.in_order
-        with state.lock:
-            if start != state.end:
-                return
-            state.crc = zlib.crc32(bytes_read, state.crc)
-            state.end += len(bytes_read)
-            damaged = state.end == self.start + self.size and state.crc != self.crc
-        if damaged:
-            raise self._damaged(path, name)
-
-    def begin(self, header: bytearray) -> None:
-        """Begin to read in order, behind what stands before the elements."""
-        with self.in_order.lock:
-            self.in_order.crc = zlib.crc32(header)
-            self.in_order.end = self.start + len(header)
-
-    @staticmethod
-    def _damaged(path: str, name: str) -> FileFormatError:
-        return broken(path, f"{name!r} is damaged: its CRC-32 does not match its bytes")
-
-    def __reduce__(self) -> tuple[type, tuple[int, int, int]]:
-        return (Checksum, (self.start, self.size, self.crc))
-
-
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Elements that lie in a file as they lie in memory: a Reader of them.
@@ -207,7 +143,7 @@ class Segment:
             if not position:
                 header = bytearray(self.offset - self.checksum.start)
                 read_at(file, self.path, self.checksum.start, memoryview(header))
-                self.checksum.begin(header)
+                self.checksum.running.begin(self.checksum.start, header)
             self.checksum.take(self.offset + position, buffer, self.path, self.name)
 
     def _whole(self, file: IO[bytes]) -> Array:

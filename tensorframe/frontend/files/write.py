@@ -7,20 +7,18 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
-from tensorframe.errors import TensorFrameError, WriteError
-from tensorframe.files.access import to_disk, write_at, write_error
+from tensorframe.errors import WriteError
+from tensorframe.files.access import broken, read_at, to_disk, write_at, write_error
 from tensorframe.files.sink import Sink
 from tensorframe.files.windows import write_window
-from tensorframe.frontend.files.segment import broken, missing
+from tensorframe.frontend.files.segment import missing
 from tensorframe.graph.shape import Shape
 from tensorframe.rewrite.views import Window
 
-# elements that are not contiguous are gathered in blocks of this many bytes
-BLOCK = 1 << 22
 # bytes of a file from which on the disk is asked for room before
 LARGE = 1 << 20
 
@@ -45,13 +43,17 @@ class NewFile:
             raise broken(path, "a folder is in the way")
         check_room(path, self._target.parent, size)
         try:
-            self.file = self._beside.open("xb")
+            self.file = self._beside.open("x+b")
         except OSError as error:
             raise write_error(path, "no file can be made there", error) from error
 
     def write_at(self, position: int, buffer: memoryview) -> None:
         """Write bytes from a position on."""
         write_at(self.file, self.path, position, buffer)
+
+    def read_at(self, position: int, buffer: memoryview) -> None:
+        """Read back what was written."""
+        read_at(self.file, self.path, position, buffer)
 
     def to_disk(self) -> None:
         """Wait until the disk has what was written."""
@@ -141,23 +143,6 @@ def written(sinks: Sequence[Sink]) -> Iterator[None]:
         raise
 
 
-@contextmanager
-def replacing(path: str) -> Iterator[IO[bytes]]:
-    """Open a new file that takes the name `path` when the block ends, and vanishes if it fails."""
-    new = NewFile(path)
-    try:
-        yield new.file
-        new.publish()
-    except OSError as error:
-        new.abandon()
-        if isinstance(error, TensorFrameError):
-            raise
-        raise write_error(path, "writing failed", error) from error
-    except BaseException:
-        new.abandon()
-        raise
-
-
 def beside(target: Path) -> Path:
     """Return a name of its own in the folder of a file or folder."""
     return target.with_name(f"{target.name}.{os.urandom(4).hex()}.tmp")
@@ -179,20 +164,3 @@ def check_room(path: str, folder: Path, size: int) -> None:
                 "a smaller dtype, such as float32",
             ),
         )
-
-
-def write_elements(file: IO[bytes], array: Array) -> None:
-    """Write the elements in C order, without a second copy of the whole."""
-    if array.size == 0:
-        return
-    if array.flags.c_contiguous:
-        file.write(array.reshape(-1).view(np.uint8).data)
-        return
-    blocks: Any = np.nditer(
-        array,
-        flags=["external_loop", "buffered"],
-        order="C",
-        buffersize=max(1, BLOCK // array.itemsize),
-    )
-    for block in blocks:
-        file.write(block.tobytes())

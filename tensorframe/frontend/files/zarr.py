@@ -11,9 +11,9 @@ from typing import Any
 from tensorframe.backends.remedies import extra
 from tensorframe.dtypes import DType
 from tensorframe.errors import DTypeError, FileFormatError, TensorFrameError
-from tensorframe.files.access import write_error
+from tensorframe.files.access import broken, write_error
 from tensorframe.frontend.files.objects import ObjectReader, ObjectSink, reader_of
-from tensorframe.frontend.files.segment import broken, missing
+from tensorframe.frontend.files.segment import missing
 from tensorframe.frontend.files.write import beside, check_room
 from tensorframe.graph.shape import Shape
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tensorframe.errors import FileFormatError
-from tensorframe.frontend.files.segment import broken
+from tensorframe.files.access import broken
 
 # NotImplementedError: an unknown compression; RuntimeError: encrypted; the others: nonsense in the directory
 ZIP_DAMAGE = (
