@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends.registry import resolve_device
 from tensorframe.dtypes import FLOAT, NARROW, float16, float32, float64, int32, uint32
-from tensorframe.errors import ArgumentError, DTypeError, ShapeError
+from tensorframe.errors import ArgumentError, DTypeError, FileFormatError, ShapeError
+from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.operands import operand, permuted, reshaped
 from tensorframe.frontend.tensor import Tensor
@@ -29,7 +31,7 @@ from tensorframe.ops.quantization import (
     in_word,
 )
 
-__all__ = ["QuantizedTensor", "dequantize", "quantize"]
+__all__ = ["QuantizedTensor", "dequantize", "load", "quantize"]
 
 BITS, GROUPS = (4, 8), (32, 64, 128)
 
@@ -231,6 +233,43 @@ def quantize(w: Any, bits: int = 4, group: int = 32, symmetric: bool = True) -> 
     codes = (integers.clip(low, high) + offset).astype(int32).astype(uint32)
     words = _packed(reshaped(codes, (rows, columns)), bits)
     return QuantizedTensor(words, scales, zeros, bits=bits, group=group)
+
+
+def load(path: Any, *, device: OnDevice = None) -> dict[str, Tensor | QuantizedTensor]:
+    """The tensors of a `.gguf` file by name, matrices that are stored as Q4_0 or Q8_0 as they are, others as Tensor.
+
+    Nothing is read but the header; words and scales are read when they are needed. Errors are those of `tfr.load`.
+
+    >>> from gguf import GGMLQuantizationType, GGUFWriter
+    >>> writer = GGUFWriter(folder / "model.gguf", "llama")
+    >>> blocks = np.zeros((2, 34), np.uint8)
+    >>> writer.add_tensor("w", blocks, raw_dtype=GGMLQuantizationType.Q8_0)
+    >>> writer.write_header_to_file(), writer.write_kv_data_to_file(), writer.write_tensors_to_file()
+    (None, None, None)
+    >>> writer.close()
+    >>> tfr.quantization.load(folder / "model.gguf")["w"].shape
+    (2, 32)
+    """
+    from tensorframe.frontend.files.gguf import Blocks, read_gguf
+    from tensorframe.frontend.files.gguf_blocks import PARTS
+    from tensorframe.frontend.files.leaves import tensor_of
+    from tensorframe.frontend.files.paths import GGUF, checked_path
+
+    name, suffix = checked_path(path)
+    if suffix != GGUF:
+        raise FileFormatError(
+            f"quantization.load: {name} is no .gguf file", suggestions=("tfr.load(path)",)
+        )
+    where = resolve_device(device)
+    loaded: dict[str, Tensor | QuantizedTensor] = {}
+    for key, reader in read_gguf(name).readers.items():
+        if isinstance(reader, Blocks) and reader.kind.name in PARTS and len(reader.shape) == 2:
+            words, scales = (tensor_of(reader.part(number), where, "load") for number in (0, 1))
+            bits, *_ = PARTS[reader.kind.name]
+            loaded[key] = QuantizedTensor(words, scales, bits=bits, group=reader.kind.size)
+        else:
+            loaded[key] = tensor_of(reader, where, "load")
+    return loaded
 
 
 def dequantize(q: QuantizedTensor) -> Tensor:

@@ -12,7 +12,7 @@ from tensorframe.backends.registry import resolve_device
 from tensorframe.errors import FileFormatError
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.files.leaves import tensor_of
-from tensorframe.frontend.files.paths import SHARDED, PathLike, checked_path
+from tensorframe.frontend.files.paths import GGUF, SHARDED, PathLike, checked_path
 
 if TYPE_CHECKING:
     from tensorframe.files.reader import Reader
@@ -21,7 +21,7 @@ __all__ = ["load", "load_metadata"]
 
 
 def load(path: PathLike, /, *, device: OnDevice = None) -> Any:
-    """The tensors in a file: one Tensor of `.npy`, a dict by name of `.npz` and `.safetensors`, either of `.zarr`.
+    """The tensors in a file: a Tensor of `.npy`, a dict by name of `.npz`, `.safetensors`, `.gguf`, either of `.zarr`.
 
     Reads nothing but names, shapes and dtypes; a tensor's elements are read when they are needed, from memory mapped
     onto the file where they are stored as they are used (checksums of `.npz` members are compared when all of one is
@@ -32,6 +32,9 @@ def load(path: PathLike, /, *, device: OnDevice = None) -> Any:
     `.safetensors.index.json` names the files that the tensors of a large model are in, which lie beside it. A `.zarr`
     folder is an array, or a group of arrays by their paths in it; the package zarr reads it, chunk by chunk. Arrays of
     other formats, such as HDF5, are read by `from_reader`.
+
+    Blocks of `.gguf` files (Q8_0, Q4_0, Q4_1, Q4_K, Q5_K, Q6_K) are float32, made of the blocks that are needed;
+    `tfr.quantization.load` has matrices as they are. Of a file that is split, the first part finds the others.
 
     Where a member of an `.npz` file is no array, or is damaged in its header, a mapping comes back that raises when
     this one is touched; its `unreadable` has the reasons by name. Pickled objects are such, and are never run.
@@ -78,13 +81,17 @@ def _readers(name: str, suffix: str) -> Reader | Mapping[str, Reader | FileForma
         from tensorframe.frontend.files.zarr import zarr_members
 
         return zarr_members(name)
+    if suffix == GGUF:
+        from tensorframe.frontend.files.gguf import read_gguf
+
+        return read_gguf(name).readers
     from tensorframe.frontend.files.safetensors import read_index, read_shards
 
     return read_shards(name) if suffix == SHARDED else read_index(name)[0]
 
 
-def load_metadata(path: PathLike, /) -> dict[str, str]:
-    """The metadata of a `.safetensors` file: strings by name.
+def load_metadata(path: PathLike, /) -> dict[str, Any]:
+    """The metadata of a file: strings by name of `.safetensors`, numbers, strings and lists of `.gguf`.
 
     >>> path = folder / "weights.safetensors"
     >>> tfr.save(path, {}, metadata={"format": "tensorframe"})
@@ -94,8 +101,12 @@ def load_metadata(path: PathLike, /) -> dict[str, str]:
     from tensorframe.frontend.files import safetensors
 
     name, suffix = checked_path(path)
+    if suffix == GGUF:
+        from tensorframe.frontend.files.gguf import read_gguf
+
+        return read_gguf(name).metadata
     if suffix != ".safetensors":
         raise FileFormatError(
-            f"load_metadata: {name} is not a safetensors file, which have metadata"
+            f"load_metadata: {name} is not a safetensors or GGUF file, which have metadata"
         )
     return safetensors.read_index(name)[1]

@@ -8,7 +8,8 @@ from typing import Any
 from tensorframe.errors import DTypeError, FileFormatError
 
 SHARDED = ".safetensors.index.json"
-SUFFIXES = (".npy", ".npz", ".safetensors", ".zarr", SHARDED)
+GGUF = ".gguf"
+SUFFIXES = (".npy", ".npz", ".safetensors", ".zarr", GGUF, SHARDED)
 # What other libraries open, and whose arrays are read and written as objects.
 OPENED_BY = {
     ".h5": 'h5py.File(path)["name"]',
