@@ -84,6 +84,16 @@ def bits(session: nox.Session) -> None:
 
 
 @nox.session
+def streaming(session: nox.Session) -> None:
+    """1,000 random programs under a quarter of the memory that they take: the same bits, or refused before they read.
+
+    Minutes. Arguments go to tests.streaming, for example `-- --seed 5000 --count 100`.
+    """
+    prepare(session, "--editable", ".[dev]")
+    python(session, "-m", "tests.streaming", *session.posargs)
+
+
+@nox.session
 def gradients(session: nox.Session) -> None:
     """Derivatives of 200 random programs on every device, of first and second order, against differences.
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, overload
 
 from tensorframe.backends.registry import backend_of
 from tensorframe.frontend.operands import nodes_of
 from tensorframe.frontend.tensor import Tensor, method
+from tensorframe.graph.node import Node
 from tensorframe.graph.show import to_networkx
 from tensorframe.runtime.evaluate import plan_of, request_for
+from tensorframe.runtime.fitting import LIGHT
 from tensorframe.runtime.leaves import as_run
 from tensorframe.schedule.place import transfer_policy
 from tensorframe.schedule.plan import Plan
@@ -41,9 +44,10 @@ def explain(*tensors: Tensor, until: str | None = None, source: bool = False) ->
 
     The plan prints as text and carries its statistics: `kernels`, `library_calls`, `transfers`, `bytes_read`,
     `bytes_written`, `flops`, and the `peak` bytes per device, the inputs included. Each step says why what it reads
-    was not computed inside it. In a notebook it is a table, with the time that each step took when it was last
-    profiled, and the one that its device's limits allow where `calibrate` has measured these; `rich` prints it as
-    one, and `plan.visualize()` draws it.
+    was not computed inside it. What does not fit into memory says how it runs tile by tile instead, in how many passes
+    over its files, or what keeps it from that. In a notebook it is a table, with the time that each step took when it
+    was last profiled, and the one that its device's limits allow where `calibrate` has measured these; `rich` prints it
+    as one, and `plan.visualize()` draws it.
 
     `until` names the pass to stop after (core, canonical, simplify, narrow, place, fuse, order, memory) and gives the
     text of that stage instead; another name raises ArgumentError. `source` gives the plan as text with the kernels
@@ -74,9 +78,20 @@ def explain(*tensors: Tensor, until: str | None = None, source: bool = False) ->
         return show_stage(roots, until)
     from tensorframe.schedule.naming import named  # not at import: most programs explain nothing
 
-    request = request_for(as_run(roots))
-    plan = named(plan_of(request), request)
+    run = as_run(roots)
+    request = request_for(run)
+    plan = _with_stream(run, named(plan_of(request), request))
     return "\n\n".join([str(plan), *_sources(plan)]) if source else plan
+
+
+def _with_stream(roots: Sequence[Node], plan: Plan) -> Plan:
+    """Return the plan, with how it runs instead if it does not fit into memory."""
+    if sum(plan.peak.values()) < LIGHT:
+        return plan
+    from tensorframe.runtime.streams import explained  # as above
+
+    stream = explained(roots, plan)
+    return replace(plan, stream=stream) if stream else plan
 
 
 def _sources(plan: Plan) -> Iterator[str]:

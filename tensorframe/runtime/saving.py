@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorframe.files.sink import Sink
-from tensorframe.graph.node import Node
+from tensorframe.graph.node import Node, discover
 from tensorframe.rewrite.views import Window
 from tensorframe.runtime.evaluate import evaluate, host_array
+
+# Bytes of all values on the way to results, for which nobody has to ask whether they fit.
+_LIGHT = 1 << 20
+
+
+def _certainly_fits(roots: Sequence[Node]) -> bool:
+    """Whether there is memory for everything that the results are made of."""
+    return sum([node.nbytes for node in discover(roots)]) < _LIGHT
 
 
 def evaluate_into(roots: Sequence[Node], sinks: Sequence[Sink]) -> None:
     """Compute `roots` together, and write each to its sink, which is left open."""
-    pending = any(root.storage is None for root in roots)
-    if pending:
+    if not _certainly_fits(roots):
         # loaded by the first tensor that is saved before it is computed
         from tensorframe.runtime.streams import stream_into
 

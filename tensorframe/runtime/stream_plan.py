@@ -46,6 +46,8 @@ class StreamPlan:
     bytes_read: int  # from files, by all passes
     tile_bytes: int  # of the leaves, in one tile
     peak: dict[Device, int]  # of each memory, beside what is there already
+    aside: StreamPlan | None = None  # of roots that have nothing to do with this cut
+    whole: tuple[Node, ...] = ()  # such roots that are computed as ever
 
     @property
     def name(self) -> str:
@@ -64,6 +66,7 @@ class StreamPlan:
         return (
             f"streams {self.name} in {tiles} tile{'s' * (tiles != 1)} of "
             f"{human_bytes(self.tile_bytes)} along axis {cut.axis}, {passes}, peak {peak}{disk}"
+            f"{f'; {self.aside}' if self.aside else ''}"
         )
 
 
@@ -92,11 +95,48 @@ def plan_stream(roots: Sequence[Node], room: Room, kept: Sequence[Node]) -> Stre
         if isinstance(cut, Obstacle):
             obstacles.append(cut)
             continue
+        cut.roots = tuple([root for root in roots if cut.concerns(root)])
+        beside = [root for root in dict.fromkeys(roots) if not cut.concerns(root)]
         found = _fitted(cut, room, kept)
-        if found is not None:
+        if found is None:
+            obstacles.append(Obstacle(leaf, f"not even the smallest tiles along axis {axis} fit"))
+            continue
+        if not beside:
             return found
-        obstacles.append(Obstacle(leaf, f"not even the smallest tiles along axis {axis} fit"))
+        return _with_others(found, beside, room, kept)
     return Obstacles(tuple(obstacles))
+
+
+def _with_others(
+    found: StreamPlan, beside: Sequence[Node], room: Room, kept: Sequence[Node]
+) -> StreamPlan | Obstacles:
+    """Return a stream with the roots that have nothing to do with its cut: computed as ever, or in their own stream."""
+    more = _growth(beside)
+    for node in kept:
+        more[home_of(node.device)] = more.get(home_of(node.device), 0) + node.nbytes
+    if all(size <= room(device) for device, size in more.items()):
+        found.whole = tuple(beside)
+        for device, size in more.items():
+            found.peak[device] = max(found.peak.get(device, 0), size)
+        return found
+    other = plan_stream(beside, room, kept)
+    if isinstance(other, Obstacles):
+        return other
+    found.aside = other
+    return found
+
+
+def _growth(roots: Sequence[Node]) -> dict[Device, int]:
+    """Return what computing some values as ever takes of each memory."""
+    pending = [root for root in roots if root.storage is None]
+    most: dict[Device, int] = {}
+    if pending:
+        request = capture(pending, keep_held=False)
+        for device, (size, _) in growth(plan_of(request)).items():
+            most[home_of(device)] = most.get(home_of(device), 0) + size
+        read = sum(leaf.nbytes for leaf in request.leaves if is_file(leaf))
+        most[CPU] = most.get(CPU, 0) + read
+    return most
 
 
 def adds_in_order(device: Device) -> bool:
@@ -195,7 +235,10 @@ def planned_stream(stream: Stream, kept: Sequence[Node]) -> StreamPlan | None:
                 size += beside if device is CPU else 0
                 peak[device] = max(peak.get(device, 0), size)
         bytes_read += sum(node.nbytes for node in reads)
-    for node in dict.fromkeys([*kept, *stream.wholes, *cut.carried]):
+    for device, size in _growth([node for node in stream.wholes if not cut.passes[node]]).items():
+        peak[device] = max(peak.get(device, 0), size)
+    between = [node for node, number in cut.passes.items() if number and node not in cut.tiled]
+    for node in dict.fromkeys([*kept, *stream.wholes, *between]):
         home = home_of(node.device)
         peak[home] = peak.get(home, 0) + node.nbytes
     return StreamPlan(stream, bytes_read, tile_bytes, peak)

@@ -7,7 +7,7 @@ joined here; what needs it and tiles runs in another pass over the leaves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.files.ahead import ReadAhead, WriteBehind
-from tensorframe.files.sink import Sink, sink_of_each
+from tensorframe.files.sink import Sink
 from tensorframe.graph.node import Node
 from tensorframe.ops.creation import ARANGE, FILE
 from tensorframe.quick_dataclasses import dataclass, field
@@ -100,16 +100,12 @@ class Stream:
         """Whether a value is not made in tiles: it is a leaf, or there as a whole."""
         return node.storage is not None or not node.inputs or node in self.wholes
 
-    def run(self, targets: Sequence[Sink]) -> None:
-        """Run all passes: the block of every tiled root is written to its target, the others are settled."""
-        roots = sink_of_each(self.cut.roots, targets)
+    def run(self, targets: Mapping[Node, Sink]) -> None:
+        """Run all passes, and write every root to its target: block by block, or as a whole in the end."""
         for number in range(self.cut.count):
             self._compute_wholes(number)
-            self._run_pass(number, roots)
-        rest = [root for root in roots if root not in self.cut.tiled]
-        evaluate([root for root in rest if root.storage is None], 0)
-        for root in rest:
-            roots[root].write(window_of(whole(root.shape)), host_values(root))
+            self._run_pass(number, targets)
+        write_whole([root for root in self.cut.roots if root not in self.cut.tiled], targets)
 
     def _compute_wholes(self, number: int) -> None:
         due = [node for node in self.wholes if self.cut.passes[node] <= number]
@@ -137,7 +133,7 @@ class Stream:
         }
         self.running = {}
 
-    def _run_pass(self, number: int, targets: dict[Node, Sink]) -> None:
+    def _run_pass(self, number: int, targets: Mapping[Node, Sink]) -> None:
         self.begin(number)
         with ExitStack() as stack:
             ahead = stack.enter_context(ReadAhead(map(_files_of, self._tiles(number))))
@@ -256,6 +252,13 @@ class Stream:
                 place = upcoming.blocks[node][axis][0] - tile.blocks[node][axis][0]
                 after[node] = total_at(totals, axis, place)
         return after
+
+
+def write_whole(roots: Sequence[Node], targets: Mapping[Node, Sink]) -> None:
+    """Compute roots as ever, and write them."""
+    evaluate([root for root in roots if root.storage is None], 0)
+    for root in roots:
+        targets[root].write(window_of(whole(root.shape)), host_values(root))
 
 
 def _file_nodes(tile: Tile) -> list[Node]:

@@ -6,7 +6,7 @@ where results need not fit. Loaded when the first of them does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from time import perf_counter
 from typing import Any
@@ -24,8 +24,8 @@ from tensorframe.runtime.fitting import Blocked, needs_of, refuse
 from tensorframe.runtime.observers import Need
 from tensorframe.runtime.progress import under_way
 from tensorframe.runtime.stream_plan import Obstacles, StreamPlan, plan_stream
-from tensorframe.runtime.streaming import Assembled, Stream, is_file
-from tensorframe.runtime.under_way import State
+from tensorframe.runtime.streaming import Assembled, Stream, is_file, write_whole
+from tensorframe.runtime.under_way import Phase, State
 from tensorframe.schedule.capture import Capture, capture
 from tensorframe.schedule.pipeline import transform
 from tensorframe.schedule.plan import Plan
@@ -102,12 +102,26 @@ def stream_into(roots: Sequence[Node], sinks: Sequence[Sink]) -> bool:
     request = capture(roots, keep_held=False)
     if fits_with_files(request, plan_of(request)):
         return False
-    _, planned = plan_for(request.wanted, in_memory=False)
+    core, planned = plan_for(request.wanted, in_memory=False)
     if not isinstance(planned, StreamPlan):
         return False
-    targets = sink_of_each(roots, sinks)
-    run_stream(planned, [targets[root] for root in request.wanted])
+    made = dict(zip(request.wanted, core, strict=True))
+    run_stream(planned, sink_of_each([made[root] for root in roots], sinks))
     return True
+
+
+def explained(roots: Sequence[Node], plan: Plan) -> str:
+    """Return how results that do not fit into memory are computed, or why they are refused; empty where they fit."""
+    pending = [root for root in roots if root.storage is None]
+    if not pending or fits_with_files(capture(pending, keep_held=False), plan):
+        return ""
+    _, planned = plan_for(pending, in_memory=True)
+    if isinstance(planned, StreamPlan):
+        return str(planned)
+    blocked = _blocked(pending, planned)
+    if blocked.with_sink:
+        return f"does not fit into memory; tfr.save(path, t) {blocked.with_sink}"
+    return f"does not fit into memory, and does not run tile by tile: {blocked.why}"
 
 
 def plan_for(
@@ -120,12 +134,12 @@ def plan_for(
 
 def _run_in_memory(core: Sequence[Node], planned: StreamPlan) -> list[Storage]:
     """Run a stream, and return the storage of its results."""
-    targets = [Assembled(root) for root in core]
+    targets = {root: Assembled(root) for root in core}
     run_stream(planned, targets)
-    return [target.storage() for target in targets]
+    return [targets[root].storage() for root in core]
 
 
-def run_stream(planned: StreamPlan, targets: Sequence[Sink]) -> None:
+def run_stream(planned: StreamPlan, targets: Mapping[Node, Sink]) -> None:
     """Run a stream, whose progress is that of its tiles, and which ends between two of them when it is interrupted."""
     stream = planned.stream
     share_heaps()
@@ -138,6 +152,9 @@ def run_stream(planned: StreamPlan, targets: Sequence[Sink]) -> None:
                 "no tensor is changed"
             )
             raise CancelledError(message) from None
+    write_whole(planned.whole, targets)
+    if planned.aside is not None:
+        run_stream(planned.aside, targets)
 
 
 class _Streaming:
@@ -173,4 +190,5 @@ class _Streaming:
             moved,
             self._planned.bytes_read,
             self._planned.peak.get(device, 0),
+            phase=Phase.STREAMING,
         )

@@ -44,6 +44,7 @@ class Phase(Enum):
         "compiling"  # steps run for the first time, and most of the time makes their kernels
     )
     RUNNING = "running"
+    STREAMING = "streaming"  # tile by tile, since it does not fit into memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,8 @@ def step_words(state: State) -> str:
         return f"planning {state.steps:,} operations"
     name = state.step if len(state.step) <= _LONGEST else f"{state.step[:_LONGEST]}..."
     what = f"{name} on {state.device}"
+    if state.phase is Phase.STREAMING:
+        return f"tile {state.done + 1} of {state.steps}: {what}"
     if state.phase is Phase.RUNNING:
         return f"step {state.done + 1} of {state.steps}: {what}"
     return f"{state.phase.value} {state.done + 1}/{state.steps}: {what}"
@@ -23,7 +25,7 @@ def step_words(state: State) -> str:
 
 def amounts(state: State) -> list[str]:
     """Return what was moved of all, and memory against the device's; nothing while nothing moves."""
-    if state.phase is not Phase.RUNNING:
+    if state.phase not in (Phase.RUNNING, Phase.STREAMING):
         return []
     every = human_bytes(state.bytes)
     moved = (

@@ -76,6 +76,10 @@ class Cut:
         """How many passes there are."""
         return 1 + max(self.pass_of(node) for node in self.anchors())
 
+    def concerns(self, root: Node) -> bool:
+        """Whether a root goes along with the cut, or is made of what tiles leave."""
+        return root in self.tiled or self.passes[root] > 0
+
     def anchors(self) -> list[Node]:
         """Return what tiles are made for: the roots that are tiled, and the carried values."""
         carried = [node for node, join in self.carried.items() if join.how is not How.FOLLOWED]

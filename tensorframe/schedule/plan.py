@@ -118,6 +118,7 @@ class Plan(PlanMethods):
     outlook: Any = None  # what may be worth storing besides: see runtime/reuse.py
     peak: dict[Device, int] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)  # slots that the program has names for
+    stream: str = ""  # how it runs instead, if it does not fit into memory: see runtime/streams.py
 
     def name_of(self, slot: int) -> str:
         """Return what a value is called: the program's variable where it is known (`schedule/naming.py`), or `%4`."""
@@ -179,7 +180,7 @@ class Plan(PlanMethods):
         return graph
 
     def __str__(self) -> str:
-        lines = [self.headline]
+        lines = [self.headline, *([f"  {self.stream}"] if self.stream else [])]
         for index, (step, notes) in enumerate(zip(self.steps, self.notes(), strict=True)):
             lines.append(f"  {_summary(index, step, self)}")
             lines += [f"       {note}" for note in notes]

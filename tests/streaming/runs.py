@@ -52,9 +52,9 @@ def in_tiles(tensors, tiles=7):
     stream = stream_of(roots, tiles)
     if planned_stream(stream, []) is None:
         return None, stream
-    sinks = [Assembled(root) for root in roots]
+    sinks = {root: Assembled(root) for root in roots}
     stream.run(sinks)
-    return [sink.array.tobytes() for sink in sinks], stream
+    return [sinks[root].array.tobytes() for root in roots], stream
 
 
 def saved(folder, name, array):

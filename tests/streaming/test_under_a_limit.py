@@ -1,6 +1,7 @@
 """What does not fit into memory streams by itself: under a limit, and under one of the system's."""
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -135,6 +136,23 @@ def test_values_that_are_held_are_left_out_when_they_do_not_fit(path, values, st
     assert total.numpy() == np.cumsum(values, dtype=np.float64).astype(np.float32).max()
     assert len(streamed) == 1
     assert held.node.storage is None
+
+
+def test_explain_says_how_it_streams(path, little):
+    x = tfr.load(path)
+    total, result = tfr.max((x - tfr.mean(x)) * 2), x * 2
+    assert total.explain().stream == ""
+    little(12 * MEBI)
+    text = str(total.explain())
+    assert re.search(
+        r"^  streams \S*x\.npy in \d+ tiles of \d+ MiB along axis 0, 2 passes, peak [\d.]+ MiB on cpu, "
+        r"about [\d.]+ s of disk$",
+        text,
+        re.MULTILINE,
+    )
+    assert "does not fit into memory; tfr.save(path, t) streams" in str(result.explain())
+    assert "does not run tile by tile: sort: it needs more" in str(tfr.sort(x * 2).explain())
+    assert x.node.storage is None
 
 
 def test_an_array_in_memory_is_cut_too(values, streamed, little):
