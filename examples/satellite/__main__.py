@@ -38,4 +38,5 @@ def main() -> None:
         print(f"mean greenness {tfr.nanmean(found['mean']).item():.3f}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-"""How green a place is, compared with its mean over the year: two passes over files that do not fit into memory.
+"""How green a place is, compared with its mean over the year, from files that do not fit into memory.
 
 `python -m examples.satellite --size "20 GB" --limit "1 GiB"`.
 """
