@@ -66,11 +66,10 @@ def evaluate(roots: Sequence[Node], most: float = inf) -> None:
     request = capture(pending)
     if len(request.wanted) > len(pending) and (moves := request.held_moves()):
         # first and by themselves: the next request for the same has them as leaves, and is to find this one's plan
-        for node in moves:
-            evaluate((node,), most)
+        moved = _moved(moves, most)
         if stamps is not None:
             stamps = [perf_counter_ns()]
-        request = capture(pending)
+        request = capture(pending, keep_held=moved)
     tell_if_large(request.order)
     plan = PLANS.find(request.key)
     if plan is None and len(request.order) > _MANY and _ran_op_by_op(pending):
@@ -81,6 +80,16 @@ def evaluate(roots: Sequence[Node], most: float = inf) -> None:
     if not choice.stored or not _stored_besides(request.storing(choice.stored), stamps):
         _computed_as_it_fits(request, plan, stamps)
     choice.charge()
+
+
+def _moved(moves: Sequence[Node], most: float) -> bool:
+    """Compute transfers; return whether they fit where they go: if not, they are parts of what needs them."""
+    try:
+        for node in moves:
+            evaluate((node,), most)
+    except OutOfMemoryError:
+        return False
+    return True
 
 
 def _computed_as_it_fits(request: Capture, plan: Plan | None, stamps: list[int] | None) -> None:

@@ -182,7 +182,7 @@ def find_wholes(cut: Cut, rows: int) -> frozenset[Node]:
             node
             for number in range(cut.count)
             for tile in _samples(stream, number)
-            for node, block in tile.blocks.items()
+            for node, block in tile.pairs()
             if node not in cut.tiled
             and not stream.is_given(node)
             and (cut.passes[node] or _is_whole(node, block))
@@ -205,8 +205,10 @@ def _is_whole(node: Node, block: Block) -> bool:
 def _samples(stream: Stream, number: int) -> list[Tile]:
     """Return tiles of every form in a pass: the first, one between, and the last ones."""
     last = stream.tiles - 1
-    places = dict.fromkeys([0, min(1, last), last // 2, max(last - 1, 0), last])
-    tiles = [stream.tile(number, index) for index in places]
+    places = [0, min(1, last), last // 2, max(last - 1, 0), last]
+    for low, high in stream.cut.seams():
+        places += [low // stream.rows, min(high // stream.rows, last)]
+    tiles = [stream.tile(number, index) for index in dict.fromkeys(places)]
     return [tile for tile in tiles if tile.wanted]
 
 
@@ -263,7 +265,7 @@ def _beside(cut: Cut, tile: Tile) -> int:
 
 
 def _bytes_of(tile: Tile, wanted: Callable[[Node], bool]) -> int:
-    return sum(_nbytes(node, block) for node, block in tile.blocks.items() if wanted(node))
+    return sum(_nbytes(node, block) for node, block in tile.pairs() if wanted(node))
 
 
 def _is_cut_leaf(cut: Cut, node: Node) -> bool:

@@ -25,8 +25,8 @@ from tensorframe.runtime.leaves import placed
 from tensorframe.runtime.totals import Array, Total, host_values, leaf_of, total_of
 from tensorframe.schedule.carry import scan_tile, total_at, total_dtype
 from tensorframe.schedule.cut import Cut
-from tensorframe.schedule.tile_graph import Given, build_tile, demanded, shown
-from tensorframe.schedule.tiles import Block, whole, within
+from tensorframe.schedule.tile_graph import Blocks, Given, build_tile, demanded, shown
+from tensorframe.schedule.tiles import Block, whole
 
 
 @dataclass(slots=True)
@@ -36,7 +36,13 @@ class Tile:
     low: int
     high: int
     wanted: dict[Node, Block]  # anchor -> the block of the tiled value that it takes
-    blocks: dict[Node, Block]  # of every value that is made or read
+    blocks: Blocks  # of every value that is made or read
+
+    def pairs(self) -> Iterator[tuple[Node, Block]]:
+        """Yield every value with each of its blocks."""
+        for node, blocks in self.blocks.items():
+            for block in blocks:
+                yield node, block
 
 
 class TileGraph(NamedTuple):
@@ -165,11 +171,11 @@ class Stream:
         self, tile: Tile, upcoming: Tile | None, arrays: Sequence[Array]
     ) -> dict[Node, Array]:
         """Compute a tile, take in what it leaves of carried values, and return its blocks of the roots."""
-        read = dict(zip(_file_nodes(tile), arrays, strict=True))
+        read = dict(zip(_files_in(tile), arrays, strict=True))
 
         def given(node: Node, block: Block) -> Node:
-            if node in read:
-                return leaf_of(read[node], node.device, node)
+            if (node, block) in read:
+                return leaf_of(read[node, block], node.device, node)
             if node.op is ARANGE and node.storage is None:
                 return leaf_of(counted(node, block), node.device, node)
             return shown(node, block)
@@ -197,8 +203,7 @@ class Stream:
         made = build_tile(tile.blocks, self.is_given, given, self.cut.scans, self._scan_alone)
         found = []
         for total, node, block in wanting:
-            inside = shown(made[node], within(block, tile.blocks[node]))
-            found.append((total, total.sample(inside)))
+            found.append((total, total.sample(made.shown(node, block))))
         return found
 
     def _scan_alone(self, node: Node, operand: Node) -> Node:
@@ -222,7 +227,7 @@ class Stream:
         left: dict[Node, tuple[Node, ...]] = {}
         for anchor, block in tile.wanted.items():
             node, _ = self.cut.anchored(anchor)
-            inside = shown(made[node], within(block, tile.blocks[node]))
+            inside = made.shown(node, block)
             if anchor in self.cut.carried:
                 total = self.totals[anchor]
                 left[anchor] = total.dry_left(inside) if dry else total.left(inside)
@@ -249,7 +254,8 @@ class Stream:
         for node, totals in scans.items():
             if upcoming is not None and node in upcoming.blocks:
                 (axis,) = node.attrs
-                place = upcoming.blocks[node][axis][0] - tile.blocks[node][axis][0]
+                (here,), (there,) = tile.blocks[node], upcoming.blocks[node]
+                place = there[axis][0] - here[axis][0]
                 after[node] = total_at(totals, axis, place)
         return after
 
@@ -261,12 +267,12 @@ def write_whole(roots: Sequence[Node], targets: Mapping[Node, Sink]) -> None:
         targets[root].write(window_of(whole(root.shape)), host_values(root))
 
 
-def _file_nodes(tile: Tile) -> list[Node]:
-    return [node for node in tile.blocks if is_file(node)]
+def _files_in(tile: Tile) -> list[tuple[Node, Block]]:
+    return [(node, block) for node, block in tile.pairs() if is_file(node)]
 
 
 def _files_of(tile: Tile) -> list[tuple[Node, Window]]:
-    return [(node, window_of(tile.blocks[node])) for node in _file_nodes(tile)]
+    return [(node, window_of(block)) for node, block in _files_in(tile)]
 
 
 def counted(node: Node, block: Block) -> Array:

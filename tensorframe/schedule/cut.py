@@ -23,7 +23,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Kind
 from tensorframe.ops.creation import ARANGE, CONSTANT
-from tensorframe.ops.movement import EXPAND, RESHAPE, SLICE, WINDOWS
+from tensorframe.ops.movement import CONCAT, EXPAND, RESHAPE, SLICE, WINDOWS
 from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.schedule.moments import Chunks, distances_of, one_pass_sums
 from tensorframe.schedule.tiles import (
@@ -36,6 +36,8 @@ from tensorframe.schedule.tiles import (
     rounds_by_shape,
 )
 
+# Joints of values at which tiles are looked at.
+_MOST_SEAMS = 16
 # The part of a value in memory from which on a slice of it is looked at as a whole.
 _PART = 16
 
@@ -93,6 +95,21 @@ class Cut:
     def pass_of(self, anchor: Node) -> int:
         """Return the number of the pass that makes a tiled root or a carried value."""
         return self.passes[self.taken.get(anchor, anchor)]
+
+    def seams(self) -> list[Interval]:
+        """Return places of the cut at which tiled values are joined, and that tiles meet which are unlike the others.
+
+        Where such values are looked at with a shift, they are not there to the place: tiles beside them count, too.
+        """
+        found = []
+        for node, way in self.tiled.items():
+            if node.op is CONCAT and node.attrs[0] == way.axis and _inputs(node):
+                end = 0
+                for source in node.inputs[:-1]:
+                    end += source.shape[way.axis]
+                    place = min(int(end / way.rate), self.places - 1)
+                    found += [(max(place - 1, 0), place)]
+        return found[:_MOST_SEAMS]
 
     def owned(self, node: Node, low: int, high: int) -> Interval:
         """Return which places of a tiled value belong to the places of the cut from `low` to `high`."""

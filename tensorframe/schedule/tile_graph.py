@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from math import prod
 
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.ops.movement import SLICE
 from tensorframe.schedule.tiles import Block, Interval, Part, extents, hull, part_of, whole, within
 
+Blocks = dict[Node, list[Block]]
 IsGiven = Callable[[Node], bool]
 # What gives a block of a node that is not made in the tile: a leaf, or a value that is there as a whole.
 Given = Callable[[Node, Block], Node]
@@ -15,33 +17,58 @@ Given = Callable[[Node, Block], Node]
 Scan = Callable[[Node, Node], Node]
 
 
+# Blocks of a value that lie apart are made apart, unless what holds both is so little more than they are.
+_LITTLE = 1.5
+_MOST_BLOCKS = 8
+
+
 def demanded(
     wanted: Iterable[tuple[Node, Block]],
     is_given: IsGiven,
     scans: Mapping[Node, Interval] | None = None,
-) -> dict[Node, Block]:
-    """Return the block of every node that the wanted ones need, consumers first: the smallest that all of them see.
+) -> Blocks:
+    """Return the blocks of every node that the wanted ones need, consumers first.
 
     What `is_given` is not looked behind. Of `scans` the totals are handed on from block to block, which have at least
     the places along the axis that are given here, so that none is left out.
     """
     scans = scans or {}
-    blocks: dict[Node, Block] = {}
+    blocks: Blocks = {}
     for node, block in wanted:
-        blocks[node] = hull(blocks[node], block) if node in blocks else block
+        _add(blocks.setdefault(node, []), block)
     order = _consumers_first(blocks, is_given)
     for node in order:
         if node not in blocks or is_given(node):
             continue
         if node in scans:
-            (axis,) = node.attrs
-            own = (*blocks[node][:axis], scans[node], *blocks[node][axis + 1 :])
-            blocks[node] = hull(blocks[node], own)
-        part = _part(node, blocks[node], scans)
-        for source, needed in zip(node.inputs, part.operands, strict=True):
-            if needed is not None:
-                blocks[source] = hull(blocks[source], needed) if source in blocks else needed
+            blocks[node] = [_with_places(node, blocks[node], scans[node])]
+        for own in blocks[node]:
+            part = _part(node, own, scans)
+            for source, needed in zip(node.inputs, part.operands, strict=True):
+                if needed is not None:
+                    _add(blocks.setdefault(source, []), needed)
     return {node: blocks[node] for node in order if node in blocks}
+
+
+def _with_places(node: Node, blocks: Sequence[Block], places: Interval) -> Block:
+    """Return one block of a scan that holds some blocks and these places of its axis."""
+    (axis,) = node.attrs
+    (own, *others) = blocks
+    for other in others:
+        own = hull(own, other)
+    return hull(own, (*own[:axis], places, *own[axis + 1 :]))
+
+
+def _add(blocks: list[Block], block: Block) -> None:
+    """Add a block to those of a node: to one that it nearly touches, if there is one."""
+    for place, known in enumerate(blocks):
+        both = hull(known, block)
+        apart = prod(extents(known)) + prod(extents(block))
+        if prod(extents(both)) <= _LITTLE * apart or len(blocks) == _MOST_BLOCKS:
+            del blocks[place]
+            _add(blocks, both)
+            return
+    blocks.append(block)
 
 
 def _consumers_first(roots: Iterable[Node], is_given: IsGiven) -> list[Node]:
@@ -67,30 +94,46 @@ def _part(node: Node, block: Block, scans: Collection[Node]) -> Part:
     return Part(node.op, node.attrs, everything, node.shape, block)
 
 
+class Made:
+    """The nodes that make the blocks of a tile."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[Node, list[tuple[Block, Node]]] = {}
+
+    def add(self, node: Node, block: Block, made: Node) -> None:
+        """Note what makes a block."""
+        self._nodes.setdefault(node, []).append((block, made))
+
+    def shown(self, node: Node, block: Block) -> Node:
+        """Return what makes a block that is in one of those there are."""
+        own, made = next((own, made) for own, made in self._nodes[node] if hull(own, block) == own)
+        return shown(made, within(block, own))
+
+
 def build_tile(
-    blocks: dict[Node, Block],
+    blocks: Blocks,
     is_given: IsGiven,
     given: Given,
     scans: Collection[Node] = (),
     scan: Scan | None = None,
-) -> dict[Node, Node]:
-    """Return, for each node of `blocks` (see `demanded`), the node that makes its block."""
-    made: dict[Node, Node] = {}
+) -> Made:
+    """Return the nodes that make `blocks` (see `demanded`)."""
+    made = Made()
     for node in reversed(blocks):
-        block = blocks[node]
-        if is_given(node):
-            made[node] = given(node, block)
-            continue
-        part = _part(node, block, scans)
-        operands = [
-            shown(made[source], within(needed, blocks[source]))
-            for source, needed in zip(node.inputs, part.operands, strict=True)
-            if needed is not None
-        ]
-        if scan is not None and node in scans:
-            made[node] = scan(node, operands[0])
-        else:
-            made[node] = apply_part(part, operands, node)
+        for block in blocks[node]:
+            if is_given(node):
+                made.add(node, block, given(node, block))
+                continue
+            part = _part(node, block, scans)
+            operands = [
+                made.shown(source, needed)
+                for source, needed in zip(node.inputs, part.operands, strict=True)
+                if needed is not None
+            ]
+            if scan is not None and node in scans:
+                made.add(node, block, scan(node, operands[0]))
+            else:
+                made.add(node, block, apply_part(part, operands, node))
     return made
 
 

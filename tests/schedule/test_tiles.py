@@ -111,8 +111,9 @@ def test_a_block_is_made_of_blocks(how):
     for block in blocks_of(root.shape, chosen, 12):
         blocks = demanded([(root, block)], is_leaf)
         made = build_tile(blocks, is_leaf, shown)
-        assert made[root].shape == extents(block)
-        (got,) = values_of(made[root])
+        shown_block = made.shown(root, block)
+        assert shown_block.shape == extents(block)
+        (got,) = values_of(shown_block)
         wanted = everything[tuple(slice(*interval) for interval in block)]
         if rounds_by_shape_somewhere(root):
             np.testing.assert_allclose(got, wanted, rtol=1e-6)
