@@ -30,7 +30,9 @@ from tensorframe.graph.shape import Shape
 from tensorframe.kernel.ir.order import PIECE, inner_length
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.creation import FULL
+from tensorframe.ops.fourier import FFTN, IFFTN, IRFFTN, RFFTN
 from tensorframe.ops.indexing import GATHER, SCATTER, SET_SLICE, TAKE_ALONG_AXIS
+from tensorframe.ops.linalg import CHOLESKY, DET, EIGVALS, EIGVALSH, INV, SVDVALS
 from tensorframe.ops.movement import CONCAT, EXPAND, PAD, PERMUTE, RESHAPE, SLICE, WINDOWS
 from tensorframe.ops.reduction import ALL_TRUE, ANY_TRUE, ARGMAX, ARGMIN, MAX, MIN, PROD, SUM
 from tensorframe.ops.sorting import ARGPARTITION, ARGSORT, PARTITION, SELECT, SORT
@@ -368,6 +370,24 @@ def _lines(axis_of: Callable[[tuple[Any, ...], Shape], int]) -> Rule:
     return rule
 
 
+def _transformed(
+    attrs: tuple[Any, ...], operands: Sequence[Shape], shape: Shape, block: Block
+) -> Part:
+    """Other axes than those that are transformed go along."""
+    axes = attrs[1]
+    source = [(0, operands[0][axis]) if axis in axes else own for axis, own in enumerate(block)]
+    made = tuple([(0, shape[axis]) if axis in axes else own for axis, own in enumerate(block)])
+    return _cropped(attrs, [tuple(source)], extents(made), within(block, made))
+
+
+def _stacked(attrs: tuple[Any, ...], operands: Sequence[Shape], shape: Shape, block: Block) -> Part:
+    """Each matrix of a stack gives its own result."""
+    count = len(operands[0]) - 2
+    made = (*block[:count], *whole(shape[count:]))
+    source = (*block[:count], *whole(operands[0][count:]))
+    return _cropped(attrs, [source], extents(made), within(block, made))
+
+
 def _matmul(attrs: tuple[Any, ...], operands: Sequence[Shape], _shape: Shape, block: Block) -> Part:
     """Rows of a product need rows of the left operand, columns of it columns of the right one."""
     left, right = operands
@@ -405,6 +425,8 @@ _RULES: dict[Op, Rule] = {
     SCATTER: _scatter,
     SET_SLICE: _set_slice,
     MATMUL: _matmul,
+    **dict.fromkeys((FFTN, IFFTN, RFFTN, IRFFTN), _transformed),
+    **dict.fromkeys((CHOLESKY, DET, INV, EIGVALS, EIGVALSH, SVDVALS), _stacked),
     **_LINES,
 }
 

@@ -125,6 +125,11 @@ EXACT = {
     "a sum of integers": lambda x: (x * 100).astype("int32").sum(),
     "a scan of integers": lambda x: tfr.cumulative_sum((x * 100).astype("int64"), axis=0),
     "sorted along blocks": lambda x: tfr.sort(x, axis=0),
+    "transformed along blocks": lambda x: tfr.fft.fft(x, axis=0).real,
+    "scanned, and a part of it": lambda x: tfr.cumulative_sum((x * 100).astype("int32"), axis=1)[
+        :, 3:
+    ],
+    "the middle of columns": lambda x: tfr.median(x, axis=0),
     "a range": lambda x: x + tfr.arange(60, dtype="float32", device=x.device),
     "rows by number": lambda x: tfr.take(x, tfr.asarray([5, 3, 39, 5], device=x.device), axis=0),
 }
@@ -179,3 +184,15 @@ def test_hundred_thousand_blocks_are_planned_in_little_time(monkeypatch):
         w1(x).compute()
     assert seen[0].npartitions == 99856
     assert time.process_time() - began < 30e-6 * 99856
+
+
+def test_columns_of_blocks_of_rows_are_sorted_in_other_blocks(blocks_of):
+    """Each task would take all of the array otherwise."""
+    blocks_of("4 KiB")
+    values, x = array((4096, 16), (64, 16))
+    blocks = tfr.sort(x, axis=0).compute().native()
+    assert blocks.numblocks == (1, 16)
+    with Tasks() as tasks:
+        result = tfr.sort(x, axis=0).numpy()
+    assert np.array_equal(result, np.sort(values, axis=0))
+    assert any("rechunk" in str(key) for key in tasks.keys)

@@ -20,6 +20,8 @@ from tensorframe.schedule.tiles import Block, Part, extents, hull, part_of, whol
 
 # Of these, a block that is one place further needs blocks that are one place further, or the same ones.
 _SHIFTING = frozenset({Kind.MAP, Kind.REDUCE, Kind.SOURCE})
+# What half of a result may cost at most, of what all of it does, for its axis to be cut.
+_SHARE = 0.7
 _SHIFTING_NAMES = frozenset({"expand", "permute", "matmul", "slice"})
 
 
@@ -65,8 +67,6 @@ def _part(region: Region, value: int, block: Block) -> Part | None:
     if entry.op is FULL or entry.op is ARANGE:
         return Part(entry.op, entry.attrs, (), extents(block))
     shapes = [region.shape_of(source) for source in entry.inputs]
-    if entry.op.kind is Kind.SCAN and block[entry.attrs[0]] != (0, entry.shape[entry.attrs[0]]):
-        return None  # what comes before is not computed again for each block
     return part_of(entry.op, entry.attrs, shapes, entry.shape, block)
 
 
@@ -141,6 +141,28 @@ class _Building:
         return self._ops[place - len(given)].dtype
 
 
+def can_be_cut(region: Region, value: int, axis: int) -> bool:
+    """Whether half of a value along an axis is about half of the work: else each block would do much of it again."""
+    shape = region.shape_of(value)
+    half = (*whole(shape[:axis]), (shape[axis] // 2, shape[axis]), *whole(shape[axis + 1 :]))
+    everything, part = needs_of(region, {value: whole(shape)}), needs_of(region, {value: half})
+    if everything is None or part is None:
+        return False
+    return _work(part) <= _SHARE * _work(everything)
+
+
+def _work(needs: Needs) -> int:
+    """Return how many elements ops make, or combine."""
+    return sum(
+        [
+            prod(extents(part.operands[0]))
+            if part.op is not None and part.op.kind is Kind.REDUCE and part.operands[0] is not None
+            else prod(part.shape)
+            for part in needs.parts.values()
+        ]
+    )
+
+
 def needed_along(
     region: Region, value: int, axis: int, interval: tuple[int, int]
 ) -> dict[int, Block] | None:
@@ -163,13 +185,6 @@ def shifts(region: Region) -> bool:
         )
         for entry in region.ops
     )
-
-
-def narrower(few: Sequence[tuple[int, int]], shape: Shape) -> list[int]:
-    """Return the axes along which a block is not all there is."""
-    return [
-        axis for axis, (own, size) in enumerate(zip(few, shape, strict=True)) if own != (0, size)
-    ]
 
 
 def ancestors(region: Region) -> set[int]:

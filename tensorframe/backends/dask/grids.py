@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorframe.backends.dask.arrays import Array, Chunks, cut
-from tensorframe.backends.dask.blocks import needed_along, shifts
+from tensorframe.backends.dask.blocks import can_be_cut, needed_along, shifts
 from tensorframe.graph.region import Region
 from tensorframe.schedule.tiles import Interval
 
@@ -33,6 +33,10 @@ class Axis(NamedTuple):
     sizes: tuple[int, ...]
     intervals: tuple[Interval, ...]
     spans: dict[tuple[int, int], tuple[Span, ...]]  # by operand and its axis
+
+
+# So many times the bytes that blocks need are read at most, before an operand gets other blocks.
+_WASTE = 3.0
 
 
 class Grid(NamedTuple):
@@ -57,9 +61,7 @@ def grid_of(region: Region, value: int, inputs: Sequence[Any], limit: int) -> Gr
     Axes of which an op needs all stay whole.
     """
     shape = region.shape_of(value)
-    free = [
-        axis for axis, size in enumerate(shape) if size > 1 and _can_be_cut(region, value, axis)
-    ]
+    free = [axis for axis, size in enumerate(shape) if size > 1 and can_be_cut(region, value, axis)]
     limit = max(limit, _largest_block(inputs))
     sizes: list[tuple[int, ...]] = []
     for axis, size in enumerate(shape):
@@ -69,11 +71,6 @@ def grid_of(region: Region, value: int, inputs: Sequence[Any], limit: int) -> Gr
     return Grid(
         tuple([_axis(region, value, axis, sizes[axis], inputs) for axis in range(len(shape))])
     )
-
-
-def _can_be_cut(region: Region, value: int, axis: int) -> bool:
-    half = region.shape_of(value)[axis] // 2
-    return needed_along(region, value, axis, (half, half + 1)) is not None
 
 
 def _largest_block(inputs: Sequence[Any]) -> int:
@@ -197,3 +194,38 @@ def _many_spans(bounds: list[int], windows: Sequence[Interval]) -> tuple[Span, .
 def everything(array: Array) -> tuple[Span, ...]:
     """Return the spans of all blocks of an operand."""
     return tuple([Span(0, len(sizes), 0) for sizes in array.chunks])
+
+
+def in_better_blocks(
+    region: Region, value: int, grid: Grid, inputs: Sequence[Any]
+) -> tuple[Grid, list[Any]]:
+    """Return operands in other blocks where those that they have hold much more than blocks of the result need.
+
+    To sort columns of an array in blocks of rows, every task would take all of it.
+    """
+    wanted: dict[int, dict[int, tuple[int, ...]]] = {}
+    waste = dict.fromkeys(range(len(inputs)), 1.0)
+    for axis, own in enumerate(grid.axes):
+        windows = _windows(region, value, axis, own.intervals) if len(own.sizes) > 1 else {}
+        for (number, place), intervals in windows.items():
+            if not hasattr(inputs[number], "chunks"):
+                continue
+            sizes = inputs[number].chunks[place]
+            held = sum(
+                [
+                    sum(sizes[span.first : span.first + span.number])
+                    for span in own.spans[number, place]
+                ]
+            )
+            waste[number] *= held / max(sum([high - low for low, high in intervals]), 1)
+            inside = sorted({0, *[low for low, high in intervals if high > low]})
+            pieces = np.diff([*inside, inputs[number].shape[place]]).tolist()
+            wanted.setdefault(number, {})[place] = tuple([piece for piece in pieces if piece])
+    worse = [number for number, times in waste.items() if times > _WASTE]
+    if not worse:
+        return grid, list(inputs)
+    arrays = list(inputs)
+    for number in worse:
+        arrays[number] = arrays[number].rechunk(wanted[number])
+    axes = [_axis(region, value, axis, own.sizes, arrays) for axis, own in enumerate(grid.axes)]
+    return Grid(tuple(axes)), arrays

@@ -20,7 +20,7 @@ from tensorframe.backends.dask.arrays import (
     single,
 )
 from tensorframe.backends.dask.blocks import ancestors, making, needs_of, read_apart
-from tensorframe.backends.dask.grids import grid_of
+from tensorframe.backends.dask.grids import grid_of, in_better_blocks
 from tensorframe.backends.dask.layers import in_blocks_of, is_number
 from tensorframe.backends.dask.names import layer_name, ops_of
 from tensorframe.backends.dask.reductions import crosses, reduction, scan
@@ -76,6 +76,7 @@ def _together(
     own, sources = read_apart(own, result)
     arrays = [given[takes[source]] for source in sources]
     grid = grid_of(own, own.outputs[0], arrays, limit)
+    grid, arrays = in_better_blocks(own, own.outputs[0], grid, arrays)
     return in_blocks_of(own, own.outputs, grid, arrays)
 
 

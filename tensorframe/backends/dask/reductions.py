@@ -10,7 +10,7 @@ from typing import Any
 from dask.task_spec import Task, TaskRef
 
 from tensorframe.backends.dask.arrays import Array, array_of, new_name
-from tensorframe.backends.dask.blocks import making, narrower, needed_along, read_apart
+from tensorframe.backends.dask.blocks import making, needed_along, read_apart
 from tensorframe.backends.dask.grids import Grid, grid_of
 from tensorframe.backends.dask.joins import (
     JoinCall,
@@ -47,14 +47,16 @@ def crosses(region: Region, value: int, given: Mapping[int, Any], limit: int) ->
     for axis in axes:
         if shape[axis] == 1:
             continue
-        half = shape[axis] // 2
-        needed = needed_along(own, result, axis, (half, half + 1))
-        if needed is None:
+        last = shape[axis] - 1
+        begin = needed_along(own, result, axis, (0, 1))
+        end = needed_along(own, result, axis, (last, last + 1))
+        if begin is None or end is None:
             return False
-        for number, block in needed.items():
+        for number in begin.keys() & end.keys():
             array = given[takes[number]]
             if not is_number(array) and any(
-                len(array.chunks[place]) > 1 for place in narrower(block, array.shape)
+                low != high and len(array.chunks[place]) > 1
+                for place, (low, high) in enumerate(zip(begin[number], end[number], strict=True))
             ):
                 return True
     is_made = all(is_number(given[take]) for take in takes)
