@@ -43,12 +43,16 @@ class Reader(Protocol):
     def mapped(self) -> bool:
         """Whether `read()` gives a view of the file, which takes no memory but the system's cache of files."""
 
+    @property
+    def scratch(self) -> int:
+        """The bytes that reading takes besides, where they are more than some megabytes: those of large chunks."""
+
     def read(self, window: Window | None = None, out: Array | None = None) -> Array:
         """Return the elements that a window shows, or all.
 
         They are read into `out`, of the window's shape and this dtype, where it is given; else into a new array, or
-        into none where all are asked for and `mapped`. Takes no memory beyond that but a small constant, and what
-        `chunks` says. Raises one of FILE_ERRORS.
+        into none where all are asked for and `mapped`. Takes no memory beyond that but a small constant and `scratch`.
+        Raises one of FILE_ERRORS.
         """
 
 
@@ -78,6 +82,11 @@ class Part:
     def mapped(self) -> bool:
         """Its elements are read, wherever those of the whole lie."""
         return False
+
+    @property
+    def scratch(self) -> int:
+        """What reading of the whole takes."""
+        return self.whole.scratch
 
     def read(self, window: Window | None = None, out: Array | None = None) -> Array:
         """Return what a window on the part shows."""

@@ -254,14 +254,15 @@ def home_of(device: Device) -> Device:
 def _beside(cut: Cut, tile: Tile) -> int:
     """Return what a tile takes of the host's memory beside its plan.
 
-    Files are read into two buffers; results wait for who writes them, while others are made.
+    Files are read into two buffers, one after the other; results wait for who writes them, while others are made.
     """
+    scratch = max([leaf.attrs[0].scratch for leaf in tile.blocks if is_file(leaf)], default=0)
     read = _bytes_of(tile, is_file)
     counted = _bytes_of(tile, lambda node: node.op is ARANGE and node.storage is None)
     made = sum(
         _nbytes(anchor, block) for anchor, block in tile.wanted.items() if anchor not in cut.carried
     )
-    return 2 * read + counted + 2 * made
+    return 2 * read + scratch + counted + 2 * made
 
 
 def _bytes_of(tile: Tile, wanted: Callable[[Node], bool]) -> int:

@@ -9,7 +9,8 @@ import zarr
 
 import tensorframe as tfr
 from tensorframe.backends.registry import backend_of
-from tensorframe.errors import FileFormatError, ReadError, WriteError
+from tensorframe.errors import FileFormatError, OutOfMemoryError, ReadError, WriteError
+from tensorframe.frontend.files import objects
 from tensorframe.graph.device import CPU
 from tensorframe.runtime import streams
 
@@ -162,6 +163,23 @@ def test_equal_tensors_are_computed_together_in_memory(tmp_path, streamed):
     assert len(streamed) == 1
     assert np.array_equal(one.numpy(), two.numpy())
     assert np.array_equal(one.numpy(), (tfr.exp(tfr.asarray(VALUES[::8])) + 1).numpy())
+
+
+def test_large_chunks_are_counted(tmp_path, streamed, monkeypatch):
+    """A chunk is read as a whole for any of its elements, so it has to fit beside the tiles."""
+    monkeypatch.setattr(objects, "PIECE", 1 << 16)
+    peaks = []
+    for rows in (10, 100):
+        made = h5py.File(tmp_path / f"{rows}.h5", "w").create_dataset(
+            "x", data=VALUES, chunks=(rows, 500)
+        )
+        tfr.save(tmp_path / "y.npy", tfr.from_reader(made) * 2)
+        planned = streamed[-1]
+        peaks.append(planned.peak[CPU] - planned.tile_bytes * 5)
+    assert 2 * 4 * 500 * 100 <= peaks[1] - peaks[0] < 2 * 4 * 500 * 100 + 4096
+    huge = h5py.File(tmp_path / "huge.h5", "w").create_dataset("x", data=VALUES, chunks=SHAPE)
+    with pytest.raises(OutOfMemoryError, match="not even the smallest tiles along axis 0 fit"):
+        tfr.save(tmp_path / "y.npy", tfr.from_reader(huge) * 2)
 
 
 # --- what goes wrong in the middle

@@ -16,17 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorframe.dtypes import BY_NAME, DType
+from tensorframe.files.access import broken
 from tensorframe.files.reader import Array, new_array
 from tensorframe.files.windows import PIECE, forward_axes, forward_key, turns
 from tensorframe.frontend.files.gguf_blocks import KINDS, PARTS, Kind
-from tensorframe.frontend.files.segment import (
-    Segment,
-    Stamp,
-    broken,
-    check_claim,
-    is_shape,
-    open_to_read,
-)
+from tensorframe.frontend.files.segment import Segment, Stamp, check_claim, is_shape, open_to_read
 from tensorframe.graph.shape import Shape
 from tensorframe.rewrite.views import Window
 
@@ -99,6 +93,11 @@ class Blocks:
     def mapped(self) -> bool:
         """Elements are made of blocks when they are read."""
         return False
+
+    @property
+    def scratch(self) -> int:
+        """A piece is all that is unpacked at once."""
+        return 0
 
     def read(self, window: Window | None = None, out: Array | None = None) -> Array:
         """Return the elements that a window shows, or all: blocks that it does not touch are not read."""

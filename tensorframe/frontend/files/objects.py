@@ -55,6 +55,12 @@ class ObjectReader:
         """What it gives takes memory, as far as anybody knows."""
         return False
 
+    @property
+    def scratch(self) -> int:
+        """A chunk, as it is stored and as its elements are, if that is more than what is asked for at once."""
+        chunk = math.prod(self.chunks) * self.dtype.itemsize if self.chunks else 0
+        return 2 * chunk if chunk > PIECE else 0
+
     def read(self, window: Window | None = None, out: Array | None = None) -> Array:
         """Return what a window shows; a large one is asked for in parts."""
         window = window or Window.whole(self.shape)

@@ -69,6 +69,11 @@ class PackedMember:
         """Its elements are not in the file as they are in memory."""
         return False
 
+    @property
+    def scratch(self) -> int:
+        """A piece is all that is unpacked at once."""
+        return 0
+
     def read(self, window: Window | None = None, out: Array | None = None) -> Array:
         """Return what a window shows, or all; a piece is all that is in memory beside it."""
         if window is None and out is None:

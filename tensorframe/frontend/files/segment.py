@@ -121,6 +121,11 @@ class Segment:
         """Whether the elements lie as the engines want them."""
         return self.stored.isnative and self.offset % self.stored.alignment == 0
 
+    @property
+    def scratch(self) -> int:
+        """A piece is all that is read at once."""
+        return 0
+
     def read(self, window: Window | None = None, out: Array | None = None) -> Array:
         """Return what a window shows; of all of it a read-only view of the file, if that is `mapped`."""
         with open_to_read(self.path) as file:
