@@ -213,7 +213,7 @@ class TensorMethods:
     def reshape(self, /, *shape: Any, order: str = 'C', copy: bool | None = None) -> Tensor:
         """Return the elements under another shape, given as one tuple or as integers; one of them may be -1."""
     def round(self, decimals: int = 0, out: Output = None) -> Tensor:
-        """Elements rounded to `decimals` decimal places, halves to the even neighbour; `out` receives the result."""
+        """Nearest integers; halves go to the even one. Or the nearest numbers of `decimals` decimal places."""
     def searchsorted(self, v: Any, side: str = 'left', sorter: Any = None) -> Tensor:
         """Where to insert the values `v` into the sorted vector `a` to keep it sorted."""
     def sort(self, /, axis: int = -1, kind: sorting.Kind = None, order: None = None, *, stable: bool | None = None) -> None:

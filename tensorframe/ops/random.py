@@ -12,9 +12,11 @@ computes what when. Source: J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Sha
 from __future__ import annotations
 
 from math import inf, nan, pi
+from typing import Any
 
-from tensorframe.dtypes import FLOAT, uint32
+from tensorframe.dtypes import BOOL, FLOAT, REAL, DType, uint32
 from tensorframe.graph.op import NONE, Kind, Op, register, same
+from tensorframe.graph.shape import Shape
 from tensorframe.ops.derivatives import partials
 from tensorframe.ops.term import sin
 
@@ -40,6 +42,35 @@ RANDOM_WORD = register(
     )
 )
 
+
+
+def _drawn(*arguments: Any) -> DType:
+    dtype: DType = arguments[-1]
+    return dtype
+
+
+def _of_shape(_shapes: tuple[Shape, ...], _name: str, _size: Shape, shape: Shape, _dtype: DType) -> Shape:
+    return shape
+
+
+# Operands: the halves of a key and of a counter, then the parameters of the distribution, in float64.
+DRAW = register(
+    Op(
+        "draw",
+        Kind.LIBRARY,
+        None,
+        BOOL | REAL,
+        _drawn,
+        "Numbers of a distribution that NumPy's generators draw, `size` of them, which make a tensor of `shape`.",
+        shape=_of_shape,
+        attributes=("distribution", "size", "shape", "dtype"),
+        in_standard=False,
+        public=False,
+        costly=True,
+        cost=100.0,
+        vjp=NONE,
+    )
+)
 SURPRISAL = register(
     Op(
         "surprisal",

@@ -33,7 +33,7 @@ from tensorframe.ops.movement import (
     WINDOWS,
 )
 from tensorframe.ops.quantization import QUANTIZED_MATMUL, QUANTIZED_MATMUL_WITH_ZEROS
-from tensorframe.ops.random import RANDOM_WORD
+from tensorframe.ops.random import DRAW, RANDOM_WORD
 from tensorframe.ops.sorting import HISTOGRAM, SEARCHSORTED, SELECT
 from tensorframe.transform.batched_calls import BatchedCall
 from tensorframe.transform.batching import Call, Rule, Value
@@ -103,7 +103,7 @@ def _of_lines(call: Call) -> Node:
     return call.apply(call.op, *map(call.batch.whole, call.inputs), attrs=call.attrs)
 
 
-@_for_ops(LSTSQ, CONVOLVE, HISTOGRAM)
+@_for_ops(LSTSQ, CONVOLVE, HISTOGRAM, DRAW)
 def _one_by_one(call: Call) -> Value:
     return call.one_by_one()
 

@@ -302,6 +302,7 @@ rfftn: fft.rfftn(x); fft.rfftn(e)
 bernoulli: random.bernoulli(p=h, key=random.key(0)); random.bernoulli((2, 2), h, key=random.key(0))
 exponential: random.exponential(scale=x, key=random.key(0))
 normal: random.normal(mean=x, std=o, key=random.key(0)); random.normal(mean=x, std=0.0, key=random.key(0))
+permuted: random.permuted(x, key=random.key(0)); random.permuted(m, 0, key=random.key(0))
 permutation: random.permutation(x, key=random.key(0)); random.permutation(e, key=random.key(0))
 uniform: random.uniform(low=x, high=x, key=random.key(0)); random.uniform(low=0.0, high=o, key=random.key(0))
 alpha_dropout: nn.functional.alpha_dropout(x); nn.functional.alpha_dropout(x, training=True, key=random.key(0))
@@ -445,17 +446,21 @@ CALLS_OF = _of_rows() | _listed()
 # they take no tensors, or return none that their operands are part of
 OTHERS = frozenset(
     """
-    Benchmark Calibration Device Estimate Generator GradScaler Histogram Key Profile Tensor TopK UniqueAll
-    UniqueCounts UniqueInverse Verification allclose arange array_equal array_equiv autocast bartlett base_repr
-    bench binary_repr blackman broadcast_shapes calibrate can_cast check_gradient compute default_rng
-    diag_indices diag_indices_from doctor dtype einsum_path elementwise empty errstate estimate explain fftfreq
-    finfo format_float_positional format_float_scientific from_native frombuffer fromfunction fromiter
-    fromstring get_backend get_default_dtype get_printoptions geterr hamming hanning identity iinfo indices
-    integers iscomplexobj isdtype isrealobj isscalar issubdtype iterable kaiser key linspace load load_metadata
-    logspace mask_indices ndarray ndenumerate ndim ndindex ones printoptions profile promote_types
-    put_along_axis register_tree result_type rfftfreq save seed set_backend set_backend_priority
-    set_default_dtype set_printoptions seterr shape size transfer_policy tri tril_indices tril_indices_from
-    triu_indices triu_indices_from typename use_backend vectorize verify visualize zeros copy LinAlgError from_reader
+    Benchmark Calibration Device Estimate Generator GradScaler Histogram Key LinAlgError Profile Tensor TopK
+    UniqueAll UniqueCounts UniqueInverse Verification allclose arange array_equal array_equiv autocast bartlett
+    base_repr bench beta binary_repr binomial blackman broadcast_shapes calibrate can_cast check_gradient
+    chisquare compute copy default_rng diag_indices diag_indices_from dirichlet doctor dtype einsum_path
+    elementwise empty errstate estimate explain f fftfreq finfo format_float_positional format_float_scientific
+    from_native from_reader frombuffer fromfunction fromiter fromstring gamma geometric get_backend
+    get_default_dtype get_printoptions geterr gumbel hamming hanning hypergeometric identity iinfo indices
+    integers iscomplexobj isdtype isrealobj isscalar issubdtype iterable kaiser key laplace linspace load
+    load_metadata logistic lognormal logseries logspace mask_indices multinomial multivariate_hypergeometric
+    multivariate_normal ndarray ndenumerate ndim ndindex negative_binomial noncentral_chisquare noncentral_f
+    ones pareto poisson power printoptions profile promote_types put_along_axis rand randint randn random_sample
+    rayleigh register_tree result_type rfftfreq save seed set_backend set_backend_priority set_default_dtype
+    set_printoptions seterr shape shuffle size standard_cauchy standard_exponential standard_gamma
+    standard_normal standard_t transfer_policy tri triangular tril_indices tril_indices_from triu_indices
+    triu_indices_from typename use_backend vectorize verify visualize vonmises wald weibull zeros zipf
     """.split()  # noqa: SIM905 - a table reads better than fifty quoted names
 )
 

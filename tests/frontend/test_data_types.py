@@ -271,6 +271,73 @@ def narrow():
     unregister(backend.name)
 
 
+# what draws floating numbers, or counts: one call for each, with parameters that all of a kind take
+DRAWN = {
+    **dict.fromkeys(
+        [
+            "chisquare",
+            "geometric",
+            "logseries",
+            "pareto",
+            "poisson",
+            "power",
+            "rayleigh",
+            "standard_gamma",
+            "standard_t",
+            "weibull",
+            "zipf",
+        ],
+        (0.5,),
+    ),
+    **dict.fromkeys(
+        [
+            "beta",
+            "f",
+            "gamma",
+            "gumbel",
+            "laplace",
+            "logistic",
+            "lognormal",
+            "noncentral_chisquare",
+            "vonmises",
+            "wald",
+        ],
+        (1, 2),
+    ),
+    **dict.fromkeys(
+        [
+            "standard_cauchy",
+            "rand",
+            "randn",
+            "random",
+            "random_sample",
+            "standard_exponential",
+            "standard_normal",
+        ],
+        (),
+    ),
+    "binomial": (3, 0.5),
+    "negative_binomial": (3, 0.5),
+    "hypergeometric": (3, 3, 2),
+    "randint": (0, 2),
+    "noncentral_f": (1, 2, 1),
+    "triangular": (0, 1, 2),
+    "multinomial": (3, [0.5, 0.5]),
+    "dirichlet": ([1, 2],),
+    "multivariate_hypergeometric": ([3, 3], 2),
+    "multivariate_normal": ([0, 0], [[1, 0], [0, 1]]),
+}
+DRAWN["zipf"] = (2.0,)
+
+
+def drawing(name):
+    """A draw of a distribution in a dtype."""
+    return lambda dtype: getattr(tfr.random, name)(*DRAWN[name], dtype=dtype)
+
+
+TAKES_A_DTYPE |= {f"random.{name}": drawing(name) for name in DRAWN}
+
+
 def outcome(call, dtype):
     """What a call with a dtype gives: a dtype, another value, or the class of its error."""
     try:

@@ -9,6 +9,7 @@ from tensorframe.graph.op import Kind, Op
 _NAMES = {
     "contraction": "einsum matmul",
     "convolution": "convolution",
+    "draws": "draw",
     "elementwise": "cast dot4 expm1 floor_divide imag pow real tanh where",
     "formulas": "cos_turns surprisal",
     "fourier": "fftn ifftn irfftn rfftn",

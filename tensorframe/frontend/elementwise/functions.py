@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tensorframe import dtypes
 from tensorframe.frontend.dispatch import handle_on, recorder_of_one, recorder_of_two, unary
 from tensorframe.frontend.elementwise.comparisons import RECORDERS
+from tensorframe.frontend.elementwise.ufunc_methods import attach
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind, Op, boolean, real_part, rows
 from tensorframe.ops.elementwise import CONJ, IMAG, POSITIVE, REAL_PART, WHERE
@@ -42,7 +43,7 @@ def _unchanging(op: Op) -> Callable[[Any], Tensor]:
 def _function(op: Op) -> Callable[..., Tensor]:
     """Return the public function of a row: what records its op, and sees to options in calls that have any."""
     function: Any
-    record: Callable[..., Tensor]
+    record: Any
     names = ["x"] if op.arity == 1 else ["x1", "x2"]
     kind: Any = Parameter.POSITIONAL_ONLY
     options = OPTIONS
@@ -63,6 +64,8 @@ def _function(op: Op) -> Callable[..., Tensor]:
     function.__doc__ = documentation(op)
     parameters = [Parameter(name, kind) for name in names]
     function.__signature__ = Signature([*parameters, *options])
+    if op.arity == 2:
+        attach(function, op.numpy or op.name)
     public: Callable[..., Tensor] = function
     return public
 

@@ -17,10 +17,10 @@ __all__ = ["around", "round"]
 
 
 def round(a: Any, decimals: int = 0, out: Output = None) -> Tensor:
-    """Elements rounded to `decimals` decimal places, halves to the even neighbour; `out` receives the result.
+    """Nearest integers; halves go to the even one. Or the nearest numbers of `decimals` decimal places.
 
     Scaled, rounded and scaled back, as in NumPy, so a last binary digit may be off. Negative `decimals` round to tens,
-    hundreds and so on. Integers stay integers; bools raise DTypeError.
+    hundreds and so on. Integers stay integers; bools raise DTypeError. `out` receives the result.
 
     >>> tfr.round(tfr.asarray([0.5, 1.5, -2.5])).tolist()
     [0.0, 2.0, -2.0]

@@ -95,7 +95,7 @@ def _recorder(ufunc: np.ufunc, how: str) -> Function | None:
     if how == "__call__":
         return RECORDED.get(ufunc) or (_public(ufunc.__name__) if ufunc in _COMPOSED else None)
     if how == "reduce" and ufunc in _REDUCTIONS:
-        return _reduction(_public(_REDUCTIONS[ufunc]))
+        return _reduction(_REDUCTIONS[ufunc])
     if how == "accumulate" and ufunc in _SCANS:
         return _scan(_public(_SCANS[ufunc]))
     if how == "outer" and ufunc in RECORDED:
@@ -109,19 +109,32 @@ def _simple(record: Function, options: dict[str, Any]) -> bool:
     return options.keys() <= accepted
 
 
-def _reduction(function: Function) -> Function:
-    def record(x: Tensor, axis: Any = 0, *, keepdims: bool = False) -> Any:
-        return function(x, axis=axis, keepdims=keepdims)
+# what reductions take by name: sums and products a dtype and a first value, extremes a first value
+_REDUCING = {
+    "sum": frozenset({"axis", "dtype", "keepdims", "initial", "where"}),
+    "prod": frozenset({"axis", "dtype", "keepdims", "initial", "where"}),
+    "max": frozenset({"axis", "keepdims", "initial", "where"}),
+    "min": frozenset({"axis", "keepdims", "initial", "where"}),
+    "all": frozenset({"axis", "keepdims", "where"}),
+    "any": frozenset({"axis", "keepdims", "where"}),
+}
 
-    record.options = frozenset({"axis", "keepdims"})  # type: ignore[attr-defined] # a function's own attribute
+
+def _reduction(name: str) -> Function:
+    function = _public(name)
+
+    def record(x: Tensor, axis: Any = 0, **options: Any) -> Any:
+        return function(x, axis=axis, **options)
+
+    record.options = _REDUCING[name]  # type: ignore[attr-defined] # a function's own attribute
     return record
 
 
 def _scan(function: Function) -> Function:
-    def record(x: Tensor, axis: int = 0) -> Any:
-        return function(x, axis=axis)
+    def record(x: Tensor, axis: int = 0, dtype: Any = None) -> Any:
+        return function(x, axis=axis, dtype=dtype)
 
-    record.options = frozenset({"axis"})  # type: ignore[attr-defined] # a function's own attribute
+    record.options = frozenset({"axis", "dtype"})  # type: ignore[attr-defined] # a function's own attribute
     return record
 
 

@@ -30,15 +30,18 @@ def uniform(
     dtype: Any = None,
     device: OnDevice = None,
     key: Source = None,
+    size: Any = None,
 ) -> Tensor:
     """Numbers from `low` up to, not including, `high`, all equally likely.
 
     Each is a multiple of 2**-8 (bfloat16), 2**-11 (float16), 2**-24 (float32) or 2**-53 (float64), scaled; scaling may
-    round up to `high`. `low` and `high` broadcast to `shape`, which is theirs if not given.
+    round up to `high`. `low` and `high` broadcast to `shape`, which is theirs if not given. `size` is NumPy's name of
+    the shape, and NumPy's order is read where it is plain: `uniform(-1.0, 1.0, (2, 3))`.
 
     >>> tfr.random.uniform((2, 3), key=tfr.random.key(1)).shape
     (2, 3)
     """
+    shape, low, high = _in_our_order(shape, low, high, size)
     target = real_dtype("uniform", dtype)
     sizes = shape_for("uniform", shape, low, high)
     # as many as the significand holds, so that no fraction rounds up to 1
@@ -60,16 +63,22 @@ def normal(
     dtype: Any = None,
     device: OnDevice = None,
     key: Source = None,
+    loc: Any = None,
+    scale: Any = None,
+    size: Any = None,
 ) -> Tensor:
     """Numbers of the normal distribution with this mean and standard deviation.
 
-    `mean` and `std` broadcast to `shape`, which is theirs if not given. Half precision is computed in float32.
+    `mean` and `std` broadcast to `shape`, which is theirs if not given. Half precision is computed in float32. `loc`,
+    `scale` and `size` are NumPy's names of these; its order is read as by `uniform`.
     Two numbers come from one radius and one angle. Source: G. E. P. Box and M. E. Muller, "A note on the generation
     of random normal deviates", Annals of Mathematical Statistics 29 (1958).
 
     >>> tfr.random.normal((1000,), 5.0, 0.1, key=tfr.random.key(1)).numpy().mean().round(1).item()
     5.0
     """
+    shape, mean, std = _in_our_order(shape, mean, std, size)
+    mean, std = (mean if loc is None else loc), (std if scale is None else scale)
     target = real_dtype("normal", dtype)
     sizes = shape_for("normal", shape, mean, std)
     places = positions(sizes, device)
@@ -79,6 +88,16 @@ def normal(
     turns = unit([_turned(drawn[width], places), *drawn[width + 1 :]])
     result = apply(MULTIPLY, radius, apply(COS_TURNS, turns))
     return converted(_scaled(result, mean, std), target)
+
+
+def _in_our_order(shape: Any, first: Any, second: Any, size: Any) -> tuple[Any, Any, Any]:
+    """Return the shape and two parameters; NumPy's order has the shape last: a tuple there, or a float first, tells."""
+    if isinstance(second, tuple | list) and not isinstance(shape, tuple | list):
+        return second, shape, first
+    if isinstance(shape, float):
+        is_size = isinstance(second, int) and not isinstance(second, bool)
+        return (second if is_size else size), shape, first
+    return (shape if size is None else size), first, second
 
 
 def _turned(word: Any, places: Tensor) -> Tensor:
@@ -102,12 +121,18 @@ def exponential(
     dtype: Any = None,
     device: OnDevice = None,
     key: Source = None,
+    size: Any = None,
 ) -> Tensor:
     """Numbers of the exponential distribution with mean `scale`: waiting times between independent events.
+
+    `size` is NumPy's name of the shape; its order is read as by `uniform`.
 
     >>> tfr.random.exponential(4, key=tfr.random.key(1)).shape
     (4,)
     """
+    if isinstance(shape, float) or isinstance(scale, tuple | list):
+        shape, scale = (scale if isinstance(scale, tuple | list | int) else None), shape
+    shape = shape if size is None else size
     target = real_dtype("exponential", dtype)
     sizes = shape_for("exponential", shape, scale)
     fractions = positive_unit(lanes(positions(sizes, device), _width(target), key))

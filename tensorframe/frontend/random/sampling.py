@@ -42,12 +42,14 @@ def integers(
     endpoint: bool = False,
     device: OnDevice = None,
     key: Source = None,
+    size: Any = None,
 ) -> Tensor:
     """Integers from `low` up to, not including, `high`; from 0 up to `low` if there is no `high`.
 
-    `endpoint` includes `high`. The default dtype is int64. No value is likelier than another by more than a factor of
-    1 + 2**-32: each is the upper part of a random 64-bit number (128-bit for ranges beyond 2**32) times the size of
-    the range. Source: D. Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019), section 3.
+    `endpoint` includes `high`. `size` is NumPy's name of the shape. The default dtype is int64. No value is likelier
+    than another by more than a factor of 1 + 2**-32: each is the upper part of a random 64-bit number (128-bit for
+    ranges beyond 2**32) times the size of the range. Source: D. Lemire, "Fast random integer generation in an
+    interval", ACM TOMACS 29 (2019), section 3.
 
     >>> sorted(set(tfr.random.integers(1, 7, 100, key=tfr.random.key(1)).tolist()))
     [1, 2, 3, 4, 5, 6]
@@ -59,7 +61,7 @@ def integers(
     first = integer("integers", "low", first)
     last = integer("integers", "high", last) - (0 if endpoint else 1)
     _check_range(first, last, target)
-    sizes = as_shape(shape)
+    sizes = as_shape(shape if size is None else size)
     span = last - first + 1
     width = 2 if span <= _WORD else 4
     places = positions(sizes, _home(place))
@@ -142,8 +144,9 @@ def choice(
     axis: int = 0,
     device: OnDevice = None,
     key: Source = None,
+    size: Any = None,
 ) -> Tensor:
-    """Random integers below `a`, or random slices of a tensor along `axis`.
+    """Random integers below `a`, or random slices of a tensor along `axis`; `size` is NumPy's name of the shape.
 
     `p` are weights, one for each candidate; they need not sum to one, and count in parts of 2**-63 times the number of
     candidates, of the largest one. With `replace=False` none is chosen twice, and
@@ -161,7 +164,7 @@ def choice(
     count = operator.index(a) if tensor is None else tensor.shape[dimension]
     if tensor is not None and device is None:
         device = tensor.device
-    sizes = as_shape(shape)
+    sizes = as_shape(shape if size is None else size)
     wanted = math.prod(sizes)
     _check_candidates(count, wanted, replace)
     if p is None:

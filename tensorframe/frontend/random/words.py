@@ -37,14 +37,14 @@ def lanes(places: Tensor, width: int, origin: Source, *, every: int = 1) -> list
     """
     device = places.device
     key, counter = reserved(origin, -(-places.size // every) * width)
-    counters = _halves(counter, device)
+    counters = halves(counter, device)
     if places.size > _POSITIONS:
         counters = _counters(places.shape, counter, positions_of_block(every, width), device)
-    inputs = (places.node, *counters, *_halves(key, device))
+    inputs = (places.node, *counters, *halves(key, device))
     return [Tensor(record(RANDOM_WORD, inputs, every, width, word)) for word in range(width)]
 
 
-def _halves(number: int | TracedNumber | MappedKey, device: Device) -> list[Node]:
+def halves(number: int | TracedNumber | MappedKey, device: Device) -> list[Node]:
     """Return the lower and the upper 32 of the 64 bits of a number."""
     if isinstance(number, MappedKey):
         return [placed(half.node, device) for half in (number.low, number.high)]

@@ -201,7 +201,8 @@ CALLS: dict[str, Call] = {
     "histogram": lambda x, _: tfr.histogram(x, bins=4, range=(-4, 4))[0],
     "copy": lambda x, _: x.to_device("cpu"),
 }
-# a file is read by the host, and then data like any other; aliases are no ops that any device sees
+# the host draws what NumPy's generators have, and reads files, which are data like any other then; aliases are no ops
+# that any device sees
 WITHOUT = frozenset(
-    {"file", "alias", "stop_gradient", "custom_call", "custom_part", "distinct", "depends"}
+    {"draw", "file", "alias", "stop_gradient", "custom_call", "custom_part", "distinct", "depends"}
 )

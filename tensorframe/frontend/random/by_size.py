@@ -1,0 +1,111 @@
+"""NumPy's older functions, which draw from the generator that `seed` restarts: `rand`, `randint` and others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorframe.errors import DTypeError
+from tensorframe.frontend.conversion.convert import OnDevice
+from tensorframe.frontend.random.distributions import exponential, normal, uniform
+from tensorframe.frontend.random.keys import Source
+from tensorframe.frontend.random.sampling import integers, permutation
+from tensorframe.frontend.tensor import Tensor
+
+__all__ = [
+    "rand",
+    "randint",
+    "randn",
+    "random",
+    "random_sample",
+    "shuffle",
+    "standard_exponential",
+    "standard_normal",
+]
+
+
+def rand(*sizes: int, dtype: Any = None, device: OnDevice = None, key: Source = None) -> Tensor:
+    """Uniform numbers from 0 to below 1, in a shape given as integers.
+
+    >>> tfr.random.rand(2, 3).shape
+    (2, 3)
+    """
+    return uniform(sizes, dtype=dtype, device=device, key=key)
+
+
+def randn(*sizes: int, dtype: Any = None, device: OnDevice = None, key: Source = None) -> Tensor:
+    """Normal numbers of mean 0 and standard deviation 1, in a shape given as integers.
+
+    >>> tfr.random.randn(2, 3).shape
+    (2, 3)
+    """
+    return normal(sizes, dtype=dtype, device=device, key=key)
+
+
+def randint(
+    low: int,
+    high: int | None = None,
+    size: Any = None,
+    dtype: Any = None,
+    *,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Integers from `low` to below `high`, or from 0 to below `low`: see `integers`.
+
+    >>> tfr.random.randint(0, 10, (2, 3)).shape
+    (2, 3)
+    """
+    sizes = () if size is None else size
+    return integers(low, high, sizes, dtype=dtype, device=device, key=key)
+
+
+def random(
+    size: Any = None, *, dtype: Any = None, device: OnDevice = None, key: Source = None
+) -> Tensor:
+    """Uniform numbers from 0 to below 1.
+
+    >>> tfr.random.random((2, 3)).shape
+    (2, 3)
+    """
+    return uniform(size, dtype=dtype, device=device, key=key)
+
+
+random_sample = random
+
+
+def standard_normal(
+    size: Any = None, *, dtype: Any = None, device: OnDevice = None, key: Source = None
+) -> Tensor:
+    """Normal numbers of mean 0 and standard deviation 1.
+
+    >>> tfr.random.standard_normal((2, 3)).shape
+    (2, 3)
+    """
+    return normal(size, dtype=dtype, device=device, key=key)
+
+
+def standard_exponential(
+    size: Any = None, *, dtype: Any = None, device: OnDevice = None, key: Source = None
+) -> Tensor:
+    """Exponential numbers of mean 1.
+
+    >>> tfr.random.standard_exponential((2, 3)).shape
+    (2, 3)
+    """
+    return exponential(size, dtype=dtype, device=device, key=key)
+
+
+def shuffle(x: Any, axis: int = 0, *, key: Source = None) -> None:
+    """Put the slices of a tensor in random order: its handle moves to the new values, nobody else's changes.
+
+    >>> x = tfr.arange(5)
+    >>> tfr.random.shuffle(x)
+    >>> sorted(x.tolist())
+    [0, 1, 2, 3, 4]
+    """
+    if not isinstance(x, Tensor):
+        raise DTypeError(
+            f"shuffle: takes a Tensor, got {type(x).__name__}",
+            suggestions=("x = tfr.random.permutation(x)",),
+        )
+    x._rebind(permutation(x, axis=axis, key=key).node)
