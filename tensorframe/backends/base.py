@@ -217,6 +217,13 @@ class Backend(ABC):
         """Whether a program may write into a handle that no tensor and no view refers to: it owns its memory."""
         return False
 
+    def scratch(self, region: Region, device: Device) -> int:
+        """Return the bytes that running a region takes beside its operands and results, at most; 0 if that is unknown.
+
+        It is asked while a plan is made, for devices that are not open too.
+        """
+        return 0
+
     def budget(self, device: Device) -> Budget | None:
         """Return what may be taken of a device's memory: plans that do not fit are refused before they run.
 

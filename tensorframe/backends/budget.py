@@ -129,6 +129,8 @@ class Budget:
         room = self.room()
         if need > room:
             room = self.relieve(need)
+        if room >= need > room - self._accounts.kept():
+            self._accounts.trim()  # libraries allocate what the plan needs, who know nothing of what is kept
         self.spare = room - self._accounts.kept()
         if need > room:
             self.credit = 0

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from tensorframe.backends.budget import Budget
-from tensorframe.backends.registry import backend_of
+from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.errors import OutOfMemoryError
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
@@ -22,6 +22,8 @@ from tensorframe.site import describe
 
 # Bytes that a plan may take without being compared: what it makes is nothing beside Python's own objects.
 LIGHT = 1 << 16
+# Bytes beside a plan's own on the host: Python's objects, stacks, kernels that are compiled meanwhile.
+_PYTHONS = 1 << 20
 # Tensors that a message lists.
 _LISTED = 5
 
@@ -36,7 +38,8 @@ def needs_of(plan: Plan) -> tuple[Need, ...]:
     for device, (nbytes, step) in growth(plan).items():
         budget = backend_of(device).budget(device) if nbytes >= LIGHT else None
         if budget is not None:
-            needs.append(Need(budget, nbytes, step))
+            beside = _PYTHONS if capabilities(device).host_memory else 0
+            needs.append(Need(budget, nbytes + beside, step))
     return tuple(needs)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from tensorframe.backends.registry import capabilities
+from tensorframe.backends.device.array import DeviceArray
+from tensorframe.backends.device.views import is_view, viewed
+from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.transfer import is_shared
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
+from tensorframe.graph.shape import strides_of
 from tensorframe.schedule.plan import Plan, Step, StepKind
 
 
@@ -15,7 +18,8 @@ def peak_bytes(plan: Plan) -> dict[Device, int]:
     """Return the most bytes that live at once on each device while the plan runs, its inputs included.
 
     Memory is freed with the last value that is in it: views look into that of their operand, some results take over
-    an operand's, and a copy between devices that share memory is none. What a step takes for itself is not counted.
+    an operand's, and a copy between devices that share memory is none. What a step takes for itself is what its backend
+    says (`Backend.scratch`).
     """
     peak: dict[Device, int] = {}
     for live in live_bytes(plan):
@@ -56,21 +60,54 @@ def live_bytes(plan: Plan) -> Iterator[dict[Device, int]]:
 
     It is one dict, which changes between two of them.
     """
-    memory = _Memory(plan)
+    memory, layouts = _Memory(plan), _Layouts(plan)
     for slot in range(plan.leaves):
         memory.take(slot, plan.slots[slot].nbytes)
     yield memory.live
     for step in plan.steps:
+        seen = layouts.seen(step) if step.is_view else None
         for slot, donor in zip(step.outputs, step.donors, strict=True):
-            if step.is_view or _stays(plan, step):
+            if seen is not None or _stays(plan, step):
                 memory.share(slot, step.inputs[0])
             elif donor is not None and memory.is_alone(donor) and _writes_over(step):
                 memory.share(slot, donor)
             else:
                 memory.take(slot, _size(plan, step, slot))
+        own = _scratch(step)
+        memory.live[step.device] = memory.live.get(step.device, 0) + own
         yield memory.live
+        memory.live[step.device] -= own
         for slot in step.frees:
             memory.drop(slot)
+
+
+def _scratch(step: Step) -> int:
+    """Return the bytes that a step takes while it runs, beside its operands and results."""
+    if step.is_view or step.kind is StepKind.TRANSFER:
+        return 0
+    return backend_of(step.device).scratch(step.region, step.device)
+
+
+class _Layouts:
+    """Where the elements of values lie in memory, as far as views have them lie elsewhere than in C order."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._slots = plan.slots
+        self._known: dict[int, DeviceArray] = {}
+
+    def seen(self, step: Step) -> Sequence[DeviceArray] | None:
+        """Return what a view looks at; None where strides cannot say it, so that elements are copied."""
+        (source, *_) = step.inputs
+        slot = self._slots[source]
+        array = self._known.get(source) or DeviceArray(
+            None, slot.dtype, slot.shape, strides_of(slot.shape)
+        )
+        if not is_view(step.region):
+            return (array,)  # a part of several results, or what waits for others
+        views = viewed(step.region, array)
+        if views is not None:
+            self._known.update(zip(step.outputs, views, strict=True))
+        return views
 
 
 def _stays(plan: Plan, step: Step) -> bool:
@@ -115,8 +152,8 @@ class _Memory:
 
     def share(self, slot: int, other: int) -> None:
         block = self._block.get(other)
-        if block is None:  # a number of the plan has no memory
-            self.take(slot, self._slots[slot].nbytes)
+        if block is None:  # a number of the plan has no memory, and views repeat it
+            self.take(slot, self._slots[slot].dtype.itemsize)
             return
         self._block[slot] = block
         self._users[block] += 1

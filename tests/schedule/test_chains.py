@@ -391,7 +391,7 @@ def test_gradients_of_many_positions_take_memory_for_a_block(options: dict[str, 
         return tfr.sum(attend(q, k, v, **options) ** 2)
 
     plan = plan_of(*tfr.value_and_grad(loss, argnums=(0, 1, 2))(q, k, v)[1])
-    assert max(plan.peak.values()) < 0.07 * 4 * heads * length**2
+    assert max(plan.peak.values()) < 0.08 * 4 * heads * length**2
 
 
 def test_the_text_of_a_step_has_what_is_between_the_products() -> None:

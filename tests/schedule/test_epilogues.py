@@ -122,7 +122,9 @@ def test_a_dense_layer_is_one_library_call() -> None:
     assert plan.bytes_written == y.nbytes
     numbers = 4 * sum(shape == () for shape, _ in plan.steps[0].region.inputs)
     assert plan.bytes_read == x.nbytes + w.nbytes + b.nbytes + numbers
-    assert plan.peak[x.device] == x.nbytes + w.nbytes + b.nbytes + y.nbytes
+    # a block of the product, and what is made of it, beside the result
+    given = x.nbytes + w.nbytes + b.nbytes
+    assert given + y.nbytes <= plan.peak[x.device] <= given + 4 * y.nbytes
     assert plan.steps[0].kind is StepKind.LIBRARY
     assert "matmul add" in str(plan)
 

@@ -14,6 +14,7 @@ from tensorframe.backends.foreseeing import StandIns, foresee
 from tensorframe.backends.silence import silenced
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region
+from tensorframe.ops.exactness import is_exact_region
 
 # Operations on elements that NumPy does before a kernel of exact ops is compiled: it takes some 20 ms for them, LLVM as
 # long for the kernel, and three times as long to be loaded.
@@ -48,7 +49,7 @@ class CountingProgram:
         """`loops` are what kernels would run; `compiled` returns these, or NumPy's program where LLVM does not load."""
         self._numpy = silenced(numpy_program)
         self._compiled = compiled
-        self._work = operations(loops) + _OF_A_CALL * len(loops.ops)
+        self._work = _work(loops)
         self._done = 0
         self._kernels: Program | None = None
 
@@ -74,6 +75,16 @@ class CountingProgram:
                 return None
             self._kernels = self._compiled()
         return foresee(self._kernels, operands, stand_ins)
+
+
+def begins_compiled(region: Region) -> bool:
+    """Whether a region runs as kernels from the first time on: NumPy has other bits, or it is long at once."""
+    return not is_exact_region(region) or _work(region) > ENOUGH
+
+
+def _work(loops: Region) -> int:
+    """Return what a call of NumPy's counts for: see `ENOUGH`."""
+    return operations(loops) + _OF_A_CALL * len(loops.ops)
 
 
 def operations(region: Region) -> int:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from tensorframe.backends.base import DeviceInfo, Program
-from tensorframe.backends.cpu.choice import CountingProgram
+from tensorframe.backends.cpu.choice import CountingProgram, begins_compiled
 from tensorframe.backends.cpu.functions import CpuFunctions
 from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
 from tensorframe.backends.llvm.engine import (
@@ -82,6 +82,15 @@ class CpuBackend(NumpyBackend):
         if not is_exact_region(loops):
             return compiled()
         return CountingProgram(loops, _NUMPY.compile(region, device), compiled)
+
+    def scratch(self, region: Region, device: Device) -> int:
+        """Return what the engine takes that runs the region; what both may run, the one that takes more."""
+        if missing() is not None:
+            return _NUMPY.scratch(region, device)
+        kernels = _LLVM.scratch(region, device)
+        if flattened(region) is not None or not has_kernel(region) or begins_compiled(region):
+            return kernels
+        return max(kernels, _NUMPY.scratch(region, device))
 
     def convolution(self) -> Make:
         """Return what makes convolutions by compiled products."""

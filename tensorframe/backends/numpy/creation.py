@@ -33,6 +33,8 @@ def _arange(node: Node | RegionOp) -> Array:
     if node.dtype.kind not in "iu":
         count = np.arange(first, first + stride * size, stride)
         return (count * step + start).astype(node.dtype)
+    if size <= np.iinfo(node.dtype).max and step == 1 and start == 0:
+        return np.arange(size, dtype=node.dtype)
     # unsigned and modulo a power of two, since uint64 holds numbers that int64 does not
     unsigned = np.dtype(f"u{node.dtype.itemsize}")
     modulus = 1 << 8 * unsigned.itemsize

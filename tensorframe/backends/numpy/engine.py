@@ -91,6 +91,14 @@ class NumpyBackend(Backend):
         """Whether an array has memory of its own that may be written to."""
         return isinstance(handle, np.ndarray) and handle.flags.writeable and owns_memory(handle)
 
+    def scratch(self, region: Region, device: Device) -> int:
+        """Return what the functions that run a region take for themselves."""
+        from tensorframe.backends.numpy.scratch import (
+            scratch_bytes,  # plans need it, small graphs do not
+        )
+
+        return scratch_bytes(region, compiled=self.convolution() is not undilated)
+
     def budget(self, device: Device) -> Budget:
         """Return that of the host's memory."""
         return pool.budget

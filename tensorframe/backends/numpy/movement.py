@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.backends import host_pool
 from tensorframe.backends.numpy.functions import spells
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
@@ -67,7 +68,7 @@ def _depends(array: Array, *_: Any) -> Array:
 def pad(x: Array, before: Shape, after: Shape, value: complex) -> Array:
     """Surround by a constant; `numpy.pad` takes more than twice as long for small arrays."""
     sizes = [low + size + high for low, size, high in zip(before, x.shape, after, strict=True)]
-    result = np.empty(sizes, x.dtype)
+    result = host_pool.empty(tuple(sizes), x.dtype)
     inside = [slice(None)] * x.ndim
     for axis, (low, size) in enumerate(zip(before, x.shape, strict=True)):
         for first, last in ((0, low), (low + size, sizes[axis])):
@@ -83,7 +84,15 @@ def pad(x: Array, before: Shape, after: Shape, value: complex) -> Array:
 def concat(*arguments: Any) -> Array:
     """Join along an axis."""
     *arrays, axis = arguments
-    return np.concatenate(arrays, axis=axis)
+    first = arrays[0]
+    nbytes = sum([array.nbytes for array in arrays])
+    if nbytes < host_pool.SMALLEST or all(array.flags.fnc for array in arrays):
+        return np.concatenate(
+            arrays, axis=axis
+        )  # all in Fortran's order have a result in that order
+    shape = list(first.shape)
+    shape[axis] = sum([array.shape[axis] for array in arrays])
+    return np.concatenate(arrays, axis=axis, out=host_pool.empty(tuple(shape), first.dtype))
 
 
 @spells("part")

@@ -18,10 +18,11 @@ from tensorframe.backends.base import Program
 from tensorframe.backends.numpy.blocks import Index, Operands, arrange
 from tensorframe.backends.numpy.functions import WRITING, Function, implementation
 from tensorframe.backends.numpy.interruptible import interruptible
-from tensorframe.backends.numpy.threads import share_out
+from tensorframe.backends.numpy.threads import share_out, thread_count
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
+from tensorframe.ops.random import RANDOM_WORD
 from tensorframe.quick_dataclasses import dataclass
 
 Array = Any
@@ -31,6 +32,8 @@ _LONG_CALL = 1 << 22
 # Ops times blocks below which another thread wakes too late, and leaves its part in the cache of another core.
 # Measured on two cores: 0.84 of the speed of one thread for 28, 1.15 for 64, 1.55 for 500.
 _WORTH_SHARING = 64
+# Bytes that a thread has for rounds of random words.
+_RANDOM = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,25 @@ def elementwise_program(region: Region) -> Program:
         return arranged.results
 
     return interruptible(run, region) if alone and size > _LONG_CALL else run
+
+
+def temporaries(region: Region) -> int:
+    """Return the bytes that the program of a region of elementwise ops takes between its ops, at most."""
+    calls, scratch = _schedule(region)
+    if len(calls) == 1 and isinstance(calls[0].function, np.ufunc):
+        return 0
+    size = math.prod(region.ops[-1].shape)
+    widest = max(op.dtype.itemsize for op in region.ops)
+    length = max(config.get().block_bytes // widest, 1)
+    # functions that take no memory for their results allocate it, and as much between their own calls
+    own = 2 * widest if any(call.scratch is None and not call.writes for call in calls) else 0
+    if size <= 2 * length:
+        inside = [op.dtype.itemsize for op in region.ops[:-1]]
+        return size * (min(sum(inside), 3 * widest) + own)
+    blocks = -(-size // length)
+    threads = min(thread_count(), blocks) if len(calls) * blocks >= _WORTH_SHARING else 1
+    words = _RANDOM * any(op.op is RANDOM_WORD for op in region.ops)
+    return threads * (length * (sum([dtype.itemsize for dtype in scratch]) + own) + words)
 
 
 def _pooled(operands: Sequence[Array], shape: Shape, dtype: DType) -> Array | None:

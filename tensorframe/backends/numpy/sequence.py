@@ -28,20 +28,20 @@ class _Part:
 
 def sequence_program(region: Region) -> Program:
     """Return the program that runs a region of any ops part by part."""
-    region = _without_repeats(region)
-    runs = _runs(region)
+    region = without_repeats(region)
+    parts = runs(region)
     last_use = {
         source: number
-        for number, run in enumerate(runs)
+        for number, run in enumerate(parts)
         for step in run
         for source in step[1].inputs
     }
-    parts = [_part(region, number, run, last_use) for number, run in enumerate(runs)]
+    programs = [_part(region, number, run, last_use) for number, run in enumerate(parts)]
     count = len(region.inputs) + len(region.ops)
 
     def run(inputs: Sequence[Any], _buffers: Sequence[Any | None]) -> Sequence[Any]:
         values = [*inputs, *[None] * (count - len(inputs))]
-        for part in parts:
+        for part in programs:
             results = part.program([values[value] for value in part.takes], part.blank)
             for value, result in zip(part.makes, results, strict=True):
                 values[value] = result
@@ -52,7 +52,7 @@ def sequence_program(region: Region) -> Program:
     return run
 
 
-def _without_repeats(region: Region) -> Region:
+def without_repeats(region: Region) -> Region:
     """Return a region that computes once what loops have at several places."""
     now = list(range(len(region.inputs)))
     known: dict[tuple[Any, ...], int] = {}
@@ -72,17 +72,17 @@ def _without_repeats(region: Region) -> Region:
 Run = list[tuple[int, RegionOp]]  # ops with the numbers of the values that they make
 
 
-def _runs(region: Region) -> list[Run]:
+def runs(region: Region) -> list[Run]:
     """Return the ops in order, elementwise ones of one shape together."""
-    runs: list[Run] = []
+    parts: list[Run] = []
     for value, op in enumerate(region.ops, start=len(region.inputs)):
-        last = runs[-1][-1][1] if runs else None
+        last = parts[-1][-1][1] if parts else None
         alike = last is not None and last.op.kind is op.op.kind is Kind.MAP
         if last is not None and alike and last.shape == op.shape:
-            runs[-1].append((value, op))
+            parts[-1].append((value, op))
         else:
-            runs.append([(value, op)])
-    return runs
+            parts.append([(value, op)])
+    return parts
 
 
 def _part(region: Region, index: int, run: Run, last_use: dict[int, int]) -> _Part:

@@ -35,6 +35,15 @@ _PADDING = 16
 _TERMS, _EXACT, _WIDE = 1024, 256, 512
 
 
+def block_bytes(rows: int, columns: int, inner: int) -> int:
+    """Return the bytes that a block of the result takes: the sums, a product, and converted parts of both factors."""
+    terms, wide = min(inner, _TERMS), min(columns, _WIDE)
+    # while the next part is converted, the one before is still there
+    left = rows * terms * (2 if inner > terms else 1)
+    right = terms * wide * (2 if inner > terms or columns > wide else 1)
+    return 4 * (rows * (columns + wide) + left + right)
+
+
 class Kernels(Protocol):
     """Compiled functions for matrices of small elements."""
 

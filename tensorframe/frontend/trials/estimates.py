@@ -28,7 +28,7 @@ class Estimate(Page):
     """What a computation takes, in bytes and operations."""
 
     peak: dict[Device, int]
-    """The most bytes that live at once on each device: inputs, results and what lies between."""
+    """The most bytes that live at once on each device: inputs, results, what lies between, and what steps need."""
     inputs: dict[Device, int]
     """How many of these the inputs have, which are there already."""
     results: dict[Device, int]
@@ -88,15 +88,14 @@ def estimate(*tensors: Tensor, device: str | Device | None = None) -> Estimate:
     that is not here it is assumed that its kernels do what compiled kernels do here. DeviceError if no backend has
     such a name, DTypeError for what is no tensor.
 
-    The `peak` counts inputs, values between steps, and results. What a step takes for itself while it runs is not
-    in it: scratch memory of kernels, partial results of reductions, blocks that threads work on, workspaces and
-    temporary arrays of library calls, copies that NumPy makes of views that strides cannot express, and, on the cpu,
-    what lies between the ops of a kernel as long as NumPy runs these instead. Nor is memory that a device's
-    allocator keeps for later.
+    The `peak` is a bound: it counts inputs, values between steps, results, and what a step takes for itself while it
+    runs, such as copies that NumPy's and LAPACK's functions work on, blocks of threads, and memory for sorting. On the
+    cpu it is that of the engine that takes more, where both may run a step. Python's own objects, compilers, and memory
+    that is kept for later tensors are not in it.
 
     >>> x = tfr.ones((1000, 1000)) * tfr.arange(1000.0)
     >>> tfr.estimate(tfr.sum(tfr.exp(x.compute()), axis=1))
-    peak      3.82 MiB on cpu (inputs 3.81 MiB, results 3.91 KiB)
+    peak      3.83 MiB on cpu (inputs 3.81 MiB, results 3.91 KiB)
     reads     3.81 MiB
     writes    3.91 KiB
     moves     0 B between devices

@@ -1,0 +1,319 @@
+"""Scratch: the bytes that NumPy's programs take at most while they run, beside their operands and results.
+
+Each kind of step says it of shapes and dtypes alone, as a plan knows them. Of NumPy's and LAPACK's own functions it was
+measured what they copy (`tests/frontend/test_bound.py` does so again); that of our own programs follows from blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any, NamedTuple
+
+from tensorframe import config
+from tensorframe.backends.numpy.epilogue import has_chain, has_epilogue
+from tensorframe.backends.numpy.grid import blocks, row_blocks
+from tensorframe.backends.numpy.product import IN_BLAS, extents
+from tensorframe.backends.numpy.region import temporaries
+from tensorframe.backends.numpy.sequence import Run, runs, without_repeats
+from tensorframe.backends.numpy.small_product import block_bytes, reads_small
+from tensorframe.backends.numpy.threads import thread_count
+from tensorframe.dtypes import ADDED, COMPLEX, NARROW, DType, wide_of
+from tensorframe.graph.op import Kind
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.graph.shape import Shape
+from tensorframe.ops.convolution import CONVOLUTION
+
+_MIB = 1 << 20
+# elements of a line from which stable orders are made of ranks: see sorting.py
+_LONG = 512
+
+
+class Call(NamedTuple):
+    """A call of one of NumPy's functions: its attributes, and the shapes and dtypes of operands and result."""
+
+    attrs: tuple[Any, ...]
+    operands: tuple[tuple[Shape, DType], ...]
+    shape: Shape
+    dtype: DType
+
+    @property
+    def elements(self) -> int:
+        """Elements of the first operand."""
+        return prod(self.operands[0][0])
+
+    @property
+    def first(self) -> int:
+        """Bytes of the first operand."""
+        return self.elements * self.operands[0][1].itemsize
+
+    @property
+    def kind(self) -> DType:
+        """The dtype of the first operand."""
+        return self.operands[0][1]
+
+    @property
+    def result(self) -> int:
+        """Bytes of the result."""
+        return prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def widened(self) -> int:
+        """Bytes of a copy of the first operand in a dtype that NumPy has, if its own is none of them."""
+        return self.elements * wide_of(self.kind).itemsize if self.kind in ADDED else 0
+
+
+def scratch_bytes(region: Region, *, compiled: bool = False) -> int:
+    """Return the bytes that NumPy's program of a region takes for itself, at most.
+
+    `compiled` says that kernels do what is done to blocks of products, and convolutions.
+    """
+    ops = region.ops
+    if has_chain(region):
+        return _of_chain(region, compiled=compiled)
+    if ops[0].op is CONVOLUTION and compiled:
+        kernel, dtype = region.inputs[ops[0].inputs[1]]
+        return 2 * prod(kernel) * dtype.itemsize + thread_count() * _MIB
+    if has_epilogue(region):
+        return _of_call(region, ops[0]) + _of_epilogue(region)
+    if all(op.op.kind is Kind.MAP for op in ops):
+        return temporaries(region)
+    return _of_sequence(region) if len(ops) > 1 else _of_call(region, ops[0])
+
+
+def _of_sequence(region: Region) -> int:
+    """Return what lies between the ops of a region at most, and what these take while it does."""
+    region = without_repeats(region)
+    parts = runs(region)
+    last_use = {
+        source: number for number, run in enumerate(parts) for _, op in run for source in op.inputs
+    }
+    for run in reversed(parts):
+        for value, op in run:
+            if op.op.alias:  # a view keeps its operand's memory
+                (source, *_) = op.inputs
+                last_use[source] = max(last_use[source], last_use.get(value, -1))
+    live: dict[int, int] = {}
+    most = 0
+    for number, run in enumerate(parts):
+        for value, op in run:
+            if value in region.outputs or last_use.get(value, -1) > number:
+                live[value] = 0 if op.op.alias else prod(op.shape) * op.dtype.itemsize
+        most = max(most, sum(live.values()) + _of_run(region, run))
+        for value in [value for value in live if last_use.get(value, number + 1) == number]:
+            if value not in region.outputs:
+                del live[value]
+    return max(most - sum(live.values()), 0)  # results are counted by whoever asks
+
+
+def _of_run(region: Region, run: Run) -> int:
+    made = [value for value, _ in run]
+    takes = dict.fromkeys([source for _, op in run for source in op.inputs if source not in made])
+    if run[0][1].op.kind is Kind.MAP:
+        return temporaries(region.part(tuple(takes), made, made[-1:]))
+    return _of_call(region, run[0][1])
+
+
+def _of_call(region: Region, op: RegionOp) -> int:
+    row = ROWS.get(op.op.name) or KINDS.get(op.op.kind)
+    if row is None or (op.op.kind is Kind.SCATTER and op.op.combination is None):
+        return 0
+    operands = tuple([(region.shape_of(v), region.dtype_of(v)) for v in op.inputs])
+    return row(Call(op.attrs, operands, op.shape, op.dtype))
+
+
+# products
+
+
+def _of_product(call: Call) -> int:
+    """Blocks of small elements are converted, integers are multiplied as floats, sums in parts are added up."""
+    (left, x), (right, y) = call.operands[:2]
+    if reads_small(x, y, call.dtype):
+        return _of_small(left, right, call.shape)
+    operands, results = prod(left) + prod(right), prod(call.shape)
+    if call.dtype in IN_BLAS:
+        factors = [prod(shape) for shape, dtype in call.operands[:2] if dtype != call.dtype]
+        return sum(factors) * call.dtype.itemsize
+    if call.dtype in NARROW:
+        return 4 * (operands + results)
+    if call.dtype.kind == "b":
+        return 4 * (operands + results)
+    # as floats, then as int64, since a cast beyond the range of a small integer does not wrap
+    product = max(8 * results - call.result, 0) + 8 * results * (call.dtype.itemsize < 8)
+    return thread_count() * _MIB + 8 * operands + product
+
+
+def _of_small(left: Shape, right: Shape, shape: Shape) -> int:
+    """Each thread converts parts of both factors, for a block of the result."""
+    rows = left[-2] if len(left) > 1 else 1
+    columns = right[-1] if len(right) > 1 else 1
+    parts = blocks(shape[: max(len(shape) - 2, 0)], rows, left[-1], columns)
+    each = max(block_bytes(prod(tall), wide, left[-1]) for *tall, wide in map(extents, parts))
+    whole = 4 * (prod(left) + prod(right)) + 8 * prod(shape)
+    return min(min(thread_count(), len(parts)) * each, whole)
+
+
+def _of_epilogue(region: Region) -> int:
+    """Each thread has a block of the product, and what its ops make of it."""
+    op = region.ops[0]
+    if op.op.name != "matmul":
+        return thread_count() * 2 * _MIB
+    parts = blocks(*_sizes(region, op), whole_rows=True)
+    largest = max(prod(extents(index)) for index in parts)
+    return min(thread_count(), len(parts)) * _beside(largest * op.dtype.itemsize)
+
+
+def _of_chain(region: Region, *, compiled: bool) -> int:
+    """Each thread has a block of scores, which kernels write over, of weights, and of the result."""
+    first = region.ops[0]
+    batch, rows, inner, columns = _sizes(region, first)
+    parts = row_blocks(batch, rows, inner, columns)
+    largest = max(prod(extents(index)) for index in parts) * first.dtype.itemsize
+    made = len([op for op in region.ops if op.op.kind is Kind.CONTRACT])
+    result = largest // max(columns, 1) * region.ops[-1].shape[-1] if region.ops[-1].shape else 0
+    each = largest + result if compiled and made == 2 else _beside(largest)
+    return min(thread_count(), len(parts)) * each * max(made - 1, 1)
+
+
+def _beside(block: int) -> int:
+    """Return the bytes of a block of a product, and of what is made of it."""
+    return 2 * block + min(block, 2 * config.get().block_bytes)
+
+
+def _sizes(region: Region, op: RegionOp) -> tuple[Shape, int, int, int]:
+    left, right = [region.shape_of(source) for source in op.inputs[:2]]
+    rows = left[-2] if len(left) > 1 else 1
+    return op.shape[:-2], rows, left[-1], right[-1] if len(right) > 1 else 1
+
+
+# what sorts and searches
+
+
+def _of_sort(call: Call) -> int:
+    descending = call.attrs[1]
+    keys = max(call.widened, call.first)
+    return (call.widened and call.widened + keys) + (keys if descending else 0)
+
+
+def _of_argsort(call: Call) -> int:
+    axis, descending, stable = call.attrs
+    keys = call.widened + (max(call.widened, call.first) if descending else 0)
+    length = call.operands[0][0][axis]
+    size = (wide_of(call.kind) if call.kind in ADDED else call.kind).itemsize
+    if not stable or not _LONG <= length < 1 << 32 or (size < 4 and call.kind.kind != "f"):
+        return keys
+    # ranks, these beside positions, and where ranks are of sorted lines, the lines and where they differ
+    return keys + (25 * call.elements if size == 8 else 16 * call.elements + 8 * length)
+
+
+def _of_select(call: Call) -> int:
+    """Lines are copied."""
+    return max(call.widened, call.first) + call.widened
+
+
+def _of_topk(call: Call) -> int:
+    keys = max(call.widened, call.first)
+    return (keys if call.attrs[2] else call.widened) + 8 * call.elements
+
+
+# what transforms
+
+
+def _of_transform(call: Call) -> int:
+    """NumPy computes in double precision; each axis makes an array, and a line has its plan and memory of its own."""
+    sizes, axes = call.attrs[0], call.attrs[1]
+    wide = max(prod(call.shape), call.elements if call.kind in COMPLEX else 0) * 16
+    exact = call.kind.itemsize == (16 if call.kind in COMPLEX else 8)
+    real = not (call.kind in COMPLEX and call.dtype in COMPLEX)
+    lines = (16 if real else 32) * max(sizes, default=1)
+    if call.dtype not in COMPLEX and len(axes) == 1:
+        return lines
+    copies = wide * (len(axes) > 1) if exact else wide + (wide if len(axes) > 1 else wide // 2)
+    return copies + lines
+
+
+# linear algebra: multiples of one matrix in double precision, of which copies are made at a time
+
+
+def _matrices(copies: float, *, whole: float = 0.0) -> Callable[[Call], int]:
+    """Return a row of a function of stacks that copies each matrix so many times.
+
+    The stack is copied `whole` times in double precision, and once and a half more where it has another one.
+    """
+
+    def row(call: Call) -> int:
+        size = 16 if call.kind in COMPLEX else 8
+        single = prod(call.operands[0][0][-2:]) * (size if whole else max(call.kind.itemsize, 4))
+        stack = call.elements * size * (whole + 1.5 * (call.kind.itemsize < size) if whole else 0)
+        narrow = 4 * call.elements + 2 * call.result if call.kind in NARROW else 0
+        return int(copies * single + stack) + narrow
+
+    return row
+
+
+def _of_scatter(call: Call) -> int:
+    """Elements are combined in double precision, or looked at for zeros; places are numbered."""
+    floats = call.dtype.kind not in "biu"
+    indices = [prod(shape) for shape, _ in call.operands[2:]]
+    places = 8 * max(indices, default=0) if len(indices) > 1 else 0
+    return places + (8 * call.elements * max(call.dtype.itemsize // 8, 1) if floats else 0) + _MIB
+
+
+def _of_gather(call: Call) -> int:
+    """Indices are compared with the bounds."""
+    return max([prod(shape) for shape, dtype in call.operands[1:] if dtype.kind in "iu"], default=0)
+
+
+def _of_arange(call: Call) -> int:
+    return 0 if call.dtype.kind in "iu" else 16 * prod(call.shape)
+
+
+def _of_histogram(call: Call) -> int:
+    return 2 * _MIB + call.widened + (8 * call.elements if len(call.operands) > 2 else 0)
+
+
+def _of_convolution(call: Call) -> int:
+    """The padded input, the turned kernel, and windows in each thread."""
+    kernel, dtype = call.operands[1]
+    _, before, after, *_ = call.attrs
+    shape, _ = call.operands[0]
+    sizes = [max(sum(size), 0) for size in zip(shape[2:], before, after, strict=True)]
+    padded = prod(shape[:2]) * prod(sizes) * dtype.itemsize if any((*before, *after)) else 0
+    return padded + prod(kernel) * dtype.itemsize + thread_count() * _MIB
+
+
+KINDS: dict[Kind, Callable[[Call], int]] = {Kind.GATHER: _of_gather, Kind.SCATTER: _of_scatter}
+ROWS: dict[str, Callable[[Call], int]] = {
+    "arange": _of_arange,
+    "matmul": _of_product,
+    "einsum": _of_product,
+    "convolution": _of_convolution,
+    "sort": _of_sort,
+    "argsort": _of_argsort,
+    "partition": lambda call: 2 * call.widened,
+    "select": _of_select,
+    "argpartition": lambda call: call.widened,
+    "topk": _of_topk,
+    "searchsorted": lambda call: call.widened,
+    "histogram": _of_histogram,
+    "bincount": lambda call: call.result,
+    "fftn": _of_transform,
+    "ifftn": _of_transform,
+    "rfftn": _of_transform,
+    "irfftn": _of_transform,
+    "cumulative_sum": lambda call: min(call.result, _MIB),
+    "cumulative_prod": lambda call: min(call.result, _MIB),
+    "det": _matrices(1),
+    "slogdet": _matrices(1),
+    "inv": _matrices(2.5),
+    "solve": _matrices(2.1),
+    "cholesky": _matrices(1),
+    "qr": _matrices(1.3, whole=1),
+    "svd": _matrices(7.5),
+    "svdvals": _matrices(1.2),
+    "eigh": _matrices(3.1),
+    "eigvalsh": _matrices(1.1),
+    "eig": _matrices(5),
+    "eigvals": _matrices(2),
+    "lstsq": _matrices(2.2, whole=1),
+}
