@@ -81,7 +81,7 @@ DIALECT = Dialect(
     suffixes={"uint32": "u", "int64": "ll", "uint64": "ull"},
     prelude=PRELUDE,
     signature=(
-        "struct words_of_{name} {{ unsigned int at[{count}]; }};"
+        "struct words_of_{name} {{ unsigned int at[{count}]; }};\n"
         'extern "C" __global__ void __launch_bounds__({lanes})\n'
         "{name}({operands}, const words_of_{name} w)"
     ),
@@ -91,7 +91,7 @@ DIALECT = Dialect(
     grid=("(blockIdx.x * blockDim.x + threadIdx.x)", "(gridDim.x * blockDim.x)"),
     groups=("blockIdx.x", "gridDim.x"),
     lane="threadIdx.x",
-    vector="struct alignas({bytes}) {name} {{ {type} at[{count}]; }};\n",
+    vector="struct alignas({bytes}) {name} {{ {type} at[{count}]; }};",
     pointer="{const}{type}*",
     address="unsigned long long",
 )

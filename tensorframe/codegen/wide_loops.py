@@ -9,22 +9,23 @@ access, and for what is left over at the end, there is a loop over single elemen
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from tensorframe.codegen.neighbours import Run, runs_of
 from tensorframe.codegen.printer import Braces, indented
 from tensorframe.dtypes import DType
 from tensorframe.kernel import ir
-from tensorframe.kernel.ir.walk import expressions, in_order
 
 _WIDEST = 16  # bytes of one access, to a multiple of which it is aligned
 
 
 class Side(NamedTuple):
-    """The elements of a buffer that are read or written side by side: their type, and a pointer to the first."""
+    """How so many elements of a buffer are read or written at once."""
 
-    buffer: ir.Buffer
     type: str
-    pointer: str  # to a vector
+    pointer: str  # to a vector, from a pointer to the first element
+    first: str  # the first element of the operand
     address: str  # the number of its byte
     alignment: int
 
@@ -37,7 +38,7 @@ class WideLoops(Braces):
     def __init__(self, kernel: ir.Kernel) -> None:
         super().__init__(kernel)
         self.vectors: dict[str, str] = {}  # types of several elements: name -> declaration
-        self._beside: tuple[ir.Index, set[ir.Buffer]] | None = None
+        self._runs: dict[tuple[ir.Buffer, ir.Expr], str] = {}  # -> the vector that has the elements
 
     @abstractmethod
     def side(self, buffer: ir.Buffer, width: int) -> Side:
@@ -45,65 +46,64 @@ class WideLoops(Braces):
 
     def place(self, buffer: ir.Buffer, position: ir.Expr) -> tuple[str, str] | None:
         """Return the array and the index of an element that a wide access has read, or will write; None for others."""
-        if self._beside is None or position is not self._beside[0]:
-            return None
-        return (f"{buffer.name}_vector.at", "part") if buffer in self._beside[1] else None
+        vector = self._runs.get((buffer, position))
+        return None if vector is None else (f"{vector}.at", "part")
 
     def loop(self, loop: ir.Loop) -> list[str]:
-        """Return a loop, or, where it has a width and something lies side by side, two."""
-        buffers = _side_by_side(loop) if loop.width > 1 else []
-        return self._wide(loop, buffers) if buffers else super().loop(loop)
+        """Return a loop, or, where it has a width and accesses neighbours, two."""
+        first = ir.index("first", loop.index.dtype)
+        runs = runs_of(loop, first) if loop.width > 1 else []
+        return self._wide(loop, runs, first) if runs else super().loop(loop)
 
-    def _wide(self, loop: ir.Loop, buffers: list[ir.Buffer]) -> list[str]:
-        sides = [self.side(buffer, loop.width) for buffer in buffers]
+    def _wide(self, loop: ir.Loop, runs: Sequence[Run], first: ir.Index) -> list[str]:
         kind, index, width = self.type(loop.index.dtype), self.name(loop.index.name), loop.width
-        stop, (first, step) = self.text(loop.stop), self.grid
+        stop, (begin, step) = self.text(loop.stop), self.grid
         alone = self.block(loop.body)
-        self._beside = (loop.index, set(buffers))
+        names = [f"{run.buffer.name}_vector{number}" for number, run in enumerate(runs)]
+        self._runs = {
+            (run.buffer, run.position): name for run, name in zip(runs, names, strict=True)
+        }
         together = self.block(loop.body)
-        self._beside = None
-        unaligned = " | ".join([f"{side.address} % {side.alignment}u" for side in sides])
-        inputs = [side for side in sides if side.buffer.role is ir.Role.INPUT]
+        self._runs = {}
+        loads, stores = [], []
+        for run, name in zip(runs, names, strict=True):
+            side = self.side(run.buffer, width)
+            # of the vector's own number the compiler makes one address, and adds to it
+            place = "vector" if run.first is first else f"({self.text(run.first)}) / {width}"
+            memory = f"({side.pointer}{side.first})[{place}]"
+            if run.buffer.role is ir.Role.INPUT:
+                loads.append(f"const {side.type} {name} = {memory};")
+            else:
+                loads.append(f"{side.type} {name};")
+                stores.append(f"{memory} = {name};")
         return [
-            f"const {kind} vectors = ({unaligned}) != 0 ? 0 : {stop} / {width};",
-            f"for ({kind} vector = {first}; vector < vectors; vector += {step}) {{",
-            *[
-                f"    const {side.type} {side.buffer.name}_vector = {side.pointer}[vector];"
-                for side in inputs
-            ],
-            *[
-                f"    {side.type} {side.buffer.name}_vector;"
-                for side in sides
-                if side not in inputs
-            ],
+            f"const {kind} vectors = ({self._misfit(runs, width)}) != 0 ? 0 : {stop} / {width};",
+            f"for ({kind} vector = {begin}; vector < vectors; vector += {step}) {{",
+            f"    const {kind} first = vector * {width};",
+            *indented(loads),
             "    #pragma unroll",
             f"    for ({kind} part = 0; part < {width}; ++part) {{",
-            f"        const {kind} {index} = vector * {width} + part;",
+            f"        const {kind} {index} = first + part;",
             *indented(indented(together)),
             "    }",
-            *[
-                f"    {side.pointer}[vector] = {side.buffer.name}_vector;"
-                for side in sides
-                if side not in inputs
-            ],
+            *indented(stores),
             "}",
-            f"for ({kind} {index} = vectors * {width} + {first}; {index} < {stop}; {index} += {step}) {{",
+            f"for ({kind} {index} = vectors * {width} + {begin}; {index} < {stop}; {index} += {step}) {{",
             *indented(alone),
             "}",
         ]
+
+    def _misfit(self, runs: Sequence[Run], width: int) -> str:
+        """Return a number that is 0 where all accesses are to neighbours, and aligned."""
+        remainders: dict[str, None] = {}
+        for run in runs:
+            side = self.side(run.buffer, width)
+            remainders[f"{side.address} % {side.alignment}u"] = None
+            for number in run.multiples:
+                remainders[f"{self.text(number)} % {width}u"] = None
+        return " | ".join(remainders)
 
 
 def alignment_of(dtype: DType, width: int) -> int:
     """Return the bytes at a multiple of which so many elements have to begin."""
     return min(_WIDEST, dtype.itemsize * width)
-
-
-def _side_by_side(loop: ir.Loop) -> list[ir.Buffer]:
-    """Return the buffers that iterations read and write at their own number; none where only some iterations write."""
-    roots, stores = expressions(loop.body)
-    if any(store not in loop.body for store in stores):
-        return []
-    loads = [expr for expr in in_order(roots, ()) if isinstance(expr, ir.Load)]
-    buffers = [load.buffer for load in loads if load.position is loop.index]
-    buffers += [store.buffer for store in stores if store.position is loop.index]
-    return list(dict.fromkeys(buffers))

@@ -66,6 +66,37 @@ def test_several_sizes_at_once(device: str) -> None:
     assert (moved > 4).tolist() == (x > 4).tolist()
 
 
+@pytest.mark.parametrize("length", [4, 8, 7, 12])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "x + x[0]",
+        "x - x[:, :1]",
+        "x[:, 1:] * 2 + x[:1, 1:]",
+        "x[1:, :-3] + x[0, 3:]",
+        "x[:, ::2] + x[0, ::2]",
+        "x.reshape(3, 5, -1) + x[:5]",
+        "tfr.take(x, i, axis=0) * x[1]",
+        "tfr.where(x > x[2], x, i[:, None])",
+        "tfr.stack([x, x + x[1]], axis=1)",
+    ],
+)
+def test_rows(device: str, expression: str, length: int) -> None:
+    """Neighbours in rows: of lengths and strides that are multiples of the width and others, sliced and broadcast."""
+    x = (np.arange(15 * length, dtype=np.float32) ** 2 % 89).reshape(15, length)
+    i = (np.arange(15) * 7 % 15).astype(np.int32)
+    moved = {
+        "tfr": tfr,
+        **{name: tfr.asarray(array, device=device) for name, array in (("x", x), ("i", i))},
+    }
+    tfr.compute(moved["x"], moved["i"])
+    got = eval(expression, moved)
+    assert str(got.device) == device
+    assert_close(
+        got.numpy(), eval(expression, {"tfr": np, "x": x, "i": i}).astype(np.float32), ulp=0
+    )
+
+
 def test_rare_paths_stay_with_their_elements(device: str) -> None:
     x = np.array([0.5, 1e30, -3.0, 2e5, 7.0, -1e10, 0.0, 1.0, 1e6], np.float32)
     wanted = np.sin(x.astype(float)).astype(np.float32)

@@ -55,6 +55,8 @@ from tensorframe.quick_dataclasses import dataclass
 # Rows from which every group has one, and results from which every thread has.
 _ENOUGH_ROWS = 256
 _ENOUGH_RESULTS = 1 << 14
+# Elements that a thread takes at once at most: each needs registers.
+_MOST_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +193,12 @@ def _map(form: Form, access: int) -> tuple[ir.Statement, ...]:
     form.body.indices = digits(index, form.body.sizes) if form.body.sizes else []
     stores = tuple([form.store(value) for value in form.outputs])
     grid = ir.ParallelAxis.GRID
-    width = max(access // _largest(form), 1)
+    width = _width(form, access)
     return (ir.Loop(index, ir.START, ir.STOP, stores, parallel=True, over=grid, width=width),)
 
 
-def _largest(form: Form) -> int:
-    """Return the bytes of the largest elements that a region reads or writes."""
+def _width(form: Form, access: int) -> int:
+    """Return how many elements a thread takes: those of one access, of more than one where it reads few bytes."""
     read = [dtype.itemsize for shape, dtype in form.region.inputs if shape]
-    return max([*read, *[buffer.dtype.itemsize for buffer in form.outputs.values()]])
+    largest = max([*read, *[buffer.dtype.itemsize for buffer in form.outputs.values()]])
+    return max(1, min(_MOST_AT_ONCE, access // min(largest, sum(read) or largest)))
