@@ -63,15 +63,25 @@ def evaluate(roots: Sequence[Node], most: float = inf) -> None:
         read(pending)
     if early_readers and not (pending := [root for root in pending if root.storage is None]):
         return
+    keeps = True
     request = capture(pending)
     if len(request.wanted) > len(pending) and (moves := request.held_moves()):
         # first and by themselves: the next request for the same has them as leaves, and is to find this one's plan
-        moved = _moved(moves, most)
+        del request  # what it refers to would seem to be held
+        keeps = _evaluated(moves, most)
         if stamps is not None:
             stamps = [perf_counter_ns()]
-        request = capture(pending, keep_held=moved)
+        request = capture(pending, keep_held=keeps)
     tell_if_large(request.order)
     plan = PLANS.find(request.key)
+    if plan is None and most and (views := request.held_views()):
+        # by themselves, too: it costs nothing, and as long as they are pending the plan is another one
+        del request  # what it refers to would seem to be held
+        keeps = _evaluated(views, most) and keeps
+        if stamps is not None:
+            stamps = [perf_counter_ns()]
+        request = capture(pending, keep_held=keeps)
+        plan = PLANS.find(request.key)
     if plan is None and len(request.order) > _MANY and _ran_op_by_op(pending):
         if stamps is not None:
             tell_small(pending[0], stamps)
@@ -82,11 +92,11 @@ def evaluate(roots: Sequence[Node], most: float = inf) -> None:
     choice.charge()
 
 
-def _moved(moves: Sequence[Node], most: float) -> bool:
-    """Compute transfers; return whether they fit where they go: if not, they are parts of what needs them."""
+def _evaluated(nodes: list[Node], most: float) -> bool:
+    """Evaluate nodes, and refer to none afterwards; return whether they fit; else they are parts of what needs them."""
     try:
-        for node in moves:
-            evaluate((node,), most)
+        while nodes:
+            evaluate((nodes.pop(0),), most)
     except OutOfMemoryError:
         return False
     return True

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from tensorframe.graph.node import Node, by_serial, told_apart
 from tensorframe.graph.op import Kind
-from tensorframe.graph.references import IN_ONE_LIST, references
-from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
+from tensorframe.graph.references import IN_ONE_LIST, referenced, references
+from tensorframe.ops.creation import ARANGE, CONSTANT, FILE, FULL
+from tensorframe.ops.movement import EXPAND
 from tensorframe.quick_dataclasses import dataclass
 from tensorframe.rewrite.simplify import visible
 from tensorframe.schedule.plan import Plan
@@ -18,6 +20,9 @@ from tensorframe.site import Site
 _OWN_REFERENCES = IN_ONE_LIST + 1
 
 _TRANSFER = Kind.TRANSFER
+
+# Bytes up to which what lies in a file is read as a whole for the sake of a view of it.
+_SMALL_FILE = 1 << 24
 
 Inputs = tuple[Node, ...]
 
@@ -56,6 +61,20 @@ class Capture:
             if self.order[index].op.kind is _TRANSFER
             and not [source for source in self.recipes[index] or () if source.storage is None]
         ]
+
+    def held_views(self) -> list[Node]:
+        """Return the views of leaves that are referenced and were not requested: to compute them moves no byte."""
+        order, wanted = self.order, frozenset(self.key[-1])
+        places = [
+            index
+            for index in range(len(order))
+            if index not in wanted and order[index].op.alias and _is_view_of_leaf(order[index])
+        ]
+        if not places:
+            return []
+        uses = Counter([id(source) for recipe in self.recipes for source in recipe or ()])
+        counts = [(index, uses[id(order[index])]) for index in places]
+        return [order[index] for index in referenced(order, counts)]
 
     def snapshot(self) -> list[Node]:
         """Return `wanted` in a copy of the graph of its own; leaves are the same nodes."""
@@ -188,6 +207,19 @@ def is_leaf(node: Node) -> bool:
         return True
     op = node.op
     return op.kind is Kind.SOURCE and op is not FULL and op is not ARANGE
+
+
+def _is_view_of_leaf(node: Node) -> bool:
+    """Whether a pending node is a view of what is computed, or read as a whole: of memory that is there anyway."""
+    if node.storage is not None:
+        return False
+    inputs = node.inputs  # before storage: see Node.settle
+    while node.storage is None and node.op is not FILE:
+        if not inputs or not node.op.alias or node.op.kind is not Kind.VIEW or node.op is EXPAND:
+            return False
+        node = inputs[0]
+        inputs = node.inputs
+    return node.storage is not None or node.nbytes <= _SMALL_FILE
 
 
 def _source_key(node: Node) -> tuple[Any, ...]:

@@ -284,3 +284,48 @@ def test_programs_give_the_same_with_less_work(seed):
     assert first.flops == again.flops  # a function of the program: nothing is timed
     # a tensor stored in vain takes as much as was spent before
     assert sum(first.flops) <= 2 * sum(without.flops)
+
+
+VIEWS = {
+    "row": lambda w: w[0],
+    "part of a transpose": lambda w: w.T[:, 1:2],
+    "flat": lambda w: w.reshape((-1,))[3:],
+}
+
+
+@pytest.mark.parametrize("device", HOST)
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_pending_views_that_a_model_holds_cost_one_plan(view, device, tmp_path):
+    """They were charged in the first call, stored by the plan of the second, and leaves of a third one."""
+    tfr.save(tmp_path / "w.npy", tfr.asarray(np.arange(SIZE, dtype=np.float32).reshape(2, -1)))
+    weights = [tfr.asarray(np.ones((2, SIZE), np.float32), device=device)]
+    if device == "cpu":  # where files are read
+        weights.append(tfr.load(tmp_path / "w.npy"))
+    for weight in weights:
+        held = view(weight)
+        x = tfr.asarray(np.ones((8, 1), np.float32), device=device)
+        made = []
+        for _ in range(4):
+            with counted() as work:
+                tfr.sum(
+                    tfr.exp(x * held.reshape((1, -1))[:, :3]) @ tfr.ones((3, 4), device=device)
+                ).compute()
+            made.append(work.made)
+        assert made[1:] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("device", HOST)
+def test_what_nobody_holds_is_dropped_where_a_view_or_a_move_is_computed_first(device):
+    """Who looked for these held the whole graph, so that all that is costly in it seemed to be held."""
+    x = tfr.asarray(np.ones((128, 128), np.float32), device=device)
+    held = x.T[1:]
+    with counted() as work:
+        tfr.sum(tfr.exp(x @ x) @ (x @ held.T)).compute()
+    assert work.outputs[-1] == 1
+    there = tfr.asarray(
+        np.ones((128, 128), np.float32), device="numpy" if device == "cpu" else "cpu"
+    )
+    moved = there.to_device(device)
+    with counted() as work:
+        tfr.sum(tfr.exp(x @ x) @ (x @ moved)).compute()
+    assert work.outputs[-1] == 1
