@@ -54,6 +54,8 @@ _LARGER = 8
 _BY_NUMBERS: Call = ("by numbers", None)
 # In place of the call of a function that has run so often that a plan pays.
 _BY_PLAN: Call = ("by plan", None)
+# Numbers of which is remembered what rules see of them.
+_MOST_NUMBERS = 1024
 # How often a function of several calls of NumPy's runs before its op gets a plan, which takes as long as so many calls.
 _OFTEN = 4096
 
@@ -144,7 +146,9 @@ def run_single(node: Node) -> bool | None:
     if latest is not options:
         calls = PLANS.calls(options)
     call = calls.get(key)
-    if call is None or call is _BY_NUMBERS or call is _BY_PLAN:
+    if call is _BY_NUMBERS:
+        call = calls.get(_with_numbers(key, inputs))
+    if call is None or call is _BY_PLAN:
         call = _call_for(node, inputs, key, options)
         if call is None:
             return None if calls.get(key) is _BY_PLAN else False
@@ -244,10 +248,7 @@ def _is_view_of_computed(node: Node) -> bool:
 def _call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | None:
     """Return the call for nodes of this key, and keep it; None where there is none yet that will stay the same."""
     numbers = [source for source, shape in zip(inputs, key[3::2], strict=False) if shape is None]
-    if numbers:
-        known = PLANS.calls(options).get(_with_numbers(key, numbers))
-        if known is not None:
-            return known
+    itself: Function | None = None  # the function, if the plan of its op is nothing but that op
     functions = _functions_for(node, inputs)
     if functions is not None and not inputs:
         return _source(node, key, options)
@@ -265,11 +266,11 @@ def _call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | 
             if (
                 numbers and not is_small
             ):  # rules of plans know what is sooner computed of some numbers, such as x**2
-                if any(visible(number.attrs[0]) is not None for number in numbers):
-                    function = None
+                if any(known_numbers[number] is not None for number in numbers):
+                    function, itself = None, function
                 elif function is not None:
                     PLANS.keep_call(key, _BY_NUMBERS, options)
-                    key = _with_numbers(key, numbers)
+                    key = _with_numbers(key, inputs)
             if function is not None:
                 return PLANS.keep_call(key, (function, None), options)
             if is_small:
@@ -282,15 +283,36 @@ def _call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | 
         return None
     # of inputs that are fewer leaves, two are taken apart where the call is
     same = len(request[1]) == len(inputs) or len(inputs) == 2
-    call = (plan.runner.alone if same else None, plan)
+    call: Call = (plan.runner.alone if same else None, plan)
+    if itself is not None and _is_of(plan, node.op):
+        call = (itself, None)
     if numbers:
         PLANS.keep_call(key, _BY_NUMBERS, options)
-        key = _with_numbers(key, numbers)
+        key = _with_numbers(key, inputs)
     return PLANS.keep_call(key, call, options)
 
 
-def _with_numbers(key: Key, numbers: list[Node]) -> Key:
-    return (*key, *[visible(number.attrs[0]) for number in numbers])
+def _is_of(plan: Plan, op: Op) -> bool:
+    """Whether a plan is nothing but one application of an op: rules know no sooner way."""
+    return len(plan.steps) == 1 and [one.op for one in plan.steps[0].region.ops] == [op]
+
+
+class _KnownNumbers(dict[Node, Any]):
+    """What rules of plans see of nodes that are numbers, which the calls of these depend on."""
+
+    def __missing__(self, node: Node) -> Any:
+        if len(self) >= _MOST_NUMBERS:
+            self.clear()
+        known = self[node] = visible(node.attrs[0])
+        return known
+
+
+known_numbers = _KnownNumbers()
+
+
+def _with_numbers(key: Key, inputs: Inputs) -> Key:
+    numbers = [source for source in inputs if source.storage is None and source.op is CONSTANT]
+    return (*key, *[known_numbers[number] for number in numbers])
 
 
 def _pays(op: Op, operands: tuple[DType, ...]) -> bool:

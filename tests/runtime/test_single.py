@@ -1,5 +1,8 @@
 """The single path: it finds the plans that the general path makes, and says the same when something fails."""
 
+import operator
+import sys
+
 import numpy as np
 import pytest
 
@@ -208,3 +211,49 @@ def test_a_pending_selection_does_not_see_later_changes_of_its_key(key, as_key):
     if isinstance(index, np.ndarray):
         index[...] = 0
     np.testing.assert_array_equal(selected.numpy(), np.arange(10.0).reshape(5, 2)[key])
+
+
+def calls_of(function, *operands):
+    """How many functions of Python it takes to record and compute, once everything that this needs is there."""
+    for _ in range(20):
+        function(*operands).compute()
+    names = []
+    sys.setprofile(
+        lambda frame, event, _: names.append(frame.f_code.co_name) if event == "call" else None
+    )
+    try:
+        function(*operands).compute()
+    finally:
+        sys.setprofile(None)
+    return len(names)
+
+
+@pytest.mark.parametrize("size", [10, 5000, 30_000])
+@pytest.mark.parametrize("number", [1, 2.0, 3.5, -1])
+def test_an_op_beside_a_number_takes_few_calls(size, number):
+    x = tensor(size)
+    assert calls_of(operator.add, x, number) <= 9
+    assert calls_of(operator.add, number, x) <= 12
+
+
+@pytest.mark.parametrize("size", [10, 5000])
+def test_an_op_on_tensors_takes_few_calls(size):
+    x, y = tensor(size), tensor(size)
+    assert calls_of(operator.add, x, y) <= 5
+    assert calls_of(operator.eq, x, y) <= 5
+    assert calls_of(tfr.exp, x) <= 5
+
+
+@pytest.mark.parametrize("size", [10, 5000, 40_000])
+def test_numbers_that_rules_know_keep_their_meaning_in_every_call(size):
+    values = np.linspace(-3, 3, size, dtype=np.float32)
+    x = tfr.asarray(values)
+    for _ in range(3):
+        for number in (0, 1, 2, -0.0, 0.0, np.inf, -np.inf, True, 3.5):
+            for operate in (operator.add, operator.mul, operator.sub, operator.truediv):
+                with np.errstate(all="ignore"):
+                    expected = operate(values, np.float32(number))
+                    result = operate(x, number).numpy()
+                np.testing.assert_array_equal(result, expected)
+                known = ~np.isnan(expected)
+                assert (np.signbit(result) == np.signbit(expected))[known].all(), (operate, number)

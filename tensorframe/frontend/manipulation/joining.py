@@ -328,20 +328,23 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     [1, 1, 2, 2]
     """
     tensor, dimension = along("repeat", a, axis)
+    if type(repeats) is int and repeats >= 0:
+        return _each_repeated(tensor, dimension, repeats)
     counts = _counts(repeats)
     size = tensor.shape[dimension]
     if counts.size == 1:
-        count = int(counts.reshape(())[()])
-        before, after = tensor.shape[:dimension], tensor.shape[dimension + 1 :]
-        spread = expanded(
-            reshaped(tensor, (*before, size, 1, *after)), (*before, size, count, *after)
-        )
-        return reshaped(spread, (*before, size * count, *after))
+        return _each_repeated(tensor, dimension, int(counts.reshape(())[()]))
     if counts.shape != (size,):
         raise ShapeError(
             f"repeat: {counts.shape} counts do not fit axis {dimension} of shape {tensor.shape}"
         )
     return take(tensor, np.repeat(np.arange(size), counts), axis=dimension)
+
+
+def _each_repeated(tensor: Tensor, axis: int, count: int) -> Tensor:
+    before, size, after = tensor.shape[:axis], tensor.shape[axis], tensor.shape[axis + 1 :]
+    spread = expanded(reshaped(tensor, (*before, size, 1, *after)), (*before, size, count, *after))
+    return reshaped(spread, (*before, size * count, *after))
 
 
 def _counts(repeats: Any) -> np.ndarray[Any, Any]:

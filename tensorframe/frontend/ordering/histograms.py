@@ -172,11 +172,16 @@ def _reach(x: Tensor) -> int:
     """Return the largest element and one; OutOfRangeError if one is negative."""
     if not x.size:
         return 0
-    low, high = (call(op, x, attrs=((0,), False)) for op in (MIN, MAX))
-    evaluate((x.node, low.node, high.node))
-    if low.item() < 0:
-        raise OutOfRangeError(f"bincount: takes integers from 0 on, got {low.item()}")
-    return int(high.item()) + 1
+    storage = x.node.storage
+    if storage is not None and type(storage.handle) is np.ndarray:
+        low, high = int(storage.handle.min()), int(storage.handle.max())
+    else:
+        bounds = [call(op, x, attrs=((0,), False)) for op in (MIN, MAX)]
+        evaluate((x.node, *[bound.node for bound in bounds]))
+        low, high = (int(bound.item()) for bound in bounds)
+    if low < 0:
+        raise OutOfRangeError(f"bincount: takes integers from 0 on, got {low}")
+    return high + 1
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
