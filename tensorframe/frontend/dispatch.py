@@ -50,16 +50,31 @@ _KEEPING_BOOLS = frozenset({"abs", "ceil", "floor", "real", "trunc"})
 SEQUENCES = (list, tuple, range)
 
 
-def recorder_of_one(op: Op, otherwise: Callable[[Any], Any] | None = None) -> Callable[[Any], Any]:
+# what sees to the options of a call: of the op, what records it without, its operands, `out=`, and those by name
+Options = Callable[[Op, Callable[..., Any], tuple[Any, ...], Any, dict[str, Any]], Any]
+
+
+def _no_options(op: Op, _record: Any, _operands: Any, _out: Any, _options: Any) -> Any:
+    raise TypeError(f"{op.name}: takes its operands alone")
+
+
+def recorder_of_one(
+    op: Op,
+    otherwise: Callable[[Any], Any] | None = None,
+    with_options: Options = _no_options,
+) -> Callable[..., Any]:
     """Return what records a one-operand op, by the short way where nothing has to be converted.
 
-    Other operands go `otherwise`. A function of its own for each op has all at hand that does not change.
+    Other operands go `otherwise`, calls with options `with_options`. A function of its own for each op has all at hand
+    that does not change.
     """
     convert = otherwise or partial(_general, op)
     result_of = op.uniform.get
     is_any_precision = op.precision is None
 
-    def record_one(x: Any, /) -> Any:
+    def record_one(x: Any, /, out: Any = None, **options: Any) -> Any:
+        if options or out is not None:
+            return with_options(op, record_one, (x,), out, options)
         if type(x) is Tensor:
             node = x.node
             result = result_of(node.dtype)
@@ -75,8 +90,10 @@ def recorder_of_one(op: Op, otherwise: Callable[[Any], Any] | None = None) -> Ca
 
 
 def recorder_of_two(
-    op: Op, otherwise: Callable[[Any, Any], Any] | None = None
-) -> Callable[[Any, Any], Any]:
+    op: Op,
+    otherwise: Callable[[Any, Any], Any] | None = None,
+    with_options: Options = _no_options,
+) -> Callable[..., Any]:
     """Return what records a two-operand op, by the short way where nothing has to be converted.
 
     Other operands go `otherwise`, and numbers that do not fit the tensor beside them. Every operator is one of these
@@ -86,7 +103,9 @@ def recorder_of_two(
     result_of = op.uniform.get
     is_any_precision = op.precision is None
 
-    def record_two(x1: Any, x2: Any, /) -> Any:
+    def record_two(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
+        if options or out is not None:
+            return with_options(op, record_two, (x1, x2), out, options)
         try:
             if type(x1) is Tensor:
                 left = x1.node
@@ -198,10 +217,11 @@ def as_nodes(op: Op, operands: tuple[Any, ...]) -> tuple[Node, ...]:
         nodes = [operand.node if type(operand) is Tensor else None for operand in operands]
     else:
         values = [plain(operand) for operand in operands]
+        home = home_of(values)
         nodes = [
             None
             if type(value) in PYTHON_NUMBERS or isinstance(value, SEQUENCES)
-            else as_node(value)
+            else as_node(value, home)
             for value in values
         ]
         add_sequences(values, nodes, op.conditions)
@@ -300,12 +320,20 @@ def fitting(value: Any, dtype: DType) -> Any:
     return value
 
 
-def as_node(value: Any) -> Node:
-    """Return the node of a Tensor, an array, or a sequence or object that `asarray` takes for one."""
+def home_of(values: Sequence[Any]) -> Device | None:
+    """Return where the first Tensor lives; what is no Tensor is made beside it, wherever it stands among them."""
+    return next((value.node.device for value in values if isinstance(value, Tensor)), None)
+
+
+def as_node(value: Any, home: Device | None = None) -> Node:
+    """Return the node of a Tensor, an array, or a sequence or object that `asarray` takes for one.
+
+    Arrays are made on the device `home`, where it holds their dtype.
+    """
     if isinstance(value, Tensor):
         return value.node
     if isinstance(value, np.ndarray | np.generic):
-        return data_node(np.array(value))
+        return data_node(np.array(value), home or CPU)
     from tensorframe.frontend.conversion import convert  # it records by this module
 
     if isinstance(value, SEQUENCES) or convert.holds_elements(value):

@@ -16,8 +16,10 @@ from tensorframe.frontend.dispatch import (
     SEQUENCES,
     add_sequences,
     all_tensors,
+    as_node,
     call,
     handle_on,
+    home_of,
     plain,
     weak_constant,
 )
@@ -82,8 +84,11 @@ def weakly(values: Sequence[Any]) -> list[Tensor]:
     if all_tensors(values):
         return [handle_on(value.node) for value in values]
     values = [plain(value) for value in values]
+    home = home_of(values)
     tensors = [
-        None if type(value) in PYTHON_NUMBERS or isinstance(value, SEQUENCES) else operand(value)
+        None
+        if type(value) in PYTHON_NUMBERS or isinstance(value, SEQUENCES)
+        else array_beside(value, home)
         for value in values
     ]
     nodes = [None if tensor is None else tensor.node for tensor in tensors]
@@ -96,6 +101,13 @@ def weakly(values: Sequence[Any]) -> list[Tensor]:
         Tensor(node or weak_constant(value, like, device)) if tensor is None else tensor
         for value, tensor, node in zip(values, tensors, nodes, strict=True)
     ]
+
+
+def array_beside(value: Any, home: Device | None) -> Tensor:
+    """Return a Tensor of the function's own; of a NumPy array on the device `home`, where it holds the dtype."""
+    if home is not None and type(value) is np.ndarray:
+        return handle_on(as_node(value, home))
+    return operand(value)
 
 
 def comparable(x1: Any, x2: Any) -> list[Tensor]:

@@ -80,3 +80,39 @@ def test_where_takes_what_elementwise_functions_take():
 def test_no_parts_are_refused():
     with pytest.raises(ArgumentError, match="must be positive"):
         tfr.split(tfr.arange(4), 0)
+
+
+BESIDE = {
+    "hypot": tfr.hypot,
+    "add": tfr.add,
+    "equal": tfr.equal,
+    "concat": lambda x, y: tfr.concat([x, y]),
+    "stack": lambda x, y: tfr.stack([x, y]),
+    "dot": tfr.dot,
+    "outer": tfr.outer,
+    "isclose": tfr.isclose,
+    "searchsorted": tfr.searchsorted,
+    "where": lambda x, y: tfr.where(np.array([True, False, True]), x, y),
+    "clip": lambda x, y: tfr.clip(x, y, y),
+    "operator": lambda x, y: x + y,
+    "matmul": lambda x, y: x @ y,
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_an_array_lies_beside_the_tensor_on_either_side_of_it(name):
+    """Where arrays were on the cpu, the first operand of equals decided where the result lives."""
+    array = np.array([1.0, 2.0, 4.0], np.float32)
+    tensor = tfr.asarray(array, device="numpy")
+    for operands in ((tensor, array), (array, tensor)):
+        result = BESIDE[name](*operands)
+        assert result.device == "numpy"
+        np.testing.assert_array_equal(result.numpy(), BESIDE[name](tensor, tensor).numpy())
+
+
+def test_indices_in_arrays_lie_beside_the_tensor():
+    x = tfr.asarray(np.arange(3, dtype=np.float32), device="numpy")
+    index = np.array([2, 0], np.int64)
+    for result in (tfr.take(x, index), tfr.take_along_axis(x, index, 0), x[index]):
+        assert result.device == "numpy"
+        assert result.tolist() == [2, 0]

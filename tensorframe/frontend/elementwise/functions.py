@@ -29,10 +29,12 @@ _NOTHING_OF_REAL = frozenset({REAL_PART, CONJ, POSITIVE})
 _PARTS = frozenset({REAL_PART, IMAG})
 
 
-def _unchanging(op: Op) -> Callable[[Any], Tensor]:
+def _unchanging(op: Op) -> Callable[..., Tensor]:
     """Return what records such a row, of complex elements; of real ones, it returns the tensor."""
 
-    def record_unless_real(x: Any, /) -> Tensor:
+    def record_unless_real(x: Any, /, out: Any = None, **options: Any) -> Tensor:
+        if options or out is not None:
+            return _with_options(op, record_unless_real, (x,), out, options)
         if type(x) is Tensor and x.node.dtype in op.accepts and x.node.dtype not in dtypes.COMPLEX:
             return handle_on(x.node)
         return unary(op, x)
@@ -43,22 +45,20 @@ def _unchanging(op: Op) -> Callable[[Any], Tensor]:
 def _function(op: Op) -> Callable[..., Tensor]:
     """Return the public function of a row: what records its op, and sees to options in calls that have any."""
     function: Any
-    record: Any
     names = ["x"] if op.arity == 1 else ["x1", "x2"]
     kind: Any = Parameter.POSITIONAL_ONLY
     options = OPTIONS
     if op in _NOTHING_OF_REAL:
-        record = _unchanging(op)
+        function = _unchanging(op)
     elif op.arity == 1:
-        record = recorder_of_one(op)
+        function = recorder_of_one(op, None, _with_options)
     else:
         compare = RECORDERS.get(op.operator or "")
-        record = recorder_of_two(op, None if compare is None else partial(compare, op))
+        other = None if compare is None else partial(compare, op)
+        function = recorder_of_two(op, other, _with_options)
     if op in _PARTS:
         names, options, kind = ["val"], [], Parameter.POSITIONAL_OR_KEYWORD
-        function = _of_part(record)
-    else:
-        function = (_of_one if op.arity == 1 else _of_two)(op, record)
+        function = _of_part(function)
     function.__name__ = function.__qualname__ = op.name
     function.__module__ = "tensorframe"
     function.__doc__ = documentation(op)
@@ -75,24 +75,6 @@ def _of_part(record: Callable[[Any], Tensor]) -> Callable[..., Tensor]:
         return record(val)
 
     return part
-
-
-def _of_one(op: Op, record: Callable[[Any], Tensor]) -> Callable[..., Tensor]:
-    def one(x: Any, /, out: Any = None, **options: Any) -> Tensor:
-        if options or out is not None:
-            return _with_options(op, record, (x,), out, options)
-        return record(x)
-
-    return one
-
-
-def _of_two(op: Op, record: Callable[[Any, Any], Tensor]) -> Callable[..., Tensor]:
-    def two(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Tensor:
-        if options or out is not None:
-            return _with_options(op, record, (x1, x2), out, options)
-        return record(x1, x2)
-
-    return two
 
 
 def _with_options(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tensorframe import dtypes
-from tensorframe.dtypes import DType
-from tensorframe.frontend.dispatch import SEQUENCES, apply
-from tensorframe.frontend.operands import operand
+from tensorframe.frontend.dispatch import SEQUENCES, apply, home_of
+from tensorframe.frontend.operands import array_beside, operand
 from tensorframe.frontend.parameters import is_number
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.ops.elementwise import EQUAL, IMAG, ISNAN, MAXIMUM, MINIMUM, REAL_PART, WHERE
@@ -46,22 +45,27 @@ def clip(
 
 
 def _clipped(a: Any, min: Any, max: Any) -> Tensor:
-    result = operand(a)
+    result = array_beside(a, home_of((a, min, max)))
     if min is not None:
-        result = apply(MAXIMUM, result, _bound(min, result.dtype))
+        result = apply(MAXIMUM, result, _bound(min, result))
     if max is not None:
-        result = apply(MINIMUM, result, _bound(max, result.dtype))
+        result = apply(MINIMUM, result, _bound(max, result))
     return result
 
 
-def _bound(bound: Any, dtype: DType) -> Any:
+def _bound(bound: Any, tensor: Tensor) -> Any:
     """Return a bound as an operand; Python integers outside the dtype's range become its limits."""
+    dtype = tensor.dtype
     if type(bound) is int and dtype in dtypes.INTEGER:
         from tensorframe.frontend.machine_limits import iinfo  # for few bounds
 
         info = iinfo(dtype)
         return sorted((info.min, bound, info.max))[1]
-    return bound if isinstance(bound, SEQUENCES) or is_number(bound) else operand(bound)
+    return (
+        bound
+        if isinstance(bound, SEQUENCES) or is_number(bound)
+        else array_beside(bound, tensor.device)
+    )
 
 
 def nan_to_num(

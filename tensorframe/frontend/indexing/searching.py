@@ -16,10 +16,12 @@ from tensorframe.frontend.dispatch import (
     as_node,
     call,
     data_node,
+    home_of,
 )
 from tensorframe.frontend.indexing.selection import index_node
 from tensorframe.frontend.operands import (
     along,
+    array_beside,
     comparable,
     converted,
     flattened,
@@ -141,7 +143,7 @@ def _need_line(name: str, x: Tensor, index: Tensor) -> None:
 def _indices(name: str, indices: Any, axis: int, x: Tensor) -> Tensor:
     """Return indices into an axis of `x` as a Tensor of integers within its bounds."""
     if not isinstance(indices, Tensor):
-        indices = operand(indices)
+        indices = array_beside(indices, x.device)
         indices = indices.astype(int64) if indices.size == 0 else indices
     if indices.dtype not in INTEGER:
         raise DTypeError(
@@ -173,7 +175,7 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
         place = next((side.device for side in (x1, x2) if isinstance(side, Tensor)), None)
         condition = operand(condition, device=place)
     if type(condition) not in PYTHON_NUMBERS:
-        condition = Tensor(as_node(condition))
+        condition = Tensor(as_node(condition, home_of((condition, x1, x2))))
         condition = condition if condition.dtype in BOOL else apply(NOT_EQUAL, condition, 0)
     return apply(WHERE, condition, x1, x2)
 
