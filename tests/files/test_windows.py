@@ -1,5 +1,7 @@
 """Any window of a file is read as NumPy shows it, with no more memory than it takes, whatever lies around it."""
 
+import errno
+import os
 import pickle
 import tracemalloc
 
@@ -10,9 +12,9 @@ from hypothesis import strategies as st
 
 import tensorframe as tfr
 from tensorframe import dtypes
-from tensorframe.errors import FileFormatError
-from tensorframe.files import windows
-from tensorframe.files.reader import Reader
+from tensorframe.errors import FileFormatError, ReadError
+from tensorframe.files import access, windows
+from tensorframe.files.reader import Reader, read_leaf
 from tensorframe.frontend.files import segment
 from tensorframe.rewrite.views import Window
 
@@ -192,3 +194,27 @@ def test_readers_go_to_other_processes(compress, tmp_path):
     again = pickle.loads(pickle.dumps(reader))
     assert again == reader
     assert again.read(Window((2,), (3,), (1,))).tolist() == [2, 3, 4]
+
+
+@pytest.mark.parametrize("slice_of", [False, True])
+def test_a_disk_that_fails_names_the_byte_and_the_line_that_loaded(slice_of, tmp_path, monkeypatch):
+    """The second piece that is read: the first shows that it is a file like others."""
+    np.save(tmp_path / "x.npy", np.arange(1000.0).astype(">f8"))
+    leaf = tfr.load(tmp_path / "x.npy").node  # this line
+    read, calls = access._read, []
+
+    def fails(file, position, buffer):
+        calls.append(position)
+        if len(calls) > 1:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return read(file, position, buffer[:16])
+
+    monkeypatch.setattr(access, "_read", fails)
+    window = Window((500,), (100,), (1,)) if slice_of else None
+    out = np.empty(100 if slice_of else 1000)
+    place = 128 + 16 + (4000 if slice_of else 0)
+    with pytest.raises(ReadError, match=f"x.npy: reading failed at byte {place}: ") as caught:
+        read_leaf(leaf, window, out)
+    assert caught.value.errno == errno.EIO
+    assert "# this line" in str(caught.value)
+    assert isinstance(caught.value.__cause__, OSError)
