@@ -319,6 +319,18 @@ def test_what_is_no_array_of_numbers_is_refused_at_once(thing, error, message):
         tfr.from_reader(thing)
 
 
+def test_arrays_in_memory_of_other_libraries_are_pointed_to_dlpack():
+    class Theirs(Recording):
+        dtype = "theirs.float32"
+
+        def __dlpack__(self):
+            raise AssertionError("nobody asked")
+
+    with pytest.raises(DTypeError, match=r"has elements of theirs\.float32") as caught:
+        tfr.from_reader(Theirs(counted(2)))
+    assert "tfr.from_dlpack" in str(caught.value)
+
+
 def test_shapes_that_are_none_are_refused():
     class Odd(Recording):
         shape = (3, None)

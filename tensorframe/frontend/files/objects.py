@@ -93,7 +93,12 @@ class ObjectReader:
             ) from error
         if given.shape != sizes or given.dtype.newbyteorder("=") != self.dtype:
             got, wanted = f"{given.dtype}{list(given.shape)}", f"{self.dtype}{list(sizes)}"
-            raise ReadError(f"{self} gave {got} for {in_words(key)}, which is {wanted}")
+            raise ReadError(
+                f"{self} gave {got} for {in_words(key)}, which is {wanted}",
+                suggestions=(
+                    "set_auto_maskandscale(False) of netCDF4's variables gives what the file holds",
+                ),
+            )
         # whoever gave a view, or keeps a reference, may write to it
         ours = given.base is None and sys.getrefcount(given) <= 2 and given.dtype.isnative
         array: Array = given if ours else given.astype(self.dtype)
@@ -245,9 +250,12 @@ def dtype_of(array: Any, asked: str) -> DType:
             return BY_NAME[dtype.name]
     except TypeError:
         pass
+    hints = ["one of " + ", ".join(BY_NAME)]
+    if hasattr(type(array), "__dlpack__") and not isinstance(given, np.dtype):
+        hints.insert(0, "tfr.from_dlpack(array), for an array in memory of another library")
     raise DTypeError(
         f"{asked}: {name_of(array)} has elements of {given}, which no tensor holds",
-        suggestions=("one of " + ", ".join(BY_NAME),),
+        suggestions=hints,
     )
 
 
