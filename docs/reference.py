@@ -103,6 +103,7 @@ GROUPS = (
     Group("nn", "tfr.nn", "", module="nn"),
     Group("functional", "tfr.nn.functional", "", module="nn.functional"),
     Group("init", "tfr.nn.init", "", module="nn.init"),
+    Group("models", "tfr.nn.models", "", module="nn.models"),
     Group("optim", "tfr.optim", "", module="optim"),
     Group("quantization", "tfr.quantization", "", module="quantization"),
     Group("schedules", "tfr.optim.schedules", "", module="optim.schedules"),

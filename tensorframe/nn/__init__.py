@@ -6,8 +6,10 @@ initial values.
 
 from __future__ import annotations
 
-from tensorframe.nn import functional, init
+from tensorframe.nn import functional, init, models
+from tensorframe.nn.cache import KVCache
 from tensorframe.nn.data import Batches, batches
+from tensorframe.nn.generation import CausalModel, sample
 from tensorframe.nn.layers.activations import (
     CELU,
     ELU,
@@ -159,6 +161,7 @@ __all__ = [
     "Batches",
     "Bilinear",
     "Buffer",
+    "CausalModel",
     "ChannelShuffle",
     "CircularPad1d",
     "CircularPad2d",
@@ -194,6 +197,7 @@ __all__ = [
     "InstanceNorm2d",
     "InstanceNorm3d",
     "KLDivLoss",
+    "KVCache",
     "L1Loss",
     "LPPool1d",
     "LPPool2d",
@@ -258,6 +262,8 @@ __all__ = [
     "estimate_memory",
     "functional",
     "init",
+    "models",
     "quantize",
+    "sample",
     "summary",
 ]

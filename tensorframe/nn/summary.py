@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 from tensorframe.backends.dry.engine import IMAGINED
 from tensorframe.backends.registry import default_device
@@ -30,6 +30,7 @@ from tensorframe.graph.node import Node, next_serial
 from tensorframe.graph.shape import Shape
 from tensorframe.nn import text
 from tensorframe.nn.calls import watcher
+from tensorframe.nn.decoding_memory import DecodingMemory, decoding_memory
 from tensorframe.nn.module import Module
 from tensorframe.nn.structure import Role, entries, own_modules, unique
 from tensorframe.schedule.plan import human_bytes
@@ -263,14 +264,32 @@ class MemoryEstimate(Page):
         ]
 
 
+@overload
+def estimate_memory(
+    model: Module,
+    *inputs: Any,
+    loss: Callable[..., Any] | None = ...,
+    optimizer: Any = ...,
+    device: str | Device | None = ...,
+) -> MemoryEstimate: ...
+@overload
+def estimate_memory(
+    model: Module, *, context: int, batch: int = ..., bits: int | None = ...
+) -> DecodingMemory: ...
 def estimate_memory(
     model: Module,
     *inputs: Any,
     loss: Callable[..., Any] | None = None,
     optimizer: Any = None,
     device: str | Device | None = None,
-) -> MemoryEstimate:
-    """Return what training a model takes, in bytes: nothing is computed.
+    context: int | None = None,
+    batch: int = 1,
+    bits: int | None = None,
+) -> MemoryEstimate | DecodingMemory:
+    """Return what training a model takes, in bytes, or with `context` what generating takes: nothing is computed.
+
+    A model that generates takes its weights, in `bits` 4 or 8 if these are given, and a cache for `batch` sequences of
+    `context` positions: `weights`, `cache` and `total` have the bytes.
 
     `inputs` are as for `summary`. `loss(model, *inputs)` gives the number to differentiate: the sum of what the model
     gives, if not given. `optimizer` is one of `tfr.optim`, whose state for the model counts; it does not change.
@@ -280,6 +299,8 @@ def estimate_memory(
     >>> found.parameters, found.gradients, found.optimizer
     (4040, 4040, 8084)
     """
+    if context is not None:
+        return decoding_memory(model, context, batch, bits)
     dry, given = _imagined(model, inputs)
     where = _device_of(model, device)
     results = dry(*given) if loss is None else loss(dry, *given)
