@@ -225,3 +225,9 @@ def test_reading_rows_takes_no_more_than_a_piece(tmp_path) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 8 << 20 < out.nbytes
+
+
+def test_gguf_files_are_not_written(tmp_path) -> None:
+    with pytest.raises(FileFormatError, match="read alone"):
+        tfr.save(tmp_path / "m.gguf", {"x": tfr.ones(2)})
+    assert not list(tmp_path.iterdir())

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from tensorframe.errors import DTypeError, FileFormatError
 
 SHARDED = ".safetensors.index.json"
 GGUF = ".gguf"
-SUFFIXES = (".npy", ".npz", ".safetensors", ".zarr", GGUF, SHARDED)
+WRITTEN = (".npy", ".npz", ".safetensors", ".zarr")
+SUFFIXES = (*WRITTEN, GGUF, SHARDED)
 # What other libraries open, and whose arrays are read and written as objects.
 OPENED_BY = {
     ".h5": 'h5py.File(path)["name"]',
@@ -21,8 +23,8 @@ OPENED_BY = {
 PathLike = str | os.PathLike[str]
 
 
-def checked_path(path: Any) -> tuple[str, str]:
-    """Return the path as a string, and its suffix, which says the format."""
+def checked_path(path: Any, suffixes: Sequence[str] = SUFFIXES) -> tuple[str, str]:
+    """Return the path as a string, and its suffix, which says the format; errors name these."""
     try:
         name = os.fsdecode(path)
     except TypeError as error:
@@ -32,7 +34,7 @@ def checked_path(path: Any) -> tuple[str, str]:
     lower = name.rstrip(os.sep).lower()
     suffix = SHARDED if lower.endswith(SHARDED) else os.path.splitext(lower)[1]
     if suffix not in SUFFIXES:
-        hints = ["one of " + ", ".join(SUFFIXES)]
+        hints = ["one of " + ", ".join(suffixes)]
         if suffix in OPENED_BY:
             hints.insert(0, f"tfr.from_reader({OPENED_BY[suffix]})")
         raise FileFormatError(f"{name}: the suffix says the format", suggestions=hints)

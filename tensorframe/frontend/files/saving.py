@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorframe.errors import DTypeError, FileFormatError
 from tensorframe.frontend.conversion.convert import asarray
-from tensorframe.frontend.files.paths import SHARDED, checked_path
+from tensorframe.frontend.files.paths import GGUF, SHARDED, WRITTEN, checked_path
 from tensorframe.frontend.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def save(
     if not isinstance(path, str | os.PathLike | bytes):
         _save_into(path, tensors, metadata)
         return
-    name, suffix = checked_path(path)
+    name, suffix = checked_path(path, WRITTEN)
     if metadata and suffix != ".safetensors":
         raise FileFormatError(
             f"save: {suffix} files have no metadata",
@@ -60,6 +60,11 @@ def save(
     elif suffix == SHARDED:
         raise FileFormatError(
             f"save: {name} names several files, and one is written",
+            suggestions=("a path that ends in .safetensors",),
+        )
+    elif suffix == GGUF:
+        raise FileFormatError(
+            f"save: {name} would be a GGUF file, and these are read alone",
             suggestions=("a path that ends in .safetensors",),
         )
     else:
