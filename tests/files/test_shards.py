@@ -69,3 +69,7 @@ def test_formats_of_other_libraries_are_named_with_them(name, hint, tmp_path):
     with pytest.raises(FileFormatError, match="the suffix says the format") as caught:
         tfr.load(tmp_path / name)
     assert hint in str(caught.value)
+    with pytest.raises(FileFormatError, match="the suffix says the format") as caught:
+        tfr.save(tmp_path / name, np.ones(3))
+    assert hint in str(caught.value)
+    assert "from_reader" not in str(caught.value)

@@ -291,7 +291,7 @@ def test_metadata_are_strings_in_safetensors_only(tmp_path):
         tfr.save(tmp_path / "x.npz", {}, metadata={"a": "b"})
     with pytest.raises(DTypeError, match="strings by name"):
         tfr.save(tmp_path / "x.safetensors", {}, metadata=NUMBERS)
-    with pytest.raises(FileFormatError, match="not a safetensors file"):
+    with pytest.raises(FileFormatError, match="not a safetensors or GGUF file"):
         tfr.load_metadata(tmp_path / "x.npz")
 
 

@@ -36,6 +36,7 @@ def checked_path(path: Any, suffixes: Sequence[str] = SUFFIXES) -> tuple[str, st
     if suffix not in SUFFIXES:
         hints = ["one of " + ", ".join(suffixes)]
         if suffix in OPENED_BY:
-            hints.insert(0, f"tfr.from_reader({OPENED_BY[suffix]})")
+            call = "tfr.save({}, x)" if suffixes is WRITTEN else "tfr.from_reader({})"
+            hints.insert(0, call.format(OPENED_BY[suffix]))
         raise FileFormatError(f"{name}: the suffix says the format", suggestions=hints)
     return name, suffix
