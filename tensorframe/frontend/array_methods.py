@@ -18,6 +18,7 @@ from tensorframe.frontend.linalg.contractions import matrix_transpose
 from tensorframe.frontend.manipulation import diagonals, joining, views
 from tensorframe.frontend.ordering import sorting
 from tensorframe.frontend.outputs import Output
+from tensorframe.frontend.parameters import choice
 from tensorframe.frontend.reductions.elementary import sum as total
 from tensorframe.frontend.tensor import Tensor, attribute, method
 from tensorframe.ops.elementwise import CONJ, IMAG, REAL_PART
@@ -170,13 +171,13 @@ def fill(self: Tensor, /, value: Any) -> None:
 
 
 @method
-def tobytes(self: Tensor, /) -> bytes:
-    """Return the bytes of the elements in C order.
+def tobytes(self: Tensor, /, order: str = "C") -> bytes:
+    """Return the bytes of the elements in C order, or in Fortran order ("F").
 
     >>> tfr.asarray([97, 98], dtype="uint8").tobytes()
     b'ab'
     """
-    return self._array().tobytes()
+    return self._array().tobytes(choice("tobytes", "order", order, ("C", "F", "A", "K")))
 
 
 @method

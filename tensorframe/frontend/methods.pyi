@@ -9,6 +9,8 @@ from tensorframe.frontend.ordering.sorting import Kind
 from tensorframe.frontend.outputs import Output
 from tensorframe.frontend.protocols.dlpack_export import Version
 from tensorframe.frontend.protocols.host import Array
+from tensorframe.frontend.protocols.ndarray import Flags
+from tensorframe.frontend.protocols.ndarray import Flat
 from tensorframe.frontend.protocols.numpy_functions import Function
 from tensorframe.frontend.reductions.elementary import Axis
 from tensorframe.frontend.tensor import Tensor
@@ -101,6 +103,8 @@ class TensorMethods:
     def __rmul__(self, other: Operand, /) -> Tensor: ...
     def __ror__(self, other: Operand, /) -> Tensor:
         """Return value|self."""
+    def __round__(self, ndigits: int | None = None) -> Any:
+        """Return the elements rounded; of a number without axes, and without digits, the nearest integer of Python's."""
     def __rpow__(self, other: Operand, /) -> Tensor: ...
     def __rrshift__(self, other: Operand, /) -> Tensor: ...
     def __rshift__(self, other: Operand, /) -> Tensor: ...
@@ -112,6 +116,8 @@ class TensorMethods:
     def __str__(self) -> str: ...
     def __sub__(self, other: Operand, /) -> Tensor: ...
     def __truediv__(self, other: Operand, /) -> Tensor: ...
+    def __trunc__(self) -> int:
+        """Return the whole part of a number without axes, an integer of Python's."""
     def __xor__(self, other: Operand, /) -> Tensor: ...
     def _repr_html_(self) -> str:
         """Return the card that a notebook shows."""
@@ -134,18 +140,30 @@ class TensorMethods:
     @property
     def backend(self) -> str:
         """The name of the backend that the tensor's device belongs to."""
+    @property
+    def base(self) -> None:
+        """None: tensors are values, no tensor looks at another one's memory."""
+    def byteswap(self, /, inplace: bool = False) -> Tensor:
+        """Return elements with their bytes in reverse order, or make this tensor that. Computes them."""
+    def choose(self, /, choices: Any, out: Any = None, mode: Any = 'raise') -> Tensor:
+        """Return elements of the tensors `choices`, by their numbers in this one: see `choose`."""
     def clip(self, min: Any = None, max: Any = None, out: Any = None, *, a_min: Any = None, a_max: Any = None, **options: Any) -> Tensor:
         """Elements below `min` become `min`, those above `max` become `max`; None is no bound."""
+    def compress(self, /, condition: Any, axis: int | None = None, out: Any = None) -> Tensor:
+        """Return the parts along `axis` where a vector of conditions is true: see `compress`."""
     def conj(self, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
         """Complex conjugates; real elements are unchanged."""
     def conjugate(self, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
         """Complex conjugates; real elements are unchanged."""
-    def copy(self) -> Tensor:
+    def copy(self, /, order: str = 'C') -> Tensor:
         """Return a tensor that later assignments to this one do not change, and vice versa. Costs nothing."""
     def cumprod(self, axis: int | None = None, dtype: Any = None, out: Output = None) -> Tensor:
         """Products of the elements up to each position along `axis`; None runs through all elements in C order."""
     def cumsum(self, axis: int | None = None, dtype: Any = None, out: Output = None) -> Tensor:
         """Sums of the elements up to each position along `axis`; None runs through all elements in C order."""
+    @property
+    def data(self) -> memoryview:
+        """The elements as a read-only buffer. Computes them."""
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
         """Return the diagonals of the matrices that `axis1` and `axis2` span, along a new last axis."""
     def dot(self, b: Any, out: Output = None) -> Tensor:
@@ -164,6 +182,12 @@ class TensorMethods:
         """Return the plan that computing `tensors` together would run: nothing is computed."""
     def fill(self, /, value: Any) -> None:
         """Set every element to `value`, in place: no other tensor changes."""
+    @property
+    def flags(self) -> Flags:
+        """What may be said of the memory: elements are in C order, and nobody writes to them from outside."""
+    @property
+    def flat(self) -> Flat:
+        """The elements in C order: `x.flat[3]`, `x.flat[::2] = 0`, `for value in x.flat`."""
     def flatten(self, /, order: str = 'C') -> Tensor:
         """Return the elements along one axis."""
     def gradient(self, *tensors: Tensor) -> Any:
@@ -199,10 +223,14 @@ class TensorMethods:
         """Positions of the elements that are not zero: one tensor for each axis, in C order."""
     def numpy(self, *, copy: bool = False) -> Array:
         """Return the elements as a NumPy array: a read-only view, or a writable copy."""
+    def partition(self, /, kth: Any, axis: int = -1, kind: Any = 'introselect', order: None = None) -> None:
+        """Put the `kth` elements where sorting would, in place: no other tensor changes. See `partition`."""
     def prod(self, axis: Axis = None, dtype: Any = None, out: Output = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
         """Product along `axis`: an axis, a tuple of axes, or None for all; 1 where there are no elements."""
     def ptp(self, axis: Axis = None, out: Output = None, keepdims: bool = False) -> Tensor:
         """Largest minus smallest element along `axis` (peak to peak), in the dtype of `a`."""
+    def put(self, /, indices: Any, values: Any, mode: Any = 'raise') -> None:
+        """Set elements by positions in C order, in place: no other tensor changes. See `put`."""
     def ravel(self, order: str = 'C') -> Tensor:
         """Return all elements of `a` along one axis."""
     @property
@@ -222,6 +250,9 @@ class TensorMethods:
         """Return `a` without the axes `axis` (all that can go if None); ShapeError if one has a size other than 1."""
     def std(self, axis: Axis = None, dtype: Any = None, out: Output = None, ddof: float = 0.0, keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: float | None = None) -> Tensor:
         """Standard deviation along `axis`: the square root of `var`, with the same arguments and dtypes."""
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The bytes from one element to the next along each axis, in C order, which is how others get to see them."""
     def sum(self, axis: Axis = None, dtype: Any = None, out: Output = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
         """Sum along `axis`: an axis, a tuple of axes, or None for all; 0 where there are no elements."""
     def swapaxes(self, axis1: int, axis2: int) -> Tensor:
@@ -232,8 +263,10 @@ class TensorMethods:
         """Return the tensor on the first device of the backend `name`, or on a device named in full."""
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
         """Return a copy of the tensor on `device`, which costs nothing if it is there, and is else made when it is needed."""
-    def tobytes(self, /) -> bytes:
-        """Return the bytes of the elements in C order."""
+    def tobytes(self, /, order: str = 'C') -> bytes:
+        """Return the bytes of the elements in C order, or in Fortran order ("F")."""
+    def tofile(self, /, fid: Any, sep: str = '', format: str = '%s') -> None:
+        """Write the elements in C order to a file, as bytes, or as text that `sep` separates. Computes them."""
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python numbers; a 0-d tensor gives the number itself."""
     def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Output = None) -> Tensor:

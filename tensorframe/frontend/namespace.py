@@ -36,6 +36,7 @@ from tensorframe.frontend.plans import *
 from tensorframe.frontend.protocols import (
     dlpack_export,
     host,
+    ndarray,
     numpy_functions,
     printing,
     scalars,
@@ -60,6 +61,7 @@ _ATTACHING = {
     "dlpack_export",
     "host",
     "items",
+    "ndarray",
     "numpy_functions",
     "operators",
     "pending",

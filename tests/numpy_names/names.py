@@ -64,6 +64,17 @@ ABSENT = {
 }
 
 
+# what arrays and generators of NumPy's have, and tensors and ours have not: why
+WITHOUT_IN_CLASSES = {
+    "ndarray": (
+        np.ndarray,
+        tfr.Tensor,
+        {"ctypes", "dump", "dumps", "getfield", "resize", "setfield", "setflags"},
+    ),
+    "Generator": (np.random.Generator, tfr.random.Generator, {"bit_generator"}),
+}
+
+
 def absent() -> dict[str, str]:
     """Return why each absent name is absent."""
     return {name: why for why, names in ABSENT.items() for name in names.split()}

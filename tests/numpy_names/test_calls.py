@@ -13,6 +13,7 @@ from tests.numpy_names.comparison import differences, every_call
 from tests.numpy_names.names import (
     DIFFERENT,
     OWN_PARAMETERS,
+    WITHOUT_IN_CLASSES,
     absent,
     homes,
     missing_parameters,
@@ -46,6 +47,13 @@ def test_every_parameter_of_numpy_is_taken():
         if name not in OWN_PARAMETERS and (missing := missing_parameters(prefix, name))
     }
     assert wrong == {}
+
+
+@pytest.mark.parametrize("kind", WITHOUT_IN_CLASSES)
+def test_every_attribute_is_there_or_known_to_be_absent(kind):
+    theirs, ours, without = WITHOUT_IN_CLASSES[kind]
+    names = {name for name in dir(theirs) if name[0] != "_"}
+    assert {name for name in names if not hasattr(ours, name)} == without
 
 
 def test_the_page_has_the_table():

@@ -62,7 +62,7 @@ def __deepcopy__(self: Tensor, _memo: dict[int, Any]) -> Tensor:
 
 
 @method
-def copy(self: Tensor) -> Tensor:
+def copy(self: Tensor, /, order: str = "C") -> Tensor:
     """Return a tensor that later assignments to this one do not change, and vice versa. Costs nothing.
 
     >>> x = tfr.asarray([1, 2])
@@ -71,6 +71,7 @@ def copy(self: Tensor) -> Tensor:
     >>> y.tolist()
     [1, 2]
     """
+    del order  # NumPy's: elements have one order to all who look
     return Tensor(self.node)
 
 
