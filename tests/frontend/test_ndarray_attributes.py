@@ -1,4 +1,4 @@
-"""Attributes and methods of NumPy's arrays that tensors have too: values as NumPy's, and assignments change one handle."""
+"""Attributes and methods of NumPy's arrays that tensors have too: NumPy's values, and assignments change one handle."""
 
 import math
 

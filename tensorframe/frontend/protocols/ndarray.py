@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorframe.frontend.conversion.convert import asarray
 from tensorframe.frontend.operands import flattened, operand, reshaped
 from tensorframe.frontend.ordering import sorting
 from tensorframe.frontend.tensor import Tensor, attribute, method
@@ -132,7 +131,7 @@ def byteswap(self: Tensor, /, inplace: bool = False) -> Tensor:
     >>> tfr.asarray([1, 256], dtype="int16").byteswap().tolist()
     [256, 1]
     """
-    swapped = asarray(self._array().byteswap(), device=self.device)
+    swapped = operand(self._array().byteswap(), device=self.device)
     if not inplace:
         return swapped
     self._rebind(swapped.node)
