@@ -219,7 +219,8 @@ def _is_view_of_leaf(node: Node) -> bool:
             return False
         node = inputs[0]
         inputs = node.inputs
-    return node.storage is not None or node.nbytes <= _SMALL_FILE
+    # what is not mapped would be read for the view, and again for who needs it as a whole
+    return node.storage is not None or (node.nbytes <= _SMALL_FILE and node.attrs[0].mapped)
 
 
 def _source_key(node: Node) -> tuple[Any, ...]:
