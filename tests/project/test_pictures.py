@@ -71,3 +71,14 @@ def test_nox_makes_all_of_them():
     assert len(makes) == len(set(noxfile.SCREENSHOTS))
     for name in noxfile.SCREENSHOTS:
         assert (DOCS / "screenshots" / f"{name}.py").is_file()
+
+
+def test_the_chart_shows_the_benchmarks_of_the_page():
+    found = importlib.util.spec_from_file_location("speed", DOCS / "screenshots" / "speed.py")
+    speed = importlib.util.module_from_spec(found)
+    found.loader.exec_module(speed)
+    page = (DOCS / "benchmarks.md").read_text("utf-8")
+    assert len(speed.rows_of(page)) == len(speed.WORKLOADS)
+    for theme in speed.THEMES:
+        kept = (IMAGES / f"speed-{theme.name}.svg").read_text("utf-8")
+        assert kept == speed.chart(page, theme), "python docs/screenshots/speed.py draws it anew"
