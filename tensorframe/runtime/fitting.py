@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from tensorframe.backends.budget import Budget
 from tensorframe.backends.registry import backend_of, capabilities
-from tensorframe.errors import OutOfMemoryError
+from tensorframe.errors import DeviceError, OutOfMemoryError
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.runtime.failures import Recorded, explain, shown_step
@@ -131,7 +131,10 @@ def _held_in_words(budget: Budget) -> str:
 def _named(size: int, node: Node) -> str:
     where = describe(node.site)
     made = f", {where}" if where else ""
-    return f"  {human_bytes(size)}: {node.dtype}{list(node.shape)}{made}"
+    from tensorframe.variables import variables_of  # only for messages
+
+    name = "".join(f"{variable} " for variable in variables_of(node.site)[:1])
+    return f"  {human_bytes(size)}: {name}{node.dtype}{list(node.shape)}{made}"
 
 
 def held_tensors(budget: Budget) -> list[tuple[int, Node]]:
@@ -143,13 +146,21 @@ def held_tensors(budget: Budget) -> list[tuple[int, Node]]:
             continue
         device = node.device
         if device not in budgets:
-            budgets[device] = backend_of(device).budget(device)
+            budgets[device] = _budget_of(device)
         if budgets[device] is budget:
             key, size = _memory_of(node)
             known = seen.get(key)
             if known is None or known[0] < size:
                 seen[key] = (size, node)
     return sorted(seen.values(), key=lambda entry: -entry[0])
+
+
+def _budget_of(device: Device) -> Budget | None:
+    """Return what counts a device's memory; None where nothing does, or its backend is not there any more."""
+    try:
+        return backend_of(device).budget(device)
+    except DeviceError:
+        return None
 
 
 def _memory_of(node: Node) -> tuple[int, int]:

@@ -10,6 +10,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe.errors import ArgumentError, DeviceError, OutOfMemoryError, OutOfRangeError
 from tensorframe.runtime.events import listen
+from tensorframe.testing.boxed import BoxedBackend
 from tests.backends.test_device_rows import DEVICES
 
 MIB = 1 << 20
@@ -257,6 +258,17 @@ def test_views_and_what_shares_memory_are_listed_once():
         larger(x).compute()
     assert str(caught.value).count("16 MiB: float32") == 1
     assert len(views) == 4
+
+
+def test_tensors_of_a_backend_that_is_gone_are_no_obstacle():
+    tfr.backends.register(BoxedBackend("passing"))
+    left = tfr.ones(100, device="passing").compute()
+    tfr.backends.unregister("passing")
+    known = tfr.asarray(np.ones(1 << 22, np.float32))
+    with tfr.memory.limit(counted("cpu") + 8 * MIB), pytest.raises(OutOfMemoryError) as caught:
+        larger(known).compute()
+    assert "16 MiB: known float32[4194304], " in str(caught.value)
+    assert left.is_computed
 
 
 def test_small_plans_are_never_compared():
