@@ -73,6 +73,12 @@ EXPRESSIONS = {  # of 256 blocks: the blocks they come in, how many tasks there 
     "layer norm of rows": (layer_norm, ROWS, 1.0),
     "a stencil of slices": (stencil, SQUARES, 1.1),
     "a product": (lambda x: x @ x, SQUARES, 1.0),
+    "a product and a diagonal": (
+        lambda x: x @ x + tfr.eye(256, dtype="float32", device=x.device),
+        SQUARES,
+        1.0,
+    ),
+    "a part of a product, turned": (lambda x: (x @ x).T[1:] * 2 - x[:-1], SQUARES, 1.1),
     "a transpose in a chain": (lambda x: x.T * 2 + 1, SQUARES, 1.0),
     "padding": (lambda x: tfr.pad(x, ((8, 8), (0, 0))) + 1, SQUARES, 1.0),
     "a sort of rows": (lambda x: tfr.sort(x, axis=1), ROWS, 1.0),
@@ -196,3 +202,56 @@ def test_columns_of_blocks_of_rows_are_sorted_in_other_blocks(blocks_of):
         result = tfr.sort(x, axis=0).numpy()
     assert np.array_equal(result, np.sort(values, axis=0))
     assert any("rechunk" in str(key) for key in tasks.keys)
+
+
+def test_products_take_their_inner_axis_in_parts_where_it_does_not_fit(blocks_of):
+    blocks_of("1 KiB")
+    values, x = array((32, 640), (16, 16))
+    with Tasks() as tasks:
+        result = (x @ x.T + 1).numpy()
+    np.testing.assert_allclose(result, values @ values.T + 1, rtol=1e-4, atol=1e-3)
+    assert 4 * 5 <= len(tasks.made_here()) <= 4 * 40 + 160
+    exact = tfr.from_native(da.ones((32, 640), chunks=(16, 16), dtype="float32").persist())
+    assert ((exact @ exact.T).numpy() == 640).all()
+
+
+def test_what_no_task_has_room_for_is_refused_before_it_runs(monkeypatch):
+    from tensorframe.backends.dask import room
+
+    monkeypatch.setattr(room, "_ALWAYS", 1 << 10)
+    monkeypatch.setattr(room.host_memory, "available", lambda: 1 << 12)
+    _, x = array((64, 64), (16, 16))
+    y = tfr.linalg.inv(x)
+    with (
+        Tasks() as tasks,
+        pytest.raises(tfr.errors.OutOfMemoryError, match="one task takes 32 KiB") as caught,
+    ):
+        y.compute()
+    assert not tasks.keys
+    assert "y = tfr.linalg.inv(x)" in caught.value.location
+    assert ((x + 1).numpy() != 0).all()  # in blocks
+
+
+class TestDecompositions:
+    def test_tall_matrices_by_blocks_of_rows(self):
+        values, x = array((400, 6), (50, 6), "float64")
+        q, r = tfr.linalg.qr(x)
+        with Tasks() as tasks:
+            tfr.compute(q, r)
+        assert len(tasks.keys) > 8
+        assert q.native().numblocks[0] == 8
+        np.testing.assert_allclose((q @ r).numpy(), values, atol=1e-12)
+        np.testing.assert_allclose((q.T @ q).numpy(), np.eye(6), atol=1e-12)
+        u, s, v = tfr.linalg.svd(x, full_matrices=False)
+        np.testing.assert_allclose(s.numpy(), np.linalg.svd(values)[1], rtol=1e-10)
+        np.testing.assert_allclose(((u * s) @ v).numpy(), values, atol=1e-12)
+
+    def test_square_blocks_of_both_axes(self):
+        values, x = array((60, 40), (16, 16), "float64")
+        _, s, _ = tfr.linalg.svd(x, full_matrices=False)
+        np.testing.assert_allclose(s.numpy(), np.linalg.svd(values)[1], rtol=1e-10)
+        positive = x.T @ x + 40 * tfr.eye(40, dtype="float64", device="dask")
+        factor = tfr.linalg.cholesky(positive)
+        np.testing.assert_allclose((factor @ factor.T).numpy(), positive.numpy(), rtol=1e-10)
+        right = tfr.linalg.solve(positive, positive[:, :2])
+        np.testing.assert_allclose(right.numpy(), np.eye(40)[:, :2], atol=1e-10)

@@ -21,7 +21,8 @@ from tensorframe.testing.tolerance import epsilon
 DEVICES = [
     str(info.device)
     for info in devices()
-    if info.capabilities.executes and not info.capabilities.host_memory
+    if info.capabilities.executes
+    and not (info.capabilities.host_memory or info.capabilities.chunked)
 ]
 ROWS = [op for op in rows(Kind.MAP) if op.public and not op.attributes]
 TOGETHER = 24  # rows of a plan

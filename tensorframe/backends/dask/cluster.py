@@ -35,6 +35,13 @@ def memory_of(client: Any) -> tuple[int | None, int | None]:
     return sum(limits), max(sum(limits) - used, 0)
 
 
+def largest_worker(client: Any) -> int | None:
+    """Return the most bytes that a worker may take; None where one has no limit, or there is none yet."""
+    workers = client.scheduler_info(n_workers=-1).get("workers", {}).values()
+    limits = [worker.get("memory_limit") or 0 for worker in workers]
+    return max(limits) if limits and all(limits) else None
+
+
 def scattered(client: Any, blocks: Any) -> Any:
     """Return an array of host blocks with these in the memory of workers, unless they are few bytes."""
     if blocks.nbytes <= _IN_GRAPHS:

@@ -123,13 +123,15 @@ class DaskBackend(Backend):
     def compile(self, region: Region, device: Device) -> Program:
         """Return what adds the tasks of a region to the graphs of its inputs."""
         from tensorframe.backends.dask.lowering import lowered
+        from tensorframe.backends.dask.room import of_client
 
         def add_tasks(inputs: Sequence[Any], _: Sequence[Any | None]) -> Sequence[Any]:
             # of hundred thousands of tasks none is garbage, and to look through them takes as long as to make them
             collects = gc.isenabled()
             gc.disable()
             try:
-                return lowered(region, inputs, self.settings)
+                with of_client(self.settings.client):
+                    return lowered(region, inputs, self.settings)
             finally:
                 if collects:
                     gc.enable()

@@ -22,13 +22,15 @@ from tensorframe.backends.dask.arrays import (
 from tensorframe.backends.dask.blocks import ancestors, making, needs_of, read_apart
 from tensorframe.backends.dask.grids import grid_of, in_better_blocks
 from tensorframe.backends.dask.layers import in_blocks_of, is_number
+from tensorframe.backends.dask.matrices import decomposed
 from tensorframe.backends.dask.names import layer_name, ops_of
+from tensorframe.backends.dask.products import groups_of, partial_product
 from tensorframe.backends.dask.reductions import crosses, reduction, scan
 from tensorframe.backends.dask.settings import Settings
 from tensorframe.backends.dask.tasks import NamedCall, WholeCall, without_loops
 from tensorframe.dtypes import DType
 from tensorframe.graph.op import Kind
-from tensorframe.graph.region import Region
+from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.movement import PART
 from tensorframe.schedule.tiles import whole as everything
@@ -41,6 +43,9 @@ def lowered(region: Region, inputs: Sequence[Any], settings: Settings) -> list[A
     """Return the outputs of a region as arrays whose blocks are tasks."""
     if len(region.ops) == 1 and region.ops[0].op is PART:
         return [_part(region, inputs[0])]
+    parts = decomposed(region, inputs, settings.chunk)
+    if parts is not None:
+        return parts
     if _is_small(region, inputs, settings.chunk) or not _has_blocks(region, inputs):
         return whole(region, inputs)
     return in_blocks(region, inputs, settings.chunk)
@@ -52,7 +57,10 @@ def in_blocks(region: Region, inputs: Sequence[Any], limit: int) -> list[Array]:
     given: dict[int, Any] = dict(enumerate(inputs))
     needed = ancestors(region)
     for value in range(first, first + len(region.ops)):
-        if value in needed and crosses(region, value, given, limit):
+        groups = groups_of(region, value, given, limit)
+        if value in needed and groups:
+            given[value] = _product(region.ops[value - first], given, groups, limit)
+        elif value in needed and crosses(region, value, given, limit):
             is_scan = region.ops[value - first].op.kind is Kind.SCAN
             given[value] = (scan if is_scan else reduction)(region, value, given, limit)
     by_shape: dict[Shape, list[int]] = {}
@@ -63,6 +71,19 @@ def in_blocks(region: Region, inputs: Sequence[Any], limit: int) -> list[Array]:
         results = _together(region, values, given, limit)
         given.update(zip(values, results, strict=True))
     return [given[value] for value in region.outputs]
+
+
+def _product(
+    entry: RegionOp, given: dict[int, Any], groups: Sequence[tuple[int, int]], limit: int
+) -> Array:
+    """Return a product whose tasks take a part of its inner axis each, one after the other for each block."""
+    left, right = [given[source] for source in entry.inputs]
+    total: list[Array] = []
+    for low, high in groups:
+        region = partial_product(entry, left, right, low, high, adds=bool(total))
+        inputs = dict(enumerate([left, right, *total]))
+        total = _together(region, region.outputs, inputs, limit)
+    return total[0]
 
 
 def _together(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tensorframe.backends.dask.arrays import new_name
+from tensorframe.backends.dask.room import check_room
 from tensorframe.backends.provenance import current
 from tensorframe.graph.region import Region
 
@@ -16,9 +17,11 @@ _LONGEST = 48
 def layer_name(ops: str, size: int | None = None) -> str:
     """Return a new name of a layer: `exp+sin@analysis.py:12-<number>`; the step that runs is noted as its maker.
 
-    `size` is how many bytes a task takes, if that is known.
+    `size` is how many bytes a task takes, if that is known: MemoryError where no worker has so many.
     """
     here = current()
+    if size is not None:
+        check_room(size)
     said = here.ops if here is not None and here.ops else ops
     text = _OTHER.sub("+", said).strip("+")[:_LONGEST] or "tensorframe"
     if here is not None and here.line:

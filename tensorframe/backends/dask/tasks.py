@@ -22,6 +22,7 @@ from tensorframe.backends.dask.grids import Span
 from tensorframe.backends.numpy.blas import one_thread
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.graph.device import CPU
+from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.quick_dataclasses import dataclass
 from tensorframe.schedule.tiles import Block
@@ -43,6 +44,20 @@ def _compiled(key: tuple[Any, ...]) -> Program:
             raise
         # loops that the whole shares are not always those of a block: where it has one element along an axis, say
         return partial(_one_by_one, region)
+
+
+def _product_and_rest(region: Region, inputs: Sequence[Any]) -> list[Any]:
+    """Run a region of a product, what its operands are made of, and what is made of it: that as one."""
+    last = max([place for place, entry in enumerate(region.ops) if entry.op.kind is Kind.CONTRACT])
+    count = len(inputs) + last + 1
+    head = region.part(range(len(inputs)), range(len(inputs), count), range(len(inputs), count))
+    values = [*inputs, *_one_by_one(head, inputs, ())]
+    if count == len(inputs) + len(region.ops):
+        return [values[output] for output in region.outputs]
+    rest = range(count, len(inputs) + len(region.ops))
+    read = {source for entry in region.ops[last + 1 :] for source in entry.inputs}
+    taken = sorted({value for value in {*read, *region.outputs} if value < count})
+    return run_region(region.part(taken, rest, region.outputs), [values[value] for value in taken])
 
 
 def _one_by_one(region: Region, inputs: Sequence[Any], _: Sequence[Any]) -> list[Any]:
@@ -68,7 +83,14 @@ def run_region(region: Region, inputs: Sequence[Any]) -> list[Any]:
             inputs[output] if output < len(inputs) else next(results) for output in region.outputs
         ]
     with np.errstate(all="ignore"):
+        if len(region.ops) > 1 and _has_product(region):
+            return _product_and_rest(region, inputs)
         return list(_compiled(region.key())(inputs, (None,) * len(region.outputs)))
+
+
+def _has_product(region: Region) -> bool:
+    """Whether a region has a product: those that plans make begin with it, blocks of them may not."""
+    return any(entry.op.kind is Kind.CONTRACT for entry in region.ops)
 
 
 @contextmanager
@@ -121,7 +143,10 @@ class WholeCall:
         given = iter(parts)
         inputs = [next(given) if grid is None else joined(given, grid) for grid in self.grids]
         with by_one_thread(self.alone):
-            results = [owned(result) for result in run_region(self.region, inputs)]
+            program = _compiled(self.region.key())
+            with np.errstate(all="ignore"):
+                made = program(inputs, (None,) * len(self.region.outputs))
+            results = [owned(result) for result in made]
         return results[0] if len(results) == 1 else tuple(results)
 
 

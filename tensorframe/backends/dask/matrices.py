@@ -1,0 +1,64 @@
+"""Decompositions of matrices in several blocks, by the algorithms of `dask.array.linalg`.
+
+Those of `dask.array` that pivot inside of blocks alone are left out: what they solve, they may solve badly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import dask.array as da
+
+from tensorframe.backends.dask.arrays import Array, single
+from tensorframe.graph.op import Op
+from tensorframe.graph.region import Region
+from tensorframe.ops.linalg import CHOLESKY, QR, SVD
+
+Parts = Any  # an array, or a tuple of them
+
+
+def decomposed(region: Region, inputs: Sequence[Any], limit: int) -> list[Parts] | None:
+    """Return what a decomposition gives; None for other ops, and for what one task does."""
+    if len(region.ops) != 1 or region.ops[0].op not in _CALLS:
+        return None
+    (matrix,) = inputs
+    if matrix.ndim != 2 or single(matrix) or 0 in matrix.shape:
+        return None
+    made = _CALLS[region.ops[0].op](matrix, *region.ops[0].attrs, limit)
+    return None if made is None else [made]
+
+
+def _slim(matrix: Array) -> Array:
+    """Return a matrix whose longer axis alone has several blocks."""
+    rows, columns = matrix.shape
+    return matrix.rechunk({1: -1}) if rows >= columns else matrix.rechunk({0: -1})
+
+
+def _qr(matrix: Array, mode: str, _limit: int) -> Parts | None:
+    return None if mode == "complete" else tuple(da.linalg.qr(_slim(matrix)))
+
+
+def _svd(matrix: Array, full_matrices: bool, _limit: int) -> Parts | None:
+    rows, columns = matrix.shape
+    if full_matrices and rows != columns:
+        return None
+    return tuple(da.linalg.svd(_slim(matrix)))
+
+
+def _cholesky(matrix: Array, upper: bool, limit: int) -> Parts | None:
+    if not _has_scipy():
+        return None
+    length = max(int((limit / matrix.dtype.itemsize) ** 0.5), 1)
+    return da.linalg.cholesky(matrix.rechunk((length, length)), lower=not upper)
+
+
+@cache
+def _has_scipy() -> bool:
+    """Whether SciPy, whose triangular solver `dask.array` uses, is here, and so on workers."""
+    return find_spec("scipy") is not None
+
+
+_CALLS: dict[Op, Callable[..., Parts | None]] = {QR: _qr, SVD: _svd, CHOLESKY: _cholesky}
