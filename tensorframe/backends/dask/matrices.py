@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import dask.array as da
+from numpy.exceptions import ComplexWarning
 
 from tensorframe.backends.dask.arrays import Array, single
 from tensorframe.graph.op import Op
@@ -27,25 +29,33 @@ def decomposed(region: Region, inputs: Sequence[Any], limit: int) -> list[Parts]
     (matrix,) = inputs
     if matrix.ndim != 2 or single(matrix) or 0 in matrix.shape:
         return None
-    made = _CALLS[region.ops[0].op](matrix, *region.ops[0].attrs, limit)
+    with catch_warnings():
+        # of complex matrices, Dask makes up the dtype of singular values by a cast
+        simplefilter("ignore", ComplexWarning)
+        made = _CALLS[region.ops[0].op](matrix, *region.ops[0].attrs, limit)
     return None if made is None else [made]
 
 
-def _slim(matrix: Array) -> Array:
-    """Return a matrix whose longer axis alone has several blocks."""
+def _slim(matrix: Array) -> Array | None:
+    """Return a matrix whose longer axis alone has several blocks; None where these would not be long themselves."""
     rows, columns = matrix.shape
-    return matrix.rechunk({1: -1}) if rows >= columns else matrix.rechunk({0: -1})
+    long = 0 if rows >= columns else 1
+    if max(matrix.chunks[long]) < min(rows, columns):
+        return None
+    return matrix.rechunk({1 - long: -1})
 
 
 def _qr(matrix: Array, mode: str, _limit: int) -> Parts | None:
-    return None if mode == "complete" else tuple(da.linalg.qr(_slim(matrix)))
+    slim = _slim(matrix)
+    return None if mode == "complete" or slim is None else tuple(da.linalg.qr(slim))
 
 
 def _svd(matrix: Array, full_matrices: bool, _limit: int) -> Parts | None:
     rows, columns = matrix.shape
-    if full_matrices and rows != columns:
+    slim = _slim(matrix)
+    if slim is None or (full_matrices and rows != columns):
         return None
-    return tuple(da.linalg.svd(_slim(matrix)))
+    return tuple(da.linalg.svd(slim))
 
 
 def _cholesky(matrix: Array, upper: bool, limit: int) -> Parts | None:
