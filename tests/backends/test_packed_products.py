@@ -14,15 +14,15 @@ from tensorframe.backends.llvm.engine import missing
 if missing() is not None:
     pytest.skip(missing() or "", allow_module_level=True)
 
+from tensorframe.backends.llvm.products import chain, launcher, packed
 from tensorframe.backends.llvm.products import functions as chosen
-from tensorframe.backends.llvm.products import launcher, packed
 from tensorframe.backends.llvm.products.layout import layout_of
 from tensorframe.backends.llvm.products.packed import PackedProduct, packed_or_blas
 from tensorframe.backends.llvm.target import target
 from tensorframe.backends.numpy import epilogue
 from tensorframe.backends.numpy.product import Product
 
-if not chosen._has_tiles():
+if not chosen.has_tiles():
     pytest.skip("tiles are for processors with AVX2", allow_module_level=True)
 
 on_both_dtypes = pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -216,3 +216,44 @@ def test_what_is_no_number_stays_in_its_row_and_column():
     x[3, 5], y[7, 80] = np.nan, np.inf
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(PackedProduct(x, y).array(), x @ y)
+
+
+MASKS = {
+    "all": lambda rows, columns: np.ones((rows, columns), bool),
+    "causal": lambda rows, columns: np.tri(rows, columns, dtype=bool),
+    "window": lambda rows, columns: np.abs(np.arange(rows)[:, None] - np.arange(columns)) < 30,
+    "some": lambda rows, columns: np.random.default_rng(3).random((rows, columns)) < 0.5,
+}
+
+
+@on_both_dtypes
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize(("heads", "groups"), [(6, 6), (6, 2)])
+def test_attention_by_tiles_is_the_formula(mask, heads, groups, dtype, monkeypatch):
+    """At sizes that are no multiples of anything, with heads side by side, and factors packed a few at a time."""
+    made = []
+    run = chain._Plan.run
+    monkeypatch.setattr(chain._Plan, "run", lambda *given: made.append(1) or run(*given))
+    monkeypatch.setattr(chain, "_PACKED", 300_000)
+    generator = np.random.default_rng(0)
+    rows, columns, features = 210, 230, 37
+    q = generator.standard_normal((2, rows, heads, features)).astype(dtype).swapaxes(1, 2)
+    k, v = (
+        generator.standard_normal((2, groups, columns, features)).astype(dtype) for _ in range(2)
+    )
+    shown = MASKS[mask](rows, columns)
+    attend = tfr.nn.functional.scaled_dot_product_attention
+    found = set()
+    for threads in (1, 2, 16):
+        with config.override(threads=threads, small_size=0, small_nodes=0):
+            operands = map(tfr.asarray, (q, k, v, shown))
+            seen = attend(*operands, enable_gqa=heads != groups)
+            seen = tfr.permute_dims(seen, (0, 2, 1, 3)).numpy()
+            found.add(seen.tobytes())
+    assert len(made) == 3
+    assert len(found) == 1
+    k, v = (np.repeat(one, heads // groups, 1).astype("float64") for one in (k, v))
+    scores = np.where(shown, q @ k.mT / features**0.5, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    expected = (weights / weights.sum(-1, keepdims=True)) @ v
+    np.testing.assert_allclose(seen, expected.swapaxes(1, 2), rtol=1e-4, atol=1e-5)

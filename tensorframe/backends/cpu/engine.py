@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.cpu.choice import CountingProgram, begins_compiled
@@ -21,6 +21,7 @@ from tensorframe.backends.llvm.engine import (
     missing,
     quantized_kernels,
     small_kernels,
+    tiled_chain,
     unusable,
 )
 from tensorframe.backends.numpy.convolution import Make
@@ -40,6 +41,9 @@ from tensorframe.graph.region import Region
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.exactness import is_exact_region
+
+if TYPE_CHECKING:
+    from tensorframe.backends.numpy.chain import MakeTiles
 
 _IN_BLOCKS = frozenset({CONVOLUTION, MATMUL})
 
@@ -107,6 +111,10 @@ class CpuBackend(NumpyBackend):
     def products(self) -> Multiply:
         """Return what makes products, by compiled tiles."""
         return compiled_product
+
+    def chains(self) -> MakeTiles | None:
+        """Return what makes both products of a chain, by compiled tiles."""
+        return tiled_chain
 
     def source(self, region: Region, device: Device) -> str:
         """Return the text of the kernels that a region gets."""

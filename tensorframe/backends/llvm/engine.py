@@ -28,6 +28,7 @@ from tensorframe.ops.indexing import SCATTER_ADD
 if TYPE_CHECKING:
     from tensorframe.backends.llvm.program import KernelProgram
     from tensorframe.backends.llvm.scatter import ScatterProgram
+    from tensorframe.backends.numpy.chain import MakeTiles, Tiles, Weights
 
     Kernels: TypeAlias = KernelProgram | ScatterProgram
 
@@ -139,6 +140,15 @@ def compiled_product(x: Array, y: Array, *, whole_rows: bool = False) -> Product
     return packed_or_blas(x, y, whole_rows=whole_rows)
 
 
+def tiled_chain(weights: Weights) -> Tiles | None:
+    """Return what makes the products of a chain by tiles, where LLVM loads."""
+    if unusable() is not None:
+        return None
+    from tensorframe.backends.llvm.products.chain import TiledChain  # imports LLVM
+
+    return TiledChain(weights)
+
+
 class LlvmBackend(NumpyBackend):
     """Compiles at once, whatever it takes: what the engine can do, without NumPy in front of it."""
 
@@ -184,6 +194,10 @@ class LlvmBackend(NumpyBackend):
     def products(self) -> Multiply:
         """Return what makes products, by compiled tiles."""
         return compiled_product
+
+    def chains(self) -> MakeTiles:
+        """Return what makes both products of a chain, by compiled tiles."""
+        return tiled_chain
 
     def kernels(self, region: Region, device: Device) -> Kernels:
         """Return the program of compiled kernels of a region that has them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -46,6 +46,20 @@ Array = Any
 Compile = Callable[[Region], Program]
 
 
+class Tiles(Protocol):
+    """Makes both products of a chain without the interpreter."""
+
+    def __call__(
+        self,
+        factors: Sequence[Array],
+        scores: Shape,
+        others: Sequence[Array],
+        columns: Columns | None,
+        out: Array,
+    ) -> bool:
+        """Write the second product to `out`; return False, and do nothing, if that is not possible."""
+
+
 class Links(NamedTuple):
     """The parts of a region with two products, each with all inputs of the whole.
 
@@ -74,7 +88,8 @@ class ChainProgram:
 
     quiet = True
 
-    def __init__(self, region: Region, compile_: Compile) -> None:
+    def __init__(self, region: Region, compile_: Compile, tiles: MakeTiles | None = None) -> None:
+        """`tiles` makes the products of a chain without the interpreter, where that is possible."""
         self._links = links_of(region)
         head, self._positions = with_positions(self._links.head)
         self._first, self._second = head.ops[0], self._links.tail.ops[0]
@@ -85,6 +100,7 @@ class ChainProgram:
             at for at, value in enumerate(self._others, start=1) if value >= len(region.inputs)
         ]
         self._weights = Weights(middle, frozenset(lasting), compile_)
+        self._tiles = None if tiles is None else tiles(self._weights)
         self._compile = compile_
         self._last = ProductProgram(self._links.tail, compile_, as_recorded=True)
         self._apart: list[Program] = []
@@ -95,6 +111,9 @@ class ChainProgram:
             chained = self._chained(inputs)
             if chained is None:
                 return self._one_after_the_other(inputs, buffers)
+            out = self._tiled(chained)
+            if out is not None:
+                return (out,)
             return self._last.of_blocks(chained, (*inputs, None), buffers)
 
     def _chained(self, inputs: Sequence[Array]) -> Chained | None:
@@ -108,6 +127,13 @@ class ChainProgram:
             return None
         chained.read([(*inputs, *self._positions)[value] for value in self._others])
         return chained
+
+    def _tiled(self, chained: Chained) -> Array | None:
+        """Return the second product if tiles make both."""
+        if self._tiles is None or not self._last.is_plain:
+            return None
+        out, product = self._last.new(chained.dtype)
+        return out if chained.by(self._tiles, product) else None
 
     def _one_after_the_other(
         self, inputs: Sequence[Array], buffers: Sequence[Array | None]
@@ -160,12 +186,15 @@ class Weights:
         return Columns(self.region, inputs, shape, self._lasting, self._known)
 
 
+MakeTiles = Callable[[Weights], Tiles | None]
+
+
 class Chained:
     """The product of weights and `z`, in blocks: weights are made of rows of the product of `x` and `y`."""
 
     def __init__(self, x: Array, y: Array, z: Array, shape: Shape, weights: Weights) -> None:
         batch = shape[:-2]
-        self._z_given = z
+        self._given = x, y, z
         x, y, z = blas.ready(x), blas.ready(y), blas.ready(z)
         self._x, self._y, self._z = [in_batch(factor, batch) for factor in (x, y, z)]
         self._scores = shape
@@ -182,8 +211,12 @@ class Chained:
         self._others = others
         columns = self._weights.columns((None, *others), self._scores)
         # what is not a number in values that are hidden would be in the result: 0 * inf
-        if columns.may_be_hidden and np.isfinite(np.add.reduce(self._z_given, axis=None)):
+        if columns.may_be_hidden and np.isfinite(np.add.reduce(self._given[-1], axis=None)):
             self._columns = columns
+
+    def by(self, tiles: Tiles, out: Array) -> bool:
+        """Have tiles write the product to `out`, if they can."""
+        return tiles(self._given, self._scores, self._others, self._columns, out)
 
     def array(self, out: Array | None = None) -> Array:
         """Return the product, in `out` if it is given."""

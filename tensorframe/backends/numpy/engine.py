@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.convolution import CONVOLUTION
+
+if TYPE_CHECKING:
+    from tensorframe.backends.numpy.chain import MakeTiles  # it looks at kernels
 
 CAPABILITIES = Capabilities(
     epilogues=frozenset({Kind.MAP, Kind.VIEW, Kind.SOURCE}),
@@ -123,12 +126,17 @@ class NumpyBackend(Backend):
         """Return what makes products of matrices."""
         return Product
 
+    def chains(self) -> MakeTiles | None:
+        """Return what makes both products of a chain without the interpreter, if anything does."""
+        return None
+
     def compile(self, region: Region, device: Device) -> Program:
         """Return what runs the region: blocks of an elementwise one, the one NumPy call, or a sequence of both."""
         if has_chain(region):
             from tensorframe.backends.numpy.sweep import chain_program  # it looks at kernels
 
-            return chain_program(region, partial(self.compile, device=device), self.products())
+            compile_ = partial(self.compile, device=device)
+            return chain_program(region, compile_, self.products(), self.chains())
         is_small = reads_small_factors(region)
         if has_epilogue(region) or (region.ops[0].op is MATMUL and not is_small):
             compile_ = partial(self.compile, device=device)

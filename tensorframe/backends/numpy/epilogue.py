@@ -268,6 +268,16 @@ class ProductProgram:
             self._positions,
         )
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is done to the product but that its axes change places."""
+        return self._epilogue is None
+
+    def new(self, dtype: Any) -> tuple[Array, Array]:
+        """Return memory for the output, and its view with the axes that the product has."""
+        out = self._new(dtype)
+        return out, self._as_product(out)
+
     def of_blocks(
         self, product: Blocks, inputs: Sequence[Array], buffers: Sequence[Array | None]
     ) -> Sequence[Array]:

@@ -42,7 +42,8 @@ class _State(NamedTuple):
     masks: frozenset[_Mask]
 
 
-Known = dict[tuple[_Mask, ...], dict[Any, slice]]
+# by masks: ranges of columns by block, and those of all blocks
+Known = dict[tuple[_Mask, ...], dict[Any, Any]]
 
 
 class Columns:
@@ -71,6 +72,9 @@ class Columns:
         read = {value for value in self._needed if value < len(region.inputs)}
         lasts = read.issubset(lasting)
         self._known = known.setdefault(tuple(self._masks), {}) if lasts else {}
+        self._known_ranges: dict[Any, tuple[tuple[int, int], ...]] = self._known.setdefault(
+            None, {}
+        )
 
     @property
     def may_be_hidden(self) -> bool:
@@ -86,6 +90,15 @@ class Columns:
         if known is None:
             known = self._known[key] = self._found(index)
         return known
+
+    def of_all(self, indices: Sequence[Index], key: Any) -> tuple[tuple[int, int], ...]:
+        """Return where the ranges of all blocks begin and end; `key` tells these blocks from others."""
+        ranges = self._known_ranges.get(key)
+        if ranges is None:
+            found = [self.of(index) for index in indices]
+            ranges = tuple([(columns.start, columns.stop) for columns in found])
+            self._known_ranges[key] = ranges
+        return ranges
 
     def _found(self, index: Index) -> slice:
         shown: Any = True

@@ -17,7 +17,7 @@ from tensorframe import config
 from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
 from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.chain import ChainProgram, Compile, Weights, links_of
+from tensorframe.backends.numpy.chain import ChainProgram, Compile, MakeTiles, Weights, links_of
 from tensorframe.backends.numpy.epilogue import with_positions
 from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.numpy.grid import Index, row_blocks
@@ -38,10 +38,15 @@ from tensorframe.graph.shape import Shape
 Array = Any
 
 
-def chain_program(region: Region, compile_: Compile, multiply: Multiply = Product) -> Program:
-    """Return what runs a region of several products, which `multiply` makes where they are not made in blocks."""
+def chain_program(
+    region: Region, compile_: Compile, multiply: Multiply = Product, tiles: MakeTiles | None = None
+) -> Program:
+    """Return what runs a region of several products, which `multiply` makes where they are not made in blocks.
+
+    `tiles` makes both products of a chain without the interpreter.
+    """
     if _is_simple(region):
-        return ChainProgram(region, compile_)
+        return ChainProgram(region, compile_, tiles)
     return SweepProgram(region, compile_, multiply)
 
 

@@ -21,6 +21,7 @@ from tensorframe.dtypes import DType
 from tensorframe.machine import HOST
 
 PACK_ROWS, PACK_COLUMNS, MULTIPLY = "pack_rows", "pack_columns", "multiply_blocks"
+CHAIN = "chain_blocks"
 
 # what a call is given, in 64-bit slots: array objects, then the arrays and the numbers that kernels take
 VARYING = (
@@ -49,10 +50,16 @@ FIXED = (
     "words",  # of such a record
     "array_count",
     "number_count",
-    "product",  # which of the arrays is the block itself
+    "inner",  # address of a word for each array: bytes to it in the thread's memory, or -1
     "kernels",  # address of records of kernels: function, range, fixed slots
+    # of chains: the second right factors' panels in the memory of packed ones, and their columns; what a thread has
+    "second_at",
+    "second_columns",
+    "weights_at",
+    "divisors_at",  # 0: nothing is divided
 )
 BLOCK_WORDS = ("left", "right", "result", "rows", "kernel")
+CHAIN_WORDS = (*BLOCK_WORDS, "second", "begin_panel", "end_panel", "begin_column", "some_columns")
 # Terms that are added in one go: as many as `TERMS`, or what is left if that is not many more.
 MOST_TERMS = TERMS * 3 // 2
 # Most arrays and slots of a kernel: what is written for it lies on the stack.
@@ -89,7 +96,9 @@ def print_packed(target: Target, layout: str, dtype: DType) -> str:
         _pack(PACK_ROWS, _PACK_ROWS, words),
         _pack(PACK_COLUMNS, _PACK_COLUMNS, words),
         _block(words, heights, wide),
-        _blocks(words),
+        _spelled(_HAVE_TAKEN, words),
+        _call(_BLOCKS, BLOCK_WORDS, words),
+        _call(_CHAINS, CHAIN_WORDS, words),
     )
 
 
@@ -107,6 +116,8 @@ def _words(lanes: int, scalar: str, size: int, wide: int, data: int) -> dict[str
         "DATA": str(data),
         "FAKE": str(data + 8),
         "LINE": str(HOST.line),
+        "MOST_ARRAYS": str(MOST_ARRAYS),
+        "MOST_SLOTS": str(MOST_SLOTS),
         "SIZE": str(size),
         "KIND": kind,
         "WIDE": str(wide),
@@ -437,22 +448,24 @@ class _Tile:
 _BLOCK = """\
 ; One block of a result: `rows` rows of `columns` columns, a part of the terms after the other. A panel's part stays in
 ; the nearest cache while tiles go down the rows.
-define internal void @multiply_block(ptr %left, i64 %row_step, i64 %term_step, i64 %terms, ptr %right, i64 %columns,
+define internal void @multiply_block(ptr %left, i64 %row_step, i64 %term_step, i64 %begin, i64 %end_term, i64 %terms,
+                                     ptr %right, i64 %columns, i64 %begin_panel, i64 %end_panel,
                                      ptr %result, i64 %pitch, i64 %rows, ptr %gathered) noinline {
 entry:
-  %whole = call {i64, i64, i64} @panel_of(i64 %columns, i64 0)
-  %panels = extractvalue {i64, i64, i64} %whole, 0
+  %leftmost_panel = call {i64, i64, i64} @panel_of(i64 %columns, i64 %begin_panel)
+  %leftmost = extractvalue {i64, i64, i64} %leftmost_panel, 1
   %beside = icmp eq i64 %row_step, `SIZE`
   %is_far = icmp ne i64 %term_step, `SIZE`
   %is_gathered = and i1 %beside, %is_far
   br label %part
 part:
-  %done = phi i64 [0, %entry], [%done_after, %part_end]
-  %left_over = sub i64 %terms, %done
+  %done = phi i64 [%begin, %entry], [%done_after, %part_end]
+  %left_over = sub i64 %end_term, %done
   %short = icmp ule i64 %left_over, `MOST`
   %some = select i1 %short, i64 %left_over, i64 `TERMS`
   %done_after = add i64 %done, %some
-  %left_by = mul i64 %done, %term_step
+  %resumed = sub i64 %done, %begin
+  %left_by = mul i64 %resumed, %term_step
   %part_left = getelementptr i8, ptr %left, i64 %left_by
   %row_bytes = mul i64 %some, `SIZE`
   br i1 %is_gathered, label %gathering, label %panel
@@ -470,7 +483,7 @@ gathering_end:
   %g_more = icmp ult i64 %g_after, %rows
   br i1 %g_more, label %gathering, label %panel
 panel:
-  %number = phi i64 [0, %part], [0, %gathering_end], [%number_after, %panel_end]
+  %number = phi i64 [%begin_panel, %part], [%begin_panel, %gathering_end], [%number_after, %panel_end]
   %panel_at = call {i64, i64, i64} @panel_of(i64 %columns, i64 %number)
   %first = extractvalue {i64, i64, i64} %panel_at, 1
   %width = extractvalue {i64, i64, i64} %panel_at, 2
@@ -480,7 +493,9 @@ panel:
   %terms_by = mul i64 %width_bytes, %done
   %right_by = add i64 %all_terms, %terms_by
   %panel_right = getelementptr i8, ptr %right, i64 %right_by
-  %corner = getelementptr i8, ptr %result, i64 %bytes
+  %from_leftmost = sub i64 %first, %leftmost
+  %corner_by = mul i64 %from_leftmost, `WIDTH`
+  %corner = getelementptr i8, ptr %result, i64 %corner_by
   %end = add i64 %first, %width
   %end_before = sub i64 %end, 1
   %full_columns = mul i64 %end_before, `LANES`
@@ -489,10 +504,10 @@ panel:
 `WIDTHS`
 panel_end:
   %number_after = add i64 %number, 1
-  %more_panels = icmp ult i64 %number_after, %panels
+  %more_panels = icmp ult i64 %number_after, %end_panel
   br i1 %more_panels, label %panel, label %part_end
 part_end:
-  %more_terms = icmp ult i64 %done_after, %terms
+  %more_terms = icmp ult i64 %done_after, %end_term
   br i1 %more_terms, label %part, label %exit
 exit:
   ret void
@@ -520,7 +535,7 @@ wide_end`W`:
 _TILE = """\
   %step`H`_`W` = select i1 %is_gathered, i64 `STEP`, i64 %term_step
   call void @tile_`H`_`W`(ptr %tile_left`W`, i64 %row_step, i64 %step`H`_`W`, i64 %some, ptr %panel_right,
-                          ptr %tile_result`W`, i64 %pitch, i64 %done, i64 %last)"""
+                          ptr %tile_result`W`, i64 %pitch, i64 %resumed, i64 %last)"""
 
 
 def _block(words: dict[str, str], heights: list[int], wide: int) -> str:
@@ -573,68 +588,49 @@ def _by_height(
     return "\n".join(lines), taken
 
 
-_BLOCKS = """\
-; Blocks `start` to before `stop`, each in memory that no other thread has, and what a kernel makes of them.
-define void @multiply_blocks(i64 %start, i64 %stop, ptr %varying, ptr %fixed) {
+_HAVE_TAKEN = """\
+declare i64 @llvm.cttz.i64(i64, i1)
+
+; The lowest bit of a word, which nobody else has until it is set again.
+define internal i64 @claim(ptr %word) noinline {
 entry:
-`LOADED`
-  %left = load ptr, ptr %left_data
-  %packed_from = load ptr, ptr %packed_data
-  %right = getelementptr i8, ptr %packed_from, i64 %packed_at
-  %result = load ptr, ptr %result_data
-  %scratch_from = load ptr, ptr %scratch_data
-  %word = getelementptr i8, ptr %scratch_from, i64 %scratch_at
-  %scratch = getelementptr i8, ptr %word, i64 `LINE`
-  %arrays = getelementptr i64, ptr %varying, i64 `FIRST_ARRAY`
-  %numbers = getelementptr i64, ptr %arrays, i64 %array_count
-  %fakes = alloca [`MOST_ARRAYS` x [`FAKE` x i8]], align 16
-  %slots = alloca [`MOST_SLOTS` x i64], align 16
-  br label %claim
-claim:
+  br label %look
+look:
   %known = load atomic i64, ptr %word monotonic, align 8
   %none = icmp eq i64 %known, 0
-  br i1 %none, label %claim, label %try
+  br i1 %none, label %look, label %try
 try:
   %lower = sub i64 %known, 1
   %others = and i64 %known, %lower
   %pair = cmpxchg ptr %word, i64 %known, i64 %others acquire monotonic
   %is_mine = extractvalue {i64, i1} %pair, 1
-  br i1 %is_mine, label %mine, label %claim
+  br i1 %is_mine, label %mine, label %look
 mine:
   %bit = xor i64 %known, %others
-  %number = call i64 @llvm.cttz.i64(i64 %known, i1 true)
-  %scratch_by = mul i64 %number, %scratch_bytes
-  %own = getelementptr i8, ptr %scratch, i64 %scratch_by
-  %own_block = getelementptr i8, ptr %own, i64 %gathered
-  %stays = icmp eq i64 %in_place, 0
-  br label %next
-next:
-  %at = phi i64 [%start, %mine], [%after, %finished]
-  %record_by = mul i64 %at, %words
-  %record = getelementptr i64, ptr %blocks, i64 %record_by
-`RECORD`
-  %own_left = getelementptr i8, ptr %left, i64 %to_left
-  %own_right = getelementptr i8, ptr %right, i64 %to_right
-  %there = getelementptr i8, ptr %result, i64 %to_result
-  %block = select i1 %stays, ptr %own_block, ptr %there
-  call void @multiply_block(ptr %own_left, i64 %row_step, i64 %term_step, i64 %terms, ptr %own_right, i64 %columns,
-                            ptr %block, i64 %pitch, i64 %rows, ptr %own)
-  br i1 %stays, label %prepare, label %finished
-prepare:
-  %some_arrays = icmp ugt i64 %array_count, 0
-  br i1 %some_arrays, label %array, label %numbered
+  ret i64 %bit
+}
+
+; Call a kernel with parts of arrays, as if these were arrays: an object's address of its memory is all that it reads.
+define internal void @have_taken(ptr %own, ptr %arrays, i64 %array_count, ptr %places, ptr %inner, ptr %numbers,
+                                 i64 %number_count, ptr %kernels, i64 %kernel) noinline {
+entry:
+  %fakes = alloca [`MOST_ARRAYS` x [`FAKE` x i8]], align 16
+  %slots = alloca [`MOST_SLOTS` x i64], align 16
+  br label %array
 array:
-  %a = phi i64 [0, %prepare], [%a_after, %array]
+  %a = phi i64 [0, %entry], [%a_after, %array]
   %base_at = getelementptr i64, ptr %arrays, i64 %a
   %object = load ptr, ptr %base_at
   %base_in = getelementptr i8, ptr %object, i64 `DATA`
   %base = load ptr, ptr %base_in
-  %offset_index = add i64 %a, `BLOCK_WORDS`
-  %offset_at = getelementptr i64, ptr %record, i64 %offset_index
+  %offset_at = getelementptr i64, ptr %places, i64 %a
   %offset = load i64, ptr %offset_at
   %part = getelementptr i8, ptr %base, i64 %offset
-  %is_product = icmp eq i64 %a, %product
-  %data = select i1 %is_product, ptr %block, ptr %part
+  %inner_at = getelementptr i64, ptr %inner, i64 %a
+  %inner_by = load i64, ptr %inner_at
+  %inside = getelementptr i8, ptr %own, i64 %inner_by
+  %is_inside = icmp sge i64 %inner_by, 0
+  %data = select i1 %is_inside, ptr %inside, ptr %part
   %fake = getelementptr [`FAKE` x i8], ptr %fakes, i64 %a
   %data_at = getelementptr i8, ptr %fake, i64 `DATA`
   store ptr %data, ptr %data_at
@@ -665,6 +661,130 @@ called:
   %own_fixed_at = getelementptr i64, ptr %kernel_at, i64 2
   %own_fixed = load ptr, ptr %own_fixed_at
   call void %function(i64 0, i64 %total, ptr %slots, ptr %own_fixed)
+  ret void
+}"""
+
+_CHAINS = """\
+; Blocks of rows of a product, what a kernel makes of them, and the product of that with another factor; divided by a
+; number for each row, if it is to be. Columns that a block does not need are left out of both.
+define void @chain_blocks(i64 %start, i64 %stop, ptr %varying, ptr %fixed) {
+entry:
+`LOADED`
+  %left = load ptr, ptr %left_data
+  %packed_from = load ptr, ptr %packed_data
+  %right = getelementptr i8, ptr %packed_from, i64 %packed_at
+  %second = getelementptr i8, ptr %packed_from, i64 %second_at
+  %result = load ptr, ptr %result_data
+  %scratch_from = load ptr, ptr %scratch_data
+  %word = getelementptr i8, ptr %scratch_from, i64 %scratch_at
+  %scratch = getelementptr i8, ptr %word, i64 `LINE`
+  %arrays = getelementptr i64, ptr %varying, i64 `FIRST_ARRAY`
+  %numbers = getelementptr i64, ptr %arrays, i64 %array_count
+  %bit = call i64 @claim(ptr %word)
+  %number = call i64 @llvm.cttz.i64(i64 %bit, i1 true)
+  %scratch_by = mul i64 %number, %scratch_bytes
+  %own = getelementptr i8, ptr %scratch, i64 %scratch_by
+  %scores = getelementptr i8, ptr %own, i64 %gathered
+  %weights = getelementptr i8, ptr %own, i64 %weights_at
+  %divisors = getelementptr i8, ptr %own, i64 %divisors_at
+  %second_whole = call {i64, i64, i64} @panel_of(i64 %second_columns, i64 0)
+  %second_panels = extractvalue {i64, i64, i64} %second_whole, 0
+  br label %next
+next:
+  %at = phi i64 [%start, %entry], [%after, %finished]
+  %record_by = mul i64 %at, %words
+  %record = getelementptr i64, ptr %blocks, i64 %record_by
+`RECORD`
+  %own_left = getelementptr i8, ptr %left, i64 %to_left
+  %own_right = getelementptr i8, ptr %right, i64 %to_right
+  %own_second = getelementptr i8, ptr %second, i64 %to_second
+  %own_result = getelementptr i8, ptr %result, i64 %to_result
+  %score_pitch = mul i64 %some_columns, `SIZE`
+  call void @multiply_block(ptr %own_left, i64 %row_step, i64 %term_step, i64 0, i64 %terms, i64 %terms,
+                            ptr %own_right, i64 %columns, i64 %begin_panel, i64 %end_panel,
+                            ptr %scores, i64 %score_pitch, i64 %rows, ptr %own)
+  %own_places = getelementptr i64, ptr %record, i64 `RECORD_WORDS`
+  call void @have_taken(ptr %own, ptr %arrays, i64 %array_count, ptr %own_places, ptr %inner, ptr %numbers,
+                        i64 %number_count, ptr %kernels, i64 %kernel)
+  %end_column = add i64 %begin_column, %some_columns
+  call void @multiply_block(ptr %weights, i64 %score_pitch, i64 `SIZE`, i64 %begin_column, i64 %end_column,
+                            i64 %columns, ptr %own_second, i64 %second_columns, i64 0, i64 %second_panels,
+                            ptr %own_result, i64 %pitch, i64 %rows, ptr %own)
+  %is_divided = icmp ne i64 %divisors_at, 0
+  br i1 %is_divided, label %row, label %finished
+row:
+  %r = phi i64 [0, %next], [%r_after, %row_end]
+  %divisor_at = getelementptr `SCALAR`, ptr %divisors, i64 %r
+  %divisor = load `SCALAR`, ptr %divisor_at, align `SIZE`
+  %one_divisor = insertelement `VECTOR` poison, `SCALAR` %divisor, i64 0
+  %all_divisors = shufflevector `VECTOR` %one_divisor, `VECTOR` poison, <`LANES` x i32> zeroinitializer
+  %row_by = mul i64 %r, %pitch
+  %row_at = getelementptr i8, ptr %own_result, i64 %row_by
+  br label %vector
+vector:
+  %c = phi i64 [0, %row], [%c_after, %vector]
+  %c_left = sub i64 %second_columns, %c
+  %mask = call `MASK` @first_lanes(i64 %c_left)
+  %c_at = getelementptr `SCALAR`, ptr %row_at, i64 %c
+  %numerator = call `VECTOR` @llvm.masked.load.`KIND`.p0(ptr %c_at, i32 `SIZE`, `MASK` %mask, `VECTOR` zeroinitializer)
+  %quotient = fdiv `VECTOR` %numerator, %all_divisors
+  call void @llvm.masked.store.`KIND`.p0(`VECTOR` %quotient, ptr %c_at, i32 `SIZE`, `MASK` %mask)
+  %c_after = add i64 %c, `LANES`
+  %more_columns = icmp ult i64 %c_after, %second_columns
+  br i1 %more_columns, label %vector, label %row_end
+row_end:
+  %r_after = add i64 %r, 1
+  %more_rows = icmp ult i64 %r_after, %rows
+  br i1 %more_rows, label %row, label %finished
+finished:
+  %after = add i64 %at, 1
+  %more = icmp ult i64 %after, %stop
+  br i1 %more, label %next, label %exit
+exit:
+  %given = atomicrmw or ptr %word, i64 %bit release
+  ret void
+}"""
+
+_BLOCKS = """\
+; Blocks `start` to before `stop`, each in memory that no other thread has, and what a kernel makes of them.
+define void @multiply_blocks(i64 %start, i64 %stop, ptr %varying, ptr %fixed) {
+entry:
+`LOADED`
+  %left = load ptr, ptr %left_data
+  %packed_from = load ptr, ptr %packed_data
+  %right = getelementptr i8, ptr %packed_from, i64 %packed_at
+  %result = load ptr, ptr %result_data
+  %scratch_from = load ptr, ptr %scratch_data
+  %word = getelementptr i8, ptr %scratch_from, i64 %scratch_at
+  %scratch = getelementptr i8, ptr %word, i64 `LINE`
+  %arrays = getelementptr i64, ptr %varying, i64 `FIRST_ARRAY`
+  %numbers = getelementptr i64, ptr %arrays, i64 %array_count
+  %bit = call i64 @claim(ptr %word)
+  %number = call i64 @llvm.cttz.i64(i64 %bit, i1 true)
+  %scratch_by = mul i64 %number, %scratch_bytes
+  %own = getelementptr i8, ptr %scratch, i64 %scratch_by
+  %own_block = getelementptr i8, ptr %own, i64 %gathered
+  %stays = icmp eq i64 %in_place, 0
+  %whole = call {i64, i64, i64} @panel_of(i64 %columns, i64 0)
+  %panels = extractvalue {i64, i64, i64} %whole, 0
+  br label %next
+next:
+  %at = phi i64 [%start, %entry], [%after, %finished]
+  %record_by = mul i64 %at, %words
+  %record = getelementptr i64, ptr %blocks, i64 %record_by
+`RECORD`
+  %own_left = getelementptr i8, ptr %left, i64 %to_left
+  %own_right = getelementptr i8, ptr %right, i64 %to_right
+  %there = getelementptr i8, ptr %result, i64 %to_result
+  %block = select i1 %stays, ptr %own_block, ptr %there
+  call void @multiply_block(ptr %own_left, i64 %row_step, i64 %term_step, i64 0, i64 %terms, i64 %terms,
+                            ptr %own_right, i64 %columns, i64 0, i64 %panels,
+                            ptr %block, i64 %pitch, i64 %rows, ptr %own)
+  br i1 %stays, label %prepare, label %finished
+prepare:
+  %own_places = getelementptr i64, ptr %record, i64 `RECORD_WORDS`
+  call void @have_taken(ptr %own, ptr %arrays, i64 %array_count, ptr %own_places, ptr %inner, ptr %numbers,
+                        i64 %number_count, ptr %kernels, i64 %kernel)
   br label %finished
 finished:
   %after = add i64 %at, 1
@@ -673,11 +793,10 @@ finished:
 exit:
   %given = atomicrmw or ptr %word, i64 %bit release
   ret void
-}
-declare i64 @llvm.cttz.i64(i64, i1)"""
+}"""
 
-_POINTERS = frozenset(["left", "right", "packed", "result", "scratch"])
-_ADDRESSES = frozenset(["places", "blocks", "kernels"])
+_POINTERS = frozenset(["left", "right", "packed", "result", "scratch", "second"])
+_ADDRESSES = frozenset(["places", "blocks", "kernels", "inner"])
 
 
 def _pack(name: str, body: str, words: dict[str, str]) -> str:
@@ -704,21 +823,19 @@ def _loaded() -> str:
     return "\n".join(lines)
 
 
-def _blocks(words: dict[str, str]) -> str:
-    """Return the function that makes blocks, and has a kernel take them."""
-    record = []
-    for number, name in enumerate(BLOCK_WORDS):
+def _call(text: str, record: tuple[str, ...], words: dict[str, str]) -> str:
+    """Return a function that makes blocks, which have such records."""
+    lines = []
+    for number, name in enumerate(record):
         found = f"to_{name}" if name in _POINTERS else name
-        record += [
+        lines += [
             f"  %{found}_word = getelementptr i64, ptr %record, i64 {number}",
             f"  %{found} = load i64, ptr %{found}_word",
         ]
     own = {
         "LOADED": _loaded(),
-        "RECORD": "\n".join(record),
-        "MOST_ARRAYS": str(MOST_ARRAYS),
-        "MOST_SLOTS": str(MOST_SLOTS),
-        "BLOCK_WORDS": str(len(BLOCK_WORDS)),
+        "RECORD": "\n".join(lines),
+        "RECORD_WORDS": str(len(record)),
         "FIRST_ARRAY": str(len(VARYING)),
     }
-    return _spelled(_BLOCKS, own | words)
+    return _spelled(text, own | words)

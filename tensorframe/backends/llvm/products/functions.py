@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from math import prod
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.grid import runs
 from tensorframe.codegen.llvm.indirect_product import shape_for
 from tensorframe.codegen.llvm.packed_product import (
+    CHAIN,
     FIXED,
     MULTIPLY,
     PACK_COLUMNS,
@@ -35,7 +37,12 @@ _LEAST, _FEWEST_ROWS, _LARGEST = 1 << 20, 16, 1 << 21
 
 VARYING_SLOTS = "Q" * len(VARYING)
 varying_slots = struct.Struct(f"={VARYING_SLOTS}").pack
-fixed_slots = struct.Struct(f"={len(FIXED)}q").pack
+_FIXED = struct.Struct(f"={len(FIXED)}q")
+
+
+def fixed_slots(values: Mapping[str, int]) -> bytes:
+    """Return the fixed slots of a call: what is not named is 0."""
+    return _FIXED.pack(*[values.get(name, 0) for name in FIXED])
 
 
 class Function(NamedTuple):
@@ -52,6 +59,7 @@ class Functions(NamedTuple):
     pack_rows: Function
     pack_columns: Function
     multiply: Function
+    chain: Function
     lanes: int
     wide: int
 
@@ -60,15 +68,15 @@ class Functions(NamedTuple):
 def functions(dtype: DType) -> Functions:
     """Return the functions for a dtype, float32 or float64."""
     text = print_packed(target(), str(target_machine().target_data), dtype)
-    name, symbols = f"packed_products_{dtype.name}", (PACK_ROWS, PACK_COLUMNS, MULTIPLY)
+    name, symbols = f"packed_products_{dtype.name}", (PACK_ROWS, PACK_COLUMNS, MULTIPLY, CHAIN)
     code = from_object_code(
         name, text, lambda: object_code(text), lambda binary: Placed(name, binary, symbols)
     )
-    rows, columns, multiply = [
+    rows, columns, multiply, chain = [
         Function(code.addresses[symbol], PROTOTYPE(code.addresses[symbol])) for symbol in symbols
     ]
     shape = shape_for(target(), dtype)
-    return Functions(code, rows, columns, multiply, shape.lanes, panel_width(shape))
+    return Functions(code, rows, columns, multiply, chain, shape.lanes, panel_width(shape))
 
 
 def packs(x: Array, y: Array, shape: Shape) -> bool:
@@ -85,12 +93,12 @@ def packs(x: Array, y: Array, shape: Shape) -> bool:
     return (
         elements >= _FEWEST_ROWS * right_factors * shape[-1]
         and len(runs(terms, elements)) == 1
-        and _has_tiles()
+        and has_tiles()
     )
 
 
 @cache
-def _has_tiles() -> bool:
+def has_tiles() -> bool:
     """Whether tiles are as fast as BLAS here: where there are registers for them, and BLAS is not the system's own."""
     machine = target()
     has_registers = machine.is_x86 and {"+avx2", "+fma"} <= machine.features

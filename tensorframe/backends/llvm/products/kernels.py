@@ -11,10 +11,11 @@ from tensorframe.backends.base import Program
 from tensorframe.backends.llvm.functions import kernel_function
 from tensorframe.backends.llvm.launcher import fixed_numbers
 from tensorframe.backends.llvm.lowering import print_kernel
-from tensorframe.backends.llvm.products.layout import Layout
 from tensorframe.backends.llvm.program import KernelProgram
 from tensorframe.backends.llvm.target import target
+from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.hidden import part_of
+from tensorframe.backends.numpy.product import extents
 from tensorframe.codegen.llvm.packed_product import MOST_ARRAYS, MOST_SLOTS
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape, strides_of
@@ -33,22 +34,21 @@ class BlockKernels(NamedTuple):
 
 
 def block_kernels(
-    layout: Layout,
+    indices: Sequence[Index],
+    dtype: DType,
     programs: Sequence[Program],
     others: Sequence[Array],
-    outputs: Sequence[Array],
+    outputs: Sequence[Array] | None,
 ) -> BlockKernels | None:
-    """Return the kernels of blocks, whose `programs` are those of the layout's kinds.
+    """Return the kernels of blocks, one of each kind at `indices`, which `programs` take as their first input.
 
-    The block is a program's first input, the `others` follow. None where one kernel does not do all, or where it would
-    write elsewhere than into its part of outputs that lie as these.
+    The `others` follow. None where one kernel does not do all, or where it would write elsewhere than into its part of
+    outputs that lie as these; without `outputs`, into memory whose rows lie together.
     """
     launches = []
-    for kind, program in zip(layout.kinds, programs, strict=True):
-        index = layout.blocks[layout.first_of(kind)]
-        block = np.empty(kind, layout.dtype)
-        parts = [block, *[part_of(other, index) for other in others]]
-        targets = [output[index] for output in outputs]
+    for index, program in zip(indices, programs, strict=True):
+        parts = [np.empty(extents(index), dtype), *[part_of(other, index) for other in others]]
+        targets = None if outputs is None else [output[index] for output in outputs]
         launch = _launch(program, parts, targets)
         if launch is None:
             return None
@@ -75,7 +75,9 @@ def _slots(launch: Launch) -> tuple[list[str], list[tuple[str, DType]]]:
     return names, [(scalar.name, scalar.dtype) for scalar in kernel.scalars]
 
 
-def _launch(program: Program, parts: Sequence[Array], targets: Sequence[Array]) -> Launch | None:
+def _launch(
+    program: Program, parts: Sequence[Array], targets: Sequence[Array] | None
+) -> Launch | None:
     """Return the one kernel of a program for such operands, if that is all, and it writes to targets as they lie."""
     if not isinstance(program, KernelProgram):
         return None
@@ -83,6 +85,8 @@ def _launch(program: Program, parts: Sequence[Array], targets: Sequence[Array]) 
     if built is None or not _is_one(built):
         return None
     region = program.region
+    if targets is None:
+        targets = [np.empty(region.shape_of(one), region.dtype_of(one)) for one in region.outputs]
     for target_, layout, value in zip(targets, built.layouts, region.outputs, strict=True):
         shape = region.shape_of(value)
         if target_.shape != shape or not _lies_so(target_, strides_of(shape, layout)):

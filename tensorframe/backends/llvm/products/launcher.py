@@ -48,15 +48,16 @@ def _taken(
     """Return the fixed slots, the names of the arrays and numbers in the others, and how these are packed."""
     others = [inputs[place] for place in call.others]
     outputs = [make() for make in call.makers]
-    kernels = block_kernels(layout, call.programs, others, outputs)
+    kernels = block_kernels(layout.indices(), layout.dtype, call.programs, others, outputs)
     if kernels is None:
         return None
     names = [f"x{place}" for place in call.others]
-    arrays, places, product_at = [], [], len(kernels.arrays)
+    arrays, places = [], []
+    inner = np.full(len(kernels.arrays), -1, np.int64)
     for at, name in enumerate(kernels.arrays):
         number = int(name[1:])
         if name == "x0":  # the block itself: any other array takes its place
-            product_at = at
+            inner[at] = layout.gathered
             arrays.append("y0")
             places.append(np.zeros(len(layout.blocks), np.int64))
             continue
@@ -68,7 +69,7 @@ def _taken(
         f"{number_type(dtype)}({names[int(name[1:]) - 1]})" for name, dtype in kernels.scalars
     ]
     formats = "".join([number_format(dtype) for _, dtype in kernels.scalars])
-    taken = Taken(places, len(numbers), product_at, kernels.records)
+    taken = Taken(places, inner, len(numbers), kernels.records)
     fixed = layout.taken(taken)
     return Fixed(fixed.slots, (*fixed.arrays, kernels.kept)), arrays, numbers, formats
 

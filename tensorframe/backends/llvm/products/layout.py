@@ -13,7 +13,7 @@ import numpy as np
 from tensorframe.backends.llvm.products.functions import fixed_slots, functions
 from tensorframe.backends.numpy.grid import Index, boxes
 from tensorframe.backends.numpy.product import extents
-from tensorframe.codegen.llvm.packed_product import MOST_TERMS
+from tensorframe.codegen.llvm.packed_product import BLOCK_WORDS, MOST_TERMS
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
 from tensorframe.machine import HOST
@@ -37,12 +37,66 @@ class Fixed(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What takes blocks instead of a result: bytes to each block's part of arrays, numbers, kernels."""
+    """What takes blocks instead of a result.
+
+    `places` are the bytes to each block's part of its arrays, `inner` those to arrays that lie in a thread's memory, or
+    -1.
+    """
 
     places: Sequence[Array]
+    inner: Array
     numbers: int
-    product: int
     kernels: Array
+
+    def slots(self) -> dict[str, int]:
+        """Return the fixed slots that say so."""
+        return {
+            "array_count": len(self.places),
+            "number_count": self.numbers,
+            "inner": self.inner.ctypes.data,
+            "kernels": self.kernels.ctypes.data,
+        }
+
+
+class Panels:
+    """How the right factors of a product are packed: which there are, and how large they become."""
+
+    def __init__(
+        self, batch: Shape, strides: Shape, terms: int, columns: int, dtype: DType
+    ) -> None:
+        """`strides` are those of the factors, broadcast to the batch."""
+        self.terms, self.columns = terms, columns
+        self.down, self.across = strides[-2:]
+        own = [axis for axis, size in enumerate(batch) if size > 1 and strides[axis]]
+        steps = [range(0, batch[axis] * strides[axis], strides[axis]) for axis in own]
+        self.places = np.array([sum(place) for place in product(*steps)], np.int64)
+        self._own, self._batch = own, batch
+        lanes, wide = functions(dtype).lanes, functions(dtype).wide
+        self.lanes, self.vectors = lanes, ceil(columns / lanes)
+        self.count = ceil(self.vectors / wide)
+        self.matrix_bytes = self.vectors * lanes * terms * dtype.itemsize
+        # whether rows are to be packed or panels, how many of each factor, and how many in one go
+        self.in_rows = self.across == dtype.itemsize
+        self.each = terms if self.in_rows else self.count
+        self.at_once = min(terms, _PACKED_ROWS) if self.in_rows else 1
+
+    def numbers(self, starts: Array) -> Array:
+        """Return which factor each of some blocks has, whose positions in the batch these are."""
+        numbers = np.zeros(len(starts), np.int64)
+        for axis in self._own:
+            numbers = numbers * self._batch[axis] + starts[:, axis]
+        return numbers
+
+    def slots(self, places: Array, packed_at: int) -> dict[str, int]:
+        """Return the fixed slots of packing the factors at some places."""
+        return {
+            "terms": self.terms,
+            "columns": self.columns,
+            "places": places.ctypes.data,
+            "down": self.down,
+            "across": self.across,
+            "packed_at": packed_at,
+        }
 
 
 class Layout:
@@ -56,7 +110,7 @@ class Layout:
     ) -> None:
         """`left` and `right` are the strides of the factors, broadcast to the result's batch."""
         columns, outside = shape[-1], len(shape) - 2 - folded
-        self.shape, self.dtype, self.terms = shape, dtype, terms
+        self.shape, self.dtype = shape, dtype
         self.folded, self._folded = folded, slice(outside, -1)
         self.blocks = _cut(shape[:outside], shape[self._folded], terms, columns)
         self._starts = np.array([[one.start for one in index] for index in self.blocks], np.int64)
@@ -65,43 +119,28 @@ class Layout:
         self.most_elements = max([prod(kind) for kind in self.kinds])
         self._row_step = row_step(shape[self._folded], left[self._folded]) or dtype.itemsize
         self._term_step = left[-1]
-        self._down, self._across = right[-2:]
-        batch = [axis for axis, size in enumerate(shape[:-2]) if size > 1 and right[axis]]
-        each = [range(0, shape[axis] * right[axis], right[axis]) for axis in batch]
-        self.rights = np.array([sum(place) for place in product(*each)], np.int64)
-        lanes, wide = functions(dtype).lanes, functions(dtype).wide
-        vectors = ceil(columns / lanes)
-        in_rows = self._across == dtype.itemsize
-        # how many rows or panels are to be packed, and how many in one go
-        self.packs_rows = in_rows
-        self.to_pack = (terms if in_rows else ceil(vectors / wide)) * len(self.rights)
-        self.at_once = min(terms, _PACKED_ROWS) if in_rows else 1
-        packed = vectors * lanes * terms
-        self.packed = packed * len(self.rights)
-        numbers = np.zeros(len(self.blocks), np.int64)
-        for axis in batch:
-            numbers = numbers * shape[axis] + self._starts[:, axis]
-        words = np.zeros((len(self.blocks), 5), np.int64)
+        self.panels = Panels(shape[:-2], right, terms, columns, dtype)
+        self.packed_bytes = lines(self.panels.matrix_bytes * len(self.panels.places))
+        words = np.zeros((len(self.blocks), len(BLOCK_WORDS)), np.int64)
         words[:, 0] = self._starts @ np.array((*left[:-1], 0), np.int64)
-        words[:, 1] = numbers * packed * dtype.itemsize
+        words[:, 1] = self.panels.numbers(self._starts) * self.panels.matrix_bytes
         words[:, 3] = [prod(kind) // columns for kind in shapes]
         words[:, 4] = [self.kinds.index(kind) for kind in shapes]
         self._words = words
         gathers = self._row_step == dtype.itemsize != self._term_step
         tallest = self.most_elements // columns
         # of each thread: rows put side by side, and a block
-        self.gathered = _lines(tallest * MOST_TERMS * dtype.itemsize) if gathers else 0
-        self.scratch_bytes = self.gathered + _lines(self.most_elements * dtype.itemsize)
+        self.gathered = lines(tallest * MOST_TERMS * dtype.itemsize) if gathers else 0
+        self.scratch_bytes = self.gathered + lines(self.most_elements * dtype.itemsize)
 
-    def first_of(self, kind: Shape) -> int:
-        """Return the number of the first block of a shape."""
-        return int(np.flatnonzero(self._words[:, 4] == self.kinds.index(kind))[0])
+    def indices(self) -> list[Index]:
+        """Return the first block of each kind."""
+        kinds = self._words[:, 4].tolist()
+        return [self.blocks[kinds.index(number)] for number in range(len(self.kinds))]
 
     def places(self, shape: Shape, strides: Shape) -> Array:
         """Return the bytes to each block's part of an operand, which broadcasts to the result's shape."""
-        own = [0 if size == 1 else step for size, step in zip(shape, strides, strict=True)]
-        axes = len(self.shape) - len(shape)
-        return self._starts[:, axes:] @ np.array(own, np.int64)
+        return places_of(self._starts, shape, strides)
 
     def dense(self) -> Fixed:
         """Return what calls have that make single blocks, whose rows lie together."""
@@ -125,11 +164,6 @@ class Layout:
         pitch = self.shape[-1] * self.dtype.itemsize
         return self._fixed(pitch, words, in_one=True, taken=taken)
 
-    @property
-    def packed_bytes(self) -> int:
-        """What packed right factors take."""
-        return _lines(self.packed * self.dtype.itemsize)
-
     def _fixed(
         self,
         pitch: int,
@@ -139,32 +173,30 @@ class Layout:
         in_one: bool = False,
         taken: Taken | None = None,
     ) -> Fixed:
-        words = np.ascontiguousarray(words)
-        slots = fixed_slots(
-            self._row_step,
-            self._term_step,
-            self.terms,
-            self.shape[-1],
-            self.rights.ctypes.data,
-            self._down,
-            self._across,
-            0,
-            self.packed_bytes if in_one else 0,
-            self.scratch_bytes,
-            self.gathered,
-            in_place,
-            pitch,
-            words.ctypes.data,
-            words.shape[1],
-            0 if taken is None else len(taken.places),
-            0 if taken is None else taken.numbers,
-            0 if taken is None else taken.product,
-            0 if taken is None else taken.kernels.ctypes.data,
-        )
-        return Fixed(slots, (words, self.rights, taken))
+        panels, words = self.panels, np.ascontiguousarray(words)
+        slots = panels.slots(panels.places, 0) | {
+            "row_step": self._row_step,
+            "term_step": self._term_step,
+            "scratch_at": self.packed_bytes if in_one else 0,
+            "scratch_bytes": self.scratch_bytes,
+            "gathered": self.gathered,
+            "in_place": in_place,
+            "pitch": pitch,
+            "blocks": words.ctypes.data,
+            "words": words.shape[1],
+        }
+        if taken is not None:
+            slots |= taken.slots()
+        return Fixed(fixed_slots(slots), (words, panels.places, taken))
 
 
-def _lines(nbytes: int) -> int:
+def places_of(starts: Array, shape: Shape, strides: Shape) -> Array:
+    """Return the bytes to each block's part of an operand, which may broadcast, where blocks start so."""
+    own = [0 if size == 1 else step for size, step in zip(shape, strides, strict=True)]
+    return starts[:, starts.shape[1] - len(shape) :] @ np.array(own, np.int64)
+
+
+def lines(nbytes: int) -> int:
     """Return how many bytes whole cache lines take."""
     return -(-nbytes // HOST.line) * HOST.line
 

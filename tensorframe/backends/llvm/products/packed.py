@@ -16,7 +16,7 @@ from tensorframe.backends import host_pool
 from tensorframe.backends.base import Program
 from tensorframe.backends.llvm.products.functions import functions, packs, varying_slots
 from tensorframe.backends.llvm.products.launcher import launcher
-from tensorframe.backends.llvm.products.layout import Fixed, Layout, layout_of
+from tensorframe.backends.llvm.products.layout import Fixed, Layout, Panels, layout_of
 from tensorframe.backends.llvm.workers import run_ranges
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.grid import Index
@@ -30,6 +30,7 @@ from tensorframe.backends.numpy.product import (
     in_batch,
 )
 from tensorframe.backends.numpy.threads import core_count, share_out, thread_count
+from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
 from tensorframe.machine import HOST
 
@@ -133,9 +134,13 @@ _BYTES = np.dtype(np.uint8)
 
 def scratch(layout: Layout) -> tuple[Array, int]:
     """Return memory for packed right factors and all threads, and the word that says which have none yet."""
-    threads = min(thread_count(), core_count(), len(layout.blocks), _MOST_THREADS)
-    nbytes = layout.packed_bytes + HOST.line + threads * layout.scratch_bytes
-    (memory,) = host_pool.scratch(nbytes, [_BYTES])
+    return thread_memory(layout.packed_bytes, layout.scratch_bytes, len(layout.blocks))
+
+
+def thread_memory(packed: int, each: int, blocks: int) -> tuple[Array, int]:
+    """Return so much memory and what each thread takes that makes some of these blocks; and the word of all of them."""
+    threads = min(thread_count(), core_count(), blocks, _MOST_THREADS)
+    (memory,) = host_pool.scratch(packed + HOST.line + threads * each, [_BYTES])
     return memory, (1 << threads) - 1
 
 
@@ -147,6 +152,11 @@ def run(layout: Layout, varying: bytes, fixed: bytes) -> None:
 
 def pack(layout: Layout, varying: bytes, fixed: bytes) -> None:
     """Pack the right factors."""
-    compiled = functions(layout.dtype)
-    function = compiled.pack_rows if layout.packs_rows else compiled.pack_columns
-    run_ranges(function, layout.to_pack, layout.at_once, varying, fixed)
+    pack_panels(layout.panels, len(layout.panels.places), layout.dtype, varying, fixed)
+
+
+def pack_panels(panels: Panels, matrices: int, dtype: DType, varying: bytes, fixed: bytes) -> None:
+    """Pack some right factors."""
+    compiled = functions(dtype)
+    function = compiled.pack_rows if panels.in_rows else compiled.pack_columns
+    run_ranges(function, panels.each * matrices, panels.at_once, varying, fixed)
