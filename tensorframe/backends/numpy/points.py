@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.padding import padded
-from tensorframe.backends.numpy.product import Product, Store
+from tensorframe.backends.numpy.product import Multiply, Product, Store
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.convolution import Geometry
 
@@ -28,7 +28,10 @@ class PointSums:
 
     in_parts = False
 
-    def __init__(self, x: Array, weight: Array, geometry: Geometry) -> None:
+    def __init__(
+        self, x: Array, weight: Array, geometry: Geometry, multiply: Multiply = Product
+    ) -> None:
+        self._multiply = multiply
         self.dtype = x.dtype
         self.shape: Shape = (x.shape[0], weight.shape[0], *[1] * (x.ndim - 2))
         self.blocks: list[Index] = [tuple(map(slice, self.shape))]
@@ -41,7 +44,7 @@ class PointSums:
 
     def array(self, out: Array | None = None) -> Array:
         """Return the result, in `out` if it is given."""
-        products = Product(self._x, self._weight.swapaxes(1, 2)).array()
+        products = self._multiply(self._x, self._weight.swapaxes(1, 2)).array()
         result = products.sum(axis=0).reshape(self.shape)
         return result if out is None else _copied(result, out)
 
@@ -55,7 +58,9 @@ class PointProduct:
 
     in_parts = False
 
-    def __init__(self, x: Array, weight: Array, geometry: Geometry) -> None:
+    def __init__(
+        self, x: Array, weight: Array, geometry: Geometry, multiply: Multiply = Product
+    ) -> None:
         sizes = geometry.sizes(x.shape[2:], weight.shape[2:])
         x = padded(x, geometry)
         x = x[(slice(None), slice(None), *[slice(None, None, step) for step in geometry.stride])]
@@ -64,7 +69,7 @@ class PointProduct:
         self.shape: Shape = (x.shape[0], weight.shape[0], *sizes)
         self._columns = prod(sizes)
         columns = x.reshape((*x.shape[:2], self._columns))
-        self._product = Product(weight.reshape(weight.shape[:2]), columns, whole_rows=True)
+        self._product = multiply(weight.reshape(weight.shape[:2]), columns, whole_rows=True)
         whole = tuple([slice(0, size) for size in sizes])
         self.blocks = [(*index[:2], *whole) for index in self._product.blocks]
 

@@ -9,6 +9,7 @@ from tensorframe.backends.llvm.convolution.dots import ByDots
 from tensorframe.backends.llvm.convolution.plan import Plan
 from tensorframe.backends.llvm.convolution.positions import ByPositions
 from tensorframe.backends.llvm.indirect_product import functions
+from tensorframe.backends.llvm.products.packed import packed_or_blas
 from tensorframe.backends.numpy.convolution import Undilated, undilated
 from tensorframe.backends.numpy.points import PointProduct, PointSums, sums_points
 from tensorframe.dtypes import float32, float64
@@ -24,9 +25,9 @@ def compiled(x: Array, weight: Array, geometry: Geometry, groups: int) -> Undila
     if x.dtype not in DTYPES:
         return undilated(x, weight, geometry, groups)
     if sums_points(x, weight, geometry, groups):
-        return PointSums(x, weight, geometry)
-    if groups == 1 and max(weight.shape[2:]) == 1:  # windows share nothing: BLAS packs them better
-        return PointProduct(x, weight, geometry)
+        return PointSums(x, weight, geometry, packed_or_blas)
+    if groups == 1 and max(weight.shape[2:]) == 1:  # windows share nothing
+        return PointProduct(x, weight, geometry, packed_or_blas)
     plan = Plan(x, weight, geometry, groups)
     fills = plan.channels >= functions(plan.dtype).lanes // 2
     if not fills:

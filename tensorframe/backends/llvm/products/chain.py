@@ -20,7 +20,8 @@ from tensorframe.backends.llvm.products.functions import (
 )
 from tensorframe.backends.llvm.products.kernels import BlockKernels, block_kernels
 from tensorframe.backends.llvm.products.layout import Panels, lines, places_of, row_step
-from tensorframe.backends.llvm.products.packed import pack_panels, thread_memory
+from tensorframe.backends.llvm.products.packed import pack_panels
+from tensorframe.backends.llvm.products.scratch import borrow, give_back
 from tensorframe.backends.llvm.workers import run_ranges
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.chain import Weights
@@ -143,7 +144,7 @@ class _Plan(NamedTuple):
         arrays = [id(out if place < 0 else others[place]) for place in self.arrays]
         most = max([group.blocks[1] for group in self.groups])
         packed = max([group.packed for group in self.groups])
-        memory, free = thread_memory(packed, self.scratch, most)
+        memory, free = borrow(packed, self.scratch, most)
         for group in self.groups:
             for right, panels, (slots, count) in zip(
                 (y, z), self.panels, (group.first, group.second), strict=True
@@ -153,6 +154,7 @@ class _Plan(NamedTuple):
             slots, count = group.blocks
             varying = self.pack(*given, *arrays, *numbers)
             run_ranges(functions(self.dtype).chain, count, 1, varying, slots)
+        give_back(memory)
 
 
 def _planned(

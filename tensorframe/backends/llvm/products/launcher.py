@@ -16,6 +16,7 @@ from tensorframe.backends.llvm.launcher import number_format, number_type
 from tensorframe.backends.llvm.products.functions import VARYING_SLOTS
 from tensorframe.backends.llvm.products.kernels import block_kernels
 from tensorframe.backends.llvm.products.layout import Fixed, Layout, Taken
+from tensorframe.backends.llvm.products.scratch import borrow, give_back
 from tensorframe.backends.numpy.product import Call
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _printed(
     other: Program,
     slots: tuple[list[str], list[str], str],
 ) -> Program:
-    from tensorframe.backends.llvm.products.packed import run, scratch
+    from tensorframe.backends.llvm.products.packed import run
 
     arrays, numbers, formats = slots
     names: dict[str, Any] = {
@@ -90,7 +91,9 @@ def _printed(
         "fixed": fixed.slots,
         "kept": fixed.arrays,
         "other": other,
-        "scratch": scratch,
+        "borrow": borrow,
+        "give_back": give_back,
+        "needed": (layout.packed_bytes, layout.scratch_bytes, len(layout.blocks)),
         "run_all": run,
         "pack": struct.Struct(f"={VARYING_SLOTS}{'Q' * len(arrays)}{formats}").pack,
     }
@@ -110,9 +113,10 @@ def _printed(
             lines.append(f"y{at} = new{at}()")
     left, right = call.factors
     objects = [f"id({name})" for name in (f"x{left}", f"x{right}", "memory", "y0", "memory")]
-    lines.append("memory, free = scratch(layout)")
+    lines.append("memory, free = borrow(*needed)")
     packed = ", ".join([*objects, "free", *[f"id({name})" for name in arrays], *numbers])
     lines.append(f"run_all(layout, pack({packed}), fixed)")
+    lines.append("give_back(memory)")
     lines.append(f"return ({' '.join(f'y{at},' for at in range(len(call.makers)))})")
     source = "def run(inputs, buffers):\n" + "".join(f"    {line}\n" for line in lines)
     exec(compile(source, "<tensorframe product>", "exec"), names)  # noqa: S102 - printed above

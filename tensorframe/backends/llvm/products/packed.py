@@ -17,6 +17,7 @@ from tensorframe.backends.base import Program
 from tensorframe.backends.llvm.products.functions import functions, packs, varying_slots
 from tensorframe.backends.llvm.products.launcher import launcher
 from tensorframe.backends.llvm.products.layout import Fixed, Layout, Panels, layout_of
+from tensorframe.backends.llvm.products.scratch import BYTES, borrow, give_back
 from tensorframe.backends.llvm.workers import run_ranges
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.grid import Index
@@ -29,15 +30,12 @@ from tensorframe.backends.numpy.product import (
     extents,
     in_batch,
 )
-from tensorframe.backends.numpy.threads import core_count, share_out, thread_count
+from tensorframe.backends.numpy.threads import share_out
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
 from tensorframe.machine import HOST
 
 Array = Any
-
-# There is a bit for each thread's scratch memory.
-_MOST_THREADS = 64
 
 
 def packed_or_blas(x: Array, y: Array, *, whole_rows: bool = False) -> Products:
@@ -92,9 +90,10 @@ class PackedProduct(Native):
         if fixed is None:  # rows in pieces
             out[...] = self.array()
             return out
-        memory, free = scratch(layout)
+        memory, free = borrow(layout.packed_bytes, layout.scratch_bytes, len(layout.blocks))
         objects = [id(one) for one in (self.x, self.y, memory, out, memory)]
         run(layout, varying_slots(*objects, free), fixed.slots)
+        give_back(memory)
         return out
 
     def within(self, strides: tuple[int, ...]) -> tuple[Layout, Fixed | None]:
@@ -108,13 +107,13 @@ class PackedProduct(Native):
     def each(self, store: Store) -> None:
         """Call `store` with the index and the elements of each block, in the thread that made it."""
         layout, size = self.layout, self.dtype.itemsize
-        (packed,) = host_pool.scratch(layout.packed_bytes + HOST.line, [_BYTES])
+        (packed,) = host_pool.scratch(layout.packed_bytes + HOST.line, [BYTES])
         fixed, call = layout.dense(), functions(self.dtype).multiply.call
         objects = [id(self.x), id(self.y), id(packed)]
         pack(layout, varying_slots(*objects, id(packed), id(packed), 1), fixed.slots)
 
         def work(mine: Iterator[int]) -> None:
-            (memory,) = host_pool.scratch(HOST.line + layout.scratch_bytes, [_BYTES])
+            (memory,) = host_pool.scratch(HOST.line + layout.scratch_bytes, [BYTES])
             memory[:8].view(np.uint64)[0] = 1
             begin = HOST.line + layout.gathered
             block = memory[begin : begin + layout.most_elements * size].view(self.dtype)
@@ -127,21 +126,6 @@ class PackedProduct(Native):
                     store(index, block[: prod(shape)].reshape(shape))
 
         share_out(range(len(layout.blocks)), work)
-
-
-_BYTES = np.dtype(np.uint8)
-
-
-def scratch(layout: Layout) -> tuple[Array, int]:
-    """Return memory for packed right factors and all threads, and the word that says which have none yet."""
-    return thread_memory(layout.packed_bytes, layout.scratch_bytes, len(layout.blocks))
-
-
-def thread_memory(packed: int, each: int, blocks: int) -> tuple[Array, int]:
-    """Return so much memory and what each thread takes that makes some of these blocks; and the word of all of them."""
-    threads = min(thread_count(), core_count(), blocks, _MOST_THREADS)
-    (memory,) = host_pool.scratch(packed + HOST.line + threads * each, [_BYTES])
-    return memory, (1 << threads) - 1
 
 
 def run(layout: Layout, varying: bytes, fixed: bytes) -> None:
