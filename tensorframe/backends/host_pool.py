@@ -46,6 +46,9 @@ _LEFT_ALONE = 10
 _MOST_FREE = 32
 # Bytes of scratch memory that the C library keeps.
 _KEPT_BY_C = 1 << 17
+# Bytes of scratch memory that is kept for the next one who asks.
+_SPARE = 1 << 23
+_BYTES = np.dtype(np.uint8)
 # Sizes have this many significant bits, so that a block serves for lengths that are nearly the same.
 _SIGNIFICANT = 4
 _CAN_ADVISE = hasattr(mmap, "MADV_DONTNEED")
@@ -132,6 +135,8 @@ class Pool:
         # the most in use since the sweeper looked last, and from then back to when it had looked before
         self._recent_peaks = (0, 0)
         self._sweeper: threading.Thread | None = None
+        # scratch memory that nobody uses, one at most, and since when
+        self._spare: list[tuple[Array, float]] = []
 
     def empty(
         self,
@@ -195,7 +200,31 @@ class Pool:
             finally:
                 self._lock.release()
 
+    def spare(self, nbytes: int) -> Array:
+        """Return scratch memory of so many bytes: what was given back last, which the cache has, if it is enough."""
+        try:
+            memory, _ = self._spare.pop()
+        except IndexError:
+            memory = None
+        if memory is None or memory.nbytes < nbytes:
+            (memory,) = scratch(nbytes, [_BYTES])
+        return memory
+
+    def give_back(self, memory: Array) -> None:
+        """Keep scratch memory for the next one who asks, for a while; what an interrupt keeps from here is freed."""
+        if not self._spare and memory.nbytes <= _SPARE:
+            self._spare.append((memory, monotonic()))
+
+    def _drop_spare(self, since: float) -> None:
+        try:
+            memory, given = self._spare.pop()  # whoever has it out owns it
+        except IndexError:
+            return
+        if given > since:
+            self._spare.append((memory, given))
+
     def _trim(self, idle: float) -> None:
+        self._drop_spare(monotonic() - idle)
         self._take_back()
         since = monotonic() - idle
         for block in [free for free in self._free if free.last_use <= since]:

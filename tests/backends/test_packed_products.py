@@ -234,7 +234,7 @@ def test_attention_by_tiles_is_the_formula(mask, heads, groups, dtype, monkeypat
     made = []
     run = chain._Plan.run
     monkeypatch.setattr(chain._Plan, "run", lambda *given: made.append(1) or run(*given))
-    monkeypatch.setattr(chain, "_PACKED", 300_000)
+    monkeypatch.setattr(chain, "PACKED", 300_000)
     generator = np.random.default_rng(0)
     rows, columns, features = 210, 230, 37
     q = generator.standard_normal((2, rows, heads, features)).astype(dtype).swapaxes(1, 2)

@@ -63,6 +63,8 @@ CASES = {
     "bincount": lambda i, **_: tfr.bincount(tfr.reshape(i, -1)),
     "searchsorted": lambda x, v, **_: tfr.searchsorted(v, x),
     "product": lambda x, **_: x @ x.T,
+    "product by tiles": lambda x, **_: x @ x[:256].T,
+    "transposed product by tiles": lambda x, **_: (x.T @ x[:, :200]).T + 1,
     "product in half precision": lambda h, **_: h @ h.T,
     "product of integers": lambda i, **_: i @ i.T,
     "product with an epilogue": lambda x, **_: tfr.sin(x @ x.T + 1),

@@ -25,6 +25,7 @@ FEW = [
     "argsort",
     "product of integers",
     "product with an epilogue",
+    "product by tiles",
     "broadcast product",
     "fft along two axes",
     "rfft of a vector",

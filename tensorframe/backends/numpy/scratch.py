@@ -18,10 +18,18 @@ from tensorframe.backends.numpy.region import temporaries
 from tensorframe.backends.numpy.sequence import Run, runs, without_repeats
 from tensorframe.backends.numpy.small_product import block_bytes, reads_small
 from tensorframe.backends.numpy.threads import thread_count
+from tensorframe.backends.numpy.tiles import (
+    BESIDE,
+    PACKED,
+    is_for_tiles,
+    packed_bytes,
+    scratch_of_product,
+)
 from tensorframe.dtypes import ADDED, COMPLEX, NARROW, DType, wide_of
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
+from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.convolution import CONVOLUTION
 
 _MIB = 1 << 20
@@ -74,6 +82,9 @@ def scratch_bytes(region: Region, *, compiled: bool = False) -> int:
     if ops[0].op is CONVOLUTION and compiled:
         kernel, dtype = region.inputs[ops[0].inputs[1]]
         return 2 * prod(kernel) * dtype.itemsize + thread_count() * _MIB
+    tiles = _of_tiles(region) if compiled and ops[0].op is MATMUL else None
+    if tiles is not None:
+        return tiles
     if has_epilogue(region):
         return _of_call(region, ops[0]) + _of_epilogue(region)
     if all(op.op.kind is Kind.MAP for op in ops):
@@ -143,6 +154,29 @@ def _of_product(call: Call) -> int:
     return thread_count() * _MIB + 8 * operands + product
 
 
+def _of_tiles(region: Region) -> int | None:
+    """Return what a product by tiles takes; None if it is made otherwise."""
+    op = region.ops[0]
+    left, right = [region.shape_of(source) for source in op.inputs]
+    if min(len(left), len(right)) < 2 or {region.dtype_of(source) for source in op.inputs} != {
+        op.dtype
+    }:
+        return None
+    found = []
+    # a transposed product is that of its transposed factors, the other way round
+    for x, y, shape in (
+        (left, right, op.shape),
+        (_turned(right), _turned(left), _turned(op.shape)),
+    ):
+        if is_for_tiles(x, y, shape, op.dtype):
+            found.append(scratch_of_product(y, op.dtype))
+    return max(found) + _of_epilogue(region) if found else None
+
+
+def _turned(shape: Shape) -> Shape:
+    return (*shape[:-2], shape[-1], shape[-2])
+
+
 def _of_small(left: Shape, right: Shape, shape: Shape) -> int:
     """Each thread converts parts of both factors, for a block of the result."""
     rows = left[-2] if len(left) > 1 else 1
@@ -172,7 +206,18 @@ def _of_chain(region: Region, *, compiled: bool) -> int:
     made = len([op for op in region.ops if op.op.kind is Kind.CONTRACT])
     result = largest // max(columns, 1) * region.ops[-1].shape[-1] if region.ops[-1].shape else 0
     each = largest + result if compiled and made == 2 else _beside(largest)
-    return min(thread_count(), len(parts)) * each * max(made - 1, 1)
+    blas = min(thread_count(), len(parts)) * each * max(made - 1, 1)
+    return max(blas, _of_tiled_chain(region) if compiled and made == 2 else 0)
+
+
+def _of_tiled_chain(region: Region) -> int:
+    """Both right factors are packed, some matrices at a time, and each thread has two blocks of scores."""
+    first, second = [op for op in region.ops if op.op.kind is Kind.CONTRACT]
+    rights = [region.shape_of(op.inputs[1]) for op in (first, second)]
+    one = sum([packed_bytes(right[-2:], first.dtype) for right in rights])
+    whole = sum([packed_bytes(right, first.dtype) for right in rights])
+    scores = 2 * max(1 << 16, 32 * first.shape[-1]) + BESIDE
+    return min(whole, max(one, PACKED)) + thread_count() * scores * first.dtype.itemsize
 
 
 def _beside(block: int) -> int:

@@ -28,6 +28,7 @@ from tensorframe.backends.numpy.chain import Weights
 from tensorframe.backends.numpy.grid import Index, boxes
 from tensorframe.backends.numpy.hidden import Columns
 from tensorframe.backends.numpy.product import extents, in_batch
+from tensorframe.backends.numpy.tiles import PACKED
 from tensorframe.codegen.llvm.packed_product import CHAIN_WORDS, MOST_TERMS
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
@@ -39,8 +40,6 @@ Ranges = tuple[tuple[int, int], ...]
 # Elements of a block of scores, which stays in the second level of cache with the factors; and the fewest rows, for
 # which these are read once more.
 _ELEMENTS, _FEWEST, _MOST = 1 << 16, 32, 128
-# Bytes of right factors that are packed at a time, unless a matrix alone has more.
-_PACKED = 1 << 23
 
 
 class TiledChain:
@@ -294,7 +293,7 @@ def _grouped(
     begin = 0
     while begin < len(words):
         end = begin + 1
-        while end < len(words) and _bytes(factors[begin : end + 1], panels) <= max(_PACKED, each):
+        while end < len(words) and _bytes(factors[begin : end + 1], panels) <= max(PACKED, each):
             end += 1
         own = np.ascontiguousarray(words[begin:end])
         found, at = [], 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from math import prod
 from typing import Any, NamedTuple
 
 from tensorframe.backends.llvm.compile import object_code
@@ -13,7 +12,7 @@ from tensorframe.backends.llvm.functions import from_object_code
 from tensorframe.backends.llvm.load import PROTOTYPE, Placed
 from tensorframe.backends.llvm.target import target, target_machine
 from tensorframe.backends.numpy import blas
-from tensorframe.backends.numpy.grid import runs
+from tensorframe.backends.numpy.tiles import is_for_tiles
 from tensorframe.codegen.llvm.indirect_product import shape_for
 from tensorframe.codegen.llvm.packed_product import (
     CHAIN,
@@ -25,15 +24,10 @@ from tensorframe.codegen.llvm.packed_product import (
     panel_width,
     print_packed,
 )
-from tensorframe.dtypes import DType, float32, float64
+from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
 
 Array = Any
-
-_DTYPES = frozenset({float32, float64})
-# Multiplications from which tiles pay; rows for each right factor below which to pack it takes too large a part of the
-# time; and bytes of right factors up to which packed ones stay in the cache, and may take memory beside them.
-_LEAST, _FEWEST_ROWS, _LARGEST = 1 << 20, 16, 1 << 21
 
 VARYING_SLOTS = "Q" * len(VARYING)
 varying_slots = struct.Struct(f"={VARYING_SLOTS}").pack
@@ -81,20 +75,7 @@ def functions(dtype: DType) -> Functions:
 
 def packs(x: Array, y: Array, shape: Shape) -> bool:
     """Whether the product of these stacks of matrices, which has this shape, is made by tiles: by sizes alone."""
-    terms, elements = x.shape[-1], prod(shape)
-    if (
-        x.dtype not in _DTYPES
-        or y.dtype != x.dtype
-        or elements * terms < _LEAST
-        or y.size * y.itemsize > _LARGEST
-    ):
-        return False
-    right_factors = y.size // (terms * shape[-1])
-    return (
-        elements >= _FEWEST_ROWS * right_factors * shape[-1]
-        and len(runs(terms, elements)) == 1
-        and has_tiles()
-    )
+    return x.dtype == y.dtype and is_for_tiles(x.shape, y.shape, shape, x.dtype) and has_tiles()
 
 
 @cache

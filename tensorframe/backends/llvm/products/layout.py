@@ -13,6 +13,7 @@ import numpy as np
 from tensorframe.backends.llvm.products.functions import fixed_slots, functions
 from tensorframe.backends.numpy.grid import Index, boxes
 from tensorframe.backends.numpy.product import extents
+from tensorframe.backends.numpy.tiles import BLOCK
 from tensorframe.codegen.llvm.packed_product import BLOCK_WORDS, MOST_TERMS
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
@@ -23,7 +24,7 @@ Array = Any
 # Rows of a block, and twice as many where there are enough blocks; multiplications that a block should have; and
 # elements of it, which stay in the second level of cache.
 _ROWS, _ENOUGH = 32, 32
-_WORK, _ELEMENTS = 1 << 19, 1 << 16
+_WORK = 1 << 19
 
 # Rows of a right factor that are packed in one go.
 _PACKED_ROWS = 32
@@ -239,6 +240,6 @@ def _cut(outer: Shape, inner: Shape, terms: int, columns: int) -> list[Index]:
     rows = prod(inner)
     tall = _ROWS if prod(outer) * rows < 2 * _ROWS * _ENOUGH else 2 * _ROWS
     tall = max(tall, _WORK // (terms * columns) // 8 * 8)
-    tall = min(tall, max(_ELEMENTS // columns // 8 * 8, 8), rows)
+    tall = min(tall, max(BLOCK // columns // 8 * 8, 8), rows)
     whole = [slice(0, columns)]
     return [(*index, *whole) for index in boxes((*outer, *inner), tall, len(outer))]

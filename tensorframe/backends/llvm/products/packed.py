@@ -17,7 +17,7 @@ from tensorframe.backends.base import Program
 from tensorframe.backends.llvm.products.functions import functions, packs, varying_slots
 from tensorframe.backends.llvm.products.launcher import launcher
 from tensorframe.backends.llvm.products.layout import Fixed, Layout, Panels, layout_of
-from tensorframe.backends.llvm.products.scratch import BYTES, borrow, give_back
+from tensorframe.backends.llvm.products.scratch import borrow, give_back
 from tensorframe.backends.llvm.workers import run_ranges
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.grid import Index
@@ -36,6 +36,7 @@ from tensorframe.graph.shape import Shape
 from tensorframe.machine import HOST
 
 Array = Any
+_BYTES = np.dtype(np.uint8)
 
 
 def packed_or_blas(x: Array, y: Array, *, whole_rows: bool = False) -> Products:
@@ -107,13 +108,13 @@ class PackedProduct(Native):
     def each(self, store: Store) -> None:
         """Call `store` with the index and the elements of each block, in the thread that made it."""
         layout, size = self.layout, self.dtype.itemsize
-        (packed,) = host_pool.scratch(layout.packed_bytes + HOST.line, [BYTES])
+        (packed,) = host_pool.scratch(layout.packed_bytes + HOST.line, [_BYTES])
         fixed, call = layout.dense(), functions(self.dtype).multiply.call
         objects = [id(self.x), id(self.y), id(packed)]
         pack(layout, varying_slots(*objects, id(packed), id(packed), 1), fixed.slots)
 
         def work(mine: Iterator[int]) -> None:
-            (memory,) = host_pool.scratch(HOST.line + layout.scratch_bytes, [BYTES])
+            (memory,) = host_pool.scratch(HOST.line + layout.scratch_bytes, [_BYTES])
             memory[:8].view(np.uint64)[0] = 1
             begin = HOST.line + layout.gathered
             block = memory[begin : begin + layout.most_elements * size].view(self.dtype)

@@ -1,0 +1,44 @@
+"""Which products compiled tiles make, and the memory that these take: known from sizes, before anything is compiled."""
+
+from __future__ import annotations
+
+from math import prod
+
+from tensorframe.backends.numpy.grid import runs
+from tensorframe.backends.numpy.threads import thread_count
+from tensorframe.dtypes import DType, float32, float64
+from tensorframe.graph.shape import Shape
+
+_DTYPES = frozenset({float32, float64})
+# Multiplications from which tiles pay; rows for each right factor below which to pack it takes too large a part of the
+# time; and bytes of right factors up to which packed ones stay in the cache, and may take memory beside them.
+_LEAST, _FEWEST_ROWS, LARGEST = 1 << 20, 16, 1 << 21
+# Elements that a thread has for a block, at least eight rows of the result, and for rows that are put side by side.
+BLOCK, BESIDE = 1 << 16, 64 * 384
+# Bytes of right factors that chains pack at a time, unless a matrix alone has more.
+PACKED = 1 << 23
+# Columns up to which panels are filled.
+_PANEL = 16
+
+
+def is_for_tiles(left: Shape, right: Shape, shape: Shape, dtype: DType) -> bool:
+    """Whether tiles make the product of stacks of matrices of a dtype, where there are any: it has this shape."""
+    terms, elements = left[-1], prod(shape)
+    if dtype not in _DTYPES or elements * terms < _LEAST:
+        return False
+    if prod(right) * dtype.itemsize > LARGEST:
+        return False
+    right_factors = prod(right[:-2])
+    enough = elements >= _FEWEST_ROWS * right_factors * shape[-1]
+    return enough and len(runs(terms, elements)) == 1
+
+
+def scratch_of_product(right: Shape, dtype: DType) -> int:
+    """Return the bytes that a product by tiles takes: the packed right factor, and a block in each thread."""
+    rows = max(BLOCK, 8 * right[-1])
+    return packed_bytes(right, dtype) + thread_count() * (rows + BESIDE) * dtype.itemsize
+
+
+def packed_bytes(right: Shape, dtype: DType) -> int:
+    """Return what right factors take in panels."""
+    return prod(right[:-1]) * -(-right[-1] // _PANEL) * _PANEL * dtype.itemsize
