@@ -7,8 +7,7 @@ from typing import Any
 from tensorframe.errors import ArgumentError, OutOfRangeError, ShapeError
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.creation.filled import zeros
-from tensorframe.frontend.creation.ranges import counted
-from tensorframe.frontend.operands import permuted, reshaped
+from tensorframe.frontend.operands import permuted
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.nn.module import Module
 
@@ -26,10 +25,10 @@ class Stored(Module):
     def __init__(self, keys: list[Tensor], values: list[Tensor]) -> None:
         self.keys, self.values = keys, values
 
-    def write(self, layer: int, key: Tensor, value: Tensor, positions: Tensor) -> None:
-        """Write keys and values (batch, count, heads, head_dim) to positions (batch, count) of each sequence."""
-        batch = key.shape[0]
-        rows = reshaped(counted(batch, 0, 1, positions.dtype, positions.device), (batch, 1))
+    def write(
+        self, layer: int, key: Tensor, value: Tensor, rows: Tensor, positions: Tensor
+    ) -> None:
+        """Write keys and values (batch, count, heads, head_dim) to sequences (batch, 1) at (batch, count)."""
         for store, new in ((self.keys, key), (self.values, value)):
             held = store[layer]
             held[rows, positions] = new.astype(held.dtype, copy=False)
@@ -123,9 +122,11 @@ class KVCache(Module):
             length + count for length, count in zip(self._lengths, counts, strict=True)
         ]
 
-    def write(self, layer: int, key: Tensor, value: Tensor, positions: Tensor) -> None:
-        """Write keys and values (batch, count, heads, head_dim) to positions (batch, count) of each sequence."""
-        self.stored.write(layer, key, value, positions)
+    def write(
+        self, layer: int, key: Tensor, value: Tensor, rows: Tensor, positions: Tensor
+    ) -> None:
+        """Write keys and values (batch, count, heads, head_dim) to sequences (batch, 1) at (batch, count)."""
+        self.stored.write(layer, key, value, rows, positions)
 
     def read(self, layer: int, reach: int) -> tuple[Tensor, Tensor]:
         """Return views of the keys and values of a layer: (batch, heads, reach, head_dim)."""

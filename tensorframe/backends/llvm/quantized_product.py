@@ -13,17 +13,21 @@ from tensorframe.backends.llvm.compile import object_code
 from tensorframe.backends.llvm.functions import from_object_code
 from tensorframe.backends.llvm.load import PROTOTYPE, Placed
 from tensorframe.backends.llvm.target import llvm_lock, target, target_machine
-from tensorframe.backends.numpy.quantized_product import Matrix, Rows
-from tensorframe.codegen.llvm.quantized_products import QUANTIZED, SLOTS, is_lifted, print_quantized
+from tensorframe.backends.numpy.quantized_product import Matrix
+from tensorframe.codegen.llvm.quantized_products import (
+    PREPARE,
+    PREPARE_SLOTS,
+    QUANTIZED,
+    SLOTS,
+    print_quantized,
+)
 from tensorframe.codegen.llvm.thin_products import lanes_of
 from tensorframe.dtypes import DType
-from tensorframe.ops.quantization import ZERO, in_word
+from tensorframe.ops.quantization import BLOCK, in_word
 
 Array = Any
 
-_CALL = struct.Struct(f"={len(SLOTS)}q")
-# what bytes with a sign are lifted by
-_LIFT = 128
+_CALL, _PREPARATION = (struct.Struct(f"={len(slots)}q") for slots in (SLOTS, PREPARE_SLOTS))
 
 
 class Operands(NamedTuple):
@@ -34,61 +38,75 @@ class Operands(NamedTuple):
     factors: Array  # float32 (rows, words)
 
 
-_known: dict[tuple[Any, ...], tuple[Placed, Any]] = {}
+class Functions(NamedTuple):
+    """The compiled functions for a kind of matrices."""
+
+    code: Placed  # that keeps them in memory
+    product: Any
+    prepare: Any
 
 
-def _function(scale: DType, bits: int, group: int, zeros: bool) -> Any:
-    key = (scale, bits, group, zeros)
+_known: dict[tuple[Any, ...], Functions] = {}
+
+
+def _functions(matrix: Matrix) -> Functions:
+    key = (matrix.scales.dtype, matrix.bits, matrix.group, matrix.zeros is not None)
     known = _known.get(key)
-    if known is None:
-        # an interrupt in the middle of running the compiler might leave it broken for good
-        made = partial(_made, key)
-        known = run_interruptibly(made) if is_interrupted_here() else made()
-    return known[1]
+    if known is not None:
+        return known
+    # an interrupt in the middle of running the compiler might leave it broken for good
+    made = partial(_made, key)
+    return run_interruptibly(made) if is_interrupted_here() else made()
 
 
-def _made(key: tuple[Any, ...]) -> tuple[Placed, Any]:
+def _made(key: tuple[Any, ...]) -> Functions:
     with llvm_lock:  # of two that were made, one would be gone while somebody calls it
         known = _known.get(key)
-        if known is not None:
-            return known
-        scale, bits, group, zeros = key
-        layout = str(target_machine().target_data)
-        text = print_quantized(target(), layout, scale, bits, group, zeros=zeros)
-        code = from_object_code(
-            f"quantized_dots_{scale.name}_{bits}_{group}_{int(zeros)}",
-            text,
-            lambda: object_code(text),
-            lambda binary: Placed("quantized_dots", binary, (QUANTIZED,)),
-        )
-        known = _known[key] = (code, PROTOTYPE(code.addresses[QUANTIZED]))
+        if known is None:
+            known = _known[key] = _compiled(*key)
         return known
 
 
-def operands(rows: Rows, matrix: Matrix) -> Operands:
-    """Return rows as the functions take them."""
-    bits = matrix.bits
-    count, columns = rows.integers.shape
-    halves, words = 8 // bits, columns // in_word(bits)
-    wide = words + -words % lanes_of(target())
-    bytes_ = np.zeros((count, halves, 4 * wide), np.int8)
-    for half in range(halves):
-        bytes_[:, half, : 4 * words] = rows.integers[:, half::halves]
-    sums = bytes_.reshape((count, halves, wide, 4)).sum(axis=(1, 3), dtype=np.int32)
-    lift = _LIFT if bits == 8 and is_lifted(target()) else 0
-    # where groups have zeros of their own, those of lifted bytes are larger by the lift
-    begins = (
-        sums * np.int32(-(ZERO[bits] + lift)) if matrix.zeros is None else sums.astype(np.float32)
+def _compiled(scale: DType, bits: int, group: int, zeros: bool) -> Functions:
+    layout = str(target_machine().target_data)
+    text = print_quantized(target(), layout, scale, bits, group, zeros=zeros)
+    symbols = (QUANTIZED, PREPARE)
+    code = from_object_code(
+        f"quantized_dots_{scale.name}_{bits}_{group}_{int(zeros)}",
+        text,
+        lambda: object_code(text),
+        lambda binary: Placed("quantized_dots", binary, symbols),
     )
-    factors = np.zeros((count, wide), np.float32)
-    factors[:, :words] = np.repeat(rows.scales, words // max(rows.scales.shape[1], 1), axis=1)
+    return Functions(code, *[PROTOTYPE(code.addresses[symbol]) for symbol in symbols])
+
+
+def operands(x: Array, matrix: Matrix) -> Operands:
+    """Return rows, of float32 in one piece each, as the functions take them."""
+    count, columns = x.shape
+    halves, words = 8 // matrix.bits, columns // in_word(matrix.bits)
+    wide = words + -words % lanes_of(target())
+    made = np.empty if wide == words else np.zeros  # what fills the last register up
+    bytes_ = made((count, halves, 4 * wide), np.int8)
+    begins = made((count, wide), np.int32 if matrix.zeros is None else np.float32)
+    factors = made((count, wide), np.float32)
+    slots = _PREPARATION.pack(
+        x.ctypes.data,
+        bytes_.ctypes.data,
+        begins.ctypes.data,
+        factors.ctypes.data,
+        x.strides[0],
+        bytes_.strides[0],
+        bytes_.strides[1],
+        factors.strides[0],
+        columns // BLOCK,
+    )
+    _functions(matrix).prepare(0, count, slots, b"")
     return Operands(bytes_, begins, factors)
 
 
 def quantized(operands: Operands, matrix: Matrix, result: Array, start: int, stop: int) -> None:
     """Write columns `start` to `stop` of the product to `result`."""
-    words, scales, zeros, bits, group = matrix
-    call = _function(scales.dtype, bits, group, zeros is not None)
+    words, scales, zeros, _, _ = matrix
     slots = _CALL.pack(
         words.ctypes.data,
         scales.ctypes.data,
@@ -107,4 +125,4 @@ def quantized(operands: Operands, matrix: Matrix, result: Array, start: int, sto
         words.shape[1],
         len(result),
     )
-    call(start, stop, slots, b"")
+    _functions(matrix).product(start, stop, slots, b"")

@@ -85,9 +85,12 @@ def _matmul(x: Array, *rest: Any, find: Find = no_kernels) -> Array:
     words, scales, *zeros, bits, group = rest
     matrix = Matrix(words, scales, zeros[0] if zeros else None, bits, group)
     count, columns = prod(x.shape[:-1]), x.shape[-1]
-    rows = quantized_rows(x.reshape((count, columns)))
+    rows = x.reshape((count, columns))
     kernels = find() if 0 < count <= FEW and columns else None
-    result = _by_blocks(rows, matrix) if kernels is None else _few(rows, matrix, kernels)
+    if kernels is None:
+        result = _by_blocks(quantized_rows(rows), matrix)
+    else:
+        result = _few(np.ascontiguousarray(rows, np.float32), matrix, kernels)
     return result.reshape((*x.shape[:-1], len(words))).astype(x.dtype, copy=False)
 
 
@@ -112,7 +115,7 @@ def whole_program(region: Region, find: Find) -> Program:
     return quiet(run)
 
 
-def _few(rows: Rows, matrix: Matrix, kernels: Any) -> Array:
+def _few(rows: Array, matrix: Matrix, kernels: Any) -> Array:
     """Return the product of few rows, which takes as long as reading the matrix."""
     words = _in_rows(matrix.words)
     given = matrix._replace(
@@ -121,7 +124,7 @@ def _few(rows: Rows, matrix: Matrix, kernels: Any) -> Array:
         zeros=None if matrix.zeros is None else _in_rows(matrix.zeros),
     )
     operands = kernels.operands(rows, given)
-    result = host_pool.empty((len(rows.integers), len(words)), np.dtype(np.float32))
+    result = host_pool.empty((len(rows), len(words)), np.dtype(np.float32))
     each = ceil(_PIECE / max(words.shape[1] * words.itemsize, 1) / 4) * 4
     jobs = [(first, min(first + each, len(words))) for first in range(0, len(words), each)]
 
@@ -132,7 +135,7 @@ def _few(rows: Rows, matrix: Matrix, kernels: Any) -> Array:
     if words.nbytes < 2 * _PIECE:
         work(iter(jobs))
     else:
-        share_out(jobs, work, long=words.size * len(rows.integers) > LONG * len(jobs))
+        share_out(jobs, work, long=words.size * len(rows) > LONG * len(jobs))
     return result
 
 

@@ -17,8 +17,9 @@ from tensorframe.codegen.llvm.target import Target
 from tensorframe.codegen.llvm.thin_products import lanes_of, tiles
 from tensorframe.codegen.llvm.types import ELEMENT, real, suffix, vector
 from tensorframe.dtypes import NARROW, DType, uint32
+from tensorframe.ops.quantization import BLOCK, LARGEST, LEAST, ZERO
 
-QUANTIZED = "quantized_dots"
+QUANTIZED, PREPARE = "quantized_dots", "quantized_rows"
 
 # what a call is given, in 64-bit slots; the first seven are addresses
 SLOTS = (
@@ -40,6 +41,19 @@ SLOTS = (
     "rows",
 )
 _POINTERS = 7
+# what a call that quantises rows is given; the first four are addresses
+PREPARE_SLOTS = (
+    "rows",  # float32, each in one piece
+    "bytes",
+    "begins",
+    "factors",
+    "row_step",
+    "byte_step",
+    "half_step",
+    "line_step",
+    "blocks",  # of a row
+)
+_PREPARED_POINTERS = 4
 # Rows of the matrix that are taken at once.
 _ROWS = 4
 
@@ -53,9 +67,12 @@ def print_quantized(
     target: Target, layout: str, scale: DType, bits: int, group: int, *, zeros: bool
 ) -> str:
     """Return the module for words of integers of so many bits, groups and scales."""
-    function = _Quantized(target, scale, bits, group, zeros=zeros)
+    product = _Quantized(target, scale, bits, group, zeros=zeros).text()
+    rows = _Prepared(target, bits, zeros=zeros).text()
     head = f'{SELECTED}target triple = "{target.triple}"\ntarget datalayout = "{layout}"'
-    return f"{head}\n{function.text()}"
+    lines = [*product.splitlines(), *rows.splitlines()]
+    declared = dict.fromkeys(line for line in lines if line.startswith("declare"))
+    return "\n".join([head, *declared, *[line for line in lines if line not in declared]]) + "\n"
 
 
 class _Quantized:
@@ -228,3 +245,97 @@ class _Quantized:
         name = f"@llvm.vector.reduce.fadd.{suffix('float', self.lanes)}"
         self.b.declare(f"float {name}(float, {self.floats})")
         return self.b.value(f"call reassoc float {name}(float -0.0, {self.floats} {sums})")
+
+
+class _Prepared:
+    """The function that quantises rows `start` to `stop` of the other factor, block by block."""
+
+    def __init__(self, target: Target, bits: int, *, zeros: bool) -> None:
+        self.b, self.bits, self.has_zeros = Builder(target), bits, zeros
+        lift = 128 if bits == 8 and is_lifted(target) else 0
+        self.begin = -(ZERO[bits] + lift)
+
+    def text(self) -> str:
+        """Return the function, and what it declares."""
+        b = self.b
+        given = slots_of(b, PREPARE_SLOTS, _PREPARED_POINTERS)
+
+        def one(row: str, _: list[str]) -> list[str]:
+            source = moved(b, given["rows"], given["row_step"], row)
+            bytes_ = moved(b, given["bytes"], given["byte_step"], row)
+            halves = [bytes_] if self.bits == 8 else [bytes_, moved(b, bytes_, given["half_step"])]
+            begins = moved(b, given["begins"], given["line_step"], row)
+            factors = moved(b, given["factors"], given["line_step"], row)
+
+            def block(number: str, _: list[str]) -> list[str]:
+                self._block(number, source, halves, begins, factors)
+                return []
+
+            counted(b, "0", given["blocks"], 1, (), block)
+            return []
+
+        counted(b, "%start", "%stop", 1, (), one)
+        b.do("ret void")
+        return b.module(
+            f"void @{PREPARE}(i64 %start, i64 %stop, ptr %varying, ptr %fixed) nounwind"
+        )
+
+    def _block(
+        self, number: str, source: str, halves: list[str], begins: str, factors: str
+    ) -> None:
+        b, floats, ints = self.b, vector("float", BLOCK), vector("i32", BLOCK)
+        address = element(b, source, floats, number)
+        values = b.value(f"load {floats}, ptr {address}, align 4")
+        with b.on(BLOCK):
+            sizes = b.call("llvm.fabs", "float", values)
+        name = f"@llvm.vector.reduce.fmaximum.{suffix('float', BLOCK)}"
+        b.declare(f"float {name}({floats})")
+        largest = b.value(f"call float {name}({floats} {sizes})")
+        quotient = b.value(f"fdiv float {real(float(LARGEST))}, {largest}")
+        is_least = b.value(f"fcmp olt float {largest}, {real(LEAST)}")
+        inverse = b.value(f"select i1 {is_least}, float 0.0, float {quotient}")
+        with b.on(BLOCK):
+            scaled = b.value(f"fmul {floats} {values}, {b.splat('float', inverse)}")
+            rounded = b.call("llvm.rint", "float", scaled)
+        # what is not a number becomes some integer
+        whole = b.value(f"fptosi {floats} {rounded} to {ints}")
+        integers = b.value(f"freeze {ints} {whole}")
+        self._store_bytes(number, integers, halves)
+        words = BLOCK * self.bits // 32
+        self._store_line(number, words, self._begins(integers, words), begins)
+        scale = b.value(f"fdiv float {largest}, {real(float(LARGEST))}")
+        with b.on(words):
+            self._store_line(number, words, (b.splat("float", scale), "float"), factors)
+
+    def _store_bytes(self, number: str, integers: str, halves: list[str]) -> None:
+        b, count = self.b, BLOCK // len(halves)
+        ints, some = vector("i32", BLOCK), vector("i32", count)
+        for half, line in enumerate(halves):
+            places = ", ".join(f"i32 {place}" for place in range(half, BLOCK, len(halves)))
+            chosen = b.value(
+                f"shufflevector {ints} {integers}, {ints} poison, <{count} x i32> <{places}>"
+            )
+            short = b.value(f"trunc {some} {chosen} to {vector('i8', count)}")
+            address = element(b, line, vector("i8", count), number)
+            b.do(f"store {vector('i8', count)} {short}, ptr {address}, align 1")
+
+    def _begins(self, integers: str, words: int) -> tuple[str, str]:
+        """Return what the sums of each word begin with, and its type."""
+        b, each = self.b, BLOCK // words
+        ints, some = vector("i32", BLOCK), vector("i32", words)
+        total = ""
+        for place in range(each):
+            places = ", ".join(f"i32 {word * each + place}" for word in range(words))
+            part = b.value(
+                f"shufflevector {ints} {integers}, {ints} poison, <{words} x i32> <{places}>"
+            )
+            total = b.value(f"add {some} {total}, {part}") if total else part
+        if self.has_zeros:
+            return b.value(f"sitofp {some} {total} to {vector('float', words)}"), "float"
+        with b.on(words):
+            return b.value(f"mul {some} {total}, {b.constant('i32', self.begin)}"), "i32"
+
+    def _store_line(self, number: str, words: int, value: tuple[str, str], line: str) -> None:
+        text, kind = value
+        wide = vector(kind, words)
+        self.b.do(f"store {wide} {text}, ptr {element(self.b, line, wide, number)}, align 4")

@@ -15,6 +15,7 @@ from tensorframe.errors import ArgumentError, ShapeError
 from tensorframe.frontend.conversion.convert import OnDevice, asarray
 from tensorframe.frontend.creation.ranges import counted
 from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.manipulation.joining import concat, stack
 from tensorframe.frontend.operands import permuted, reshaped
 from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.tensor import Tensor
@@ -28,7 +29,7 @@ from tensorframe.nn.layers.linear import Linear
 from tensorframe.nn.layers.normalization import RMSNorm
 from tensorframe.nn.module import Buffer, Module
 from tensorframe.nn.quantization import QuantizedTensor
-from tensorframe.ops.elementwise import GREATER, LESS_EQUAL, LOGICAL_AND, SUBTRACT
+from tensorframe.ops.elementwise import COS, GREATER, LESS_EQUAL, LOGICAL_AND, SIN, SUBTRACT
 
 __all__ = ["Llama", "LlamaConfig"]
 
@@ -119,16 +120,16 @@ class LlamaConfig(NamedTuple):
                 f"Llama: rotary positions turn pairs of features, and heads have {self.head_dim}"
             )
 
-    def frequencies(self) -> np.ndarray[Any, Any] | None:
-        """Return the rotary frequencies where they are not the powers of `rope_theta`.
+    def frequencies(self) -> np.ndarray[Any, Any]:
+        """Return the rotary frequencies: the powers of `rope_theta`, scaled for long contexts.
 
         Source of the scaling: the models' `config.json`, "rope_type": "llama3" and "linear".
         """
+        plain = self.rope_theta ** (-np.arange(0, self.head_dim, 2) / self.head_dim)
         scaling = self.rope_scaling
         if not scaling:
-            return None
+            return np.asarray(plain)
         kind = scaling.get("rope_type", scaling.get("type"))
-        plain = self.rope_theta ** (-np.arange(0, self.head_dim, 2) / self.head_dim)
         if kind == "linear":
             return np.asarray(plain / scaling["factor"])
         if kind != "llama3":
@@ -176,7 +177,7 @@ class Attention(Module):
         if seen.cache is None:
             keys, values = permuted(k, (0, 2, 1, 3)), permuted(v, (0, 2, 1, 3))
         else:
-            seen.cache.write(layer, k, v, seen.positions)
+            seen.cache.write(layer, k, v, seen.rows, seen.positions)
             keys, values = seen.cache.read(layer, seen.reach)
         found = functional.scaled_dot_product_attention(
             permuted(q, (0, 2, 1, 3)), keys, values, seen.mask, enable_gqa=True
@@ -187,30 +188,31 @@ class Attention(Module):
 
 
 class _Seen(NamedTuple):
-    """What all layers of a call share: where its tokens are, and which positions they see."""
+    """What all layers of a call share: where its tokens are, their angles, and which positions they see."""
 
-    config: LlamaConfig
     cache: KVCache | Stored | None
-    offsets: Tensor | None
+    rows: Tensor
     positions: Tensor
     reach: int
     mask: Tensor
-    frequencies: Tensor | None
+    cosine: Tensor
+    sine: Tensor
+    interleaved: bool
 
     def turned(self, x: Tensor) -> Tensor:
-        """Return features (batch, length, heads, head_dim) turned by their positions."""
-        offset: Any = (
-            0 if self.offsets is None else reshaped(self.offsets, (*self.offsets.shape, 1))
-        )
-        config = self.config
-        turned = functional.rope(
-            permuted(x, (0, 2, 1, 3)),
-            interleaved=config.interleaved,
-            base=config.rope_theta,
-            offset=offset,
-            frequencies=self.frequencies,
-        )
-        return permuted(turned, (0, 2, 1, 3))
+        """Return features (batch, length, heads, head_dim) turned by their positions: see `functional.rope`."""
+        half = x.shape[-1] // 2
+        if self.interleaved:
+            first, second = x[..., 0::2], x[..., 1::2]
+        else:
+            first, second = x[..., :half], x[..., half:]
+        turned = [
+            first * self.cosine - second * self.sine,
+            second * self.cosine + first * self.sine,
+        ]
+        if self.interleaved:
+            return reshaped(stack(turned, axis=-1), x.shape)
+        return concat(turned, axis=-1)
 
 
 class GatedMLP(Module):
@@ -292,10 +294,8 @@ class Llama(CausalModel):
         self.lm_head = Linear(*sizes, bias=False, device=device, dtype=dtype, key=next(keys))
         if self._config.tie_word_embeddings:
             self.lm_head.weight = self.model.embed_tokens.weight
-        frequencies = self._config.frequencies()
-        if frequencies is not None:
-            table = asarray(frequencies.astype(np.float32), device=device)
-            self.frequencies = Buffer(table, persistent=False)
+        table = asarray(self._config.frequencies().astype(np.float32), device=device)
+        self.frequencies: Any = Buffer(table, persistent=False)
 
     @property
     def config(self) -> LlamaConfig:
@@ -356,20 +356,22 @@ class Llama(CausalModel):
     def _seen(
         self, tokens: Tensor, cache: KVCache | Stored | None, offsets: Any, reach: int
     ) -> _Seen:
+        config = self._config
         batch, length = tokens.shape
         device = tokens.device
         steps = reshaped(counted(length, 0, 1, int32, device), (1, length))
-        given = None if offsets is None else asarray(offsets)
-        positions = steps if given is None else steps + reshaped(given, (batch, 1))
+        positions = steps if offsets is None else steps + reshaped(asarray(offsets), (batch, 1))
         columns = counted(reach if cache is not None else length, 0, 1, int32, device)
         rows = reshaped(positions, (positions.shape[0], 1, length, 1))
         mask = apply(LESS_EQUAL, columns, rows)
-        window = self._config.sliding_window
-        if window is not None:
-            mask = apply(LOGICAL_AND, mask, apply(GREATER, columns, apply(SUBTRACT, rows, window)))
-        return _Seen(
-            self._config, cache, given, positions, reach, mask, self.__dict__.get("frequencies")
-        )
+        if config.sliding_window is not None:
+            first = apply(SUBTRACT, rows, config.sliding_window)
+            mask = apply(LOGICAL_AND, mask, apply(GREATER, columns, first))
+        places = reshaped(positions, (positions.shape[0], length, 1, 1)).astype(float32)
+        angles = places * self.frequencies
+        lines = reshaped(counted(batch, 0, 1, int32, device), (batch, 1))
+        cosine, sine = apply(COS, angles), apply(SIN, angles)
+        return _Seen(cache, lines, positions, reach, mask, cosine, sine, config.interleaved)
 
     @classmethod
     def from_folder(cls, folder: str | Path, device: OnDevice = None) -> Self:
