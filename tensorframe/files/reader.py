@@ -40,6 +40,10 @@ class Reader(Protocol):
         """The shape of the blocks that are read as a whole; None where any element can be read alone."""
 
     @property
+    def axes(self) -> Shape:
+        """The axes in the order in which they are best cut: what parts along the first need lies together."""
+
+    @property
     def mapped(self) -> bool:
         """Whether `read()` gives a view of the file, which takes no memory but the system's cache of files."""
 
@@ -77,6 +81,11 @@ class Part:
     def chunks(self) -> Shape | None:
         """The chunks of the whole, wherever they begin in the part."""
         return self.whole.chunks
+
+    @property
+    def axes(self) -> Shape:
+        """Those of the whole."""
+        return self.whole.axes
 
     @property
     def mapped(self) -> bool:

@@ -304,7 +304,8 @@ def candidates(
 ) -> Iterable[tuple[Node, int]]:
     """Yield the leaves and axes along which a graph may be cut, the best first.
 
-    The largest leaf comes first, those in files before others, and its leading axis: what is read lies together.
+    The largest leaf comes first, those in files before others, and its leading axis, or of a file the one along which
+    parts lie together.
     Values that are made from nothing can be cut too.
     """
     order = reachable(roots)
@@ -319,6 +320,6 @@ def candidates(
     ]
     leaves.sort(key=lambda node: (not is_file(node), bool(_inputs(node)), -node.nbytes))
     for leaf in leaves:
-        for axis, size in enumerate(leaf.shape):
-            if size > 1:
+        for axis in leaf.attrs[0].axes if is_file(leaf) else range(len(leaf.shape)):
+            if leaf.shape[axis] > 1:
                 yield leaf, axis

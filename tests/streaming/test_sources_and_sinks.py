@@ -97,6 +97,31 @@ def test_a_stream_begins_anywhere(source, way, tmp_path, streamed):
     assert np.array_equal(np.load(tmp_path / "y.npy"), np.where(array != 0, 2, 1) * array)
 
 
+def chunked_by_columns(folder, array):
+    made = zarr.create_array(folder / "x.zarr", shape=SHAPE, chunks=(3000, 5), dtype=array.dtype)
+    made[...] = array
+    return tfr.load(folder / "x.zarr")
+
+
+@pytest.mark.parametrize(
+    ("source", "order", "axis"),
+    [
+        (npy, "C", 0),
+        (npy, "F", 1),
+        (compressed, "F", 1),
+        (chunked, "C", 0),
+        (chunked_by_columns, "C", 1),
+    ],
+)
+def test_files_are_cut_where_parts_lie_together(source, order, axis, tmp_path, streamed):
+    x = source(tmp_path, np.asarray(VALUES, order=order))
+    del streamed[:]
+    tfr.save(tmp_path / "y.npy", x * 2)
+    (planned,) = streamed
+    assert planned.stream.cut.axis == axis
+    assert np.array_equal(np.load(tmp_path / "y.npy"), VALUES * 2)
+
+
 def into_hdf5(folder):
     return h5py.File(folder / "y.h5", "w").create_dataset("y", SHAPE, "f4", chunks=(70, 90))
 

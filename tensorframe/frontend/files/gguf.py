@@ -90,6 +90,11 @@ class Blocks:
         return None
 
     @property
+    def axes(self) -> Shape:
+        """The order in the file."""
+        return tuple(range(len(self.shape)))
+
+    @property
     def mapped(self) -> bool:
         """Elements are made of blocks when they are read."""
         return False

@@ -51,6 +51,11 @@ class ObjectReader:
     charge: Charge = field(default_factory=Charge)
 
     @property
+    def axes(self) -> Shape:
+        """Those first of which chunks are the smallest share: fewest chunks are in several parts."""
+        return tuple(sorted(range(len(self.shape)), key=self._share))
+
+    @property
     def mapped(self) -> bool:
         """What it gives takes memory, as far as anybody knows."""
         return False
@@ -73,6 +78,9 @@ class ObjectReader:
         for part, place in parts(axes, self.dtype.itemsize, self.chunks):
             forward[place] = self._ask(part)
         return out
+
+    def _share(self, axis: int) -> float:
+        return self.chunks[axis] / max(self.shape[axis], 1) if self.chunks else 0
 
     def _ask(self, axes: list[Axis]) -> Array:
         """Return what the object gives for axes that look forwards, once it is what was asked for."""

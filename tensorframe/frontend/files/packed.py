@@ -65,6 +65,11 @@ class PackedMember:
         return self.shape
 
     @property
+    def axes(self) -> Shape:
+        """The order in the file, the slowest first: others take a pass for each part."""
+        return tuple(range(len(self.shape)))[:: -1 if self.header.fortran_order else 1]
+
+    @property
     def mapped(self) -> bool:
         """Its elements are not in the file as they are in memory."""
         return False

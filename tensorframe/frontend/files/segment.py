@@ -117,6 +117,11 @@ class Segment:
         return None
 
     @property
+    def axes(self) -> Shape:
+        """The order in the file, the slowest first."""
+        return tuple(range(len(self.shape)))[:: -1 if self.fortran_order else 1]
+
+    @property
     def mapped(self) -> bool:
         """Whether the elements lie as the engines want them."""
         return self.stored.isnative and self.offset % self.stored.alignment == 0
