@@ -9,6 +9,7 @@ import argparse
 import os
 import resource
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -62,12 +63,13 @@ def compute(program: str, path: Path, target: Path) -> None:
         if program == MAP:
             tfr.save(target, x * 2 + 1)
             return
-        {
+        reductions: dict[str, Callable[[Any], Any]] = {
             "sum": tfr.sum,
             "mean": tfr.mean,
             "variance": tfr.var,
             "expression and sum": lambda x: tfr.sum(tfr.exp(-x * x) * tfr.sin(x) + x / (1 + x * x)),
-        }[program](x).item()
+        }
+        reductions[program](x).item()
 
 
 def copy(path: Path, target: Path, *, write: bool) -> None:
