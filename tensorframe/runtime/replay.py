@@ -7,6 +7,8 @@ from dataclasses import replace
 from time import perf_counter_ns
 from typing import Any
 
+import numpy as np
+
 from tensorframe import config
 from tensorframe.backends import spans
 from tensorframe.dtypes import DType, as_scalar
@@ -33,6 +35,7 @@ class Replay:
         "_lines",
         "_numbers",
         "_outputs",
+        "_request",
         "_runner",
         "_sites",
         "_slots",
@@ -42,7 +45,7 @@ class Replay:
     )
 
     def __init__(self, roots: Sequence[Node], trace: Trace, donated: Collection[int] = ()) -> None:
-        request = capture(roots, keep_held=False)
+        self._request = request = capture(roots, keep_held=False)
         self.plan = plan_of(request)
         # arguments whose memory the plan may write over
         self._donated = frozenset(donated)
@@ -118,9 +121,23 @@ class Replay:
 
         return replace(self.plan, names=names_by(self._labels))
 
+    def wanted_from(self, slots: Sequence[Any]) -> list[Node]:
+        """Return what is computed as a graph of its own on the values that slots begin with."""
+        given = zip(self._request.leaves, slots, strict=False)
+        leaves = [_computed_leaf(leaf, value) for leaf, value in given]
+        return self._request.snapshot(leaves)
+
     def site(self, origin: int) -> Site | None:
         """Return the line that recorded what a step does."""
         return self._sites.get(origin)
+
+
+def _computed_leaf(leaf: Node, value: Any) -> Node:
+    """Return a leaf that has the value of this call."""
+    kind = (leaf.shape, leaf.dtype, leaf.device, leaf.site)
+    if leaf.op is CONSTANT and leaf.storage is None:
+        return Node(CONSTANT, (), (np.asarray(value).item(),), *kind)
+    return Node(DATA, (), (), *kind, stored(leaf.device, leaf.shape, leaf.dtype, value))
 
 
 def _slots_of(leaves: Sequence[Node], places: frozenset[int]) -> list[int]:

@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from tensorframe.backends.addresses import addresses_of_threads, share_heaps
-from tensorframe.backends.registry import backend_of
+from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.storage import Storage
 from tensorframe.errors import CancelledError
 from tensorframe.files.sink import Sink, sink_of_each
@@ -23,6 +23,7 @@ from tensorframe.runtime.failures import Recorded
 from tensorframe.runtime.fitting import Blocked, needs_of, refuse
 from tensorframe.runtime.observers import Need
 from tensorframe.runtime.progress import under_way
+from tensorframe.runtime.replay import Replay
 from tensorframe.runtime.stream_plan import Obstacles, StreamPlan, plan_stream
 from tensorframe.runtime.streaming import Assembled, Stream, is_file, write_whole
 from tensorframe.runtime.under_way import Phase, State
@@ -42,7 +43,14 @@ def room_on(device: Device) -> float:
 
 def fits_with_files(request: Capture, plan: Plan) -> bool:
     """Whether what a plan takes fits, with all files among its leaves in memory."""
-    return _lacking(plan, sum(leaf.nbytes for leaf in request.leaves if is_file(leaf))) is None
+    return (
+        _lacking(plan, sum(leaf.nbytes for leaf in request.leaves if _is_read_here(leaf))) is None
+    )
+
+
+def _is_read_here(leaf: Node) -> bool:
+    """Whether a leaf is a file that this process reads: tasks of others read those of devices in blocks."""
+    return is_file(leaf) and capabilities(leaf.device).host_memory
 
 
 def _lacking(plan: Plan, read: int) -> Need | None:
@@ -69,7 +77,7 @@ def stream_files(request: Capture, plan: Plan) -> bool:
         for node, storage in zip(roots, _run_in_memory(core, planned), strict=True):
             node.settle(storage)
         return True
-    unmapped = [leaf for leaf in request.leaves if is_file(leaf) and not leaf.attrs[0].mapped]
+    unmapped = [leaf for leaf in request.leaves if _is_read_here(leaf) and not leaf.attrs[0].mapped]
     lacking = _lacking(plan, sum(leaf.nbytes for leaf in unmapped))
     if lacking is not None and not lacking.budget.admits(lacking.nbytes):
         refuse(lacking, plan, request, _blocked(roots, planned))
@@ -78,9 +86,10 @@ def stream_files(request: Capture, plan: Plan) -> bool:
 
 def stream_in_place(plan: Plan, slots: list[Any], recorded: Recorded) -> Blocked | None:
     """Fill the slots of a plan's results tile by tile; return why that cannot be, or None."""
-    wanted: Sequence[Node] = getattr(recorded, "wanted", ())
-    if not wanted:
-        return Blocked()
+    if isinstance(recorded, Replay):
+        wanted: Sequence[Node] = recorded.wanted_from(slots)
+    else:
+        wanted = getattr(recorded, "wanted", ())
     core, planned = plan_for(wanted, in_memory=True)
     if not isinstance(planned, StreamPlan):
         return _blocked(wanted, planned)

@@ -76,9 +76,9 @@ class Capture:
         counts = [(index, uses[id(order[index])]) for index in places]
         return [order[index] for index in referenced(order, counts)]
 
-    def snapshot(self) -> list[Node]:
-        """Return `wanted` in a copy of the graph of its own; leaves are the same nodes."""
-        copies: dict[Node, Node] = {leaf: leaf for leaf in self.leaves}
+    def snapshot(self, leaves: Sequence[Node] | None = None) -> list[Node]:
+        """Return `wanted` in a copy of the graph of its own; leaves are the same nodes, or those given for them."""
+        copies = dict(zip(self.leaves, leaves or self.leaves, strict=True))
         recipes = dict(zip(self.order, self.recipes, strict=True))
         for node in sorted(self.order, key=by_serial):
             recipe = recipes[node]

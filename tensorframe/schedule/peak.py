@@ -118,8 +118,10 @@ def _stays(plan: Plan, step: Step) -> bool:
 
 def _writes_over(step: Step) -> bool:
     """Whether what runs the step writes where it is told to: kernels do, NumPy's functions of most kinds do not."""
-    return capabilities(step.device).compiles or all(
-        op.op.kind in (Kind.MAP, Kind.SCATTER) for op in step.region.ops
+    known = capabilities(step.device)
+    # handles of other memory than the host's are never written over: see `Backend.reusable`
+    return known.host_memory and (
+        known.compiles or all(op.op.kind in (Kind.MAP, Kind.SCATTER) for op in step.region.ops)
     )
 
 

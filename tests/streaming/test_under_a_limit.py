@@ -1,5 +1,6 @@
 """What does not fit into memory streams by itself: under a limit, and under one of the system's."""
 
+import gc
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ from tensorframe.backends.registry import backend_of
 from tensorframe.errors import OutOfMemoryError
 from tensorframe.graph.device import CPU
 from tensorframe.runtime import streams
+from tests.backends.devices import on_every_device
 
 MEBI = 1 << 20
 COUNT = 6 * MEBI  # elements: 24 MiB of float32
@@ -162,6 +164,36 @@ def test_an_array_in_memory_is_cut_too(values, streamed, little):
     little(8 * MEBI)
     assert np.array_equal(few.numpy(), wanted)
     assert len(streamed) == 1
+
+
+def test_a_compiled_function_streams_too(values, streamed, little):
+    @tfr.jit
+    def middle(x, scale):
+        return tfr.sort(x.reshape((-1, 64)) * scale, axis=1)[:, 5]
+
+    x = tfr.asarray(values)
+    wanted = middle(x, 2).numpy()
+    little(8 * MEBI)
+    assert np.array_equal(middle(x, 2).numpy(), wanted)
+    assert np.array_equal(middle(x, 4).numpy(), wanted * 2)
+    assert len(streamed) == 2
+
+
+@on_every_device
+def test_a_device_streams_arrays_of_the_host(device, values, tmp_path, streamed):
+    """What does not fit on a device is cut there: each tile is uploaded, and its result comes back."""
+    x = tfr.asarray(values[: 1 << 20]).to_device(device)
+    wanted = values[: 1 << 20] * 2 + 1
+    tfr.ones(8, device=device).compute()
+    gc.collect()
+    tfr.memory.trim(device)
+    with tfr.memory.limit("2 MiB", device=device):
+        assert tfr.max(x * 2 + 1).item() == wanted.max()
+        tfr.save(tmp_path / "y.npy", x * 2 + 1)
+    assert len(streamed) == 2
+    assert all(planned.peak[tfr.Device(device)] <= 2 * MEBI for planned in streamed)
+    assert np.array_equal(np.load(tmp_path / "y.npy"), wanted)
+    assert not x.is_computed
 
 
 def test_an_interrupt_leaves_everything_as_it_was(path, tmp_path, streamed, little, monkeypatch):
