@@ -24,7 +24,7 @@ from tensorframe.testing.program import compiled
 # Bytes of a program below which nothing is worth cutting.
 LEAST = 1 << 18
 # Bytes of Python's own objects, which tracemalloc counts too.
-OBJECTS = 3 << 18
+OBJECTS = 1 << 20
 
 
 class Outcome(NamedTuple):
