@@ -14,6 +14,7 @@ from tests.benchmarks.workloads.processes import MEMORY, STARTING
 from tests.benchmarks.workloads.products import DENSE
 from tests.benchmarks.workloads.rows import LAYER_NORM, SOFTMAX, SUMS, VARIANCES
 from tests.benchmarks.workloads.simulation import PRICES, WALKS
+from tests.benchmarks.workloads.small_weights import SMALL_WEIGHTS
 from tests.benchmarks.workloads.streaming import STREAMS
 from tests.benchmarks.workloads.training import TRAINING
 
@@ -41,5 +42,6 @@ WORKLOADS = (
     PRICES,
     TRAINING,
     ATTENTION,
+    SMALL_WEIGHTS,
     STREAMS,
 )
