@@ -15,6 +15,11 @@ try:
     from tensorframe.notebook.visualize import visualize
 finally:
     if _collects:
+        if (
+            not _gc.get_freeze_count()
+        ):  # what is here now is old: the next look would be through all of it
+            _gc.freeze()
+            _gc.unfreeze()
         _gc.enable()
 
 # what the namespace exports, and what stands above it

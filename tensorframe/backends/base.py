@@ -6,7 +6,7 @@ import operator
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,12 +14,14 @@ from tensorframe.backends.budget import Budget
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import ANY, DType
 from tensorframe.errors import ArgumentError
-from tensorframe.files.reader import Reader
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.quick_dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from tensorframe.files.reader import Reader
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +10,7 @@ from tensorframe.dtypes import DType
 from tensorframe.errors import FileFormatError, MissingFileError, ReadError
 from tensorframe.graph.node import Node
 from tensorframe.graph.shape import Shape
+from tensorframe.quick_dataclasses import dataclass
 from tensorframe.rewrite.views import Window
 from tensorframe.site import describe
 

@@ -82,6 +82,19 @@ def test_import_leaves_the_collector_of_cycles_as_it_was(state):
     assert done.stdout.strip() == str(state == "enable")
 
 
+def test_import_leaves_alone_what_the_program_froze():
+    program = "import gc; {}; import tensorframe; print(gc.get_freeze_count() > 0)"
+    for before, is_frozen in (("gc.freeze()", "True"), ("gc.collect()", "False")):
+        done = subprocess.run(
+            [sys.executable, "-c", program.format(before)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.strip() == is_frozen
+
+
 def test_the_first_result_of_the_cpu_loads_no_slow_module_and_no_formula():
     found = modules_new_to_a_process(FIRST_RESULTS)
     unwanted = {"decimal", "importlib.metadata", "tensorframe.kernel.math.trigonometric"}
