@@ -72,8 +72,10 @@ class Tensor(TensorMethods):
     def compute(self) -> Tensor:
         """Compute the elements now, keep them, and return this tensor."""
         node = self.node
-        if node.storage is None and not run_single(node):  # which most are: `evaluate` written out
-            evaluate((node,))
+        if node.storage is None:
+            single = run_single(node)  # which most are: `evaluate` written out
+            if not single:
+                evaluate((node,), single=single)
         return self
 
     def _rebind(self, node: Node) -> None:

@@ -39,15 +39,16 @@ from tensorframe.schedule.plan import Plan
 _MANY = 1 << 10
 
 
-def evaluate(roots: Sequence[Node], most: float = inf) -> None:
+def evaluate(roots: Sequence[Node], most: float = inf, *, single: bool | None = True) -> None:
     """Compute `roots` together, and store what they need that is costly, or needed again, and still referenced.
 
     What is needed again is stored if that takes at most so many operations: see runtime/reuse.py. `most=0` leaves no
-    trace in what is not computed.
+    trace in what is not computed. `single` is what `run_single` said of the only root, if it was asked already.
     """
-    single = run_single(roots[0]) if len(roots) == 1 else False
     if single:
-        return
+        single = run_single(roots[0]) if len(roots) == 1 else False
+        if single:
+            return
     pending = [root for root in roots if root.storage is None]
     if not pending:
         return
@@ -199,8 +200,10 @@ def _computed(request: Capture, plan: Plan, slots: list[Any], stamps: list[int] 
 
 def computed_storage(node: Node) -> Storage:
     """Return the node's storage, computed if need be."""
-    if node.storage is None and not run_single(node):
-        evaluate((node,))
+    if node.storage is None:
+        single = run_single(node)
+        if not single:
+            evaluate((node,), single=single)
     storage: Storage = node.storage
     return storage
 

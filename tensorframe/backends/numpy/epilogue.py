@@ -35,6 +35,7 @@ from tensorframe.backends.numpy.small_product import (
     reads_small,
     small_matmul,
 )
+from tensorframe.backends.silence import SILENT, begin, end
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
@@ -216,20 +217,25 @@ class ProductProgram:
     def _choose(self, inputs: Sequence[Array], buffers: Sequence[Array | None]) -> Sequence[Array]:
         """Run what is prepared for these strides, which is expected to be that of the next call too."""
         given = (*inputs, *self._positions)
-        with np.errstate(all="ignore"):
+        token = begin(SILENT)
+        try:
             product = self._product(given)
+            if product is None:
+                return self._one_after_the_other(given, buffers)
             if isinstance(product, Native):
                 run = self._native(product, inputs)
                 if run is not None:
                     self._run = run
                     return run(inputs, buffers)
-            if product is not None and self._epilogue is None:
+            if self._epilogue is None:
                 out = self._new(product.dtype)
                 product.array(self._as_product(out))
                 return (out,)
-            if product is None or not _in_blocks(product):
+            if not _in_blocks(product):
                 return self._one_after_the_other(given, buffers)
             return self._block_by_block(product, given, buffers)
+        finally:
+            end(token)
 
     def _native(self, product: Native, inputs: Sequence[Array]) -> Program | None:
         """Return what makes such a product, and its epilogue, without the interpreter, if that is known by now."""

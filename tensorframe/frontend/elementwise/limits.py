@@ -45,7 +45,7 @@ def clip(
 
 
 def _clipped(a: Any, min: Any, max: Any) -> Tensor:
-    result = array_beside(a, home_of((a, min, max)))
+    result = operand(a) if type(a) is Tensor else array_beside(a, home_of((a, min, max)))
     if min is not None:
         result = apply(MAXIMUM, result, _bound(min, result))
     if max is not None:
