@@ -172,6 +172,19 @@ def screenshots(session: nox.Session) -> None:
 
 
 @nox.session
+def build(session: nox.Session) -> None:
+    """The wheel and the source archive in dist/, checked; the wheel runs the README's code in an empty environment."""
+    prepare(session, "build", "twine")
+    output = Path(session.create_tmp()) / "dist"
+    shutil.rmtree(output, ignore_errors=True)
+    python(session, "-m", "build", "--outdir", str(output))
+    made = sorted(map(str, output.iterdir()))
+    python(session, "-m", "twine", "check", "--strict", *made)
+    (wheel,) = [name for name in made if name.endswith(".whl")]
+    python(session, "-m", "tests.project.installed", wheel)
+
+
+@nox.session
 def array_api(session: nox.Session) -> None:
     """The array standard's own tests, from the checkout that ARRAY_API_TESTS names.
 

@@ -33,7 +33,7 @@ def _llvm(_: Found) -> tuple[str, ...]:
 def _opencl(probe: Found) -> tuple[str, ...]:
     if probe.failed:
         return (extra("opencl"),)
-    software = f"{extra('pocl')}, which is OpenCL on the processor, for tests"
+    software = f"{'dask': _dask,extra('pocl')}, which is OpenCL on the processor, for tests"
     if not is_debian():
         return ("the OpenCL driver of the GPU's maker", software)
     packages = "intel-opencl-icd, mesa-opencl-icd (AMD) or nvidia-opencl-icd"
@@ -53,6 +53,10 @@ def _interface(probe: Found) -> tuple[str, ...]:
     if probe.name in ELSEWHERE and sys.platform != ELSEWHERE[probe.name][0]:
         return ()
     return _webgpu(probe)
+
+
+def _dask(_: Found) -> tuple[str, ...]:
+    return (extra("dask"),)
 
 
 def _cuda(_: Found) -> tuple[str, ...]:

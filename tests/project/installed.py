@@ -1,0 +1,39 @@
+"""`python -m tests.project.installed WHEEL`: the wheel in an empty environment, where the README's code has to run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).parents[2]
+
+
+def main(wheel: str) -> None:
+    """Install a wheel, run the code of the README that needs nothing else, and compare what it shows with the page."""
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code, shown), *_ = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", page, re.DOTALL)
+    with TemporaryDirectory() as folder:
+        home = Path(folder)
+        venv.create(home / "venv", with_pip=True)
+        python = home / "venv" / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+        install = [python, "-m", "pip", "install", "--quiet", str(Path(wheel).resolve())]
+        subprocess.run(install, check=True, cwd=home)
+        done = subprocess.run(
+            [python, "-I", "-c", code], check=True, cwd=home, capture_output=True, text=True
+        )
+        if _without_peak(done.stdout) != _without_peak(shown):
+            raise SystemExit(f"the README shows\n{shown}\nthe wheel\n{done.stdout}")
+        subprocess.run([python, "-I", "-m", "tensorframe"], check=True, cwd=home)
+
+
+def _without_peak(text: str) -> str:
+    """Return what is shown without the peak: what kernels take for themselves depends on the number of cores."""
+    return re.sub("peak .* MiB", "peak", text)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
