@@ -1,0 +1,111 @@
+"""W25: expressions in 256 blocks on Dask's device beside `dask.array`: tasks, and seconds of this process's processors.
+
+`python -m tests.benchmarks.clusters [elements along an axis]`. Tasks are counted as they run, by Dask's own scheduler
+of threads, whatever gives blocks that are there left out. Seconds are the least of three runs, of planning and tasks.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.callbacks import Callback
+from threadpoolctl import threadpool_limits
+
+import tensorframe as tfr
+
+Expression = Callable[[Any, Any], Any]
+BLOCKS = 16
+
+
+def w1(xp: Any, x: Any) -> Any:
+    """Elementwise, in a chain."""
+    return xp.exp(-x * x) * xp.sin(x) + x / (1 + x * x)
+
+
+def softmax(xp: Any, x: Any) -> Any:
+    """As one would write it."""
+    e = xp.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def layer_norm(xp: Any, x: Any) -> Any:
+    """Rows of mean 0 and variance 1."""
+    return (x - x.mean(axis=1, keepdims=True)) / xp.sqrt(x.var(axis=1, keepdims=True) + 1e-5)
+
+
+def stencil(_: Any, x: Any) -> Any:
+    """Of five slices."""
+    return 4 * x[1:-1, 1:-1] - x[:-2, 1:-1] - x[2:, 1:-1] - x[1:-1, :-2] - x[1:-1, 2:]
+
+
+# name -> the expression, and whether blocks are rows rather than squares
+EXPRESSIONS: dict[str, tuple[Expression, bool]] = {
+    "a chain of maps": (w1, False),
+    "the same, and its sum": (lambda xp, x: w1(xp, x).sum(), False),
+    "softmax of rows": (softmax, True),
+    "layer norm of rows": (layer_norm, True),
+    "a stencil of five slices": (stencil, False),
+    "a product": (lambda _, x: x @ x, False),
+    "positions of maxima": (lambda xp, x: xp.argmax(x, axis=0), False),
+    "differences from a mean": (lambda _, x: x - x.mean(axis=0), False),
+    "a variance": (lambda _, x: x.var(axis=0), False),
+    "a transpose in a chain": (lambda _, x: x.T * 2 + 1, False),
+}
+
+
+class _Counted(Callback):
+    def __init__(self, given: str) -> None:
+        super().__init__(posttask=self._count)
+        self.tasks, self._given = 0, given
+
+    def _count(self, key: Any, *_: Any) -> None:
+        self.tasks += self._given not in str(key)
+
+
+def measured(run: Callable[[], Any], given: str) -> tuple[int, float]:
+    """Return how many tasks a run takes, and the least seconds of processors of three."""
+    best = np.inf
+    for _ in range(3):
+        gc.collect()
+        with _Counted(given) as counted:
+            began = time.process_time()
+            run()
+            best = min(best, time.process_time() - began)
+    return counted.tasks, best
+
+
+def _computed(expression: Expression, x: Any) -> None:
+    expression(tfr, x).compute()
+
+
+def _persisted(expression: Expression, x: Any) -> None:
+    expression(da, x).persist()
+
+
+def main(size: int) -> None:
+    """Print a table."""
+    values = np.random.default_rng(0).standard_normal((size, size)).astype(np.float32)
+    sys.stdout.write(f"{size} x {size} float32 in {BLOCKS**2} blocks: tasks, seconds\n")
+    for name, (expression, rows) in EXPRESSIONS.items():
+        chunks = (size // BLOCKS**2, size) if rows else (size // BLOCKS, size // BLOCKS)
+        source = da.from_array(values, chunks=chunks).persist()
+        x = tfr.from_native(source)
+        ours = measured(partial(_computed, expression, x), source.name)
+        theirs = measured(partial(_persisted, expression, source), source.name)
+        sys.stdout.write(
+            f"{name:28}{ours[0]:8}{ours[1]:9.2f}    dask.array{theirs[0]:8}{theirs[1]:9.2f}\n"
+        )
+
+
+if __name__ == "__main__":
+    # threads of BLAS below threads of Dask wait for each other: dask.array's products took minutes
+    with dask.config.set(scheduler="threads", num_workers=2), threadpool_limits(1):
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 4096)
