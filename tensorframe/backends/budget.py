@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Protocol
 
 from tensorframe.forks import new_lock
 
-# The part of what is free that may be taken before it is asked for again.
-_CREDIT = 4
+# The part of what is free that may be taken before it is asked for again, and bytes at most: others take memory, too.
+_CREDIT, _MOST_CREDIT = 4, 1 << 28
 # Seconds for which the user's own `trim` waits for another thread that is at the pool.
 _PATIENCE = 5.0
 
@@ -136,7 +136,7 @@ class Budget:
             self.credit = 0
             self.refusals += 1
             return False
-        self.credit = int(min((room - need) / _CREDIT, 1 << 62))
+        self.credit = int(min((room - need) / _CREDIT, _MOST_CREDIT))
         return True
 
     def grow(self, need: int) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 from tensorframe.backends.base import DeviceInfo
 from tensorframe.backends.registry import (
@@ -26,10 +26,23 @@ from tensorframe.errors import ArgumentError, DeviceError
 from tensorframe.graph.device import Device
 
 
+@runtime_checkable
+class Takes(Protocol):
+    """What says how much memory a computation takes on each device: an `Estimate`."""
+
+    @property
+    def peak(self) -> Mapping[Device, int]:
+        """The most bytes at once."""
+
+
 def select(
-    name: str | Device | Sequence[str | Device] = "auto", *, memory: int | str | None = None
+    name: str | Device | Sequence[str | Device] = "auto",
+    *,
+    memory: int | str | Takes | None = None,
 ) -> Device:
-    """Return the device to use: the first with room for `memory`, in bytes or as text ("4GiB").
+    """Return the device to use: the first with room for `memory`, in bytes, as text ("4GiB"), or as an estimate.
+
+    Of what `tfr.estimate` returns it is the peak on all devices together, as if one had to hold it all.
 
     "auto" goes through the devices in the order of `set_backend_priority`; a list of devices is gone through as it
     stands. A device that is not there, or too small, is passed over; DeviceError, with the reason for each, if none is
@@ -37,12 +50,15 @@ def select(
 
     >>> tfr.backends.select("cpu", memory="1 MiB")
     Device('cpu')
+    >>> x = tfr.ones((1000, 1000))
+    >>> tfr.backends.select("cpu", memory=tfr.estimate(x @ x))
+    Device('cpu')
     >>> tfr.backends.select("cpu", memory="1000 TiB")
     Traceback (most recent call last):
     tensorframe.errors.DeviceError: no device of cpu with 1000 TiB (cpu: ... free)
     ...
     """
-    wanted = as_bytes(memory)
+    wanted = as_bytes(sum(memory.peak.values()) if isinstance(memory, Takes) else memory)
     again = wanted is not None  # what is free changes
     if isinstance(name, str | Device) and name == "auto":
         passed = candidates(backend_priority(), again=again)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from tensorframe.backends import budget as budgets
 from tensorframe.backends.budget import Budget, Callback, Pressure
 from tensorframe.backends.registry import backend_of, get_backend, named_device
 from tensorframe.backends.selection import as_bytes, show_bytes
+from tensorframe.backends.shortage import watch
 from tensorframe.errors import ArgumentError, DeviceError, OutOfRangeError
 from tensorframe.frontend.pages import Page
 from tensorframe.graph.device import Device
@@ -303,4 +303,4 @@ def on_pressure(callback: Callback) -> Callable[[], None]:
             f"on_pressure: takes a function of one argument, got {type(callback).__name__}",
             suggestions=("on_pressure(lambda pressure: cache.clear())",),
         )
-    return budgets.add_callback(callback)
+    return watch().add(callback)

@@ -106,6 +106,15 @@ def test_what_is_free_is_asked_again():
             tfr.backends.select("cuda", memory=GIB)
 
 
+def test_an_estimate_says_how_much_memory_is_needed():
+    x = tfr.ones((1000, 1000))
+    found = tfr.estimate(tfr.sort(x * 2, axis=1))
+    need = sum(found.peak.values())
+    for free, chosen in ((need, "cuda"), (need - 1, "cuda:1")):
+        with machine(cuda=[info("cuda", free_memory=free), info("cuda:1", free_memory=GIB)]):
+            assert tfr.backends.select(["cuda", "cuda:1"], memory=found) == chosen
+
+
 def test_a_device_that_cannot_tell_its_memory_is_taken():
     with machine(wgpu=[info("wgpu", api="vulkan")]):
         assert tfr.backends.select("wgpu", memory="500 TiB") == "wgpu"

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.backends import shortage
+from tensorframe.backends.budget import Budget, add_callback
+from tensorframe.backends.shortage import Watch
 from tensorframe.errors import ArgumentError, DeviceError, OutOfMemoryError, OutOfRangeError
 from tensorframe.runtime.events import listen
 from tensorframe.testing.boxed import BoxedBackend
@@ -278,3 +281,70 @@ def test_small_plans_are_never_compared():
     with tfr.memory.limit(counted("cpu") + MIB):
         assert (x * 2 + 1)[7].item() == 15.0
     assert budget["cpu"].refusals == tfr.memory.stats()["cpu"].refusals
+
+
+class Scarce:
+    """A pool of a machine that has as much left as it is told."""
+
+    def __init__(self):
+        self.left = 1000 * MIB
+        self.statistics = None
+
+    def held(self):
+        return 1000 * MIB
+
+    def kept(self):
+        return 0
+
+    def free(self):
+        return self.left
+
+    def trim(self, wait=0.0):
+        pass
+
+
+def test_a_shortage_of_the_machine_is_told_once():
+    told, machine = [], Scarce()
+    watch = Watch(Budget("cpu", machine))
+    forget = add_callback(told.append)
+    try:
+        for left in (900, 50, 40, 30, 900, 20):
+            machine.left = left * MIB
+            watch.look()
+    finally:
+        forget()
+    assert [(pressure.needed, pressure.room // MIB) for pressure in told] == [(0, 50), (0, 20)]
+
+
+def test_one_callback_that_fails_keeps_no_other_from_being_told(capsys):
+    told, machine = [], Scarce()
+    removes = [add_callback(lambda pressure: 1 // 0), add_callback(told.append)]
+    try:
+        machine.left = MIB
+        Watch(Budget("cpu", machine)).look()
+    finally:
+        for remove in removes:
+            remove()
+    assert len(told) == 1
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_a_thread_looks_as_long_as_somebody_wants_to_know(monkeypatch):
+    monkeypatch.setattr(shortage, "_PAUSE", 0.001)
+    machine, told = Scarce(), threading.Event()
+    machine.left = MIB
+    watch = Watch(Budget("cpu", machine))
+    remove = watch.add(lambda pressure: told.set())
+    thread = watch._thread
+    assert told.wait(60)
+    remove()
+    thread.join(60)
+    assert not thread.is_alive()
+
+
+def test_memory_is_a_card_in_notebooks(device):
+    leaf(device).compute()
+    html = tfr.memory.stats()._repr_html_()
+    assert "in use" in html
+    assert "nothing refused" in html or "refusal" in html
+    assert html.count("<tr>") == len(tfr.memory.stats().devices) + 1
