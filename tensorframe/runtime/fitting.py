@@ -23,7 +23,7 @@ from tensorframe.site import describe
 # Bytes that a plan may take without being compared: what it makes is nothing beside Python's own objects.
 LIGHT = 1 << 16
 # Bytes beside a plan's own on the host: Python's objects, stacks, kernels that are compiled meanwhile.
-_PYTHONS = 1 << 20
+_PYTHONS = 2 << 20
 # Tensors that a message lists.
 _LISTED = 5
 
