@@ -14,7 +14,9 @@ _LIGHT = 1 << 20
 
 
 def _certainly_fits(roots: Sequence[Node]) -> bool:
-    """Whether there is memory for everything that the results are made of."""
+    """Whether there is memory for everything that the results are made of, or it is all there."""
+    if all(root.storage is not None for root in roots):
+        return True
     return sum([node.nbytes for node in discover(roots)]) < _LIGHT
 
 

@@ -95,6 +95,29 @@ def test_results_that_fit_are_put_together_in_memory(path, values, streamed, lit
     assert len(streamed) == 1
 
 
+def test_what_is_computed_already_is_only_written(path, values, tmp_path, streamed, little):
+    from tensorframe.runtime.cache import PLANS
+
+    x = (tfr.asarray(values) * 2).compute()
+    little(1 * MEBI)
+    before = len(PLANS)
+    tfr.save(tmp_path / "y.npy", x)
+    assert np.array_equal(np.load(tmp_path / "y.npy"), values * 2)
+    assert len(PLANS) == before
+    assert not streamed
+
+
+def test_results_beside_computed_ones_stream(path, values, tmp_path, streamed, little):
+    x = tfr.load(path)
+    ready = (tfr.asarray(values[:1000]) * 2).compute()
+    little(12 * MEBI)
+    tfr.save(tmp_path / "y.safetensors", {"ready": ready, "made": x + 1})
+    made = tfr.load(tmp_path / "y.safetensors")
+    assert len(streamed) == 1
+    assert np.array_equal(made["ready"].numpy(), values[:1000] * 2)
+    assert np.array_equal(made["made"].numpy(), values + 1)
+
+
 def test_several_results_go_to_their_places_in_one_stream(path, values, tmp_path, streamed, little):
     x = tfr.load(path)
     little(12 * MEBI)
