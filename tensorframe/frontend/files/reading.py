@@ -21,9 +21,16 @@ from tensorframe.site import describe
 
 def enable() -> None:
     """Have parts of arrays that are not mapped read alone, from now on."""
-    if read_slices not in early_readers:
-        early_readers.extend((read_slices, read_parts))
+    if read_early not in early_readers:
+        early_readers.append(read_early)
         early_views.append(as_read)
+
+
+def read_early(roots: Sequence[Node]) -> None:
+    """Read what is shown of arrays that are not mapped, if roots are made from any that was not read."""
+    if any(_is_object(node) for node in reachable(roots)):
+        read_slices(roots)
+        read_parts(roots)
 
 
 def read_slices(roots: Sequence[Node]) -> None:
@@ -76,6 +83,8 @@ def _read(file: Node, slices: Sequence[Node]) -> None:
 def read_parts(roots: Sequence[Node]) -> None:
     """Compute roots from parts of arrays that can be read by windows, where parts are all that they need of these."""
     pending = [root for root in roots if root.storage is None]
+    if not pending:
+        return
     results, leaves = _narrowed(pending)
     if not leaves:
         return
