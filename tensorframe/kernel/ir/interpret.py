@@ -78,7 +78,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "multiply_high": lambda x, y: (np.multiply(x, y, dtype=np.uint64) >> np.uint64(32)).astype(
         np.uint32
     ),
-    "dot4": lambda x, y: np.sum(_bytes(x) * _bytes(y), axis=-1, dtype=np.int32)[()],
+    "dot4": lambda x, y: np.asarray(np.sum(_bytes(x) * _bytes(y), axis=-1, dtype=np.int32))[()],
     "divide": np.divide,
     "floor_divide": np.floor_divide,  # integers: 0 where the divisor is 0
     "remainder": np.remainder,
