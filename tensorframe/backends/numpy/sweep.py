@@ -19,7 +19,6 @@ from tensorframe.backends.base import Program
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.chain import ChainProgram, Compile, MakeTiles, Weights, links_of
 from tensorframe.backends.numpy.epilogue import with_positions
-from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.numpy.grid import Index, row_blocks
 from tensorframe.backends.numpy.hidden import Columns, masks_of, part_of
 from tensorframe.backends.numpy.product import (
@@ -36,6 +35,9 @@ from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 
 Array = Any
+
+# Elements of what is made of rows that stay in the cache as a whole: without blocks, tiles make products of them.
+_IN_CACHE = 1 << 18
 
 
 def chain_program(
@@ -95,6 +97,7 @@ class _Taker(NamedTuple):
     shape: Shape
     dtype: Any
     permutation: tuple[int, ...] | None
+    whole: Program
 
 
 class SweepProgram:
@@ -149,6 +152,9 @@ class SweepProgram:
                     shape=op.shape,
                     dtype=op.dtype,
                     permutation=permutation,
+                    whole=compile_(
+                        region.part(op.inputs, tuple(dict.fromkeys((value, output))), (output,))
+                    ),
                 )
             )
 
@@ -197,6 +203,8 @@ class SweepProgram:
         read += [taker.other for taker in self._takers]
         if not {values[value].dtype for value in read} <= IN_BLAS or not blas.can_be_limited():
             return []
+        if prod(self._rows) <= _IN_CACHE and self._multiply is not Product:
+            return []
         *batch, rows, columns = self._rows
         inner = values[self._makers[0].factors[0]].shape[-1]
         return row_blocks(tuple(batch), rows, inner, columns, kept=len(self._makers))
@@ -211,18 +219,8 @@ class SweepProgram:
             if taker.adds_up and taker.is_left:
                 own = own.mT
             factors = (own, other) if taker.is_left else (other, own)
-            if own.dtype in IN_BLAS:
-                out = values[taker.output] = _new(taker)
-                self._multiply(*factors).array(_as_product(out, taker))
-                continue
-            product = implementation[self._matmul](*factors)
-            axes = taker.permutation
-            values[taker.output] = product if axes is None else product.transpose(axes)
+            (values[taker.output],) = taker.whole(factors, (None,))
         return values
-
-    @property
-    def _matmul(self) -> Any:
-        return self._region.ops[0].op
 
 
 class _Sweep:
