@@ -77,6 +77,7 @@ def _rocm(_: Found) -> tuple[str, ...]:
 
 
 _RULES = {
+    "dask": _dask,
     "llvm": _llvm,
     "opencl": _opencl,
     "wgpu": _webgpu,
