@@ -100,6 +100,23 @@ def test_xarray_in_and_out(client):
     np.testing.assert_allclose((back - 1).numpy(), values.mean(axis=0), atol=1e-5)
 
 
+def test_workers_read_files(client, tmp_path):
+    """Readers travel; what workers raise of files does, too."""
+    values = np.random.default_rng(0).standard_normal((256, 256)).astype("float32")
+    np.save(tmp_path / "x.npy", values)
+    x = tfr.load(tmp_path / "x.npy", device="dask")
+    assert np.array_equal((x * 2)[100:].numpy(), values[100:] * 2)
+    pytest.importorskip("zarr")
+    tfr.save(tmp_path / "x.zarr", tfr.asarray(values, device="cpu"))
+    stored = tfr.load(tmp_path / "x.zarr", device="dask")
+    assert np.array_equal(
+        tfr.exp(stored).numpy(), tfr.exp(tfr.asarray(values, device="cpu")).numpy()
+    )
+    (tmp_path / "x.npy").unlink()
+    with pytest.raises(tfr.errors.TensorFrameError, match=r"x\.npy"):
+        (x + 1).compute()
+
+
 def test_one_worker_is_killed_and_the_bits_are_the_same(client, tmp_path):
     """The first task that runs ends its worker; the other one, and the nanny's new one, do the rest."""
     marker = tmp_path / "killed"
