@@ -1,5 +1,6 @@
 """Written by `python -m tensorframe.testing.stubs`; do not edit."""
 
+from numpy import exceptions as exceptions
 from tensorframe import backends as backends
 from tensorframe import config as config
 from tensorframe import dtypes as dtypes
@@ -256,6 +257,7 @@ from tensorframe.frontend.numpy_names.names import unsignedinteger as unsignedin
 from tensorframe.frontend.numpy_names.names import ushort as ushort
 from tensorframe.frontend.numpy_names.names import vectorize as vectorize
 from tensorframe.frontend.numpy_names.polynomials import poly as poly
+from tensorframe.frontend.numpy_names.polynomials import poly1d as poly1d
 from tensorframe.frontend.numpy_names.polynomials import polyadd as polyadd
 from tensorframe.frontend.numpy_names.polynomials import polyder as polyder
 from tensorframe.frontend.numpy_names.polynomials import polydiv as polydiv

@@ -16,6 +16,7 @@ from tensorframe.frontend.creation.filled import zeros_like
 from tensorframe.frontend.dispatch import unary
 from tensorframe.frontend.linalg.contractions import matrix_transpose
 from tensorframe.frontend.manipulation import diagonals, joining, views
+from tensorframe.frontend.operands import operand
 from tensorframe.frontend.ordering import sorting
 from tensorframe.frontend.outputs import Output
 from tensorframe.frontend.parameters import choice
@@ -224,6 +225,23 @@ def real(self: Tensor) -> Tensor:
 def imag(self: Tensor) -> Tensor:
     """The imaginary parts: zeros for real elements."""
     return unary(IMAG, self) if self.dtype in dtypes.COMPLEX else zeros_like(self)
+
+
+def _set_real(self: Tensor, value: Any) -> None:
+    """Give the elements other real parts, in place: no other tensor changes."""
+    whole = self.dtype in dtypes.COMPLEX
+    self[...] = operand(value) + 1j * self.imag if whole else value
+
+
+def _set_imag(self: Tensor, value: Any) -> None:
+    """Give complex elements other imaginary parts, in place; DTypeError for real ones, which have none."""
+    if self.dtype not in dtypes.COMPLEX:
+        raise DTypeError(f"imag: {self.dtype} has no imaginary parts to assign to")
+    self[...] = self.real + 1j * operand(value)
+
+
+for _name, _setter in (("real", _set_real), ("imag", _set_imag)):
+    setattr(Tensor, _name, vars(Tensor)[_name].setter(_setter))
 
 
 @attribute

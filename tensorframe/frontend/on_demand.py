@@ -32,12 +32,13 @@ EXPORTS = {
     "isreal isrealobj lcm ldexp logaddexp2 modf real_if_close rint spacing unwrap",
     "numpy_names.joint_histograms": "histogram2d histogramdd trim_zeros",
     "numpy_names.names": "False_ True_ array2string array_repr array_str base_repr binary_repr byte cdouble "
-    "complexfloating csingle double dtype errstate euler_gamma floating format_float_positional "
+    "complexfloating csingle double dtype errstate euler_gamma exceptions floating format_float_positional "
     "format_float_scientific generic get_printoptions geterr half index_exp inexact int_ intc integer intp "
     "isscalar issubdtype iterable long longlong ndarray ndim ndindex number printoptions s_ set_printoptions "
     "seterr shape short signedinteger single size typename ubyte uint uintc uintp ulong ulonglong unsignedinteger "
     "ushort vectorize",
-    "numpy_names.polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots vander",
+    "numpy_names.polynomials": "poly poly1d polyadd polyder polydiv polyfit polyint polymul polysub polyval roots "
+    "vander",
     "numpy_names.positions": "c_ diag_indices diag_indices_from ix_ mask_indices mgrid ndenumerate ogrid r_ "
     "ravel_multi_index tril_indices_from triu_indices_from unravel_index",
     "numpy_names.windows": "bartlett blackman hamming hanning kaiser",

@@ -456,7 +456,7 @@ OTHERS = frozenset(
     integers iscomplexobj isdtype isrealobj isscalar issubdtype iterable kaiser key laplace linspace load
     load_metadata logistic lognormal logseries logspace mask_indices multinomial multivariate_hypergeometric
     multivariate_normal ndarray ndenumerate ndim ndindex negative_binomial noncentral_chisquare noncentral_f
-    ones pareto poisson power printoptions profile promote_types put_along_axis rand randint randn random_sample
+    ones pareto poisson poly1d power printoptions profile promote_types put_along_axis rand randint randn random_sample
     rayleigh register_tree result_type rfftfreq save seed set_backend set_backend_priority set_default_dtype
     set_printoptions seterr shape shuffle size standard_cauchy standard_exponential standard_gamma
     standard_normal standard_t transfer_policy tri triangular tril_indices tril_indices_from triu_indices

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.errors import ArgumentError, IndexingError
+from tensorframe.errors import ArgumentError, DTypeError, IndexingError
 
 VALUES = np.asarray([[3, 1, 2], [9, 7, 8]])
 MADE = [
@@ -94,3 +94,17 @@ def test_pythons_own_functions_of_numbers():
     assert math.floor(tfr.asarray(2.5)) == 2
     assert math.ceil(tfr.asarray(2.5)) == 3
     assert bytes(tfr.asarray([97, 98], dtype="uint8").data) == b"ab"
+
+
+def test_parts_of_complex_numbers_are_assigned_to():
+    x = tfr.asarray([1 + 2j, 3 + 4j])
+    other = x[:]
+    x.real = 9
+    x.imag = [7, 8]
+    assert x.tolist() == [9 + 7j, 9 + 8j]
+    assert other.tolist() == [1 + 2j, 3 + 4j]
+    real = tfr.asarray([1.0, 2.0])
+    real.real = [3, 4]
+    assert real.tolist() == [3.0, 4.0]
+    with pytest.raises(DTypeError, match="imaginary"):
+        real.imag = 1

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from tests.numpy_names.comparison import differences, every_call
+from tests.numpy_names.doctests import all_verdicts
 from tests.numpy_names.names import homes, missing_parameters, public, table
 
 PAGE = Path(__file__).parents[2] / "docs" / "numpy.md"
@@ -23,6 +24,11 @@ def main() -> None:
             missing = missing_parameters(prefix, name)
             if missing:
                 print(f"{prefix}{name} does not take {', '.join(missing)}")
+    for verdict in all_verdicts():
+        if verdict.difference:
+            print(
+                f"{verdict.function}: {verdict.source!r}: {verdict.difference!r:.99} ({verdict.reason})"
+            )
     text = PAGE.read_text(encoding="utf-8")
     written = f"{BEGIN}\n\n{table()}\n\n{END}"
     text = re.sub(f"{BEGIN}.*?{END}", lambda _: written, text, flags=re.DOTALL)

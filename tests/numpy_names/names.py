@@ -54,8 +54,8 @@ ABSENT = {
     """,
     "NumPy's machinery": """
         ufunc frompyfunc f2py get_include getbufsize setbufsize geterrcall seterrcall info show_config show_runtime
-        test ctypeslib emath exceptions version require mintypecode min_scalar_type common_type sctypeDict
-        typecodes trapz in1d ScalarType little_endian typing row_stack poly1d polynomial get_array_wrap
+        test ctypeslib emath version require mintypecode min_scalar_type common_type sctypeDict
+        typecodes trapz in1d ScalarType little_endian typing row_stack polynomial get_array_wrap
     """,
     "settings of printing that NumPy keeps: np.set_string_function": "set_string_function",
     "numpy.load and its relatives, for which tfr.load and tfr.save stand": """

@@ -139,3 +139,32 @@ def test_gradients_run_through_selections_and_formulas():
     tfr.check_gradient(lambda v: tfr.logaddexp2(v, 1.0).sum(), x)
     tfr.check_gradient(lambda v: (tfr.sort(v + 1j).real * tfr.arange(4)).sum(), x)
     tfr.check_gradient(lambda v: tfr.var(v, mean=tfr.mean(v, keepdims=True)), x)
+
+
+def test_polynomials_that_are_objects_stay_objects():
+    p = tfr.poly1d([1.0, 2.0, 3.0])
+    assert isinstance(tfr.polyder(p), np.poly1d)
+    assert tfr.polyadd(p, [1.0]) == np.polyadd(p, [1.0])
+    assert tfr.polyval(p, 2.0) == 11.0
+    assert tfr.polymul(p, p) == p * p
+
+
+def test_integers_have_divisors_all_together():
+    assert tfr.gcd.reduce([15, 25, 35]).item() == 5
+    assert tfr.lcm.reduce([3, 12, 20]).item() == 60
+
+
+def test_complex_values_are_interpolated_part_by_part():
+    x, points, values = [0.5, 1.5, 9.0], [0.0, 1.0, 2.0], [0j, 2 + 1j, 4 - 1j]
+    expected = np.interp(x, points, values, right=1j)
+    np.testing.assert_allclose(tfr.interp(x, points, values, right=1j).numpy(), expected, rtol=1e-6)
+
+
+def test_numpys_checks_take_tensors():
+    x = tfr.asarray([1.0, 2.0])
+    tfr.testing.assert_allclose(x, [1.0, 2.0])
+    tfr.testing.assert_equal(x, np.asarray([1.0, 2.0], np.float32))
+    with pytest.raises(AssertionError):
+        tfr.testing.assert_array_equal(x, [1.0, 3.0])
+    with pytest.raises(AttributeError, match="nothing_of_the_kind"):
+        _ = tfr.testing.nothing_of_the_kind

@@ -15,6 +15,7 @@ from tensorframe.errors import ArgumentError, DTypeError
 from tensorframe.frontend.casting import CASTINGS, raise_unless_allowed
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.elementwise.functions import OPTIONS
+from tensorframe.frontend.elementwise.ufunc_methods import attach
 from tensorframe.frontend.operands import converted, expanded, operand, weakly
 from tensorframe.frontend.outputs import Array, deliver, target_of
 from tensorframe.frontend.parameters import choice, items
@@ -144,6 +145,7 @@ def composed(like: Op, *names: str) -> Callable[[Callable[..., Tensor]], Callabl
                 return formula(x1, x2)
             return _of_formula(like, formula, (x1, x2), out, options)
 
+        attach(two, formula.__name__)
         return _signed(two, names)
 
     return decorate

@@ -100,7 +100,7 @@ def ravel(a: Any, order: str = "C") -> Tensor:
     >>> tfr.ravel(tfr.asarray([[1, 2], [3, 4]])).tolist()
     [1, 2, 3, 4]
     """
-    return reshape(a, (-1,), order)
+    return reshape(a, (-1,), "C" if order == "K" else order)
 
 
 def permute_dims(a: Any, axes: Iterable[int] | None = None) -> Tensor:

@@ -48,6 +48,7 @@ True_ = np.True_
 False_ = np.False_
 s_ = np.s_
 index_exp = np.index_exp
+exceptions = np.exceptions
 ndindex = np.ndindex
 
 base_repr = np.base_repr
@@ -81,6 +82,7 @@ __all__ = [
     "dtype",
     "errstate",
     "euler_gamma",
+    "exceptions",
     "floating",
     "format_float_positional",
     "format_float_scientific",

@@ -37,8 +37,12 @@ from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.holding import holds
 from tensorframe.ops.elementwise import EQUAL, SQRT, WHERE
 
+# NumPy's class of polynomials, whose arithmetic is its own
+poly1d = np.poly1d
+
 __all__ = [
     "poly",
+    "poly1d",
     "polyadd",
     "polyder",
     "polydiv",
@@ -52,6 +56,16 @@ __all__ = [
 ]
 
 
+def _are_objects(*values: Any) -> bool:
+    """Whether one of several polynomials is an object of NumPy's, whose arithmetic is its own."""
+    return any(isinstance(value, np.poly1d) for value in values)
+
+
+def _by_class(function: Any, *args: Any) -> Any:
+    """Return what NumPy's function gives for objects of its class."""
+    return function(*args)
+
+
 def _coefficients(name: str, value: Any) -> Tensor:
     tensor = operand(value)
     if tensor.ndim > 1:
@@ -59,12 +73,14 @@ def _coefficients(name: str, value: Any) -> Tensor:
     return with_axes(tensor, 1)
 
 
-def polyval(p: Any, x: Any) -> Tensor:
+def polyval(p: Any, x: Any) -> Any:
     """The values of a polynomial at `x`, of any shape, by Horner's scheme.
 
     >>> tfr.polyval(tfr.asarray([3, 0, 1]), tfr.asarray([2, 5])).tolist()
     [13, 76]
     """
+    if _are_objects(p, x):
+        return _by_class(np.polyval, p, x)
     coefficients, points = promoted(_coefficients("polyval", p), x)
     values: Any = points * 0
     for place in range(coefficients.size):
@@ -84,44 +100,52 @@ def _aligned(name: str, a1: Any, a2: Any) -> tuple[Any, Any]:
     return first, second
 
 
-def polyadd(a1: Any, a2: Any) -> Tensor:
+def polyadd(a1: Any, a2: Any) -> Any:
     """The coefficients of the sum of two polynomials.
 
     >>> tfr.polyadd(tfr.asarray([1, 2]), tfr.asarray([9, 5, 4])).tolist()
     [9, 6, 6]
     """
+    if _are_objects(a1, a2):
+        return _by_class(np.polyadd, a1, a2)
     first, second = _aligned("polyadd", a1, a2)
     result: Tensor = first + second
     return result
 
 
-def polysub(a1: Any, a2: Any) -> Tensor:
+def polysub(a1: Any, a2: Any) -> Any:
     """The coefficients of the difference of two polynomials.
 
     >>> tfr.polysub(tfr.asarray([2, 10, -2]), tfr.asarray([3, 10, -4])).tolist()
     [-1, 0, 2]
     """
+    if _are_objects(a1, a2):
+        return _by_class(np.polysub, a1, a2)
     first, second = _aligned("polysub", a1, a2)
     result: Tensor = first - second
     return result
 
 
-def polymul(a1: Any, a2: Any) -> Tensor:
+def polymul(a1: Any, a2: Any) -> Any:
     """The coefficients of the product of two polynomials, without leading zeros. Computes at once.
 
     >>> tfr.polymul([1, 2, 3], [9, 5, 1]).tolist()
     [9, 23, 38, 17, 3]
     """
+    if _are_objects(a1, a2):
+        return _by_class(np.polymul, a1, a2)
     pair = (_coefficients("polymul", a1), _coefficients("polymul", a2))
     return _by_numpy(np.polymul, *pair)
 
 
-def polydiv(u: Any, v: Any) -> tuple[Tensor, Tensor]:
+def polydiv(u: Any, v: Any) -> Any:
     """The coefficients of the quotient and the rest of two polynomials. Computes at once.
 
     >>> [part.tolist() for part in tfr.polydiv([3.0, 5.0, 2.0], [2.0, 1.0])]
     [[1.5, 1.75], [0.25]]
     """
+    if _are_objects(u, v):
+        return _by_class(np.polydiv, u, v)
     pair = floating(_coefficients("polydiv", u), _coefficients("polydiv", v))
     if not pair[1].size:
         raise ShapeError("polydiv: the divisor has no coefficients")
@@ -156,12 +180,14 @@ def _by_numpy(function: Any, *tensors: Any) -> Tensor:
     return result
 
 
-def polyder(p: Any, m: int = 1) -> Tensor:
+def polyder(p: Any, m: int = 1) -> Any:
     """The coefficients of the derivative of order `m`.
 
     >>> tfr.polyder(tfr.asarray([1, 1, 1, 1])).tolist()
     [3, 2, 1]
     """
+    if _are_objects(p):
+        return _by_class(np.polyder, p, m)
     result: Any = _coefficients("polyder", p)
     for _ in range(count("polyder", "m", m)):
         if not result.size:
@@ -176,12 +202,14 @@ def _power_dtype(tensor: Tensor) -> Any:
     return tensor.dtype if tensor.dtype not in dtypes.BOOL else as_dtype("int64")
 
 
-def polyint(p: Any, m: int = 1, k: Any = None) -> Tensor:
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """The coefficients of the antiderivative of order `m`; `k` are its constants, in the order of integration.
 
     >>> tfr.polyint(tfr.asarray([3.0, 2.0, 1.0])).tolist()
     [1.0, 1.0, 1.0, 0.0]
     """
+    if _are_objects(p):
+        return _by_class(np.polyint, p, m, k)
     order = count("polyint", "m", m)
     (result,) = floating(_coefficients("polyint", p))
     constants = flattened(converted(operand(0.0 if k is None else k), result.dtype))

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorframe.dtypes import COMPLEX
 from tensorframe.errors import DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.indexing.items import getitem
-from tensorframe.frontend.operands import converted, floating
+from tensorframe.frontend.operands import converted, floating, operand
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.op import Op
 from tensorframe.ops.elementwise import (
     EQUAL,
     GREATER,
+    IMAG,
     ISNAN,
     LESS,
     LOGICAL_AND,
     LOGICAL_OR,
     MAXIMUM,
     MINIMUM,
+    REAL_PART,
     REMAINDER,
     WHERE,
 )
@@ -38,6 +42,14 @@ def interp(
     >>> tfr.interp(tfr.asarray([0.5, 9.0]), tfr.asarray([0.0, 1.0]), tfr.asarray([10.0, 20.0])).tolist()
     [15.0, 20.0]
     """
+    values = operand(fp)
+    if values.dtype in COMPLEX:
+        parts = [
+            interp(x, xp, apply(part, values), _part_of(left, part), _part_of(right, part), period)
+            for part in (REAL_PART, IMAG)
+        ]
+        both: Any = parts[0] + 1j * parts[1]
+        return converted(both, values.dtype)
     x, xp, fp = floating(x, xp, fp)
     if xp.ndim != 1 or xp.shape != fp.shape or xp.size == 0:
         raise ShapeError(
@@ -52,6 +64,11 @@ def interp(
     above = getitem(fp, last) if right is None else right
     piecewise = apply(WHERE, apply(LESS, x, getitem(xp, first)), below, piecewise)
     return apply(WHERE, apply(GREATER, x, getitem(xp, last)), above, piecewise)
+
+
+def _part_of(end: Any, part: Op) -> Any:
+    """Return the real or imaginary part of what stands outside of the points, which is complex or real."""
+    return None if end is None else apply(part, operand(end) + 0j)
 
 
 def _piecewise(x: Tensor, xp: Tensor, fp: Tensor) -> Tensor:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,8 @@ class Flat:
         self._tensor._rebind(reshaped(flat, self._tensor.shape).node)
 
 
-class Flags(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Flags:
     """What `x.flags` says: of elements in C order, which nobody writes to from outside."""
 
     c_contiguous: bool
@@ -51,11 +53,9 @@ class Flags(NamedTuple):
     writebackifcopy: bool = False
 
     def __getitem__(self, key: Any) -> bool:
-        """Return a flag by its name, as NumPy spells it in capitals, or by its number."""
-        if isinstance(key, str):
-            value: bool = getattr(self, key.lower())
-            return value
-        return bool(tuple.__getitem__(self, key))
+        """Return a flag by its name, as NumPy spells it in capitals."""
+        value: bool = getattr(self, str(key).lower())
+        return value
 
 
 @attribute
@@ -89,7 +89,8 @@ def base(self: Tensor) -> None:  # noqa: ARG001 - an attribute has its tensor
 @attribute
 def data(self: Tensor) -> memoryview:
     """The elements as a read-only buffer. Computes them."""
-    return memoryview(np.ascontiguousarray(self._array()))
+    elements: Any = np.ascontiguousarray(self._array())
+    return memoryview(elements)
 
 
 @method

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tensorframe import dtypes
@@ -36,7 +37,7 @@ def uniform(
 
     Each is a multiple of 2**-8 (bfloat16), 2**-11 (float16), 2**-24 (float32) or 2**-53 (float64), scaled; scaling may
     round up to `high`. `low` and `high` broadcast to `shape`, which is theirs if not given. `size` is NumPy's name of
-    the shape, and NumPy's order is read where it is plain: `uniform(-1.0, 1.0, (2, 3))`.
+    the shape, and NumPy's order is read where it is plain: `uniform(-1.0, 1.0, (2, 3))`, `uniform(0, 1, 5)`.
 
     >>> tfr.random.uniform((2, 3), key=tfr.random.key(1)).shape
     (2, 3)
@@ -77,7 +78,7 @@ def normal(
     >>> tfr.random.normal((1000,), 5.0, 0.1, key=tfr.random.key(1)).numpy().mean().round(1).item()
     5.0
     """
-    shape, mean, std = _in_our_order(shape, mean, std, size)
+    shape, mean, std = _in_our_order(shape, mean, std, size, largest=10)
     mean, std = (mean if loc is None else loc), (std if scale is None else scale)
     target = real_dtype("normal", dtype)
     sizes = shape_for("normal", shape, mean, std)
@@ -90,13 +91,22 @@ def normal(
     return converted(_scaled(result, mean, std), target)
 
 
-def _in_our_order(shape: Any, first: Any, second: Any, size: Any) -> tuple[Any, Any, Any]:
-    """Return the shape and two parameters; NumPy's order has the shape last: a tuple there, or a float first, tells."""
+def _in_our_order(
+    shape: Any, first: Any, second: Any, size: Any, largest: float = math.inf
+) -> tuple[Any, Any, Any]:
+    """Return the shape and two parameters, where NumPy's order has the shape last.
+
+    A tuple there, or a float first, tells. So do three integers that make no sense as a shape and two parameters: a
+    shape of nothing, or a second parameter of `largest` or more.
+    """
     if isinstance(second, tuple | list) and not isinstance(shape, tuple | list):
         return second, shape, first
     if isinstance(shape, float):
         is_size = isinstance(second, int) and not isinstance(second, bool)
         return (second if is_size else size), shape, first
+    if all(type(value) is int for value in (shape, first, second)):
+        if shape <= 0 or second >= largest:
+            return second, shape, first
     return (shape if size is None else size), first, second
 
 
