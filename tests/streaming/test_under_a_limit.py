@@ -219,6 +219,33 @@ def test_a_device_streams_arrays_of_the_host(device, values, tmp_path, streamed)
     assert not x.is_computed
 
 
+def test_progress_counts_tiles(path, little, streamed, monkeypatch):
+    from tensorframe.runtime.progress import _Watch
+    from tensorframe.runtime.streaming import Stream
+    from tensorframe.runtime.wording import amounts, step_words
+
+    said = []
+    compute = Stream._compute_tile
+
+    def seen(self, *arguments):
+        (wait,) = [wait for wait in _Watch.computes if not wait.over]
+        state = wait.state()
+        said.append((step_words(state), amounts(state)[0], state.share))
+        return compute(self, *arguments)
+
+    monkeypatch.setattr(Stream, "_compute_tile", seen)
+    x = tfr.load(path)
+    little(12 * MEBI)
+    tfr.sum(tfr.exp(x)).compute()
+    count = streamed[0].stream.tiles
+    assert [words.partition(":")[0] for words, _, _ in said] == [
+        f"tile {number} of {count}" for number in range(1, count + 1)
+    ]
+    assert "x.npy on cpu" in said[1][0]
+    assert said[1][1].endswith("of 24 MiB moved")
+    assert said[1][2] == 1 / count
+
+
 def test_an_interrupt_leaves_everything_as_it_was(path, tmp_path, streamed, little, monkeypatch):
     from tensorframe.runtime.streaming import Stream
 
