@@ -71,6 +71,8 @@ def promoted(*values: Any) -> list[Tensor]:
 
 def floating(*values: Any) -> list[Tensor]:
     """Return the operands as Tensors of one floating dtype: integers take the default real one."""
+    if len(values) == 1 and type(values[0]) is Tensor and values[0].node.dtype in dtypes.FLOATING:
+        return [handle_on(values[0].node)]
     tensors = weakly(values)
     dtype = dtypes.float_of(dtypes.promote(*[tensor.dtype for tensor in tensors]))
     return [converted(tensor, dtype) for tensor in tensors]
