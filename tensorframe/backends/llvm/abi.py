@@ -41,11 +41,3 @@ def _address(array: Array) -> int:
 def array_slot() -> Callable[[Array], int]:
     """Return the function that makes the slot of an array, which the caller keeps alive during the call."""
     return _address if data_offset() is None else id
-
-
-def address_of(array: Array) -> int:
-    """Return the address of an array's first element."""
-    offset = data_offset()
-    if offset is None:
-        return array.ctypes.data
-    return ctypes.c_size_t.from_address(id(array) + offset).value

@@ -29,7 +29,7 @@ from tensorframe.backends.numpy.grid import Index, boxes
 from tensorframe.backends.numpy.hidden import Columns
 from tensorframe.backends.numpy.product import extents, in_batch
 from tensorframe.backends.numpy.tiles import PACKED
-from tensorframe.codegen.llvm.packed_product import CHAIN_WORDS, MOST_TERMS
+from tensorframe.codegen.llvm.packed.slots import CHAIN_WORDS, MOST_TERMS
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
 

@@ -14,16 +14,16 @@ from tensorframe.backends.llvm.target import target, target_machine
 from tensorframe.backends.numpy import blas
 from tensorframe.backends.numpy.tiles import is_for_tiles
 from tensorframe.codegen.llvm.indirect_product import shape_for
-from tensorframe.codegen.llvm.packed_product import (
+from tensorframe.codegen.llvm.packed import print_packed
+from tensorframe.codegen.llvm.packed.slots import (
     CHAIN,
     FIXED,
     MULTIPLY,
     PACK_COLUMNS,
     PACK_ROWS,
     VARYING,
-    panel_width,
-    print_packed,
 )
+from tensorframe.codegen.llvm.packed.words import panel_width
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
 

@@ -16,7 +16,7 @@ from tensorframe.backends.llvm.target import target
 from tensorframe.backends.numpy.grid import Index
 from tensorframe.backends.numpy.hidden import part_of
 from tensorframe.backends.numpy.product import extents
-from tensorframe.codegen.llvm.packed_product import MOST_ARRAYS, MOST_SLOTS
+from tensorframe.codegen.llvm.packed.slots import MOST_ARRAYS, MOST_SLOTS
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.kernel.nest.assemble import Built, Launch

@@ -14,7 +14,7 @@ from tensorframe.backends.llvm.products.functions import fixed_slots, functions
 from tensorframe.backends.numpy.grid import Index, boxes
 from tensorframe.backends.numpy.product import extents
 from tensorframe.backends.numpy.tiles import BLOCK
-from tensorframe.codegen.llvm.packed_product import BLOCK_WORDS, MOST_TERMS
+from tensorframe.codegen.llvm.packed.slots import BLOCK_WORDS, MOST_TERMS
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
 from tensorframe.machine import HOST
