@@ -33,7 +33,7 @@ def _llvm(_: Found) -> tuple[str, ...]:
 def _opencl(probe: Found) -> tuple[str, ...]:
     if probe.failed:
         return (extra("opencl"),)
-    software = f"{'dask': _dask,extra('pocl')}, which is OpenCL on the processor, for tests"
+    software = f"{extra('pocl')}, which is OpenCL on the processor, for tests"
     if not is_debian():
         return ("the OpenCL driver of the GPU's maker", software)
     packages = "intel-opencl-icd, mesa-opencl-icd (AMD) or nvidia-opencl-icd"
