@@ -29,6 +29,7 @@ from tensorframe.backends.device.memory import Block, Pool
 from tensorframe.backends.device.program import DeviceProgram, made
 from tensorframe.backends.device.queue import Queue, Unusable, forked
 from tensorframe.backends.device.scatter import ScatterProgram, can_scatter, scatters
+from tensorframe.backends.device.scratch import scratch_bytes
 from tensorframe.backends.device.sort import Pair, top_region
 from tensorframe.backends.device.split_outputs import SplitProgram, split_outputs
 from tensorframe.backends.device.views import is_view, viewed
@@ -105,6 +106,10 @@ class KernelBackend(Backend):
                     queue = self.open_queue(device)
                 self._open_devices[device] = OpenDevice(queue, Pool(queue, str(device)))
             return self._open_devices[device]
+
+    def scratch(self, region: Region, device: Device) -> int:
+        """Return what sorting takes for itself; kernels take nothing to speak of."""
+        return scratch_bytes(region)
 
     def budget(self, device: Device) -> Budget:
         """Return that of the device's pool."""
