@@ -35,10 +35,10 @@ def device_array(shape=(40, 30), dtype="float32", seed=0):
 
 def test_it_conforms():
     """Small blocks are in test_dask_blocks.py, all that there is in the nox session `dask`."""
-    wanted = ("float32 comes back", "interface", "programs", "sort of", "solve", "qr", "svd")
+    wanted = ("float32 comes back", "interface", "threads", "sort of", "solve", "qr", "svd")
     passed, failed = failures("128 MiB", lambda name: any(word in name for word in wanted), 3)
     assert not failed
-    assert passed > 40
+    assert passed > 30
 
 
 def test_it_is_here_and_never_chosen_by_itself():
