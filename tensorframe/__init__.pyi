@@ -197,6 +197,12 @@ from tensorframe.frontend.numpy_names.elementwise import real_if_close as real_i
 from tensorframe.frontend.numpy_names.elementwise import rint as rint
 from tensorframe.frontend.numpy_names.elementwise import spacing as spacing
 from tensorframe.frontend.numpy_names.elementwise import unwrap as unwrap
+from tensorframe.frontend.numpy_names.files import fromfile as fromfile
+from tensorframe.frontend.numpy_names.files import genfromtxt as genfromtxt
+from tensorframe.frontend.numpy_names.files import loadtxt as loadtxt
+from tensorframe.frontend.numpy_names.files import savetxt as savetxt
+from tensorframe.frontend.numpy_names.files import savez as savez
+from tensorframe.frontend.numpy_names.files import savez_compressed as savez_compressed
 from tensorframe.frontend.numpy_names.joint_histograms import histogram2d as histogram2d
 from tensorframe.frontend.numpy_names.joint_histograms import histogramdd as histogramdd
 from tensorframe.frontend.numpy_names.joint_histograms import trim_zeros as trim_zeros

@@ -30,6 +30,7 @@ EXPORTS = {
     "fromstring",
     "numpy_names.elementwise": "angle bitwise_count divmod fabs fix float_power frexp gcd i0 iscomplex iscomplexobj "
     "isreal isrealobj lcm ldexp logaddexp2 modf real_if_close rint spacing unwrap",
+    "numpy_names.files": "fromfile genfromtxt loadtxt savetxt savez savez_compressed",
     "numpy_names.joint_histograms": "histogram2d histogramdd trim_zeros",
     "numpy_names.names": "False_ True_ array2string array_repr array_str base_repr binary_repr byte cdouble "
     "complexfloating csingle double dtype errstate euler_gamma exceptions floating format_float_positional "

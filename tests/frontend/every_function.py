@@ -451,16 +451,17 @@ OTHERS = frozenset(
     base_repr bench beta binary_repr binomial blackman broadcast_shapes calibrate can_cast check_gradient
     chisquare compute copy default_rng diag_indices diag_indices_from dirichlet doctor dtype einsum_path
     elementwise empty errstate estimate explain f fftfreq finfo format_float_positional format_float_scientific
-    from_native from_reader frombuffer fromfunction fromiter fromstring gamma geometric get_backend
-    get_default_dtype get_printoptions geterr gumbel hamming hanning hypergeometric identity iinfo indices
-    integers iscomplexobj isdtype isrealobj isscalar issubdtype iterable kaiser key laplace linspace load
-    load_metadata logistic lognormal logseries logspace mask_indices multinomial multivariate_hypergeometric
-    multivariate_normal ndarray ndenumerate ndim ndindex negative_binomial noncentral_chisquare noncentral_f
-    ones pareto poisson poly1d power printoptions profile promote_types put_along_axis rand randint randn random_sample
-    rayleigh register_tree result_type rfftfreq save seed set_backend set_backend_priority set_default_dtype
-    set_printoptions seterr shape shuffle size standard_cauchy standard_exponential standard_gamma
-    standard_normal standard_t transfer_policy tri triangular tril_indices tril_indices_from triu_indices
-    triu_indices_from typename use_backend vectorize verify visualize vonmises wald weibull zeros zipf
+    from_native from_reader frombuffer fromfile fromfunction fromiter fromstring gamma genfromtxt geometric
+    get_backend get_default_dtype get_printoptions geterr gumbel hamming hanning hypergeometric identity iinfo
+    indices integers iscomplexobj isdtype isrealobj isscalar issubdtype iterable kaiser key laplace linspace
+    load load_metadata loadtxt logistic lognormal logseries logspace mask_indices multinomial
+    multivariate_hypergeometric multivariate_normal ndarray ndenumerate ndim ndindex negative_binomial
+    noncentral_chisquare noncentral_f ones pareto poisson poly1d power printoptions profile promote_types
+    put_along_axis rand randint randn random_sample rayleigh register_tree result_type rfftfreq save savetxt
+    savez savez_compressed seed set_backend set_backend_priority set_default_dtype set_printoptions seterr shape
+    shuffle size standard_cauchy standard_exponential standard_gamma standard_normal standard_t transfer_policy
+    tri triangular tril_indices tril_indices_from triu_indices triu_indices_from typename use_backend vectorize
+    verify visualize vonmises wald weibull zeros zipf
     """.split()  # noqa: SIM905 - a table reads better than fifty quoted names
 )
 

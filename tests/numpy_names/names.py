@@ -58,9 +58,7 @@ ABSENT = {
         typecodes trapz in1d ScalarType little_endian typing row_stack polynomial get_array_wrap
     """,
     "settings of printing that NumPy keeps: np.set_string_function": "set_string_function",
-    "numpy.load and its relatives, for which tfr.load and tfr.save stand": """
-        fromfile fromregex genfromtxt loadtxt savetxt savez savez_compressed
-    """,
+    "text of records": "fromregex",
 }
 
 
@@ -126,7 +124,9 @@ def table() -> str:
 
 
 # functions of NumPy's name with parameters of their own
-OWN_PARAMETERS = frozenset({"load", "save"})
+OWN_PARAMETERS = frozenset(
+    {"load", "save", "fromfile", "loadtxt", "genfromtxt", "savetxt", "savez", "savez_compressed"}
+)
 
 
 def missing_parameters(prefix: str, name: str) -> list[str]:

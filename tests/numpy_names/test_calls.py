@@ -56,6 +56,7 @@ def test_every_attribute_is_there_or_known_to_be_absent(kind):
     assert {name for name in names if not hasattr(ours, name)} == without
 
 
+@pytest.mark.skipif(not np.__version__.startswith("2.4"), reason="the page is that of NumPy 2.4")
 def test_the_page_has_the_table():
     assert table() in PAGE.read_text(encoding="utf-8"), "run python -m tests.numpy_names"
 
@@ -168,3 +169,17 @@ def test_numpys_checks_take_tensors():
         tfr.testing.assert_array_equal(x, [1.0, 3.0])
     with pytest.raises(AttributeError, match="nothing_of_the_kind"):
         _ = tfr.testing.nothing_of_the_kind
+
+
+def test_files_of_text_and_archives(tmp_path):
+    x = tfr.asarray([[1.5, 2.0], [3.0, 4.0]])
+    tfr.savetxt(tmp_path / "text", x, delimiter=",")
+    assert tfr.loadtxt(tmp_path / "text", delimiter=",").tolist() == x.tolist()
+    assert isinstance(tfr.genfromtxt(tmp_path / "text", delimiter=","), tfr.Tensor)
+    for save in (tfr.savez, tfr.savez_compressed):
+        save(tmp_path / "archive.npz", x, named=x + 1)
+        with np.load(tmp_path / "archive.npz") as archive:
+            assert archive["arr_0"].tolist() == x.tolist()
+            assert archive["named"].tolist() == (x + 1).tolist()
+    x.tofile(tmp_path / "bytes")
+    assert tfr.fromfile(tmp_path / "bytes", dtype="float32").tolist() == [1.5, 2.0, 3.0, 4.0]

@@ -59,7 +59,7 @@ def _check(name: str, index: Any, size: int, what: str) -> None:
 def unravel_index(indices: Any, shape: Any, order: Literal["C", "F"] = "C") -> tuple[Tensor, ...]:
     """The indices along each axis of a tensor of `shape`, of elements that are counted in C (or Fortran) order.
 
-    >>> [axis.tolist() for axis in tfr.unravel_index(tfr.operand([5, 7]), (3, 4))]
+    >>> [axis.tolist() for axis in tfr.unravel_index(tfr.asarray([5, 7]), (3, 4))]
     [[1, 1], [1, 3]]
     """
     choice("unravel_index", "order", order, ("C", "F"))
@@ -80,7 +80,7 @@ def ravel_multi_index(
 
     `mode`, one for all axes or one for each, says what becomes of an index out of bounds: "raise", "wrap" or "clip".
 
-    >>> tfr.ravel_multi_index((tfr.operand([1, 1]), tfr.operand([1, 3])), (3, 4)).tolist()
+    >>> tfr.ravel_multi_index((tfr.asarray([1, 1]), tfr.asarray([1, 3])), (3, 4)).tolist()
     [5, 7]
     """
     name = "ravel_multi_index"
@@ -117,7 +117,7 @@ def _parts(name: str, multi_index: Any, axes: int) -> list[Any]:
 def ix_(*args: Any) -> tuple[Tensor, ...]:
     """Index tensors that select all combinations: vector i along axis i, bools as the positions where they are true.
 
-    >>> tfr.operand([[1, 2, 3], [4, 5, 6]])[tfr.ix_([0, 1], [0, 2])].tolist()
+    >>> tfr.asarray([[1, 2, 3], [4, 5, 6]])[tfr.ix_([0, 1], [0, 2])].tolist()
     [[1, 3], [4, 6]]
     """
     result = []
@@ -200,7 +200,7 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Ten
 def ndenumerate(arr: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Yield the index and the value of each element, in C order. Computes the elements at once.
 
-    >>> list(tfr.ndenumerate(tfr.operand([[1, 2]])))
+    >>> list(tfr.ndenumerate(tfr.asarray([[1, 2]])))
     [((0, 0), 1), ((0, 1), 2)]
     """
     elements = operand(arr)._array()
