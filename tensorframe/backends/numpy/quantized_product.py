@@ -31,6 +31,14 @@ _PIECE = 1 << 19
 _ELEMENTS, _TERMS = 1 << 18, 1024
 
 
+def scratch_of(rows: int, columns: int, height: int, threads: int) -> int:
+    """Return the bytes that a product of so many rows takes at most: rows in integers, and blocks of elements."""
+    tall = max(_ELEMENTS // _TERMS, 1)
+    # a block, what it is made of, and its product with the rows
+    each = min(3 * 4 * _ELEMENTS, 3 * 4 * columns * height) + 2 * 4 * rows * min(tall, height)
+    return 4 * 4 * rows * columns + min(threads, ceil(height / tall)) * each
+
+
 class Rows(NamedTuple):
     """Rows of the other factor, quantised: integers, and the scale of each block."""
 

@@ -14,6 +14,7 @@ from tensorframe import config
 from tensorframe.backends.numpy.epilogue import has_chain, has_epilogue
 from tensorframe.backends.numpy.grid import blocks, row_blocks
 from tensorframe.backends.numpy.product import IN_BLAS, extents
+from tensorframe.backends.numpy.quantized_product import scratch_of
 from tensorframe.backends.numpy.region import temporaries
 from tensorframe.backends.numpy.sequence import Run, runs, without_repeats
 from tensorframe.backends.numpy.small_product import block_bytes, reads_small
@@ -327,12 +328,22 @@ def _of_convolution(call: Call) -> int:
     return padded + prod(kernel) * dtype.itemsize + thread_count() * _MIB
 
 
+def _of_quantized(call: Call) -> int:
+    """The other factor as integers, and blocks of elements that are made of words."""
+    (x, dtype), (words, _) = call.operands[:2]
+    rows = prod(x[:-1])
+    narrow = 0 if dtype == wide_of(dtype) else 4 * rows * words[0]
+    return narrow + scratch_of(rows, x[-1], words[0], thread_count())
+
+
 KINDS: dict[Kind, Callable[[Call], int]] = {Kind.GATHER: _of_gather, Kind.SCATTER: _of_scatter}
 ROWS: dict[str, Callable[[Call], int]] = {
     "arange": _of_arange,
     "matmul": _of_product,
     "einsum": _of_product,
     "convolution": _of_convolution,
+    "quantized_matmul": _of_quantized,
+    "quantized_matmul_with_zeros": _of_quantized,
     "sort": _of_sort,
     "argsort": _of_argsort,
     "partition": lambda call: 2 * call.widened,
