@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import Any, NamedTuple, NoReturn
 
 from tensorframe.backends.budget import Budget
@@ -24,6 +25,8 @@ from tensorframe.site import describe
 LIGHT = 1 << 16
 # Bytes beside a plan's own on the host: Python's objects, stacks, kernels that are compiled meanwhile.
 _PYTHONS = 2 << 20
+# Whether what is computed here is a tile of a plan that does not fit.
+_in_a_tile: ContextVar[bool] = ContextVar("tensorframe_in_a_tile", default=False)
 # Tensors that a message lists.
 _LISTED = 5
 
@@ -69,7 +72,13 @@ def admit(runner: Runner, plan: Plan, slots: list[Any], recorded: Recorded) -> b
             # loaded by the first plan that does not fit
             from tensorframe.runtime.streams import stream_in_place
 
-            blocked = stream_in_place(plan, slots, recorded)
+            if _in_a_tile.get():  # smaller tiles of a tile would be no end
+                refuse(need, plan, recorded, Blocked("it is a tile already"))
+            token = _in_a_tile.set(True)
+            try:
+                blocked = stream_in_place(plan, slots, recorded)
+            finally:
+                _in_a_tile.reset(token)
             if blocked is None:
                 return True
             refuse(need, plan, recorded, blocked)
