@@ -73,10 +73,12 @@ def reference(ids: list[int], state: dict[str, np.ndarray], config: dict[str, An
     eps = config.get("rms_norm_eps", 1e-5)
 
     def norm(x: np.ndarray, name: str) -> np.ndarray:
-        return x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * w[name + ".weight"]
+        normal: np.ndarray = x / np.sqrt((x * x).mean(-1, keepdims=True) + eps)
+        return normal * w[name + ".weight"]
 
     def linear(x: np.ndarray, name: str) -> np.ndarray:
-        return x @ w[name + ".weight"].T + w.get(name + ".bias", 0)
+        product: np.ndarray = x @ w[name + ".weight"].T + w.get(name + ".bias", 0)
+        return product
 
     frequencies = config.get("rope_theta", 10000.0) ** (-np.arange(0, size, 2) / size)
     scaling = config.get("rope_scaling")

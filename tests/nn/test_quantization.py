@@ -34,7 +34,8 @@ def unpacked(q: Q.QuantizedTensor) -> np.ndarray:
     grouped = codes.reshape((q.shape[0], -1, q.group))
     zeros = (8 if q.bits == 4 else 0) if q.zeros is None else q.zeros.numpy()[..., None]
     scales = q.scales.numpy().astype(np.float32)[..., None]
-    return ((grouped - zeros).astype(np.float32) * scales).reshape(q.shape)
+    elements: np.ndarray = ((grouped - zeros).astype(np.float32) * scales).reshape(q.shape)
+    return elements
 
 
 def reference(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
@@ -43,7 +44,8 @@ def reference(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
     largest = np.abs(blocks).max(-1, keepdims=True)
     integers = np.rint(blocks * (np.float32(127) / np.maximum(largest, np.float32(2.0**-100))))
     rounded = (integers * (largest / np.float32(127))).reshape(x.shape)
-    return rounded.astype(np.float64) @ elements.astype(np.float64).T
+    product: np.ndarray = rounded.astype(np.float64) @ elements.astype(np.float64).T
+    return product
 
 
 @on_all

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from tensorframe.backends.interruptible import at_the_end
 from tensorframe.graph.op import Kind, Op
 
 _NAMES = {
@@ -28,15 +29,32 @@ MODULES = {name: module for module, names in _NAMES.items() for name in names.sp
 # what makes the functions of all other ops of a kind
 MODULES_OF_KINDS = {Kind.REDUCE: "reduction", Kind.SCATTER: "combining"}
 
+_MOST_USED = ("elementwise", "movement", "reduction")
+_loaded: set[str] = set()  # known without `sys.modules`, which is empty at the end
+
 
 def load(op: Op) -> None:
     """Import the module that says how an op is spelt, if there is one."""
     module = MODULES.get(op.name) or MODULES_OF_KINDS.get(op.kind)
-    if module is not None:
-        import_module(f"{__package__}.{module}")
+    if module is not None and module not in _loaded:
+        _load(module)
 
 
 def load_all() -> None:
     """Import all of them."""
     for module in {*_NAMES, *MODULES_OF_KINDS.values()}:
-        import_module(f"{__package__}.{module}")
+        _load(module)
+
+
+def _load(module: str) -> None:
+    import_module(f"{__package__}.{module}")
+    _loaded.add(module)
+
+
+def _load_most_used() -> None:
+    for module in _MOST_USED:
+        _load(module)
+
+
+# what is deleted last may still compute, when nothing can be imported any more
+at_the_end.append(_load_most_used)
