@@ -96,9 +96,10 @@ def test_the_peak_is_that_of_the_estimate():
         parameter.compute()
     estimate = tfr.estimate(model(x))
     assert found.estimate == estimate
-    assert nn.summary(model, x, device="cuda").peak == {
-        tfr.Device("cuda"): max(estimate.peak.values())
-    }
+    # on the cpu a product takes memory for itself besides
+    needed = 4 * (256 * 256 + 256 + 512 * 256 + 512 * 256)
+    assert nn.summary(model, x, device="cuda").peak == {tfr.Device("cuda"): needed}
+    assert max(estimate.peak.values()) >= needed
 
 
 def test_trees_and_frozen_parameters():
