@@ -29,6 +29,7 @@ uint16: Final[DType] = BY_NAME["uint16"]
 uint32: Final[DType] = BY_NAME["uint32"]
 uint64: Final[DType] = BY_NAME["uint64"]
 float16: Final[DType] = BY_NAME["float16"]
+SCALE: Final[DType] = float16  # of quantised matrices, where a device has it
 bfloat16: Final[DType] = BY_NAME["bfloat16"]
 float32: Final[DType] = BY_NAME["float32"]
 float64: Final[DType] = BY_NAME["float64"]

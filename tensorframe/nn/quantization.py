@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.registry import resolve_device
-from tensorframe.dtypes import FLOAT, NARROW, float16, float32, float64, int32, uint32
+from tensorframe.dtypes import FLOAT, NARROW, SCALE, float32, float64, int32, uint32
 from tensorframe.errors import ArgumentError, DTypeError, FileFormatError, ShapeError
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.dispatch import apply, call
@@ -126,7 +126,7 @@ class QuantizedTensor(Module):
         features = operand(x)
         if features.dtype not in FLOAT - {float64}:
             raise DTypeError(
-                f"a product with a quantised matrix takes float32, float16 or bfloat16, got {features.dtype}",
+                f"a product with a quantised matrix takes float32 and narrower floats, got {features.dtype}",
                 suggestions=("x.astype(tfr.float32)",),
             )
         if not features.ndim or features.shape[-1] != self.shape[1]:
@@ -214,7 +214,7 @@ def quantize(w: Any, bits: int = 4, group: int = 32, symmetric: bool = True) -> 
             suggestions=(f"group={divisors[-1]}",) if divisors else ("leave this matrix as it is",),
         )
     elements = reshaped(matrix.astype(float32, copy=False), (rows, columns // group, group))
-    of_scales = float16 if holds(matrix.device, float16) else float32
+    of_scales = SCALE if holds(matrix.device, SCALE) else float32
     lowest, highest = elements.min(axis=-1), elements.max(axis=-1)
     half = 1 << (bits - 1)
     if symmetric:

@@ -74,7 +74,7 @@ def _out_of_memory(
         message += f" ({said})"
     hints = (
         "work on parts of the data: slice the inputs and compute part by part",
-        "a smaller dtype such as float32 or float16",
+        "a smaller dtype",
         "tfr.estimate(t).peak, which says what a compute takes before it runs",
     )
     refused = OutOfMemoryError(message, suggestions=hints, location=location)

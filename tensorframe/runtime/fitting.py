@@ -114,7 +114,7 @@ def _helps(plan: Plan, blocked: Blocked) -> Sequence[str]:
     """Return what helps, the surest first."""
     sink = f"tfr.save(path, t): {blocked.with_sink}" if blocked.with_sink else ""
     wide = any(slot.dtype.name in ("float64", "complex128", "int64") for slot in plan.slots)
-    smaller = "float32 instead of float64" if wide else "a smaller dtype such as float16"
+    smaller = "float32 instead of float64" if wide else "a smaller dtype"
     return (
         *([sink] if sink else []),
         "another axis, or parts of the data: slice the inputs and compute part by part",

@@ -229,8 +229,8 @@ def test_steps_of_a_gradient_are_marked():
     w, x = tensor(100, 64), tensor(256, 100)
     value, gradient = tfr.value_and_grad(lambda w, x: tfr.sum((x @ w) ** 2))(w, x)
     text = str(tfr.explain(value, gradient))
-    assert "library on cpu: matmul(" in text
-    assert "library, backward, on cpu: matmul(" in text
+    assert "library call on cpu: matmul(" in text
+    assert "library call, backward, on cpu: matmul(" in text
 
 
 def test_few_nodes_are_recorded():
