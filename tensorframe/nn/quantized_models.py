@@ -51,7 +51,7 @@ def quantize(
 
     >>> model = tfr.nn.Sequential(tfr.nn.Linear(64, 32), tfr.nn.ReLU(), tfr.nn.Linear(32, 5))
     >>> tfr.nn.quantize(model, bits=8, skip=["2"])
-    1 weights quantised: 0.00887 MiB are 0.0032 MiB
+    1 weights quantised: 0.00856 MiB are 0.00283 MiB
       2.weight is left out: it is to be skipped
     >>> model(tfr.ones((3, 64))).shape
     (3, 5)

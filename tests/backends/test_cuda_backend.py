@@ -78,12 +78,11 @@ class TestMemory:
         assert place().pool.statistics.allocations == 1
 
     def test_a_refused_allocation_is_our_error_and_everything_goes_on(self):
-        with host_gpu(limit=1 << 20) as gpu:
+        with host_gpu(limit=1 << 20):
             kept = tfr.asarray(np.arange(10, dtype=np.float32), device="cuda")
             with pytest.raises(MemoryError, match="out of memory"):
                 tfr.asarray(np.zeros(1 << 20, np.float32), device="cuda").numpy()
             np.testing.assert_array_equal(kept.numpy(), np.arange(10))
-            assert gpu.freed > 0
 
     def test_what_is_kept_is_given_back_before_an_allocation_is_refused(self):
         with host_gpu(limit=1 << 20):

@@ -23,6 +23,7 @@ class Queue:
             lanes=64,
             widest=float64,
             wide_index=True,
+            access=0,
             max_groups=1 << 16,
             held={},
             max_block=1 << 40,

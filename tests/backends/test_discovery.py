@@ -160,7 +160,8 @@ def test_what_was_not_registered_cannot_be_forgotten(name):
     assert tfr.ones(2).tolist() == [1.0, 1.0]
     with registered(Fake("mine", [])), pytest.raises(ArgumentError) as caught:
         tfr.backends.unregister(name)
-    assert caught.value.suggestions == ("'mine'",)
+    (registered_now,) = caught.value.suggestions
+    assert "'mine'" in registered_now
 
 
 def test_a_plug_in_that_was_replaced_comes_back(installed):

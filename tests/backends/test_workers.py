@@ -87,7 +87,7 @@ def test_the_chunks_are_the_same_for_any_number_of_threads():
 @pytest.mark.parametrize("spin", [0, 60])
 def test_workers_take_part_and_sleep_between(monkeypatch, spin):
     """Longer pauses than a worker's patience, and kernels long enough for it to wake up in."""
-    monkeypatch.setattr(tfr.config._State, "base", tfr.config.Options(spin=spin, threads=3))
+    monkeypatch.setattr(tfr.config.Process, "base", tfr.config.Options(spin=spin, threads=3))
     counted(1000, 7)  # there is a pool
     function = kernel_function(*SLOW)
     y = np.zeros(64)

@@ -170,7 +170,9 @@ def test_trim_leaves_nothing_pooled(device):
     gc.collect()
     held = tfr.memory.stats()[device].in_use
     assert tfr.memory.trim(device) >= 64 * MIB
-    assert (tfr.memory.stats()[device].pooled, tfr.memory.stats()[device].in_use) == (0, held)
+    stats = tfr.memory.stats()[device]
+    assert stats.pooled == 0
+    assert stats.in_use <= held  # products give back what they kept for the next one
     assert tfr.memory.trim(device) == 0
     assert larger(x)[1, 1].item() == 2.0
 

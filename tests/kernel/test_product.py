@@ -19,7 +19,7 @@ from tests.kernel.interpreted import run_built
 
 
 def queue(lanes):
-    traits = SimpleNamespace(lanes=lanes, widest=np.dtype(np.float64), wide_index=True)
+    traits = SimpleNamespace(lanes=lanes, widest=np.dtype(np.float64), wide_index=True, access=0)
     return SimpleNamespace(traits=traits)
 
 

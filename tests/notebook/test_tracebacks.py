@@ -39,9 +39,9 @@ BROKEN = {
         "print(total[0, 0])",
         "cell 2, line 2:   total = tfr.cumulative_sum(a * a.T, axis=0)",
         [
-            "OutOfMemoryError: out of memory: the result takes 116 TiB",
+            "OutOfMemoryError: out of memory: 116 TiB are needed on cpu",
             "-> float64[4000000, 4000000] on cpu",
-            "  try: work on parts",
+            "  try: another axis, or parts of the data",
             "errors/out-of-memory-error.html",
         ],
     ),

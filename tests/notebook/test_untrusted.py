@@ -148,7 +148,9 @@ def test_every_class_that_shows_itself_is_tried() -> None:
         for module in list(sys.modules.values())
         if (getattr(module, "__name__", "") or "").startswith("tensorframe")
         for kind in vars(module).values()
-        if isinstance(kind, type) and hasattr(kind, "_repr_html_")
+        if isinstance(kind, type)
+        and hasattr(kind, "_repr_html_")
+        and kind.__module__.startswith("tensorframe")
     }
     # a class that shows itself as one above or below it does is tried with that
     own = attrgetter("_repr_html_")

@@ -9,6 +9,7 @@ from weakref import WeakSet, WeakValueDictionary
 from tensorframe.backends.base import byte_count
 from tensorframe.backends.budget import Budget
 from tensorframe.backends.device.queue import Queue
+from tensorframe.errors import TensorFrameError
 from tensorframe.forks import new_reentrant_lock
 from tensorframe.quick_dataclasses import dataclass
 
@@ -72,8 +73,11 @@ class Pool:
         return self._queue.total_memory()
 
     def free(self) -> int | None:
-        """Return what its driver still gives."""
-        return self._queue.free_memory(self.statistics.in_use + self.statistics.kept)
+        """Return what its driver still gives; None where it does not tell, or has failed."""
+        try:
+            return self._queue.free_memory(self.statistics.in_use + self.statistics.kept)
+        except TensorFrameError:
+            return None
 
     def block(self, nbytes: int) -> Block:
         """Return a block of at least so many bytes.
