@@ -18,7 +18,7 @@ CASES = [
     pytest.param(op, dtype, id=f"{op.name}-{dtype}")
     for op in ROWS
     for dtype in sorted(op.accepts, key=str)
-    if "bits" not in op.attributes  # quantised matrices have shapes of their own: tests/nn/test_quantization.py
+    if "bits" not in op.attributes  # quantised matrices have shapes of their own
 ]
 # of no elements there is no largest one
 OF_SOME = {"ptp", "nanmax", "nanmin"}
