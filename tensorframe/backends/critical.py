@@ -25,7 +25,7 @@ class critical_section:  # noqa: N801 - reads as what it is: with critical_secti
 
     def __init__(self) -> None:
         self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
-        self._waiting: list[tuple[int, FrameType | None]] = []
+        self._waiting: list[int] = []
 
     def __enter__(self) -> None:
         if get_ident() != main_thread().ident:
@@ -40,8 +40,9 @@ class critical_section:  # noqa: N801 - reads as what it is: with critical_secti
             self._restore()
             raise
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self._waiting.append((number, frame))
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        # not the frame: what a handler raises would keep it alive, and all that its functions have
+        self._waiting.append(number)
 
     def _restore(self) -> None:
         """Have the program's own handlers called again."""
@@ -67,8 +68,8 @@ class critical_section:  # noqa: N801 - reads as what it is: with critical_secti
         if handlers:
             self._restore()
         while self._waiting:
-            number, frame = self._waiting.pop(0)
-            handlers[number](number, frame)
+            number = self._waiting.pop(0)
+            handlers[number](number, None)
 
 
 def _is_section(handler: object) -> bool:
