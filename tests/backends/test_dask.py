@@ -195,3 +195,11 @@ class TestFiles:
         (tmp_path / "x.npy").unlink()
         with pytest.raises(tfr.errors.TensorFrameError, match=r"x\.npy"):
             (x + 1).compute()
+
+
+@pytest.mark.parametrize("size", [0, 5])
+def test_consumers_that_cannot_be_told_of_read_only_memory_get_a_copy(size):
+    x = tfr.asarray(np.arange(size), device="dask").compute()
+    assert x.__dlpack__() is not None
+    shared = np.from_dlpack(x)
+    np.testing.assert_array_equal(shared, np.arange(size))

@@ -72,7 +72,9 @@ def _export(tensor: Tensor, *, copy: bool | None, versioned: bool) -> np.ndarray
     Consumers older than DLPack 1.0 cannot be told, so they get a copy, unless they asked for the memory itself.
     """
     if not capabilities(tensor.node.device).host_memory:
-        return tensor._array()  # the device has no place in DLPack: what is shared is the download
+        # the device has no place in DLPack: what is shared is the download, which blocks of a cluster may be themselves
+        array = tensor._array()
+        return array if versioned or array.flags.writeable else array.copy()
     if copy or (copy is None and not versioned):
         return tensor.numpy(copy=True)
     array = tensor._array()
