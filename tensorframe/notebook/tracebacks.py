@@ -36,7 +36,10 @@ def shortened(error: TensorFrameError) -> TensorFrameError:
 
     The error itself keeps both, for debuggers and for who asks.
     """
-    return copy.copy(error).with_traceback(without_ours(error.__traceback__))
+    shown = copy.copy(error).with_traceback(without_ours(error.__traceback__))
+    # libraries that send errors to other processes have them copied with their causes
+    shown.__cause__ = shown.__context__ = None
+    return shown
 
 
 def without_ours(traceback: TracebackType | None) -> TracebackType | None:

@@ -13,6 +13,7 @@ from tests.notebook.shells import a_shell, run_in_kernel, traceback_of
 SETUP = """\
 import numpy as np
 import tensorframe as tfr
+from tensorframe.notebook.tracebacks import shortened
 from tensorframe.testing.boxed import BoxedBackend
 
 class Broken(BoxedBackend):
@@ -181,3 +182,18 @@ def test_a_with_statement_is_named_by_the_line_that_says_what_it_sets(ask):
     assert caught.value.location.startswith(f"{__file__}, line {line}:")
     files = {entry.filename for entry in _frames(shortened(caught.value).__traceback__)}
     assert files == {__file__}
+
+
+def test_copies_that_keep_causes_show_none(monkeypatch):
+    """As where distributed is loaded, whose pickling of errors copies go by."""
+    error = errors.KernelError("it failed")
+    error.__cause__ = RuntimeError("illegal instruction")
+
+    def with_cause(given):
+        made = type(given)(*given.args)
+        made.__cause__ = given.__cause__
+        return made
+
+    monkeypatch.setattr("tensorframe.notebook.tracebacks.copy.copy", with_cause)
+    assert shortened(error).__cause__ is None
+    assert error.__cause__ is not None
