@@ -1,7 +1,7 @@
 """Budgets: how many bytes of a memory may be taken now, within the limit that the user set or the machine gives.
 
 A budget belongs to a pool: that of the host, which the devices cpu, numpy and llvm share, or that of a device. To know
-what is free takes a tenth of a millisecond on the host, so it is asked for rarely: each answer leaves a credit, a part
+what is free takes a tenth of a millisecond on the host, so it is queried rarely: each answer leaves a credit, a part
 of what is free, and plans that take less than what is left of it pay one comparison.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from tensorframe.forks import new_lock
 
-# The part of what is free that may be taken before it is asked for again, and bytes at most: others take memory, too.
+# The part of what is free that may be taken before the next query, and bytes at most: others take memory, too.
 _CREDIT, _MOST_CREDIT = 4, 1 << 28
 # Seconds for which the user's own `trim` waits for another thread that is at the pool.
 _PATIENCE = 5.0
@@ -34,17 +34,17 @@ class Accounts(Protocol):
         """Return the bytes that are kept for later."""
 
     def total(self) -> int | None:
-        """Return what the machine or the driver gives in all; None where nothing tells."""
+        """Return what the machine or the driver gives in all; None where it is unknown."""
 
     def free(self) -> int | None:
-        """Return what it still gives now; None where nothing tells."""
+        """Return what is free now; None where it is unknown."""
 
     def trim(self, wait: float = 0.0) -> None:
-        """Give what is kept back; wait at most so many seconds for whoever is at it."""
+        """Give what is kept back; wait at most so many seconds for threads that use the pool."""
 
 
 class Pressure(NamedTuple):
-    """Memory runs short: what callbacks are told."""
+    """Memory runs short: the argument of callbacks."""
 
     memory: str
     """Whose memory: the name of a device, `"cpu"` for the host's."""
@@ -116,7 +116,7 @@ class Budget:
         return None if free is None else self._accounts.held() + self._accounts.kept() + free
 
     def room(self) -> float:
-        """Return the bytes that may be taken now, with those that are kept for later; infinite if nobody knows."""
+        """Return the bytes that may be taken now, with those in the pool; infinite where that is unknown."""
         free, chosen = self._accounts.free(), self.chosen
         given = inf if free is None else free + self._accounts.kept()
         return given if chosen is None else max(min(given, chosen - self._accounts.held()), 0)
@@ -130,7 +130,7 @@ class Budget:
         if need > room:
             room = self.relieve(need)
         if room >= need > room - self._accounts.kept():
-            self._accounts.trim()  # libraries allocate what the plan needs, who know nothing of what is kept
+            self._accounts.trim()  # libraries allocate what the plan needs, which cannot use pooled blocks
         self.spare = room - self._accounts.kept()
         if need > room:
             self.credit = 0

@@ -209,10 +209,10 @@ def _perform(actions: Iterable[Action], slots: list[Any], plan: Plan, recorded: 
                 if donors is None
                 else _reusing_memory(program, take, donors, slots)
             )
-            if type(target) is int:
+            if isinstance(target, int):
                 slots[target] = results[0]
             else:
-                _store(slots, target, results)  # type: ignore[arg-type]
+                _store(slots, target, results)
             del results  # or the next step would find its donors referred to
             for slot in frees:
                 slots[slot] = None

@@ -76,7 +76,9 @@ def under_way(part: Under) -> Iterator[Under]:
     thread = caller()
     for wait in tuple(_Watch.computes):
         if wait.thread == thread:
-            if wait.parts and getattr(wait.parts[-1], "covers", False):  # it tells all there is
+            if wait.parts and getattr(
+                wait.parts[-1], "covers", False
+            ):  # it has the totals of all its parts
                 yield part
                 return
             wait.parts.append(part)

@@ -121,7 +121,7 @@ class WgpuQueue(Queue):
         return self._recording.submissions
 
     def free_memory(self, taken: int) -> int | None:
-        """Return what is left of the host's memory where it is that; WebGPU tells nothing of others."""
+        """Return what is left of the host's memory where it is that; WebGPU has no query for others."""
         return free_memory() if self._in_host_memory else None
 
     def allocate(self, nbytes: int) -> Memory:

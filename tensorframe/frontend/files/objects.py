@@ -20,7 +20,7 @@ from tensorframe.frontend.files.segment import is_shape
 from tensorframe.graph.shape import Shape
 from tensorframe.rewrite.views import Window
 
-# Bytes that an object is asked for at once, where whole chunks of it are no more: it gives them in memory of its own.
+# Most bytes of one request, where whole chunks of the object are no more: it gives them in memory of its own.
 PIECE = 8 << 20
 # Libraries whose objects several threads may use, or that see to it themselves; netCDF's, for one, may crash.
 _SAFE_FOR_THREADS = {"dask", "h5py", "numpy", "tensorstore", "zarr"}
@@ -35,14 +35,14 @@ def is_array(thing: Any) -> bool:
 
 @dataclass(slots=True)
 class Charge:
-    """The bytes of an array that were read in parts, and not kept."""
+    """The bytes of an array that were read in parts, and not stored."""
 
     nbytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectReader:
-    """An object with a shape, a dtype and slices, which are asked for when elements are needed."""
+    """An object with a shape, a dtype and slices, which are read when elements are needed."""
 
     array: Any
     shape: Shape
@@ -62,12 +62,12 @@ class ObjectReader:
 
     @property
     def scratch(self) -> int:
-        """A chunk, as it is stored and as its elements are, if that is more than what is asked for at once."""
+        """A chunk, as it is stored and as its elements are, if that is more than one request."""
         chunk = math.prod(self.chunks) * self.dtype.itemsize if self.chunks else 0
         return 2 * chunk if chunk > PIECE else 0
 
     def read(self, window: Window | None = None, out: Array | None = None) -> Array:
-        """Return what a window shows; a large one is asked for in parts."""
+        """Return what a window shows; a large one is read in parts."""
         window = window or Window.whole(self.shape)
         axes = forward_axes(window)
         if out is None and window.size * self.dtype.itemsize <= PIECE:
@@ -83,7 +83,7 @@ class ObjectReader:
         return self.chunks[axis] / max(self.shape[axis], 1) if self.chunks else 0
 
     def _ask(self, axes: list[Axis]) -> Array:
-        """Return what the object gives for axes that look forwards, once it is what was asked for."""
+        """Return what the object gives for axes that look forwards, checked against the request."""
         self._check_shape()
         key, sizes = forward_key(axes), tuple([size for _, size, _ in axes])
         try:
@@ -153,14 +153,14 @@ class ObjectSink:
             raise failed from error
 
     def flush(self) -> None:
-        """Have the object write what it holds back, where it can be told to."""
+        """Have the object flush its buffers, where it has a method for that."""
         flush: Callable[[], None] | None = getattr(self.array, "flush", None)
         if callable(flush):
             with guard(self.array):
                 flush()
 
     def close(self) -> None:
-        """Have the object write what it holds back."""
+        """Have the object flush its buffers."""
         self.flush()
 
     def abort(self) -> None:
@@ -175,7 +175,7 @@ def parts(
 ) -> Iterator[tuple[list[Axis], tuple[Any, ...]]]:
     """Yield parts of a window that take at most PIECE bytes, or a chunk, and the places of each in it.
 
-    They end where chunks do, so that none is asked for twice.
+    They end where chunks do, so that none is read twice.
     """
     nbytes = math.prod([size for _, size, _ in axes]) * itemsize
     if not nbytes:
@@ -197,7 +197,7 @@ def parts(
 
 
 def reader_of(array: Any) -> ObjectReader:
-    """Return the reader of an object; errors say what it lacks."""
+    """Return the reader of an object; errors name what it lacks."""
     if not is_array(array):
         raise DTypeError(
             f"from_reader: an object with shape, dtype and slices is read, got {type(array).__name__}",
@@ -268,7 +268,7 @@ def dtype_of(array: Any, asked: str) -> DType:
 
 
 def _chunks_of(array: Any, shape: Shape) -> Shape | None:
-    """Return the shape of an object's chunks, where it tells: in numbers, or in sizes along each axis."""
+    """Return the shape of an object's chunks, where it has any: in numbers, or in sizes along each axis."""
     try:
         chunks = [
             size if isinstance(size, int) else max(size)
@@ -281,7 +281,7 @@ def _chunks_of(array: Any, shape: Shape) -> Shape | None:
 
 
 def guard(array: Any) -> Any:
-    """Return what is held while an object is used: nothing where threads may use it at once."""
+    """Return the lock of an object: none where threads may use it at once."""
     library = type(array).__module__.partition(".")[0]
     return nullcontext() if library in _SAFE_FOR_THREADS else _one_at_a_time
 
