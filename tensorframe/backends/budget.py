@@ -25,13 +25,13 @@ class Accounts(Protocol):
     """What a budget asks of a pool."""
 
     statistics: Any
-    """Bytes `in_use`, `kept` and at the `peak`, `allocations` and `hits`."""
+    """Bytes `in_use`, `pooled` and at the `peak`, `allocations` and `hits`."""
 
     def held(self) -> int:
-        """Return the bytes in use, without those that are kept for later."""
+        """Return the bytes in use, without those that are pooled."""
 
-    def kept(self) -> int:
-        """Return the bytes that are kept for later."""
+    def pooled(self) -> int:
+        """Return the bytes that are pooled."""
 
     def total(self) -> int | None:
         """Return what the machine or the driver gives in all; None where it is unknown."""
@@ -40,7 +40,7 @@ class Accounts(Protocol):
         """Return what is free now; None where it is unknown."""
 
     def trim(self, wait: float = 0.0) -> None:
-        """Give what is kept back; wait at most so many seconds for threads that use the pool."""
+        """Give what is pooled back; wait at most so many seconds for threads that use the pool."""
 
 
 class Pressure(NamedTuple):
@@ -113,25 +113,25 @@ class Budget:
         if self.chosen is not None:
             return self.chosen
         free = self._accounts.free()
-        return None if free is None else self._accounts.held() + self._accounts.kept() + free
+        return None if free is None else self._accounts.held() + self._accounts.pooled() + free
 
     def room(self) -> float:
         """Return the bytes that may be taken now, with those in the pool; infinite where that is unknown."""
         free, chosen = self._accounts.free(), self.chosen
-        given = inf if free is None else free + self._accounts.kept()
+        given = inf if free is None else free + self._accounts.pooled()
         return given if chosen is None else max(min(given, chosen - self._accounts.held()), 0)
 
     def admits(self, need: int) -> bool:
         """Whether so many bytes can be taken, after all that helps if need be; what is left of them is credit.
 
-        What is kept for later goes first, then tensors in cycles, then what callbacks give up.
+        What is pooled goes first, then tensors in cycles, then what callbacks give up.
         """
         room = self.room()
         if need > room:
             room = self.relieve(need)
-        if room >= need > room - self._accounts.kept():
+        if room >= need > room - self._accounts.pooled():
             self._accounts.trim()  # libraries allocate what the plan needs, which cannot use pooled blocks
-        self.spare = room - self._accounts.kept()
+        self.spare = room - self._accounts.pooled()
         if need > room:
             self.credit = 0
             self.refusals += 1
@@ -172,7 +172,7 @@ class Budget:
     @property
     def statistics(self) -> Any:
         """What the pool counts, now."""
-        self._accounts.kept()
+        self._accounts.pooled()
         return self._accounts.statistics
 
     def held(self) -> int:
@@ -180,7 +180,7 @@ class Budget:
         return self._accounts.held()
 
     def trim(self) -> None:
-        """Give what is kept for later back."""
+        """Give what is pooled back."""
         self._accounts.trim(wait=_PATIENCE)
 
     def set(self, size: int | None) -> int | None:

@@ -3,7 +3,7 @@
 The C library gives large blocks back to the system as soon as they are freed, and the next result pays for every page
 again: half of the time of a loop over a few expressions. Here a block is free as soon as nothing refers to it: arrays,
 their views, memoryviews and DLPack capsules all keep the block that they lie in alive, so its reference count tells.
-What is kept is bounded by what was in use, and goes back to the system once it has not been used for a while.
+What is pooled is bounded by what was in use, and goes back to the system once it has not been used for a while.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _LEFT_ALONE = 10
 _MOST_FREE = 32
 # Bytes of scratch memory that the C library keeps.
 _KEPT_BY_C = 1 << 17
-# Bytes of scratch memory that is kept for the next one who asks.
+# Bytes of scratch memory that is pooled for the next one who asks.
 _SPARE = 1 << 23
 _BYTES = np.dtype(np.uint8)
 # Sizes have this many significant bits, so that a block serves for lengths that are nearly the same.
@@ -110,10 +110,10 @@ _WHEN_FREE = _references(Block(mmap.PAGESIZE))
 
 @dataclass(slots=True)
 class Statistics:
-    """Bytes in use by arrays, kept for later ones, and at the peak; how many blocks were mapped, and used again."""
+    """Bytes in use by arrays, pooled for later ones, and at the peak; how many blocks were mapped, and used again."""
 
     in_use: int = 0
-    kept: int = 0
+    pooled: int = 0
     peak: int = 0
     allocations: int = 0
     hits: int = 0
@@ -170,18 +170,18 @@ class Pool:
             self._lock.release()
 
     def held(self) -> int:
-        """Return the bytes that this process has to itself, but for those that are kept."""
+        """Return the bytes that this process has to itself, but for those that are pooled."""
         counts = self.statistics
-        return max(host_memory.own() - counts.kept, counts.in_use)
+        return max(host_memory.own() - counts.pooled, counts.in_use)
 
-    def kept(self) -> int:
-        """Return the bytes that are kept for later arrays, those of arrays that are just gone among them."""
+    def pooled(self) -> int:
+        """Return the bytes that are pooled for later arrays, those of arrays that are just gone among them."""
         if self._returned and self._lock.acquire(blocking=False):
             try:
                 self._take_back()
             finally:
                 self._lock.release()
-        return self.statistics.kept
+        return self.statistics.pooled
 
     def total(self) -> int | None:
         """Return what the machine gives this process in all."""
@@ -242,15 +242,15 @@ class Pool:
             self._free.append(block)
             block.last_use = monotonic()
             self.statistics.in_use -= block.used
-            self.statistics.kept += block.touched
+            self.statistics.pooled += block.touched
         if len(self._free) > _MOST_FREE:
             for block in sorted(self._free, key=_last_use)[:-_MOST_FREE]:
                 self._drop(block)
 
     def _take(self, block: Block) -> None:
-        """Take a block out of those that are kept."""
+        """Take a block out of those that are pooled."""
         self._free.remove(block)
-        self.statistics.kept -= block.touched
+        self.statistics.pooled -= block.touched
 
     def _drop(self, block: Block) -> None:
         """Give a block back to the system."""
@@ -277,7 +277,7 @@ class Pool:
             return None
         block.used = nbytes
         block.touched = max(block.touched, nbytes)
-        if self._lent_bytes + block.touched + counts.kept > self._bound():
+        if self._lent_bytes + block.touched + counts.pooled > self._bound():
             block.cut()
         self._lent.add(block)
         self._lent_bytes += block.touched
@@ -292,7 +292,7 @@ class Pool:
         What comes is so many bytes, in a block that was kept for it, or in a new one, which has to fit into the budget.
         """
         coming = nbytes if taken is None else max(nbytes, taken.touched)
-        too_much = self._lent_bytes + self.statistics.kept + coming - self._bound()
+        too_much = self._lent_bytes + self.statistics.pooled + coming - self._bound()
         if taken is None:
             too_much = max(too_much, nbytes - self.budget.spare)
         if too_much <= 0:

@@ -66,7 +66,7 @@ def limit(size: int | str | None, *, device: str | Device | None = None) -> Memo
     A plan that needs more is refused before its first step, with OutOfMemoryError; nothing is computed then, and no
     tensor is changed. On the host, all that this process has to itself counts, the interpreter and arrays of other
     libraries included, and cpu, numpy and llvm have one limit. On other devices it is the memory of tensors, and what
-    is kept for later ones.
+    is pooled for later ones.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class DeviceMemory:
     in_use: int
     """What tensors have in blocks of the pool; on the host, small arrays and those of NumPy's functions have none."""
     pooled: int
-    """What is kept for later tensors: `trim` gives it back."""
+    """What is pooled tensors: `trim` gives it back."""
     peak: int
     """The most that was in use at once, since the beginning or since `reset_peak`."""
     counted: int
@@ -239,7 +239,7 @@ def _row(budget: Budget) -> DeviceMemory:
     return DeviceMemory(
         device=Device(budget.name),
         in_use=counts.in_use,
-        pooled=counts.kept,
+        pooled=counts.pooled,
         peak=counts.peak,
         counted=budget.held(),
         limit=budget.limit(),
@@ -254,7 +254,7 @@ def _meant(call: str, device: str | Device | None) -> list[Budget]:
 
 
 def trim(device: str | Device | None = None) -> int:
-    """Give memory that is kept for later tensors back to the system or the driver; return how many bytes that were.
+    """Give memory that is pooled for later tensors back to the system or the driver; return how many bytes that were.
 
     Of one device, or of all that are in use. What tensors have stays. DeviceError if the device is not here.
 
@@ -266,9 +266,9 @@ def trim(device: str | Device | None = None) -> int:
     """
     given = 0
     for budget in _meant("trim", device):
-        before = budget.statistics.kept
+        before = budget.statistics.pooled
         budget.trim()
-        given += before - budget.statistics.kept
+        given += before - budget.statistics.pooled
     return max(given, 0)
 
 

@@ -48,7 +48,7 @@ def test_a_freed_block_is_used_again():
     first = pool.block(1000)
     buffer = first.buffer
     del first
-    assert pool.statistics.kept == rounded(1000)
+    assert pool.statistics.pooled == rounded(1000)
     assert pool.block(990).buffer == buffer
     assert pool.statistics.allocations == 1
 
@@ -72,7 +72,7 @@ def test_what_is_kept_is_given_back_before_memory_runs_out():
     large = pool.block(20_000)
     assert large.nbytes >= 20_000
     assert queue.flushed == 1
-    assert pool.statistics.kept == 0
+    assert pool.statistics.pooled == 0
 
 
 def test_a_limit_counts_what_is_kept_and_in_use():

@@ -106,7 +106,7 @@ def test_random_allocations_never_share_memory(pool):
 
 
 def held_by(pool):
-    return pool.statistics.in_use + pool.statistics.kept
+    return pool.statistics.in_use + pool.statistics.pooled
 
 
 def test_results_of_changing_sizes_hold_little_more_than_was_in_use(pool):
@@ -183,7 +183,7 @@ def test_without_memory_the_pool_leaves_it_to_numpy(pool, monkeypatch):
 
     monkeypatch.setattr(host_pool, "_mapped", refuse)
     assert pool.empty((2 * COUNT,), FLOAT).flags.owndata
-    assert held_by(pool) == 0  # what was kept is given back first
+    assert held_by(pool) == 0  # what was pooled is given back first
 
 
 def test_threads_get_blocks_of_their_own():

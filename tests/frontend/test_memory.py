@@ -301,7 +301,7 @@ class Scarce:
     def held(self):
         return 1000 * MIB
 
-    def kept(self):
+    def pooled(self):
         return 0
 
     def free(self):

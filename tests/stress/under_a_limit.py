@@ -76,7 +76,7 @@ class Meter:
     """The most bytes that a device was asked for at once."""
 
     def __init__(self, pool):
-        self.now = self.most = pool.statistics.in_use + pool.statistics.kept
+        self.now = self.most = pool.statistics.in_use + pool.statistics.pooled
         queue = pool._queue
         self._sizes, self._allocate, self._release = {}, queue.allocate, queue.release
         queue.allocate, queue.release = self.allocate, self.release

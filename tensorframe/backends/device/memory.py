@@ -1,4 +1,4 @@
-"""Memory of a device: blocks that are kept for the next use, counted, and within a limit."""
+"""Memory of a device: blocks that are pooled for the next use, counted, and within a limit."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _SMALLEST = 256
 
 @dataclass(slots=True)
 class Statistics:
-    """Bytes of a device's memory: in use by tensors, kept for later ones, and the most that were in use at once."""
+    """Bytes of a device's memory: in use by tensors, pooled for later ones, and the most that were in use at once."""
 
     in_use: int = 0
-    kept: int = 0
+    pooled: int = 0
     peak: int = 0
     allocations: int = 0  # that the device was asked for
-    hits: int = 0  # that what was kept served for
+    hits: int = 0  # that what was pooled served for
 
 
 class Block:
@@ -64,9 +64,9 @@ class Pool:
         """Return the bytes that tensors use."""
         return self.statistics.in_use
 
-    def kept(self) -> int:
-        """Return the bytes that are kept for later tensors."""
-        return self.statistics.kept
+    def pooled(self) -> int:
+        """Return the bytes that are pooled for later tensors."""
+        return self.statistics.pooled
 
     def total(self) -> int | None:
         """Return what the device has in all."""
@@ -75,21 +75,21 @@ class Pool:
     def free(self) -> int | None:
         """Return what its driver still gives; None where it does not tell, or has failed."""
         try:
-            return self._queue.free_memory(self.statistics.in_use + self.statistics.kept)
+            return self._queue.free_memory(self.statistics.in_use + self.statistics.pooled)
         except TensorFrameError:
             return None
 
     def block(self, nbytes: int) -> Block:
         """Return a block of at least so many bytes.
 
-        MemoryError if there is none within the limit, even without what is kept.
+        MemoryError if there is none within the limit, even without what is pooled.
         """
         size = rounded(byte_count(nbytes))
         with self._lock:
             free = self._free[size]
             buffer = free.pop() if free else None
             if buffer is not None:
-                self.statistics.kept -= size
+                self.statistics.pooled -= size
                 self.statistics.hits += 1
         if buffer is None:
             buffer = self._new(size)
@@ -103,7 +103,7 @@ class Pool:
     def _new(self, size: int) -> Any:
         if size > self.budget.spare:
             self.budget.grow(size)
-        if size > self.budget.spare:  # there is room without what is kept alone
+        if size > self.budget.spare:  # there is room without what is pooled alone
             self.trim()
         try:
             return self._allocated(size)
@@ -123,15 +123,15 @@ class Pool:
         with self._lock:
             self._free[nbytes].append(buffer)
             self.statistics.in_use -= nbytes
-            self.statistics.kept += nbytes
+            self.statistics.pooled += nbytes
 
     def trim(self, wait: float = 0.0) -> None:
-        """Give what is kept back to the device; the lock of a pool is never held for long, so nothing waits."""
+        """Give what is pooled back to the device; the lock of a pool is never held for long, so nothing waits."""
         with self._lock:
             buffers = [buffer for free in self._free.values() for buffer in free]
             self._free.clear()
-            self.budget.spare += self.statistics.kept
-            self.statistics.kept = 0
+            self.budget.spare += self.statistics.pooled
+            self.statistics.pooled = 0
         with self._queue.lock:
             self._queue.flush()  # what waits may use them
             for buffer in buffers:
