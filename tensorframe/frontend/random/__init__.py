@@ -17,30 +17,18 @@ from tensorframe.frontend.random.by_size import (
     standard_exponential,
     standard_normal,
 )
-from tensorframe.frontend.random.distributions import bernoulli, exponential, normal, uniform
-from tensorframe.frontend.random.draws import (
+from tensorframe.frontend.random.continuous import (
     beta,
-    binomial,
     chisquare,
-    dirichlet,
     f,
     gamma,
-    geometric,
     gumbel,
-    hypergeometric,
     laplace,
     logistic,
     lognormal,
-    logseries,
-    multinomial,
-    multivariate_hypergeometric,
-    multivariate_normal,
-    negative_binomial,
     noncentral_chisquare,
     noncentral_f,
     pareto,
-    permuted,
-    poisson,
     power,
     rayleigh,
     standard_cauchy,
@@ -50,11 +38,26 @@ from tensorframe.frontend.random.draws import (
     vonmises,
     wald,
     weibull,
+)
+from tensorframe.frontend.random.discrete import (
+    binomial,
+    geometric,
+    hypergeometric,
+    logseries,
+    negative_binomial,
+    poisson,
     zipf,
 )
+from tensorframe.frontend.random.distributions import bernoulli, exponential, normal, uniform
 from tensorframe.frontend.random.generator import Generator, default_rng
 from tensorframe.frontend.random.keys import Key, key, seed, split
-from tensorframe.frontend.random.sampling import choice, integers, permutation
+from tensorframe.frontend.random.multivariate import (
+    dirichlet,
+    multinomial,
+    multivariate_hypergeometric,
+    multivariate_normal,
+)
+from tensorframe.frontend.random.sampling import choice, integers, permutation, permuted
 
 __all__ = [
     "Generator",

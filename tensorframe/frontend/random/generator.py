@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorframe.errors import DTypeError
-from tensorframe.frontend.random import distributions, draws, sampling
+from tensorframe.frontend.random import continuous, discrete, distributions, multivariate, sampling
 from tensorframe.frontend.random.keys import Key, Stream, key, random_key
 from tensorframe.frontend.tensor import Tensor
 
@@ -82,7 +82,7 @@ class Generator:
 
     def permuted(self, x: Any, axis: int | None = None) -> Tensor:
         """The elements in random order: of each line along `axis` by itself, of all of them if it is None."""
-        return draws.permuted(x, axis, key=self._stream)
+        return sampling.permuted(x, axis, key=self._stream)
 
     def bytes(self, length: int) -> bytes:
         """Random bytes."""
@@ -94,127 +94,129 @@ class Generator:
 
     def standard_gamma(self, shape: Any, size: Any = None) -> Tensor:
         """Numbers of the gamma distribution with this shape parameter and scale 1."""
-        return draws.standard_gamma(shape, size=size, key=self._stream)
+        return continuous.standard_gamma(shape, size=size, key=self._stream)
 
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None) -> Tensor:
         """Numbers of the gamma distribution: their mean is `shape * scale`."""
-        return draws.gamma(shape, scale, size=size, key=self._stream)
+        return continuous.gamma(shape, scale, size=size, key=self._stream)
 
     def beta(self, a: Any, b: Any, size: Any = None) -> Tensor:
         """Numbers from 0 to 1 of the beta distribution: their mean is `a / (a + b)`."""
-        return draws.beta(a, b, size=size, key=self._stream)
+        return continuous.beta(a, b, size=size, key=self._stream)
 
     def chisquare(self, df: Any, size: Any = None) -> Tensor:
         """Sums of the squares of `df` standard normal numbers."""
-        return draws.chisquare(df, size=size, key=self._stream)
+        return continuous.chisquare(df, size=size, key=self._stream)
 
     def noncentral_chisquare(self, df: Any, nonc: Any, size: Any = None) -> Tensor:
         """Numbers of the chi-square distribution with `df` degrees of freedom that is shifted by `nonc`."""
-        return draws.noncentral_chisquare(df, nonc, size=size, key=self._stream)
+        return continuous.noncentral_chisquare(df, nonc, size=size, key=self._stream)
 
     def f(self, dfnum: Any, dfden: Any, size: Any = None) -> Tensor:
         """Quotients of two chi-square numbers, each over its degrees of freedom."""
-        return draws.f(dfnum, dfden, size=size, key=self._stream)
+        return continuous.f(dfnum, dfden, size=size, key=self._stream)
 
     def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None) -> Tensor:
         """Numbers of the F distribution whose numerator is shifted by `nonc`."""
-        return draws.noncentral_f(dfnum, dfden, nonc, size=size, key=self._stream)
+        return continuous.noncentral_f(dfnum, dfden, nonc, size=size, key=self._stream)
 
     def standard_t(self, df: Any, size: Any = None) -> Tensor:
         """Numbers of Student's t distribution with `df` degrees of freedom."""
-        return draws.standard_t(df, size=size, key=self._stream)
+        return continuous.standard_t(df, size=size, key=self._stream)
 
     def standard_cauchy(self, size: Any = None) -> Tensor:
         """Numbers of the Cauchy distribution: quotients of two standard normal numbers."""
-        return draws.standard_cauchy(size=size, key=self._stream)
+        return continuous.standard_cauchy(size=size, key=self._stream)
 
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Tensor:
         """Numbers of the Laplace distribution: their distance from `loc` is exponential, with mean `scale`."""
-        return draws.laplace(loc, scale, size=size, key=self._stream)
+        return continuous.laplace(loc, scale, size=size, key=self._stream)
 
     def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Tensor:
         """Numbers of the logistic distribution around `loc`."""
-        return draws.logistic(loc, scale, size=size, key=self._stream)
+        return continuous.logistic(loc, scale, size=size, key=self._stream)
 
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Tensor:
         """Numbers of the Gumbel distribution: largest ones of many exponential numbers."""
-        return draws.gumbel(loc, scale, size=size, key=self._stream)
+        return continuous.gumbel(loc, scale, size=size, key=self._stream)
 
     def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) -> Tensor:
         """Numbers whose logarithms are normal, with this mean and standard deviation."""
-        return draws.lognormal(mean, sigma, size=size, key=self._stream)
+        return continuous.lognormal(mean, sigma, size=size, key=self._stream)
 
     def rayleigh(self, scale: Any = 1.0, size: Any = None) -> Tensor:
         """Lengths of vectors in the plane whose parts are normal, with standard deviation `scale`."""
-        return draws.rayleigh(scale, size=size, key=self._stream)
+        return continuous.rayleigh(scale, size=size, key=self._stream)
 
     def weibull(self, a: Any, size: Any = None) -> Tensor:
         """Numbers of the Weibull distribution with shape `a`: exponential ones to the power of `1 / a`."""
-        return draws.weibull(a, size=size, key=self._stream)
+        return continuous.weibull(a, size=size, key=self._stream)
 
     def pareto(self, a: Any, size: Any = None) -> Tensor:
         """Numbers of the Pareto II (Lomax) distribution with shape `a`."""
-        return draws.pareto(a, size=size, key=self._stream)
+        return continuous.pareto(a, size=size, key=self._stream)
 
     def power(self, a: Any, size: Any = None) -> Tensor:
         """Numbers from 0 to 1 with the density `a * x**(a - 1)`."""
-        return draws.power(a, size=size, key=self._stream)
+        return continuous.power(a, size=size, key=self._stream)
 
     def triangular(self, left: Any, mode: Any, right: Any, size: Any = None) -> Tensor:
         """Numbers from `left` to `right` whose density rises up to `mode` and falls from there."""
-        return draws.triangular(left, mode, right, size=size, key=self._stream)
+        return continuous.triangular(left, mode, right, size=size, key=self._stream)
 
     def vonmises(self, mu: Any, kappa: Any, size: Any = None) -> Tensor:
         """Angles around `mu`, the closer to it the larger `kappa` is."""
-        return draws.vonmises(mu, kappa, size=size, key=self._stream)
+        return continuous.vonmises(mu, kappa, size=size, key=self._stream)
 
     def wald(self, mean: Any, scale: Any, size: Any = None) -> Tensor:
         """Numbers of the inverse Gaussian distribution."""
-        return draws.wald(mean, scale, size=size, key=self._stream)
+        return continuous.wald(mean, scale, size=size, key=self._stream)
 
     def poisson(self, lam: Any = 1.0, size: Any = None) -> Tensor:
         """Numbers of events (integers) where `lam` are expected."""
-        return draws.poisson(lam, size=size, key=self._stream)
+        return discrete.poisson(lam, size=size, key=self._stream)
 
     def binomial(self, n: Any, p: Any, size: Any = None) -> Tensor:
         """Numbers of successes (integers) in `n` trials that succeed with probability `p`."""
-        return draws.binomial(n, p, size=size, key=self._stream)
+        return discrete.binomial(n, p, size=size, key=self._stream)
 
     def negative_binomial(self, n: Any, p: Any, size: Any = None) -> Tensor:
         """Numbers of failures (integers) before `n` successes, which have probability `p`."""
-        return draws.negative_binomial(n, p, size=size, key=self._stream)
+        return discrete.negative_binomial(n, p, size=size, key=self._stream)
 
     def geometric(self, p: Any, size: Any = None) -> Tensor:
         """Numbers of trials (integers) up to the first success, which has probability `p`."""
-        return draws.geometric(p, size=size, key=self._stream)
+        return discrete.geometric(p, size=size, key=self._stream)
 
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> Tensor:
         """Numbers of good ones (integers) among `nsample` that are taken without putting any back."""
-        return draws.hypergeometric(ngood, nbad, nsample, size=size, key=self._stream)
+        return discrete.hypergeometric(ngood, nbad, nsample, size=size, key=self._stream)
 
     def logseries(self, p: Any, size: Any = None) -> Tensor:
         """Integers of the logarithmic series distribution."""
-        return draws.logseries(p, size=size, key=self._stream)
+        return discrete.logseries(p, size=size, key=self._stream)
 
     def zipf(self, a: Any, size: Any = None) -> Tensor:
         """Integers of Zipf's distribution: `k` is as likely as `k**-a`."""
-        return draws.zipf(a, size=size, key=self._stream)
+        return discrete.zipf(a, size=size, key=self._stream)
 
     def dirichlet(self, alpha: Any, size: Any = None) -> Tensor:
         """Rows of numbers that add up to one, of the Dirichlet distribution."""
-        return draws.dirichlet(alpha, size=size, key=self._stream)
+        return multivariate.dirichlet(alpha, size=size, key=self._stream)
 
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Tensor:
         """Rows of how often each result came out in `n` trials."""
-        return draws.multinomial(n, pvals, size=size, key=self._stream)
+        return multivariate.multinomial(n, pvals, size=size, key=self._stream)
 
     def multivariate_hypergeometric(self, colors: Any, nsample: Any, size: Any = None) -> Tensor:
         """Rows of how many of each colour are among `nsample`."""
-        return draws.multivariate_hypergeometric(colors, nsample, size=size, key=self._stream)
+        return multivariate.multivariate_hypergeometric(
+            colors, nsample, size=size, key=self._stream
+        )
 
     def multivariate_normal(self, mean: Any, cov: Any, size: Any = None) -> Tensor:
         """Rows of numbers that are normal together."""
-        return draws.multivariate_normal(mean, cov, size=size, key=self._stream)
+        return multivariate.multivariate_normal(mean, cov, size=size, key=self._stream)
 
     def spawn(self, n_children: int) -> list[Generator]:
         """New generators, independent of this one and of each other."""

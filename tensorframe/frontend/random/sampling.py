@@ -13,8 +13,8 @@ from tensorframe.dtypes import INTEGER, LIMITS, UNSIGNED, DType, as_dtype, float
 from tensorframe.errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.dispatch import placed
-from tensorframe.frontend.indexing.searching import searchsorted, take
-from tensorframe.frontend.operands import converted, operand, reshaped
+from tensorframe.frontend.indexing.searching import searchsorted, take, take_along_axis
+from tensorframe.frontend.operands import converted, flattened, operand, reshaped
 from tensorframe.frontend.ordering.sorting import argsort
 from tensorframe.frontend.parameters import integer
 from tensorframe.frontend.random.distributions import exponential
@@ -27,7 +27,7 @@ from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import default_on, holds, require
 from tensorframe.graph.shape import as_shape, normalize_axis
 
-__all__ = ["choice", "integers", "permutation"]
+__all__ = ["choice", "integers", "permutation", "permuted"]
 
 _WORD = 2**32
 _MASK = _WORD - 1
@@ -214,3 +214,18 @@ def _weighted_order(weights: Any, wanted: int, device: OnDevice, key: Source) ->
     """Return the first positions of a race: the one with twice the weight is twice as fast."""
     times: Any = exponential(weights.shape, dtype=float64, device=device, key=key)
     return argsort(times / weights)[:wanted]
+
+
+def permuted(x: Any, axis: int | None = None, *, key: Source = None) -> Tensor:
+    """The elements in random order: of each line along `axis` by itself, of all of them if it is None.
+
+    >>> sorted(tfr.random.permuted([[1, 2], [3, 4]], key=tfr.random.key(1)).numpy().ravel().tolist())
+    [1, 2, 3, 4]
+    """
+    tensor = operand(x)
+    flat = flattened(tensor) if axis is None else tensor
+    along = normalize_axis("permuted", -1 if axis is None else axis, flat.ndim)
+    words: Any = [converted(lane, uint64) for lane in lanes(positions(flat.shape, CPU), 2, key)]
+    order = argsort(words[0] << 32 | words[1], axis=along)
+    result = take_along_axis(flat, order.to_device(flat.device), along)
+    return reshaped(result, tensor.shape)

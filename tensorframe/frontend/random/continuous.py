@@ -1,0 +1,386 @@
+"""Continuous distributions that the host draws, by the names of NumPy's generators; see `draws.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorframe.frontend.conversion.convert import OnDevice
+from tensorframe.frontend.random.draws import drawn
+from tensorframe.frontend.random.keys import Source
+from tensorframe.frontend.tensor import Tensor
+
+__all__ = [
+    "beta",
+    "chisquare",
+    "f",
+    "gamma",
+    "gumbel",
+    "laplace",
+    "logistic",
+    "lognormal",
+    "noncentral_chisquare",
+    "noncentral_f",
+    "pareto",
+    "power",
+    "rayleigh",
+    "standard_cauchy",
+    "standard_gamma",
+    "standard_t",
+    "triangular",
+    "vonmises",
+    "wald",
+    "weibull",
+]
+
+
+def standard_gamma(
+    shape: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of the gamma distribution with this shape parameter and scale 1.
+
+    >>> tfr.random.standard_gamma(shape=2.0, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (shape,)
+    return drawn("standard_gamma", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def gamma(
+    shape: Any,
+    scale: Any = 1.0,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of the gamma distribution: their mean is `shape * scale`.
+
+    >>> tfr.random.gamma(shape=2.0, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (shape, scale)
+    return drawn("gamma", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def beta(
+    a: Any,
+    b: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers from 0 to 1 of the beta distribution: their mean is `a / (a + b)`.
+
+    >>> tfr.random.beta(2.0, 3.0, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (a, b)
+    return drawn("beta", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def chisquare(
+    df: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Sums of the squares of `df` standard normal numbers.
+
+    >>> tfr.random.chisquare(3.0, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (df,)
+    return drawn("chisquare", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def noncentral_chisquare(
+    df: Any,
+    nonc: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of the chi-square distribution with `df` degrees of freedom that is shifted by `nonc`.
+
+    >>> tfr.random.noncentral_chisquare(3.0, 1.0, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (df, nonc)
+    return drawn("noncentral_chisquare", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def f(
+    dfnum: Any,
+    dfden: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Quotients of two chi-square numbers, each over its degrees of freedom.
+
+    >>> tfr.random.f(2.0, 9.0, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (dfnum, dfden)
+    return drawn("f", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def noncentral_f(
+    dfnum: Any,
+    dfden: Any,
+    nonc: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of the F distribution whose numerator is shifted by `nonc`.
+
+    >>> tfr.random.noncentral_f(2.0, 9.0, 1.0, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (dfnum, dfden, nonc)
+    return drawn("noncentral_f", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def standard_t(
+    df: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of Student's t distribution with `df` degrees of freedom.
+
+    >>> tfr.random.standard_t(5.0, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (df,)
+    return drawn("standard_t", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def standard_cauchy(
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of the Cauchy distribution: quotients of two standard normal numbers.
+
+    >>> tfr.random.standard_cauchy(size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = ()
+    return drawn("standard_cauchy", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def laplace(
+    loc: Any = 0.0,
+    scale: Any = 1.0,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of the Laplace distribution: their distance from `loc` is exponential, with mean `scale`.
+
+    >>> tfr.random.laplace(size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (loc, scale)
+    return drawn("laplace", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def logistic(
+    loc: Any = 0.0,
+    scale: Any = 1.0,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of the logistic distribution around `loc`.
+
+    >>> tfr.random.logistic(size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (loc, scale)
+    return drawn("logistic", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def gumbel(
+    loc: Any = 0.0,
+    scale: Any = 1.0,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of the Gumbel distribution: largest ones of many exponential numbers.
+
+    >>> tfr.random.gumbel(size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (loc, scale)
+    return drawn("gumbel", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def lognormal(
+    mean: Any = 0.0,
+    sigma: Any = 1.0,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers whose logarithms are normal, with this mean and standard deviation.
+
+    >>> tfr.random.lognormal(size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (mean, sigma)
+    return drawn("lognormal", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def rayleigh(
+    scale: Any = 1.0,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Lengths of vectors in the plane whose parts are normal, with standard deviation `scale`.
+
+    >>> tfr.random.rayleigh(size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (scale,)
+    return drawn("rayleigh", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def weibull(
+    a: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of the Weibull distribution with shape `a`: exponential ones to the power of `1 / a`.
+
+    >>> tfr.random.weibull(2.0, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (a,)
+    return drawn("weibull", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def pareto(
+    a: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of the Pareto II (Lomax) distribution with shape `a`.
+
+    >>> tfr.random.pareto(3.0, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (a,)
+    return drawn("pareto", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def power(
+    a: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers from 0 to 1 with the density `a * x**(a - 1)`.
+
+    >>> tfr.random.power(3.0, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (a,)
+    return drawn("power", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def triangular(
+    left: Any,
+    mode: Any,
+    right: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers from `left` to `right` whose density rises up to `mode` and falls from there.
+
+    >>> tfr.random.triangular(0.0, 1.0, 3.0, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (left, mode, right)
+    return drawn("triangular", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def vonmises(
+    mu: Any,
+    kappa: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Angles around `mu`, the closer to it the larger `kappa` is.
+
+    >>> tfr.random.vonmises(0.0, 2.0, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (mu, kappa)
+    return drawn("vonmises", parameters, size, dtype=dtype, device=device, key=key)
+
+
+def wald(
+    mean: Any,
+    scale: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of the inverse Gaussian distribution.
+
+    >>> tfr.random.wald(1.0, 2.0, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (mean, scale)
+    return drawn("wald", parameters, size, dtype=dtype, device=device, key=key)

@@ -1,0 +1,147 @@
+"""Discrete distributions that the host draws, by the names of NumPy's generators; see `draws.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorframe.frontend.conversion.convert import OnDevice
+from tensorframe.frontend.random.draws import drawn
+from tensorframe.frontend.random.keys import Source
+from tensorframe.frontend.tensor import Tensor
+
+__all__ = [
+    "binomial",
+    "geometric",
+    "hypergeometric",
+    "logseries",
+    "negative_binomial",
+    "poisson",
+    "zipf",
+]
+
+
+def poisson(
+    lam: Any = 1.0,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of events (integers) where `lam` are expected.
+
+    >>> tfr.random.poisson(4.0, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (lam,)
+    return drawn("poisson", parameters, size, dtype=dtype, device=device, key=key, counts=True)
+
+
+def binomial(
+    n: Any,
+    p: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of successes (integers) in `n` trials that succeed with probability `p`.
+
+    >>> tfr.random.binomial(10, 0.5, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (n, p)
+    return drawn("binomial", parameters, size, dtype=dtype, device=device, key=key, counts=True)
+
+
+def negative_binomial(
+    n: Any,
+    p: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of failures (integers) before `n` successes, which have probability `p`.
+
+    >>> tfr.random.negative_binomial(3, 0.5, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (n, p)
+    return drawn(
+        "negative_binomial", parameters, size, dtype=dtype, device=device, key=key, counts=True
+    )
+
+
+def geometric(
+    p: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of trials (integers) up to the first success, which has probability `p`.
+
+    >>> tfr.random.geometric(0.5, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (p,)
+    return drawn("geometric", parameters, size, dtype=dtype, device=device, key=key, counts=True)
+
+
+def hypergeometric(
+    ngood: Any,
+    nbad: Any,
+    nsample: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Numbers of good ones (integers) among `nsample` that are taken without putting any back.
+
+    >>> tfr.random.hypergeometric(5, 5, 3, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (ngood, nbad, nsample)
+    return drawn(
+        "hypergeometric", parameters, size, dtype=dtype, device=device, key=key, counts=True
+    )
+
+
+def logseries(
+    p: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Integers of the logarithmic series distribution.
+
+    >>> tfr.random.logseries(0.5, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (p,)
+    return drawn("logseries", parameters, size, dtype=dtype, device=device, key=key, counts=True)
+
+
+def zipf(
+    a: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Integers of Zipf's distribution: `k` is as likely as `k**-a`.
+
+    >>> tfr.random.zipf(2.0, size=(2, 3), key=tfr.random.key(1)).shape
+    (2, 3)
+    """
+    parameters = (a,)
+    return drawn("zipf", parameters, size, dtype=dtype, device=device, key=key, counts=True)

@@ -1,0 +1,116 @@
+"""Distributions of vectors that the host draws, by the names of NumPy's generators; see `draws.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorframe.errors import ArgumentError
+from tensorframe.frontend.conversion.convert import OnDevice
+from tensorframe.frontend.operands import operand
+from tensorframe.frontend.parameters import integer
+from tensorframe.frontend.random.draws import drawn, vector_of
+from tensorframe.frontend.random.keys import Source
+from tensorframe.frontend.tensor import Tensor
+
+__all__ = [
+    "dirichlet",
+    "multinomial",
+    "multivariate_hypergeometric",
+    "multivariate_normal",
+]
+
+
+def dirichlet(
+    alpha: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Rows of numbers that add up to one, of the Dirichlet distribution with the parameters `alpha`.
+
+    >>> tfr.random.dirichlet([1.0, 2.0, 3.0], 2, key=tfr.random.key(1)).sum(axis=1).numpy().round(3)
+    array([1., 1.], dtype=float32)
+    """
+    row = vector_of("dirichlet", "alpha", alpha)
+    return drawn("dirichlet", (alpha,), size, dtype=dtype, device=device, key=key, row=row)
+
+
+def multinomial(
+    n: int,
+    pvals: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Rows of how often each of several results came out (integers) in `n` trials, with the probabilities `pvals`.
+
+    >>> tfr.random.multinomial(20, [0.5, 0.5], 3, key=tfr.random.key(1)).sum(axis=1).tolist()
+    [20, 20, 20]
+    """
+    row = vector_of("multinomial", "pvals", pvals)
+    trials = integer("multinomial", "n", n)
+    return drawn(
+        "multinomial",
+        (trials, pvals),
+        size,
+        dtype=dtype,
+        device=device,
+        key=key,
+        counts=True,
+        row=row,
+    )
+
+
+def multivariate_hypergeometric(
+    colors: Any,
+    nsample: int,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Rows of how many of each colour (integers) are among `nsample` that are taken without putting any back.
+
+    >>> tfr.random.multivariate_hypergeometric([4, 6], 5, 3, key=tfr.random.key(1)).sum(axis=1).tolist()
+    [5, 5, 5]
+    """
+    name = "multivariate_hypergeometric"
+    row = vector_of(name, "colors", colors)
+    taken = integer(name, "nsample", nsample)
+    return drawn(
+        name,
+        (colors, taken),
+        size,
+        dtype=dtype,
+        device=device,
+        key=key,
+        counts=True,
+        row=row,
+    )
+
+
+def multivariate_normal(
+    mean: Any,
+    cov: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: OnDevice = None,
+    key: Source = None,
+) -> Tensor:
+    """Rows of numbers that are normal together, with this mean and covariance matrix.
+
+    >>> tfr.random.multivariate_normal([0.0, 9.0], [[1.0, 0.5], [0.5, 1.0]], 4, key=tfr.random.key(1)).shape
+    (4, 2)
+    """
+    row = vector_of("multivariate_normal", "mean", mean)
+    if operand(cov).shape != (*row, *row):
+        raise ArgumentError(f"multivariate_normal: cov has shape {(*row, *row)} for this mean")
+    return drawn(
+        "multivariate_normal", (mean, cov), size, dtype=dtype, device=device, key=key, row=row
+    )
