@@ -22,7 +22,7 @@ from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.rewrite.views import Window
 from tensorframe.runtime.evaluate import evaluate
 from tensorframe.runtime.leaves import placed
-from tensorframe.runtime.totals import Array, Total, host_values, leaf_of, total_of
+from tensorframe.runtime.totals import Array, Sampling, Total, host_values, leaf_of, total_of
 from tensorframe.schedule.carry import scan_tile, total_at, total_dtype
 from tensorframe.schedule.cut import Cut
 from tensorframe.schedule.tile_graph import Blocks, Given, build_tile, demanded, shown
@@ -191,12 +191,12 @@ class Stream:
         self.running |= graph.running
         return {anchor: host_values(node) for anchor, node in graph.results.items()}
 
-    def looks(self, tile: Tile, given: Given) -> list[tuple[Total, list[Node]]]:
+    def looks(self, tile: Tile, given: Given) -> list[tuple[Sampling, list[Node]]]:
         """Return what carried values look at before a tile is taken in."""
         wanting = [
             (total, self.cut.anchored(anchor)[0], tile.wanted[anchor])
             for anchor, total in self.totals.items()
-            if anchor in tile.wanted and total.looks
+            if anchor in tile.wanted and isinstance(total, Sampling)
         ]
         if not wanting:
             return []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -40,21 +41,11 @@ def host_values(node: Node) -> Array:
     return backend_of(node.device).download(storage)
 
 
-class Total:
+class Total(ABC):
     """What has been carried so far of one reduction."""
-
-    looks = False
-    """Whether it looks at a sample of each tile before that is taken in."""
 
     def __init__(self, node: Node, join: Join) -> None:
         self._node, self._join = node, join
-
-    def sample(self, tile: Node) -> list[Node]:
-        """Return what it looks at of a tile of the operand."""
-        raise NotImplementedError
-
-    def look(self, samples: Sequence[Node]) -> None:
-        """Take note of samples, once they are computed."""
 
     def left(self, tile: Node) -> tuple[Node, ...]:
         """Return what a tile of the operand leaves, to be computed."""
@@ -64,9 +55,9 @@ class Total:
         """Return what a tile would leave, for a plan that is only made."""
         return self.left(tile)
 
+    @abstractmethod
     def take(self, left: Sequence[Node], block: Block) -> None:
         """Take in what a tile has left, once it is computed; `block` is where the tile is in the operand."""
-        raise NotImplementedError
 
     def followers(self) -> Iterator[tuple[Node, Node]]:
         """Yield other carried values with the nodes of their results, which follow from this one's."""
@@ -76,9 +67,21 @@ class Total:
         """Return what has to be computed before the result, when its followers are there."""
         return ()
 
+    @abstractmethod
     def result(self) -> Node:
         """Return the node of the result, once all tiles are taken in."""
-        raise NotImplementedError
+
+
+class Sampling(Total):
+    """A total that depends on a sample of each tile, which is computed before the tile is taken in."""
+
+    @abstractmethod
+    def sample(self, tile: Node) -> list[Node]:
+        """Return the sample of a tile of the operand."""
+
+    @abstractmethod
+    def look(self, samples: Sequence[Node]) -> None:
+        """Take note of a sample, once it is computed."""
 
 
 def total_of(node: Node, join: Join, chunks: Chunks | None = None) -> Total:
@@ -151,13 +154,11 @@ class _Pieces(Total):
         return finished(self._node, leaf_of(self._total, self._node.device, self._node))
 
 
-class _Moments(Total):
+class _Moments(Sampling):
     """Squared distances from a mean, as chunks leave them: with pivots of their own, from which the mean moves them.
 
     See kernel/forms/deviations.py, whose chunks and sums these are.
     """
-
-    looks = True
 
     def __init__(self, node: Node, join: Join, chunks: Chunks) -> None:
         super().__init__(node, join)
@@ -269,4 +270,8 @@ def _in_turn(ufunc: np.ufunc, total: Array | None, parts: Array, held: DType) ->
     return last.copy()
 
 
-_TOTALS = {How.COMBINE: _Combined, How.POSITION: _Position, How.PIECES: _Pieces}
+_TOTALS: Mapping[How, Callable[[Node, Join], Total]] = {
+    How.COMBINE: _Combined,
+    How.POSITION: _Position,
+    How.PIECES: _Pieces,
+}

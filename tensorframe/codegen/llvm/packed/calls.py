@@ -81,16 +81,11 @@ called:
   ret void
 }"""
 
-CHAINS = """\
-; Blocks of rows of a product, what a kernel makes of them, and the product of that with another factor; divided by a
-; number for each row, if it is to be. Columns that a block does not need are left out of both.
-define void @chain_blocks(i64 %start, i64 %stop, ptr %varying, ptr %fixed) {
-entry:
-`LOADED`
+# What functions of blocks begin with: the operands, and scratch memory that no other thread has until it is given back.
+CLAIMED = """\
   %left = load ptr, ptr %left_data
   %packed_from = load ptr, ptr %packed_data
   %right = getelementptr i8, ptr %packed_from, i64 %packed_at
-  %second = getelementptr i8, ptr %packed_from, i64 %second_at
   %result = load ptr, ptr %result_data
   %scratch_from = load ptr, ptr %scratch_data
   %word = getelementptr i8, ptr %scratch_from, i64 %scratch_at
@@ -100,7 +95,16 @@ entry:
   %bit = call i64 @claim(ptr %word)
   %number = call i64 @llvm.cttz.i64(i64 %bit, i1 true)
   %scratch_by = mul i64 %number, %scratch_bytes
-  %own = getelementptr i8, ptr %scratch, i64 %scratch_by
+  %own = getelementptr i8, ptr %scratch, i64 %scratch_by"""
+
+CHAINS = """\
+; Blocks of rows of a product, what a kernel makes of them, and the product of that with another factor; divided by a
+; number for each row, if it is to be. Columns that a block does not need are left out of both.
+define void @chain_blocks(i64 %start, i64 %stop, ptr %varying, ptr %fixed) {
+entry:
+`LOADED`
+`CLAIMED`
+  %second = getelementptr i8, ptr %packed_from, i64 %second_at
   %scores = getelementptr i8, ptr %own, i64 %gathered
   %weights = getelementptr i8, ptr %own, i64 %weights_at
   %divisors = getelementptr i8, ptr %own, i64 %divisors_at
@@ -167,19 +171,7 @@ BLOCKS = """\
 define void @multiply_blocks(i64 %start, i64 %stop, ptr %varying, ptr %fixed) {
 entry:
 `LOADED`
-  %left = load ptr, ptr %left_data
-  %packed_from = load ptr, ptr %packed_data
-  %right = getelementptr i8, ptr %packed_from, i64 %packed_at
-  %result = load ptr, ptr %result_data
-  %scratch_from = load ptr, ptr %scratch_data
-  %word = getelementptr i8, ptr %scratch_from, i64 %scratch_at
-  %scratch = getelementptr i8, ptr %word, i64 `LINE`
-  %arrays = getelementptr i64, ptr %varying, i64 `FIRST_ARRAY`
-  %numbers = getelementptr i64, ptr %arrays, i64 %array_count
-  %bit = call i64 @claim(ptr %word)
-  %number = call i64 @llvm.cttz.i64(i64 %bit, i1 true)
-  %scratch_by = mul i64 %number, %scratch_bytes
-  %own = getelementptr i8, ptr %scratch, i64 %scratch_by
+`CLAIMED`
   %own_block = getelementptr i8, ptr %own, i64 %gathered
   %stays = icmp eq i64 %in_place, 0
   %whole = call {i64, i64, i64} @panel_of(i64 %columns, i64 0)
@@ -224,6 +216,7 @@ def call(text: str, record: tuple[str, ...], words: dict[str, str]) -> str:
         ]
     own = {
         "LOADED": loaded(),
+        "CLAIMED": CLAIMED,
         "RECORD": "\n".join(lines),
         "RECORD_WORDS": str(len(record)),
         "FIRST_ARRAY": str(len(VARYING)),
