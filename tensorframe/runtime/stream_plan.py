@@ -15,13 +15,14 @@ from tensorframe.ops.creation import ARANGE, DATA
 from tensorframe.quick_dataclasses import dataclass
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.runtime.streaming import Stream, Tile, is_file
+from tensorframe.schedule.blocks import Block, extents, whole
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.cut import Cut, Obstacle, candidates, find_cut
 from tensorframe.schedule.moments import chunks_in
 from tensorframe.schedule.peak import growth
 from tensorframe.schedule.plan import Plan, human_bytes
 from tensorframe.schedule.tile_graph import shown
-from tensorframe.schedule.tiles import Block, extents, part_of, whole
+from tensorframe.schedule.tiles import part_of
 from tensorframe.site import describe
 
 # Bytes of a tile's leaves that make up for what a tile costs besides, and keep a disk busy.

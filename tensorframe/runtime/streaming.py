@@ -23,10 +23,10 @@ from tensorframe.rewrite.views import Window
 from tensorframe.runtime.evaluate import evaluate
 from tensorframe.runtime.leaves import placed
 from tensorframe.runtime.totals import Array, Sampling, Total, host_values, leaf_of, total_of
+from tensorframe.schedule.blocks import Block, whole
 from tensorframe.schedule.carry import scan_tile, total_at, total_dtype
 from tensorframe.schedule.cut import Cut
 from tensorframe.schedule.tile_graph import Blocks, Given, build_tile, demanded, shown
-from tensorframe.schedule.tiles import Block, whole
 
 
 @dataclass(slots=True)

@@ -21,9 +21,10 @@ from tensorframe.ops.creation import DATA
 from tensorframe.ops.movement import EXPAND
 from tensorframe.ops.reduction import ARGMAX, PROD
 from tensorframe.runtime.leaves import placed
+from tensorframe.schedule.blocks import Block
 from tensorframe.schedule.carry import finished, left_by, moments_of, samples_of, total_dtype
 from tensorframe.schedule.moments import Chunks, distances_of
-from tensorframe.schedule.tiles import Block, How, Join
+from tensorframe.schedule.tiles import How, Join
 
 Array = np.ndarray[Any, Any]
 

@@ -16,8 +16,9 @@ from tensorframe.graph.shape import Shape, reduced
 from tensorframe.kernel.ir.order import PIECE
 from tensorframe.ops.movement import CONCAT, PERMUTE, RESHAPE
 from tensorframe.ops.reduction import ARGMAX, MAX, MIN
+from tensorframe.schedule.blocks import whole
 from tensorframe.schedule.tile_graph import shown
-from tensorframe.schedule.tiles import How, Join, whole
+from tensorframe.schedule.tiles import How, Join
 
 
 def left_by(node: Node, join: Join, tile: Node, carried: Node | None) -> tuple[Node, ...]:

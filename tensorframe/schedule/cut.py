@@ -25,16 +25,9 @@ from tensorframe.graph.op import Kind
 from tensorframe.ops.creation import ARANGE, CONSTANT
 from tensorframe.ops.movement import CONCAT, EXPAND, RESHAPE, SLICE, WINDOWS
 from tensorframe.quick_dataclasses import dataclass, field
+from tensorframe.schedule.blocks import Interval
 from tensorframe.schedule.moments import Chunks, distances_of, one_pass_sums
-from tensorframe.schedule.tiles import (
-    How,
-    Interval,
-    Join,
-    followed,
-    join_of,
-    narrowed,
-    rounds_by_shape,
-)
+from tensorframe.schedule.tiles import How, Join, followed, join_of, narrowed, rounds_by_shape
 
 # Joints of values at which tiles are looked at.
 _MOST_SEAMS = 16

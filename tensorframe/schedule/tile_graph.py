@@ -7,7 +7,8 @@ from math import prod
 
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.ops.movement import SLICE
-from tensorframe.schedule.tiles import Block, Interval, Part, extents, hull, part_of, whole, within
+from tensorframe.schedule.blocks import Block, Interval, Part, extents, hull, whole, within
+from tensorframe.schedule.tiles import part_of
 
 Blocks = dict[Node, list[Block]]
 IsGiven = Callable[[Node], bool]

@@ -51,7 +51,7 @@ KNOWS_TENSOR = {"frontend", "nn", "optim", "notebook"} | ABOVE_ALL
 WRITTEN_IN_THE_NAMESPACE = {"nn", "optim"}
 
 # What a block of a result needs is plain data; streaming, in runtime/, and tasks on clusters run by it.
-TILES = "tensorframe.schedule.tiles"
+TILES = ("tensorframe.schedule.tiles", "tensorframe.schedule.blocks")
 CLUSTERS = PACKAGE / "backends" / "dask"
 
 # Locks are free in forked processes where `forks.py` makes them; that of functools' property is not, in Python 3.11.

@@ -13,18 +13,10 @@ from tensorframe.kernel.ir.order import PIECE
 from tensorframe.ops import movement
 from tensorframe.ops.movement import CONCAT, EXPAND, PAD, PERMUTE, RESHAPE, SLICE, WINDOWS
 from tensorframe.runtime.evaluate import evaluate
+from tensorframe.schedule.blocks import extents, whole
 from tensorframe.schedule.pipeline import transform
 from tensorframe.schedule.tile_graph import build_tile, demanded, shown
-from tensorframe.schedule.tiles import (
-    How,
-    extents,
-    followed,
-    join_of,
-    narrowed,
-    part_of,
-    rounds_by_shape,
-    whole,
-)
+from tensorframe.schedule.tiles import How, followed, join_of, narrowed, part_of, rounds_by_shape
 
 ROWS, COLUMNS = 12, 10
 

@@ -16,7 +16,8 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.creation import ARANGE, FULL
 from tensorframe.ops.movement import SLICE
-from tensorframe.schedule.tiles import Block, Part, extents, hull, part_of, whole, within
+from tensorframe.schedule.blocks import Block, Part, extents, hull, whole, within
+from tensorframe.schedule.tiles import part_of
 
 # Of these, a block that is one place further needs blocks that are one place further, or the same ones.
 _SHIFTING = frozenset({Kind.MAP, Kind.REDUCE, Kind.SOURCE})

@@ -13,7 +13,7 @@ import numpy as np
 from tensorframe.backends.dask.arrays import Array, Chunks, cut
 from tensorframe.backends.dask.blocks import can_be_cut, needed_along, shifts
 from tensorframe.graph.region import Region
-from tensorframe.schedule.tiles import Interval
+from tensorframe.schedule.blocks import Interval
 
 # Blocks along an axis from which windows that only shift are counted rather than found one by one.
 _MANY = 8

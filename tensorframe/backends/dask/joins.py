@@ -20,7 +20,7 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import reduced
 from tensorframe.ops.reduction import ARGMAX, ARGMIN, MAX, MIN
 from tensorframe.quick_dataclasses import dataclass
-from tensorframe.schedule.tiles import Block
+from tensorframe.schedule.blocks import Block
 
 
 def total_dtype(op: Op, dtype: DType) -> DType:

@@ -15,7 +15,7 @@ from tensorframe.backends.dask.grids import Grid, Span, everything
 from tensorframe.backends.dask.names import layer_name, ops_of
 from tensorframe.backends.dask.tasks import BlockCall, NamedCall, without_loops
 from tensorframe.graph.region import Region
-from tensorframe.schedule.tiles import Block
+from tensorframe.schedule.blocks import Block
 
 
 def is_number(value: Any) -> bool:

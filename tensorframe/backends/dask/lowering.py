@@ -33,7 +33,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.movement import PART
-from tensorframe.schedule.tiles import whole as everything
+from tensorframe.schedule.blocks import whole as everything
 
 # In place of the dtype of a part of a library call, of which not even the shape is known before it is taken.
 OPAQUE = np.dtype(object)

@@ -25,7 +25,7 @@ from tensorframe.graph.device import CPU
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.quick_dataclasses import dataclass
-from tensorframe.schedule.tiles import Block
+from tensorframe.schedule.blocks import Block
 
 # Programs that a process keeps: a layer of tasks needs a few, for blocks in the middle and at each end.
 _KEPT = 1024
