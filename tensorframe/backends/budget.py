@@ -42,6 +42,9 @@ class Accounts(Protocol):
     def trim(self, wait: float = 0.0) -> None:
         """Give what is pooled back; wait at most so many seconds for threads that use the pool."""
 
+    def compact(self) -> None:
+        """Give what is free beside the pool back, as far as it counts as held."""
+
 
 class Pressure(NamedTuple):
     """Memory runs short: the argument of callbacks."""
@@ -124,7 +127,7 @@ class Budget:
     def admits(self, need: int) -> bool:
         """Whether so many bytes can be taken, after all that helps if need be; what is left of them is credit.
 
-        What is pooled goes first, then tensors in cycles, then what callbacks give up.
+        What is pooled, tensors in cycles and the free pages of heaps go first, then what callbacks give up.
         """
         room = self.room()
         if need > room:
@@ -156,8 +159,7 @@ class Budget:
 
     def relieve(self, need: int) -> float:
         """Return the room there is after everything that makes some has been tried."""
-        gc.collect()
-        self._accounts.trim()
+        self._tidy()
         waiting = callbacks()
         for callback in waiting:
             room = self.room()
@@ -165,9 +167,14 @@ class Budget:
                 return room
             callback(Pressure(self.name, need, int(room)))
         if waiting:
-            gc.collect()
-            self._accounts.trim()
+            self._tidy()
         return self.room()
+
+    def _tidy(self) -> None:
+        """Free what nobody refers to, and give back what is free: what counts as held is held then."""
+        gc.collect()
+        self._accounts.trim()
+        self._accounts.compact()
 
     @property
     def statistics(self) -> Any:
@@ -180,8 +187,9 @@ class Budget:
         return self._accounts.held()
 
     def trim(self) -> None:
-        """Give what is pooled back."""
+        """Give what is pooled back, and what is free beside the pool."""
         self._accounts.trim(wait=_PATIENCE)
+        self._accounts.compact()
 
     def set(self, size: int | None) -> int | None:
         """Set the limit outside of blocks, and return what it was."""

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.backends import host_memory
+from tensorframe.backends import c_heap, host_memory
 from tensorframe.backends.budget import Budget
 from tensorframe.dtypes import DType
 from tensorframe.forks import in_forked_processes, new_lock
@@ -200,6 +200,10 @@ class Pool:
             finally:
                 self._lock.release()
 
+    def compact(self) -> None:
+        """Give what is free in the C library's heaps back to the system, which counts it as this process's."""
+        c_heap.trim()
+
     def spare(self, nbytes: int) -> Array:
         """Return scratch memory of so many bytes: what was given back last, which the cache has, if it is enough."""
         try:
@@ -315,6 +319,7 @@ class Pool:
         except OSError:
             gc.collect()  # tensors in cycles
             self._trim(0.0)
+            c_heap.trim()
             return None
         self.statistics.allocations += 1
         self.budget.spare -= block.size

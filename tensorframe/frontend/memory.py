@@ -256,7 +256,9 @@ def _meant(call: str, device: str | Device | None) -> list[Budget]:
 def trim(device: str | Device | None = None) -> int:
     """Give memory that is pooled for later tensors back to the system or the driver; return how many bytes that were.
 
-    Of one device, or of all that are in use. What tensors have stays. DeviceError if the device is not here.
+    Of one device, or of all that are in use. What tensors have stays. On the host, what is free in the heaps of the C
+    library goes back as well, where that can be had (glibc); it was never pooled, so it is not in what is returned.
+    DeviceError if the device is not here.
 
     >>> x = tfr.ones((2000, 2000)).compute() * 3
     >>> x = x.compute()

@@ -137,6 +137,9 @@ class Pool:
             for buffer in buffers:
                 self._queue.release(buffer)
 
+    def compact(self) -> None:
+        """Do nothing: only blocks of the pool count."""
+
 
 # those of this process
 pools: WeakSet[Pool] = WeakSet()
