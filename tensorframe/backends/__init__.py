@@ -1,29 +1,83 @@
-"""Backends: which devices are here, and the choice between them.
+"""Backends: which devices are here, and the choice between them; and the contract of those who write one.
 
 `tfr.backends.summary()` is a table of all, `devices()` the same as data; `select` and `best` choose one; `register`
 adds a backend of your own; `configure` changes settings of one. A backend is a handful of methods, those of
-`base.Backend`, that hold data and run regions.
+`Backend`, that hold data and run regions. What is exported here is the contract, of which `INTERFACE_VERSION` is the
+version: what else there is in `tensorframe.backends` may change with any release.
 """
 
-from tensorframe.backends.base import Backend, Capabilities, DeviceInfo
+from typing import TYPE_CHECKING, Any
+
+from tensorframe.backends.base import (
+    Backend,
+    Capabilities,
+    DeviceInfo,
+    Program,
+    byte_count,
+    quiet,
+)
 from tensorframe.backends.choice import best, native_device, select
+from tensorframe.backends.contract import INTERFACE_VERSION, About
 from tensorframe.backends.discovery import available, devices, discover, summary
 from tensorframe.backends.probing import Found
 from tensorframe.backends.registry import configure, register, unregister
+from tensorframe.backends.storage import Storage
+from tensorframe.dtypes import DType
+from tensorframe.graph.device import Device
+from tensorframe.graph.op import Kind, Op
+from tensorframe.graph.region import Region, RegionOp
+
+if TYPE_CHECKING:
+    from tensorframe.backends.device.engine import KernelBackend
+    from tensorframe.backends.device.queue import Queue, Traits
 
 __all__ = [
+    "INTERFACE_VERSION",
+    "About",
     "Backend",
     "Capabilities",
+    "DType",
+    "Device",
     "DeviceInfo",
     "Found",
+    "KernelBackend",
+    "Kind",
+    "Op",
+    "Program",
+    "Queue",
+    "Region",
+    "RegionOp",
+    "Storage",
+    "Traits",
     "available",
     "best",
+    "byte_count",
     "configure",
     "devices",
     "discover",
     "native_device",
+    "quiet",
     "register",
     "select",
     "summary",
     "unregister",
 ]
+
+# loaded when they are named: backends with kernels of their own need them
+_ON_DEMAND = {
+    "KernelBackend": "tensorframe.backends.device.engine",
+    "Queue": "tensorframe.backends.device.queue",
+    "Traits": "tensorframe.backends.device.queue",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_DEMAND:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_ON_DEMAND[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,11 +6,12 @@ import operator
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from tensorframe.backends.budget import Budget
+from tensorframe.backends.contract import About
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import ANY, DType
 from tensorframe.errors import ArgumentError
@@ -122,6 +123,8 @@ class Backend(ABC):
     """
 
     name: str
+    about: ClassVar[About | None] = None
+    """What a plug-in says of itself, the version of the interface first."""
     library: Mapping[str, Callable[..., Any]] = {}
 
     @abstractmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tensorframe.backends.base import DeviceInfo
+from tensorframe.backends.contract import About, show_version
 from tensorframe.backends.probing import Found, probe_all
 from tensorframe.backends.remedies import remedies
 from tensorframe.backends.selection import backend_priority, show_bytes
@@ -62,11 +63,36 @@ def table(probes: Iterable[Found]) -> str:
     missing = [_missing_row(probe) for probe in known if not probe.devices]
     if missing:
         lines += ["", *columns([("missing", "because", "try"), *missing])]
+    plug_ins = [
+        _plug_in_row(probe.name, probe.origin, probe.about) for probe in known if probe.about
+    ]
+    if plug_ins:
+        lines += ["", *columns([_PLUG_IN, *plug_ins])]
     return "\n".join([*lines, "", f'"auto" looks for: {", ".join(backend_priority())}'])
 
 
 def _device_row(info: DeviceInfo) -> tuple[str, str, str]:
     return str(info.device), info.name, ", ".join(details(info))
+
+
+_PLUG_IN = ("plug-in", "package", "author", "licence", "interface", '"auto"', "needs")
+
+
+def _plug_in_row(name: str, package: str, about: About) -> tuple[str, ...]:
+    known = (about.author, about.licence, show_version(about.interface))
+    priority = "" if about.priority is None else str(about.priority)
+    rest = (*known, priority, ", ".join(about.needs))
+    return name, f"{package} {about.version}".strip(), *[word or "-" for word in rest]
+
+
+def plug_in_line(probe: Found) -> str:
+    """Return what is known of a plug-in, in a line; empty for what is none."""
+    if probe.about is None:
+        return ""
+    cells = zip(_PLUG_IN, _plug_in_row(probe.name, probe.origin, probe.about), strict=True)
+    (_, name), (_, package), *said = cells
+    rest = [f"{heading} {cell}" for heading, cell in said if cell != "-"]
+    return ", ".join([f"{name} of {package}", *rest])
 
 
 def _missing_row(probe: Found) -> tuple[str, str, str]:

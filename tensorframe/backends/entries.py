@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tensorframe.backends.base import Backend
+from tensorframe.backends.contract import About, misfit
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.errors import ArgumentError, BackendWarning
 from tensorframe.forks import new_reentrant_lock
@@ -69,6 +70,10 @@ class Entry:
     backend: Backend | None = None
     failure: str | None = None
     """Why it does not load, if it was tried and does not."""
+    fix: str = ""
+    """What helps where it does not load, if that is known."""
+    about: About | None = None
+    """What a plug-in says of itself, known once it was loaded, whether or not it fits."""
     warned: bool = field(default=False)
 
 
@@ -107,12 +112,17 @@ def add(backend: object, names: tuple[Any, ...], *, override: bool = False) -> N
         if backend_called(name) in _BUILT_IN and not override:
             hints = (f"register(backend, 'my_{name}')", "override=True, where that is meant")
             raise ArgumentError(f"{name!r} is a backend of tensorframe", suggestions=hints)
+    refusal = misfit(backend.about, "it") if backend.about is not None else None
+    if refusal is not None:
+        raise ArgumentError(f"register: {backend.name}: {refusal[0]}")
     package = type(backend).__module__.partition(".")[0]
     origin = "" if package == "tensorframe" else package
     with _lock:
         for name in map(backend_called, names):
             _before.setdefault(name, entry_of(name))
-            _entries[name] = Entry(name, origin, lambda: backend, backend=backend)
+            _entries[name] = Entry(
+                name, origin, lambda: backend, backend=backend, about=backend.about
+            )
 
 
 def remove(name: str) -> None:
@@ -167,11 +177,30 @@ def _find_plug_ins() -> None:
         if point.name in {*_entries, *ALIASES, *RESERVED} or not _NAME.match(point.name):
             _clashes[origin] = f"it calls its backend {point.name!r}: that is taken, or no name"
             continue
-        _entries[point.name] = Entry(point.name, origin, partial(_make, point))
+        entry = _entries[point.name] = Entry(point.name, origin, lambda: None)
+        entry.load = partial(_make, entry, point)
 
 
-def _make(point: EntryPoint) -> Any:
-    return point.load()()
+def _make(entry: Entry, point: EntryPoint) -> Any:
+    """Return a plug-in's backend, or why it does not fit: asked of the class, which may not even be called then."""
+    made = point.load()
+    if isinstance(made, type) and issubclass(made, Backend):
+        refusal = _refusal(entry, made)
+        return refusal if refusal is not None else made()
+    made = made()
+    refusal = _refusal(entry, made) if isinstance(made, Backend) else None
+    return refusal if refusal is not None else made
+
+
+def _refusal(entry: Entry, backend: type[Backend] | Backend) -> Failure | None:
+    entry.about = backend.about
+    reason = misfit(backend.about, entry.origin)
+    if reason is not None:
+        return Failure(*reason)
+    missing = [module for module in (backend.about or About()).needs if not is_installed(module)]
+    if missing:
+        return Failure(f"it needs {', '.join(missing)}, which is not installed")
+    return None
 
 
 def loaded(entry: Entry) -> Backend | None:
@@ -202,7 +231,7 @@ def _load(entry: Entry) -> None:
         return
     made = guarded(entry.load)
     if isinstance(made, Failure):
-        entry.failure = f"it does not load: {made.reason}"
+        entry.failure, entry.fix = f"it does not load: {made.reason}", made.fix
     elif not isinstance(made, Backend):
         entry.failure = f"it does not load: {type(made).__name__} is not a Backend"
     else:
@@ -221,6 +250,7 @@ class Failure(NamedTuple):
     """That something raised, and what."""
 
     reason: str
+    fix: str = ""
 
 
 def guarded(call: Callable[[], Any]) -> Any:

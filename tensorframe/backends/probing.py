@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import invalidate_caches
 
 from tensorframe.backends.base import Backend, DeviceInfo
+from tensorframe.backends.contract import About, completed
 from tensorframe.backends.entries import Entry, Failure, entries, guarded, loaded, one_by_one
 from tensorframe.backends.spans import opened
 from tensorframe.quick_dataclasses import dataclass
@@ -22,6 +24,10 @@ class Found:
     """The package that brings the backend; empty for tensorframe itself."""
     failed: bool = False
     """Whether it does not load, or its probe breaks its word; not so where it works and finds nothing."""
+    fix: str = ""
+    """What helps where it does not load, if that is known."""
+    about: About | None = None
+    """What a plug-in says of itself, or its package does; None of what this package brings."""
 
     @property
     def available(self) -> bool:
@@ -35,10 +41,15 @@ _answers: dict[Backend, tuple[DeviceInfo, ...] | str | Failure] = {}
 
 def probed(entry: Entry, *, again: bool = False) -> Found:
     """Return what the entry's backend finds: the answer of the first time, or a new one if asked `again`."""
+    found = _probed(entry, again=again)
+    return replace(found, about=completed(entry.about, entry.origin)) if entry.origin else found
+
+
+def _probed(entry: Entry, *, again: bool) -> Found:
     name, origin = entry.name, entry.origin
     backend = loaded(entry)
     if backend is None:
-        return Found(name, (), entry.failure or "", origin, failed=True)
+        return Found(name, (), entry.failure or "", origin, failed=True, fix=entry.fix)
     answer = _answer(backend, entry, again=again)
     # one backend with several names answers for the first
     also = "" if name == backend.name else f"as for {backend.name}, "
@@ -117,4 +128,4 @@ def probe_all(*, again: bool = False) -> tuple[Found, ...]:
 def _retry(entry: Entry) -> None:
     """Have an entry that did not load tried again."""
     if entry.backend is None:
-        entry.failure = None
+        entry.failure, entry.fix = None, ""

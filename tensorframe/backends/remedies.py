@@ -21,7 +21,7 @@ def extra(name: str) -> str:
 def remedies(probe: Found) -> tuple[str, ...]:
     """Return what to try, first things first, so that a backend finds a device; nothing if there is nothing to do."""
     if probe.origin:  # whatever its name is
-        return (f"pip install --upgrade {probe.origin}",) if probe.failed else ()
+        return (probe.fix or f"pip install --upgrade {probe.origin}",) if probe.failed else ()
     rule = _RULES.get(probe.name)
     return rule(probe) if rule is not None else ()
 

@@ -9,13 +9,21 @@ from typing import NamedTuple
 
 from tensorframe.backends import host_memory
 from tensorframe.backends.base import DeviceInfo
-from tensorframe.backends.entries import ELSEWHERE, INTERFACES, entry_of, warn_once
+from tensorframe.backends.entries import (
+    ELSEWHERE,
+    INTERFACES,
+    entries,
+    entry_of,
+    loaded,
+    warn_once,
+)
 from tensorframe.backends.probing import Found, probed
 from tensorframe.errors import ArgumentError, DeviceError
 from tensorframe.graph.device import backend_called
 
-# fastest first, as far as that can be told without measuring
-PRIORITY = ("cuda", "rocm", "metal", "opencl", "wgpu", "cpu")
+# fastest first, as far as that can be told without measuring; plug-ins say where they stand among these
+BUILT_IN_PRIORITY = {"cuda": 600, "rocm": 500, "metal": 400, "opencl": 300, "wgpu": 200, "cpu": 100}
+PRIORITY = tuple(BUILT_IN_PRIORITY)
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _UNITS |= {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -25,18 +33,18 @@ _BYTES = (
 
 
 class _State:
-    """The order that `set_backend_priority` set."""
+    """The order that `set_backend_priority` set; None is the built-in one."""
 
-    order: tuple[str, ...] = PRIORITY
+    order: tuple[str, ...] | None = None
 
 
 def set_backend_priority(names: Sequence[str] | None) -> None:
     """Say in which order `"auto"` looks for a device: names of backends, the first choice first.
 
     "vulkan", "metal", "dx12" and "gl" stand for the wgpu adapters of that interface. None is the built-in order: cuda,
-    rocm, metal, opencl, wgpu, cpu. Devices that run on the processor what was written for a GPU (PoCL, llvmpipe) are
-    never chosen automatically. ArgumentError for a name that no backend has. The default device stays the cpu, unless
-    `set_backend("auto")`, `use_backend` or TENSORFRAME_BACKEND says otherwise.
+    rocm, metal, opencl, wgpu, cpu, and plug-ins where their priority puts them. Devices that run on the processor what
+    was written for a GPU (PoCL, llvmpipe) are never chosen automatically. ArgumentError for a name that no backend has.
+    The default device stays the cpu, unless `set_backend("auto")`, `use_backend` or TENSORFRAME_BACKEND says otherwise.
 
     >>> tfr.set_backend_priority(["numpy"])
     >>> tfr.backends.best()
@@ -48,7 +56,10 @@ def set_backend_priority(names: Sequence[str] | None) -> None:
             f"set_backend_priority: takes a list of names, got {names!r}",
             suggestions=(f"set_backend_priority([{names!r}])",),
         )
-    order = PRIORITY if names is None else tuple(names)
+    if names is None:
+        _State.order = None
+        return
+    order = tuple(names)
     for name in order:
         if not isinstance(name, str) or (name not in INTERFACES and entry_of(name) is None):
             from tensorframe.backends.spelling import meant  # only errors need it
@@ -64,13 +75,27 @@ def set_backend_priority(names: Sequence[str] | None) -> None:
 
 
 def backend_priority() -> tuple[str, ...]:
-    """Return the order in which `"auto"` looks for a device."""
-    return _State.order
+    """Return the order in which `"auto"` looks for a device: the one that was set, or that of priorities.
+
+    To know those of plug-ins, these are loaded.
+    """
+    return _State.order or _by_priority()
+
+
+def _by_priority() -> tuple[str, ...]:
+    priorities = dict(BUILT_IN_PRIORITY)
+    for entry in entries():
+        if entry.origin and loaded(entry) is None:
+            continue
+        if entry.about is not None and entry.about.priority is not None:
+            priorities.setdefault(entry.name, entry.about.priority)
+    # of equal ones what this package brings comes first
+    return tuple(sorted(priorities, key=lambda name: -priorities[name]))
 
 
 def order_in_words() -> str:
     """Return the order in which `"auto"` looks, for messages."""
-    return f"the order {', '.join(_State.order)}"
+    return f"the order {', '.join(backend_priority())}"
 
 
 def family(name: str, *, again: bool = False) -> Found:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tensorframe.backends import amd, nvidia
-from tensorframe.backends.discovery import discover
+from tensorframe.backends.discovery import discover, plug_in_line
 from tensorframe.backends.entries import clashes, is_installed
 from tensorframe.backends.probing import Found
 from tensorframe.backends.registry import VARIABLE, default_device
@@ -54,7 +54,9 @@ class Diagnosis(Page):
 
     def __str__(self) -> str:
         usable = ", ".join(map(str, self.usable))
-        return "\n".join([f"devices that compute: {usable}", *map(str, self.findings)])
+        lines = [f"devices that compute: {usable}"]
+        lines += [f"plug-in: {plug_in_line(probe)}" for probe in self.found if probe.about]
+        return "\n".join([*lines, *map(str, self.findings)])
 
     __repr__ = __str__
 

@@ -193,8 +193,10 @@ def run(code, *folders, **environment):
 
 
 PLUG_IN = """
+from tensorframe.backends import About
 from tensorframe.backends.numpy.engine import NumpyBackend, host_device, CAPABILITIES
 class Plugged(NumpyBackend):
+    about = About(interface=(1, 0))
     name = "plugged"
     def probe(self):
         return [host_device("plugged", "a plug-in", CAPABILITIES)]

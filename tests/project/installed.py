@@ -1,8 +1,12 @@
-"""`python -m tests.project.installed WHEEL`: the wheel in an empty environment, where the README's code has to run."""
+"""`python -m tests.project.installed WHEEL`: the wheel in an empty environment, where the README's code has to run.
+
+There the example of a backend, as a wheel of its own, has to keep the interface's promises too.
+"""
 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -28,6 +32,20 @@ def main(wheel: str) -> None:
         if _without_peak(done.stdout) != _without_peak(shown):
             raise SystemExit(f"the README shows\n{shown}\nthe wheel\n{done.stdout}")
         subprocess.run([python, "-I", "-m", "tensorframe"], check=True, cwd=home)
+        _prove_plug_in(python, home)
+
+
+def _prove_plug_in(python: Path, home: Path) -> None:
+    """Build the wheel of the example of a backend, install it beside the package, and run its proof."""
+    pip = [str(python), "-m", "pip", "--quiet"]
+    copy, made = home / "plugin", home / "made"
+    shutil.copytree(ROOT / "examples" / "backend_plugin", copy)
+    subprocess.run(
+        [*pip, "wheel", "--no-deps", "--wheel-dir", str(made), str(copy)], check=True, cwd=home
+    )
+    (wheel,) = made.glob("*.whl")
+    subprocess.run([*pip, "install", "--no-deps", str(wheel)], check=True, cwd=home)
+    subprocess.run([python, "-I", "-m", "tensorframe_abacus"], check=True, cwd=home)
 
 
 def _without_peak(text: str) -> str:
