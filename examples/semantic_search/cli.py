@@ -87,7 +87,7 @@ def identity(folder: Path, encoder: model.Encoder, entries: Iterable[Entry]) -> 
     """A digest of all that the embeddings of `entries` follow from: code, weights, texts, device."""
     code = [Path(str(module.__file__)) for module in (model, tokens)]
     data = [folder / name for name in FILES]
-    versions = [tfr.__version__, np.__version__, str(encoder.words.device)]
+    versions = [tfr.__version__, np.__version__, str(encoder.device)]
     return digest(*code, *data, *versions, *(entry.text for entry in entries))
 
 

@@ -1,13 +1,12 @@
 """A head on top of a sentence encoder learns which module of NumPy a function belongs to, from one sentence about it.
 
-The encoder is all-MiniLM-L6-v2 as modules, whose attributes have the names that its file was published with. It is
-frozen: sentences become vectors once, and the head learns from half of these in a second.
+The encoder is all-MiniLM-L6-v2, which `tfr.nn.models.BertEncoder` reads as it was published. It is frozen:
+sentences become vectors once, and the head learns from half of these in a second.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,9 +17,10 @@ import numpy as np
 import tensorframe as tfr
 from examples.semantic_search.corpus import numpy_functions
 from examples.semantic_search.tokens import batches, load_tokenizer
-from examples.semantic_search.wheel import CONFIG, WEIGHTS, MissingModelError, model_folder
+from examples.semantic_search.wheel import MissingModelError, model_folder
 from tensorframe import nn
 from tensorframe.nn import functional as F  # noqa: N812 - as users of PyTorch write it
+from tensorframe.nn.models import BertEncoder
 
 MODULES = (
     "numpy.fft",
@@ -31,100 +31,6 @@ MODULES = (
     "numpy.strings",
 )
 STEPS = 300
-
-
-class Size(NamedTuple):
-    """How large the encoder is."""
-
-    words: int
-    positions: int
-    width: int
-    wide: int
-    layers: int
-    heads: int
-    epsilon: float
-
-
-class Embeddings(nn.Module):
-    """What a text begins as: the sum of a vector for each word piece, for its position, and for the first segment."""
-
-    def __init__(self, size: Size) -> None:
-        self.word_embeddings = nn.Embedding(size.words, size.width)
-        self.position_embeddings = nn.Embedding(size.positions, size.width)
-        self.token_type_embeddings = nn.Embedding(2, size.width)
-        self.LayerNorm = nn.LayerNorm(size.width, size.epsilon)
-
-    def forward(self, ids: tfr.Tensor) -> tfr.Tensor:
-        """Return vectors (texts, pieces, width)."""
-        positions = self.position_embeddings.weight[: ids.shape[1]]
-        segment = self.token_type_embeddings.weight[0]
-        result: tfr.Tensor = self.LayerNorm(self.word_embeddings(ids) + positions + segment)
-        return result
-
-
-class Heads(nn.Module):
-    """Attention of several heads; files call it `self`."""
-
-    def __init__(self, size: Size) -> None:
-        self.heads = size.heads
-        self.query = nn.Linear(size.width, size.width)
-        self.key = nn.Linear(size.width, size.width)
-        self.value = nn.Linear(size.width, size.width)
-
-    def forward(self, x: tfr.Tensor, mask: tfr.Tensor) -> tfr.Tensor:
-        """Return what each piece takes from all pieces of its text."""
-        q, k, v = (
-            part(x).reshape((*x.shape[:2], self.heads, -1)).transpose(0, 2, 1, 3)
-            for part in (self.query, self.key, self.value)
-        )
-        seen = F.scaled_dot_product_attention(q, k, v, attn_mask=mask[:, None, None, :])
-        return seen.transpose(0, 2, 1, 3).reshape(x.shape)
-
-
-class Added(nn.Module):
-    """A product, added to what was there before, and normalised."""
-
-    def __init__(self, features: int, size: Size) -> None:
-        self.dense = nn.Linear(features, size.width)
-        self.LayerNorm = nn.LayerNorm(size.width, size.epsilon)
-
-    def forward(self, x: tfr.Tensor, before: tfr.Tensor) -> tfr.Tensor:
-        """Return the normalised sum."""
-        result: tfr.Tensor = self.LayerNorm(self.dense(x) + before)
-        return result
-
-
-class Layer(nn.Module):
-    """A layer of BERT."""
-
-    def __init__(self, size: Size) -> None:
-        self.attention = nn.ModuleDict({"self": Heads(size), "output": Added(size.width, size)})
-        self.intermediate = nn.ModuleDict({"dense": nn.Linear(size.width, size.wide)})
-        self.output = Added(size.wide, size)
-
-    def forward(self, x: tfr.Tensor, mask: tfr.Tensor) -> tfr.Tensor:
-        """Return new vectors of all pieces."""
-        x = self.attention["output"](self.attention["self"](x, mask), x)
-        result: tfr.Tensor = self.output(tfr.gelu(self.intermediate["dense"](x)), x)
-        return result
-
-
-class Encoder(nn.Module):
-    """Texts as vectors of length one."""
-
-    def __init__(self, size: Size) -> None:
-        self.embeddings = Embeddings(size)
-        self.encoder = nn.ModuleDict(
-            {"layer": nn.ModuleList([Layer(size) for _ in range(size.layers)])}
-        )
-
-    def forward(self, ids: tfr.Tensor, mask: tfr.Tensor) -> tfr.Tensor:
-        """Return vectors (texts, width) of word pieces (texts, pieces); `mask` is true on pieces."""
-        x = self.embeddings(ids)
-        for layer in self.encoder["layer"]:
-            x = layer(x, mask)
-        present = mask[:, :, None].astype(x.dtype)
-        return F.normalize((x * present).sum(axis=1) / present.sum(axis=1), dim=1)
 
 
 class Head(nn.Module):
@@ -145,35 +51,14 @@ class Head(nn.Module):
 class Model(nn.Module):
     """An encoder that stays as it is, and a head that learns."""
 
-    def __init__(self, encoder: Encoder, head: Head) -> None:
+    def __init__(self, encoder: BertEncoder, head: Head) -> None:
         self.encoder = encoder.eval().freeze()
         self.head = head
 
     def forward(self, ids: tfr.Tensor, mask: tfr.Tensor) -> tfr.Tensor:
         """Return a score for each module and text."""
-        scores: tfr.Tensor = self.head(self.encoder(ids, mask))
+        scores: tfr.Tensor = self.head(self.encoder.vectors(ids, mask))
         return scores
-
-
-def load_encoder(folder: Path) -> Encoder:
-    """Return the encoder with the weights of a folder, which are mapped, and read when they are used."""
-    config = json.loads((folder / CONFIG).read_text())
-    encoder = Encoder(
-        Size(
-            words=config["vocab_size"],
-            positions=config["max_position_embeddings"],
-            width=config["hidden_size"],
-            wide=config["intermediate_size"],
-            layers=config["num_hidden_layers"],
-            heads=config["num_attention_heads"],
-            epsilon=config["layer_norm_eps"],
-        )
-    )
-    # the file has numbers of positions and a pooler, which sentence encoders have no use for
-    left = encoder.load_state_dict(tfr.load(folder / WEIGHTS), strict=False)
-    if left.missing_keys:
-        raise ValueError(f"{folder} lacks {', '.join(left.missing_keys)}")
-    return encoder
 
 
 class Sentences(NamedTuple):
@@ -183,15 +68,15 @@ class Sentences(NamedTuple):
     modules: tfr.Tensor
 
 
-def embedded(encoder: Encoder, folder: Path, size: int = 64) -> tuple[Sentences, Sentences]:
+def embedded(encoder: BertEncoder, folder: Path, size: int = 64) -> tuple[Sentences, Sentences]:
     """Return the sentences to learn from and those held out, as vectors."""
     entries = numpy_functions(MODULES)
     numbers = np.array([MODULES.index(entry.name.rpartition(".")[0]) for entry in entries])
-    width = encoder.embeddings.word_embeddings.embedding_dim
+    width = encoder.config.hidden_size
     vectors = np.empty((len(entries), width), np.float32)
     texts = [entry.summary for entry in entries]
     for batch in batches(texts, load_tokenizer(folder), size):
-        found = encoder(tfr.asarray(batch.ids), tfr.asarray(batch.mask))
+        found = encoder.vectors(tfr.asarray(batch.ids), tfr.asarray(batch.mask))
         vectors[batch.rows] = found.numpy()
     order = np.random.default_rng(0).permutation(len(entries))
     halves = np.array_split(order, 2)
@@ -241,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     tfr.random.seed(0)
-    encoder = load_encoder(folder)
+    encoder = BertEncoder.from_folder(folder)
     known, held_out = embedded(encoder, folder)
     model = Model(encoder, Head(known.vectors.shape[1], len(MODULES), tfr.random.key(0)))
     print(nn.summary(model, tfr.zeros((1, 16), dtype=tfr.int32), tfr.ones((1, 16), dtype=bool)))

@@ -43,7 +43,9 @@ def decoding_memory(model: Module, context: int, batch: int, bits: int | None) -
             weight = layer.__dict__.get("weight")
             if isinstance(layer, Linear | Embedding) and isinstance(weight, Tensor):
                 size = weight.node.size
-                if weight.shape[-1] % _GROUP == 0:
+                is_transposed = isinstance(layer, Linear) and layer.weight_is_transposed
+                columns = 0 if is_transposed else -1
+                if weight.shape[columns] % _GROUP == 0:
                     quantized[id(weight)] = size * bits // 8 + size // _GROUP * _SCALE
     tensors = {id(entry.tensor): entry.tensor for entry in entries(model)}
     sizes = [quantized.get(name, tensor.node.nbytes) for name, tensor in tensors.items()]

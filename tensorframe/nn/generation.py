@@ -19,15 +19,12 @@ from tensorframe.frontend.random.keys import Key, random_key, split
 from tensorframe.frontend.reductions.elementary import argmax
 from tensorframe.frontend.reductions.scans import cumulative_sum
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.nn.cache import KVCache, Stored
+from tensorframe.nn.cache import BLOCK, KVCache, Stored
 from tensorframe.nn.functional.activations import softmax
 from tensorframe.nn.module import Module
 from tensorframe.ops.elementwise import LOG, NEGATIVE
 
 __all__ = ["CausalModel", "sample"]
-
-# Tokens of a prompt that run through the model at once: what a block needs besides the weights stays small.
-BLOCK = 512
 
 
 def sample(
@@ -95,8 +92,11 @@ class CausalModel(Module):
     values from `offsets` (batch,) on, and attention looks at the first `reach` positions.
     """
 
-    def new_cache(self, batch: int, capacity: int) -> KVCache:
-        """Return an empty cache for so many sequences of up to so many positions: written by subclasses."""
+    def new_cache(self, batch: int, capacity: int, block: int = BLOCK) -> KVCache:
+        """Return an empty cache for so many sequences of up to so many positions: written by subclasses.
+
+        A step adds up to `block` positions to each.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no method new_cache")
 
     @property
@@ -180,8 +180,8 @@ class _Run:
         block: int,
     ) -> None:
         self.prompts, self._block = prompts, block
-        self.cache = model.new_cache(len(prompts), capacity)
-        self._device = self.cache.keys[0].device
+        self.cache = model.new_cache(len(prompts), capacity, block)
+        self._device = self.cache.stored.both[0].device
         self._temperature = temperature
         self._key = random_key() if key is None and temperature > 0 else key
         forward: Callable[..., Tensor] = model.forward

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tensorframe.dtypes import FLOAT
 from tensorframe.errors import ArgumentError
+from tensorframe.frontend.operands import permuted
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.nn.layers.embedding import Embedding
 from tensorframe.nn.layers.linear import Linear
@@ -74,12 +75,14 @@ def quantize(
         if not isinstance(layer, Linear | Embedding) or not isinstance(weight, Tensor):
             continue
         full = f"{name}.weight" if name else "weight"
-        why = _obstacle(name, weight, group, skip)
+        is_transposed = isinstance(layer, Linear) and layer.weight_is_transposed
+        rows = permuted(weight, (1, 0)) if is_transposed else weight
+        why = _obstacle(name, rows, group, skip)
         if why is not None:
             left[full] = why
             continue
         if id(weight) not in known:
-            matrix = quantize_matrix(weight, bits, group, symmetric)
+            matrix = quantize_matrix(rows, bits, group, symmetric)
             evaluate([part.node for part in matrix._parts()])
             known[id(weight)] = matrix
             held.append(weight)

@@ -137,7 +137,7 @@ def test_the_model_is_written_with_tensorframe_alone():
         for alias in node.names
     }
     outside = {name.split(".")[0] for name in imported} - sys.stdlib_module_names
-    assert outside == {"examples", "tensorframe"}
+    assert outside == {"tensorframe"}
 
 
 # The texts.

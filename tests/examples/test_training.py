@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from examples.semantic_search.model import load_encoder as known_encoder
 from examples.semantic_search.wheel import MissingModelError, model_folder
 from examples.training import character_gpt, digits, encoder_head
+from tensorframe.nn.models import BertEncoder
 
 SMALL = character_gpt.Size(layers=2, heads=2, width=32, context=32, batch=8, steps=60, rate=1e-2)
 
@@ -129,17 +129,7 @@ def test_a_step_of_the_language_model_has_few_kernels_beside_its_matmuls(referen
 
 @pytest.fixture(scope="module")
 def encoder():
-    return encoder_head.load_encoder(model_folder())
-
-
-def test_the_encoder_has_the_names_of_its_file_and_gives_what_the_other_example_does(encoder):
-    from examples.semantic_search.tokens import batches, load_tokenizer
-
-    texts = ["solve a system of linear equations", "draw random numbers", "sort"]
-    (batch,) = batches(texts, load_tokenizer(model_folder()), 3)
-    ids, mask = tfr.asarray(batch.ids), tfr.asarray(batch.mask)
-    wanted = known_encoder(model_folder())(ids, mask).numpy()
-    np.testing.assert_allclose(encoder(ids, mask).numpy(), wanted, atol=2e-6)
+    return BertEncoder.from_folder(model_folder())
 
 
 def test_the_head_learns_and_the_encoder_stays(encoder):

@@ -44,6 +44,9 @@ class Linear(Module):
     Linear(2, 3)  9
     """
 
+    # whether rows of the weight are inputs: layers of some models, whose files have it so
+    weight_is_transposed = False
+
     weight: Tensor | QuantizedTensor
     bias: Tensor | None
 

@@ -2,146 +2,34 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from tensorframe.dtypes import FLOAT, float32, int32
-from tensorframe.errors import ArgumentError, ShapeError
+from tensorframe.dtypes import FLOAT, float32
 from tensorframe.frontend.conversion.convert import OnDevice, asarray
-from tensorframe.frontend.creation.ranges import counted
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.manipulation.joining import concat, stack
-from tensorframe.frontend.operands import permuted, reshaped
+from tensorframe.frontend.operands import reshaped
 from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.nn import functional
-from tensorframe.nn.cache import KVCache, Stored
+from tensorframe.nn.cache import BLOCK, KVCache, Stored
 from tensorframe.nn.generation import CausalModel
 from tensorframe.nn.layers.containers import ModuleList
 from tensorframe.nn.layers.embedding import Embedding
 from tensorframe.nn.layers.keys import keys_for
 from tensorframe.nn.layers.linear import Linear
 from tensorframe.nn.layers.normalization import RMSNorm
+from tensorframe.nn.models.decoding import Seen, after, checked, joined, look
+from tensorframe.nn.models.files import place_quantized, read_folder, renamed
+from tensorframe.nn.models.llama_config import LlamaConfig, gguf_config
 from tensorframe.nn.module import Buffer, Module
-from tensorframe.nn.quantization import QuantizedTensor
-from tensorframe.ops.elementwise import COS, GREATER, LESS_EQUAL, LOGICAL_AND, SIN, SUBTRACT
+from tensorframe.ops.elementwise import COS, SIN
 
-__all__ = ["Llama", "LlamaConfig"]
-
-_GGUF_NAMES = {
-    "token_embd": "model.embed_tokens",
-    "output_norm": "model.norm",
-    "output": "lm_head",
-    "attn_norm": "input_layernorm",
-    "attn_q": "self_attn.q_proj",
-    "attn_k": "self_attn.k_proj",
-    "attn_v": "self_attn.v_proj",
-    "attn_output": "self_attn.o_proj",
-    "attn_q_norm": "self_attn.q_norm",
-    "attn_k_norm": "self_attn.k_norm",
-    "ffn_norm": "post_attention_layernorm",
-    "ffn_gate": "mlp.gate_proj",
-    "ffn_up": "mlp.up_proj",
-    "ffn_down": "mlp.down_proj",
-}
-_ARCHITECTURES = ("llama", "mistral", "qwen2", "qwen3")
-
-
-def _unknown(kind: Any) -> ArgumentError:
-    known = ", ".join(_ARCHITECTURES)
-    return ArgumentError(f"Llama: the architecture is {kind!r}", suggestions=(f"one of {known}",))
-
-
-class LlamaConfig(NamedTuple):
-    """The sizes of a model, as its `config.json` says them."""
-
-    vocab_size: int
-    hidden_size: int
-    intermediate_size: int
-    num_hidden_layers: int
-    num_attention_heads: int
-    num_key_value_heads: int
-    head_dim: int
-    max_position_embeddings: int = 2048
-    rms_norm_eps: float = 1e-5
-    rope_theta: float = 10000.0
-    rope_scaling: Mapping[str, Any] | None = None
-    sliding_window: int | None = None
-    attention_bias: bool = False
-    qk_norm: bool = False
-    tie_word_embeddings: bool = False
-    interleaved: bool = False  # pairs of rotary features are neighbours
-
-    @classmethod
-    def of(cls, config: Mapping[str, Any]) -> LlamaConfig:
-        """Return the sizes that a `config.json` has; ArgumentError for another architecture or missing sizes."""
-        kind = config.get("model_type", "llama")
-        if kind not in _ARCHITECTURES:
-            raise _unknown(kind)
-        needed = (
-            "vocab_size",
-            "hidden_size",
-            "intermediate_size",
-            "num_hidden_layers",
-            "num_attention_heads",
-        )
-        missing = [name for name in needed if name not in config]
-        if missing:
-            raise ArgumentError(f"Llama: the configuration lacks {', '.join(missing)}")
-        heads = config["num_attention_heads"]
-        known = {name: config[name] for name in cls._fields if config.get(name) is not None}
-        known.setdefault("num_key_value_heads", heads)
-        known.setdefault("head_dim", config["hidden_size"] // max(heads, 1))
-        if kind == "qwen2":
-            known["attention_bias"] = True
-        known["qk_norm"] = kind == "qwen3"
-        if not config.get("use_sliding_window", True):
-            known["sliding_window"] = None
-        return cls(**known)
-
-    def check(self) -> None:
-        """Raise ArgumentError for sizes that no model has."""
-        for name in self._fields[:8]:
-            size = getattr(self, name)
-            if not isinstance(size, int) or size < 1:
-                raise ArgumentError(f"Llama: {name} is a positive integer, got {size!r}")
-        heads, shared = self.num_attention_heads, self.num_key_value_heads
-        if heads % shared:
-            raise ArgumentError(
-                f"Llama: {heads} heads of queries cannot share {shared} of keys evenly"
-            )
-        if self.head_dim % 2:
-            raise ArgumentError(
-                f"Llama: rotary positions turn pairs of features, and heads have {self.head_dim}"
-            )
-
-    def frequencies(self) -> np.ndarray[Any, Any]:
-        """Return the rotary frequencies: the powers of `rope_theta`, scaled for long contexts.
-
-        Source of the scaling: the models' `config.json`, "rope_type": "llama3" and "linear".
-        """
-        plain = self.rope_theta ** (-np.arange(0, self.head_dim, 2) / self.head_dim)
-        scaling = self.rope_scaling
-        if not scaling:
-            return np.asarray(plain)
-        kind = scaling.get("rope_type", scaling.get("type"))
-        if kind == "linear":
-            return np.asarray(plain / scaling["factor"])
-        if kind != "llama3":
-            raise ArgumentError(
-                f"Llama: rotary positions are scaled by {kind!r}; known are 'linear' and 'llama3'"
-            )
-        factor, low, high = (
-            scaling[name] for name in ("factor", "low_freq_factor", "high_freq_factor")
-        )
-        turns = scaling["original_max_position_embeddings"] * plain / (2 * math.pi)
-        share = np.clip((turns - low) / (high - low), 0, 1)
-        return np.asarray(plain * (share + (1 - share) / factor))
+__all__ = ["Llama"]
 
 
 class Attention(Module):
@@ -161,46 +49,32 @@ class Attention(Module):
             self.q_norm = RMSNorm(config.head_dim, config.rms_norm_eps, **made)
             self.k_norm = RMSNorm(config.head_dim, config.rms_norm_eps, **made)
 
-    def forward(self, x: Tensor, seen: _Seen, layer: int) -> Tensor:
+    def forward(self, x: Tensor, seen: Seen, angles: _Angles, layer: int) -> Tensor:
         """Return the averages of values for `x` (batch, length, hidden_size)."""
         config = self._config
         batch, length, _ = x.shape
-
-        def heads(projected: Tensor) -> Tensor:
-            count = projected.shape[-1] // config.head_dim
-            return reshaped(projected, (batch, length, count, config.head_dim))
-
-        q, k, v = heads(self.q_proj(x)), heads(self.k_proj(x)), heads(self.v_proj(x))
+        heads, shared = config.num_attention_heads, config.num_key_value_heads
+        projected = joined(x, (self.q_proj, self.k_proj, self.v_proj))
+        features = reshaped(projected, (batch, length, heads + 2 * shared, config.head_dim))
+        turning, values = features[:, :, : heads + shared], features[:, :, heads + shared :]
         if config.qk_norm:
-            q, k = self.q_norm(q), self.k_norm(k)
-        q, k = seen.turned(q), seen.turned(k)
-        if seen.cache is None:
-            keys, values = permuted(k, (0, 2, 1, 3)), permuted(v, (0, 2, 1, 3))
-        else:
-            seen.cache.write(layer, k, v, seen.rows, seen.positions)
-            keys, values = seen.cache.read(layer, seen.reach)
-        found = functional.scaled_dot_product_attention(
-            permuted(q, (0, 2, 1, 3)), keys, values, seen.mask, enable_gqa=True
-        )
-        inner = config.num_attention_heads * config.head_dim
-        mixed: Tensor = self.o_proj(reshaped(permuted(found, (0, 2, 1, 3)), (batch, length, inner)))
-        return mixed
+            normal = self.q_norm(turning[:, :, :heads]), self.k_norm(turning[:, :, heads:])
+            turning = concat(normal, axis=2)
+        features = concat([angles.turned(turning), values], axis=2)
+        mixed = seen.attended(layer, features[:, :, :heads], features[:, :, heads:])
+        result: Tensor = self.o_proj(mixed)
+        return result
 
 
-class _Seen(NamedTuple):
-    """What all layers of a call share: where its tokens are, their angles, and which positions they see."""
+class _Angles(NamedTuple):
+    """By how much pairs of features are turned at each position: see `functional.rope`."""
 
-    cache: KVCache | Stored | None
-    rows: Tensor
-    positions: Tensor
-    reach: int
-    mask: Tensor
     cosine: Tensor
     sine: Tensor
     interleaved: bool
 
     def turned(self, x: Tensor) -> Tensor:
-        """Return features (batch, length, heads, head_dim) turned by their positions: see `functional.rope`."""
+        """Return features (batch, length, heads, head_dim) turned by their positions."""
         half = x.shape[-1] // 2
         if self.interleaved:
             first, second = x[..., 0::2], x[..., 1::2]
@@ -243,9 +117,9 @@ class Layer(Module):
         self.post_attention_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps, **made)
         self.mlp = GatedMLP(config, device, dtype, next(keys))
 
-    def forward(self, x: Tensor, seen: _Seen, number: int) -> Tensor:
+    def forward(self, x: Tensor, seen: Seen, angles: _Angles, number: int) -> Tensor:
         """Return `x` with what attention and network add to it."""
-        x = x + self.self_attn(self.input_layernorm(x), seen, number)
+        x = x + self.self_attn(self.input_layernorm(x), seen, angles, number)
         result: Tensor = x + self.mlp(self.post_attention_layernorm(x))
         return result
 
@@ -312,8 +186,8 @@ class Llama(CausalModel):
         """How many tokens there are."""
         return self._config.vocab_size
 
-    def new_cache(self, batch: int, capacity: int) -> KVCache:
-        """Return an empty cache for so many sequences, where the weights are."""
+    def new_cache(self, batch: int, capacity: int, block: int = BLOCK) -> KVCache:
+        """Return an empty cache for so many sequences, where the weights are; a step adds up to `block` positions."""
         config, norm = self._config, self.model.norm.weight
         assert norm is not None
         sizes = (
@@ -324,7 +198,8 @@ class Llama(CausalModel):
             capacity,
         )
         dtype = norm.dtype if norm.dtype in FLOAT else float32
-        return KVCache(*sizes, device=norm.device, dtype=dtype)
+        window = config.sliding_window
+        return KVCache(*sizes, device=norm.device, dtype=dtype, window=window, block=block)
 
     def forward(
         self,
@@ -339,49 +214,24 @@ class Llama(CausalModel):
         With a `cache` keys and values are written from `offsets` (batch,) on, and the first `reach` positions are seen.
         With `last` (batch,) the result has the logits after these tokens alone: (batch, 1, vocab_size).
         """
-        tokens = asarray(ids)
-        if tokens.ndim != 2:
-            raise ShapeError(f"Llama: token numbers have shape (batch, length), got {tokens.shape}")
+        tokens = checked("Llama", ids)
         x = self.model.embed_tokens(tokens)
-        seen = self._seen(tokens, cache, offsets, reach)
+        seen = look(tokens, cache, offsets, reach, self._config.sliding_window)
+        angles = self._angles(seen.positions)
         for number, layer in enumerate(self.model.layers):
-            x = layer(x, seen, number)
-        x = self.model.norm(x)
-        if last is not None:
-            rows = counted(tokens.shape[0], 0, 1, int32, x.device)
-            x = x[rows, last][:, None]
-        logits: Tensor = self.lm_head(x)
+            x = layer(x, seen, angles, number)
+        logits: Tensor = self.lm_head(after(self.model.norm(x), last))
         return logits
 
-    def _seen(
-        self, tokens: Tensor, cache: KVCache | Stored | None, offsets: Any, reach: int
-    ) -> _Seen:
-        config = self._config
-        batch, length = tokens.shape
-        device = tokens.device
-        steps = reshaped(counted(length, 0, 1, int32, device), (1, length))
-        positions = steps if offsets is None else steps + reshaped(asarray(offsets), (batch, 1))
-        columns = counted(reach if cache is not None else length, 0, 1, int32, device)
-        rows = reshaped(positions, (positions.shape[0], 1, length, 1))
-        mask = apply(LESS_EQUAL, columns, rows)
-        if config.sliding_window is not None:
-            first = apply(SUBTRACT, rows, config.sliding_window)
-            mask = apply(LOGICAL_AND, mask, apply(GREATER, columns, first))
-        places = reshaped(positions, (positions.shape[0], length, 1, 1)).astype(float32)
-        angles = places * self.frequencies
-        lines = reshaped(counted(batch, 0, 1, int32, device), (batch, 1))
-        cosine, sine = apply(COS, angles), apply(SIN, angles)
-        return _Seen(cache, lines, positions, reach, mask, cosine, sine, config.interleaved)
+    def _angles(self, positions: Tensor) -> _Angles:
+        """Return the angles of positions (batch, length), for all heads."""
+        angles = reshaped(positions, (*positions.shape, 1, 1)).astype(float32) * self.frequencies
+        return _Angles(apply(COS, angles), apply(SIN, angles), self._config.interleaved)
 
     @classmethod
     def from_folder(cls, folder: str | Path, device: OnDevice = None) -> Self:
         """Return the model of a folder with `config.json` and safetensors files; weights are read when needed."""
-        from tensorframe.frontend.files.loading import load
-
-        place = Path(folder)
-        config = json.loads((place / "config.json").read_text("utf-8"))
-        index = place / "model.safetensors.index.json"
-        state = load(index if index.exists() else place / "model.safetensors", device=device)
+        config, state = read_folder("Llama", folder, device)
         return cls._filled(LlamaConfig.of(config), state, device)
 
     @classmethod
@@ -394,8 +244,8 @@ class Llama(CausalModel):
 
         metadata = load_metadata(path)
         tensors = (load_quantized if quantized else load)(path, device=device)
-        config = _gguf_config(metadata, tensors)
-        return cls._filled(config, dict(_renamed(tensors)), device)
+        config = gguf_config(metadata, tensors)
+        return cls._filled(config, dict(renamed(tensors)), device)
 
     @classmethod
     def _filled(cls, config: LlamaConfig, state: dict[str, Any], device: OnDevice) -> Self:
@@ -407,74 +257,13 @@ class Llama(CausalModel):
         model = cls(config, device)
         if config.tie_word_embeddings:
             state = {name: part for name, part in state.items() if name != "lm_head.weight"}
-            state["lm_head.weight"] = state.get("model.embed_tokens.weight")
+            if "model.embed_tokens.weight" in state:
+                state["lm_head.weight"] = state["model.embed_tokens.weight"]
         factors = state.pop("rope_freqs.weight", None)
         if factors is not None:
             plain = config.rope_theta ** (-np.arange(0, config.head_dim, 2) / config.head_dim)
             table = asarray((plain / factors.numpy()).astype(np.float32), device=device)
             model.frequencies = Buffer(table, persistent=False)
-        _place_quantized(model, state)
+        place_quantized(model, state)
         model.load_state_dict(state)
         return model
-
-
-def _place_quantized(model: Llama, state: dict[str, Any]) -> None:
-    """Put quantised matrices in their places, and their parts in that of their names."""
-    modules = dict(model.named_modules())
-    for name in [name for name, part in state.items() if isinstance(part, QuantizedTensor)]:
-        matrix = state.pop(name)
-        owner, _, attribute = name.rpartition(".")
-        layer = modules.get(owner)
-        weight = None if layer is None else layer.__dict__.get(attribute)
-        if not isinstance(weight, Tensor) or weight.shape != matrix.shape:
-            wanted = "no such weight" if weight is None else f"a weight of shape {weight.shape}"
-            raise ShapeError(f"Llama: {name} has shape {matrix.shape}, and the model has {wanted}")
-        setattr(layer, attribute, matrix)
-        for part, tensor in matrix.state_dict().items():
-            state[f"{name}.{part}"] = tensor
-
-
-def _renamed(tensors: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield tensors of a GGUF file by the names that they have in safetensors files."""
-    for name, tensor in tensors.items():
-        *before, last = name.split(".")
-        prefix = ""
-        if before and before[0] == "blk":
-            prefix, before = f"model.layers.{before[1]}.", before[2:]
-        inner = ".".join(before)
-        if inner in _GGUF_NAMES:
-            yield f"{prefix}{_GGUF_NAMES[inner]}.{last}", tensor
-        elif name == "rope_freqs.weight":
-            yield name, tensor
-
-
-def _gguf_config(metadata: Mapping[str, Any], tensors: Mapping[str, Any]) -> LlamaConfig:
-    kind = metadata.get("general.architecture")
-    if kind not in _ARCHITECTURES:
-        raise _unknown(kind)
-
-    def said(name: str, otherwise: Any = None) -> Any:
-        value = metadata.get(f"{kind}.{name}", otherwise)
-        if value is None:
-            raise ArgumentError(f"Llama: the file's metadata lacks {kind}.{name}")
-        return value
-
-    heads, size = said("attention.head_count"), said("embedding_length")
-    words = tensors.get("token_embd.weight")
-    if words is None:
-        raise ArgumentError("Llama: the file has no token_embd.weight")
-    return LlamaConfig(
-        vocab_size=words.shape[0],
-        hidden_size=size,
-        intermediate_size=said("feed_forward_length"),
-        num_hidden_layers=said("block_count"),
-        num_attention_heads=heads,
-        num_key_value_heads=said("attention.head_count_kv", heads),
-        head_dim=said("attention.key_length", size // max(heads, 1)),
-        max_position_embeddings=said("context_length"),
-        rms_norm_eps=said("attention.layer_norm_rms_epsilon"),
-        rope_theta=said("rope.freq_base", 10000.0),
-        sliding_window=metadata.get(f"{kind}.attention.sliding_window"),
-        qk_norm="blk.0.attn_q_norm.weight" in tensors,
-        interleaved=kind == "llama",
-    )

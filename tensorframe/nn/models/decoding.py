@@ -1,0 +1,106 @@
+"""What causal models share: which positions each token sees, attention over them, and products with one factor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tensorframe.dtypes import int32
+from tensorframe.errors import ShapeError
+from tensorframe.frontend.conversion.convert import asarray
+from tensorframe.frontend.creation.ranges import counted
+from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.manipulation.joining import concat
+from tensorframe.frontend.operands import permuted, reshaped
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.nn import functional
+from tensorframe.nn.cache import KVCache, Stored
+from tensorframe.nn.layers.linear import Linear
+from tensorframe.ops.elementwise import GREATER, GREATER_EQUAL, LESS_EQUAL, LOGICAL_AND, SUBTRACT
+
+
+class Seen(NamedTuple):
+    """What all layers of a call share: where its tokens are, and which positions they see.
+
+    `positions` are (batch, length), `mask` is (batch, 1, length, columns): true where a query sees a key.
+    """
+
+    cache: Stored | None
+    rows: Tensor
+    positions: Tensor
+    reach: int
+    mask: Tensor
+
+    def attended(self, layer: int, q: Tensor, both: Tensor) -> Tensor:
+        """Return averages of values, (batch, length, heads * head_dim), for queries (batch, length, heads, head_dim).
+
+        `both` are keys, and then values, of the same tokens: (batch, length, 2 * shared, head_dim). They are written to
+        the cache, if there is one, and all positions up to `reach` are seen. Each key serves as many neighbouring
+        queries.
+        """
+        batch, length, heads, size = q.shape
+        if self.cache is not None:
+            self.cache.write_both(layer, both, self.rows, self.positions)
+            both = self.cache.read_both(layer, self.reach)
+        shared = both.shape[2] // 2
+        keys, values = (
+            permuted(half, (0, 2, 1, 3)) for half in (both[:, :, :shared], both[:, :, shared:])
+        )
+        if length == 1:
+            # queries that share a key are rows of one product
+            grouped = reshaped(q, (batch, shared, heads // shared, size))
+            found = functional.scaled_dot_product_attention(grouped, keys, values, self.mask)
+        else:
+            queries = permuted(q, (0, 2, 1, 3))
+            found = functional.scaled_dot_product_attention(
+                queries, keys, values, self.mask, enable_gqa=True
+            )
+            found = permuted(found, (0, 2, 1, 3))
+        return reshaped(found, (batch, length, heads * size))
+
+
+def checked(name: str, ids: Any) -> Tensor:
+    """Return token numbers (batch, length) as a tensor."""
+    tokens = asarray(ids)
+    if tokens.ndim != 2:
+        raise ShapeError(f"{name}: token numbers have shape (batch, length), got {tokens.shape}")
+    return tokens
+
+
+def look(
+    tokens: Tensor, cache: KVCache | Stored | None, offsets: Any, reach: int, window: int | None
+) -> Seen:
+    """Return what tokens (batch, length) see that begin at `offsets` (batch,): a window of positions, if any."""
+    batch, length = tokens.shape
+    device = tokens.device
+    steps = reshaped(counted(length, 0, 1, int32, device), (1, length))
+    positions = steps if offsets is None else steps + reshaped(asarray(offsets), (batch, 1))
+    stored = cache.stored if isinstance(cache, KVCache) else cache
+    columns = counted(length if stored is None else reach, 0, 1, int32, device)
+    queries = reshaped(positions, (positions.shape[0], 1, length, 1))
+    if stored is not None and stored.is_ring:
+        # a place has the last position that was written there
+        last = queries[:, :, -1:]
+        columns = last - (last - columns) % stored.places
+        mask = apply(
+            LOGICAL_AND, apply(LESS_EQUAL, columns, queries), apply(GREATER_EQUAL, columns, 0)
+        )
+    else:
+        mask = apply(LESS_EQUAL, columns, queries)
+    if window is not None:
+        mask = apply(LOGICAL_AND, mask, apply(GREATER, columns, apply(SUBTRACT, queries, window)))
+    rows = reshaped(counted(batch, 0, 1, int32, device), (batch, 1))
+    return Seen(stored, rows, positions, reach, mask)
+
+
+def joined(x: Tensor, layers: Sequence[Linear]) -> Tensor:
+    """Return what several layers give for the same features, side by side along the last axis."""
+    return concat([layer(x) for layer in layers], axis=-1)
+
+
+def after(x: Tensor, last: Any) -> Tensor:
+    """Return the features of each sequence's token number `last` alone: (batch, 1, features). All if that is None."""
+    if last is None:
+        return x
+    rows = counted(x.shape[0], 0, 1, int32, x.device)
+    return x[rows, last][:, None]
