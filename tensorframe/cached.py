@@ -9,7 +9,7 @@ Value = TypeVar("Value")
 
 
 class cached_property(Generic[Value]):  # noqa: N801 - as in functools
-    """A property that is computed when it is first asked for; several threads at once may each compute it."""
+    """A property that is computed at its first use; several threads at once may each compute it."""
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:
         self._compute = compute

@@ -187,7 +187,7 @@ class WriteError(TensorFrameError, OSError):
 
 
 class TracingError(TensorFrameError, TypeError):
-    """A value is asked for while `jit` or `elementwise` records the function that it is an argument of."""
+    """A value is needed while `jit` or `elementwise` records the function that it is an argument of."""
 
 
 class GradientError(TensorFrameError, RuntimeError):
@@ -214,7 +214,7 @@ class FallbackWarning(TensorFrameWarning):
 
 
 class BackendWarning(TensorFrameWarning):
-    """A backend of another package was asked for and does not load; everything else works."""
+    """A backend of another package was named and does not load; everything else works."""
 
 
 class SettingWarning(TensorFrameWarning):

@@ -52,7 +52,7 @@ def recording_site(depth: int = 2) -> Site | None:
 
 
 def raising_site() -> Site | None:
-    """Return the innermost frame outside tensorframe that asked for what fails: of a `with` or import, its own line."""
+    """Return the innermost frame outside tensorframe that needed what fails: of a `with` or import, its own line."""
     frame = sys._getframe(1)
     while is_internal(frame.f_code) or frame.f_code.co_filename.startswith(_BETWEEN):
         if frame.f_back is None:

@@ -1,4 +1,4 @@
-"""Entries: which backends there are, by name, and what loads each when it is first asked for."""
+"""Entries: which backends there are, by name, and what loads each at its first use."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ def guarded(call: Callable[[], Any]) -> Any:
 
 
 def warn_once(entry: Entry, reason: str) -> None:
-    """Warn that a plug-in that was asked for does not work, the first time."""
+    """Warn that a plug-in that was named does not work, the first time."""
     if not entry.origin or entry.warned:
         return
     entry.warned = True

@@ -1,4 +1,4 @@
-"""Shortage: a thread looks once a second whether the host's memory is nearly used up, and tells whoever asked for it.
+"""Shortage: a thread looks once a second whether the host's memory is nearly used up, and tells whoever subscribed.
 
 It is there only while somebody does. Plans that do not fit tell by themselves: see `Budget.admits`.
 """

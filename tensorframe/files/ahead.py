@@ -29,7 +29,7 @@ class ReadAhead:
     """What tiles need of `file` nodes, read by a thread: a tile is used while the next is read into a second buffer.
 
     Used in a `with` block, whose end waits for no more than the read under way. Arrays that an iteration gives are
-    valid until the next one is asked for. What the thread raises is raised where its tile is asked for.
+    valid until the next one is requested. What the thread raises is raised where its tile is requested.
     """
 
     def __init__(self, tiles: Iterable[Wanted]) -> None:

@@ -24,7 +24,7 @@ def compute(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 @attribute
 def is_computed(self: Tensor) -> bool:
-    """Whether the elements are there: asking for values will compute nothing."""
+    """Whether the elements are there: reading them will compute nothing."""
     return self.node.storage is not None
 
 

@@ -235,7 +235,7 @@ def jit(
     be: numbers that decide about shapes or branches. So do fields of dataclasses with `metadata={"static": True}`. The
     object of a method is static, and recordings go with it.
 
-    While it is recorded, the function gets placeholders. Asking for values that depend on them (`if x > 0`,
+    While it is recorded, the function gets placeholders. What needs values that depend on them (`if x > 0`,
     `float(x)`, `x.numpy()`, `x[mask]`) raises TracingError. Side effects happen only while recording: what it
     prints, reads and looks up outside. A tensor from outside becomes part of the recording with the elements that it
     has then: give weights that change as arguments. What it changes of its arguments (`x += 1`, `named["w"] = x`) stays

@@ -199,7 +199,7 @@ class TensorMethods:
         """The imaginary parts: zeros for real elements."""
     @property
     def is_computed(self) -> bool:
-        """Whether the elements are there: asking for values will compute nothing."""
+        """Whether the elements are there: reading them will compute nothing."""
     def item(self, *index: Any) -> Any:
         """Return one element as a Python number: the only one, or the one at a flat index or at one index per axis."""
     @property

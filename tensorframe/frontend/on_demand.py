@@ -85,7 +85,7 @@ __all__ = [*_HOMES, *NAMESPACES]  # noqa: PLE0604 - these are names
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name of the package that was not asked for before; from then on it is there."""
+    """Return a public name of the package that was not used before; from then on it is there."""
     import tensorframe
 
     if name in NAMESPACES:
@@ -100,7 +100,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the names of the package, those that were not asked for yet among them."""
+    """Return the names of the package, those that were not used yet among them."""
     import tensorframe
 
     return sorted({*vars(tensorframe), *__all__})

@@ -211,7 +211,7 @@ def accumulator(dtype: DType) -> DType:
 
 
 def accumulated(x: Any, dtype: Any) -> Tensor:
-    """Return `x` in the dtype that it is summed in: `dtype` if one is asked for."""
+    """Return `x` in the dtype that it is summed in: `dtype` if one is given."""
     tensor = operand(x)
     if dtype is None and tensor.dtype in dtypes.FLOATING:
         return tensor

@@ -47,7 +47,7 @@ class Arguments(Protocol):
 
 
 class Record:
-    """A function recorded for one kind of arguments: its plan, and how its result is put together."""
+    """A function recorded for one signature: its plan, and how its result is put together."""
 
     __slots__ = (
         "_arithmetic",

@@ -31,7 +31,7 @@ class Example:
         self.name = name
 
     def error(self) -> TracingError:
-        """Return the error for elements that are asked for."""
+        """Return the error for elements that are needed."""
         return TracingError(
             f"{self.function}: values that depend on the argument {self.name} differ from example to example: "
             "vmap records the function once for all of them",

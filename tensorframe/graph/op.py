@@ -1,4 +1,4 @@
-"""Op rows: everything there is to say about an op, as one immutable record that passes ask for properties."""
+"""Op rows: everything there is to say about an op, as one immutable record whose properties passes query."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class Op:
     # a user's function: operands keep dtypes of their own, and plans print its name
     user_defined: bool = False
     vjp: Callable[..., Sequence[Any]] | NoGradient | None = None
-    # machine code of such a function that asks for values, see ops/user.py
+    # machine code of such a function that reads values, see ops/user.py
     compiled: Any = None
     # operand (a tuple, of several) -> result: examples and tests
     at: Mapping[Any, Any] = field(default_factory=dict)

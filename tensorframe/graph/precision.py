@@ -1,4 +1,4 @@
-"""Mixed precision: the dtype that a block asks for, and the operands that a row is recorded with there."""
+"""Mixed precision: the dtype that a block sets, and the operands that a row is recorded with there."""
 
 from __future__ import annotations
 

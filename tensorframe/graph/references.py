@@ -21,7 +21,7 @@ IN_ONE_LIST = references([object()], 0)
 def referenced(holders: Sequence[Any], counts: Iterable[tuple[int, int]]) -> list[int]:
     """Return the places of objects that more refer to than `holders` and the given number of others.
 
-    `counts` are places and these numbers. Evaluations ask for all that they compute, hence for many at once.
+    `counts` are places and these numbers. Evaluations claim all that they compute, hence for many at once.
     """
     return [index for index, count in counts if getrefcount(holders[index]) > count + _HERE]
 

@@ -21,7 +21,7 @@ Names = Callable[[], Sequence[str]]
 class Trace:
     """One recording of a function: its arguments' names, and the arithmetic that its numbers go through.
 
-    `names` is asked for messages only. `rebound` holds the handles that assignments moved, with their earlier nodes.
+    `names` is called for messages only. `rebound` holds the handles that assignments moved, with their earlier nodes.
     """
 
     __slots__ = ("arithmetic", "ended", "first_serial", "function", "names", "rebound")
@@ -39,7 +39,7 @@ class Trace:
         return "a random generator" if place is None else f"the argument {self.names()[place]}"
 
     def error(self, place: int | None) -> TracingError:
-        """Return the error for a value that is asked for, and comes from the argument at `place`."""
+        """Return the error for a value that is needed, and comes from the argument at `place`."""
         origin = self.origin(place)
         if self.ended:
             return TracingError(
@@ -70,7 +70,7 @@ class Argument:
         self.place = place
 
     def error(self) -> TracingError:
-        """Return the error for elements that are asked for."""
+        """Return the error for elements that are needed."""
         return self.trace.error(self.place)
 
     def __repr__(self) -> str:
@@ -169,7 +169,7 @@ class TracedNumber:
     """A Python number among the arguments of a function that is recorded, or computed from such numbers.
 
     Arithmetic with numbers is Python's own, done again at every call; beside tensors it is weak as every number.
-    `kind` is its Python type. Asking for its value raises TracingError.
+    `kind` is its Python type. Reading its value raises TracingError.
     """
 
     __slots__ = ("arithmetic", "kind", "place", "position")
@@ -246,7 +246,7 @@ def _combined(function: Callable[..., Any], *operands: Any) -> Any:
 
 
 def example(number: Any) -> Any:
-    """Return a known number of the same Python type: for rules that ask for the type alone."""
+    """Return a known number of the same Python type: for rules that need the type alone."""
     if type(number) is not TracedNumber:
         return number
     assert number.kind is not None  # what has no kind is no number that a user gets

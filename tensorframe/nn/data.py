@@ -68,7 +68,7 @@ def batches(
     leaves it out; for a batch of another size a jitted function is recorded once more.
 
     Tensors stay on their device. Of NumPy arrays, such as those of a file that is mapped, only the examples of a batch
-    are read. `len()` is the number of batches, which progress bars ask for: `tqdm(nn.batches(...))`.
+    are read. `len()` is the number of batches, which progress bars read: `tqdm(nn.batches(...))`.
 
     Raises ShapeError for arrays that do not have as many examples, ArgumentError for `shuffle=True` without a key or a
     size below 1.

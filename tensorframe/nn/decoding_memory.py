@@ -17,7 +17,7 @@ _GROUP, _SCALE = 32, 2
 
 
 class DecodingMemory(NamedTuple):
-    """What generating takes, in bytes: the weights, and keys and values of as many positions as were asked for."""
+    """What generating takes, in bytes: the weights, and keys and values of as many positions as requested."""
 
     weights: int
     cache: int

@@ -4,7 +4,7 @@ No theme is asked for, as every front end tells its own way: text and lines are 
 and the hues of devices are bright enough for black and dark enough for white. A class that is named several times
 weighs more than JupyterLab's own rules do.
 
-Who opens somebody else's notebook sees what a sanitizer leaves of it. JupyterLab drops style sheets, scripts and SVG,
+Who opens somebody else's notebook sees what a sanitiser leaves of it. JupyterLab drops style sheets, scripts and SVG,
 and of a `style` attribute what is not in its list of plain CSS 2: variables, `color-mix`, numbers without a leading
 zero. GitHub drops `style` attributes too. So what a piece cannot do without, its words, their order, frames, the
 alignment of tables, is in its elements and in such attributes; sheets only refine it. No element is used for another

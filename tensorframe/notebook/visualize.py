@@ -1,4 +1,4 @@
-"""Visualize: `tfr.visualize` and `t.visualize()`; what draws is loaded with the first picture."""
+"""Drawing graphs: `tfr.visualize` and `t.visualize()`; what draws is loaded with the first picture."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def _ran_op_by_op(pending: Sequence[Node]) -> bool:
 
 
 def _stored_besides(request: Capture, stamps: list[int] | None) -> bool:
-    """Run a request that stores more than was asked for; return whether it could, since nobody asked for that."""
+    """Run a request that stores more than was requested; return whether it could, since nobody requested that."""
     try:
         _compute(request, PLANS.find(request.key), None if stamps is None else stamps.copy())
     except CancelledError:

@@ -20,7 +20,7 @@ from tensorframe.graph.shape import Shape
 from tensorframe.ops.creation import CONSTANT, FILE
 from tensorframe.runtime.failures import explain_leaf
 
-# What reads parts of leaves before a plan would ask for all of them; nothing, until a file is loaded of which it can.
+# What reads parts of leaves before a plan would need all of them; nothing, until a file is loaded of which it can.
 early_readers: list[Callable[[Sequence[Node]], None]] = []
 # What says which graph is run instead of roots where they do; nothing is read.
 early_views: list[Callable[[Sequence[Node]], Sequence[Node]]] = []

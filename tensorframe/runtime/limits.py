@@ -40,7 +40,7 @@ class Limits:
     """Float32 operations per second."""
 
 
-# of the devices that were asked for: what a profile asks for each of its rows
+# of the devices in use: what a profile needs for each of its rows
 _known: dict[tuple[str, str], Limits | None] = {}
 
 

@@ -1,6 +1,6 @@
 """Observers: what stands beside the executor's loop, and sees each step before and after it runs.
 
-An observer is a generator over the steps of a run: it yields each to the loop, and goes on when the loop asks for the
+An observer is a generator over the steps of a run: it yields each to the loop, and goes on when the loop wants the
 next one. What stands behind its last `yield` comes after the last step, and only if none failed. The loop knows nothing
 of observers, and where there are none it walks over the steps themselves.
 """
@@ -163,14 +163,14 @@ def validated(_runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions
 
 def without_nan(_runner: Runner, plan: Plan, actions: Iterable[Action]) -> Actions:
     """Have the results of each step looked through for NaNs."""
-    from tensorframe.runtime.nan import check_nan  # few processes ask for it
+    from tensorframe.runtime.nan import check_nan  # few processes use it
 
     for action, step in zip(actions, plan.steps, strict=True):
         yield _checked(action, step, check_nan)
 
 
 def _validate(step: Step, inputs: Sequence[Any], results: Sequence[Any]) -> None:
-    from tensorframe.runtime.validate import validate  # few processes ask for it
+    from tensorframe.runtime.validate import validate  # few processes use it
 
     validate(step.region, inputs, results)
 

@@ -1,6 +1,6 @@
 """Reuse: a pending tensor that several evaluations need is stored, before it costs more to compute it again and again.
 
-An evaluation computes what it was asked for, and of everything else only the parts that this takes. What it spends on a
+An evaluation computes what was requested, and of everything else only the parts that this takes. What it spends on a
 tensor that somebody still references, without storing it, is charged to that tensor, in operations. To store it costs
 something as well: the elements that were not needed, and memory that is written. Once the charges have reached that
 price, the next evaluation that needs the tensor stores it (the ski rental rule: at most twice the cost of having known
@@ -69,7 +69,7 @@ class Outlook:
 
 
 class Choice(NamedTuple):
-    """What one evaluation stores besides what it was asked for, by place, and what was spent on the rest by then."""
+    """What one evaluation stores besides what was requested, by place, and what was spent on the rest by then."""
 
     stored: Sequence[int] = ()
     spent: Sequence[tuple[Node, float]] = ()

@@ -1,6 +1,6 @@
 """Streams in place of plans: what does not fit into memory runs tile by tile, where it can (`runtime/streaming.py`).
 
-Three ask for it: a plan that is about to be refused, a plan whose leaves are in files that do not fit, and saving,
+Three use it: a plan that is about to be refused, a plan whose leaves are in files that do not fit, and saving,
 where results need not fit. Loaded when the first of them does.
 """
 

@@ -109,7 +109,7 @@ def _operand(node: Node, device: Device, placed: dict[tuple[Node, Device], Node]
 
 
 def _at(node: Node, device: Device, placed: dict[tuple[Node, Device], Node]) -> Node:
-    """Return what stands for a node on a device, past the transfers that the user asked for."""
+    """Return what stands for a node on a device, past the transfers that the user requested."""
     while (node, device) not in placed:
         (node,) = node.inputs
     return placed[node, device]

@@ -1,4 +1,4 @@
-"""Users' functions that ask for values: Numba's front end compiles them, and LLVM inlines the result in our kernels."""
+"""Users' functions that read values: Numba's front end compiles them, and LLVM inlines the result in our kernels."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def _reduced(join: np.ufunc, x: Array, axes: Sequence[int], first: float, held: 
 
 
 def _first_axis(x: Array, axes: Sequence[int]) -> Array | None:
-    """Return an array with the reduced axes as its first one; None if they are several that may run apart."""
+    """Return an array with the reduced axes as its first one; None if they are several that may lie apart."""
     if len(axes) == x.ndim:
         return x if x.ndim == 1 else x.reshape(-1) if x.size <= GROUP else None
     if len(axes) != 1:

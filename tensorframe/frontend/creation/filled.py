@@ -38,7 +38,7 @@ Sizes = int | Iterable[int]
 
 
 def default_real(name: str, dtype: Any, device: Device) -> DType:
-    """Return the dtype that is asked for, or that of Python floats on the device; DTypeError if it cannot hold it."""
+    """Return the requested dtype, or that of Python floats on the device; DTypeError if it cannot hold it."""
     wanted = default_on(device, dtypes.default_float()) if dtype is None else as_dtype(dtype)
     require(name, device, wanted)
     return wanted
@@ -53,7 +53,7 @@ def full(
     device: OnDevice = None,
     like: Any = None,
 ) -> Tensor:
-    """Return a tensor of `shape` with `fill_value` everywhere. It takes no memory until its elements are asked for.
+    """Return a tensor of `shape` with `fill_value` everywhere. It takes no memory until its elements are needed.
 
     The dtype of a Python number follows `asarray`: bool, int64, float32 or complex64. `fill_value` may be a tensor
     that broadcasts to `shape`. `order` and `like`, here and in the functions below, are NumPy's and change nothing:

@@ -59,7 +59,7 @@ def arange(
     """Return start, start + step, ... up to but without `stop`; with one number, from 0 up to it.
 
     There are ceil((stop - start) / step) elements, as in NumPy; with integers that is exact. int64 for integers, else
-    float32, unless `dtype` says otherwise. Takes no memory before its elements are asked for.
+    float32, unless `dtype` says otherwise. Takes no memory before its elements are needed.
 
     >>> tfr.arange(2, 8, 3).tolist()
     [2, 5]
@@ -136,7 +136,7 @@ def linspace(
     """Return `num` evenly spaced numbers from `start` to `stop`, which is the last one unless `endpoint` is False.
 
     The ends are exact. float32, or complex64 if an end is complex, unless `dtype` says otherwise; integer dtypes round
-    down, as in NumPy. Takes no memory before its elements are asked for. Ends that are tensors broadcast; the numbers
+    down, as in NumPy. Takes no memory before its elements are needed. Ends that are tensors broadcast; the numbers
     between them stand along the new axis `axis`. `retstep` gives the pair of the numbers and their distance.
 
     >>> tfr.linspace(0, 1, 5).tolist()

@@ -24,7 +24,7 @@ from tensorframe.graph.shape import Shape
 from tensorframe.rewrite.views import Window
 
 # How often a member is gone through for parts of it alone: each time all of it is unpacked and checked, and only what
-# is asked for is kept. Whoever goes on asking gets all of it read once more, and kept.
+# is requested is kept. Whoever goes on asking gets all of it read once more, and kept.
 PASSES = 2
 
 

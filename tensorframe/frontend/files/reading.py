@@ -1,4 +1,4 @@
-"""Reading parts: of arrays that are not mapped, only what is shown is read, before a plan would ask for all of them."""
+"""Reading parts: of arrays that are not mapped, only what is shown is read, before a plan would need all of them."""
 
 from __future__ import annotations
 

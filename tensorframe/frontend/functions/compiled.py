@@ -1,4 +1,4 @@
-"""Functions that ask for values: compiled by Numba for the cpu, where it is installed."""
+"""Functions that read values: compiled by Numba for the cpu, where it is installed."""
 
 from __future__ import annotations
 

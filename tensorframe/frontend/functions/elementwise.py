@@ -132,7 +132,7 @@ class Elementwise(Written):
     def _compiled(
         self, operands: dict[str, DType], constants: dict[str, Any], asked: ValueNeededError
     ) -> Rows:
-        """Return rows of machine code: the function asks for values."""
+        """Return rows of machine code: the function reads values."""
         if self._owner is not None:
             raise TracingError(
                 f"{self._title}: {asked.message}, and methods are not compiled",
@@ -241,10 +241,10 @@ def elementwise(
     `where`, and functions that are written in these. Constants from outside are looked up at every call. Where Python
     raises (1 / 0, `math.log(-1)`), elements become infinite or NaN.
 
-    A function that asks for values (`if x > 0`, `while`, `and`) is compiled by Numba, where the extra
+    A function that reads values (`if x > 0`, `while`, `and`) is compiled by Numba, where the extra
     `tensorframe-lazy[numba]` is installed, and inlined in the kernels of the cpu; for other devices it runs there.
 
-    Raises ArgumentError if the function takes `*args` or has side effects, TracingError if it asks for values and
+    Raises ArgumentError if the function takes `*args` or has side effects, TracingError if it reads values and
     is not compiled, DTypeError if it returns something else than numbers.
 
     >>> @tfr.elementwise

@@ -30,7 +30,7 @@ class Parameter(NamedTuple):
     name: str
 
     def error(self) -> TracingError:
-        """Return the error for a value that is asked for."""
+        """Return the error for a value that is needed."""
         try:
             needed(None)  # type: ignore[arg-type]
         except ValueNeededError as error:
@@ -50,7 +50,7 @@ def record(
     """Return what a function does with scalars of these dtypes.
 
     `arguments` makes positional and named arguments of the scalars. Raises what the function raises, and
-    ValueNeededError where it asks for a value.
+    ValueNeededError where it reads a value.
     """
     parameters = [
         Node(ARGUMENT, (), (Parameter(title, name),), (), dtype, CPU, None)

@@ -19,7 +19,7 @@ _HINTS = (
 
 
 class ValueNeededError(TracingError):
-    """A function asks for the value of a scalar while it is recorded."""
+    """A function reads the value of a scalar while it is recorded."""
 
 
 class Scalar(Tensor):
@@ -76,7 +76,7 @@ def as_scalars(value: Any) -> Any:
 
 
 def needed(scalar: Scalar, *_: Any, **__: Any) -> NoReturn:
-    """Raise the error of a function that asks for a value."""
+    """Raise the error of a function that reads a value."""
     del scalar
     raise ValueNeededError(
         "its steps depend on the values of elements",

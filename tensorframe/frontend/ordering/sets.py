@@ -114,7 +114,7 @@ def unique(
 ) -> Any:
     """The distinct elements, sorted, or the distinct parts along `axis`: NumPy's form of the `unique_` functions.
 
-    Followed by what is asked for: positions of first occurrences, inverse positions, counts. Computes at once. `sorted`
+    Followed by what is requested: positions of first occurrences, inverse positions, counts. Computes at once. `sorted`
     is NumPy's: they are in order here in any case.
 
     >>> tfr.unique(tfr.asarray([[1, 2], [1, 2], [0, 5]]), axis=0).tolist()
@@ -219,7 +219,7 @@ def union1d(ar1: Any, ar2: Any) -> Tensor:
 def intersect1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
-    """The distinct elements that both tensors have, sorted, with their first positions in either if asked for.
+    """The distinct elements that both tensors have, sorted, with their first positions in either if requested.
 
     Computes at once. `assume_unique` promises that neither has an element twice.
 

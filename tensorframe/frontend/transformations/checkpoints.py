@@ -33,7 +33,7 @@ def checkpoint(function: Callable[..., Any]) -> Callable[..., Any]:
     Only the arguments and results of a block are kept from the forward pass to the backward one, at the price of
     computing it twice: of n layers in blocks of sqrt(n), some 2 sqrt(n) results are in memory instead of n. Random
     numbers are the same both times. `function` takes tensors, numbers and trees of them, by position; what it closes
-    over has its gradient too. Values that it asks for on the way are kept as they are anyway.
+    over has its gradient too. Values that it reads on the way are kept as they are anyway.
 
     >>> block = tfr.checkpoint(lambda x: tfr.tanh(tfr.sin(x) * x))
     >>> x = tfr.asarray(0.5)

@@ -43,7 +43,7 @@ def vmap(function: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) ->
     The result equals a loop over the examples, and is recorded: it fuses, composes with `grad`, `jit` and `vmap` in any
     order (`vmap(grad(f))` gives the gradient of each example), and runs on any device. A tuple of keys, as
     `tfr.random.split` gives, is one key for each example; a draw without a key raises TracingError, since all examples
-    would share it, and so does asking for a value that depends on an example.
+    would share it, and so does reading a value that depends on an example.
 
     ShapeError if arguments have different numbers of examples, AxisError if one lacks its axis: both name it.
 

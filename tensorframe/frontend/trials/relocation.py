@@ -86,7 +86,7 @@ class Values:
         return array
 
     def placed_on(self, device: Device) -> Callable[[Node], Node]:
-        """Return what makes a leaf on `device` of another one: each once, however often it is asked for."""
+        """Return what makes a leaf on `device` of another one: each once, however often it is needed."""
         made: dict[Node, Node] = {}
 
         def place(leaf: Node) -> Node:

@@ -76,7 +76,7 @@ class Expression:
                 f"{name}: the tensor is computed already, and what it was computed from is gone",
                 suggestions=(
                     f"tfr.{name}(function, *arguments)",
-                    f"tfr.{name}(tensor) before its values are asked for",
+                    f"tfr.{name}(tensor) before its values are needed",
                 ),
             )
         self._values = Values()

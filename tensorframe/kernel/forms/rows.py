@@ -26,7 +26,7 @@ _LOOK = 4096
 _PACKED = ir.index("packed")
 # Elements whose mean is the pivot of a chunk of a row: see kernel/forms/deviations.py.
 ROW_SAMPLE = 1024
-# Elements of a row that is asked for before its turn: worth it, and beside the one before in the nearest cache; and
+# Elements of a row that is prefetched: worth it, and beside the one before in the nearest cache; and
 # operands of which that is done.
 _SOON, _MOST_FETCHED = (128, HOST.first // 8), 2
 
@@ -85,7 +85,7 @@ def rows(form: Form, streamed: Sequence[int] = ()) -> tuple[ir.Statement, ...]:
 
 
 def _next_row(form: Form, row: ir.Index, along: Sequence[ir.Index]) -> list[ir.Statement]:
-    """Return what asks for the elements of the next row while this one is gone over again in the nearest cache.
+    """Return what prefetches the elements of the next row while this one is gone over again in the nearest cache.
 
     The first pass over a row would wait for memory, and the others leave memory idle.
     """

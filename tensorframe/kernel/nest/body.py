@@ -42,7 +42,7 @@ class Numbers:
 class Body:
     """Expressions of one region in one nest.
 
-    `indices` are the expressions of the loop indices, kept loops first; a form sets them before it asks for elements.
+    `indices` are the expressions of the loop indices, kept loops first; a form sets them before it reads elements.
     `known` are values that are there already: finished reductions, and what is in scratch memory. `widest` is the
     floating dtype with the most digits that can be computed with.
     """

@@ -264,7 +264,7 @@ def multilabel_soft_margin_loss(
 def margin_ranking_loss(
     input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
 ) -> Tensor:
-    """By how much inputs lack `margin` to the order that is asked for: 1 if the first is larger, -1 if the second is.
+    """By how much inputs lack `margin` to the requested order: 1 if the first is larger, -1 if the second is.
 
     >>> tfr.nn.functional.margin_ranking_loss(tfr.asarray([1.0]), tfr.asarray([3.0]), tfr.asarray([1.0])).item()
     2.0

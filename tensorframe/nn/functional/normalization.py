@@ -229,7 +229,7 @@ def local_response_norm(
 
 
 def _last_axes(name: str, input: Any, normalized_shape: Any) -> tuple[Tensor, Shape]:
-    """Return the tensor, and the sizes of its last axes; ShapeError unless these are the ones asked for."""
+    """Return the tensor, and the sizes of its last axes; ShapeError unless these are the expected ones."""
     tensor = floating(name, "input", input)
     shape = integers(name, "normalized_shape", normalized_shape)
     if not shape or tensor.shape[-len(shape) :] != shape:

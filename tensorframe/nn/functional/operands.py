@@ -25,7 +25,7 @@ def floating(name: str, argument: str, value: Any) -> Tensor:
 
 
 def need_shape(name: str, argument: str, tensor: Tensor, wanted: Shape, why: str) -> None:
-    """Raise ShapeError unless a tensor has the shape that `why` asks for."""
+    """Raise ShapeError unless a tensor has the shape that `why` requires."""
     if tensor.shape != wanted:
         raise ShapeError(f"{name}: {argument} has shape {tensor.shape}, but {why} needs {wanted}")
 

@@ -226,7 +226,7 @@ def _max_pool(
 
 
 def largest(padded: Tensor, windows: Windows, indexed: bool) -> tuple[Tensor, Tensor | None]:
-    """Return the largest element of each window, and its place in the window if that is asked for."""
+    """Return the largest element of each window, and its place in the window if requested."""
     attrs = (windows.axes(padded), windows.sizes, windows.steps, windows.dilations)
     result = call(MAX_POOL, padded, attrs=attrs)
     return result, call(POOL_INDEX, padded, result, attrs=attrs) if indexed else None
