@@ -34,7 +34,7 @@ class _Ours(dict[str, bool]):
         return is_ours
 
 
-_ours = _Ours()
+is_ours = _Ours()
 # what stands between a user's `with`, `import` or use of a mapping and a function of ours
 _BETWEEN = (contextmanager.__code__.co_filename, "<frozen importlib", "<frozen _collections_abc>")
 
@@ -43,7 +43,7 @@ def recording_site(depth: int = 2) -> Site | None:
     """Return the innermost frame outside tensorframe, looking from `depth` callers up."""
     frame = _frame(depth)  # inspect.currentframe cannot skip frames, and costs more
     code = frame.f_code
-    while _ours[code.co_filename]:
+    while is_ours[code.co_filename]:
         if frame.f_back is None:
             return None
         frame = frame.f_back

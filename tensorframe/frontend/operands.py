@@ -21,19 +21,19 @@ from tensorframe.frontend.dispatch import (
     handle_on,
     home_of,
     plain,
+    recorded,
     weak_constant,
 )
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import Device
 from tensorframe.graph.holding import default_on, require
-from tensorframe.graph.node import Node, new_node
+from tensorframe.graph.node import Node
 from tensorframe.graph.op import Op
 from tensorframe.graph.precision import autocast_dtype
 from tensorframe.graph.record import cast, source
 from tensorframe.graph.shape import MAX_NDIM, Shape, check_size, normalize_axis
 from tensorframe.ops.creation import FULL
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE
-from tensorframe.site import recording_site
 
 
 def nodes_of(name: str, tensors: Sequence[Any]) -> list[Node]:
@@ -149,7 +149,7 @@ def widened(tensor: Tensor) -> Tensor:
 def rearranged(op: Op, tensor: Tensor, shape: Shape, *attrs: Any) -> Tensor:
     """Return a view of a tensor, of a shape that is known to be right and is no larger than the tensor's."""
     node = tensor.node
-    return handle_on(new_node(op, (node,), attrs, shape, node.dtype, node.device, recording_site()))
+    return recorded(op, (node,), attrs, shape, node.dtype, node.device)
 
 
 def reshaped(tensor: Tensor, shape: Shape) -> Tensor:

@@ -16,6 +16,7 @@ from tensorframe.graph.mapping import mapping
 from tensorframe.graph.node import Node
 from tensorframe.graph.tracing import current
 from tensorframe.runtime.evaluate import evaluate, host_array
+from tensorframe.runtime.ready import run_ready
 from tensorframe.runtime.single import run_single
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -72,7 +73,7 @@ class Tensor(TensorMethods):
     def compute(self) -> Tensor:
         """Compute the elements now, keep them, and return this tensor."""
         node = self.node
-        if node.storage is None:
+        if node.storage is None and not run_ready(node):
             single = run_single(node)  # which most are: `evaluate` written out
             if not single:
                 evaluate((node,), single=single)

@@ -29,9 +29,11 @@ class PlanCache:
         self._plans: dict[Options, Entries] = {}
         # of the options seen last: to compare all of them takes longer than to find a plan
         self._latest: tuple[Options | None, Entries] = (None, {})
-        self._calls: dict[Options, dict[Key, Call]] = {}
+        # calls, and ufuncs that run a node at once (runtime/ready.py)
+        self._calls: dict[Options, tuple[dict[Key, Call], dict[Key, Any]]] = {}
         # of the options seen last, which those who compute one node after the other compare themselves
         self.latest_calls: tuple[Options | None, dict[Key, Call]] = (None, {})
+        self.ready: tuple[Options | None, dict[Key, Any]] = (None, {})
         self._lock = new_lock()
         self._tick = itertools.count().__next__
 
@@ -62,8 +64,9 @@ class PlanCache:
         latest, calls = self.latest_calls
         if latest is not options:
             with self._lock:
-                calls = self._calls.setdefault(options, {})
+                calls, ready = self._calls.setdefault(options, ({}, {}))
                 self.latest_calls = (options, calls)
+                self.ready = (options, ready)
         return calls
 
     def keep_call(self, key: Key, call: Call, options: Options) -> Call:
@@ -74,9 +77,18 @@ class PlanCache:
         calls[key] = call
         return call
 
+    def keep_ready(self, key: Key, function: Any, options: Options) -> None:
+        """Keep the ufunc that runs nodes of this key at once."""
+        latest, ready = self.ready
+        if latest is options:
+            if len(ready) >= _MOST_CALLS:
+                ready.clear()
+            ready[key] = function
+
     def _forget_calls(self) -> None:
         self._calls.clear()
         self.latest_calls = (None, {})
+        self.ready = (None, {})
 
     def _under(self, options: Options) -> Entries:
         """Return the plans made under these options."""

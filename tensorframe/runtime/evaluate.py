@@ -28,6 +28,7 @@ from tensorframe.runtime.fitting import fits
 from tensorframe.runtime.leaves import early_readers, leaf_handle, stored
 from tensorframe.runtime.pace import catch_up
 from tensorframe.runtime.progress import under_way
+from tensorframe.runtime.ready import run_ready
 from tensorframe.runtime.reuse import chosen
 from tensorframe.runtime.single import run_single
 from tensorframe.runtime.small import run_small
@@ -200,7 +201,7 @@ def _computed(request: Capture, plan: Plan, slots: list[Any], stamps: list[int] 
 
 def computed_storage(node: Node) -> Storage:
     """Return the node's storage, computed if need be."""
-    if node.storage is None:
+    if node.storage is None and not run_ready(node):
         single = run_single(node)
         if not single:
             evaluate((node,), single=single)

@@ -36,6 +36,7 @@ from tensorframe.runtime.executor import BLANK, execute
 from tensorframe.runtime.failures import explain
 from tensorframe.runtime.fitting import fits
 from tensorframe.runtime.leaves import leaf_handle, scalars, stored
+from tensorframe.runtime.ready import remember
 from tensorframe.runtime.small import functions_of
 from tensorframe.schedule.capture import Inputs, capture_single
 from tensorframe.schedule.plan import Plan
@@ -272,6 +273,7 @@ def _call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | 
                     PLANS.keep_call(key, _BY_NUMBERS, options)
                     key = _with_numbers(key, inputs)
             if function is not None:
+                remember(node, function, options, of_number=not is_small)
                 return PLANS.keep_call(key, (function, None), options)
             if is_small:
                 return None
@@ -286,6 +288,7 @@ def _call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | 
     call: Call = (plan.runner.alone if same else None, plan)
     if itself is not None and _is_of(plan, node.op):
         call = (itself, None)
+        remember(node, itself, options, of_number=True)
     if numbers:
         PLANS.keep_call(key, _BY_NUMBERS, options)
         key = _with_numbers(key, inputs)

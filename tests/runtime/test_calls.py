@@ -8,7 +8,7 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.backends import silence
-from tensorframe.runtime import cache, single
+from tensorframe.runtime import cache, ready, single
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, listen
 from tensorframe.schedule import capture as captures
@@ -51,13 +51,13 @@ def _frames(call: Callable[[], object]) -> int:
     return count
 
 
-# operator or function, node, its site, `compute`, `evaluate`, the call, the storage, and that it is settled
+# operator or function, its node, `compute`, and the call; a number has its own look-up
 SINGLE = {
-    "-x": (lambda x, y: -x, 10),
-    "x + y": (lambda x, y: x + y, 10),
-    "x * 2.5": (lambda x, y: x * 2.5, 18),  # at 10,000 elements, the number is looked at
-    "maximum": (tfr.maximum, 9),
-    "exp": (lambda x, y: tfr.exp(x), 10),
+    "-x": (lambda x, y: -x, 4),
+    "x + y": (lambda x, y: x + y, 4),
+    "x * 2.5": (lambda x, y: x * 2.5, 5),
+    "maximum": (tfr.maximum, 3),
+    "exp": (lambda x, y: tfr.exp(x), 4),
 }
 
 
@@ -206,6 +206,100 @@ def test_silence_works_with_and_without_numpys_variable(known, monkeypatch):
         end(token)
     assert np.geterr() == before
     assert silence._functions() is not None
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("known", [True, False])
+def test_functions_called_silently_leave_numpys_state_alone(known, monkeypatch):
+    if not known:
+        monkeypatch.setattr(silence, "_found", lambda: None)
+    silently = silence._runner()
+    huge = np.full(3, 3e38, np.float32)
+    with np.errstate(over="raise"):
+        assert np.isinf(silently(np.multiply, huge, huge)).all()
+        with pytest.raises(FloatingPointError):
+            huge * huge
+
+
+def test_a_call_inside_a_call_has_another_way():
+    x, y = operands(10)
+    expected = (x - y).numpy()
+    # as in another thread, or a signal's handler
+    inside = silence.silently((x - y).numpy)
+    assert inside.tobytes() == expected.tobytes()
+
+
+def watched(name):
+    """What looks at every step."""
+    return {
+        "listener": lambda: listen(lambda _event: None),
+        "profile": tfr.profile,
+        "validate": lambda: tfr.config.override(validate=True),
+        "check_nan": lambda: tfr.config.override(check_nan=True),
+    }[name]()
+
+
+@pytest.mark.parametrize("name", ["listener", "profile", "validate", "check_nan"])
+def test_who_looks_on_is_told_of_what_was_ready_before(name, monkeypatch):
+    x, y = operands(10)
+    for _ in range(3):
+        (x - y).compute()
+    assert ready.run_ready((x - y).node)
+    with watched(name):
+        (x + y).compute()  # would be remembered here, if it were
+        assert not ready.run_ready((x - y).node)
+        assert not ready.run_ready((x + y).node)
+    (x - y).compute()
+    assert ready.run_ready((x - y).node)
+
+
+def test_what_is_ready_is_forgotten_with_the_options_and_is_not_too_much(monkeypatch):
+    x, y = operands(10)
+    (x - y).compute()
+    assert PLANS.ready[1]
+    with tfr.config.override(fuse=False):
+        (x - y).compute()
+        assert not ready.run_ready((x * y).node)
+    PLANS.clear()
+    assert not PLANS.ready[1]
+    monkeypatch.setattr(cache, "_MOST_CALLS", 4)
+    for size in range(1, 20):
+        x, y = operands(size)
+        (x - y).compute()
+        assert len(PLANS.ready[1]) <= 4
+
+
+def test_what_is_ready_keeps_its_inputs_while_a_gradient_is_recorded():
+    def cubed(x):
+        square = x * x
+        square.compute()
+        return tfr.sum(square * x)
+
+    x = tfr.asarray([1.0, 2.0])
+    for _ in range(3):
+        (x * x).compute()
+        assert tfr.grad(cubed)(x).tolist() == [3.0, 12.0]
+
+
+def test_a_failure_of_what_is_ready_is_explained_and_changes_nothing(monkeypatch):
+    x, y = operands(10)
+    for _ in range(3):
+        (x - y).compute()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ready, "silently", interrupted)
+    pending = x - y
+    with pytest.raises(tfr.errors.CancelledError):
+        pending.compute()
+    assert not pending.is_computed
+
+    def failing(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(ready, "silently", failing)
+    assert pending.numpy().tobytes() == (x.numpy() - y.numpy()).tobytes()
 
 
 def test_numpys_state_is_found_without_a_name_of_its():

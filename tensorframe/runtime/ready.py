@@ -1,0 +1,110 @@
+"""The shortest path: an elementwise op on computed tensors whose ufunc is known runs at once, by one look-up.
+
+Most evaluations of programs that look at every result are of this form. `runtime/single.py` says which ufunc runs nodes
+of a kind, and remembers it here where nothing else could matter: no attributes, no plan, nobody who looks on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorframe.backends import spans
+from tensorframe.backends.silence import silently
+from tensorframe.backends.storage import Storage
+from tensorframe.config import Options, Process, overridden
+from tensorframe.errors import CancelledError
+from tensorframe.graph.history import history
+from tensorframe.graph.node import Node
+from tensorframe.ops.creation import CONSTANT
+from tensorframe.runtime import events
+from tensorframe.runtime.cache import PLANS, Key
+from tensorframe.runtime.leaves import scalars
+
+_new = object.__new__
+_ndarray = np.ndarray
+
+
+def run_ready(node: Node) -> bool:
+    """Compute `node` if its ufunc is remembered and its inputs are computed; else do nothing and return False.
+
+    Every line counts: this is most of an evaluation of a few elements.
+    """
+    inputs = node.inputs  # before storage: see Node.settle
+    options, ready = PLANS.ready
+    if (
+        options is not (overridden() or Process.base)
+        or node.attrs
+        or events.listeners
+        or spans.collectors
+    ):
+        return False
+    device = node.device
+    try:
+        if len(inputs) == 1:
+            (source,) = inputs
+            storage = source.storage
+            if storage is None or source.device is not device:
+                return False
+            function = ready.get((node.op, device.number, source.shape, source.dtype))
+            if function is None:
+                return False
+            value = silently(function, storage.handle)
+        elif len(inputs) == 2:
+            left, right = inputs
+            first, second = left.storage, right.storage
+            if first is None or left.device is not device or right.device is not device:
+                return False
+            if second is not None:
+                function = ready.get(
+                    (node.op, device.number, left.shape, left.dtype, right.shape, right.dtype)
+                )
+                operand = second.handle
+            elif right.op is CONSTANT:
+                kind: Key = (node.op, device.number, left.shape, left.dtype)
+                function = ready.get((*kind, right.dtype)) or ready.get((*kind, right))
+                operand = scalars[right]
+            else:
+                return False
+            if function is None:
+                return False
+            value = silently(function, first.handle, operand)
+        else:
+            return False
+    except KeyboardInterrupt:
+        raise CancelledError("interrupted while computing; no tensor is changed") from None
+    except Exception:
+        return False  # another thread is computing so, or it fails: other paths can, or explain it
+    # the constructor and Node.settle written out: half of their time are calls
+    storage = _new(Storage)
+    storage.device = device
+    storage.handle = value if type(value) is _ndarray else np.asarray(value)
+    storage.dtype = node.dtype
+    storage.shape = node.shape
+    if history.get() is None:
+        node.storage = storage
+        node.inputs = ()
+    else:
+        node.settle(storage)
+    return True
+
+
+def remember(node: Node, function: Any, options: Options, *, of_number: bool = False) -> None:
+    """Remember what runs nodes like this one, if it is a ufunc and nobody looks at results.
+
+    `of_number` says that this is so beside the right operand's number, and that others may have another function.
+    """
+    inputs = node.inputs
+    first = inputs[0]
+    if type(function) is not np.ufunc or node.attrs or options.checked or len(inputs) > 2:
+        return
+    if first.storage is None:
+        return
+    key: Key = (node.op, node.device.number, first.shape, first.dtype)
+    for right in inputs[1:]:
+        if right.storage is not None:
+            key += (right.shape, right.dtype)
+        else:
+            key += (right if of_number else right.dtype,)
+    PLANS.keep_ready(key, function, options)
