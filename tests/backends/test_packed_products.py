@@ -18,9 +18,10 @@ from tensorframe.backends.llvm.products import chain, launcher, packed
 from tensorframe.backends.llvm.products import functions as chosen
 from tensorframe.backends.llvm.products.layout import layout_of
 from tensorframe.backends.llvm.products.packed import PackedProduct, packed_or_blas
-from tensorframe.backends.llvm.target import target
+from tensorframe.backends.llvm.target import target, target_machine
 from tensorframe.backends.numpy import epilogue
 from tensorframe.backends.numpy.product import Product
+from tensorframe.codegen.llvm.packed import print_packed
 
 if not chosen.has_tiles():
     pytest.skip("tiles are for processors with AVX2", allow_module_level=True)
@@ -184,6 +185,27 @@ def test_steps_run_without_the_interpreter_with_the_same_bits(name, monkeypatch)
     expected = expected if isinstance(expected, tuple) else (expected,)
     for result, exact in zip(results, expected, strict=True):
         np.testing.assert_allclose(result.numpy(), exact.numpy(), rtol=2e-5, atol=2e-5)
+
+
+@on_both_dtypes
+def test_wide_tiles_ask_for_memory_that_is_needed_soon(dtype):
+    text = print_packed(target(), str(target_machine().target_data), np.dtype(dtype))
+    _, *tiles = text.split("define internal void @tile_")
+    counts = {tile[: tile.index("(")]: tile.count("call void @llvm.prefetch") for tile in tiles}
+    assert counts == {name: int(not name.endswith("_1")) for name in counts}
+    assert len(counts) >= 8
+    assert text.count("call {ptr, i64} @lines_for_tile") == sum(counts.values())
+
+
+def test_rows_of_arrays_are_asked_for_that_follow_each_other():
+    shape, size = (500, 130), 4
+    layout = layout_of(shape, (256, size), (520, size), 64, np.dtype(np.float32))
+    whole = np.zeros(shape, np.float32)
+    assert layout.width(whole) == 130 * size
+    assert layout.width(whole.astype(bool)) == 130
+    assert layout.width(turned(whole)) == 0  # other lines than these rows'
+    assert layout.width(np.broadcast_to(whole[0], shape)) == 0
+    assert layout.width(whole[0]) == 0
 
 
 def test_numbers_are_those_of_each_call():

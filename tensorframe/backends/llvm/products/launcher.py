@@ -55,6 +55,7 @@ def _taken(
     names = [f"x{place}" for place in call.others]
     arrays, places = [], []
     inner = np.full(len(kernels.arrays), -1, np.int64)
+    widths = np.zeros(len(kernels.arrays), np.int64)
     for at, name in enumerate(kernels.arrays):
         number = int(name[1:])
         if name == "x0":  # the block itself: any other array takes its place
@@ -66,11 +67,12 @@ def _taken(
         array = outputs[number] if is_output else others[number - 1]
         arrays.append(name if is_output else names[number - 1])
         places.append(layout.places(array.shape, array.strides))
+        widths[at] = layout.width(array)
     numbers = [
         f"{number_type(dtype)}({names[int(name[1:]) - 1]})" for name, dtype in kernels.scalars
     ]
     formats = "".join([number_format(dtype) for _, dtype in kernels.scalars])
-    taken = Taken(places, inner, len(numbers), kernels.records)
+    taken = Taken(places, inner, widths, len(numbers), kernels.records)
     fixed = layout.taken(taken)
     return Fixed(fixed.slots, (*fixed.arrays, kernels.kept)), arrays, numbers, formats
 

@@ -41,11 +41,12 @@ class Taken(NamedTuple):
     """What takes blocks instead of a result.
 
     `places` are the bytes to each block's part of its arrays, `inner` those to arrays that lie in a thread's memory, or
-    -1.
+    -1, `widths` the bytes of a row in arrays whose rows follow each other, else 0.
     """
 
     places: Sequence[Array]
     inner: Array
+    widths: Array
     numbers: int
     kernels: Array
 
@@ -55,6 +56,7 @@ class Taken(NamedTuple):
             "array_count": len(self.places),
             "number_count": self.numbers,
             "inner": self.inner.ctypes.data,
+            "widths": self.widths.ctypes.data,
             "kernels": self.kernels.ctypes.data,
         }
 
@@ -143,6 +145,11 @@ class Layout:
         """Return the bytes to each block's part of an operand, which broadcasts to the result's shape."""
         return places_of(self._starts, shape, strides)
 
+    def width(self, array: Array) -> int:
+        """Return the bytes of a row of an operand of the result's shape whose rows follow each other, else 0."""
+        follow = array.shape == self.shape and array.flags.c_contiguous
+        return array.shape[-1] * array.itemsize if follow else 0
+
     def dense(self) -> Fixed:
         """Return what calls have that make single blocks, whose rows lie together."""
         return self._fixed(self.shape[-1] * self.dtype.itemsize, self._words, in_place=True)
@@ -185,6 +192,7 @@ class Layout:
             "pitch": pitch,
             "blocks": words.ctypes.data,
             "words": words.shape[1],
+            "block_count": len(words),
         }
         if taken is not None:
             slots |= taken.slots()

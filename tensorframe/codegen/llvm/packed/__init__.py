@@ -14,7 +14,7 @@ from tensorframe.codegen.llvm.indirect_product import (
     shape_for,
 )
 from tensorframe.codegen.llvm.moves import transposition
-from tensorframe.codegen.llvm.packed import block, calls, packing
+from tensorframe.codegen.llvm.packed import ahead, block, calls, packing
 from tensorframe.codegen.llvm.packed.slots import (
     BLOCK_WORDS,
     CHAIN_WORDS,
@@ -45,6 +45,7 @@ def print_packed(target: Target, layout: str, dtype: DType) -> str:
         target,
         layout,
         fused_multiply_add(shape.lanes, dtype),
+        ahead.DECLARED,
         spelled(DECLARED, words),
         *tiles,
         *gathers,

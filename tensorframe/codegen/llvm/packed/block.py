@@ -30,7 +30,7 @@ _BLOCK = """\
 ; the nearest cache while tiles go down the rows.
 define internal void @multiply_block(ptr %left, i64 %row_step, i64 %term_step, i64 %begin, i64 %end_term, i64 %terms,
                                      ptr %right, i64 %columns, i64 %begin_panel, i64 %end_panel,
-                                     ptr %result, i64 %pitch, i64 %rows, ptr %gathered) noinline {
+                                     ptr %result, i64 %pitch, i64 %rows, ptr %gathered, ptr %asked) noinline {
 entry:
   %leftmost_panel = call {i64, i64, i64} @panel_of(i64 %columns, i64 %begin_panel)
   %leftmost = extractvalue {i64, i64, i64} %leftmost_panel, 1
@@ -48,6 +48,7 @@ part:
   %left_by = mul i64 %resumed, %term_step
   %part_left = getelementptr i8, ptr %left, i64 %left_by
   %row_bytes = mul i64 %some, `SIZE`
+  %pairs = lshr i64 %some, 1
   br i1 %is_gathered, label %gathering, label %panel
 gathering:
   %g = phi i64 [0, %part], [%g_after, %gathering_end]
@@ -113,9 +114,20 @@ wide_end`W`:
   br i1 %more_rows`W`, label %wide`W`, label %panel_end"""
 
 _TILE = """\
+`ASKED`
   %step`H`_`W` = select i1 %is_gathered, i64 `STEP`, i64 %term_step
   call void @tile_`H`_`W`(ptr %tile_left`W`, i64 %row_step, i64 %step`H`_`W`, i64 %some, ptr %panel_right,
-                          ptr %tile_result`W`, i64 %pitch, i64 %resumed, i64 %last)"""
+                          ptr %tile_result`W`, i64 %pitch, i64 %resumed, i64 %last,
+                          ptr `AHEAD`, i64 `LINE_STEP`)"""
+
+# tiles that are wide enough have time to ask for memory
+_ASKED = """\
+  %asked`H`_`W` = call {ptr, i64} @lines_for_tile(ptr %asked, i64 %pairs)
+  %ahead`H`_`W` = extractvalue {ptr, i64} %asked`H`_`W`, 0
+  %line_step`H`_`W` = extractvalue {ptr, i64} %asked`H`_`W`, 1"""
+
+_WIDE = {"ASKED": _ASKED, "AHEAD": "%ahead`H`_`W`", "LINE_STEP": "%line_step`H`_`W`"}
+_NARROW = {"ASKED": "", "AHEAD": "%tile_left`W`", "LINE_STEP": "0"}
 
 
 def block(words: dict[str, str], heights: list[int], wide: int) -> str:
@@ -126,7 +138,8 @@ def block(words: dict[str, str], heights: list[int], wide: int) -> str:
     widths = []
     for width in range(1, wide + 1):
         own = words | {"W": str(width)}
-        steps = {height: {"STEP": str(height * size)} for height in heights}
+        asked = _WIDE if width > 1 else _NARROW
+        steps = {height: asked | {"STEP": str(height * size)} for height in heights}
         tiles, heights_taken = _by_height(
             heights, f"w{width}", f"%rows_left{width}", f"wide_end{width}", _TILE, own, steps
         )
@@ -160,7 +173,7 @@ def _by_height(
             ]
         else:
             lines.append(f"  br label %do_{label}")
-        own = words | {"H": str(height)} | (steps or {}).get(height, {})
+        own = (steps or {}).get(height, {}) | {"H": str(height)} | words
         lines += [f"do_{label}:", spelled(call, own), f"  br label %{end}"]
         if lower:
             lines.append(f"below_{label}:")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tensorframe.codegen.llvm.packed import ahead
 from tensorframe.codegen.llvm.packed.slots import VARYING, is_array, loaded
 from tensorframe.codegen.llvm.packed.words import spelled
 
@@ -95,7 +96,8 @@ CLAIMED = """\
   %bit = call i64 @claim(ptr %word)
   %number = call i64 @llvm.cttz.i64(i64 %bit, i1 true)
   %scratch_by = mul i64 %number, %scratch_bytes
-  %own = getelementptr i8, ptr %scratch, i64 %scratch_by"""
+  %own = getelementptr i8, ptr %scratch, i64 %scratch_by
+  `SPANS`"""
 
 CHAINS = """\
 ; Blocks of rows of a product, what a kernel makes of them, and the product of that with another factor; divided by a
@@ -110,6 +112,7 @@ entry:
   %divisors = getelementptr i8, ptr %own, i64 %divisors_at
   %second_whole = call {i64, i64, i64} @panel_of(i64 %second_columns, i64 0)
   %second_panels = extractvalue {i64, i64, i64} %second_whole, 0
+  call void @ask_for_nothing(ptr %asked, ptr %left)
   br label %next
 next:
   %at = phi i64 [%start, %entry], [%after, %finished]
@@ -123,14 +126,14 @@ next:
   %score_pitch = mul i64 %some_columns, `SIZE`
   call void @multiply_block(ptr %own_left, i64 %row_step, i64 %term_step, i64 0, i64 %terms, i64 %terms,
                             ptr %own_right, i64 %columns, i64 %begin_panel, i64 %end_panel,
-                            ptr %scores, i64 %score_pitch, i64 %rows, ptr %own)
+                            ptr %scores, i64 %score_pitch, i64 %rows, ptr %own, ptr %asked)
   %own_places = getelementptr i64, ptr %record, i64 `RECORD_WORDS`
   call void @have_taken(ptr %own, ptr %arrays, i64 %array_count, ptr %own_places, ptr %inner, ptr %numbers,
                         i64 %number_count, ptr %kernels, i64 %kernel)
   %end_column = add i64 %begin_column, %some_columns
   call void @multiply_block(ptr %weights, i64 %score_pitch, i64 `SIZE`, i64 %begin_column, i64 %end_column,
                             i64 %columns, ptr %own_second, i64 %second_columns, i64 0, i64 %second_panels,
-                            ptr %own_result, i64 %pitch, i64 %rows, ptr %own)
+                            ptr %own_result, i64 %pitch, i64 %rows, ptr %own, ptr %asked)
   %is_divided = icmp ne i64 %divisors_at, 0
   br i1 %is_divided, label %row, label %finished
 row:
@@ -174,6 +177,7 @@ entry:
 `CLAIMED`
   %own_block = getelementptr i8, ptr %own, i64 %gathered
   %stays = icmp eq i64 %in_place, 0
+`FORESEEN`
   %whole = call {i64, i64, i64} @panel_of(i64 %columns, i64 0)
   %panels = extractvalue {i64, i64, i64} %whole, 0
   br label %next
@@ -186,9 +190,10 @@ next:
   %own_right = getelementptr i8, ptr %right, i64 %to_right
   %there = getelementptr i8, ptr %result, i64 %to_result
   %block = select i1 %stays, ptr %own_block, ptr %there
+`ASKED`
   call void @multiply_block(ptr %own_left, i64 %row_step, i64 %term_step, i64 0, i64 %terms, i64 %terms,
                             ptr %own_right, i64 %columns, i64 0, i64 %panels,
-                            ptr %block, i64 %pitch, i64 %rows, ptr %own)
+                            ptr %block, i64 %pitch, i64 %rows, ptr %own, ptr %asked)
   br i1 %stays, label %prepare, label %finished
 prepare:
   %own_places = getelementptr i64, ptr %record, i64 `RECORD_WORDS`
@@ -217,8 +222,11 @@ def call(text: str, record: tuple[str, ...], words: dict[str, str]) -> str:
     own = {
         "LOADED": loaded(),
         "CLAIMED": CLAIMED,
+        "SPANS": ahead.SPANS,
+        "FORESEEN": ahead.FORESEEN,
+        "ASKED": ahead.ASKED,
         "RECORD": "\n".join(lines),
         "RECORD_WORDS": str(len(record)),
         "FIRST_ARRAY": str(len(VARYING)),
     }
-    return spelled(text, own | words)
+    return spelled(text, own | ahead.WORDS | words)

@@ -34,6 +34,8 @@ FIXED = (
     "words",  # of such a record
     "array_count",
     "number_count",
+    "widths",  # address of a word for each array: bytes of a block's row in it that are worth asking for, or 0
+    "block_count",
     "inner",  # address of a word for each array: bytes to it in the thread's memory, or -1
     "kernels",  # address of records of kernels: function, range, fixed slots
     # of chains: the second right factors' panels in the memory of packed ones, and their columns; what a thread has
@@ -51,7 +53,7 @@ MOST_ARRAYS, MOST_SLOTS = 64, 96
 
 
 _POINTERS = frozenset(["left", "right", "packed", "result", "scratch", "second"])
-_ADDRESSES = frozenset(["places", "blocks", "kernels", "inner"])
+_ADDRESSES = frozenset(["places", "blocks", "kernels", "inner", "widths"])
 
 
 def is_array(name: str) -> bool:

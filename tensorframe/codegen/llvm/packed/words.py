@@ -46,7 +46,6 @@ def spelled(text: str, words: dict[str, str]) -> str:
 
 
 DECLARED = """\
-declare i64 @llvm.umin.i64(i64, i64)
 declare `VECTOR` @llvm.masked.load.`KIND`.p0(ptr, i32, `MASK`, `VECTOR`)
 declare void @llvm.masked.store.`KIND`.p0(`VECTOR`, ptr, i32, `MASK`)
 
