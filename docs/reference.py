@@ -106,6 +106,7 @@ GROUPS = (
     Group("models", "tfr.nn.models", "", module="nn.models"),
     Group("optim", "tfr.optim", "", module="optim"),
     Group("quantization", "tfr.quantization", "", module="quantization"),
+    Group("sparse", "tfr.sparse", "", module="sparse"),
     Group("schedules", "tfr.optim.schedules", "", module="optim.schedules"),
     Group(
         "dtypes",

@@ -7,6 +7,7 @@ from tensorframe import dtypes as dtypes
 from tensorframe import errors as errors
 from tensorframe import nn as nn
 from tensorframe import optim as optim
+from tensorframe import sparse as sparse
 from tensorframe import testing as testing
 from tensorframe.backends.registry import get_backend as get_backend
 from tensorframe.backends.registry import set_backend as set_backend

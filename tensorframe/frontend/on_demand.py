@@ -76,6 +76,7 @@ NAMESPACES = {
     "optim": "tensorframe.optim",
     "quantization": "tensorframe.nn.quantization",
     "random": "tensorframe.frontend.random",
+    "sparse": "tensorframe.sparse",
     "testing": "tensorframe.testing",
 }
 

@@ -22,6 +22,7 @@ from tensorframe.ops import (
     quantization,
     reduction,
     sorting,
+    sparse,
 )
 
 __all__ = [
@@ -43,4 +44,5 @@ __all__ = [
     "quantization",
     "reduction",
     "sorting",
+    "sparse",
 ]

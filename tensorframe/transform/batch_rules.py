@@ -35,6 +35,12 @@ from tensorframe.ops.movement import (
 from tensorframe.ops.quantization import QUANTIZED_MATMUL, QUANTIZED_MATMUL_WITH_ZEROS
 from tensorframe.ops.random import DRAW, RANDOM_WORD
 from tensorframe.ops.sorting import HISTOGRAM, SEARCHSORTED, SELECT
+from tensorframe.ops.sparse import (
+    ROW_NUMBERS,
+    SAMPLED_MATMUL,
+    SPARSE_MATMUL,
+    TRANSPOSED_SPARSE_MATMUL,
+)
 from tensorframe.transform.batched_calls import BatchedCall
 from tensorframe.transform.batching import Call, Rule, Value
 
@@ -103,7 +109,7 @@ def _of_lines(call: Call) -> Node:
     return call.apply(call.op, *map(call.batch.whole, call.inputs), attrs=call.attrs)
 
 
-@_for_ops(LSTSQ, CONVOLVE, HISTOGRAM, DRAW)
+@_for_ops(LSTSQ, CONVOLVE, HISTOGRAM, DRAW, SAMPLED_MATMUL, ROW_NUMBERS)
 def _one_by_one(call: Call) -> Value:
     return call.one_by_one()
 
@@ -114,6 +120,19 @@ def _of_rows(call: Call) -> Value:
     if any(operand in call.batch for operand in matrix):
         return call.one_by_one()
     return call.apply(call.op, call.batch.of(x), *matrix, attrs=call.attrs)
+
+
+@_for_ops(SPARSE_MATMUL, TRANSPOSED_SPARSE_MATMUL)
+def _of_columns(call: Call) -> Value:
+    """Dense factors of many examples beside each other are one factor of as many columns."""
+    *matrix, x = call.inputs
+    if any(operand in call.batch for operand in matrix):
+        return call.one_by_one()
+    stack, inner, width = x.shape
+    size = call.batch.size
+    columns = call.reshaped(call.moved(call.batch.of(x), 0, 2), (stack, inner, size * width))
+    made = call.apply(call.op, *matrix, columns, attrs=call.attrs)
+    return call.moved(call.reshaped(made, (*made.shape[:2], size, width)), 2, 0)
 
 
 @_for_ops(SEARCHSORTED)

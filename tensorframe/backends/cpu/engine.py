@@ -17,6 +17,7 @@ from tensorframe.backends.llvm.engine import (
     compiled_convolution,
     compiled_product,
     has_kernel,
+    is_sparse,
     kernel_source,
     missing,
     quantized_kernels,
@@ -77,13 +78,14 @@ class CpuBackend(NumpyBackend):
             return ReshapeProgram(region.ops[0].shape, copy)
         # what is done to their blocks is compiled, or not, by itself
         first = region.ops[0].op
-        if first in _IN_BLOCKS or first.whole or reads_small_factors(region):
+        is_call = first in _IN_BLOCKS or (first.whole and not is_sparse(region))
+        if is_call or reads_small_factors(region):
             return super().compile(region, device)
         loops = epilogue_of(region) if has_epilogue(region) else region
         if loops is None or not has_kernel(loops):
             return _NUMPY.compile(region, device)
         compiled = _or_numpy(partial(_LLVM.compile, region, device), region, device)
-        if not is_exact_region(loops):
+        if is_sparse(region) or not is_exact_region(loops):
             return compiled()
         return CountingProgram(loops, _NUMPY.compile(region, device), compiled)
 

@@ -27,6 +27,7 @@ from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.exactness import is_exact
 from tensorframe.ops.reduction import SUM
+from tensorframe.ops.sparse import SPARSE
 
 Array = Any
 
@@ -58,9 +59,9 @@ class CpuFunctions(Functions):
             return _convolution
         if op is MATMUL and missing() is None:
             return _product
-        if op.whole:
+        if op.name in WHOLE:
             return partial(WHOLE[op.name], find=quantized_kernels)
-        if op.expand is not None:
+        if op.expand is not None and not op.whole:
             return super().function_for(op)
         if op.kind is not Kind.MAP:
             return implementation[op]
@@ -98,7 +99,9 @@ class CpuFunctions(Functions):
         return function
 
     def needs_plan(self, op: Op, dtype: DType) -> bool:
-        """Whether only kernels give the bits that a reduction has."""
+        """Whether only kernels give the bits that an op has: sums of sparse products are in the order of elements."""
+        if op in SPARSE:
+            return missing() is None
         return (
             dtype in COMPLEX
             and op.kind is Kind.REDUCE

@@ -15,6 +15,7 @@ from tensorframe.backends.device.sort import (
     sort_program,
     top_program,
 )
+from tensorframe.backends.device.sparse import sparse_program
 from tensorframe.dtypes import DType
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region
@@ -29,6 +30,7 @@ from tensorframe.ops.sorting import (
     SORT,
     TOPK,
 )
+from tensorframe.ops.sparse import ROW_NUMBERS, SAMPLED_MATMUL, SPARSE_MATMUL
 
 # a region whose first op is the call -> its program
 CALLS: Mapping[Op, Callable[[Region, Make], Program]] = {
@@ -41,6 +43,9 @@ CALLS: Mapping[Op, Callable[[Region, Make], Program]] = {
     SELECT: select_program,
     TOPK: top_program,
     SEARCHSORTED: search_program,
+    SPARSE_MATMUL: sparse_program,
+    SAMPLED_MATMUL: sparse_program,
+    ROW_NUMBERS: sparse_program,
 }
 
 

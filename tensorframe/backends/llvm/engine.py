@@ -24,6 +24,7 @@ from tensorframe.graph.region import Region
 from tensorframe.machine import HOST
 from tensorframe.ops.convolution import Geometry
 from tensorframe.ops.indexing import SCATTER_ADD
+from tensorframe.ops.sparse import SPARSE
 
 if TYPE_CHECKING:
     from tensorframe.backends.llvm.program import KernelProgram
@@ -83,6 +84,11 @@ def is_combined(region: Region) -> bool:
     return scatter.dtype not in COMPLEX or (op is SCATTER_ADD and () not in dict(region.inputs))
 
 
+def is_sparse(region: Region) -> bool:
+    """Whether a region is a product with sparse matrices, which has kernels of its own."""
+    return region.ops[0].op in SPARSE
+
+
 def has_kernel(region: Region) -> bool:
     """Whether a region is a loop that computes something, and nothing that kernels cannot compute."""
     from tensorframe.kernel.nest.support import computable  # brings most of kernel/
@@ -90,6 +96,7 @@ def has_kernel(region: Region) -> bool:
     return (
         (
             is_combined(region)
+            or is_sparse(region)
             or (
                 all(
                     computable(op.op, [region.dtype_of(s) for s in op.inputs], op.dtype)
@@ -244,6 +251,10 @@ def _kernels(region: Region, *fallback: Program) -> Kernels:
         from tensorframe.backends.llvm.scatter import ScatterProgram  # imports LLVM
 
         return ScatterProgram(region, *fallback)
+    if is_sparse(region):
+        from tensorframe.backends.llvm.sparse import SparseProgram  # imports LLVM
+
+        return SparseProgram(region, *fallback)
     from tensorframe.backends.llvm.program import KernelProgram  # imports LLVM
 
     return KernelProgram(region, *fallback)

@@ -17,6 +17,7 @@ from tensorframe.graph.region import Region
 from tensorframe.graph.shape import Shape
 from tensorframe.graph.space import Space
 from tensorframe.kernel.forms.scatter import build_scatter
+from tensorframe.kernel.forms.sparse import build_sparse
 from tensorframe.kernel.ir import Kernel
 from tensorframe.kernel.nest.assemble import Built
 from tensorframe.kernel.spaces.analyse import space_of
@@ -49,6 +50,11 @@ def scatters_of(region: Region, strides: tuple[Shape, ...]) -> Built:
     return _scatters_of(region.key(), strides)
 
 
+def sparse_of(region: Region, strides: tuple[Shape, ...]) -> Built:
+    """Return the kernels of a product with sparse matrices whose inputs have these strides, in elements."""
+    return _sparse_of(region.key(), strides)
+
+
 @lru_cache(_KEPT)
 def print_kernel(kernel: Kernel, target: Target) -> Text:
     """Return a kernel as a module of LLVM."""
@@ -57,7 +63,7 @@ def print_kernel(kernel: Kernel, target: Target) -> Text:
 
 def forget() -> None:
     """Forget everything: for who changes how kernels are made."""
-    for remembered in (_loops_of, _kernels_of, _scatters_of, print_kernel):
+    for remembered in (_loops_of, _kernels_of, _scatters_of, _sparse_of, print_kernel):
         remembered.cache_clear()
 
 
@@ -80,3 +86,9 @@ def _kernels_of(
 def _scatters_of(key: tuple[Any, ...], strides: tuple[Shape, ...]) -> Built:
     region, *_ = key
     return build_scatter(region, strides)
+
+
+@lru_cache(_KEPT)
+def _sparse_of(key: tuple[Any, ...], strides: tuple[Shape, ...]) -> Built:
+    region, *_ = key
+    return build_sparse(region, strides)

@@ -24,7 +24,7 @@ from tensorframe.backends.numpy.epilogue import (
 from tensorframe.backends.numpy.functions import Functions, implementation
 from tensorframe.backends.numpy.interruptible import interruptible
 from tensorframe.backends.numpy.product import Multiply, Product
-from tensorframe.backends.numpy.quantized_product import whole_program
+from tensorframe.backends.numpy.quantized_product import WHOLE, whole_program
 from tensorframe.backends.numpy.region import elementwise_program
 from tensorframe.backends.numpy.sequence import sequence_program
 from tensorframe.backends.numpy.small_product import Find, no_kernels
@@ -149,7 +149,7 @@ class NumpyBackend(Backend):
             )
         if region.ops[0].op is CONVOLUTION:
             return convolution_program(region, self.convolution())
-        if region.ops[0].op.whole:
+        if region.ops[0].op.name in WHOLE:
             return whole_program(region, self.quantized_products())
         if is_small:
             return small_product_program(region, self.small_products())

@@ -23,6 +23,7 @@ _NAMES = {
     "scans": "cumulative_prod cumulative_sum",
     "signals": "convolve",
     "sorting": "argpartition argsort histogram partition searchsorted select sort topk",
+    "sparse": "row_numbers sampled_matmul sparse_matmul transposed_sparse_matmul",
     "special": "erf erfc",
 }
 MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -11,6 +11,7 @@ from typing import Any
 import tensorframe as tfr
 from tensorframe.frontend.dispatch import call
 from tensorframe.ops.quantization import DOT4
+from tensorframe.ops.sparse import SAMPLED_MATMUL
 
 Call = Callable[[Any, Any], Any]
 KEY = 5
@@ -48,6 +49,20 @@ def _quantized(x: Any, zeros: bool = False) -> Any:
     scales = tfr.full((words.shape[0], 2), 0.5, dtype=tfr.float32, device=x.device)
     of_groups = scales * 6 if zeros else None
     return tfr.quantization.QuantizedTensor(words, scales, of_groups, bits=8, group=32)
+
+
+def _rows(x: Any) -> Any:
+    """Return a sparse matrix of all elements but those of two columns."""
+    columns = [0, 1, 2, 5] * x.shape[0]
+    data, begins = x[:, :4].reshape(-1), list(range(0, len(columns) + 1, 4))
+    return tfr.sparse.csr_array((data, columns, begins), shape=x.shape, device=x.device)
+
+
+def _sampled(x: Any, _: Any) -> Any:
+    rows = _rows(x)
+    return call(
+        SAMPLED_MATMUL, x[None, :, :3], x[None, :, 3:], rows.indices % x.shape[0], rows.indptr
+    )
 
 
 def _replayed(x: Any, _: Any) -> Any:
@@ -189,6 +204,10 @@ CALLS: dict[str, Call] = {
     "dequantized_with_zeros": lambda x, _: _quantized(x, zeros=True).dequantize(),
     "quantized_matmul": lambda x, _: _wide(x) @ _quantized(x).mT,
     "quantized_matmul_with_zeros": lambda x, _: _wide(x) @ _quantized(x, zeros=True).mT,
+    "sparse_matmul": lambda x, _: (_rows(x) @ x[0], _rows(x) @ x.T),
+    "transposed_sparse_matmul": lambda x, _: (x[:, 0] @ _rows(x), _rows(x).T @ x),
+    "sampled_matmul": _sampled,
+    "row_numbers": lambda x, _: x.reshape(-1)[: _rows(x).nnz] * _rows(x).tocoo().row,
     "sort": lambda x, _: (tfr.sort(x, axis=1), tfr.sort(x, axis=0, descending=True)),
     "argsort": lambda x, _: tfr.argsort(x, axis=1, stable=True),
     "partition": lambda x, _: tfr.sort(tfr.partition(x, 2, axis=1)[:, :3], axis=1),

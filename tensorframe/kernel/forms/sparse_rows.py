@@ -1,0 +1,207 @@
+"""Sparse matrices in compressed rows, as kernels read them: pointers, places and elements, checked where they are read.
+
+A pointer that falls or lies outside, and a column that is none, is marked as an index out of bounds: what is read
+instead lies within the operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from tensorframe.dtypes import COMPLEX, DType, real_of
+from tensorframe.graph.region import Region
+from tensorframe.kernel import ir
+from tensorframe.kernel.ir.formula import both, equal, not_equal, where
+from tensorframe.kernel.ir.loops import ZERO
+from tensorframe.kernel.nest.axes import step_of, summed, times
+from tensorframe.kernel.nest.body import Numbers
+from tensorframe.kernel.nest.layout import Strides
+from tensorframe.kernel.spaces.gather import place_of
+from tensorframe.ops.sparse import ROW_NUMBERS, SAMPLED_MATMUL
+
+Statements = tuple[ir.Statement, ...]
+# an element: a number, or the two parts of a complex one
+Value = tuple[ir.Expr, ...]
+
+# where the elements of a row begin and end, and the one that is looked at
+BEGIN, END = [ir.variable(name, ir.INDEX) for name in ("begin", "end")]
+ENTRY = ir.index("entry")
+
+
+class Matrix:
+    """A dense operand (stack, rows, columns), or any other array, by positions in real elements."""
+
+    def __init__(
+        self,
+        name: str,
+        dtype: DType,
+        strides: Strides,
+        role: ir.Role,
+        numbers: Numbers,
+        start: ir.Expr = ZERO,
+    ) -> None:
+        self._parts, self._start = 2 if dtype in COMPLEX else 1, start
+        self.buffer = ir.Buffer(name, real_of(dtype) if dtype in COMPLEX else dtype, role)
+        self._steps = [step_of(step, numbers) for step in strides]
+
+    def position(self, *indices: ir.Expr) -> ir.Expr:
+        """Return where an element is, or its real part."""
+        steps = [times(index, step) for index, step in zip(indices, self._steps, strict=True)]
+        return summed(self._start, *steps)
+
+    def element(self, *indices: ir.Expr) -> Value:
+        """Return an element."""
+        at = self.position(*indices)
+        return tuple(
+            [ir.load(self.buffer, at + part if part else at) for part in range(self._parts)]
+        )
+
+    def store(self, value: Value, *indices: ir.Expr) -> Statements:
+        """Return how an element is written."""
+        at = self.position(*indices)
+        return tuple(
+            [
+                ir.Store(self.buffer, at + part if part else at, own)
+                for part, own in enumerate(value)
+            ]
+        )
+
+
+class SparseRows:
+    """The operands of one of the products, and its result, whose elements lie in C order.
+
+    `strides` are those of the inputs, in real elements. `numbers` takes the sizes.
+    """
+
+    def __init__(self, region: Region, strides: Sequence[Strides], numbers: Numbers) -> None:
+        (op,) = region.ops
+        self.op, self._region, self._strides, self._numbers = op.op, region, strides, numbers
+        self._sources = op.inputs
+        entries = op.inputs[1:3] if op.op is not SAMPLED_MATMUL else op.inputs[2:]
+        (pointers,) = op.inputs[:1] if op.op is ROW_NUMBERS else entries[1:]
+        self._indptr = self.operand(pointers)
+        self.row_count = region.shape_of(pointers)[0] - 1
+        count = op.attrs[0] if op.op is ROW_NUMBERS else region.shape_of(entries[0])[0]
+        self.entry_count = count
+        self.rows, self.entries = (
+            numbers.take(self.row_count, "rows"),
+            numbers.take(count, "entries"),
+        )
+        if op.op is ROW_NUMBERS:
+            return
+        self._indices = self.operand(entries[0])
+        dense = [source for source in op.inputs if len(region.shape_of(source)) == 3]
+        self.dense = [self.operand(source) for source in dense]
+        first = region.shape_of(dense[0])
+        gathered = region.shape_of(dense[-1])[1] if op.op is SAMPLED_MATMUL else None
+        self.stack, self.width = first[0], first[2]
+        own = op.attrs[0] if op.attrs else gathered if gathered is not None else first[1]
+        self.columns = numbers.take(own, "columns")
+        self._rows_of_one = numbers.take(max(self.row_count // max(self.stack, 1), 1), "height")
+
+    def operand(self, source: int) -> Matrix:
+        """Return an input of the region."""
+        parts = 1 if self._region.dtype_of(source) in COMPLEX else 0
+        strides = self._strides[source]
+        return Matrix(
+            f"x{source}",
+            self._region.dtype_of(source),
+            strides[: len(strides) - parts],
+            ir.Role.INPUT,
+            self._numbers,
+        )
+
+    def data(self) -> Value:
+        """Return the stored element that is looked at."""
+        return self.operand(self._sources[0]).element(ENTRY)
+
+    def pointer(self, row: ir.Expr) -> ir.Expr:
+        """Return where a row's elements begin, unchecked."""
+        (pointer,) = self._indptr.element(row)
+        return ir.apply("to_index", pointer, dtype=ir.INDEX)
+
+    def bounds(self, row: ir.Expr) -> Statements:
+        """Return how `BEGIN` and `END` of a row are set: rows follow each other, from the first element to the last."""
+        begin, end = self.pointer(row), self.pointer(row + 1)
+        short = both(equal(row + 1, self.rows), not_equal(end, self.entries))
+        upto = _checked(where(short, self.entries + 1, end), self.entries + 1)
+        most = where(equal(row, ZERO), ZERO, END)
+        return (ir.Set(END, upto), ir.Set(BEGIN, _checked(begin, most + 1)))
+
+    def row_of(self, entry: ir.Expr, found: ir.Expr) -> ir.Expr:
+        """Return the row of an element, which the one before `found` is, checked."""
+        row = found - 1
+        begin, end = self.pointer(row), self.pointer(found)
+        return row + _checked(entry - begin, end - begin) * 0
+
+    def place(self, entry: ir.Expr = ENTRY) -> ir.Expr:
+        """Return the column of an element, that which is looked at, checked."""
+        (index,) = self._indices.element(entry)
+        return place_of(index, self.columns)
+
+    def column(self) -> ir.Expr:
+        """Return the column of the element that is looked at, unchecked; a negative one is a large number."""
+        (index,) = self._indices.element(ENTRY)
+        return ir.apply("to_index", index, dtype=ir.INDEX)
+
+    def matrix_and_row(self, row: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
+        """Return which matrix of the stack a row is of, and its number there."""
+        if self.stack == 1:
+            return ZERO, row
+        height = self._rows_of_one
+        return ir.apply("floor_divide", row, height), ir.apply("remainder", row, height)
+
+    def for_each_entry(self, *body: ir.Statement) -> ir.Loop:
+        """Return the loop over the elements of a row."""
+        return ir.Loop(ENTRY, BEGIN, END, body)
+
+
+def _checked(place: ir.Expr, size: ir.Expr) -> ir.Expr:
+    return ir.apply("checked_index", place, size, dtype=ir.INDEX)
+
+
+def product(x: Value, y: Value) -> Value:
+    """Return the product of two numbers."""
+    if len(x) == 1:
+        return (x[0] * y[0],)
+    return (x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0])
+
+
+def total(value: Value, name: str = "total") -> tuple[ir.Variable, ...]:
+    """Return accumulators for the parts of a value."""
+    return tuple([ir.variable(f"{name}{part}", own.dtype) for part, own in enumerate(value)])
+
+
+def cleared(variables: Sequence[ir.Variable]) -> Statements:
+    """Return how accumulators begin."""
+    return tuple([ir.Set(variable, ir.literal(0, variable.dtype)) for variable in variables])
+
+
+def plus(x: ir.Expr, y: ir.Expr) -> ir.Expr:
+    """Return the sum of two scalars."""
+    return x + y
+
+
+def join(
+    variables: Sequence[ir.Variable],
+    value: Value,
+    with_: Callable[[ir.Expr, ir.Expr], ir.Expr] = plus,
+) -> Statements:
+    """Return how accumulators take in a value."""
+    return tuple(
+        [
+            ir.Set(variable, with_(variable, own))
+            for variable, own in zip(variables, value, strict=True)
+        ]
+    )
+
+
+def added(x: Value, y: Value) -> Value:
+    """Return the sum of two numbers."""
+    return tuple([own + other for own, other in zip(x, y, strict=True)])
+
+
+def size_of(region: Region) -> int:
+    """Return how many elements the result has."""
+    return prod(region.ops[0].shape)

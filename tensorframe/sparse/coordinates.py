@@ -1,0 +1,143 @@
+"""COO: elements with their coordinates, in any order; how sparse tensors are put together."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from tensorframe.dtypes import BOOL, int32
+from tensorframe.errors import TracingError
+from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.operands import converted, filled
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.shape import Shape
+from tensorframe.ops.indexing import SCATTER_ADD
+from tensorframe.sparse import structure
+from tensorframe.sparse.compressed import CSC, CSR
+from tensorframe.sparse.operators import Elementwise
+from tensorframe.sparse.tensor import SparseTensor
+
+__all__ = ["COO"]
+
+
+class COO(Elementwise, SparseTensor):
+    """A matrix, or a stack of matrices, as elements with their coordinates: made by `coo_array`.
+
+    >>> A = tfr.sparse.coo_array(([2.0, 3.0], ([0, 1], [1, 0])), shape=(2, 2))
+    >>> A.todense().tolist()
+    [[0.0, 2.0], [3.0, 0.0]]
+    """
+
+    __slots__ = ("_others", "coords", "data", "shape")
+    format = "coo"
+    data: Tensor
+    """The stored elements."""
+    coords: tuple[Tensor, ...]
+    """Where they are: a tensor of integers for each axis."""
+
+    def __init__(self, data: Tensor, coords: tuple[Tensor, ...], shape: Shape) -> None:
+        """Take dense tensors that are known to fit: `coo_array` looks at what it is given."""
+        self.data, self.coords, self.shape = data, coords, shape
+        self._others: dict[str, Any] = {}
+
+    @property
+    def row(self) -> Tensor:
+        """The row of each stored element."""
+        return self.coords[-2]
+
+    @property
+    def col(self) -> Tensor:
+        """The column of each stored element."""
+        return self.coords[-1]
+
+    def _arrays(self) -> list[np.ndarray[Any, Any]]:
+        return [structure.host(own) for own in self.coords]
+
+    def _compressed(self, name: str) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the order of the elements, and the integers, of "csr" or "csc"."""
+        known: tuple[Tensor, Tensor, Tensor] | None = self._others.get(name)
+        if known is None:
+            *outer, rows, columns = self.coords
+            lines, own, axis = (rows, columns, -2) if name == "csr" else (columns, rows, -1)
+            sizes = (*self.shape[:-2], self.shape[axis])
+            try:
+                known = structure.ordered((*outer, lines), own, sizes)
+            except (
+                TracingError
+            ):  # what is recorded has no order that is known: one that rows alone have
+                known = structure.recorded_order((*outer, lines), own, sizes)
+            self._others[name] = known
+        return known
+
+    def tocsr(self) -> CSR:
+        """Return it in compressed rows, each in the order of columns; that order is computed now, once."""
+        order, indices, indptr = self._compressed("csr")
+        return CSR(structure.taken(self.data, order), indices, indptr, self.shape)
+
+    def tocsc(self) -> CSC:
+        """Return it in compressed columns, each in the order of rows; that order is computed now, once."""
+        order, indices, indptr = self._compressed("csc")
+        return CSC(structure.taken(self.data, order), indices, indptr, self.shape)
+
+    def tocoo(self) -> COO:
+        """Return it itself."""
+        return self
+
+    def todense(self) -> Tensor:
+        """Return the dense tensor, in which elements stored more than once are added up."""
+        data = converted(self.data, int32) if self.dtype in BOOL else self.data
+        start = filled(self.shape, 0, data.dtype, data.device)
+        if not self.nnz:
+            return converted(start, self.dtype)
+        axes = tuple(range(self.ndim))
+        return converted(call(SCATTER_ADD, start, data, *self.coords, attrs=(axes, 0)), self.dtype)
+
+    def coalesce(self) -> Self:
+        """Return it with elements of one place added up and in C order: each place is stored once.
+
+        How many places there are is known only when the coordinates are: they are computed now. Elements are recorded.
+        """
+        arrays = self._arrays()
+        keys = structure.flat(arrays, self.shape)
+        if bool((keys[1:] > keys[:-1]).all()):
+            return self
+        unique, places = np.unique(keys, return_inverse=True)
+        coords = np.unravel_index(unique, self.shape)
+        made = [structure.like(own, self.coords[-1]) for own in coords]
+        return type(self)(
+            structure.added_up(self.data, places, len(unique)), tuple(made), self.shape
+        )
+
+    def with_data(self, data: Tensor) -> Self:
+        """Return it with other elements in the same places."""
+        made = type(self)(data, self.coords, self.shape)
+        made._others = self._others
+        return made
+
+    def to_scipy(self) -> Any:
+        """Return SciPy's COO array, with the computed elements."""
+        coords = tuple([np.array(own.numpy()) for own in self.coords])
+        return structure.scipy_sparse().coo_array(
+            (np.array(self.data.numpy()), coords), shape=self.shape
+        )
+
+    @property
+    def mT(self) -> COO:
+        """The transpose of each matrix, which shares everything with it."""
+        *outer, rows, columns = self.coords
+        return COO(self.data, (*outer, columns, rows), structure.swapped(self.shape))
+
+    def _leaves(self) -> list[Tensor]:
+        return [self.data, *self.coords]
+
+    @classmethod
+    def _built(cls, shape: Shape, leaves: list[Any]) -> Self:
+        data, *coords = leaves
+        return cls(data, tuple(coords), shape)
+
+    def __matmul__(self, other: Any) -> Any:
+        return self.tocsr() @ other
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return other @ self.tocsr()

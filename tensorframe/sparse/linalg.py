@@ -1,0 +1,3 @@
+"""The namespace `tfr.sparse.linalg`."""
+
+__all__: list[str] = []

@@ -1,0 +1,127 @@
+"""Products of compressed lines with dense tensors: dtypes, stacks and vectors brought into the form of the ops."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from tensorframe.dtypes import BOOL, NARROW, promote, wide_of
+from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.operands import converted, expanded, filled, permuted, reshaped, weakly
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.shape import Shape
+from tensorframe.ops.sparse import SPARSE_MATMUL, TRANSPOSED_SPARSE_MATMUL
+
+if TYPE_CHECKING:
+    from tensorframe.sparse.compressed import Compressed
+
+
+def matrix_times(matrix: Compressed, other: Any) -> Tensor:
+    """Return `matrix @ other` for a dense vector or dense matrices."""
+    return _times(matrix, other, transposed=matrix.axis == -1)
+
+
+def times_matrix(other: Any, matrix: Compressed) -> Tensor:
+    """Return `other @ matrix`: the transpose of the transposed matrix times the transposed factor."""
+    x = _beside(matrix, other)
+    if x.ndim == 1:
+        return _times(matrix, x, transposed=matrix.axis == -2, flipped=True)
+    return _swapped(_times(matrix, _swapped(x), transposed=matrix.axis == -2, flipped=True))
+
+
+def _times(matrix: Compressed, other: Any, *, transposed: bool, flipped: bool = False) -> Tensor:
+    """Return the product of the matrix, or its transpose (`flipped`), with a dense factor on the right.
+
+    `transposed` says that the compressed lines are the columns of what multiplies.
+    """
+    x = _beside(matrix, other)
+    _check(matrix, x, flipped=flipped)
+    dtype = promote(matrix.dtype, x.dtype)
+    if dtype in BOOL:
+        raise DTypeError(
+            "matmul: a sparse product takes numbers, got bool and bool",
+            suggestions=("A.astype(tfr.int32) @ x counts",),
+        )
+    # half precision is added up in float32, and rounded once
+    computed = wide_of(dtype) if dtype in NARROW else dtype
+    factors = _stacked(matrix, converted(x, computed))
+    total = _product(matrix, converted(matrix.data, computed), factors, transposed=transposed)
+    return converted(_unstacked(matrix, total, x.shape), dtype)
+
+
+def _product(matrix: Compressed, data: Tensor, x: Tensor, *, transposed: bool) -> Tensor:
+    """Return the product with a stack of matrices."""
+    stack, _, width = x.shape
+    lines, length = matrix.line_count, matrix.line_length
+    shape = (stack, length if transposed else lines, width)
+    if not prod(shape) or not x.size or not matrix.nnz:
+        return filled(shape, 0, data.dtype, data.device)
+    operands = (data, matrix.indices, matrix.indptr, x)
+    if transposed:
+        return call(TRANSPOSED_SPARSE_MATMUL, *operands, attrs=(length,))
+    return call(SPARSE_MATMUL, *operands)
+
+
+def _beside(matrix: Compressed, other: Any) -> Tensor:
+    """Return a dense factor as a Tensor; sequences take their dtype beside the matrix."""
+    _, x = weakly((matrix.data, other))
+    if not x.ndim:
+        raise ShapeError(
+            "matmul: a sparse matrix is not multiplied with a number by @",
+            suggestions=("A * number",),
+        )
+    return x
+
+
+def _check(matrix: Compressed, x: Tensor, *, flipped: bool) -> None:
+    """Raise ShapeError where a factor, of which the axis to sum over is the first of the last two, does not fit."""
+    rows, columns = matrix.shape[-2:]
+    wanted = rows if flipped else columns
+    size, batch = x.shape[-2 if x.ndim > 1 else -1], x.shape[:-2]
+    if size != wanted:
+        where = "left of" if flipped else "right of"
+        raise ShapeError(
+            f"matmul: a factor of {size} elements stands {where} a sparse matrix of shape {matrix.shape}, which takes "
+            f"{wanted}",
+            suggestions=("A.mT if the other axis is to be summed over",),
+        )
+    own = matrix.shape[:-2]
+    if own and batch not in ((), own):
+        raise ShapeError(
+            f"matmul: a stack {own} of sparse matrices does not meet a stack {batch} of dense ones",
+            suggestions=("stacks of the same shape, or one dense matrix for all",),
+        )
+
+
+def _stacked(matrix: Compressed, x: Tensor) -> Tensor:
+    """Return a dense factor as a stack with one matrix for each sparse one; a stack beside one matrix is columns."""
+    own = matrix.shape[:-2]
+    if x.ndim == 1:
+        x = reshaped(x, (x.shape[0], 1))
+    *batch, inner, width = x.shape
+    if own:
+        x = expanded(x, (*own, inner, width)) if not batch else x
+        return reshaped(x, (prod(own), inner, width))
+    if batch:
+        stack = prod(batch)
+        columns = permuted(reshaped(x, (stack, inner, width)), (1, 0, 2))
+        return reshaped(columns, (1, inner, stack * width))
+    return reshaped(x, (1, inner, width))
+
+
+def _unstacked(matrix: Compressed, total: Tensor, shape: Shape) -> Tensor:
+    """Return the product in the shape that factors of such shapes have."""
+    own, rows = matrix.shape[:-2], total.shape[1]
+    if len(shape) == 1:
+        return reshaped(total, (*own, rows))
+    *batch, _, width = shape
+    if own or not batch:
+        return reshaped(total, (*own, rows, width))
+    split = reshaped(total, (rows, prod(batch), width))
+    return reshaped(permuted(split, (1, 0, 2)), (*batch, rows, width))
+
+
+def _swapped(x: Tensor) -> Tensor:
+    """Return the transpose of each matrix."""
+    return permuted(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))

@@ -1,0 +1,222 @@
+"""SparseTensor: what the three formats have in common, made of the few things that each does in its own way."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+
+import numpy as np
+
+from tensorframe.dtypes import DType, as_dtype
+from tensorframe.errors import DTypeError, ShapeError
+from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.operands import converted
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.frontend.trees import Container
+from tensorframe.graph.device import Device
+from tensorframe.graph.shape import Shape
+from tensorframe.ops.elementwise import CONJ
+
+if TYPE_CHECKING:
+    from tensorframe.sparse.compressed import CSC, CSR
+    from tensorframe.sparse.coordinates import COO
+
+__all__ = ["SparseTensor", "issparse"]
+
+
+class SparseTensor(ABC):
+    """A matrix, or a stack of matrices along leading axes, of which only some elements are stored; the rest are zero.
+
+    `CSR`, `CSC` and `COO` are its formats, made by `csr_array`, `csc_array`, `coo_array` and `from_scipy`. It never
+    changes: operators give new tensors, most of which share its integers.
+    """
+
+    format: str
+    data: Tensor
+    """The stored elements, in the order of the format."""
+    shape: Shape
+    """The size of each axis."""
+
+    # NumPy's arrays and SciPy's matrices leave operators with it to its own methods
+    __array_ufunc__ = None
+    __array_priority__ = 1001.0
+    __slots__ = ("__weakref__",)
+
+    # --- what it is
+
+    @property
+    def dtype(self) -> DType:
+        """The data type of the elements."""
+        return self.data.dtype
+
+    @property
+    def device(self) -> Device:
+        """The device that holds, or will hold, the elements."""
+        return self.data.device
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes: two, and one for each axis of a stack."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements, those included that are not stored."""
+        return prod(self.shape)
+
+    @property
+    def nnz(self) -> int:
+        """How many elements are stored, explicit zeros and duplicates included."""
+        return self.data.shape[0]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(shape={self.shape}, dtype={self.dtype}, nnz={self.nnz}, device={self.device})"
+
+    def __bool__(self) -> NoReturn:
+        raise DTypeError(
+            "a sparse tensor is neither true nor false",
+            suggestions=("A.nnz > 0 asks whether any element is stored",),
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        raise DTypeError(
+            f"a sparse tensor of shape {self.shape} does not become a dense array by itself",
+            suggestions=(
+                "A.todense() for a tensor, A.todense().numpy() for an array",
+                "A.to_scipy() for functions of SciPy and scikit-learn",
+            ),
+        )
+
+    # --- other formats
+
+    @abstractmethod
+    def tocsr(self) -> CSR:
+        """Return it in compressed rows."""
+
+    @abstractmethod
+    def tocsc(self) -> CSC:
+        """Return it in compressed columns."""
+
+    @abstractmethod
+    def tocoo(self) -> COO:
+        """Return it as coordinates."""
+
+    @abstractmethod
+    def to_scipy(self) -> Any:
+        """Return SciPy's sparse array of the same format, with the computed elements; of a stack, a COO array."""
+
+    @abstractmethod
+    def with_data(self, data: Tensor) -> Self:
+        """Return it with other elements in the same places."""
+
+    @abstractmethod
+    def coalesce(self) -> Self:
+        """Return it with elements of one place added up and in order: each place is stored once.
+
+        How many places there are is known only when the integers are: they are computed now. Elements are recorded.
+        """
+
+    @property
+    @abstractmethod
+    def mT(self) -> SparseTensor:
+        """The transpose of each matrix, which shares everything with it: rows are columns, CSR is CSC."""
+
+    @property
+    def T(self) -> SparseTensor:
+        """The transpose of a matrix; ShapeError for a stack."""
+        if self.ndim != 2:
+            raise ShapeError(
+                f"T: a stack of shape {self.shape} is no matrix",
+                suggestions=("A.mT transposes each matrix",),
+            )
+        return self.mT
+
+    def todense(self) -> Tensor:
+        """Return the dense tensor, in which elements stored more than once are added up."""
+        return self.tocoo().todense()
+
+    def toarray(self) -> np.ndarray[Any, Any]:
+        """Return the dense array of NumPy's."""
+        return self.todense().numpy()
+
+    def asformat(self, format: str) -> SparseTensor:
+        """Return it as "csr", "csc" or "coo"; ArgumentError for another name."""
+        from tensorframe.sparse.creation import in_format  # it makes what this is
+
+        return in_format(self, format)
+
+    def astype(self, dtype: Any) -> Self:
+        """Return it with elements of another dtype."""
+        return self.with_data(converted(self.data, as_dtype(dtype)))
+
+    def to_device(self, device: Any) -> Self:
+        """Return it on another device."""
+        leaves = [leaf.to_device(device) for leaf in self._leaves()]
+        return type(self)._built(self.shape, leaves)
+
+    def compute(self) -> Self:
+        """Compute the elements and the integers now, keep them, and return this tensor."""
+        for leaf in self._leaves():
+            leaf.compute()
+        return self
+
+    def conj(self) -> Self:
+        """Return it with complex elements conjugated."""
+        return self.with_data(apply(CONJ, self.data)) if self.dtype.kind == "c" else self
+
+    # --- trees
+
+    __tree__: ClassVar[Container]
+
+    @abstractmethod
+    def _leaves(self) -> list[Tensor]:
+        """Return the dense tensors that it is made of, its elements first."""
+
+    @classmethod
+    @abstractmethod
+    def _built(cls, shape: Shape, leaves: list[Any]) -> Self:
+        """Return what `_leaves` was taken from, without looking at what they hold."""
+
+    # --- products
+
+    @abstractmethod
+    def __matmul__(self, other: Any) -> Any: ...
+
+    @abstractmethod
+    def __rmatmul__(self, other: Any) -> Any: ...
+
+    def dot(self, other: Any) -> Any:
+        """Return `self @ other`, or a multiple of it for a number."""
+        return self * other if np.ndim(other) == 0 and not issparse(other) else self @ other
+
+
+def issparse(x: Any) -> bool:
+    """Whether `x` is a sparse tensor of this library; SciPy's are not, `from_scipy` makes them so.
+
+    >>> tfr.sparse.issparse(tfr.sparse.eye_array(3)), tfr.sparse.issparse(tfr.eye(3))
+    (True, False)
+    """
+    return isinstance(x, SparseTensor)
+
+
+def _take(value: SparseTensor) -> tuple[Any, list[Any]]:
+    return (type(value), value.shape), value._leaves()
+
+
+def _label(_: Any, index: int) -> str:
+    return ".data" if not index else f"._leaves()[{index}]"
+
+
+# gradients are for the elements alone, and come as sparse tensors with the same places
+_TARGETS = Container(
+    lambda value: (value, [value.data]),
+    lambda value, children: value.with_data(children[0]),
+    _label,
+)
+SparseTensor.__tree__ = Container(
+    _take, lambda facts, leaves: facts[0]._built(facts[1], leaves), _label, targets=_TARGETS
+)
