@@ -7,7 +7,7 @@ elements in one place add up. The transposed product serves compressed columns, 
 
 from __future__ import annotations
 
-from tensorframe.dtypes import INTEGER, NUMERIC
+from tensorframe.dtypes import INTEGER, NARROW, NUMERIC
 from tensorframe.errors import ShapeError
 from tensorframe.graph.op import NONE, Kind, Op, register, same
 from tensorframe.graph.shape import Shape
@@ -51,7 +51,7 @@ def _numbers(_shapes: tuple[Shape, ...], count: int) -> Shape:
 
 
 def _row(name: str, arity: int, doc: str, **facts: object) -> Op:
-    fields: dict[str, object] = {"accepts": NUMERIC, "result": same, "in_standard": False, "public": False, "costly": True, "cost": 8.0, **facts}
+    fields: dict[str, object] = {"accepts": NUMERIC - NARROW, "result": same, "in_standard": False, "public": False, "costly": True, "cost": 8.0, **facts}
     return register(Op(name=name, kind=Kind.LIBRARY, arity=arity, doc=doc, **fields))  # type: ignore[arg-type]
 
 

@@ -25,7 +25,7 @@ def common_places(left: SparseTensor, right: SparseTensor) -> COO:
         structure.flat([structure.host(own) for own in each.coords], each.shape)
         for each in (mine, theirs)
     ]
-    _, first, second = np.intersect1d(*keys, assume_unique=True, return_indices=True)
+    _, first, second = np.intersect1d(keys[0], keys[1], assume_unique=True, return_indices=True)
     x, y = promoted(mine.data, theirs.data)
     places = _numbers(first, x)
     coords = tuple([structure.taken(own, places) for own in mine.coords])

@@ -59,10 +59,10 @@ def test_indices_that_are_computed_later_are_looked_at_by_products(device, indic
     arrays = (data, hidden(indices, device), hidden(indptr, device))
     tensor = tfr.sparse.csr_array(arrays, shape=(3, 3))
     for result in (tensor @ np.ones(3, np.float32), tensor @ np.ones((3, 5), np.float32)):
-        with pytest.raises(IndexingError, match="out of bounds|indptr"):
+        with pytest.raises(IndexingError, match=r"out of bounds|indptr"):
             result.compute()
     if device in ("cpu", "llvm", "numpy"):
-        with pytest.raises(IndexingError, match="out of bounds|indptr"):
+        with pytest.raises(IndexingError, match=r"out of bounds|indptr"):
             (np.ones(3, np.float32) @ tensor).compute()
     good = tfr.sparse.csr_array(([1.0], [0], [0, 1]), shape=(1, 1), device=device, dtype="float32")
     assert (good @ np.ones(1, np.float32)).tolist() == [1.0]  # the device is none the worse for it
