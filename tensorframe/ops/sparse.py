@@ -7,16 +7,15 @@ elements in one place add up. The transposed product serves compressed columns, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from tensorframe.dtypes import INTEGER, NARROW, NUMERIC
 from tensorframe.errors import ShapeError
 from tensorframe.graph.op import NONE, Kind, Op, register, same
 from tensorframe.graph.shape import Shape
-from tensorframe.ops.rules.sparse import (
-    of_sampled_matmul,
-    of_sparse_matmul,
-    of_transposed_sparse_matmul,
-    transposed_product,
-)
+from tensorframe.ops.derivatives import conjugate
+from tensorframe.ops.term import Term, call
 
 
 def _check(name: str, rows: int, indptr: Shape, *entries: Shape) -> None:
@@ -50,17 +49,79 @@ def _numbers(_shapes: tuple[Shape, ...], count: int) -> Shape:
     return (count,)
 
 
+# --- gradients: each is one of the same three products
+
+
+def _of_sparse_matmul(
+    ct: Term, _out: Term, data: Term, indices: Term, indptr: Term, x: Term
+) -> Sequence[Any]:
+    """Rule of sparse matrices times dense ones."""
+    return (
+        lambda: call("sampled_matmul", ct, conjugate(x), indices, indptr, attrs=()),
+        None,
+        None,
+        lambda: call(
+            "transposed_sparse_matmul", conjugate(data), indices, indptr, ct, attrs=(x.shape[1],)
+        ),
+    )
+
+
+def _of_transposed_sparse_matmul(
+    ct: Term, _out: Term, data: Term, indices: Term, indptr: Term, x: Term, _columns: int
+) -> Sequence[Any]:
+    """Rule of transposed sparse matrices times dense ones."""
+    return (
+        lambda: call("sampled_matmul", conjugate(x), ct, indices, indptr, attrs=()),
+        None,
+        None,
+        lambda: call("sparse_matmul", conjugate(data), indices, indptr, ct, attrs=()),
+    )
+
+
+def _of_sampled_matmul(
+    ct: Term, _out: Term, x: Term, y: Term, indices: Term, indptr: Term
+) -> Sequence[Any]:
+    """Rule of sampled products: the cotangents are the elements of a sparse matrix."""
+    return (
+        lambda: call("sparse_matmul", ct, indices, indptr, conjugate(y), attrs=()),
+        lambda: call(
+            "transposed_sparse_matmul", ct, indices, indptr, conjugate(x), attrs=(y.shape[1],)
+        ),
+        None,
+        None,
+    )
+
+
+def _transposed_product(data: Term, indices: Term, indptr: Term, x: Term, columns: int) -> Term:
+    """Return the rows of `x`, each multiplied by the elements of its sparse row, added up by columns."""
+    stack, rows, width = x.shape
+    count = data.shape[0]
+    numbers = call("row_numbers", indptr, attrs=(count,))
+    flat = x.reshaped((stack * rows, width))
+    values = call("gather", flat, numbers, attrs=((0,), 0)) * data.reshaped((count, 1))
+    if stack == 1:
+        places = indices
+    else:
+        matrix = call("floor_divide", numbers, numbers.filled(rows, ()), attrs=())
+        places = matrix * columns + indices
+    total = call("scatter_add", x.filled(0, (stack * columns, width)), values, places, attrs=((0,), 0))
+    return total.reshaped((stack, columns, width))
+
+
+# --- rows
+
+
 def _row(name: str, arity: int, doc: str, **facts: object) -> Op:
     fields: dict[str, object] = {"accepts": NUMERIC - NARROW, "result": same, "in_standard": False, "public": False, "costly": True, "cost": 8.0, **facts}
     return register(Op(name=name, kind=Kind.LIBRARY, arity=arity, doc=doc, **fields))  # type: ignore[arg-type]
 
 
 # Operands: elements, columns and row pointers of a stack of sparse matrices, and a stack (stack, columns, width).
-SPARSE_MATMUL = _row("sparse_matmul", 4, "Sparse matrices times dense ones.", shape=_product, vjp=of_sparse_matmul)
+SPARSE_MATMUL = _row("sparse_matmul", 4, "Sparse matrices times dense ones.", shape=_product, vjp=_of_sparse_matmul)
 # The same, of a stack (stack, rows, width), which the transposes multiply; `columns` is how many rows these have.
-TRANSPOSED_SPARSE_MATMUL = _row("transposed_sparse_matmul", 4, "Transposed sparse matrices times dense ones.", shape=_transposed, attributes=("columns",), expand=transposed_product, whole=True, vjp=of_transposed_sparse_matmul)
+TRANSPOSED_SPARSE_MATMUL = _row("transposed_sparse_matmul", 4, "Transposed sparse matrices times dense ones.", shape=_transposed, attributes=("columns",), expand=_transposed_product, whole=True, vjp=_of_transposed_sparse_matmul)
 # Operands: stacks (stack, rows, width) and (stack, columns, width), and columns and row pointers of the elements.
-SAMPLED_MATMUL = _row("sampled_matmul", 4, "Those elements of products of a matrix and a transposed one that sparse matrices store.", shape=_sampled, vjp=of_sampled_matmul)
+SAMPLED_MATMUL = _row("sampled_matmul", 4, "Those elements of products of a matrix and a transposed one that sparse matrices store.", shape=_sampled, vjp=_of_sampled_matmul)
 
 
 
