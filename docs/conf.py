@@ -21,7 +21,7 @@ release = version = tensorframe.__version__
 extensions = ["myst_nb", "formulas", "sphinx_copybutton", "sphinx_design"]
 exclude_patterns = ["_build", "derive", "screenshots", "**.ipynb_checkpoints"]
 
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 3
 nb_execution_mode = (
     "off"  # notebooks are shown with the outputs that are kept, and that the tests compare

@@ -16,8 +16,11 @@ import textwrap
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from sections import sections
 
 import tensorframe
 from tensorframe.frontend.tensor import Tensor
@@ -246,12 +249,24 @@ def in_full(home: str) -> str:
 def entry(path: str, value: Any) -> str:
     """The description of one name."""
     if isinstance(value, type) and not is_scalar_type(value):
+        home = homes().get(value, path)
+        if home != path:
+            return f"**{path.rpartition('.')[2]}**: the same class as {{py:obj}}`{home}`.\n"
         return described_class(path, value)
     if callable(value) and not isinstance(value, type):
-        return described("function", f"{path}{signature(value)}", documentation(value))
+        return described_function("function", path, f"{path}{signature(value)}", value)
     if isinstance(value, type):
         return described("attribute", path, f"The dtype of that name: `{value.__name__}`.")
     return described("attribute", path, f"`{value!r}`")
+
+
+@cache
+def homes() -> dict[type, str]:
+    """Where each class of ours is described that has several public names: the shortest, errors among the errors."""
+    paths = [named for group in GROUPS for named in entries(group)]
+    ranked = sorted(paths, key=lambda named: (named[0].count("."), "errors" not in named[0]))
+    classes = [(value, path) for path, value in ranked if isinstance(value, type)]
+    return {value: path for value, path in reversed(classes) if not is_scalar_type(value)}
 
 
 def is_scalar_type(value: type) -> bool:
@@ -265,6 +280,8 @@ def described_class(path: str, value: type) -> str:
     public = {name: members[name] for name in sorted(members) if name[0] != "_"}
     fields = field_documentation(value)
     parts = [markdown(documentation(value))]
+    if "__init__" in vars(value) and not hasattr(value, "__dataclass_fields__"):
+        parts.append(sections(path, vars(value)["__init__"], ""))
     for name, member in public.items():
         if name in fields or (value is Tensor and name == "node"):
             continue
@@ -272,12 +289,19 @@ def described_class(path: str, value: type) -> str:
             parts.append(described("property", name, documentation(member)))
         elif isinstance(member, (types.FunctionType, classmethod, staticmethod)):
             function = member if isinstance(member, types.FunctionType) else member.__func__
-            parts.append(
-                described("method", name + signature(function, method=True), documentation(member))
-            )
+            heading = name + signature(function, method=True)
+            parts.append(described_function("method", f"{path}.{name}", heading, function))
     parts += [described("attribute", name, text) for name, text in fields.items()]
     kind = "exception" if issubclass(value, BaseException) else "class"
     return described(kind, path, "\n\n".join(parts), ready=True)
+
+
+def described_function(kind: str, path: str, heading: str, function: Callable[..., Any]) -> str:
+    """A function or method: what its docstring says, its parameters, and what else is known of it."""
+    text = documentation(function)
+    return described(
+        kind, heading, f"{markdown(text)}\n\n{sections(path, function, text)}", ready=True
+    )
 
 
 def field_documentation(value: type) -> dict[str, str]:

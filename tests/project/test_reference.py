@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,10 @@ def reference():
     specification = importlib.util.spec_from_file_location("reference", SOURCE)
     module = importlib.util.module_from_spec(specification)
     sys.modules["reference"] = module  # where its dataclasses look for it
+    sys.path.insert(0, str(SOURCE.parent))  # where `sections` is
     specification.loader.exec_module(module)
     yield module
+    sys.path.remove(str(SOURCE.parent))
     del sys.modules["reference"]
 
 
@@ -72,3 +75,62 @@ def test_pages_that_nobody_writes_any_more_go(reference, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     reference.write(tmp_path)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
+
+
+def functions_of(reference):
+    """Yield each function, method and constructor that the reference describes, with its full name."""
+    for group in reference.GROUPS:
+        named = reference.entries(group)
+        if group.file == "tensor":
+            named = [("tensorframe.Tensor", tfr.Tensor)]
+        for path, value in named:
+            if not isinstance(value, type):
+                yield from [(path, value)] if callable(value) else []
+            elif value.__module__.startswith("tensorframe"):
+                members = vars(value).items()
+                yield from (
+                    (f"{path}.{name}", getattr(member, "__func__", member))
+                    for name, member in members
+                    if name[0] != "_"
+                    and isinstance(member, types.FunctionType | classmethod | staticmethod)
+                )
+                if "__init__" in vars(value) and not hasattr(value, "__dataclass_fields__"):
+                    yield path, value.__init__
+
+
+def test_every_parameter_has_a_meaning(reference):
+    sections = sys.modules["sections"]
+    unknown = [
+        f"{path}: {name}"
+        for path, function in functions_of(reference)
+        for name in sections.parameters(function)
+        if not sections.meaning_of(path, name)
+    ]
+    assert unknown == [], "write what they mean into docs/parameters.toml"
+
+
+def test_meanings_that_nobody_reads_go(reference):
+    sections = sys.modules["sections"]
+    read = set()
+    for path, function in functions_of(reference):
+        *modules, own = path.removeprefix("tensorframe.").split(".")
+        for name in sections.parameters(function):
+            places = [own, *reversed(modules), "any"]
+            read |= {next((place, name) for place in places if name in table(sections, place))}
+    written = {(place, name) for place, names in sections._meanings().items() for name in names}
+    assert written - read == set()
+
+
+def table(sections, place):
+    return sections._meanings().get(place, {})
+
+
+def test_a_function_has_its_parameters_result_errors_and_differences(reference):
+    text = reference.entry("tensorframe.max", tfr.max)
+    assert ":param axis: An axis, several in a tuple, or None for all" in text
+    assert ":rtype: Tensor" in text
+    assert ":raises DTypeError: " in text
+    assert ":raises ShapeError: " in text
+    assert "{py:obj}`~tensorframe.amax`" in text
+    text = reference.entry("tensorframe.divide", tfr.divide)
+    assert "**Differences from NumPy**: integers give the default real dtype, float32." in text
