@@ -235,6 +235,16 @@ def conformance(session: nox.Session) -> None:
 
 
 @nox.session
+def support(session: nox.Session) -> None:
+    """Every operation of every dtype on devices, beside what `tfr.backends.supports` says: minutes for each.
+
+    Arguments go to tests.support: `-- --check opencl`, or `-- --markdown docs/support.md`, which writes the page.
+    """
+    prepare(session, "--editable", ".[dev]")
+    python(session, "-m", "tests.support", *(session.posargs or ["--check", "cpu,opencl,wgpu"]))
+
+
+@nox.session
 def values(session: nox.Session) -> None:
     """Every function with special values in every dtype beside NumPy's, on every device. Arguments go to tests.values.
 

@@ -27,12 +27,14 @@ from tensorframe.scopes import Scope
 from tensorframe.site import raising_site
 
 TransferPolicy = Literal["allow", "warn", "error"]
+Placement = Literal["bytes", "time"]
 Progress = Literal["auto", "on", "off"]
 Tracebacks = Literal["auto", "short", "full"]
 
 # the words that an option takes, where it takes a few
 _WORDS = {
     "transfer_policy": get_args(TransferPolicy),
+    "placement": get_args(Placement),
     "progress": get_args(Progress),
     "tracebacks": get_args(Tracebacks),
 }
@@ -88,6 +90,10 @@ class Options:
     )
     transfer_policy: TransferPolicy = _option(
         "allow", "What happens when operands live on different devices: allow, warn or error."
+    )
+    placement: Placement = _option(
+        "bytes",
+        "What decides where an op between devices runs: the bytes that move, or the time that calibrated devices take.",
     )
     progress: Progress = _option(
         "auto",

@@ -30,6 +30,7 @@ from tensorframe.graph.region import Region, RegionOp
 if TYPE_CHECKING:
     from tensorframe.backends.device.engine import KernelBackend
     from tensorframe.backends.device.queue import Queue, Traits
+    from tensorframe.backends.support import Support, supports
 
 __all__ = [
     "INTERFACE_VERSION",
@@ -48,6 +49,7 @@ __all__ = [
     "Region",
     "RegionOp",
     "Storage",
+    "Support",
     "Traits",
     "available",
     "best",
@@ -60,14 +62,17 @@ __all__ = [
     "register",
     "select",
     "summary",
+    "supports",
     "unregister",
 ]
 
-# loaded when they are named: backends with kernels of their own need them
+# loaded when they are named, since few programs name them
 _ON_DEMAND = {
     "KernelBackend": "tensorframe.backends.device.engine",
     "Queue": "tensorframe.backends.device.queue",
+    "Support": "tensorframe.backends.support",
     "Traits": "tensorframe.backends.device.queue",
+    "supports": "tensorframe.backends.support",
 }
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from tensorframe.backends.budget import Budget
 from tensorframe.backends.contract import About
 from tensorframe.backends.storage import Storage
-from tensorframe.dtypes import ANY, DType
+from tensorframe.dtypes import ANY, FLOAT, DType
 from tensorframe.errors import ArgumentError
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
@@ -79,6 +79,30 @@ class DeviceInfo:
     """Shares its memory with the host."""
     compute_capability: tuple[int, int] | None = None
     """Of NVIDIA's devices: (9, 0)."""
+    max_buffer: int | None = None
+    """Bytes of one buffer at most."""
+    max_binding: int | None = None
+    """Bytes of a buffer that a kernel sees at once, at most."""
+    max_bindings: int | None = None
+    """Buffers of one kernel at most."""
+    max_group: int | None = None
+    """Threads of a work-group at most."""
+    shared_memory: int | None = None
+    """Bytes that the threads of a work-group share at most."""
+    subgroup: int | None = None
+    """Threads that run in step, the fewest where that varies: a warp, a wavefront."""
+    bandwidth: float | None = None
+    """Bytes per second of a large copy, read and written; None until `tfr.calibrate` has measured it."""
+    flops: float | None = None
+    """Float32 operations per second at best; None until `tfr.calibrate` has measured it."""
+
+    @property
+    def precisions(self) -> tuple[str, ...]:
+        """The floating-point dtypes that it computes with, the narrowest first."""
+        able = [dtype for dtype in self.capabilities.dtypes if dtype in FLOAT]
+        return tuple(
+            [dtype.name for dtype in sorted(able, key=lambda one: (one.itemsize, one.name))]
+        )
 
 
 # Runs a region: input handles and one buffer (or None) per output -> output handles.

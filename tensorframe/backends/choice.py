@@ -21,6 +21,7 @@ from tensorframe.backends.selection import (
     family,
     first_fit,
     order_in_words,
+    too_small,
 )
 from tensorframe.errors import ArgumentError, DeviceError
 from tensorframe.graph.device import Device
@@ -35,10 +36,27 @@ class Takes(Protocol):
         """The most bytes at once."""
 
 
+class Computes(Protocol):
+    """What says how much a computation reads, writes and computes: an `Estimate`."""
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes that it reads."""
+
+    @property
+    def bytes_written(self) -> int:
+        """Bytes that it writes."""
+
+    @property
+    def flops(self) -> float:
+        """Operations."""
+
+
 def select(
     name: str | Device | Sequence[str | Device] = "auto",
     *,
     memory: int | str | Takes | None = None,
+    fastest_for: Computes | None = None,
 ) -> Device:
     """Return the device to use: the first with room for `memory`, in bytes, as text ("4GiB"), or as an estimate.
 
@@ -47,6 +65,8 @@ def select(
     "auto" goes through the devices in the order of `set_backend_priority`; a list of devices is gone through as it
     stands. A device that is not there, or too small, is passed over; DeviceError, with the reason for each, if none is
     left. Room is what is free at the moment. A device that cannot tell how much that is (WebGPU cannot) is taken.
+    With `fastest_for`, an estimate, it is the one that computes this in the least time, by what `tfr.calibrate` has
+    measured; what was not measured is passed over.
 
     >>> tfr.backends.select("cpu", memory="1 MiB")
     Device('cpu')
@@ -62,12 +82,45 @@ def select(
     again = wanted is not None  # what is free changes
     if isinstance(name, str | Device) and name == "auto":
         passed = candidates(backend_priority(), again=again)
-        return first_fit(passed, wanted, order_in_words()).device
+        return _taken(passed, wanted, order_in_words(), fastest_for)
     names = _listed(name)
     if len(names) == 1:
         named_device("select", names[0])  # the error of a single device says more
     listed = ", ".join(map(str, names))
-    return first_fit(_each(names, again=again), wanted, listed).device
+    return _taken(_each(names, again=again), wanted, listed, fastest_for)
+
+
+def _taken(
+    offered: Iterator[DeviceInfo | Passed], memory: int | None, what: str, work: Computes | None
+) -> Device:
+    """Return the first device with room, or of those with room the one that computes `work` soonest."""
+    if work is None:
+        return first_fit(offered, memory, what).device
+    if not hasattr(work, "flops"):
+        hint = "fastest_for=tfr.estimate(tensor)"
+        raise ArgumentError(
+            f"select: fastest_for takes an estimate, got {work!r:.80}", suggestions=(hint,)
+        )
+    return first_fit(_soonest_first(offered, memory, work), memory, what).device
+
+
+def _soonest_first(
+    offered: Iterator[DeviceInfo | Passed], memory: int | None, work: Computes
+) -> Iterator[DeviceInfo | Passed]:
+    from tensorframe.backends.limits import seconds  # loads what only measuring needs
+
+    timed: list[tuple[float, int, DeviceInfo]] = []
+    for place, candidate in enumerate(offered):
+        if isinstance(candidate, Passed) or too_small(candidate, memory) is not None:
+            yield candidate
+            continue
+        device = candidate.device
+        time = seconds(device, work.bytes_read + work.bytes_written, work.flops)
+        if time is None:
+            yield Passed(str(device), f"not measured: tfr.calibrate({str(device)!r})")
+        else:
+            timed.append((time, place, candidate))
+    yield from [info for _, _, info in sorted(timed, key=lambda one: one[:2])]
 
 
 def _listed(names: str | Device | Iterable[str | Device]) -> list[str | Device]:

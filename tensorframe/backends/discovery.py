@@ -36,12 +36,17 @@ def available() -> tuple[str, ...]:
 def devices() -> tuple[DeviceInfo, ...]:
     """Return the devices that can compute here, with what their drivers tell of them at the moment.
 
+    Each has its limits (`max_buffer`, `max_group`, `shared_memory` ...) and `precisions`, and once `tfr.calibrate` has
+    measured them, `bandwidth` and `flops`.
+
     >>> cpu = next(info for info in tfr.backends.devices() if info.device == "cpu")
     >>> cpu.unified_memory, cpu.software, cpu.compute_capability
     (True, False, None)
     """
+    from tensorframe.backends.limits import calibrated  # loads what only measuring needs
+
     every = [info for probe in probe_all(again=True) for info in probe.devices]
-    return tuple([info for info in every if info.capabilities.executes])
+    return tuple([calibrated(info) for info in every if info.capabilities.executes])
 
 
 def summary() -> str:

@@ -95,13 +95,18 @@ def _drop(name: str) -> None:
     for device in [device for device in _known if device.backend == own]:
         del _known[device]
     _State.named = None
-    for forget_plans in _on_change:
-        forget_plans()
+    forget_plans()
 
 
-def when_changed(forget_plans: Callable[[], None]) -> None:
+def forget_plans() -> None:
+    """Have what was made of devices that are not what they were, plans above all, dropped."""
+    for forget_made in _on_change:
+        forget_made()
+
+
+def when_changed(forget_made: Callable[[], None]) -> None:
     """Have a function called whenever a name may stand for another backend: to drop what the old one made."""
-    _on_change.append(forget_plans)
+    _on_change.append(forget_made)
 
 
 def backend_of(device: Device) -> Backend:

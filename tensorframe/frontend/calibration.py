@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe import config
+from tensorframe.backends.limits import Limits, keep, limits_of
 from tensorframe.backends.registry import backend_of, info_of, known_devices, resolve_device
 from tensorframe.dtypes import float32
 from tensorframe.errors import DeviceError, KernelError
@@ -20,7 +21,6 @@ from tensorframe.frontend.trials.tables import reason, table
 from tensorframe.graph.device import Device
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.runtime.leaves import leaf_handle
-from tensorframe.runtime.limits import Limits, keep, limits_of
 from tensorframe.schedule.capture import capture
 
 __all__ = ["Calibration", "calibrate"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tensorframe.runtime.limits import Limits, limits_of
+from tensorframe.backends.limits import Limits, limits_of
 from tensorframe.schedule.plan import Step, StepKind
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from tensorframe.backends.limits import Limits, limits_of
 from tensorframe.backends.spans import Work
 from tensorframe.graph.device import Device
 from tensorframe.quick_dataclasses import dataclass, field
 from tensorframe.runtime.events import Source
-from tensorframe.runtime.limits import Limits, limits_of
 from tensorframe.runtime.profile import Collection
 from tensorframe.runtime.tallies import Made, PlanTally, Tally
 from tensorframe.schedule.plan import Plan, Step, StepKind

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
 from tensorframe import config
@@ -41,6 +43,20 @@ class Fallback(NamedTuple):
 _said: set[tuple[object, ...]] = set()
 
 
+# whether plans are made only to be looked at, of which nothing is said
+_is_silent: ContextVar[bool] = ContextVar("tensorframe_silent_fallbacks", default=False)
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Say nothing of fallbacks in a block, nor count what was not said as said."""
+    token = _is_silent.set(True)
+    try:
+        yield
+    finally:
+        _is_silent.reset(token)
+
+
 def forget_warnings() -> None:
     """Say everything once more."""
     _said.clear()
@@ -57,7 +73,7 @@ class Abilities:
         operands = tuple([source.dtype for source in node.inputs])
         key = (node.op, operands, node.dtype, device)
         if key not in self._known:
-            self._known[key] = _refusal(node.op, operands, node.dtype, device)
+            self._known[key] = refusal(node.op, operands, node.dtype, device)
         return self._known[key]
 
 
@@ -67,7 +83,8 @@ def does_everything(device: Device) -> bool:
     return backend.supports is Backend.supports and capabilities(device).dtypes >= ANY
 
 
-def _refusal(op: Op, operands: Sequence[DType], result: DType, device: Device) -> str | None:
+def refusal(op: Op, operands: Sequence[DType], result: DType, device: Device) -> str | None:
+    """Return why a device cannot run an op on operands of these dtypes; None if it can."""
     if op.compiled is not None and not capabilities(device).host_memory:
         return f"{op.name} is machine code of the processor"
     if does_everything(device):
@@ -100,6 +117,8 @@ def _leave(name: str, dtype: DType, device: Device) -> Device:
 
 
 def _tell(message: str, key: tuple[object, ...], site: Site | None) -> None:
+    if _is_silent.get():
+        return
     location = describe(site)
     if config.get().transfer_policy == "error":
         raise TransferError(message, suggestions=_HINTS[:1], location=location)

@@ -1,18 +1,21 @@
 """Shifting (placement by bytes): elementwise ops run where their results are wanted, if less has to move then.
 
 `sin(b)` and `1 + b * b`, recorded where `b` is and wanted on another device, are two transfers; `b` is one. Results
-that the user moves by name are computed where they were recorded.
+that the user moves by name are computed where they were recorded. With the option `placement="time"` what decides is
+the time that moving and computing take, where `tfr.calibrate` has measured both devices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tensorframe import config
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
 from tensorframe.graph.record import is_constant
 from tensorframe.schedule.capture import is_leaf
+from tensorframe.schedule.cost import flops
 from tensorframe.schedule.homes import Homes, passes_on
 
 
@@ -24,7 +27,7 @@ def shift(order: Sequence[Node], roots: Sequence[Node], homes: Homes) -> None:
     readers = _readers(order, homes)
     for group in _connect(order, wanted, homes):
         target = wanted[group[0]]
-        if _moved(group, target, readers, homes) < _moved(group, None, readers, homes):
+        if _costs_less(group, target, readers, homes):
             homes.of.update(dict.fromkeys(group, target))
     homes.follow(order)
 
@@ -93,6 +96,37 @@ def _readers(order: Sequence[Node], homes: Homes) -> dict[Node, list[Node]]:
             for value in _operands(node, homes):
                 readers.setdefault(value, []).append(node)
     return readers
+
+
+def _costs_less(
+    group: Sequence[Node], target: Device, readers: dict[Node, list[Node]], homes: Homes
+) -> bool:
+    """Whether a group should run on `target`: by the bytes that move, or by time where that is asked for and known."""
+    there, here = _moved(group, target, readers, homes), _moved(group, None, readers, homes)
+    if config.get().placement == "time":
+        home = homes.of[group[0]]
+        seconds = _seconds(group, target, there[0], home, homes)
+        seconds_here = _seconds(group, home, here[0], target, homes)
+        if seconds is not None and seconds_here is not None:
+            return (seconds, *there) < (seconds_here, *here)
+    return there < here
+
+
+def _seconds(
+    group: Sequence[Node], device: Device, moved: int, other: Device, homes: Homes
+) -> float | None:
+    """Return how long a group takes on a device, with what moves from or to another one; None if nobody knows."""
+    from tensorframe.backends import limits  # loads what only measuring needs
+
+    rates = [limits.limits_of(device), limits.limits_of(other)]
+    values = {*group, *(value for node in group for value in _operands(node, homes))}
+    operations = sum(
+        flops(node.op, node.shape, [one.shape for one in node.inputs]) for node in group
+    )
+    computing = limits.seconds(device, sum(value.nbytes for value in values), operations)
+    if computing is None or None in rates:
+        return None
+    return computing + moved / min(rate.copy_bandwidth for rate in rates if rate is not None)
 
 
 def _moved(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
+from tensorframe.backends.limits import Limits
 from tensorframe.backends.registry import unregister
 from tensorframe.dtypes import ANY
 from tensorframe.graph.op import Kind
@@ -19,7 +20,6 @@ from tensorframe.notebook import roofline
 from tensorframe.notebook.figures import count_text, share_text, time_text
 from tensorframe.notebook.formulas import formulas_of
 from tensorframe.notebook.style import TRANSFER_HUE
-from tensorframe.runtime.limits import Limits
 from tensorframe.schedule import fallback
 from tensorframe.schedule.capture import capture
 from tensorframe.schedule.plan import Plan

@@ -16,6 +16,7 @@ import pytest
 
 import tensorframe as tfr
 from examples.notebooks import execution
+from tensorframe.backends.limits import Limits
 from tensorframe.backends.probing import Found
 from tensorframe.backends.registry import info_of, unregister
 from tensorframe.frontend.calibration import CalibratedDevice
@@ -24,7 +25,6 @@ from tensorframe.graph.device import Device
 from tensorframe.notebook import progress
 from tensorframe.notebook.collections import card_of
 from tensorframe.notebook.magics import ShownPlans
-from tensorframe.runtime.limits import Limits
 from tensorframe.runtime.under_way import State
 from tensorframe.testing.boxed import BoxedBackend
 from tests.notebook.graphs import small, values

@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.backends import registry
+from tensorframe.backends import limits, registry
 from tensorframe.backends.base import DeviceInfo
+from tensorframe.backends.limits import Limits, keep, limits_of
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend
 from tensorframe.errors import DeviceError, KernelError
 from tensorframe.frontend import calibration
 from tensorframe.graph.device import Device
-from tensorframe.runtime import limits
-from tensorframe.runtime.limits import Limits, keep, limits_of
 from tensorframe.testing.boxed import BoxedBackend
 
 MADE_UP = Limits(copy_bandwidth=2.5e10, flops=3e11)

@@ -109,6 +109,10 @@ def _info(cupy: Any, index: int) -> DeviceInfo:
         driver=f"{'ROCm' if runtime.is_hip else 'CUDA'} {_release(runtime.driverGetVersion())}",
         unified_memory=bool(facts.get("integrated")),
         compute_capability=None if runtime.is_hip else (int(facts["major"]), int(facts["minor"])),
+        max_buffer=int(facts["totalGlobalMem"]),
+        max_group=facts.get("maxThreadsPerBlock"),
+        shared_memory=facts.get("sharedMemPerBlock"),
+        subgroup=facts.get("warpSize"),
     )
 
 

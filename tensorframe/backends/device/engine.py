@@ -282,6 +282,8 @@ class KernelBackend(Backend):
         """Whether kernels compute the op on dtypes that the device has."""
         if op is TOPK and not super().supports(op, operands, index_dtype(), device):
             return False  # it has places that the device cannot hold
+        if op is PART or op is DEPENDS:  # no kernel: a handle that there is
+            return super().supports(op, operands, result, device)
         return (
             can_scatter(op, operands) or has_call(op, operands) or computable(op, operands, result)
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -52,6 +53,11 @@ class OpenClBackend(KernelBackend):
             driver=f"{device.platform.name} {device.driver_version}",
             software=not _is_hardware(device),
             unified_memory=bool(device.host_unified_memory),
+            max_buffer=int(device.max_mem_alloc_size),
+            max_binding=int(device.max_mem_alloc_size),
+            max_group=int(device.max_work_group_size),
+            shared_memory=int(device.local_mem_size),
+            subgroup=_told(device, "warp_size_nv", "wavefront_width_amd"),
         )
 
     def open_queue(self, device: Device) -> Queue:
@@ -67,6 +73,16 @@ class OpenClBackend(KernelBackend):
         from tensorframe.backends.opencl.handles import memory_of
 
         return memory_of(obj)
+
+
+def _told(device: Any, *names: str) -> int | None:
+    """Return the first of these facts that the driver tells: they are of extensions, and others raise for them."""
+    import pyopencl as cl
+
+    for name in names:
+        with suppress(AttributeError, cl.Error):
+            return int(getattr(device, name))
+    return None
 
 
 def _is_hardware(device: Any) -> bool:

@@ -27,6 +27,8 @@ from tensorframe.quick_dataclasses import dataclass
 FEATURES = frozenset({"shader-f16", "shader-f64", "shader-int64", "immediates"})
 # what each interface is called, the one with the most features first
 _INTERFACES = {"Vulkan": "vulkan", "Metal": "metal", "D3D12": "dx12", "OpenGL": "gl"}
+# what wgpu calls the fewest threads of a subgroup, in some releases by mistake
+_SUBGROUP = ("subgroup_min_size", "stackgroup_min_size")
 _KINDS = ("DiscreteGPU", "IntegratedGPU", "Unknown", "CPU")
 
 
@@ -51,6 +53,7 @@ class Adapter:
     kind: str
     features: frozenset[str]
     limits: Mapping[str, int]
+    subgroup: int | None
 
     @property
     def software(self) -> bool:
@@ -116,4 +119,5 @@ def _adapter(handle: Any) -> Adapter:
         kind=kind if kind in _KINDS else "Unknown",
         features=FEATURES & frozenset(handle.features),
         limits=dict(handle.limits),
+        subgroup=next((int(info[key]) for key in _SUBGROUP if info.get(key)), None),
     )

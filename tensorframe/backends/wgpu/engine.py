@@ -60,6 +60,12 @@ class WgpuBackend(KernelBackend):
             api=adapter.api,
             software=adapter.software,
             unified_memory=adapter.kind in ("IntegratedGPU", "CPU"),
+            max_buffer=adapter.limits["max-buffer-size"],
+            max_binding=adapter.limits["max-storage-buffer-binding-size"],
+            max_bindings=adapter.limits["max-storage-buffers-per-shader-stage"],
+            max_group=adapter.limits["max-compute-invocations-per-workgroup"],
+            shared_memory=adapter.limits["max-compute-workgroup-storage-size"],
+            subgroup=adapter.subgroup,
         )
 
     def supports(self, op: Op, operands: Sequence[DType], result: DType, device: Device) -> bool:

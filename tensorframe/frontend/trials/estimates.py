@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from tensorframe.backends import limits
 from tensorframe.backends.dry.engine import IMAGINED
 from tensorframe.backends.entries import INTERFACES, entry_of
 from tensorframe.backends.registry import resolve_device
@@ -18,7 +19,7 @@ from tensorframe.graph.node import Node
 from tensorframe.runtime.evaluate import plan_of
 from tensorframe.runtime.leaves import as_run
 from tensorframe.schedule.capture import capture
-from tensorframe.schedule.plan import Plan, Slot, human_bytes
+from tensorframe.schedule.plan import Plan, Slot, StepKind, human_bytes
 
 __all__ = ["Estimate", "estimate"]
 
@@ -44,6 +45,8 @@ class Estimate(Page):
     kernels: int
     library_calls: int
     transfers: int
+    seconds: float | None = None
+    """The shortest time that it takes by what `tfr.calibrate` measured; None where a device was not measured."""
 
     def __repr__(self) -> str:
         lines = [f"peak      {line}" for line in self._peaks()] or ["peak      0 B"]
@@ -54,6 +57,7 @@ class Estimate(Page):
             f"computes  {operations(self.flops)}",
             f"runs      {', '.join(self._steps())}",
         ]
+        lines += [] if self.seconds is None else [f"takes     {show_seconds(self.seconds)} at best"]
         return "\n".join(lines)
 
     def _steps(self) -> Iterable[str]:
@@ -70,6 +74,15 @@ class Estimate(Page):
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def show_seconds(seconds: float) -> str:
+    """Return a time for people: 0.00312 -> `3.12 ms`."""
+    for unit in ("s", "ms", "us"):
+        if seconds >= 1 or unit == "us":
+            break
+        seconds *= 1000
+    return f"{seconds:.3g} {unit}"
 
 
 def operations(count: float) -> str:
@@ -154,7 +167,24 @@ def _of_plan(plan: Plan, names: Mapping[Device, Device] | None = None) -> Estima
         kernels=plan.kernels,
         library_calls=plan.library_calls,
         transfers=plan.transfers,
+        seconds=_seconds(plan, known),
     )
+
+
+def _seconds(plan: Plan, names: Mapping[Device, Device]) -> float | None:
+    """Return the time that the steps take, one after the other, if each goes as fast as its device can."""
+    total = 0.0
+    for step in plan.steps:
+        device = names.get(step.device, step.device)
+        ends = [device]
+        if step.kind is StepKind.TRANSFER:
+            ends.append(plan.slots[step.inputs[0]].device)
+        nbytes = step.bytes_read + step.bytes_written
+        times = [limits.seconds(end, nbytes, step.flops) for end in ends if nbytes or step.flops]
+        if None in times:
+            return None
+        total += max([time for time in times if time is not None], default=0.0)
+    return total
 
 
 def _by_device(slots: Iterable[Slot], names: Mapping[Device, Device]) -> dict[Device, int]:

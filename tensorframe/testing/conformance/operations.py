@@ -13,10 +13,11 @@ from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, INTEGER, DType, bool_, 
 from tensorframe.errors import TensorFrameError
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import Kind, Op, rows
+from tensorframe.ops.creation import ARGUMENT
 from tensorframe.schedule.plan import Plan, StepKind
 from tensorframe.testing.compare import assert_close
 from tensorframe.testing.conformance.calls import CALLS, WITHOUT
-from tensorframe.testing.conformance.subject import Array, Check, Subject, small_numbers
+from tensorframe.testing.conformance.subject import Array, Check, Subject, expect, small_numbers
 from tensorframe.testing.tolerance import epsilon
 
 SHAPE = (4, 6)
@@ -39,8 +40,15 @@ def checks(subject: Subject) -> list[Check]:
 
 def _row(subject: Subject, op: Op, dtype: DType) -> None:
     for record in recorders(op, dtype):
-        if compare(subject, f"{op.name} of {dtype}", record):
+        elsewhere = compare(subject, f"{op.name} of {dtype}", record)
+        if elsewhere:
             subject.elsewhere.append((op.name, str(dtype)))
+        if op is ARGUMENT:
+            continue  # no operation of users
+        told = tfr.backends.supports(op.name, subject.device, dtype)
+        expect(
+            bool(told) is not elsewhere, f"supports says {told}, and it ran elsewhere: {elsewhere}"
+        )
 
 
 def recorders(op: Op, dtype: DType) -> list[Recorder]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from hashlib import sha256
 from math import isfinite
@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from tensorframe.backends import objects, own_files
+from tensorframe.backends.base import DeviceInfo
 from tensorframe.backends.numpy.threads import core_count
-from tensorframe.backends.registry import info_of
+from tensorframe.backends.registry import forget_plans, info_of
 from tensorframe.errors import DeviceError
 from tensorframe.graph.device import Device
 from tensorframe.quick_dataclasses import dataclass
@@ -55,12 +56,29 @@ def limits_of(device: Device | str) -> Limits | None:
     return _known[key]
 
 
+def calibrated(info: DeviceInfo) -> DeviceInfo:
+    """Return what is known of a device with what was measured of it, if it was."""
+    limits = limits_of(info.device)
+    if limits is None:
+        return info
+    return replace(info, bandwidth=limits.copy_bandwidth, flops=limits.flops)
+
+
+def seconds(device: Device, nbytes: float, flops: float) -> float | None:
+    """Return the time that a device takes at best for so many bytes and operations; None if it was not calibrated."""
+    limits = limits_of(device)
+    if limits is None:
+        return None
+    return max(nbytes / limits.copy_bandwidth, flops / limits.flops)
+
+
 def keep(device: Device, limits: Limits) -> None:
     """Keep what was measured, on disk where there is a place for it, and until the process ends in any case."""
     identity = identity_of(device)
     if identity is None:
         return
     _known[objects.folder() or "", identity] = limits
+    forget_plans()
     path = _path(identity)
     if path is None:
         return
