@@ -246,6 +246,10 @@ class Backend(ABC):
         """Whether a program may write into a handle that no tensor and no view refers to: it owns its memory."""
         return False
 
+    def writes_over(self, region: Region, device: Device) -> bool:
+        """Whether the program of a region writes its results over buffers that it is given: fewer bytes live then."""
+        return False
+
     def scratch(self, region: Region, device: Device) -> int:
         """Return the bytes that running a region takes beside its operands and results, at most; 0 if that is unknown.
 

@@ -134,12 +134,13 @@ class Budget:
             room = self.relieve(need)
         if room >= need > room - self._accounts.pooled():
             self._accounts.trim()  # libraries allocate what the plan needs, which cannot use pooled blocks
-        self.spare = room - self._accounts.pooled()
+        self.spare = room - self._accounts.pooled()  # not less than `need`, if that is admitted
         if need > room:
             self.credit = 0
             self.refusals += 1
             return False
-        self.credit = int(min((room - need) / _CREDIT, _MOST_CREDIT))
+        # what the pool still has is not there for whoever allocates elsewhere
+        self.credit = int(min((room - need) / _CREDIT, self.spare - need, _MOST_CREDIT))
         return True
 
     def grow(self, need: int) -> None:

@@ -122,21 +122,30 @@ def _keep_within_limit(where: str, added: int) -> None:
 def _trim(where: str, limit: int) -> int:
     """Remove the files that were not used for longest, and what interrupted writers left; return the bytes kept."""
     now = time.time()
-    entries = []
+    total = 0
     for entry, state in own_files.entries(where, SUFFIX, own_files.PART):
         if entry.name.endswith(own_files.PART) and now - state.st_mtime > _HOUR:
             with suppress(OSError):
                 os.unlink(entry.path)
         else:
-            entries.append((state.st_mtime, state.st_size, entry.path))
-    total = sum(size for _, size, _ in entries)
-    if total <= limit:
-        return total
-    for _, size, path in sorted(entries):
-        if total <= limit * 0.9:  # room for the next ones
+            total += state.st_size
+    return (
+        total if total <= limit else _without_oldest(where, limit * 0.9)
+    )  # room for the next ones
+
+
+def _without_oldest(where: str, limit: float) -> int:
+    """Remove the files that were not used for longest until the others keep to a limit; return the bytes kept."""
+    known = sorted(
+        (state.st_mtime, state.st_size, entry.name)
+        for entry, state in own_files.entries(where, SUFFIX, own_files.PART)
+    )
+    total = sum(size for _, size, _ in known)
+    for _, size, name in known:
+        if total <= limit:
             break
         with suppress(OSError):
-            os.unlink(path)
+            os.unlink(os.path.join(where, name))
             total -= size
     return total
 

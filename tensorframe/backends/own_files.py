@@ -87,7 +87,9 @@ def replace(path: str, content: bytes) -> None:
 def entries(where: str, *suffixes: str) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
     """Yield the regular files of a folder whose names end so, and what is known of each; links, pipes are none."""
     with suppress(OSError), os.scandir(where) as listed:
-        for entry in [entry for entry in listed if entry.name.endswith(suffixes)]:
+        for entry in listed:  # tens of thousands: a list of them would be as many megabytes
+            if not entry.name.endswith(suffixes):
+                continue
             with suppress(OSError):  # another process may remove it now
                 state = entry.stat(follow_symlinks=False)
                 if stat.S_ISREG(state.st_mode):

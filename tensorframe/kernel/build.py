@@ -162,9 +162,12 @@ class _Builder:
 
     def _rows(self, stages: Stages) -> Launch:
         form = self._form(stages)
-        return self._launch(
-            form, rows(form, self._streamed()), self.nest.rows, self.nest.row_length
-        )
+        # a row that leaves the cache before it goes to memory is made there at once
+        streamed = [value for value in self._streamed() if self._row_bytes(value) <= HOST.second]
+        return self._launch(form, rows(form, streamed), self.nest.rows, self.nest.row_length)
+
+    def _row_bytes(self, value: int) -> int:
+        return self.nest.row_length * self._itemsize(value)
 
     def _columns(self, stages: Stages, width: int) -> Launch:
         nest, form = self.nest, self._form(stages)

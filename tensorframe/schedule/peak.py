@@ -9,7 +9,6 @@ from tensorframe.backends.device.views import is_view, viewed
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.transfer import is_shared
 from tensorframe.graph.device import Device
-from tensorframe.graph.op import Kind
 from tensorframe.graph.shape import strides_of
 from tensorframe.schedule.plan import Plan, Step, StepKind
 
@@ -117,12 +116,11 @@ def _stays(plan: Plan, step: Step) -> bool:
 
 
 def _writes_over(step: Step) -> bool:
-    """Whether what runs the step writes where it is told to: kernels do, NumPy's functions of most kinds do not."""
-    known = capabilities(step.device)
+    """Whether what runs the step writes where it is told to."""
     # handles of other memory than the host's are never written over: see `Backend.reusable`
-    return known.host_memory and (
-        known.compiles or all(op.op.kind in (Kind.MAP, Kind.SCATTER) for op in step.region.ops)
-    )
+    if not capabilities(step.device).host_memory:
+        return False
+    return backend_of(step.device).writes_over(step.region, step.device)
 
 
 def _size(plan: Plan, step: Step, slot: int) -> int:

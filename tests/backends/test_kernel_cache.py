@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -341,6 +342,20 @@ def test_files_that_interrupted_writers_left_are_removed(place):
     objects._trim(str(place), 1 << 20)
     assert not left.exists()
     assert fresh.exists()
+
+
+def test_a_folder_of_many_kernels_takes_no_memory_to_count(place):
+    """A process within a limit has none for a list of tens of thousands of files."""
+    place.mkdir(exist_ok=True)
+    for number in range(3000):
+        (place / f"{number:064x}.kernel").write_bytes(b"kernel")
+    tracemalloc.start()
+    try:
+        assert objects._trim(str(place), 1 << 20) == 18_000
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 100_000
 
 
 def test_threads_compile_a_kernel_once(place):

@@ -26,6 +26,9 @@ OWN = 2 * MIB
 FEW = [
     "elementwise",
     "a large intermediate",
+    "a vector beside its sum",
+    "a vector beside its scan",
+    "sines of what is sorted",
     "sort descending",
     "argsort",
     "product of integers",

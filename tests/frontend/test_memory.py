@@ -187,6 +187,16 @@ def test_memory_is_a_card_in_notebooks(device):
     assert html.count("<tr>") == len(tfr.memory.stats().devices) + 1
 
 
+def test_what_is_pooled_is_no_credit():
+    """Functions of libraries allocate beside the pool, which is as large as before while they do."""
+    machine = Scarce()
+    machine.pooled = lambda: 900 * MIB
+    budget = Budget("cpu", machine)
+    budget.set(2000 * MIB)
+    assert budget.admits(80 * MIB)
+    assert budget.credit <= 20 * MIB
+
+
 def test_finding_what_is_held_takes_no_list_of_all_objects():
     x = leaf("cpu").compute()
     budget = backend_of(x.device).budget(x.device)

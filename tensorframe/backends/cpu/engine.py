@@ -98,6 +98,13 @@ class CpuBackend(NumpyBackend):
             return kernels
         return max(kernels, _NUMPY.scratch(region, device))
 
+    def writes_over(self, region: Region, device: Device) -> bool:
+        """Whether the engine does so that runs the region; both, where both may."""
+        if missing() is not None:
+            return _NUMPY.writes_over(region, device)
+        compiled = begins_compiled(region) or _NUMPY.writes_over(region, device)
+        return compiled and _LLVM.writes_over(region, device)
+
     def convolution(self) -> Make:
         """Return what makes convolutions by compiled products."""
         return compiled_convolution

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tensorframe.backends.base import DeviceInfo, Program
@@ -16,12 +15,10 @@ from tensorframe.backends.numpy.epilogue import epilogue_of, has_chain, has_epil
 from tensorframe.backends.numpy.product import Multiply, Product, Products
 from tensorframe.backends.numpy.small_product import Find
 from tensorframe.backends.numpy.small_product import Kernels as SmallKernels
-from tensorframe.backends.numpy.threads import thread_count
 from tensorframe.dtypes import COMPLEX
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
-from tensorframe.machine import HOST
 from tensorframe.ops.convolution import Geometry
 from tensorframe.ops.indexing import SCATTER_ADD
 from tensorframe.ops.sparse import SPARSE
@@ -184,7 +181,19 @@ class LlvmBackend(NumpyBackend):
         """Return what kernels take for partial results, NumPy's functions for themselves where it has none."""
         if flattened(region) is not None:
             return 0
-        return kernel_scratch(region) if has_kernel(region) else super().scratch(region, device)
+        if not has_kernel(region):
+            return super().scratch(region, device)
+        from tensorframe.backends.llvm.scratch import kernel_scratch  # plans need it
+
+        return kernel_scratch(region)
+
+    def writes_over(self, region: Region, device: Device) -> bool:
+        """Whether the kernels of a region do so."""
+        if not has_kernel(region):
+            return super().writes_over(region, device)
+        from tensorframe.backends.llvm.scratch import writes_over  # plans need it
+
+        return writes_over(region)
 
     def convolution(self) -> Make:
         """Return what makes convolutions by compiled products."""
@@ -213,24 +222,6 @@ class LlvmBackend(NumpyBackend):
     def source(self, region: Region, device: Device) -> str:
         """Return the text of a region's kernels."""
         return kernel_source(region)
-
-
-def kernel_scratch(region: Region) -> int:
-    """Return the bytes that a region's kernels take for what chunks and threads make, at most."""
-    if is_combined(region):
-        from tensorframe.kernel.forms.scatter import scratch_bytes
-
-        return thread_count() * scratch_bytes(region)
-    partial = 0
-    for op in region.ops:
-        if op.op.kind in (Kind.REDUCE, Kind.SCAN):
-            shape, results = region.shape_of(op.inputs[0]), prod(op.shape)
-            rows = prod(shape) // max(shape[-1] if shape else 1, 1)
-            columns = shape[-1] if 1 < results < HOST.units * HOST.columns else 1
-            partial = max(
-                partial, 16 * min(columns * HOST.units, rows) + prod(shape) // HOST.row * 16
-            )
-    return partial
 
 
 def kernel_source(region: Region) -> str:

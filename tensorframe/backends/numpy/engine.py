@@ -102,6 +102,10 @@ class NumpyBackend(Backend):
 
         return scratch_bytes(region, compiled=self.convolution() is not undilated)
 
+    def writes_over(self, region: Region, device: Device) -> bool:
+        """Whether all that runs are loops over elements: other functions have results of their own."""
+        return all(op.op.kind in (Kind.MAP, Kind.SCATTER) for op in region.ops)
+
     def budget(self, device: Device) -> Budget:
         """Return that of the host's memory."""
         return pool.budget
