@@ -13,8 +13,18 @@ from tensorframe.backends.llvm.engine import missing
 if missing() is not None:
     pytest.skip(missing() or "", allow_module_level=True)
 
+from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.compile import object_code
-from tensorframe.backends.llvm.indirect_product import copy, functions, multiply, offsets, pairs
+from tensorframe.backends.llvm.convolution.padding import Memory, surrounded
+from tensorframe.backends.llvm.indirect_product import (
+    Matrices,
+    copy,
+    functions,
+    multiply,
+    offsets,
+    pairs,
+    transpose,
+)
 from tensorframe.backends.llvm.load import PROTOTYPE, Placed
 from tensorframe.backends.llvm.target import target, target_machine
 from tensorframe.codegen.llvm.dot_products import DOT_SLOTS, DOTS, print_dots
@@ -25,7 +35,7 @@ from tensorframe.codegen.llvm.indirect_product import (
     print_products,
     shape_for,
 )
-from tensorframe.codegen.llvm.moves import TRANSPOSE
+from tensorframe.codegen.llvm.moves import TRANSPOSE, transposition
 
 AVX = {"+avx512f", "+avx2", "+fma"}
 # what processors of several generations have, as far as this one has it
@@ -163,3 +173,43 @@ def test_boxes_are_copied_whatever_their_strides():
     turned = np.zeros((3, 2, 2, 2, 2), np.float32).transpose(4, 3, 2, 1, 0)
     copy(x, turned)  # more axes than the function has
     np.testing.assert_array_equal(turned, x)
+
+
+@on_both_dtypes
+def test_short_rows_and_odd_squares_are_moved_by_masks_that_end_where_they_do(dtype):
+    lanes = functions(np.dtype(dtype)).lanes
+    scalar = {"float32": "float", "float64": "double"}[dtype]
+    assert f"load {scalar}," not in transposition(lanes, scalar, np.dtype(dtype).itemsize)
+    for width in range(1, 2 * lanes + 2):
+        source = np.arange(3.0 * width, dtype=dtype).reshape(3, width)
+        around = np.full((3, width + 2), -1, dtype)
+        copy(source, around[:, 1:-1])
+        np.testing.assert_array_equal(around[:, 1:-1], source)
+        assert (around[:, [0, -1]] == -1).all()
+        for height in range(1, 2 * lanes + 2):
+            source = np.arange(2.0 * height * width, dtype=dtype).reshape(2, height, width)
+            around = np.full((2, width + 1, height + 2), -1, dtype)
+            inside = around[:, :-1, 1:-1]
+            matrices = Matrices(height, width, *(one.strides[1] for one in (source, inside)))
+            repeated = {"times": 2, "on": source.strides[0], "target_on": inside.strides[0]}
+            transpose(source, inside, matrices._replace(**repeated))
+            np.testing.assert_array_equal(inside, source.mT)
+            inside[...] = -1
+            assert (around == -1).all()
+
+
+def test_zeros_around_an_input_are_written_once_for_blocks_that_lie_alike():
+    memory, x = Memory(np.dtype(np.float32)), np.ones((2, 3, 4, 5), np.float32)
+    padded = surrounded(x, (1, 1), [6, 7], 6, memory)
+    padded[0, 0, 0, 0] = 7  # a zero, which another block finds there again
+    assert surrounded(2 * x, (1, 1), [6, 7], 6, memory)[0, 0, 0, 0] == 7
+    again = surrounded(2 * x[:, :2], (1, 1), [6, 7], 6, memory)
+    np.testing.assert_array_equal(again, np.pad(2 * x[:, :2], ((0, 0), (0, 0), (1, 1), (1, 1))))
+    lower = surrounded(x[:, :2], (0, 1), [6, 7], 6, memory)
+    np.testing.assert_array_equal(lower, np.pad(x[:, :2], ((0, 0), (0, 0), (0, 2), (1, 1))))
+
+
+def test_addresses_are_those_of_the_data():
+    whole = np.zeros((4, 6))
+    for array in (whole, whole[1:, ::-2], whole.T, np.zeros((0, 3)), whole.view(np.matrix)):
+        assert address(array) == array.ctypes.data

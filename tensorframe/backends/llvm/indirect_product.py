@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.compile import object_code
 from tensorframe.backends.llvm.functions import from_object_code
 from tensorframe.backends.llvm.load import PROTOTYPE, Placed
@@ -106,7 +107,7 @@ def multiply(
 
     `rows` and `terms` say where the factors' elements are, in bytes from the first one of each array.
     """
-    addresses = [array.ctypes.data for array in (left, right, result, rows, terms)]
+    addresses = [address(array) for array in (left, right, result, rows, terms)]
     slots = _PRODUCT.pack(*addresses, len(terms), pitch, vectors, *repeated)
     compiled = functions(result.dtype)  # held: another thread's may take its place in the cache
     compiled.product(0, len(rows), slots, b"")
@@ -134,7 +135,7 @@ def dot_products(
 
     `rows` and `segments` say where they begin, in bytes from the first element of each array.
     """
-    addresses = [array.ctypes.data for array in (left, right, result, rows, segments)]
+    addresses = [address(array) for array in (left, right, result, rows, segments)]
     slots = _DOTS.pack(*addresses, len(segments), length, *columns, *repeated)
     _, (function,) = _dots(result.dtype)
     function(0, len(rows), slots, b"")
@@ -155,7 +156,7 @@ class Matrices(NamedTuple):
 def transpose(source: Array, target: Array, matrices: Matrices) -> None:
     """Write rows of matrices as columns of `target`."""
     rows, columns, down, across, *repeated = matrices
-    addresses = source.ctypes.data, target.ctypes.data
+    addresses = address(source), address(target)
     slots = _TRANSPOSITION.pack(*addresses, down, across, columns, *repeated)
     compiled = functions(target.dtype)
     compiled.transposition(0, rows, slots, b"")
@@ -167,7 +168,7 @@ def copy(source: Array, target: Array) -> None:
     if len(shape) > 4 or 0 in shape:
         target[...] = source
         return
-    slots = _COPY.pack(source.ctypes.data, target.ctypes.data, *shape[1:], *down, *across)
+    slots = _COPY.pack(address(source), address(target), *shape[1:], *down, *across)
     compiled = functions(target.dtype)
     compiled.copy(0, shape[0], slots, b"")
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
+from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.compile import object_code
 from tensorframe.backends.llvm.functions import from_object_code
 from tensorframe.backends.llvm.load import PROTOTYPE, Placed
@@ -90,10 +91,10 @@ def operands(x: Array, matrix: Matrix) -> Operands:
     begins = made((count, wide), np.int32 if matrix.zeros is None else np.float32)
     factors = made((count, wide), np.float32)
     slots = _PREPARATION.pack(
-        x.ctypes.data,
-        bytes_.ctypes.data,
-        begins.ctypes.data,
-        factors.ctypes.data,
+        address(x),
+        address(bytes_),
+        address(begins),
+        address(factors),
         x.strides[0],
         bytes_.strides[0],
         bytes_.strides[1],
@@ -108,13 +109,13 @@ def quantized(operands: Operands, matrix: Matrix, result: Array, start: int, sto
     """Write columns `start` to `stop` of the product to `result`."""
     words, scales, zeros, _, _ = matrix
     slots = _CALL.pack(
-        words.ctypes.data,
-        scales.ctypes.data,
-        0 if zeros is None else zeros.ctypes.data,
-        operands.bytes.ctypes.data,
-        operands.begins.ctypes.data,
-        operands.factors.ctypes.data,
-        result.ctypes.data,
+        address(words),
+        address(scales),
+        0 if zeros is None else address(zeros),
+        address(operands.bytes),
+        address(operands.begins),
+        address(operands.factors),
+        address(result),
         words.strides[0],
         scales.strides[0],
         0 if zeros is None else zeros.strides[0],

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
+from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.compile import object_code
 from tensorframe.backends.llvm.functions import from_object_code
 from tensorframe.backends.llvm.load import PROTOTYPE, Placed
@@ -82,9 +83,9 @@ def multiply(vectors: Array, matrix: Array, result: Array, start: int, stop: int
     along = down == matrix.itemsize or inner == 1
     call, step = (called.dots, across) if along else (called.columns, down)
     slots = _CALL.pack(
-        matrix.ctypes.data,
-        vectors.ctypes.data,
-        result.ctypes.data,
+        address(matrix),
+        address(vectors),
+        address(result),
         step,
         vectors.strides[0],
         result.strides[0],
@@ -98,6 +99,6 @@ def widen(source: Array, target: Array) -> None:
     """Write rows of small numbers, whose elements are next to each other, to `target`, whose rows are padded."""
     rows, columns = source.shape
     slots = _WIDENING.pack(
-        source.ctypes.data, 0, target.ctypes.data, source.strides[0], target.strides[0], columns
+        address(source), 0, address(target), source.strides[0], target.strides[0], columns
     )
     functions(source.dtype, target.dtype).widen(0, rows, slots, b"")

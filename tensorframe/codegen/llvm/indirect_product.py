@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tensorframe.codegen.llvm.kernel import SELECTED
-from tensorframe.codegen.llvm.moves import box_copy, transposition
+from tensorframe.codegen.llvm.moves import box_copy, masks, transposition
 from tensorframe.codegen.llvm.target import Target
 from tensorframe.codegen.llvm.tiles import rows_of_tiles
 from tensorframe.dtypes import DType, float32, float64
@@ -75,6 +75,7 @@ def print_products(target: Target, layout: str, dtype: DType) -> str:
         target,
         layout,
         fused_multiply_add(shape.lanes, dtype),
+        masks(shape.lanes, scalar, dtype.itemsize),
         *tiles,
         _product(shape, dtype.itemsize),
         transposition(shape.lanes, scalar, dtype.itemsize),

@@ -11,7 +11,6 @@ def transposition(lanes: int, scalar: str, size: int) -> str:
     Slots: address of the matrix, of the other one, bytes between rows of both, columns; how many matrices there are,
     and how many bytes on the next one is, and the next other one.
     """
-    vector = f"<{lanes} x {scalar}>"
     names = ("first", "first_target", "down", "across", "columns", "times", "on", "target_on")
     lines = [
         f"define void @{TRANSPOSE}(i64 %start, i64 %stop, ptr %varying, ptr %fixed) {{",
@@ -54,62 +53,18 @@ def transposition(lanes: int, scalar: str, size: int) -> str:
         "  %target_offset = add i64 %target_row, %target_column",
         "  %own_target = getelementptr i8, ptr %target, i64 %target_offset",
         "  %is_part = or i1 %is_short, %is_narrow",
-        "  br i1 %is_part, label %each_row, label %whole",
+        "  br i1 %is_part, label %part, label %whole",
         "whole:",
-    ]
-    rows: list[str] = []
-    for row in range(lanes):
-        lines += [
-            f"  %in_offset{row} = mul i64 %down, {row}",
-            f"  %in{row} = getelementptr i8, ptr %own_source, i64 %in_offset{row}",
-            f"  %v0_{row} = load {vector}, ptr %in{row}, align {size}",
-        ]
-        rows.append(f"%v0_{row}")
-    step, stage = 1, 1
-    while step < lanes:
-        after = list(rows)
-        for low in range(lanes):
-            if low & step:
-                continue
-            high = low | step
-            # elements whose place has the bit of this stage change sides
-            first = [lane if not lane & step else lanes + (lane ^ step) for lane in range(lanes)]
-            second = [(lane | step) if not lane & step else lanes + lane for lane in range(lanes)]
-            for row, mask in ((low, first), (high, second)):
-                name = f"%v{stage}_{row}"
-                listed = ", ".join(f"i32 {entry}" for entry in mask)
-                pair = f"{vector} {rows[low]}, {vector} {rows[high]}"
-                lines.append(f"  {name} = shufflevector {pair}, <{lanes} x i32> <{listed}>")
-                after[row] = name
-        rows, step, stage = after, 2 * step, stage + 1
-    for row, name in enumerate(rows):
-        lines += [
-            f"  %out_offset{row} = mul i64 %across, {row}",
-            f"  %out{row} = getelementptr i8, ptr %own_target, i64 %out_offset{row}",
-            f"  store {vector} {name}, ptr %out{row}, align {size}",
-        ]
-    lines += [
+        *_square("whole", lanes, scalar, size),
         "  br label %rows_end",
-        "each_row:",
-        "  %i = phi i64 [0, %rows], [%i_after, %each_row_end]",
-        "  %i_down = mul i64 %i, %down",
-        "  %i_source = getelementptr i8, ptr %own_source, i64 %i_down",
-        f"  %i_target = getelementptr {scalar}, ptr %own_target, i64 %i",
-        "  br label %each_column",
-        "each_column:",
-        "  %j = phi i64 [0, %each_row], [%j_after, %each_column]",
-        f"  %element_at = getelementptr {scalar}, ptr %i_source, i64 %j",
-        f"  %element = load {scalar}, ptr %element_at, align {size}",
-        "  %j_down = mul i64 %j, %across",
-        "  %place = getelementptr i8, ptr %i_target, i64 %j_down",
-        f"  store {scalar} %element, ptr %place, align {size}",
-        "  %j_after = add nuw i64 %j, 1",
-        "  %more_j = icmp ult i64 %j_after, %width",
-        "  br i1 %more_j, label %each_column, label %each_row_end",
-        "each_row_end:",
-        "  %i_after = add nuw i64 %i, 1",
-        "  %more_i = icmp ult i64 %i_after, %height",
-        "  br i1 %more_i, label %each_row, label %rows_end",
+        # rows and columns that are not there are others once more, and lanes that are not there masked
+        "part:",
+        f"  %columns_mask = call <{lanes} x i1> @first_lanes(i64 %width)",
+        f"  %rows_mask = call <{lanes} x i1> @first_lanes(i64 %height)",
+        "  %last_row = sub i64 %height, 1",
+        "  %last_column = sub i64 %width, 1",
+        *_square("part", lanes, scalar, size),
+        "  br label %rows_end",
         "rows_end:",
         "  %more_rows = icmp ult i64 %row_after, %stop",
         "  br i1 %more_rows, label %rows, label %columns_end",
@@ -125,6 +80,88 @@ def transposition(lanes: int, scalar: str, size: int) -> str:
         "}",
     ]
     return "\n".join(lines)
+
+
+def masks(lanes: int, scalar: str, size: int) -> str:
+    """Return the function for a mask of the first lanes, all of them if there are fewer, and what it is for."""
+    vector, mask, numbers = f"<{lanes} x {scalar}>", f"<{lanes} x i1>", f"<{lanes} x i64>"
+    number = f"v{lanes}f{8 * size}"
+    listed = ", ".join(f"i64 {lane}" for lane in range(lanes))
+    return f"""\
+declare {vector} @llvm.masked.load.{number}.p0(ptr, i32, {mask}, {vector})
+declare void @llvm.masked.store.{number}.p0({vector}, ptr, i32, {mask})
+
+define internal {mask} @first_lanes(i64 %count) alwaysinline {{
+  %one = insertelement {numbers} poison, i64 %count, i64 0
+  %all = shufflevector {numbers} %one, {numbers} poison, <{lanes} x i32> zeroinitializer
+  %mask = icmp ult {numbers} <{listed}>, %all
+  ret {mask} %mask
+}}"""
+
+
+def _square(name: str, lanes: int, scalar: str, size: int) -> list[str]:
+    """Return the lines that transpose a square of vectors: a `whole` one, or a `part` of one."""
+    vector, mask = f"<{lanes} x {scalar}>", f"<{lanes} x i1>"
+    number, is_part = f"v{lanes}f{8 * size}", name == "part"
+    lines: list[str] = []
+    rows: list[str] = []
+    for row in range(lanes):
+        value, place = f"%{name}0_{row}", f"%{name}_in{row}"
+        lines += _place(f"{name}_row{row}", row, "last_row" if is_part else None)
+        lines += [
+            f"  %{name}_in_offset{row} = mul i64 %down, %{name}_row{row}",
+            f"  {place} = getelementptr i8, ptr %own_source, i64 %{name}_in_offset{row}",
+            f"  {value} = call {vector} @llvm.masked.load.{number}.p0(ptr {place}, i32 {size}, {mask} %columns_mask,"
+            f" {vector} zeroinitializer)"
+            if is_part
+            else f"  {value} = load {vector}, ptr {place}, align {size}",
+        ]
+        rows.append(value)
+    turning, rows = _turned(rows, name, lanes, vector)
+    lines += turning
+    masked = f"@llvm.masked.store.{number}.p0"
+    # the last ones first: what is there is written after what is not
+    for row in reversed(range(lanes)):
+        place = f"%{name}_out{row}"
+        lines += _place(f"{name}_column{row}", row, "last_column" if is_part else None)
+        lines += [
+            f"  %{name}_out_offset{row} = mul i64 %across, %{name}_column{row}",
+            f"  {place} = getelementptr i8, ptr %own_target, i64 %{name}_out_offset{row}",
+            f"  call void {masked}({vector} {rows[row]}, ptr {place}, i32 {size}, {mask} %rows_mask)"
+            if is_part
+            else f"  store {vector} {rows[row]}, ptr {place}, align {size}",
+        ]
+    return lines
+
+
+def _turned(rows: list[str], name: str, lanes: int, vector: str) -> tuple[list[str], list[str]]:
+    """Return the lines that turn a square of registers, and what its columns are called."""
+    lines: list[str] = []
+    step, stage = 1, 1
+    while step < lanes:
+        after = list(rows)
+        for low in range(lanes):
+            if low & step:
+                continue
+            high = low | step
+            # elements whose place has the bit of this stage change sides
+            first = [lane if not lane & step else lanes + (lane ^ step) for lane in range(lanes)]
+            second = [(lane | step) if not lane & step else lanes + lane for lane in range(lanes)]
+            for row, picked in ((low, first), (high, second)):
+                value = f"%{name}{stage}_{row}"
+                listed = ", ".join(f"i32 {entry}" for entry in picked)
+                pair = f"{vector} {rows[low]}, {vector} {rows[high]}"
+                lines.append(f"  {value} = shufflevector {pair}, <{lanes} x i32> <{listed}>")
+                after[row] = value
+        rows, step, stage = after, 2 * step, stage + 1
+    return lines, rows
+
+
+def _place(name: str, number: int, last: str | None) -> list[str]:
+    """Return the line for a number, or the last one if that is less."""
+    if last is None:
+        return [f"  %{name} = add i64 {number}, 0"]
+    return [f"  %{name} = call i64 @llvm.umin.i64(i64 {number}, i64 %{last})"]
 
 
 def box_copy(lanes: int, scalar: str, size: int) -> str:
@@ -161,7 +198,11 @@ def box_copy(lanes: int, scalar: str, size: int) -> str:
         f"  %longer = icmp ugt i64 %size3, {lanes}",
         "  %by_two = and i1 %other_dense, %longer",
         f"  %last = sub i64 %size3, {lanes}",
+        f"  %short = icmp ult i64 %size3, {lanes}",
+        "  %is_masked = and i1 %both, %short",
+        f"  %mask = call <{lanes} x i1> @first_lanes(i64 %size3)",
     ]
+    mask, lanes_of = f"<{lanes} x i1>", f"v{lanes}f{8 * size}"
     evens = ", ".join(f"i32 {2 * lane}" for lane in range(lanes))
     outside, source, target = "entry", "%source", "%target"
     for axis in range(3):
@@ -191,7 +232,16 @@ def box_copy(lanes: int, scalar: str, size: int) -> str:
         "  %v_done = icmp eq i64 %v, %last",
         "  br i1 %v_done, label %axis2_end, label %vectors",
         "others:",
-        "  br i1 %by_two, label %pairs, label %elements",
+        "  br i1 %by_two, label %pairs, label %fewer",
+        "fewer:",
+        "  br i1 %is_masked, label %masked, label %elements",
+        "masked:",
+        (
+            f"  %few = call {vector} @llvm.masked.load.{lanes_of}.p0(ptr {source}, i32 {size}, {mask} %mask,"
+            f" {vector} zeroinitializer)"
+        ),
+        f"  call void @llvm.masked.store.{lanes_of}.p0({vector} %few, ptr {target}, i32 {size}, {mask} %mask)",
+        "  br label %axis2_end",
         # every other element: the last ones are left, since the vectors would read beyond them
         "pairs:",
         "  %p = phi i64 [0, %others], [%p_after, %pairs]",
@@ -207,7 +257,7 @@ def box_copy(lanes: int, scalar: str, size: int) -> str:
         "  %p_more = icmp ult i64 %p_after, %last",
         "  br i1 %p_more, label %pairs, label %elements",
         "elements:",
-        "  %e_first = phi i64 [0, %others], [%p_after, %pairs]",
+        "  %e_first = phi i64 [0, %fewer], [%p_after, %pairs]",
         "  %e_by_from = mul i64 %e_first, %from3",
         f"  %e_from_first = getelementptr i8, ptr {source}, i64 %e_by_from",
         "  %e_by_to = mul i64 %e_first, %to3",

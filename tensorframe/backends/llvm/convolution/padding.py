@@ -25,6 +25,7 @@ class Memory:
     def __init__(self, dtype: DType) -> None:
         self._dtype = dtype
         self._arrays: dict[str, Array] = {}
+        self._written: Any = None
 
     def take(self, purpose: str, count: int) -> Array:
         """Return so many elements, with any values."""
@@ -34,13 +35,20 @@ class Memory:
             self._arrays[purpose] = known
         return known[:count]
 
+    def zeros(self, count: int, written: Any) -> Array:
+        """Return so many elements for an input, 0 but for those that are `written`: the same ones as before, or not."""
+        memory = self.take("input", count)
+        if written is None or self._written != (count, written):
+            memory.fill(0)
+            self._written = None if written is None else (count, written)
+        return memory
+
 
 def in_phases(x: Array, before: Shape, sizes: list[int], apart: Shape, memory: Memory) -> Array:
     """Return a copy with zeros around it, in which elements that are `apart` are neighbours."""
     counts = [ceil(size / step) for size, step in zip(sizes, apart, strict=True)]
     shape = (*x.shape[:2], *apart, *counts)
-    zeros = memory.take("input", prod(shape) + SPARE)
-    zeros.fill(0)
+    zeros = memory.zeros(prod(shape) + SPARE, None)
     whole = zeros[: prod(shape)].reshape(shape)
     for phase in product(*map(range, apart)):
         source, target = [], []
@@ -72,8 +80,7 @@ def surrounded(x: Array, before: Shape, sizes: list[int], pitch: int, memory: Me
         steps = [pitch * prod(rows[place:]) for place in range(len(rows) + 1)] + [1]
     plane = steps[0] * sizes[0]
     planes = x.shape[0] * x.shape[1]
-    zeros = memory.take("input", planes * plane + sizes[-1] + SPARE)
-    zeros.fill(0)
+    zeros = memory.zeros(planes * plane + sizes[-1] + SPARE, (x.shape, before, steps))
     strides = [step * x.itemsize for step in (x.shape[1] * plane, plane, *steps)]
     whole: Array = np.ndarray((*x.shape[:2], *sizes), x.dtype, zeros, 0, strides)
     inside = [slice(low, low + size) for low, size in zip(before, x.shape[2:], strict=True)]

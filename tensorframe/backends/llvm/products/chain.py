@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorframe.backends.base import settled
+from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.launcher import number_format
 from tensorframe.backends.llvm.products.functions import (
     VARYING_SLOTS,
@@ -210,8 +211,8 @@ def _planned(
         "words": words.shape[1],
         "array_count": len(kernels.arrays),
         "number_count": len(kernels.scalars),
-        "inner": taken.inner.ctypes.data,
-        "kernels": kernels.records.ctypes.data,
+        "inner": address(taken.inner),
+        "kernels": address(kernels.records),
         "second_columns": wide,
         "weights_at": weights_at,
         "divisors_at": divisors_at if weights.is_divided else 0,
@@ -312,7 +313,7 @@ def _grouped(
         ]
         (_, places, _), (_, _, second_at) = found
         slots = threads | first.slots(places, 0)
-        slots |= {"second_at": second_at, "blocks": own.ctypes.data}
+        slots |= {"second_at": second_at, "blocks": address(own)}
         groups.append(_Group(packing[0], packing[1], (fixed_slots(slots), end - begin), at))
         begin = end
     return groups, kept

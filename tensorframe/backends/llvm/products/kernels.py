@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorframe.backends.base import Program
+from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.functions import kernel_function
 from tensorframe.backends.llvm.launcher import fixed_numbers
 from tensorframe.backends.llvm.lowering import print_kernel
@@ -63,7 +64,7 @@ def block_kernels(
         functions.append(kernel_function(text.name, text.source))
         fixed.append(np.frombuffer(fixed_numbers(launch) or bytes(8), np.uint8))
     records = [
-        (function.address, launch.total, own.ctypes.data)
+        (function.address, launch.total, address(own))
         for function, launch, own in zip(functions, launches, fixed, strict=True)
     ]
     return BlockKernels(names, scalars, np.array(records, np.uint64), (*functions, *fixed))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.products.functions import fixed_slots, functions
 from tensorframe.backends.numpy.grid import Index, boxes
 from tensorframe.backends.numpy.product import extents
@@ -55,9 +56,9 @@ class Taken(NamedTuple):
         return {
             "array_count": len(self.places),
             "number_count": self.numbers,
-            "inner": self.inner.ctypes.data,
-            "widths": self.widths.ctypes.data,
-            "kernels": self.kernels.ctypes.data,
+            "inner": address(self.inner),
+            "widths": address(self.widths),
+            "kernels": address(self.kernels),
         }
 
 
@@ -95,7 +96,7 @@ class Panels:
         return {
             "terms": self.terms,
             "columns": self.columns,
-            "places": places.ctypes.data,
+            "places": address(places),
             "down": self.down,
             "across": self.across,
             "packed_at": packed_at,
@@ -190,7 +191,7 @@ class Layout:
             "gathered": self.gathered,
             "in_place": in_place,
             "pitch": pitch,
-            "blocks": words.ctypes.data,
+            "blocks": address(words),
             "words": words.shape[1],
             "block_count": len(words),
         }

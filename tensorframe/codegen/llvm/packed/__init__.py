@@ -13,7 +13,7 @@ from tensorframe.codegen.llvm.indirect_product import (
     module,
     shape_for,
 )
-from tensorframe.codegen.llvm.moves import transposition
+from tensorframe.codegen.llvm.moves import masks, transposition
 from tensorframe.codegen.llvm.packed import ahead, block, calls, packing
 from tensorframe.codegen.llvm.packed.slots import (
     BLOCK_WORDS,
@@ -45,6 +45,7 @@ def print_packed(target: Target, layout: str, dtype: DType) -> str:
         target,
         layout,
         fused_multiply_add(shape.lanes, dtype),
+        masks(shape.lanes, scalar, size),
         ahead.DECLARED,
         spelled(DECLARED, words),
         *tiles,

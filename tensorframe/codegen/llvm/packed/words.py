@@ -20,8 +20,6 @@ def words_for(lanes: int, scalar: str, size: int, wide: int, data: int) -> dict[
         "LANES_1": str(lanes - 1),
         "VECTOR": f"<{lanes} x {scalar}>",
         "MASK": f"<{lanes} x i1>",
-        "INDICES": f"<{lanes} x i64>",
-        "NUMBERED": ", ".join(f"i64 {lane}" for lane in range(lanes)),
         "WIDTH": str(lanes * size),
         "SCALAR": scalar,
         "DATA": str(data),
@@ -46,17 +44,6 @@ def spelled(text: str, words: dict[str, str]) -> str:
 
 
 DECLARED = """\
-declare `VECTOR` @llvm.masked.load.`KIND`.p0(ptr, i32, `MASK`, `VECTOR`)
-declare void @llvm.masked.store.`KIND`.p0(`VECTOR`, ptr, i32, `MASK`)
-
-; the first `count` lanes, all of them if there are more
-define internal `MASK` @first_lanes(i64 %count) alwaysinline {
-  %one = insertelement `INDICES` poison, i64 %count, i64 0
-  %all = shufflevector `INDICES` %one, `INDICES` poison, <`LANES` x i32> zeroinitializer
-  %mask = icmp ult `INDICES` <`NUMBERED`>, %all
-  ret `MASK` %mask
-}
-
 ; A panel: at which vector it begins, and how many it has. All of them are as wide as another, or one vector wider.
 define internal {i64, i64, i64} @panel_of(i64 %columns, i64 %number) alwaysinline {
   %more = add i64 %columns, `LANES_1`
