@@ -132,6 +132,12 @@ GROUPS = (
         ("files",),
     ),
     Group(
+        "raw_kernels",
+        "Kernels of your own",
+        "Operations whose kernels you write. The [guide](../raw_kernels.md) explains.",
+        ("raw_kernels",),
+    ),
+    Group(
         "devices",
         "Devices",
         "Choosing where tensors live. The [guide](../devices.md) explains.",

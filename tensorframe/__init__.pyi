@@ -332,6 +332,7 @@ from tensorframe.frontend.profiling import Profile as Profile
 from tensorframe.frontend.profiling import profile as profile
 from tensorframe.frontend.protocols.inspection import __array_namespace_info__ as __array_namespace_info__
 from tensorframe.frontend.protocols.native import from_native as from_native
+from tensorframe.frontend.raw_kernels.kernel import raw_kernel as raw_kernel
 from tensorframe.frontend.reductions.calculus import convolve as convolve
 from tensorframe.frontend.reductions.calculus import correlate as correlate
 from tensorframe.frontend.reductions.calculus import gradient as gradient

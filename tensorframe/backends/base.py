@@ -55,6 +55,8 @@ class Capabilities:
     executes: bool = True  # False: plans can be made, not run
     # values are blocks that tasks make, which `Backend.settle` has run at the end of a plan
     chunked: bool = False
+    # in which sources of raw kernels are run: "cpu" (Python, by Numba), "opencl", "wgsl", "cuda"; empty for none
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

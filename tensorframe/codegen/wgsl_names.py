@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # https://www.w3.org/TR/WGSL/#keyword-summary and #reserved-words: those that could come up as names of values
-_RESERVED = frozenset(
+KEYWORDS = frozenset(
     word
     for line in (
         "alias break case const const_assert continue continuing default diagnostic discard else enable false fn for",
@@ -17,12 +17,19 @@ _RESERVED = frozenset(
         "smooth snorm static std subroutine super target template this thread throw trait try type typedef typeid",
         "typename typeof union unless unorm unsafe unsized use using varying virtual volatile wgsl where with",
         "writeonly yield",
-        # what the frame of a kernel, and the text of its statements, call something else
+    )
+    for word in line.split()
+)
+# what the frame of a kernel, and the text of its statements, call something else
+_FRAME = frozenset(
+    word
+    for line in (
         "group group_count half_of lane w abs bitcast ceil f16 f32 f64 floor fma i32 i64 round select sqrt trunc u32",
         "u64 vec4 array bool",
     )
     for word in line.split()
 )
+_RESERVED = KEYWORDS | _FRAME
 
 
 def allowed(name: str) -> str:

@@ -50,6 +50,7 @@ EXPORTS = {
     "ordering.sets": "UniqueAll UniqueCounts UniqueInverse intersect1d isin setdiff1d setxor1d union1d unique "
     "unique_all unique_counts unique_inverse unique_values",
     "profiling": "Profile profile",
+    "raw_kernels.kernel": "raw_kernel",
     "reductions.calculus": "convolve correlate gradient trapezoid",
     "reductions.covariance": "corrcoef cov",
     "reductions.differences": "diff ediff1d",

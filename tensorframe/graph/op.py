@@ -142,6 +142,8 @@ class Op:
     vjp: Callable[..., Sequence[Any]] | NoGradient | None = None
     # machine code of such a function that reads values, see ops/user.py
     compiled: Any = None
+    # the sources of a kernel of the user's, and what their names mean: see ops/raw_kernels.py
+    raw: Any = None
     # operand (a tuple, of several) -> result: examples and tests
     at: Mapping[Any, Any] = field(default_factory=dict)
     cost: float = 1.0  # floating-point operations per result element, for estimates
@@ -153,6 +155,8 @@ class Op:
         return self.name
 
     def __reduce__(self) -> str | tuple[Any, ...]:
+        if self.raw is not None:  # which no table has
+            return (self.raw.row_elsewhere, ())
         return (find, (self.name,))
 
     def resolve(self, operands: tuple[DType, ...]) -> tuple[DType, DType]:

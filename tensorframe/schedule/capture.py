@@ -246,8 +246,19 @@ def _held(
     return [
         order[index]
         for index in candidates
-        if index not in wanted and references(order, index) > uses[index] + _OWN_REFERENCES
+        if index not in wanted
+        and references(order, index) > uses[index] + _OWN_REFERENCES
+        and not _vanishes(order[index])
     ]
+
+
+def _vanishes(node: Node) -> bool:
+    """Whether plans have no such value: of several results of a user's kernel, whose reference makes each by itself."""
+    if node.op.raw is None or node.op.parts == 1:
+        return False
+    from tensorframe.schedule.raw_kernels import runs_reference  # few programs have one
+
+    return runs_reference(node.op.raw, node.device)
 
 
 def _uses(position: dict[Node, int], recipes: Sequence[Inputs | None]) -> list[int]:

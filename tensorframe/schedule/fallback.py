@@ -85,6 +85,10 @@ def does_everything(device: Device) -> bool:
 
 def refusal(op: Op, operands: Sequence[DType], result: DType, device: Device) -> str | None:
     """Return why a device cannot run an op on operands of these dtypes; None if it can."""
+    if op.raw is not None:
+        from tensorframe.schedule import raw_kernels  # few programs have one
+
+        return raw_kernels.refusal(op.raw, device)
     if op.compiled is not None and not capabilities(device).host_memory:
         return f"{op.name} is machine code of the processor"
     if does_everything(device):
@@ -96,6 +100,15 @@ def refusal(op: Op, operands: Sequence[DType], result: DType, device: Device) ->
     if backend_of(device).supports(op, operands, result, device):
         return None
     return f"{device} has no {op.name} for it"
+
+
+def tell_reference(node: Node, reason: str) -> None:
+    """Say that a raw kernel's reference runs in its place: on the same device, so no policy forbids it."""
+    if _is_silent.get():
+        return
+    name, device = node.op.name, node.device
+    key = (name, tuple([source.dtype for source in node.inputs]), device)
+    _warn(f"{name}: its reference runs on {device}: {reason}", key, describe(node.site), _HINTS[1:])
 
 
 def fall_back(node: Node, reason: str) -> Fallback:
@@ -122,12 +135,18 @@ def _tell(message: str, key: tuple[object, ...], site: Site | None) -> None:
     location = describe(site)
     if config.get().transfer_policy == "error":
         raise TransferError(message, suggestions=_HINTS[:1], location=location)
+    _warn(message, key, location, _HINTS)
+
+
+def _warn(
+    message: str, key: tuple[object, ...], location: str | None, hints: Sequence[str]
+) -> None:
     if key in _said:
         return
     _said.add(key)
     lines = [message]
     lines += [f"  recorded at {location}"] if location else []
-    lines += [f"  try: {hint}" for hint in _HINTS]
+    lines += [f"  try: {hint}" for hint in hints]
     warn_user("\n".join(lines), FallbackWarning)
 
 

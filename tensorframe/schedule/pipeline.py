@@ -29,6 +29,7 @@ from tensorframe.schedule.order import least_live_bytes_first
 from tensorframe.schedule.peak import peak_bytes
 from tensorframe.schedule.place import insert_transfers
 from tensorframe.schedule.plan import Plan
+from tensorframe.schedule.raw_kernels import write_references
 from tensorframe.schedule.small_factors import read_as_they_are
 
 
@@ -41,6 +42,7 @@ def _written_out(node: Node, build: Builder) -> Node | None:
 
 CORE: tuple[Rule, ...] = (
     Rule(canonical.write_out.concerns, _written_out),
+    write_references,
     contract.write_pairwise,
 )
 CANONICAL: tuple[Rule, ...] = (

@@ -76,7 +76,9 @@ def insert_transfers(
     order = reachable(roots)
     devices = {node.device for node in order}
     if len(devices) == 1 and does_everything(*devices) and is_on_host(*devices):
-        return list(roots)
+        # but for what users wrote for other devices
+        if all(node.op.raw is None for node in order):
+            return list(roots)
     homes = Homes(order, roots)
     shift(order, roots, homes)
     demand = Demand(order, roots, homes)

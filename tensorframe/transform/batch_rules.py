@@ -51,6 +51,8 @@ _OF_KINDS: dict[Kind, Rule] = {}
 
 def rule_of(op: Op) -> Rule:
     """Return the rule of an op: its own, or that of its kind."""
+    if op.raw is not None:
+        return _raw
     own = _OF_OPS.get(op)
     return _OF_KINDS[op.kind] if own is None else own
 
@@ -218,9 +220,31 @@ def _joined(call: Call) -> Node:
     return call.apply(CONCAT, *map(call.batch.whole, call.inputs), attrs=(axis + 1,))
 
 
+def _raw(call: Call) -> Value:
+    """A user's kernel is what its reference records, and is launched for one example after the other without one."""
+    return call.one_by_one() if call.op.raw.reference is None else _meant(call, call.node, 0)
+
+
+def _meant(call: Call, whole: Node, place: int) -> Node:
+    """Return one of the results of what a user's kernel means, for all examples."""
+
+    def recorded(known: Node, inputs: tuple[Node, ...]) -> Node:
+        return Node(
+            known.op, inputs, known.attrs, known.shape, known.dtype, known.device, call.node.site
+        )
+
+    raw = whole.op.raw
+    result = raw.reference(raw, whole.device).replay(whole.inputs, recorded)[place]
+    call.batch.extend([result])
+    return call.batch.whole(result)
+
+
 @_for_ops(PART)
 def _part(call: Call) -> Node:
-    whole = call.batch.value(call.inputs[0])
+    source = call.inputs[0]
+    if source.op.raw is not None and source.op.raw.reference is not None:
+        return _meant(call, source, call.attrs[0])
+    whole = call.batch.value(source)
     if isinstance(whole, list):
         return call.stacked([call.apply(PART, example, attrs=call.attrs) for example in whole])
     index, shape, dtype = call.attrs

@@ -74,7 +74,11 @@ _KERNEL = r"""
 #define REAL(name) \
     static inline float name(float x) { return __builtin_##name##f(x); } \
     static inline double name(double x) { return __builtin_##name(x); }
-REAL(floor) REAL(ceil) REAL(trunc) REAL(rint) REAL(sqrt) REAL(fabs)
+REAL(floor) REAL(ceil) REAL(trunc) REAL(rint) REAL(sqrt) REAL(fabs) REAL(exp)
+static inline int min(int x, int y) { return x < y ? x : y; }
+static inline int max(int x, int y) { return x > y ? x : y; }
+static inline float __int_as_float(int x) { float y; memcpy(&y, &x, 4); return y; }
+static inline double __longlong_as_double(long long x) { double y; memcpy(&y, &x, 8); return y; }
 static inline float copysign(float x, float y) { return __builtin_copysignf(x, y); }
 static inline double copysign(double x, double y) { return __builtin_copysign(x, y); }
 static inline float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
@@ -252,6 +256,7 @@ class HostRuntime:
             "totalGlobalMem": HostMemory.limit,
             "multiProcessorCount": MULTIPROCESSORS,
             "maxThreadsPerBlock": self.lanes,
+            "sharedMemPerBlock": 48 << 10,
             "major": 9,
             "minor": 0,
             "computeMode": 0,

@@ -398,6 +398,10 @@ nn.functional.interpolate(t, 3, mode="linear"); nn.functional.interpolate(t, 2, 
 nn.functional.interpolate(t, 2, mode="area")
 pixel_shuffle: nn.functional.pixel_shuffle(t, 1); nn.functional.pixel_shuffle(x[:, None, None], 2)
 pixel_unshuffle: nn.functional.pixel_unshuffle(t, 1); nn.functional.pixel_unshuffle(t, 2)
+raw_kernel: raw_kernel("same", {"x": "T[n]"}, {"y": "T[n]"}, source={"wgsl": ""}, reference=lambda x: x)(\
+asarray(x, device="numpy")); \
+raw_kernel("two", {"x": "T[n]"}, {"y": "T[n]", "z": "T[n]"}, source={"wgsl": ""}, reference=lambda x: (x, x))(\
+asarray(x, device="numpy"))
 jit: jit(lambda x: x)(x); jit(lambda x: (x, x))(x); jit(lambda x: {"a": [x, x[1:], x.T]})(x); \
 jit(lambda x: jit(lambda y: y)(x))(x); jit(lambda x, y: (y, x))(x, o); jit(lambda d: d)({"a": x, "b": [m]})
 grad: grad(sum)(x); grad(lambda x: (x * o).sum())(x); grad(lambda x: (x.sum(), x), has_aux=True)(x)

@@ -58,6 +58,7 @@ ELSEWHERE = {
         "doctor",
         "elementwise",
         "jit",
+        "raw_kernel",
         "register_tree",
     ),
 }

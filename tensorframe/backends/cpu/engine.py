@@ -21,6 +21,7 @@ from tensorframe.backends.llvm.engine import (
     kernel_source,
     missing,
     quantized_kernels,
+    raw_program,
     small_kernels,
     tiled_chain,
     unusable,
@@ -65,6 +66,8 @@ class CpuBackend(NumpyBackend):
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return the kernels of a region, or a program that begins in NumPy if all of its ops are exact."""
+        if region.ops[0].op.raw is not None:
+            return raw_program(region)
         if missing() is not None:
             return _NUMPY.compile(region, device)
         if has_chain(region):

@@ -77,6 +77,8 @@ class CpuFunctions(Functions):
         self, op: Op, operands: tuple[DType, ...], attrs: tuple[Any, ...]
     ) -> Function | None:
         """Return what runs an op on these dtypes: its kernel, where there is one, once that is compiled."""
+        if op.raw is not None:
+            return None
         function = self[op]
         known = self._known.get(op)
         if known is None:
@@ -102,7 +104,7 @@ class CpuFunctions(Functions):
         """Whether only kernels give the bits that an op has: sums of sparse products are in the order of elements."""
         if op in SPARSE:
             return missing() is None
-        return (
+        return op.raw is not None or (
             dtype in COMPLEX
             and op.kind is Kind.REDUCE
             and op is not SUM

@@ -103,6 +103,7 @@ def _info(cupy: Any, index: int) -> DeviceInfo:
             max_ops=128,
             small_factors=SMALL,
             only_thin=True,
+            language="cuda",
         ),
         total_memory=int(facts["totalGlobalMem"]),
         free_memory=None if runtime.is_hip else nvidia.free_memory(*address),

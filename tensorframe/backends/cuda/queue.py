@@ -15,12 +15,15 @@ from tensorframe.backends.cuda.staging import Staging
 from tensorframe.backends.device.queue import Bytes, Queue, Traits
 from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.cuda import DIALECT
-from tensorframe.codegen.text import Text
+from tensorframe.codegen.raw.c import CUDA, print_raw
+from tensorframe.codegen.raw.failures import failure
+from tensorframe.codegen.raw.text import RawText
 from tensorframe.codegen.words import parameters
 from tensorframe.dtypes import float64
-from tensorframe.errors import DeviceError
+from tensorframe.errors import DeviceError, KernelError
 from tensorframe.forks import new_reentrant_lock
 from tensorframe.kernel.ir import Kernel
+from tensorframe.ops.raw_kernels import RawCall
 
 _LANES = 256
 # Bytes of the widest load and store there is: with as many in flight for each thread as memory needs to be busy.
@@ -53,6 +56,8 @@ class CudaQueue(Queue):
             held={},
             max_block=int(facts["totalGlobalMem"]),
             access=_ACCESS,
+            max_threads=int(facts["maxThreadsPerBlock"]),
+            max_shared=int(facts["sharedMemPerBlock"]),
         )
 
     def allocate(self, nbytes: int) -> Any:
@@ -106,7 +111,26 @@ class CudaQueue(Queue):
         if text.name not in self._kernels:
             code = code_of(text.name, text.source, self._architecture)
             with translated_errors:
-                self._kernels[text.name] = Loaded(kernel, text, code)
+                last = parameters(kernel)[-1]
+                count = len(kernel.inputs) + len(kernel.outputs)
+                words = last.word + last.words
+                self._kernels[text.name] = Loaded(text.name, code, kernel.lanes, count, words)
+        return self._kernels[text.name]
+
+    def print_raw(self, call: RawCall) -> RawText:
+        """Return the text of a user's kernel."""
+        return print_raw(call, CUDA, most=self.traits.lanes)
+
+    def build_raw(self, text: RawText) -> Any:
+        """Return a user's kernel ready for `launch`."""
+        if text.name not in self._kernels:
+            try:
+                code = code_of(text.name, text.source, self._architecture)
+            except KernelError as error:
+                raise failure(text, error.message) from error
+            count = len(text.call.arrays) + len(text.call.outputs)
+            with translated_errors:
+                self._kernels[text.name] = Loaded(text.name, code, text.lanes, count, text.words)
         return self._kernels[text.name]
 
     def launch(
@@ -165,15 +189,14 @@ class Loaded:
     `arguments` is the address of a list of addresses: of each operand's pointer, and of the struct of words.
     """
 
-    def __init__(self, kernel: Kernel, text: Text, code: bytes) -> None:
+    def __init__(self, name: str, code: bytes, lanes: int, count: int, words: int) -> None:
+        """`count` operands and results, and so many words."""
         module = cupy.cuda.function.Module()
         module.load(code)
-        self.function = module.get_function(text.name)
-        self.lanes = kernel.lanes
-        count = len(kernel.inputs) + len(kernel.outputs)
-        last = parameters(kernel)[-1]
+        self.function = module.get_function(name)
+        self.lanes = lanes
         self.pointers = np.zeros(count, np.uint64)
-        self.words = np.zeros(last.word + last.words, np.uint32)
+        self.words = np.zeros(words, np.uint32)
         first = self.pointers.__array_interface__["data"][0]
         addresses = [first + 8 * index for index in range(count)]
         addresses.append(self.words.__array_interface__["data"][0])

@@ -212,6 +212,13 @@ class KernelBackend(Backend):
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return the kernels of a region, or what looks at its input in another way."""
+        if region.ops[0].op.raw is not None:
+            from tensorframe.backends.device.raw import RawProgram  # few programs have one
+
+            opened_device, gathered = self.open_device(device), partial(self._gathered, device)
+            return RawProgram(
+                region, opened_device.queue, opened_device.pool, gathered, str(device)
+            )
         if scatters(region) and not _has_no_elements(region):
             return ScatterProgram(region, partial(self._kernels, device=device))
         if _has_no_elements(region) and not scatters(region):  # whose indices may be out of bounds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 import numpy as np
@@ -15,6 +15,10 @@ from tensorframe.errors import DeviceError
 from tensorframe.forks import new_reentrant_lock
 from tensorframe.kernel.ir import Kernel
 from tensorframe.quick_dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from tensorframe.codegen.raw.text import RawText
+    from tensorframe.ops.raw_kernels import RawCall
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -31,6 +35,9 @@ class Traits:
     max_block: int  # bytes of one buffer that a kernel can be given
     max_buffers: int = 1 << 10  # operands and results of a kernel together
     access: int = 0  # bytes that a thread reads or writes at once, 0 for one element
+    # what a group of a user's own kernel may have: threads, and bytes that they share
+    max_threads: int = 256
+    max_shared: int = 1 << 14
 
 
 def forked(device: str) -> DeviceError:
@@ -105,6 +112,14 @@ class Queue(ABC):
         self, built: Any, groups: int, buffers: Sequence[Any], words: np.ndarray[Any, Any]
     ) -> None:
         """Run a kernel on so many work-groups, with its inputs' and outputs' buffers and the words of its numbers."""
+
+    def print_raw(self, call: RawCall) -> RawText:
+        """Return the text of a user's kernel; only where `Capabilities.language` says that the device has one."""
+        raise NotImplementedError
+
+    def build_raw(self, text: RawText) -> Any:
+        """Return a user's kernel ready for `launch`; KernelError with the user's own lines if it does not compile."""
+        raise NotImplementedError
 
     def window(self, buffer: Any, first: int, nbytes: int) -> tuple[Any, int]:
         """Return what `launch` takes for a buffer of more than `max_block` bytes, and the bytes left out in front.

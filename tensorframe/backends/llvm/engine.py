@@ -12,10 +12,12 @@ from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
 from tensorframe.backends.numpy.convolution import Array, Make, Undilated, undilated
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
 from tensorframe.backends.numpy.epilogue import epilogue_of, has_chain, has_epilogue
+from tensorframe.backends.numpy.interruptible import interruptible
 from tensorframe.backends.numpy.product import Multiply, Product, Products
 from tensorframe.backends.numpy.small_product import Find
 from tensorframe.backends.numpy.small_product import Kernels as SmallKernels
 from tensorframe.dtypes import COMPLEX
+from tensorframe.errors import KernelError
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
@@ -44,6 +46,7 @@ KERNELS = replace(
     one_pass_variance=True,
     row_by_row=True,
     max_ops=128,
+    language="cpu",
 )
 
 
@@ -170,6 +173,8 @@ class LlvmBackend(NumpyBackend):
 
     def compile(self, region: Region, device: Device) -> Program:
         """Return the kernels of a region."""
+        if region.ops[0].op.raw is not None:
+            return raw_program(region)
         flat = flattened(region)
         if flat is not None:
             return ReshapeProgram(region.ops[0].shape, self.kernels(flat, device))
@@ -224,8 +229,30 @@ class LlvmBackend(NumpyBackend):
         return kernel_source(region)
 
 
+def raw_program(region: Region) -> Program:
+    """Return what runs a user's function, which Numba compiles; KernelError where there is none, or no Numba."""
+    call = region.ops[0].op.raw
+    if call.source("cpu") is None:
+        raise KernelError(
+            f"{call.name}: neither a source in Python nor a reference, so the host cannot run it",
+            suggestions=('source={"cpu": function}', "reference=function of tensors"),
+        )
+    if not is_installed("numba"):
+        raise KernelError(
+            f"{call.name}: Numba, which compiles its source in Python, is not installed",
+            suggestions=("pip install tensorframe-lazy[numba]",),
+        )
+    from tensorframe.backends.llvm.raw import RawProgram  # imports LLVM
+
+    return interruptible(RawProgram(region), region)
+
+
 def kernel_source(region: Region) -> str:
     """Return the text of the kernels of a region for operands in C order; empty if NumPy runs it."""
+    if region.ops[0].op.raw is not None:
+        from tensorframe.backends.llvm.raw import RawProgram  # imports LLVM
+
+        return RawProgram(region).source()
     if has_chain(region):
         from tensorframe.backends.numpy.sweep import parts_of  # it looks at kernels
 

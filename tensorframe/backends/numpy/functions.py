@@ -69,7 +69,7 @@ class Functions(dict[Op, Function]):
         self, op: Op, operands: tuple[DType, ...], attrs: tuple[Any, ...]
     ) -> Function | None:
         """Return what runs an op on operands of these dtypes from now on; None if that may still change."""
-        return self[op]
+        return None if op.raw is not None else self[op]
 
     def in_one_pass(
         self, op: Op, operands: tuple[DType, ...], attrs: tuple[Any, ...]
@@ -80,7 +80,7 @@ class Functions(dict[Op, Function]):
 
     def needs_plan(self, op: Op, dtype: DType) -> bool:
         """Whether there is no function for a costly op on operands of a dtype, which takes a plan."""
-        return False
+        return op.raw is not None
 
 
 implementation = Functions()

@@ -44,6 +44,7 @@ class OpenClBackend(KernelBackend):
             compiles=True,
             max_ops=128,
             small_factors=SMALL & dtypes,
+            language="opencl",
         )
         return DeviceInfo(
             Device(name),

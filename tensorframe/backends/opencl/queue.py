@@ -15,10 +15,14 @@ from tensorframe.backends.interruptible import is_interrupted_here, run_interrup
 from tensorframe.backends.spans import Work, spanned
 from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.opencl import dialect
+from tensorframe.codegen.raw.c import OPENCL, print_raw
+from tensorframe.codegen.raw.failures import failure
+from tensorframe.codegen.raw.text import RawText
 from tensorframe.codegen.text import Text
 from tensorframe.dtypes import float32, float64
 from tensorframe.errors import KernelError
 from tensorframe.kernel.ir import Kernel
+from tensorframe.ops.raw_kernels import RawCall
 
 # what OpenCL calls being out of memory: CL_MEM_OBJECT_ALLOCATION_FAILURE, OUT_OF_RESOURCES, OUT_OF_HOST_MEMORY
 _NO_MEMORY = (-4, -5, -6, -61)
@@ -53,6 +57,8 @@ class OpenClQueue(Queue):
             max_block=int(device.max_mem_alloc_size),
             # a processor's compiler makes vectors of neighbouring threads, which have to read neighbouring elements
             access=0 if device.type & cl.device_type.CPU else _ACCESS,
+            max_threads=int(device.max_work_group_size),
+            max_shared=int(device.local_mem_size),
         )
 
     def allocate(self, nbytes: int) -> Any:
@@ -127,12 +133,30 @@ class OpenClQueue(Queue):
         return self._kernels[text.name]
 
     def _compile(self, text: Text) -> Any:
-        # drivers compile for seconds, and hear of no interrupt
-        build = partial(cl.Program(self._context, text.source).build, self._options)
         try:
-            return run_interruptibly(build) if is_interrupted_here() else build()
+            return self._compiled(text.source)
         except cl.Error as error:
             raise KernelError(f"OpenCL does not compile {text.name}: {error}") from error
+
+    def _compiled(self, source: str) -> Any:
+        # drivers compile for seconds, and hear of no interrupt
+        build = partial(cl.Program(self._context, source).build, self._options)
+        return run_interruptibly(build) if is_interrupted_here() else build()
+
+    def print_raw(self, call: RawCall) -> RawText:
+        """Return the text of a user's kernel."""
+        return print_raw(call, OPENCL, most=self.traits.lanes)
+
+    def build_raw(self, text: RawText) -> Any:
+        """Return a user's kernel ready for `launch`."""
+        if text.name not in self._kernels:
+            with spanned(Work.COMPILE, text.name, "opencl"):
+                try:
+                    program = self._compiled(text.source)
+                except cl.Error as error:
+                    raise failure(text, str(error)) from error
+                self._kernels[text.name] = (cl.Kernel(program, text.name), text.lanes)
+        return self._kernels[text.name]
 
     def launch(
         self, built: Any, groups: int, buffers: Sequence[Any], words: np.ndarray[Any, Any]

@@ -51,6 +51,7 @@ class WgpuBackend(KernelBackend):
             max_inputs=adapter.limits["max-storage-buffers-per-shader-stage"] - _OUTPUTS,
             max_ops=128,
             small_factors=SMALL & adapter.dtypes,
+            language="wgsl",
         )
         return DeviceInfo(
             Device(name),

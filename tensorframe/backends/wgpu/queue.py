@@ -20,10 +20,14 @@ from tensorframe.backends.wgpu.error_translation import translated_errors
 from tensorframe.backends.wgpu.exactness import Array, exact, fused
 from tensorframe.backends.wgpu.recording import Memory, Pipeline, Recording, Window
 from tensorframe.backends.wgpu.windows import Ranges
+from tensorframe.codegen.raw.failures import failure
+from tensorframe.codegen.raw.text import RawText
+from tensorframe.codegen.raw.wgsl import print_raw
 from tensorframe.codegen.wgsl import Shader, print_kernel
 from tensorframe.codegen.wgsl_functions import Wgsl
 from tensorframe.dtypes import float32, float64
 from tensorframe.kernel.ir import Kernel, Loop, ParallelAxis
+from tensorframe.ops.raw_kernels import RawCall
 from tensorframe.quick_dataclasses import dataclass
 
 _LANES = 256
@@ -44,7 +48,7 @@ def over_groups(kernel: Kernel) -> bool:
 class Built:
     """A kernel and its pipeline, and the one for operands that are larger than shaders may be given."""
 
-    kernel: Kernel
+    kernel: Kernel | None
     pipeline: Pipeline
     windowed: Pipeline | None = None
 
@@ -91,6 +95,11 @@ class WgpuQueue(Queue):
             held=adapter.held,
             max_block=min(limits["max-storage-buffer-binding-size"], self._largest),
             max_buffers=limits["max-storage-buffers-per-shader-stage"],
+            max_threads=min(
+                limits["max-compute-invocations-per-workgroup"],
+                limits["max-compute-workgroup-size-x"],
+            ),
+            max_shared=limits["max-compute-workgroup-storage-size"],
         )
         self._dialect = replace(
             self._dialect,
@@ -237,6 +246,24 @@ class WgpuQueue(Queue):
                 pipeline = self._pipelines[shader.name] = Pipeline(self._device, shader, accesses)
         return pipeline
 
+    def print_raw(self, call: RawCall) -> RawText:
+        """Return the text of a user's kernel."""
+        return print_raw(call, immediates=self._dialect.immediates, most=self.traits.lanes)
+
+    def build_raw(self, text: RawText) -> Built:
+        """Return a user's kernel ready for `launch`."""
+        pipeline = self._pipelines.get(text.name)
+        if pipeline is None:
+            accesses = ["read-only-storage"] * len(text.call.arrays)
+            accesses += ["storage"] * len(text.call.outputs)
+            with spanned(Work.COMPILE, text.name, "wgpu"):
+                try:
+                    pipeline = Pipeline(self._device, text, accesses)
+                except wgpu.GPUError as error:
+                    raise failure(text, str(error)) from error
+            self._pipelines[text.name] = pipeline
+        return Built(None, pipeline)
+
     def launch(
         self,
         built: Built,
@@ -255,6 +282,7 @@ class WgpuQueue(Queue):
         self, built: Built, buffers: Sequence[Memory | Window], words: np.ndarray[Any, Any]
     ) -> None:
         kernel = built.kernel
+        assert kernel is not None  # users' kernels are given whole buffers
         held = self.traits.held
         operands = (*kernel.inputs, *kernel.outputs)
         sizes = [held.get(operand.dtype, operand.dtype).itemsize for operand in operands]

@@ -17,6 +17,7 @@ import wgpu
 
 from tensorframe.backends.critical import critical_section
 from tensorframe.backends.wgpu.modules import shader_module
+from tensorframe.codegen.raw.text import RawText
 from tensorframe.codegen.wgsl import Shader
 from tensorframe.errors import KernelError
 
@@ -76,7 +77,7 @@ class Window:
 class Pipeline:
     """A shader, compiled, with an explicit layout: one made from the text would drop what the text does not use."""
 
-    def __init__(self, device: Any, shader: Shader, accesses: Sequence[str]) -> None:
+    def __init__(self, device: Any, shader: Shader | RawText, accesses: Sequence[str]) -> None:
         self.name = shader.name
         self.immediate = shader.immediate
         self.nbytes = 4 * shader.words if shader.immediate else -(-shader.words // 4) * 16
