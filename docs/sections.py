@@ -52,7 +52,8 @@ def sections(path: str, function: Callable[..., Any], text: str) -> str:
         parts.append(f"**Differences from NumPy**: {difference}.")
     related = list(_related(short))
     if related:
-        parts.append("**See also**: " + ", ".join(f"{{py:obj}}`~{name}`" for name in related))
+        links = [f"{{py:obj}}`{name.removeprefix('tensorframe.')} <{name}>`" for name in related]
+        parts.append(f"**See also**: {', '.join(links)}")
     return "\n\n".join(part for part in parts if part)
 
 

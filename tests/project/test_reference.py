@@ -131,6 +131,8 @@ def test_a_function_has_its_parameters_result_errors_and_differences(reference):
     assert ":rtype: Tensor" in text
     assert ":raises DTypeError: " in text
     assert ":raises ShapeError: " in text
-    assert "{py:obj}`~tensorframe.amax`" in text
+    assert (
+        "{py:obj}`amax <tensorframe.amax>`, {py:obj}`Tensor.max <tensorframe.Tensor.max>`" in text
+    )
     text = reference.entry("tensorframe.divide", tfr.divide)
     assert "**Differences from NumPy**: integers give the default real dtype, float32." in text
