@@ -30,7 +30,7 @@ from tensorframe.graph.holding import default_on, require
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Op
 from tensorframe.graph.precision import autocast_dtype
-from tensorframe.graph.record import cast, source
+from tensorframe.graph.record import cast
 from tensorframe.graph.shape import MAX_NDIM, Shape, check_size, normalize_axis
 from tensorframe.ops.creation import FULL
 from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE
@@ -61,6 +61,10 @@ def operand(obj: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 def promoted(*values: Any) -> list[Tensor]:
     """Return the operands as Tensors of the dtype they promote to; Python numbers are weak, as beside operators."""
+    if len(values) == 2 and type(values[0]) is Tensor and type(values[1]) is Tensor:
+        left, right = values[0].node, values[1].node
+        if left.dtype is right.dtype:  # the usual case, in half the time
+            return [handle_on(left), handle_on(right)]
     tensors = weakly(values)
     own_dtypes = [tensor.node.dtype for tensor in tensors]
     if own_dtypes.count(own_dtypes[0]) == len(own_dtypes):
@@ -235,4 +239,5 @@ def number(name: str, value: Any) -> Any:
 def filled(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
     """Return the tensor that has one Python number everywhere; DTypeError if the device cannot hold it."""
     require("full", device, dtype)
-    return Tensor(source(FULL, shape, dtype, device, as_value("full", value, dtype)))
+    check_size("full", shape)
+    return recorded(FULL, (), (as_value("full", value, dtype),), shape, dtype, device)

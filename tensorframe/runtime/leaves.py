@@ -72,6 +72,8 @@ def _generated(leaf: Node) -> Any:
     array = generate(leaf)
     if not leaf.shape and not isinstance(array, np.ndarray):
         return array
+    if not leaf.op.costly and capabilities(leaf.device).host_memory:
+        return array  # where it is used, and by nobody else
     storage = placed(array, leaf.device)
     if leaf.op.costly:  # a file is read once: it may be another one the next time
         leaf.settle(storage)

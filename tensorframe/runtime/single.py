@@ -14,6 +14,7 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends import spans
+from tensorframe.backends.numpy.contraction import as_one_call
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.numpy.functions import Function, Functions, implementation
 from tensorframe.backends.silence import SILENT, begin, end
@@ -25,6 +26,7 @@ from tensorframe.graph.device import Device
 from tensorframe.graph.history import history
 from tensorframe.graph.node import Node, told_apart
 from tensorframe.graph.op import Kind, Op
+from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.creation import ARANGE, CONSTANT, FULL
 from tensorframe.ops.exactness import is_exact
 from tensorframe.ops.indexing import SET_SLICE
@@ -74,8 +76,8 @@ class _Recorded:
         return self._node.site if origin >= 0 else None
 
 
-class _PlanPaysError(Exception):
-    """A function has run so often that a plan pays."""
+class _RunOftenError(Exception):
+    """A function has run so often that a kernel, or a plan, pays."""
 
 
 class _OftenEnough:
@@ -90,7 +92,7 @@ class _OftenEnough:
     def __call__(self, *values: Any) -> Any:
         self._left -= 1
         if self._left < 0:
-            raise _PlanPaysError
+            raise _RunOftenError
         return self._function(*values)
 
 
@@ -171,9 +173,8 @@ def run_single(node: Node) -> bool | None:
             value = function(*handles, *attrs) if attrs else function(*handles)
         except KeyboardInterrupt:
             raise CancelledError("interrupted while computing; no tensor is changed") from None
-        except _PlanPaysError:
-            PLANS.keep_call(key, _BY_PLAN, options)
-            return None
+        except _RunOftenError:
+            return _run_often(node, key, options)
         except Exception:
             return False  # the planned path meets the same error, and explains it
         finally:
@@ -253,6 +254,16 @@ def _call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | 
     functions = _functions_for(node, inputs)
     if functions is not None and not inputs:
         return _source(node, key, options)
+    if functions is not None and node.op is MATMUL and not node.attrs:
+        left, right = inputs
+        function = as_one_call(left.shape, right.shape, left.dtype)
+        if (
+            function is not None
+            and left.dtype is right.dtype
+            and None not in (left.storage, right.storage)
+        ):
+            remember(node, function, options)
+            return PLANS.keep_call(key, (function, None), options)
     if functions is not None and PLANS.calls(options).get(key) is not _BY_PLAN:
         is_small = _is_small(node, inputs, len(numbers), functions, options)
         assigns = node.op is SET_SLICE and _SPREAD in key
@@ -262,8 +273,9 @@ def _call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | 
             kinds = tuple([source.dtype for source in inputs])
             find = functions.settled if is_small or assigns else functions.in_one_pass
             function = find(node.op, kinds, node.attrs)
-            if is_small and function is not None and not numbers and _pays(node.op, kinds):
-                function = _OftenEnough(function, _OFTEN)
+            if is_small and function is not None:
+                if _pays(functions, node.op, kinds, is_beside_number=bool(numbers)):
+                    function = _OftenEnough(function, _OFTEN)
             if (
                 numbers and not is_small
             ):  # rules of plans know what is sooner computed of some numbers, such as x**2
@@ -318,8 +330,28 @@ def _with_numbers(key: Key, inputs: Inputs) -> Key:
     return (*key, *[known_numbers[number] for number in numbers])
 
 
-def _pays(op: Op, operands: tuple[DType, ...]) -> bool:
-    """Whether the plan of an op is sooner done than its function, which computes it by several calls of NumPy's."""
+def _run_often(node: Node, key: Key, options: Options) -> bool | None:
+    """Have nodes like this one run as a kernel from now on, or by a plan; return what `run_single` does."""
+    inputs = node.inputs
+    kinds = tuple([source.dtype for source in inputs])
+    functions = _functions_for(node, inputs)
+    function = None
+    if functions is not None and functions.is_sooner_compiled(node.op, kinds):
+        function = functions.compiled(node.op, kinds)
+    if function is None:
+        PLANS.keep_call(key, _BY_PLAN, options)
+        return None
+    remember(node, function, options)
+    PLANS.keep_call(key, (function, None), options)
+    return run_single(node)
+
+
+def _pays(
+    functions: Functions, op: Op, operands: tuple[DType, ...], *, is_beside_number: bool
+) -> bool:
+    """Whether a kernel or a plan of an op is sooner done than its function, which makes several calls of NumPy's."""
+    if is_beside_number or functions.is_sooner_compiled(op, operands):
+        return functions.is_sooner_compiled(op, operands)
     how = op.combination
     if op.kind is Kind.REDUCE and how is not None:  # added up in the order of lanes
         return how.wide and not is_exact(op, operands, operands[0])

@@ -8,6 +8,10 @@ import pytest
 
 import tensorframe as tfr
 from tensorframe.backends import silence
+from tensorframe.backends.cpu.choice import SLOW
+from tensorframe.frontend.dispatch import handle_on
+from tensorframe.graph.node import Node
+from tensorframe.graph.op import Kind, rows
 from tensorframe.runtime import cache, ready, single
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, listen
@@ -313,8 +317,6 @@ REPEATED = {
     "prod": (tfr.prod, 24),
     "mean": (tfr.mean, 36),
     "var": (tfr.var, 43),
-    "degrees": (tfr.degrees, 20),
-    "heaviside": (lambda x: tfr.heaviside(x, x), 29),
     "max": (tfr.max, 25),
 }
 
@@ -445,3 +447,109 @@ def test_views_beside_what_is_pending_take_no_memory():
     (x + wide).compute()
     assert np.shares_memory(view.node.storage.handle, x.node.storage.handle)
     assert not wide.is_computed or wide.node.storage.handle.strides == (0,)
+
+
+def often(call: Callable[[], tfr.Tensor], monkeypatch, times: int = 40) -> set[bytes]:
+    """The different bits that a call gives while its op runs so often that it gets a kernel; every NaN is the same."""
+    monkeypatch.setattr(single, "_OFTEN", 3)
+    results = set()
+    for _ in range(times):
+        values = call().numpy().copy()
+        values[values != values] = 0 if values.dtype.kind in "iub" else np.nan
+        results.add(values.tobytes())
+    return results
+
+
+SEVERAL = [
+    row
+    for row in rows(Kind.MAP)
+    if not row.attributes and (row.expand is not None or row.name in SLOW)
+]
+
+
+@pytest.mark.parametrize("row", SEVERAL, ids=str)
+def test_an_op_of_several_calls_gets_a_kernel_with_the_same_bits(row, monkeypatch):
+    dtype = np.dtype(np.float32)
+    if dtype not in row.accepts:
+        pytest.skip("not for floats")
+    drawn = np.random.default_rng(0).normal(size=(3, 40)).astype(np.float32) * 3
+    drawn[0, :6] = drawn[1, 3:9] = [0, -0.0, np.inf, -np.inf, np.nan, 1]
+    taken = [drawn[i] > 0 if i < row.conditions else drawn[i] for i in range(row.arity)]
+    operands = tuple([tfr.asarray(values).node for values in taken])
+    result = row.result(dtype)
+
+    def call():
+        return handle_on(Node(row, operands, (), (40,), result, operands[0].device, None))
+
+    assert len(often(call, monkeypatch)) == 1
+    called = [function for function, _ in PLANS.latest_calls[1].values()]
+    assert [type(function) for function in called] == [np.ufunc]
+    assert not len(PLANS)
+    if row.arity < 3:
+        assert ready.run_ready(call().node)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+@pytest.mark.parametrize("name", ["gelu", "sinc", "rad2deg"])
+def test_formulas_get_kernels_on_every_float(name, dtype, monkeypatch):
+    x, _ = operands(50)
+    x = x.astype(dtype).compute()
+    assert len(often(lambda: getattr(tfr, name)(x), monkeypatch)) == 1
+
+
+def test_a_slow_op_beside_a_number_gets_a_kernel(monkeypatch):
+    x, _ = operands(50)
+    assert len(often(lambda: tfr.remainder(x, 0.75), monkeypatch)) == 1
+    assert frames(lambda: tfr.remainder(x, 0.75).compute()) <= 4
+    np.testing.assert_array_equal(
+        tfr.remainder(x, 0.5).numpy(), np.remainder(x.numpy(), np.float32(0.5))
+    )
+
+
+def test_a_users_function_gets_a_kernel(monkeypatch):
+    @tfr.elementwise
+    def bent(x):
+        return x * 2 + tfr.exp(-abs(x))
+
+    x, _ = operands(50)
+    assert len(often(lambda: bent(x), monkeypatch)) == 1
+    assert len(PLANS) == 0
+
+
+# functions that are one call of a ufunc, whoever runs them
+ONE_CALL = {
+    "dot": (tfr.dot, 5),
+    "inner": (tfr.inner, 5),
+    "vdot": (tfr.vdot, 5),
+    "vecdot": (tfr.vecdot, 5),
+    "matmul": (tfr.matmul, 5),
+    "rint": (lambda x, y: tfr.rint(x), 8),
+    "round": (lambda x, y: tfr.round(x), 7),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", ONE_CALL)
+def test_what_is_one_call_of_numpys_takes_few_frames(name, size):
+    function, most = ONE_CALL[name]
+    x, y = operands(size)
+    assert frames(lambda: function(x, y).compute()) <= most
+    with tfr.config.override(**PLANNED):
+        planned = function(x, y).numpy()
+    assert function(x, y).numpy().tobytes() == planned.tobytes()
+
+
+@pytest.mark.parametrize("name", ["dot", "inner", "vdot", "vecdot", "matmul"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64", "int32", "bool"])
+def test_products_of_vectors_have_the_dtype_and_errors_that_they_had(name, dtype):
+    function = getattr(tfr, name)
+    values = [np.arange(1, 6).astype(dtype), np.arange(5).astype(dtype)]
+    x, y = map(tfr.asarray, values)
+    expected = getattr(np, name)(*values)
+    assert function(x, y).dtype == expected.dtype
+    assert function(x, y).numpy() == expected
+    with pytest.raises(tfr.errors.ShapeError):
+        function(x, tfr.asarray(values[1][:3])).compute()
+    with tfr.autocast("bfloat16"):
+        mixed = function(x, y).dtype
+    assert mixed == (tfr.bfloat16 if dtype in ("float16", "float32") else expected.dtype)

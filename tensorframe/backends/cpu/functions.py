@@ -79,7 +79,7 @@ class CpuFunctions(Functions):
         """Return what runs an op on these dtypes: its kernel, where there is one, once that is compiled."""
         if op.raw is not None:
             return None
-        function = self[op]
+        function = super().settled(op, operands, attrs)
         known = self._known.get(op)
         if known is None:
             return function
@@ -99,6 +99,19 @@ class CpuFunctions(Functions):
             function = GradualFunction(op, implementation[op], compiled)
             function = self._gradual.setdefault((op, operands), function)
         return function
+
+    def is_sooner_compiled(self, op: Op, operands: tuple[DType, ...]) -> bool:
+        """Whether an op is several calls of NumPy's, or a slow one, and kernels compute it."""
+        if op.kind is not Kind.MAP or op.attributes or missing() is not None:
+            return False
+        several = op.expand is not None and not op.whole
+        return (several or op.name in SLOW) and self._dtypes.issuperset(operands)
+
+    def compiled(self, op: Op, operands: tuple[DType, ...]) -> Function | None:
+        """Return the kernel of such an op as a ufunc; None where LLVM does not load."""
+        if unusable() is not None:
+            return None
+        return _compiled(op, operands, op.result(operands[op.conditions]))
 
     def needs_plan(self, op: Op, dtype: DType) -> bool:
         """Whether only kernels give the bits that an op has: sums of sparse products are in the order of elements."""

@@ -25,6 +25,8 @@ from tensorframe.backends.llvm.load import Placed
 from tensorframe.backends.llvm.target import target
 from tensorframe.codegen.llvm import print_kernel
 from tensorframe.dtypes import COMPLEX, DType
+from tensorframe.graph.device import CPU
+from tensorframe.graph.node import Node, reachable
 from tensorframe.graph.op import Op
 from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import strides_of
@@ -32,6 +34,9 @@ from tensorframe.kernel.build import build
 from tensorframe.kernel.nest.assemble import Launch
 from tensorframe.kernel.spaces.analyse import space_of
 from tensorframe.kernel.spaces.complex import in_parts
+from tensorframe.ops.creation import CONSTANT, DATA, FULL
+from tensorframe.rewrite.canonical import write_out
+from tensorframe.rewrite.engine import rewrite
 
 # Elements that are copied at a time, and the length of a vector by which loops are found: any one gives the same ones.
 _COPIED, _LENGTH = 128, 4096
@@ -67,13 +72,31 @@ def _made(op: Op, attrs: tuple[Any, ...], operands: tuple[DType, ...], result: D
 
 def _launch(op: Op, attrs: tuple[Any, ...], operands: tuple[DType, ...], result: DType) -> Launch:
     """Return the kernel of an op on vectors."""
-    shape = (_LENGTH,)
-    region_op = RegionOp(op, attrs, tuple(range(len(operands))), shape, result)
-    region = Region(tuple([(shape, dtype) for dtype in operands]), (region_op,), (len(operands),))
+    region = _region(op, attrs, operands, result)
     parts = in_parts(region)
-    steps = [(2, 1) if dtype in COMPLEX else strides_of(shape) for dtype in operands]
+    steps = [(2, 1) if dtype in COMPLEX else strides_of((_LENGTH,)) for dtype in operands]
     (launch,) = build(parts.region, space_of(parts.region), steps, parts.places).launches
     return launch
+
+
+def _region(op: Op, attrs: tuple[Any, ...], operands: tuple[DType, ...], result: DType) -> Region:
+    """Return an op on vectors, written out in core rows."""
+    shape = (_LENGTH,)
+    leaves = [Node(DATA, (), (), shape, dtype, CPU, None) for dtype in operands]
+    (root,) = rewrite([Node(op, tuple(leaves), attrs, shape, result, CPU, None)], [write_out])
+    nodes = [*leaves, *[node for node in reachable([root]) if node not in leaves]]
+    number = {node: place for place, node in enumerate(nodes)}
+    ops = [
+        RegionOp(
+            FULL if node.op is CONSTANT else node.op,
+            node.attrs,
+            tuple([number[source] for source in node.inputs]),
+            node.shape,
+            node.dtype,
+        )
+        for node in nodes[len(leaves) :]
+    ]
+    return Region(tuple([(shape, dtype) for dtype in operands]), tuple(ops), (number[root],))
 
 
 # A loop as NumPy calls it. A kernel looks for the address of an array behind the start of an object: slots say that

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.numpy.spellings import load
-from tensorframe.dtypes import DType, bool_
+from tensorframe.dtypes import FLOATING, DType, bool_
 from tensorframe.graph.op import Kind, Op
 from tensorframe.ops.term import Term
 
@@ -69,6 +69,8 @@ class Functions(dict[Op, Function]):
         self, op: Op, operands: tuple[DType, ...], attrs: tuple[Any, ...]
     ) -> Function | None:
         """Return what runs an op on operands of these dtypes from now on; None if that may still change."""
+        if op.name == "round" and FLOATING.issuperset(operands):
+            return np.rint  # which is all that `np.round` does to floats, after some calls
         return None if op.raw is not None else self[op]
 
     def in_one_pass(
@@ -77,6 +79,14 @@ class Functions(dict[Op, Function]):
         """Return what runs an elementwise op in one pass over any number of elements, if there is such a function."""
         function = self.settled(op, operands, attrs)
         return function if type(function) is np.ufunc else None
+
+    def is_sooner_compiled(self, op: Op, operands: tuple[DType, ...]) -> bool:
+        """Whether an elementwise op on operands of these dtypes that runs very often is to have a kernel."""
+        return False
+
+    def compiled(self, op: Op, operands: tuple[DType, ...]) -> Function | None:
+        """Return the kernel of such an op as a ufunc; None where LLVM does not load."""
+        return None
 
     def needs_plan(self, op: Op, dtype: DType) -> bool:
         """Whether there is no function for a costly op on operands of a dtype, which takes a plan."""

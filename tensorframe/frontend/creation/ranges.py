@@ -12,7 +12,7 @@ from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, INTEGER, DType, as_dtyp
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.conversion.convert import OnDevice, as_value
 from tensorframe.frontend.creation.filled import Sizes, default_real
-from tensorframe.frontend.dispatch import SEQUENCES, apply, placed
+from tensorframe.frontend.dispatch import SEQUENCES, apply, placed, recorded
 from tensorframe.frontend.manipulation.joining import stack
 from tensorframe.frontend.operands import (
     converted,
@@ -28,8 +28,7 @@ from tensorframe.frontend.parameters import count
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import default_on, holds, require
-from tensorframe.graph.record import source
-from tensorframe.graph.shape import as_shape, broadcast, normalize_axis
+from tensorframe.graph.shape import as_shape, broadcast, check_size, normalize_axis
 from tensorframe.ops.creation import ARANGE
 from tensorframe.ops.elementwise import ABS, ADD, EQUAL, FLOOR, LOG10, MULTIPLY, POW, SIGN, WHERE
 
@@ -38,7 +37,8 @@ __all__ = ["arange", "fromfunction", "geomspace", "indices", "linspace", "logspa
 
 def counted(size: int, start: Any, step: Any, dtype: DType, device: Device) -> Tensor:
     """Return `start + step * i` for i below `size`; both are numbers of the kind that `dtype` holds."""
-    return Tensor(source(ARANGE, (size,), dtype, device, start, step, 0, 1))
+    shape = check_size("arange", (size,))
+    return recorded(ARANGE, (), (start, step, 0, 1), shape, dtype, device)
 
 
 def positions(size: int, device: Device) -> Tensor:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import NUMERIC, as_dtype, promote
+from tensorframe.dtypes import FLOAT, NUMERIC, as_dtype, promote
 from tensorframe.errors import AxisError, DTypeError, ShapeError
-from tensorframe.frontend.dispatch import SEQUENCES, apply, call
+from tensorframe.frontend.dispatch import SEQUENCES, apply, call, recorded
 from tensorframe.frontend.linalg.einstein_summation import contract
 from tensorframe.frontend.manipulation.views import moveaxis
 from tensorframe.frontend.operands import (
@@ -24,6 +24,7 @@ from tensorframe.frontend.outputs import Output, delivered, rebind
 from tensorframe.frontend.parameters import integer, integers, pair
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.graph.op import dtype_error
+from tensorframe.graph.precision import autocast_dtype
 from tensorframe.graph.shape import broadcast, normalize_axis
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.elementwise import CONJ, MULTIPLY, SUBTRACT
@@ -67,6 +68,9 @@ def matmul(
         from tensorframe.frontend.linalg.options import with_options  # for few calls
 
         return with_options("matmul", matmul, (x1, x2), out, **options)
+    product = _of_vectors(x1, x2) if preferred_dtype is None else None
+    if product is not None:
+        return product
     left, right = promoted(x1, x2)
     if preferred_dtype is not None:
         dtype = as_dtype(preferred_dtype)
@@ -102,6 +106,9 @@ def vecdot(x1: Any, x2: Any, /, out: Output = None, *, axis: int = -1, **options
         from tensorframe.frontend.linalg.options import with_options  # as above
 
         return with_options("vecdot", vecdot, (x1, x2), out, axis=axis, **options)
+    product = _of_vectors(x1, x2) if axis == -1 else None
+    if product is not None:
+        return product
     left, right = promoted(x1, x2)
     axis = _common_axis("vecdot", left, right, axis)
     if left.shape[axis] != right.shape[axis]:
@@ -121,6 +128,18 @@ def vecdot(x1: Any, x2: Any, /, out: Output = None, *, axis: int = -1, **options
 def _are_vectors(left: Tensor, right: Tensor) -> bool:
     """Whether the product of two operands is one number: of vectors that fit, by every definition of a product."""
     return len(left.node.shape) == 1 and left.node.shape == right.node.shape
+
+
+def _of_vectors(a: Any, b: Any) -> Tensor | None:
+    """Return the product of vectors of the same real numbers, by the short way; None where there is more to do."""
+    if type(a) is not Tensor or type(b) is not Tensor or autocast_dtype.get() is not None:
+        return None
+    left, right = a.node, b.node
+    dtype, device = left.dtype, left.device
+    fits = len(left.shape) == 1 and left.shape == right.shape
+    if not fits or dtype not in FLOAT or right.dtype is not dtype or right.device is not device:
+        return None
+    return recorded(MATMUL, (left, right), (), (), dtype, device)
 
 
 def conjugated(tensor: Tensor) -> Tensor:
@@ -198,7 +217,8 @@ def dot(a: Any, b: Any, out: Output = None) -> Tensor:
     >>> tfr.dot(np.asarray([1, 2, 3]), np.asarray([4, 5, 6])).item()
     32
     """
-    result = _dot(*promoted(a, b))
+    product = _of_vectors(a, b)
+    result = _dot(*promoted(a, b)) if product is None else product
     return result if out is None else delivered("dot", result, out)
 
 
@@ -216,6 +236,9 @@ def inner(a: Any, b: Any, /) -> Tensor:
     >>> tfr.inner(np.ones((2, 3)), np.ones((4, 3))).shape
     (2, 4)
     """
+    product = _of_vectors(a, b)
+    if product is not None:
+        return product
     left, right = promoted(a, b)
     if _are_vectors(left, right):
         return call(MATMUL, left, right)
@@ -230,6 +253,9 @@ def vdot(a: Any, b: Any, /) -> Tensor:
     >>> tfr.vdot(np.asarray([1 + 2j]), np.asarray([3 + 4j])).item()
     (11-2j)
     """
+    product = _of_vectors(a, b)
+    if product is not None:
+        return product
     left, right = (flattened(tensor) for tensor in promoted(a, b))
     return call(MATMUL, conjugated(left), right)
 

@@ -329,7 +329,8 @@ def fabs(x: Any) -> Tensor:
     >>> tfr.fabs(tfr.asarray([-1, 2])).tolist()
     [1.0, 2.0]
     """
-    return apply(op.ABS, _real_floats("fabs", x))
+    is_plain = type(x) is Tensor and x.node.dtype in FLOAT  # nothing to convert
+    return apply(op.ABS, x if is_plain else _real_floats("fabs", x))
 
 
 @composed(op.EXP, "x")
@@ -339,8 +340,8 @@ def rint(x: Any) -> Tensor:
     >>> tfr.rint(tfr.asarray([0.5, 1.5, -2.5])).tolist()
     [0.0, 2.0, -2.0]
     """
-    (tensor,) = floating(x)
-    return apply(op.ROUND, tensor)
+    is_plain = type(x) is Tensor and x.node.dtype in FLOAT  # nothing to convert
+    return apply(op.ROUND, x if is_plain else floating(x)[0])
 
 
 def fix(x: Any, out: Output = None) -> Tensor:
