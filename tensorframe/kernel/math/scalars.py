@@ -7,7 +7,7 @@ written out, the rest are machine ops.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorframe.dtypes import (
     ADDED,
@@ -28,7 +28,9 @@ from tensorframe.kernel.ir import Expr, apply
 from tensorframe.kernel.ir.formula import bitcast, cast, not_equal, where
 from tensorframe.kernel.ir.machine_ops import MACHINE_OPS
 from tensorframe.kernel.math.registry import adapts, formula_of, has_formula, takes_half
-from tensorframe.ops.user import Compiled
+
+if TYPE_CHECKING:
+    from tensorframe.ops.user import Compiled
 
 # ops on booleans that are logic under another name
 _LOGIC = {
