@@ -14,7 +14,7 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends import spans
-from tensorframe.backends.numpy.contraction import as_one_call
+from tensorframe.backends.numpy.blas import as_one_call
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.numpy.functions import Function, Functions, implementation
 from tensorframe.backends.silence import SILENT, begin, end

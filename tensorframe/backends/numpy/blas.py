@@ -18,12 +18,20 @@ from weakref import WeakSet
 
 import numpy as np
 
+from tensorframe.dtypes import FLOATING, NARROW, DType
 from tensorframe.forks import in_forked_processes, new_lock
+from tensorframe.graph.shape import Shape
 
 Array = Any
 
 # OpenBLAS uses one thread up to so many multiplications by itself
 ONE_THREAD_ANYWAY = 1 << 18
+
+
+def as_one_call(left: Shape, right: Shape, dtype: DType) -> np.ufunc | None:
+    """Return NumPy's ufunc where it makes a product of vectors of floats, in every engine; None for other products."""
+    short = len(left) == 1 and left == right and left[0] <= ONE_THREAD_ANYWAY
+    return np.matmul if short and dtype in FLOATING - NARROW else None
 
 
 class _Holder:

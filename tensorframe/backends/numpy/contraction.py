@@ -16,8 +16,7 @@ from tensorframe.backends.numpy.small_product import (
     reads_small,
     small_matmul,
 )
-from tensorframe.dtypes import FLOATING, NARROW, DType, wide_of
-from tensorframe.graph.shape import Shape
+from tensorframe.dtypes import NARROW, DType, wide_of
 from tensorframe.ops.einsum import Layout, recipe
 
 Array = Any
@@ -55,12 +54,6 @@ def product_of(x: Array, y: Array, dtype: DType | None = None, find: Find = no_k
     if dtype is not None:
         x, y = mixed(x, y, dtype)
     return _same_dtypes(x, y)
-
-
-def as_one_call(left: Shape, right: Shape, dtype: DType) -> Function | None:
-    """Return NumPy's ufunc where it makes a product of vectors of floats, in every engine; None for other products."""
-    short = len(left) == 1 and left == right and left[0] <= blas.ONE_THREAD_ANYWAY
-    return np.matmul if short and dtype in FLOATING - NARROW else None
 
 
 @spells("matmul")

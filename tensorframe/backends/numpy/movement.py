@@ -14,8 +14,8 @@ from tensorframe.graph.shape import Shape
 
 Array = Any
 
-_BROADCASTING = ["multi_index", "refs_ok", "zerosize_ok"]
-_READ_ONLY = [["readonly"]]
+_BROADCASTING: Any = ["multi_index", "refs_ok", "zerosize_ok"]
+_READ_ONLY: Any = [["readonly"]]
 
 
 @spells("reshape")
