@@ -14,7 +14,6 @@ import numpy as np
 
 from tensorframe import config
 from tensorframe.backends import spans
-from tensorframe.backends.numpy.blas import as_one_call
 from tensorframe.backends.numpy.creation import generate
 from tensorframe.backends.numpy.functions import Function, Functions, implementation
 from tensorframe.backends.silence import SILENT, begin, end
@@ -255,6 +254,8 @@ def _call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | 
     if functions is not None and not inputs:
         return _source(node, key, options)
     if functions is not None and node.op is MATMUL and not node.attrs:
+        from tensorframe.backends.numpy.blas import as_one_call  # which products load anyway
+
         left, right = inputs
         function = as_one_call(left.shape, right.shape, left.dtype)
         if (
