@@ -24,23 +24,41 @@ def _check(name: str, rows: int, indptr: Shape, *entries: Shape) -> None:
         raise ShapeError(f"{name}: {rows} rows do not have elements and row pointers of shapes {listed}")
 
 
+def as_stack(shape: Shape) -> Shape:
+    """Return the shape (stack, rows, columns) of a stack of matrices, a matrix, or a vector, which is a column."""
+    return shape if len(shape) == 3 else (1, shape[0], shape[1] if len(shape) == 2 else 1)
+
+
+def rows_of(shape: Shape) -> int:
+    """Return how many rows each matrix of a dense factor has."""
+    return as_stack(shape)[1]
+
+
+def _with_rows(shape: Shape, rows: int) -> Shape:
+    """Return the shape of a product, of as many axes as the dense factor has."""
+    return (rows,) if len(shape) == 1 else (*shape[:-2], rows, shape[-1])
+
+
 def _product(shapes: tuple[Shape, ...]) -> Shape:
-    data, indices, (pointers,), (stack, _, width) = shapes
+    data, indices, (pointers,), x = shapes
+    stack, *_ = as_stack(x)
     rows = (pointers - 1) // stack if stack else 0
     _check("sparse_matmul", stack * rows, (pointers,), data, indices)
-    return (stack, rows, width)
+    return _with_rows(x, rows)
 
 
 def _transposed(shapes: tuple[Shape, ...], columns: int) -> Shape:
-    data, indices, indptr, (stack, rows, width) = shapes
+    data, indices, indptr, x = shapes
+    stack, rows, _ = as_stack(x)
     _check("transposed_sparse_matmul", stack * rows, indptr, data, indices)
-    return (stack, columns, width)
+    return _with_rows(x, columns)
 
 
 def _sampled(shapes: tuple[Shape, ...]) -> Shape:
-    (stack, rows, width), (others, _, depth), indices, indptr = shapes
-    if (stack, width) != (others, depth):
-        raise ShapeError(f"sampled_matmul: factors of shapes {shapes[0]} and {shapes[1]} have no common axis")
+    x, y, indices, indptr = shapes
+    (stack, rows, width), (others, _, depth) = as_stack(x), as_stack(y)
+    if len(x) != len(y) or (stack, width) != (others, depth):
+        raise ShapeError(f"sampled_matmul: factors of shapes {x} and {y} have no common axis")
     _check("sampled_matmul", stack * rows, indptr, indices)
     return indices
 
@@ -61,7 +79,7 @@ def _of_sparse_matmul(
         None,
         None,
         lambda: call(
-            "transposed_sparse_matmul", conjugate(data), indices, indptr, ct, attrs=(x.shape[1],)
+            "transposed_sparse_matmul", conjugate(data), indices, indptr, ct, attrs=(rows_of(x.shape),)
         ),
     )
 
@@ -85,7 +103,7 @@ def _of_sampled_matmul(
     return (
         lambda: call("sparse_matmul", ct, indices, indptr, conjugate(y), attrs=()),
         lambda: call(
-            "transposed_sparse_matmul", ct, indices, indptr, conjugate(x), attrs=(y.shape[1],)
+            "transposed_sparse_matmul", ct, indices, indptr, conjugate(x), attrs=(rows_of(y.shape),)
         ),
         None,
         None,
@@ -94,7 +112,7 @@ def _of_sampled_matmul(
 
 def _transposed_product(data: Term, indices: Term, indptr: Term, x: Term, columns: int) -> Term:
     """Return the rows of `x`, each multiplied by the elements of its sparse row, added up by columns."""
-    stack, rows, width = x.shape
+    stack, rows, width = as_stack(x.shape)
     count = data.shape[0]
     numbers = call("row_numbers", indptr, attrs=(count,))
     flat = x.reshaped((stack * rows, width))
@@ -105,7 +123,7 @@ def _transposed_product(data: Term, indices: Term, indptr: Term, x: Term, column
         matrix = call("floor_divide", numbers, numbers.filled(rows, ()), attrs=())
         places = matrix * columns + indices
     total = call("scatter_add", x.filled(0, (stack * columns, width)), values, places, attrs=((0,), 0))
-    return total.reshaped((stack, columns, width))
+    return total.reshaped(_with_rows(x.shape, columns))
 
 
 # --- rows
@@ -116,11 +134,12 @@ def _row(name: str, arity: int, doc: str, **facts: object) -> Op:
     return register(Op(name=name, kind=Kind.LIBRARY, arity=arity, doc=doc, **fields))  # type: ignore[arg-type]
 
 
-# Operands: elements, columns and row pointers of a stack of sparse matrices, and a stack (stack, columns, width).
+# Operands: elements, columns and row pointers of a stack of sparse matrices, and a dense factor: a stack
+# (stack, columns, width), a matrix or a vector.
 SPARSE_MATMUL = _row("sparse_matmul", 4, "Sparse matrices times dense ones.", shape=_product, vjp=_of_sparse_matmul)
-# The same, of a stack (stack, rows, width), which the transposes multiply; `columns` is how many rows these have.
+# The same, of a dense factor (stack, rows, width), which the transposes multiply; `columns` is how many rows these have.
 TRANSPOSED_SPARSE_MATMUL = _row("transposed_sparse_matmul", 4, "Transposed sparse matrices times dense ones.", shape=_transposed, attributes=("columns",), expand=_transposed_product, whole=True, vjp=_of_transposed_sparse_matmul)
-# Operands: stacks (stack, rows, width) and (stack, columns, width), and columns and row pointers of the elements.
+# Operands: dense factors (stack, rows, width) and (stack, columns, width), of equally many axes, and columns and row pointers of the elements.
 SAMPLED_MATMUL = _row("sampled_matmul", 4, "Those elements of products of a matrix and a transposed one that sparse matrices store.", shape=_sampled, vjp=_of_sampled_matmul)
 
 

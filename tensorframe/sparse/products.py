@@ -52,9 +52,9 @@ def _times(matrix: Compressed, other: Any, *, transposed: bool, flipped: bool = 
 
 def _product(matrix: Compressed, data: Tensor, x: Tensor, *, transposed: bool) -> Tensor:
     """Return the product with a stack of matrices."""
-    stack, _, width = x.shape
     lines, length = matrix.line_count, matrix.line_length
-    shape = (stack, length if transposed else lines, width)
+    size = length if transposed else lines
+    shape = (size,) if x.ndim == 1 else (*x.shape[:-2], size, x.shape[-1])
     if not prod(shape) or not x.size or not matrix.nnz:
         return filled(shape, 0, data.dtype, data.device)
     operands = (data, matrix.indices, matrix.indptr, x)
@@ -97,27 +97,28 @@ def _check(matrix: Compressed, x: Tensor, *, flipped: bool) -> None:
 def _stacked(matrix: Compressed, x: Tensor) -> Tensor:
     """Return a dense factor as a stack with one matrix for each sparse one; a stack beside one matrix is columns."""
     own = matrix.shape[:-2]
+    if not own and x.ndim <= 2:
+        return x
     if x.ndim == 1:
         x = reshaped(x, (x.shape[0], 1))
     *batch, inner, width = x.shape
     if own:
         x = expanded(x, (*own, inner, width)) if not batch else x
         return reshaped(x, (prod(own), inner, width))
-    if batch:
-        stack = prod(batch)
-        columns = permuted(reshaped(x, (stack, inner, width)), (1, 0, 2))
-        return reshaped(columns, (1, inner, stack * width))
-    return reshaped(x, (1, inner, width))
+    stack = prod(batch)
+    return reshaped(permuted(reshaped(x, (stack, inner, width)), (1, 0, 2)), (inner, stack * width))
 
 
 def _unstacked(matrix: Compressed, total: Tensor, shape: Shape) -> Tensor:
     """Return the product in the shape that factors of such shapes have."""
-    own, rows = matrix.shape[:-2], total.shape[1]
-    if len(shape) == 1:
-        return reshaped(total, (*own, rows))
+    own = matrix.shape[:-2]
+    if not own and len(shape) <= 2:
+        return total
+    if own:
+        rows = total.shape[1]
+        return reshaped(total, (*own, rows) if len(shape) == 1 else (*own, rows, shape[-1]))
     *batch, _, width = shape
-    if own or not batch:
-        return reshaped(total, (*own, rows, width))
+    rows = total.shape[0]
     split = reshaped(total, (rows, prod(batch), width))
     return reshaped(permuted(split, (1, 0, 2)), (*batch, rows, width))
 

@@ -130,11 +130,13 @@ def _of_columns(call: Call) -> Value:
     *matrix, x = call.inputs
     if any(operand in call.batch for operand in matrix):
         return call.one_by_one()
-    stack, inner, width = x.shape
-    size = call.batch.size
-    columns = call.reshaped(call.moved(call.batch.of(x), 0, 2), (stack, inner, size * width))
+    rank, size = len(x.shape), call.batch.size
+    axis = max(rank - 1, 1)  # behind that of the rows
+    *outer, width = x.shape if rank > 1 else (*x.shape, 1)
+    columns = call.reshaped(call.moved(call.batch.of(x), 0, axis), (*outer, size * width))
     made = call.apply(call.op, *matrix, columns, attrs=call.attrs)
-    return call.moved(call.reshaped(made, (*made.shape[:2], size, width)), 2, 0)
+    split = (*made.shape[:-1], size, width)[: rank + 1]
+    return call.moved(call.reshaped(made, split), axis, 0)
 
 
 @_for_ops(SEARCHSORTED)

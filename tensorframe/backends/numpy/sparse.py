@@ -9,6 +9,8 @@ import numpy as np
 
 from tensorframe.backends.numpy.functions import spells
 from tensorframe.errors import IndexingError
+from tensorframe.graph.shape import Shape
+from tensorframe.ops.sparse import as_stack
 
 Array = Any
 
@@ -26,7 +28,7 @@ def row_numbers(indptr: Array, count: int) -> Array:
 @spells("sparse_matmul")
 def sparse_matmul(data: Array, indices: Array, indptr: Array, x: Array) -> Array:
     """Multiply, and add up the products of each row in order."""
-    stack, columns, width = x.shape
+    stack, columns, width = as_stack(x.shape)
     rows, count = len(indptr) - 1, len(data)
     places = _places(indices, indptr, count, stack, columns)
     flat = x.reshape((stack * columns, width))
@@ -39,7 +41,7 @@ def sparse_matmul(data: Array, indices: Array, indptr: Array, x: Array) -> Array
         starts = indptr[first:stop].astype(np.intp) - begin
         filled = np.flatnonzero(np.diff(indptr[first : stop + 1]))
         result[first + filled] = np.add.reduceat(products, starts[filled], axis=0)
-    return result.reshape((stack, rows // max(stack, 1), width))
+    return result.reshape(_in_axes(x, (stack, rows // max(stack, 1), width)))
 
 
 @spells("transposed_sparse_matmul")
@@ -47,7 +49,7 @@ def transposed_sparse_matmul(
     data: Array, indices: Array, indptr: Array, x: Array, columns: int
 ) -> Array:
     """Multiply, and add the products to the rows of the result that columns name, in order."""
-    stack, _, width = x.shape
+    stack, _, width = as_stack(x.shape)
     places = _places(indices, indptr, len(data), stack, columns)
     flat = x.reshape((-1, width))
     result = np.zeros((stack * columns, width), data.dtype)
@@ -56,14 +58,14 @@ def transposed_sparse_matmul(
         counts = np.diff(indptr[first : stop + 1])
         products = data[begin:end, None] * np.repeat(flat[first:stop], counts, axis=0)
         np.add.at(result, places[begin:end], products)
-    return result.reshape((stack, columns, width))
+    return result.reshape(_in_axes(x, (stack, columns, width)))
 
 
 @spells("sampled_matmul")
 def sampled_matmul(x: Array, y: Array, indices: Array, indptr: Array) -> Array:
     """Multiply rows of both factors, and add up the products."""
-    stack, _, width = x.shape
-    columns, count = y.shape[1], len(indices)
+    stack, _, width = as_stack(x.shape)
+    columns, count = as_stack(y.shape)[1], len(indices)
     places = _places(indices, indptr, count, stack, columns)
     left, right = x.reshape((-1, width)), y.reshape((-1, width))
     result = np.empty(count, x.dtype)
@@ -72,6 +74,11 @@ def sampled_matmul(x: Array, y: Array, indices: Array, indptr: Array) -> Array:
         own = np.repeat(left[first:stop], np.diff(indptr[first : stop + 1]), axis=0)
         np.einsum("ij,ij->i", own, right[places[begin:end]], out=result[begin:end])
     return result
+
+
+def _in_axes(x: Array, shape: Shape) -> Shape:
+    """Return the shape of a product of a stack, of as many axes as its dense factor has."""
+    return shape if x.ndim == 3 else shape[1 : 1 + x.ndim]
 
 
 def _blocks(indptr: Array, width: int) -> Iterator[tuple[int, int]]:

@@ -26,6 +26,7 @@ from tensorframe.kernel.forms.sparse_rows import (
     Value,
     added,
     cleared,
+    in_stack,
     join,
     plus,
     product,
@@ -34,6 +35,7 @@ from tensorframe.kernel.forms.sparse_rows import (
 )
 from tensorframe.kernel.ir.formula import both, either, equal, negation, not_equal, where
 from tensorframe.kernel.ir.loops import ZERO, smaller
+from tensorframe.kernel.ir.walk import substituted
 from tensorframe.kernel.nest.assemble import Built, Launch, assembled
 from tensorframe.kernel.nest.axes import summed
 from tensorframe.kernel.nest.body import Numbers
@@ -47,11 +49,16 @@ from tensorframe.ops.sparse import (
 )
 
 # Rows and elements of a piece, multiplied with so many columns.
-_PIECE = 1 << 14
+_PIECE = 1 << 13
 # Results that are made side by side at most, and how many products there are for each element of them.
 _RESULTS, _REUSED = 8, 4
+# Elements of a row, on average, from which several accumulators take them in turns.
+_LONG, _SIDES = 16, 4
 # Elements of a result that a thread adds up at a time.
 _SUMS = 1 << 14
+
+# those whose result is a dense factor
+_DENSE = frozenset({SPARSE_MATMUL, TRANSPOSED_SPARSE_MATMUL})
 
 _UNIT, _ROW, _COLUMN = [ir.index(name) for name in ("unit", "row", "column")]
 _WRONG = ir.variable("wrong", bool_)
@@ -93,10 +100,16 @@ class _Pieces:
             most = min(products // (_REUSED * max(size_of(region), 1)), products // _PIECE)
             self.results = max(1, min(most, _RESULTS))
             piece = -(-work // self.results)
+        long = width == 1 and rows.entry_count >= _LONG * rows.row_count
+        self._beside = op.op is SPARSE_MATMUL and long
+        if op.op is not ROW_NUMBERS:
+            self._largest = ir.variable("largest", rows.index_word().dtype)
         self._units = -(-work // piece)
         self._piece = self._numbers.take(piece, "piece")
         self._count = self._numbers.take(self._units, "units")
         steps = tuple([parts * step for step in strides_of(op.shape)])
+        if op.op in _DENSE:
+            steps = in_stack(steps)
         size = self._size = self._numbers.take(self.real_size, "size")
         several = self.results > 1
         self._start = _UNIT * size if several else ZERO
@@ -116,6 +129,7 @@ class _Pieces:
             *self._check(),
             *self._begin(),
             ir.If(negation(_WRONG), (ir.Loop(_ROW, _FIRST, _STOP, (*pointers, *of_row)),)),
+            ir.If(self._is_wrong(), (ir.Store(MARK, ZERO, ir.literal(1, bool_)),)),
         )
         loop = ir.Loop(_UNIT, ir.START, ir.STOP, piece, parallel=True)
         op = self._region.ops[0]
@@ -143,11 +157,11 @@ class _Pieces:
         )
 
     def _check(self) -> Statements:
-        """Return how the pointers and columns of a piece are looked at before any of them is followed.
+        """Return how the pointers of a piece are looked at before any of them is followed, and, beside them, columns.
 
-        They are read twice, but in loops that run on vectors; the others need not look at each one.
+        A loop that runs on vectors reads the columns once more where the others have nothing else to wait for.
         """
-        rows, column = self._rows, ir.variable("largest", ir.INDEX)
+        rows = self._rows
         begin, end = rows.pointer(_ROW), rows.pointer(_ROW + 1)
         falls = ir.Set(_WRONG, either(_WRONG, begin > end))
         ends = both(equal(_STOP, rows.rows), not_equal(rows.pointer(_STOP), rows.entries))
@@ -157,17 +171,40 @@ class _Pieces:
             ir.Set(_WRONG, either(outside, starts)),
             ir.Loop(_ROW, _FIRST, _STOP, (falls,)),
         )
-        if rows.op is not ROW_NUMBERS:
-            largest = ir.Set(column, ir.apply("maximum", column, rows.column()))
+        if self._beside:
             look = (
-                ir.Set(column, ZERO),
                 ir.Set(BEGIN, rows.pointer(_FIRST)),
                 ir.Set(END, rows.pointer(_STOP)),
-                rows.for_each_entry(largest),
-                ir.Set(_WRONG, column >= rows.columns),
+                rows.for_each_entry(*self._note()),
+                ir.Set(_WRONG, self._is_outside()),
             )
             check = (*check, ir.If(both(negation(_WRONG), _FIRST < _STOP), look))
-        return (*check, ir.If(_WRONG, (ir.Store(MARK, ZERO, ir.literal(1, bool_)),)))
+        if rows.op is ROW_NUMBERS:
+            return check
+        return (ir.Set(self._largest, ir.literal(0, self._largest.dtype)), *check)
+
+    def _note(self) -> Statements:
+        """Return how the largest column is kept."""
+        word = self._rows.index_word()
+        return (ir.Set(self._largest, ir.apply("maximum", self._largest, word)),)
+
+    def _is_wrong(self) -> ir.Expr:
+        """Return whether a pointer or a column of the piece is wrong."""
+        return _WRONG if self._rows.op is ROW_NUMBERS else either(_WRONG, self._is_outside())
+
+    def _is_outside(self) -> ir.Expr:
+        """Return whether a column is none."""
+        largest = ir.apply("to_index", self._largest, dtype=ir.INDEX)
+        return largest >= self._rows.index_limit()
+
+    def _for_each_entry(self, *body: ir.Statement) -> ir.Loop:
+        """Return the loop over the elements of a row; where columns are not looked at beside it, it does that."""
+        return self._rows.for_each_entry(*(() if self._beside else self._note()), *body)
+
+    def _place(self) -> ir.Expr:
+        """Return the column of the element that is looked at; the last one where it is none, and not known to be."""
+        column = self._rows.column()
+        return column if self._beside else smaller(column, self._rows.columns - 1)
 
     def _begin(self) -> Statements:
         """Return how a result that rows are added to begins."""
@@ -191,12 +228,17 @@ class _Pieces:
         """Return how a row of the product is made."""
         rows, (x,) = self._rows, self._rows.dense
         matrix, row = rows.matrix_and_row(_ROW)
-        data, place = rows.data(), rows.column()
+        data, place = rows.data(), self._place()
         sums = total(data)
         if rows.width == 1:
-            taken = join(sums, product(data, x.element(matrix, place, ZERO)))
+            term = product(data, x.element(matrix, place, ZERO))
             store = self.result.store(sums, matrix, row, ZERO)
-            return (*cleared(sums), rows.for_each_entry(*taken), *store)
+            loops = (
+                _side_by_side(sums, term)
+                if self._beside
+                else (self._for_each_entry(*join(sums, term)),)
+            )
+            return (*cleared(sums), *loops, *store)
 
         def add(column: ir.Expr) -> Statements:
             so_far = self.result.element(matrix, row, column)
@@ -206,13 +248,13 @@ class _Pieces:
 
         zero = tuple([ir.literal(0, own.dtype) for own in data])
         begin = self._for_each_column(lambda column: self.result.store(zero, matrix, row, column))
-        return (*begin, rows.for_each_entry(*self._for_each_column(add)))
+        return (*begin, self._for_each_entry(*self._for_each_column(add)))
 
     def transposed(self) -> Statements:
         """Return how a row is added to the rows of the result that its elements name."""
         rows, (x,) = self._rows, self._rows.dense
         matrix, row = rows.matrix_and_row(_ROW)
-        data, place, result = rows.data(), rows.column(), self.result
+        data, place, result = rows.data(), self._place(), self.result
 
         def add(column: ir.Expr) -> Statements:
             so_far = result.element(matrix, place, column)
@@ -220,23 +262,23 @@ class _Pieces:
                 added(so_far, product(data, x.element(matrix, row, column))), matrix, place, column
             )
 
-        return (rows.for_each_entry(*self._for_each_column(add)),)
+        return (self._for_each_entry(*self._for_each_column(add)),)
 
     def sampled(self) -> Statements:
         """Return how the elements of a row are made of rows of both factors."""
         rows, (x, y) = self._rows, self._rows.dense
         matrix, row = rows.matrix_and_row(_ROW)
-        place = rows.column()
+        place = self._place()
 
         def pair(column: ir.Expr) -> Value:
             return product(x.element(matrix, row, column), y.element(matrix, place, column))
 
         if rows.width == 1:
-            return (rows.for_each_entry(*self.result.store(pair(ZERO), ENTRY)),)
+            return (self._for_each_entry(*self.result.store(pair(ZERO), ENTRY)),)
         sums = total(pair(ZERO))
         with_ = _in_lanes if sums[0].dtype in FLOAT else plus
         taken = self._for_each_column(lambda column: join(sums, pair(column), with_))
-        return (rows.for_each_entry(*cleared(sums), *taken, *self.result.store(sums, ENTRY)),)
+        return (self._for_each_entry(*cleared(sums), *taken, *self.result.store(sums, ENTRY)),)
 
     def numbers(self) -> Statements:
         """Return how the elements of a row get its number."""
@@ -256,6 +298,29 @@ class _Pieces:
         loop = ir.Loop(_UNIT, ir.START, ir.STOP, (store,), parallel=True)
         kernel = assembled((loop,), numbers, (), (f"sums of {self.results}: {dtype}",))
         return Launch(kernel, tuple(numbers.values), self.real_size, _SUMS)
+
+
+def _side_by_side(sums: tuple[ir.Variable, ...], term: Value) -> Statements:
+    """Return the sum over a row in several accumulators, none of which has to wait for the others."""
+    others = [total(term, f"total{number}_") for number in range(1, _SIDES)]
+    each, begin = ir.index("each"), ir.variable("rest", ir.INDEX)
+    count = ir.literal(_SIDES, ir.INDEX)
+    turns = ir.apply("floor_divide", END - BEGIN, count)
+    taken: Statements = ()
+    for number, own in enumerate((sums, *others)):
+        entry = summed(BEGIN, each * count, ir.literal(number, ir.INDEX))
+        here = [substituted(part, {ENTRY: entry}) for part in term]
+        taken = (*taken, *join(own, tuple(here)))
+    halves = [(0, 1), (2, 3), (0, 2)]
+    every = (sums, *others)
+    joined = [statement for one, two in halves for statement in join(every[one], every[two])]
+    return (
+        *[statement for own in others for statement in cleared(own)],
+        ir.Loop(each, ZERO, turns, taken),
+        *joined,
+        ir.Set(begin, BEGIN + turns * count),
+        ir.Loop(ENTRY, begin, END, join(sums, term)),
+    )
 
 
 def _in_lanes(x: ir.Expr, y: ir.Expr) -> ir.Expr:

@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
+import numpy as np
+
 from tensorframe.dtypes import COMPLEX, DType, real_of
 from tensorframe.graph.region import Region
 from tensorframe.kernel import ir
-from tensorframe.kernel.ir.formula import both, equal, not_equal, where
-from tensorframe.kernel.ir.loops import ZERO
+from tensorframe.kernel.ir.formula import bitcast, both, equal, not_equal, where
+from tensorframe.kernel.ir.loops import ZERO, smaller
 from tensorframe.kernel.nest.axes import step_of, summed, times
 from tensorframe.kernel.nest.body import Numbers
 from tensorframe.kernel.nest.layout import Strides
 from tensorframe.kernel.spaces.gather import place_of
-from tensorframe.ops.sparse import ROW_NUMBERS, SAMPLED_MATMUL
+from tensorframe.ops.sparse import ROW_NUMBERS, SAMPLED_MATMUL, as_stack
 
 Statements = tuple[ir.Statement, ...]
 # an element: a number, or the two parts of a complex one
@@ -30,7 +32,7 @@ ENTRY = ir.index("entry")
 
 
 class Matrix:
-    """A dense operand (stack, rows, columns), or any other array, by positions in real elements."""
+    """A dense operand, or any other array, by positions in real elements."""
 
     def __init__(
         self,
@@ -91,26 +93,29 @@ class SparseRows:
         if op.op is ROW_NUMBERS:
             return
         self._indices = self.operand(entries[0])
-        dense = [source for source in op.inputs if len(region.shape_of(source)) == 3]
-        self.dense = [self.operand(source) for source in dense]
-        first = region.shape_of(dense[0])
-        gathered = region.shape_of(dense[-1])[1] if op.op is SAMPLED_MATMUL else None
-        self.stack, self.width = first[0], first[2]
-        own = op.attrs[0] if op.attrs else gathered if gathered is not None else first[1]
+        dense = op.inputs[:2] if op.op is SAMPLED_MATMUL else op.inputs[3:]
+        self.dense = [self._factor(source) for source in dense]
+        shapes = [as_stack(region.shape_of(source)) for source in dense]
+        self.stack, _, self.width = shapes[0]
+        # that which columns name has as many rows
+        own = op.attrs[0] if op.attrs else shapes[-1][1]
         self.columns = numbers.take(own, "columns")
         self._rows_of_one = numbers.take(max(self.row_count // max(self.stack, 1), 1), "height")
 
     def operand(self, source: int) -> Matrix:
         """Return an input of the region."""
-        parts = 1 if self._region.dtype_of(source) in COMPLEX else 0
-        strides = self._strides[source]
-        return Matrix(
-            f"x{source}",
-            self._region.dtype_of(source),
-            strides[: len(strides) - parts],
-            ir.Role.INPUT,
-            self._numbers,
-        )
+        return self._matrix(source, self._steps_of(source))
+
+    def _factor(self, source: int) -> Matrix:
+        """Return a dense factor as a stack of matrices."""
+        return self._matrix(source, in_stack(self._steps_of(source)))
+
+    def _steps_of(self, source: int) -> Strides:
+        return self._strides[source][: len(self._region.shape_of(source))]
+
+    def _matrix(self, source: int, steps: Strides) -> Matrix:
+        dtype = self._region.dtype_of(source)
+        return Matrix(f"x{source}", dtype, steps, ir.Role.INPUT, self._numbers)
 
     def data(self) -> Value:
         """Return the stored element that is looked at."""
@@ -145,6 +150,16 @@ class SparseRows:
         (index,) = self._indices.element(ENTRY)
         return ir.apply("to_index", index, dtype=ir.INDEX)
 
+    def index_word(self) -> ir.Expr:
+        """Return the column of the element that is looked at without a sign: a negative one is large."""
+        (index,) = self._indices.element(ENTRY)
+        return bitcast(index, np.dtype(f"u{index.dtype.itemsize}"))
+
+    def index_limit(self) -> ir.Expr:
+        """Return what is larger than any column, as `index_word` has them."""
+        bits = 8 * self._indices.buffer.dtype.itemsize
+        return smaller(self.columns, ir.literal(1 << (bits - 1), ir.INDEX))
+
     def matrix_and_row(self, row: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
         """Return which matrix of the stack a row is of, and its number there."""
         if self.stack == 1:
@@ -155,6 +170,11 @@ class SparseRows:
     def for_each_entry(self, *body: ir.Statement) -> ir.Loop:
         """Return the loop over the elements of a row."""
         return ir.Loop(ENTRY, BEGIN, END, body)
+
+
+def in_stack(steps: Strides) -> Strides:
+    """Return the steps of a stack, a matrix or a vector along the axes of a stack."""
+    return steps if len(steps) == 3 else (0, steps[0], steps[1] if len(steps) == 2 else 0)
 
 
 def _checked(place: ir.Expr, size: ir.Expr) -> ir.Expr:

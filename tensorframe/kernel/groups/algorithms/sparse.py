@@ -17,6 +17,7 @@ from tensorframe.kernel.forms.sparse_rows import (
     SparseRows,
     Statements,
     cleared,
+    in_stack,
     join,
     product,
     total,
@@ -41,6 +42,8 @@ def build_sparse(region: Region, strides: Sequence[Strides], target: Target) -> 
     rows = SparseRows(region, strides, numbers)
     parts = 2 if op.dtype in COMPLEX else 1
     steps = tuple([parts * step for step in strides_of(op.shape)])
+    if op.op is SPARSE_MATMUL:
+        steps = in_stack(steps)
     result = Matrix("y0", op.dtype, steps, ir.Role.OUTPUT, numbers)
     make = {SPARSE_MATMUL: _product, SAMPLED_MATMUL: _sampled, ROW_NUMBERS: _number}[op.op]
     loop = ir.Loop(
