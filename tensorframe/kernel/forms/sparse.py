@@ -49,7 +49,7 @@ from tensorframe.ops.sparse import (
 )
 
 # Rows and elements of a piece, multiplied with so many columns.
-_PIECE = 1 << 13
+_PIECE = 1 << 15
 # Results that are made side by side at most, and how many products there are for each element of them.
 _RESULTS, _REUSED = 8, 4
 # Elements of a row, on average, from which several accumulators take them in turns.
@@ -311,9 +311,13 @@ def _side_by_side(sums: tuple[ir.Variable, ...], term: Value) -> Statements:
         entry = summed(BEGIN, each * count, ir.literal(number, ir.INDEX))
         here = [substituted(part, {ENTRY: entry}) for part in term]
         taken = (*taken, *join(own, tuple(here)))
-    halves = [(0, 1), (2, 3), (0, 2)]
-    every = (sums, *others)
-    joined = [statement for one, two in halves for statement in join(every[one], every[two])]
+    joined: Statements = ()
+    every = [sums, *others]
+    while len(every) > 1:  # with those half their number away
+        half = len(every) // 2
+        for one, two in zip(every[:half], every[half:], strict=True):
+            joined = (*joined, *join(one, two))
+        every = every[:half]
     return (
         *[statement for own in others for statement in cleared(own)],
         ir.Loop(each, ZERO, turns, taken),
