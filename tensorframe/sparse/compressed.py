@@ -13,6 +13,8 @@ from tensorframe.graph.shape import Shape
 from tensorframe.ops.sparse import ROW_NUMBERS
 from tensorframe.sparse import products, structure
 from tensorframe.sparse.operators import Elementwise
+from tensorframe.sparse.reductions import Reducible
+from tensorframe.sparse.selection import Selectable
 from tensorframe.sparse.structure import Lines
 from tensorframe.sparse.tensor import SparseTensor
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["CSC", "CSR"]
 
 
-class Compressed(Elementwise, SparseTensor):
+class Compressed(Elementwise, Reducible, Selectable, SparseTensor):
     """Lines of stored elements, one after the other: line i has those from `indptr[i]` on to before `indptr[i + 1]`.
 
     The lines of a stack follow those of the matrix before, so that `indptr` is one vector, of one more element than

@@ -16,12 +16,14 @@ from tensorframe.ops.indexing import SCATTER_ADD
 from tensorframe.sparse import structure
 from tensorframe.sparse.compressed import CSC, CSR
 from tensorframe.sparse.operators import Elementwise
+from tensorframe.sparse.reductions import Reducible
+from tensorframe.sparse.selection import Selectable
 from tensorframe.sparse.tensor import SparseTensor
 
 __all__ = ["COO"]
 
 
-class COO(Elementwise, SparseTensor):
+class COO(Elementwise, Reducible, Selectable, SparseTensor):
     """A matrix, or a stack of matrices, as elements with their coordinates: made by `coo_array`.
 
     >>> A = tfr.sparse.coo_array(([2.0, 3.0], ([0, 1], [1, 0])), shape=(2, 2))

@@ -35,7 +35,7 @@ def common_places(left: SparseTensor, right: SparseTensor) -> COO:
 
 
 def sparse_product(left: SparseTensor, right: SparseTensor) -> SparseTensor:
-    """Return the product of matrices, or of stacks of equally many, in the format of the left one, coalesced.
+    """Return the product of matrices, or of stacks of equally many, coalesced, in the left one's compressed format.
 
     There is a product of elements for each pair that meets, as Gustavson's algorithm makes them (1978); all of them
     are in memory before they are added up.

@@ -189,6 +189,31 @@ class SparseTensor(ABC):
     @abstractmethod
     def __rmatmul__(self, other: Any) -> Any: ...
 
+    # what SciPy's iterative solvers and decompositions ask of an operator
+
+    def matvec(self, x: Any) -> Any:
+        """Return the product with a vector, an array for an array: to SciPy's solvers this is a linear operator."""
+        return self._times("matvec", self, x)
+
+    def rmatvec(self, x: Any) -> Any:
+        """Return the product of the conjugated transpose with a vector."""
+        return self._times("rmatvec", self.conj().mT, x)
+
+    def matmat(self, x: Any) -> Any:
+        """Return the product with a matrix."""
+        return self._times("matmat", self, x)
+
+    def rmatmat(self, x: Any) -> Any:
+        """Return the product of the conjugated transpose with a matrix."""
+        return self._times("rmatmat", self.conj().mT, x)
+
+    def _times(self, name: str, matrix: Any, x: Any) -> Any:
+        if self.ndim != 2:
+            raise ShapeError(f"{name}: a stack of shape {self.shape} is no matrix")
+        product: Tensor = matrix @ x
+        # SciPy's solvers write to what they are given
+        return product.numpy(copy=True) if isinstance(x, np.ndarray) else product
+
     def dot(self, other: Any) -> Any:
         """Return `self @ other`, or a multiple of it for a number."""
         return self * other if np.ndim(other) == 0 and not issparse(other) else self @ other

@@ -101,7 +101,7 @@ class _Pieces:
             self.results = max(1, min(most, _RESULTS))
             piece = -(-work // self.results)
         long = width == 1 and rows.entry_count >= _LONG * rows.row_count
-        self._beside = op.op is SPARSE_MATMUL and long
+        self._beside = op.op is not ROW_NUMBERS and long
         if op.op is not ROW_NUMBERS:
             self._largest = ir.variable("largest", rows.index_word().dtype)
         self._units = -(-work // piece)
