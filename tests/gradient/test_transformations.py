@@ -1,5 +1,6 @@
 """Gradients of functions: what they are for, and how transformations compose."""
 
+import math
 import threading
 
 import numpy as np
@@ -473,3 +474,42 @@ def test_a_gradient_is_checked():
     )
     with pytest.raises(tfr.errors.GradientError, match=r"the gradient for x\[1\] on cpu is 2, and"):
         tfr.check_gradient(lambda x: x[0] + tfr.stop_gradient(x[1]) * x[1], wide([1.0, 2.0]))
+
+
+def test_further_derivatives_go_through_the_result_that_a_rule_uses():
+    @tfr.custom_gradient
+    def exponential(x):
+        return tfr.exp(x)
+
+    @exponential.vjp
+    def exponential_vjp(args, out, ct):
+        return ct * out
+
+    slope = exponential
+    for _ in range(3):
+        slope = tfr.grad(slope)
+        assert slope(0.5).item() == pytest.approx(math.exp(0.5), rel=1e-6)
+
+    @tfr.custom_gradient
+    def both(x, y):
+        return x * y, tfr.exp(x)
+
+    @both.vjp
+    def both_vjp(args, out, ct):
+        (x, y), (product, power) = args, out
+        return ct[0] * product / x + ct[1] * power, ct[0] * product / y
+
+    def loss(x, y):
+        product, power = both(x, y)
+        return product**2 + power
+
+    def plain(x, y):
+        return (x * y) ** 2 + tfr.exp(x)
+
+    for first in (0, 1):
+        for second in (0, 1):
+            got, wanted = (
+                tfr.grad(tfr.grad(function, argnums=first), argnums=second)(0.5, 2.0).item()
+                for function in (loss, plain)
+            )
+            assert got == pytest.approx(wanted, rel=1e-5)

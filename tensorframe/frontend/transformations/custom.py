@@ -110,10 +110,14 @@ class _Call(NamedTuple):
         return False
 
     def pull_back(
-        self, cts: Sequence[Term | None], _whole: Term, operands: Sequence[Term]
+        self, cts: Sequence[Term | None], whole: Term, operands: Sequence[Term]
     ) -> Sequence[Any]:
         """Return what the rule says of the arguments; what is closed over is an error where it matters."""
-        results = [result.node for result in operands[: self.results]]
+        # by way of the call, so that further derivatives of a rule that uses the result ask the rule again
+        results = [
+            record(CUSTOM_PART, (result.node, whole.node), index)
+            for index, result in enumerate(operands[: self.results])
+        ]
         given = [argument.node for argument in operands[self.results :][: self.arguments]]
         known = [*cts, *[None] * self.results][: self.results]
         own = [
