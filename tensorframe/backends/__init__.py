@@ -30,6 +30,7 @@ from tensorframe.graph.region import Region, RegionOp
 if TYPE_CHECKING:
     from tensorframe.backends.device.engine import KernelBackend
     from tensorframe.backends.device.queue import Queue, Traits
+    from tensorframe.backends.lifecycle import close, is_open, open, opened
     from tensorframe.backends.support import Support, supports
 
 __all__ = [
@@ -54,10 +55,14 @@ __all__ = [
     "available",
     "best",
     "byte_count",
+    "close",
     "configure",
     "devices",
     "discover",
+    "is_open",
     "native_device",
+    "open",
+    "opened",
     "quiet",
     "register",
     "select",
@@ -69,6 +74,7 @@ __all__ = [
 # loaded when they are named, since few programs name them
 _ON_DEMAND = {
     "KernelBackend": "tensorframe.backends.device.engine",
+    **dict.fromkeys(("close", "is_open", "open", "opened"), "tensorframe.backends.lifecycle"),
     "Queue": "tensorframe.backends.device.queue",
     "Support": "tensorframe.backends.support",
     "Traits": "tensorframe.backends.device.queue",

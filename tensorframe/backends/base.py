@@ -161,6 +161,19 @@ class Backend(ABC):
     def allocate(self, device: Device, nbytes: int) -> Any:
         """Return the handle of `nbytes` new bytes; MemoryError if there are none, ArgumentError for less than none."""
 
+    def open(self, device: Device) -> None:
+        """Get the device ready: by default that is done when it is first used."""
+
+    def close(self, device: Device) -> None:
+        """Give back what the device takes, once what runs on it is done; memory of its own is lost.
+
+        It opens again when it is used. By default there is nothing to give back.
+        """
+
+    def is_open(self, device: Device) -> bool:
+        """Whether the device is ready: by default it always is."""
+        return True
+
     @abstractmethod
     def free(self, handle: Any) -> None:
         """Give the bytes back; garbage collection does too."""

@@ -13,6 +13,7 @@ from functools import partial
 from math import inf
 from typing import Any, NamedTuple, Protocol
 
+from tensorframe.backends.spans import log
 from tensorframe.forks import new_lock
 
 # The part of what is free that may be taken before the next query, and bytes at most: others take memory, too.
@@ -160,6 +161,7 @@ class Budget:
 
     def relieve(self, need: int) -> float:
         """Return the room there is after everything that makes some has been tried."""
+        log("evicted what %s had pooled: %d bytes are needed", self.name, need)
         self._tidy()
         waiting = callbacks()
         for callback in waiting:

@@ -6,6 +6,7 @@ opening devices, planning, making kernels, copies that no plan knows of. All tim
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from enum import Enum
@@ -68,6 +69,22 @@ def tell_span(work: Work, name: str, where: str, began: int, nbytes: int = 0) ->
             collector.span(span)
 
 
+def log(message: str, *arguments: object, detail: bool = False) -> None:
+    """Tell the logger "tensorframe" what happens, as INFO, what happens often as DEBUG.
+
+    Who wants to hear it has imported `logging`: until then this is one look-up, and it is done for rare events only.
+    """
+    logging = sys.modules.get("logging")
+    if logging is None or not hasattr(logging, "NullHandler"):  # half imported
+        return
+    logger = logging.getLogger("tensorframe")
+    if not any(isinstance(handler, logging.NullHandler) for handler in logger.handlers):
+        logger.addHandler(logging.NullHandler())
+    level = logging.DEBUG if detail else logging.INFO
+    if logger.isEnabledFor(level):
+        logger.log(level, message, *arguments)
+
+
 @contextmanager
 def spanned(work: Work, name: str, where: str) -> Iterator[None]:
     """Tell of what the `with` block does, whether or not it succeeds."""
@@ -82,6 +99,14 @@ def spanned(work: Work, name: str, where: str) -> Iterator[None]:
         if outermost:
             making.discard(thread)
         tell_span(work, name, where, began)
+        if work is Work.COMPILE:
+            log(
+                "compiled %s for %s in %.1f ms",
+                name,
+                where,
+                (perf_counter_ns() - began) * 1e-6,
+                detail=True,
+            )
 
 
 @contextmanager
@@ -101,6 +126,7 @@ def opened(name: str, what: str) -> Iterator[None]:
         finally:
             opening.discard(thread)
             tell_span(Work.OPEN, what, name, began)
+            log("%s took %.0f ms", what, (perf_counter_ns() - began) * 1e-6)
 
 
 def join(collector: Any) -> None:

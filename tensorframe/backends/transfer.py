@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorframe.backends.registry import backend_of, capabilities, known_devices
+from tensorframe.backends.spans import log
 from tensorframe.backends.storage import Storage
 from tensorframe.graph.device import Device
 
@@ -41,6 +42,7 @@ def move(handle: Any, source: Device, target: Device) -> Any:
         return tuple([move(part, source, target) for part in handle])
     giver, taker = backend_of(source), backend_of(target)
     storage = giver.wrap(source, handle)
+    log("moved %s from %s to %s", storage, source, target, detail=True)
     if taker.reaches(source, target):
         return taker.copy_from(storage, target).handle
     return taker.upload(target, giver.download(storage)).handle

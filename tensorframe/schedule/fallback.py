@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tensorframe import config
 from tensorframe.backends.base import Backend
 from tensorframe.backends.registry import backend_of, capabilities
+from tensorframe.backends.spans import log
 from tensorframe.dtypes import ANY, DType
 from tensorframe.errors import FallbackWarning, TransferError
 from tensorframe.graph import holding
@@ -133,6 +134,7 @@ def _tell(message: str, key: tuple[object, ...], site: Site | None) -> None:
     if _is_silent.get():
         return
     location = describe(site)
+    log("%s%s", message, f", recorded at {location}" if location else "")
     if config.get().transfer_policy == "error":
         raise TransferError(message, suggestions=_HINTS[:1], location=location)
     _warn(message, key, location, _HINTS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any
 
 import cupy
@@ -12,7 +11,7 @@ import numpy as np
 from tensorframe.backends.cuda.compiler import architecture_for, code_of
 from tensorframe.backends.cuda.error_translation import translated_errors
 from tensorframe.backends.cuda.staging import Staging
-from tensorframe.backends.device.queue import Bytes, Queue, Traits
+from tensorframe.backends.device.queue import Bytes, Gate, Queue, Traits
 from tensorframe.codegen.c import print_kernel
 from tensorframe.codegen.cuda import DIALECT
 from tensorframe.codegen.raw.c import CUDA, print_raw
@@ -21,7 +20,6 @@ from tensorframe.codegen.raw.text import RawText
 from tensorframe.codegen.words import parameters
 from tensorframe.dtypes import float64
 from tensorframe.errors import DeviceError, KernelError
-from tensorframe.forks import new_reentrant_lock
 from tensorframe.kernel.ir import Kernel
 from tensorframe.ops.raw_kernels import RawCall
 
@@ -150,37 +148,39 @@ class CudaQueue(Queue):
                 0,
             )
 
+    def close(self) -> None:
+        """Let go of kernels, pinned memory and the stream: CuPy gives each back when nobody refers to it."""
+        self._kernels.clear()
+        self._staging = Staging(self.stream)
+
     def synchronize(self) -> None:
         """Wait for everything."""
         with translated_errors:
             self.stream.synchronize()
 
 
-class Current:
+class Current(Gate):
     """The lock of a queue: whoever holds it has the GPU as the thread's current one, as all calls need it."""
 
-    def __init__(self, device: Any) -> None:
-        self._lock = new_reentrant_lock()
-        self._device = device
+    __slots__ = ("_gpu",)
+
+    def __init__(self, gpu: Any) -> None:
+        super().__init__()
+        self._gpu = gpu
 
     def __enter__(self) -> None:
-        self._lock.acquire()
+        super().__enter__()
         try:
-            self._device.__enter__()
+            self._gpu.__enter__()
         except BaseException:
-            self._lock.release()
+            super().__exit__()
             raise
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         try:
-            self._device.__exit__(kind, error, trace)
+            self._gpu.__exit__(*raised)
         finally:
-            self._lock.release()
+            super().__exit__()
 
 
 class Loaded:

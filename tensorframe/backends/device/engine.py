@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -35,9 +36,10 @@ from tensorframe.backends.device.split_outputs import SplitProgram, split_output
 from tensorframe.backends.device.views import is_view, viewed
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.numpy.engine import NumpyBackend
-from tensorframe.backends.spans import opened
+from tensorframe.backends.spans import log, opened
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import DType
+from tensorframe.errors import TensorFrameError
 from tensorframe.forks import in_forked_processes, new_reentrant_lock
 from tensorframe.graph.device import Device
 from tensorframe.graph.op import Kind, Op
@@ -106,6 +108,30 @@ class KernelBackend(Backend):
                     queue = self.open_queue(device)
                 self._open_devices[device] = OpenDevice(queue, Pool(queue, str(device)))
             return self._open_devices[device]
+
+    def is_open(self, device: Device) -> bool:
+        """Whether it has a queue."""
+        return device in self._open_devices
+
+    def open(self, device: Device) -> None:
+        """Open the queue, if that was not done before."""
+        self.open_device(device)
+
+    def close(self, device: Device) -> None:
+        """Wait for what runs, and give queue and memory back to the driver."""
+        with self._lock:
+            open_device = self._open_devices.get(device)
+            if open_device is None or self._forked:
+                return
+            queue, pool = open_device.queue, open_device.pool
+            with queue.lock:  # threads that compute finish the kernel at hand
+                with suppress(TensorFrameError):  # what went wrong is lost as all else
+                    queue.synchronize()
+                del self._open_devices[device]
+                pool.close()
+                queue.lock.shut(str(device))
+                queue.close()
+        log("closed %s", device)
 
     def scratch(self, region: Region, device: Device) -> int:
         """Return what sorting takes for itself; kernels take nothing to speak of."""
@@ -217,7 +243,12 @@ class KernelBackend(Backend):
 
             opened_device, gathered = self.open_device(device), partial(self._gathered, device)
             return RawProgram(
-                region, opened_device.queue, opened_device.pool, gathered, str(device)
+                region,
+                opened_device.queue,
+                opened_device.pool,
+                gathered,
+                str(device),
+                partial(self._reopened, device),
             )
         if scatters(region) and not _has_no_elements(region):
             return ScatterProgram(region, partial(self._kernels, device=device))
@@ -255,7 +286,18 @@ class KernelBackend(Backend):
     ) -> DeviceProgram:
         open_device = self.open_device(device)
         fallback = partial(self._refuse, region, device)
-        return DeviceProgram(region, open_device.queue, open_device.pool, fallback, lower)
+        return DeviceProgram(
+            region,
+            open_device.queue,
+            open_device.pool,
+            fallback,
+            lower,
+            partial(self._reopened, device),
+        )
+
+    def _reopened(self, device: Device) -> tuple[Queue, Pool]:
+        open_device = self.open_device(device)
+        return open_device.queue, open_device.pool
 
     def _blank(self, region: Region, device: Device) -> DeviceArray:
         """Return an array for the only output of a region."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -59,7 +60,8 @@ class ForeignBlock(Block):
         self.nbytes = nbytes
 
     def __del__(self) -> None:
-        self._queue.give_up(self.buffer)
+        with suppress(DeviceError):  # it went with its device
+            self._queue.give_up(self.buffer)
 
 
 def block_over(memory: Memory, owner: Any, queue: Queue, pool: Pool) -> Block | None:
@@ -80,7 +82,9 @@ def block_over(memory: Memory, owner: Any, queue: Queue, pool: Pool) -> Block | 
                 suggestions=("keep the tensor while its native() is in use",),
             )
         buffer = queue.borrow(memory.buffer, memory.nbytes)
-    return None if buffer is None else ForeignBlock(queue, buffer, memory.nbytes, (owner, known))
+    if buffer is None:
+        return None
+    return pool.keep_track(ForeignBlock(queue, buffer, memory.nbytes, (owner, known)))
 
 
 def array_over(memory: Memory, block: Block, queue: Queue, device: str) -> DeviceArray:

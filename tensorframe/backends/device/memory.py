@@ -8,7 +8,7 @@ from weakref import WeakSet, WeakValueDictionary
 
 from tensorframe.backends.base import byte_count
 from tensorframe.backends.budget import Budget
-from tensorframe.backends.device.queue import Queue
+from tensorframe.backends.device.queue import Queue, closed
 from tensorframe.errors import TensorFrameError
 from tensorframe.forks import new_reentrant_lock
 from tensorframe.quick_dataclasses import dataclass
@@ -40,7 +40,20 @@ class Block:
         self.nbytes = nbytes
 
     def __del__(self) -> None:
-        self._pool.take_back(self.buffer, self.nbytes)
+        if not self._pool.closed:
+            self._pool.take_back(self.buffer, self.nbytes)
+
+    def __getattr__(self, name: str) -> Any:
+        """Say of a buffer that went with its device where it is."""
+        if name == "buffer":
+            raise closed(self._pool.name)
+        raise AttributeError(name)
+
+    def lose(self) -> Any:
+        """Let go of the buffer, and return it: whoever wants it from now on is told that the device was closed."""
+        buffer = self.buffer
+        del self.buffer
+        return buffer
 
 
 class Pool:
@@ -58,6 +71,9 @@ class Pool:
         self.watches: list[Statistics] = []
         # blocks whose buffers were handed out to the user, by what the queue tells buffers apart with
         self.lent: WeakValueDictionary[int, Block] = WeakValueDictionary()
+        # those that tensors use, foreign ones included: they are lost when the device is closed
+        self._live: WeakSet[Block] = WeakSet()
+        self.closed = False
         pools.add(self)
 
     def held(self) -> int:
@@ -98,7 +114,32 @@ class Pool:
             counts.in_use += size
             for tally in (counts, *self.watches):
                 tally.peak = max(tally.peak, counts.in_use)
-        return Block(self, buffer, size)
+            block = Block(self, buffer, size)
+            self._live.add(block)
+        return block
+
+    def keep_track(self, block: Block) -> Block:
+        """Return a block of foreign memory, which is lost with the device as all others."""
+        block._pool = self
+        with self._lock:
+            self._live.add(block)
+        return block
+
+    def close(self) -> None:
+        """Give all memory back; what tensors have of it is lost. The lock of the queue is held, and nothing runs."""
+        self.trim()
+        with self._lock:
+            self.closed = True
+            lent = set(map(id, self.lent.values()))
+            ours = [(block, block.lose()) for block in list(self._live)]
+            self._live.clear()
+            self.lent.clear()
+            self.statistics.in_use = self.statistics.pooled = 0
+        for block, buffer in ours:
+            # what the user was given, or has given, is the user's to let go of
+            if type(block) is Block and id(block) not in lent:
+                self._queue.release(buffer)
+        pools.discard(self)
 
     def _new(self, size: int) -> Any:
         if size > self.budget.spare:

@@ -40,8 +40,13 @@ class DeviceProgram:
         pool: Pool,
         fallback: Fallback,
         lower: Callable[[Region], Lowering] = Lowering,
+        reopen: Callable[[], tuple[Queue, Pool]] | None = None,
     ) -> None:
-        """`fallback` is called where an index is out of bounds: it knows how to say that."""
+        """`fallback` is called where an index is out of bounds: it knows how to say that.
+
+        `reopen` gives another queue, and its pool, once the device was closed.
+        """
+        self._reopen = reopen
         self._region = region
         self._lower = lower
         self._queue = queue
@@ -56,6 +61,9 @@ class DeviceProgram:
 
     def run(self, inputs: Sequence[Any], into: DeviceArray | None = None) -> Sequence[Any]:
         """Return the outputs for these inputs; the only one is written to the elements of `into` if that is given."""
+        if self._pool.closed and self._reopen is not None:
+            self._queue, self._pool = self._reopen()
+            self._bound.clear()
         key: tuple[Any, ...] = tuple(
             [source.strides if type(source) is DeviceArray else None for source in inputs]
         )

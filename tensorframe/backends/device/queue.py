@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -64,6 +65,40 @@ class Unusable:
         """Do nothing: nobody gets in."""
 
 
+def closed(device: str) -> DeviceError:
+    """Return the error of what was on a device before it was closed."""
+    return DeviceError(
+        f"{device} was closed, and what was in its memory went with it",
+        suggestions=(
+            f"compute it again: {device} opens when it is used",
+            f"x.numpy(), or another device, before tfr.backends.close({device!r})",
+        ),
+    )
+
+
+class Gate:
+    """The lock of a queue, which lets nobody in any more once the device was closed, those who wait included."""
+
+    __slots__ = ("_device", "_lock")
+
+    def __init__(self) -> None:
+        self._lock = new_reentrant_lock()
+        self._device: str | None = None
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        if self._device is not None:
+            self._lock.release()
+            raise closed(self._device)
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def shut(self, device: str) -> None:
+        """Refuse whoever comes from now on."""
+        self._device = device
+
+
 class Queue(ABC):
     """A device that runs what it is given in this order: a later call sees what earlier ones have written.
 
@@ -77,7 +112,7 @@ class Queue(ABC):
 
     def __init__(self) -> None:
         _here.add(self)
-        self.lock: Any = new_reentrant_lock()
+        self.lock: Any = Gate()
 
     @abstractmethod
     def allocate(self, nbytes: int) -> Any:
@@ -132,6 +167,9 @@ class Queue(ABC):
     def synchronize(self) -> None:
         """Wait for everything; raise what went wrong meanwhile."""
 
+    def close(self) -> None:
+        """Give the device back to its driver: called once, after everything has run and all memory was given back."""
+
     def borrow(self, buffer: Any, nbytes: int) -> Any:
         """Return what `launch` takes for a buffer of the library's; None if it is of another context or device."""
         return None
@@ -170,7 +208,8 @@ _here: WeakSet[Queue] = WeakSet()
 def _keep_to_this_thread() -> None:
     """Let no other thread in: drivers written in C++ abort where Python ends a thread in the middle of a call."""
     for queue in list(_here):
-        queue.lock.__enter__()
+        with suppress(DeviceError):  # it was closed, or this process was forked
+            queue.lock.__enter__()
 
 
 at_the_end.append(_keep_to_this_thread)

@@ -57,8 +57,10 @@ class RawProgram:
         pool: Pool,
         gathered: Callable[[DeviceArray], DeviceArray],
         device: str,
+        reopen: Callable[[], tuple[Queue, Pool]] | None = None,
     ) -> None:
-        """`gathered` copies the elements of a view in C order."""
+        """`gathered` copies the elements of a view in C order, `reopen` gives a queue once the device was closed."""
+        self._reopen = reopen
         (op,) = region.ops
         self._call: RawCall = op.op.raw
         self._operands = op.inputs
@@ -73,6 +75,9 @@ class RawProgram:
 
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the one output, or a tuple of all."""
+        if self._pool.closed and self._reopen is not None:
+            self._queue, self._pool = self._reopen()
+            self._built = None
         call, queue = self._call, self._queue
         given = [inputs[place] for place in self._operands]
         held = queue.traits.held

@@ -70,6 +70,12 @@ class NumpyBackend(Backend):
         """NumPy is always there."""
         return [host_device(self.name, f"NumPy {np.__version__}", CAPABILITIES)]
 
+    def close(self, device: Device) -> None:
+        """Give back what the host has pooled; arrays are NumPy's, and stay."""
+        from tensorframe.backends.host_pool import pool
+
+        pool.trim()
+
     def allocate(self, device: Device, nbytes: int) -> np.ndarray[Any, Any]:
         """Return bytes on the host."""
         return np.empty(byte_count(nbytes), np.uint8)

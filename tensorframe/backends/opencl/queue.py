@@ -35,8 +35,9 @@ class OpenClQueue(Queue):
 
     def __init__(self, device: Any) -> None:
         super().__init__()
-        self._context = cl.Context([device])
-        self._queue = self.native = cl.CommandQueue(self._context, device)
+        self._context: Any = cl.Context([device])
+        self._queue: Any = cl.CommandQueue(self._context, device)
+        self.native = self._queue
         self._allocated: set[int] = set()
         self._total = int(device.global_mem_size)
         self._in_host_memory = bool(device.host_unified_memory)
@@ -179,6 +180,12 @@ class OpenClQueue(Queue):
             self._queue.finish()
         except cl.Error as error:
             raise self._told(error) from error
+
+    def close(self) -> None:
+        """Let go of kernels, queue and context: drivers count who refers to them."""
+        self._kernels.clear()
+        self._printed.clear()
+        self._queue = self._context = self.native = None
 
     def _told(self, error: cl.Error) -> Exception:
         if error.code in _NO_MEMORY:

@@ -310,6 +310,18 @@ class WgpuQueue(Queue):
         with translated_errors("kernels do not run"):
             self._recording.submit()
 
+    def close(self) -> None:
+        """Destroy the device, and with it everything that was made on it."""
+        self._pipelines.clear()
+        self._alive.clear()
+        self._borrowed.clear()
+        self._given_up.clear()
+        self._recording.close()
+        self._stage = self._fence = None
+        with translated_errors("the device does not close"):
+            self._device.destroy()
+        self._device = self.native = None
+
     def synchronize(self) -> None:
         """Wait for everything: for a copy behind it, since wgpu's own wait does not work in every release."""
         if self._fence is None:

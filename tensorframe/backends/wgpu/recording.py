@@ -145,6 +145,11 @@ class Recording:
         self._words = np.zeros(0, np.uint32)
         self._filled = 0
 
+    def close(self) -> None:
+        """Let go of everything: the device is about to be destroyed."""
+        self._commands.clear()
+        self._arena = self._device = None
+
     def uses(self, buffer: Memory) -> bool:
         """Whether something recorded uses a buffer."""
         return buffer.used == self.submissions and bool(self._commands)
