@@ -361,10 +361,13 @@ def as_node(value: Any, home: Device | None = None) -> Node:
     """
     if isinstance(value, Tensor):
         return value.node
-    if isinstance(value, np.ndarray | np.generic):
+    if type(value) is np.ndarray or isinstance(value, np.generic):
         return data_node(np.array(value), home or CPU)
     from tensorframe.frontend.conversion import convert  # it records by this module
 
+    if isinstance(value, np.ndarray):
+        convert.refuse_mask(value)
+        return data_node(np.array(value), home or CPU)
     if isinstance(value, SEQUENCES) or convert.holds_elements(value):
         return convert.asarray(value).node
     raise DTypeError(

@@ -37,8 +37,13 @@ class TensorMethods:
     def __and__(self, other: Operand, /) -> Tensor: ...
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array: ...
     def __array_function__(self, function: Function, types: Iterable[type], args: Any, options: dict[str, Any]) -> Any: ...
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """The elements as NumPy's array interface describes them, version 3. Computes them."""
     def __array_namespace__(self, /, *, api_version: str | None = None) -> Any: ...
     def __array_ufunc__(self, ufunc: np.ufunc, how: str, *inputs: Any, **options: Any) -> Any: ...
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
+    def __arrow_c_schema__(self) -> Any: ...
     def __bool__(self, /) -> bool: ...
     def __complex__(self, /) -> complex: ...
     def __contains__(self, value: Any, /) -> bool: ...
@@ -119,6 +124,9 @@ class TensorMethods:
     def __trunc__(self) -> int:
         """Return the whole part of a number without axes, an integer of Python's."""
     def __xor__(self, other: Operand, /) -> Tensor: ...
+    @property
+    def _numba_type_(self) -> Any:
+        """The type of a tensor as an argument of a function that Numba compiles: a read-only array in C order."""
     def _repr_html_(self) -> str:
         """Return the card that a notebook shows."""
     def _repr_inline_(self, max_width: int) -> str:
@@ -168,6 +176,10 @@ class TensorMethods:
         """Return the diagonals of the matrices that `axis1` and `axis2` span, along a new last axis."""
     def dot(self, b: Any, out: Output = None) -> Tensor:
         """NumPy's product: the last axis of `a` with the second-to-last of `b` (the only one of a vector)."""
+    def dump(self, file: Any) -> None:
+        """Write the pickle of this tensor to a file, or to the file at a path."""
+    def dumps(self) -> bytes:
+        """Return the pickle of this tensor."""
     @overload
     def explain(*self, until: None = None, source: Literal[False] = False) -> Plan:
         """Return the plan that computing `tensors` together would run: nothing is computed."""
@@ -240,10 +252,14 @@ class TensorMethods:
         """Return each element, or each slice along `axis`, `repeats` times in a row."""
     def reshape(self, /, *shape: Any, order: str = 'C', copy: bool | None = None) -> Tensor:
         """Return the elements under another shape, given as one tuple or as integers; one of them may be -1."""
+    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+        """Give this tensor another shape, in place: elements are left out, or zeros put behind them, as in NumPy."""
     def round(self, decimals: int = 0, out: Output = None) -> Tensor:
         """Nearest integers; halves go to the even one. Or the nearest numbers of `decimals` decimal places."""
     def searchsorted(self, v: Any, side: str = 'left', sorter: Any = None) -> Tensor:
         """Where to insert the values `v` into the sorted vector `a` to keep it sorted."""
+    def setflags(self, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
+        """Set flags to what they are; ArgumentError otherwise, with what to do instead."""
     def sort(self, /, axis: int = -1, kind: sorting.Kind = None, order: None = None, *, stable: bool | None = None) -> None:
         """Sort along `axis` in place: this tensor becomes the sorted one, no other changes."""
     def squeeze(self, axis: Axes | None = None) -> Tensor:

@@ -32,6 +32,7 @@ from tensorframe.frontend.manipulation.joining import *
 from tensorframe.frontend.manipulation.padding import *
 from tensorframe.frontend.manipulation.views import *
 from tensorframe.frontend.ordering.sorting import *
+from tensorframe.frontend.other_data import taking_any_data
 from tensorframe.frontend.plans import *
 from tensorframe.frontend.protocols import (
     dlpack_export,
@@ -69,7 +70,12 @@ _ATTACHING = {
     "scalars",
     "ufuncs",
 }
+# and these for what the namespace is made with
+_MAKING = {"taking_any_data"}
 
 __all__ = ["__array_api_version__", "__array_namespace_info__"]
-__all__ += [name for name in dir() if name[0] != "_" and name not in {"annotations", *_ATTACHING}]
+__all__ += [
+    name for name in dir() if name[0] != "_" and name not in {"annotations", *_ATTACHING, *_MAKING}
+]
 array_methods.attach(globals())
+globals().update(taking_any_data({name: globals()[name] for name in __all__}))

@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from tensorframe.frontend.other_data import taking_any_data
+
 # a module of the frontend, and the public names that it is loaded for: all that it exports
 EXPORTS = {
     "autocast": "autocast",
@@ -38,6 +40,12 @@ EXPORTS = {
     "isscalar issubdtype iterable long longlong ndarray ndim ndindex number printoptions s_ set_printoptions "
     "seterr shape short signedinteger single size typename ubyte uint uintc uintp ulong ulonglong unsignedinteger "
     "ushort vectorize",
+    "numpy_names.numpys_own": "ScalarType asmatrix bmat broadcast busday_count busday_offset busdaycalendar bytes_ "
+    "character clongdouble common_type datetime64 datetime_as_string datetime_data flatiter flexible frompyfunc "
+    "fromregex get_include getbufsize geterrcall info is_busday isfortran isnat little_endian longdouble "
+    "matrix may_share_memory memmap min_scalar_type mintypecode nditer nested_iters object_ recarray "
+    "record require row_stack sctypeDict setbufsize seterrcall shares_memory show_config show_runtime "
+    "str_ timedelta64 typecodes ufunc void",
     "numpy_names.polynomials": "poly poly1d polyadd polyder polydiv polyfit polyint polymul polysub polyval roots "
     "vander",
     "numpy_names.positions": "c_ diag_indices diag_indices_from ix_ mask_indices mgrid ndenumerate ogrid r_ "
@@ -70,15 +78,23 @@ EXPORTS = {
 # public names that are modules themselves, and where they stand
 NAMESPACES = {
     "cache": "tensorframe.frontend.cache",
+    "char": "numpy.char",
+    "ctypeslib": "numpy.ctypeslib",
+    "emath": "tensorframe.frontend.numpy_names.emath",
     "fft": "tensorframe.frontend.fft",
     "lib": "tensorframe.frontend.lib",
+    "ma": "numpy.ma",
     "memory": "tensorframe.frontend.memory",
     "nn": "tensorframe.nn",
+    "polynomial": "numpy.polynomial",
     "optim": "tensorframe.optim",
     "quantization": "tensorframe.nn.quantization",
+    "rec": "numpy.rec",
     "random": "tensorframe.frontend.random",
     "sparse": "tensorframe.sparse",
+    "strings": "numpy.strings",
     "testing": "tensorframe.testing",
+    "typing": "numpy.typing",
 }
 
 _HOMES = {name: module for module, names in EXPORTS.items() for name in names.split()}
@@ -93,7 +109,9 @@ def __getattr__(name: str) -> Any:
     if name in NAMESPACES:
         module: Any = import_module(NAMESPACES[name])
     elif name in _HOMES:
-        module = getattr(import_module(f"tensorframe.frontend.{_HOMES[name]}"), name)
+        home = import_module(f"tensorframe.frontend.{_HOMES[name]}")
+        module = getattr(home, name)
+        module = taking_any_data({name: module}).get(name, module)
     else:
         message = f"module {tensorframe.__name__!r} has no attribute {name!r}"
         raise AttributeError(message, name=name, obj=tensorframe)

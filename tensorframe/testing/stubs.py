@@ -300,10 +300,13 @@ def written_in(name: str, value: Any) -> tuple[str, str] | None:
     if isinstance(value, types.ModuleType):
         package, _, last = value.__name__.rpartition(".")
         return package, last
+    undecorated = getattr(value, "__wrapped__", value)  # for users, some take more than is written
     # another name for a function or class keeps the name it was defined by; constants may be equal by chance
     for candidate in (name, getattr(value, "__name__", name)):
         for module in modules():
-            if candidate in definitions(module) and getattr(module, candidate) is value:
+            if candidate in definitions(module) and any(
+                getattr(module, candidate) is each for each in (value, undecorated)
+            ):
                 return module.__name__, candidate
     return None
 

@@ -6,6 +6,7 @@ generate them.
 
 from __future__ import annotations
 
+import inspect
 import types
 
 import numpy as np
@@ -461,7 +462,7 @@ OTHERS = frozenset(
     load load_metadata loadtxt logistic lognormal logseries logspace mask_indices multinomial
     multivariate_hypergeometric multivariate_normal ndarray ndenumerate ndim ndindex negative_binomial
     noncentral_chisquare noncentral_f ones pareto poisson poly1d power printoptions profile promote_types
-    put_along_axis rand randint randn random_sample rayleigh register_tree result_type rfftfreq save savetxt
+    put_along_axis rand randint randn random_sample rayleigh register_tree require result_type rfftfreq save savetxt
     savez savez_compressed seed set_backend set_backend_priority set_default_dtype set_printoptions seterr shape
     shuffle size standard_cauchy standard_exponential standard_gamma standard_normal standard_t transfer_policy
     tri triangular tril_indices tril_indices_from triu_indices triu_indices_from typename use_backend vectorize
@@ -482,6 +483,8 @@ def public_functions():
                 and callable(value)
                 and not isinstance(value, types.ModuleType)
                 and not is_dtype
+                and (value is not getattr(np, name, None) or name in OTHERS)
             ):
-                found.setdefault(value, set()).add(name)
+                # some are written under what hands other data to NumPy
+                found.setdefault(inspect.unwrap(value), set()).add(name)
     return found

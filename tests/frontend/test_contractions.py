@@ -186,9 +186,11 @@ def test_cross_is_numpys(left, right, axis):
     same(tfr.cross(x, y, axis=axis), np.cross(x, y, axis=axis))
 
 
-def test_cross_takes_three_elements_and_no_bools():
-    with pytest.raises(ShapeError, match="3 elements"):
-        tfr.cross(tfr.ones(2), tfr.ones(2))
+def test_cross_takes_vectors_in_space_or_the_plane_and_no_bools():
+    with pytest.raises(ShapeError, match="2 or 3 elements"):
+        tfr.cross(tfr.ones(4), tfr.ones(4))
+    with pytest.raises(ShapeError, match="must have 3 elements"):
+        tfr.linalg.cross(tfr.ones(2), tfr.ones(2))
     with pytest.raises(DTypeError):
         tfr.cross(tfr.ones(3, dtype=bool), tfr.ones(3, dtype=bool))
 

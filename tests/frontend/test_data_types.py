@@ -40,6 +40,8 @@ TAKES_A_DTYPE = {
     "fromiter": lambda dtype: tfr.fromiter([1, 0], dtype),
     "fromstring": lambda dtype: tfr.fromstring("1 0", dtype, sep=" "),
     "nancumprod": lambda dtype: tfr.nancumprod(X, dtype=dtype),
+    "require": lambda dtype: tfr.require([1, 0], dtype),
+    "row_stack": lambda dtype: tfr.row_stack([X], dtype=dtype, casting="unsafe"),
     "stack": lambda dtype: tfr.stack([X], dtype=dtype, casting="unsafe"),
     "std": lambda dtype: tfr.std(X, dtype=dtype),
     "var": lambda dtype: tfr.var(X, dtype=dtype),
@@ -355,6 +357,8 @@ def functions_with_dtypes():
             function = getattr(home, name)
             if isinstance(function, ModuleType | type) or not callable(function):
                 continue
+            if function is getattr(np, name, None):
+                continue  # NumPy's own
             parameters = inspect.signature(function).parameters
             # elementwise functions have their options in one place, tests/numpy_names has their calls
             if "dtype" in parameters and "signature" not in parameters:

@@ -47,6 +47,7 @@ FFT = "fft ifft fftn ifftn rfft irfft rfftn irfftn hfft ihfft fftfreq rfftfreq f
 # What Python programmers reach for beside the functions.
 OTHERS = {
     "backends",
+    *("char", "ctypeslib", "emath", "ma", "polynomial", "rec", "strings", "typing"),
     "cache",
     "config",
     "dtypes",

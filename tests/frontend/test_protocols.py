@@ -45,7 +45,7 @@ def test_arrays_are_read_only_views_unless_a_copy_is_asked_for(matrix):
     own[0, 0] = 99.0
     assert matrix[0, 0].item() == 4.0
     assert np.asarray(matrix, dtype="float32").dtype == np.float32
-    with pytest.raises(ValueError, match="only in a copy"):
+    with pytest.raises(ValueError, match="copy"):
         np.asarray(matrix, dtype="float32", copy=False)
 
 
@@ -219,6 +219,8 @@ OF_THEIR_OWN = {
 
 def test_every_function_of_both_is_recorded_or_of_its_own():
     names = {name for name in tfr.__all__ if hasattr(getattr(np, name, None), "_implementation")}
+    # what is NumPy's own here is computed by NumPy
+    names = {name for name in names if getattr(np, name) is not getattr(tfr, name)}
     functions = {getattr(np, name) for name in names - OF_THEIR_OWN}
     assert not {one.__name__ for one in functions if recorder(one) is None and one not in ANSWERS}
 

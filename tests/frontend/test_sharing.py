@@ -243,7 +243,7 @@ def test_the_frontend_takes_operands_as_handles_of_its_own():
     known |= {"filled.py", "recording.py", "arguments.py", "smoke.py", "calibration.py"}
     known |= {"saving.py", "load_and_save.py", "subjects.py", "selection.py"}
     known |= {"grad_scaler.py"}  # whose numbers are its own
-    known |= {"copies.py"}  # which documents that it returns it
+    known |= {"copies.py", "numpys_own.py"}  # which documents that it returns it
     known |= {"dispatch.py"}  # which takes their nodes
     using = {
         path.name

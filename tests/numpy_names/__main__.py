@@ -7,10 +7,21 @@ from pathlib import Path
 
 from tests.numpy_names.comparison import differences, every_call
 from tests.numpy_names.doctests import all_verdicts
+from tests.numpy_names.known import examples_table
 from tests.numpy_names.names import homes, missing_parameters, public, table
 
 PAGE = Path(__file__).parents[2] / "docs" / "numpy.md"
 BEGIN, END = "<!-- written by python -m tests.numpy_names -->", "<!-- end -->"
+EXAMPLES, EXAMPLES_END = (
+    "<!-- examples, written by python -m tests.numpy_names -->",
+    "<!-- end of examples -->",
+)
+
+
+def written_between(text: str, begin: str, part: str, end: str) -> str:
+    """Return a page with a part of it written anew."""
+    written = f"{begin}\n\n{part}\n\n{end}"
+    return re.sub(f"{begin}.*?{end}", lambda _: written, text, flags=re.DOTALL)
 
 
 def main() -> None:
@@ -30,8 +41,8 @@ def main() -> None:
                 f"{verdict.function}: {verdict.source!r}: {verdict.difference!r:.99} ({verdict.reason})"
             )
     text = PAGE.read_text(encoding="utf-8")
-    written = f"{BEGIN}\n\n{table()}\n\n{END}"
-    text = re.sub(f"{BEGIN}.*?{END}", lambda _: written, text, flags=re.DOTALL)
+    text = written_between(text, BEGIN, table(), END)
+    text = written_between(text, EXAMPLES, examples_table(), EXAMPLES_END)
     PAGE.write_text(text, encoding="utf-8")
 
 

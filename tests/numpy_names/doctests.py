@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tensorframe as tfr
+from tests.numpy_names.known import reason
 from tests.numpy_names.names import OWN_PARAMETERS, homes, public
 
 
@@ -45,77 +46,10 @@ def examples() -> Iterator[tuple[str, list[doctest.Example]]]:
                     yield prefix + name, found
 
 
-# why an example gives something else: what its text, or the difference, has in it
-REASONS = {
-    "text, dates, records and objects are no dtypes": (
-        "object",
-        "dtype='S",
-        "'S",
-        "dtype='U",
-        '"U"',
-        "datetime",
-        "timedelta",
-        "'f4,i4'",
-        "dtype=[",
-        "dtype = np.dtype([",
-        "no dtype",
-        "tensors hold numbers",
-        "order=(",
-        "custom dtype",
-    ),
-    "no matrices, masked arrays and other subclasses": ("matrix", ".ma.", "recarray", "subok"),
-    "values: no tensor sees another one's memory, nor is a result its operand": (
-        "shares_memory",
-        "share_memory",
-        " is x",
-        " is y",
-        " is a",
-        ".base",
-        "overwrite",
-        "a==b",
-        "a == b",
-        "WRITEABLE",
-        "F_CONTIGUOUS",
-        "order='A'",
-        "order='K'",
-        "[0][1] = np.nan",
-        "fliplr(a)",
-        "flipud(a)",
-        "'ii->i'",
-    ),
-    "other random numbers, and time": ("random", "rng", "Percentage execution time"),
-    "integers promote with floats as the array standard has it": (
-        "promote_types",
-        "result_type",
-        "can_cast",
-    ),
-    "elements that are not said": ("np.empty",),
-    "types of ours: elements are tensors": ("type(", "print(x2)", "array_repr"),
-    "ranges of integers count by whole steps only in NumPy": ("0.5, dtype=int",),
-    "vectors of two elements: NumPy warns that it will refuse them": ("np.cross(x, y)",),
-    "real ends only": ("np.geomspace",),
-    "made by asarray, not by calling the class": ("np.ndarray(",),
-    "distinct elements come in order": ("unique_values",),
-    "elements of a partition in another order": ("p2",),
-}
-
-
-def reason_of(verdict: Verdict) -> str | None:
-    """Return why an example gives something else, if that is known."""
-    text = f"{verdict.source} {verdict.difference}"
-    return next(
-        (why for why, marks in REASONS.items() if any(mark in text for mark in marks)), None
-    )
-
-
 def verdicts(function: str, found: list[doctest.Example]) -> Iterator[Verdict]:
-    """Yield what becomes of each example of a function that gives a value, in NumPy and here.
-
-    What follows from a difference with a reason has that reason too: names are missing then, or have other values.
-    """
+    """Yield what becomes of each example of a function that gives a value, in NumPy and here."""
     theirs: dict[str, Any] = {"np": np}
     ours: dict[str, Any] = {"np": _Namespace()}
-    known = ""
     for example in found:
         if "plt" in example.source or "SKIP" in example.source or "matplotlib" in example.source:
             continue
@@ -127,21 +61,10 @@ def verdicts(function: str, found: list[doctest.Example]) -> Iterator[Verdict]:
         if failure is not None:
             difference = f"{type(failure).__name__}: {failure!s:.100}"
         elif expected is None:
-            known = known or _told_before(source)
             continue
         else:
             difference = _difference(expected, actual)
-        if not difference:
-            yield Verdict(function, source, "", "")
-            continue
-        verdict = Verdict(function, source, difference, "")
-        known = reason_of(verdict) or known
-        yield verdict._replace(reason=known)
-
-
-def _told_before(source: str) -> str:
-    """Return the reason for which later examples may differ, that a statement without a value tells."""
-    return reason_of(Verdict("", source, "", "")) or ""
+        yield Verdict(function, source, difference, reason(function, source) if difference else "")
 
 
 class _Namespace:

@@ -24,7 +24,9 @@ PRODUCTS: dict[str, list[Case]] = {
     **{name: same(name, special.equal_vectors, **SUMMED) for name in ("vdot", "vecdot")},
     "outer": [*same("outer", special.two_vectors), *same("outer", special.mixed_vectors)],
     "kron": same("kron", special.two_matrices, dtypes=NUMERIC),
-    "cross": each(special.lines, lambda xp, x: xp.linalg.cross(x[:8], x[-8:]), dtypes=NUMERIC),
+    "linalg.cross": each(
+        special.lines, lambda xp, x: xp.linalg.cross(x[:8], x[-8:]), dtypes=NUMERIC
+    ),
     "tensordot": same("tensordot", special.two_matrices, 1, **SUMMED),
     "einsum": [
         case

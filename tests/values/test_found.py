@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tensorframe as tfr
-from tensorframe.errors import ArgumentError, DTypeError, LinAlgError, OutOfRangeError
+from tensorframe.errors import ArgumentError, LinAlgError, OutOfRangeError
 from tests.backends.devices import FOUND, holds
 
 inf, nan = math.inf, math.nan
@@ -188,8 +188,8 @@ def test_geometric_sequences_between_what_is_none():
     for ends in ((0, 1), (1, 0), (1, -1)):
         with pytest.raises(ArgumentError, match="no geometric sequence"):
             tfr.geomspace(*ends)
-    with pytest.raises(DTypeError, match="real ends"):
-        tfr.geomspace(1, 1j)
+    with pytest.raises(ArgumentError, match="no geometric sequence"):
+        tfr.geomspace(0, 1j)
 
 
 def test_integrals_of_nothing_are_zero():

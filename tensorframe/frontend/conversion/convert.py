@@ -45,7 +45,7 @@ OnDevice = str | Device | None
 _NO_NUMBERS: Final = (str, bytes, type(None))
 
 # how an object says that it has elements; before Python 3.12 no attribute says that there is a buffer
-_PROTOCOLS: Final = ("__array__", "__dlpack__", "__array_interface__")
+_PROTOCOLS: Final = ("__array__", "__dlpack__", "__array_interface__", "__arrow_c_array__")
 # What no dtype of floats is too narrow for.
 _HELD_BY_ALL: Final = min([dtypes.FORMAT[dtype].largest for dtype in dtypes.FLOAT])
 _BUFFERS: Final = (memoryview, bytearray, array_of_numbers)
@@ -427,12 +427,21 @@ def _numeric(values: Array) -> Array:
 def _from_object(obj: Any, dtype: DType | None, device: Device, copy: bool | None) -> Tensor:
     """Convert what speaks a protocol of arrays: DLPack, `__array__`, the buffer protocol."""
     if isinstance(obj, np.ndarray):
-        _refuse_mask(obj)
+        refuse_mask(obj)
         return _from_array(np.asarray(obj), dtype, device, copy)
     if hasattr(obj, "__dlpack__"):
         adopted = _adopted(obj, device, copy)
         if adopted is not None:
             return _from_tensor(adopted, dtype, device, False if copy is False else None)
+    if hasattr(obj, "__arrow_c_array__") and not (
+        hasattr(obj, "__array__") or hasattr(obj, "__array_interface__")
+    ):
+        from tensorframe.frontend.conversion.arrow_import import elements_of
+
+        _refuse_to_copy(
+            copy, "Arrow's memory is copied: its bools are bits, and its owner may free it"
+        )
+        return _from_array(elements_of(obj), dtype, device, None)
     values = _array_of(memoryview(obj) if isinstance(obj, bytes) else obj, copy)
     # what NumPy made of an object is new memory already, unless a buffer or base stands behind it
     is_new = values.base is None and values.flags.owndata and not hasattr(obj, "__array__")
@@ -449,7 +458,8 @@ def holds_elements(obj: Any) -> bool:
     return any(hasattr(kind, name) for name in _PROTOCOLS) or isinstance(obj, _BUFFERS)
 
 
-def _refuse_mask(obj: Array) -> None:
+def refuse_mask(obj: Array) -> None:
+    """Raise DTypeError for an array with masked elements, whose values mean nothing."""
     if isinstance(obj, np.ma.MaskedArray) and np.ma.is_masked(obj):
         raise DTypeError(
             "asarray: tensors have no masked elements",

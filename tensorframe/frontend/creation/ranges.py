@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -30,7 +31,18 @@ from tensorframe.graph.device import CPU, Device
 from tensorframe.graph.holding import default_on, holds, require
 from tensorframe.graph.shape import as_shape, broadcast, check_size, normalize_axis
 from tensorframe.ops.creation import ARANGE
-from tensorframe.ops.elementwise import ABS, ADD, EQUAL, FLOOR, LOG10, MULTIPLY, POW, SIGN, WHERE
+from tensorframe.ops.elementwise import (
+    ABS,
+    ADD,
+    EQUAL,
+    EXP,
+    FLOOR,
+    LOG10,
+    MULTIPLY,
+    POW,
+    SIGN,
+    WHERE,
+)
 
 __all__ = ["arange", "fromfunction", "geomspace", "indices", "linspace", "logspace", "meshgrid"]
 
@@ -288,16 +300,19 @@ def geomspace(
 ) -> Tensor:
     """Return `num` numbers from `start` to `stop`, each the same multiple of the one before.
 
-    Both ends are real, not zero and of one sign, else ArgumentError. Computed in float64, as powers of ten: the ends
-    are exact, and so are powers of ten between them. Ends that are tensors broadcast; the numbers between them stand
-    along the new axis `axis`.
+    Neither end is zero, and real ones have one sign, else ArgumentError; between complex ones lies a spiral. Computed
+    in float64, as powers of ten: the ends are exact, and so are powers of ten between them. Ends that are tensors
+    broadcast; the numbers between them stand along the new axis `axis`.
 
     >>> tfr.geomspace(1, 1000, 4).tolist()
     [1.0, 10.0, 100.0, 1000.0]
     """
     if has_axes(start, stop):
         return _geometric(start, stop, num, endpoint, dtype, axis, device)
-    first, last = _real_end(start), _real_end(stop)
+    first, last = number("geomspace", start), number("geomspace", stop)
+    if isinstance(first, complex) or isinstance(last, complex):
+        return _spiral(complex(first), complex(last), num, endpoint, dtype, device)
+    first, last = float(first), float(last)
     if 0.0 in (first, last) or first * math.copysign(1.0, last) < 0:
         raise ArgumentError(f"geomspace: from {first} to {last} there is no geometric sequence")
     last = math.nan if math.isnan(first) else last
@@ -325,11 +340,26 @@ def _geometric(
     return powers if dtype is None else converted(powers, as_dtype(dtype))
 
 
-def _real_end(value: Any) -> float:
-    end = number("geomspace", value)
-    if isinstance(end, complex):
-        raise DTypeError(f"geomspace: takes real ends, got {end}", suggestions=("tfr.logspace",))
-    return float(end)
+def _spiral(
+    first: complex, last: complex, num: int, endpoint: bool, dtype: Any, device: OnDevice
+) -> Tensor:
+    """Return a geometric sequence between complex ends: radius and angle grow at constant rates."""
+    if 0 in (first, last):
+        raise ArgumentError(f"geomspace: from {first} to {last} there is no geometric sequence")
+    target = dtypes.default_complex() if dtype is None else as_dtype(dtype)
+    place = resolve_device(device)
+    wide = _holder(place, dtypes.complex128)
+    # the direction of the first end is taken out, as in NumPy: the angle between both is below half a turn
+    direction = first / abs(first)
+    exponents: Any = linspace(0.0, 1.0, num, endpoint, dtype=dtypes.float64, device=wide)
+    angle = cmath.phase(last / direction)
+    low, high = math.log10(abs(first)), math.log10(abs(last))
+    radius: Any = apply(POW, 10.0, low + exponents * (high - low))
+    turned: Any = apply(EXP, exponents * complex(0.0, angle))
+    steps = radius * turned * direction
+    if endpoint and num > 1:
+        steps = ending(steps, last)
+    return _delivered(converted(ending(steps, first, index=0), target), place)
 
 
 def meshgrid(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from tensorframe.errors import LinAlgError
 from tensorframe.frontend.linalg.blas import gemm, gemv
+from tensorframe.frontend.linalg.contractions import cross_in_space as cross
 from tensorframe.frontend.linalg.contractions import (
-    cross,
     matmul,
     matrix_transpose,
     tensordot,

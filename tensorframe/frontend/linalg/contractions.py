@@ -11,7 +11,7 @@ from tensorframe.dtypes import FLOAT, NUMERIC, as_dtype, promote
 from tensorframe.errors import AxisError, DTypeError, ShapeError
 from tensorframe.frontend.dispatch import SEQUENCES, apply, call, recorded
 from tensorframe.frontend.linalg.einstein_summation import contract
-from tensorframe.frontend.manipulation.views import moveaxis
+from tensorframe.frontend.manipulation.views import moveaxis, squeeze
 from tensorframe.frontend.operands import (
     flattened,
     need_axes,
@@ -317,9 +317,11 @@ def cross(
     axisc: int = -1,
     axis: int | None = None,
 ) -> Tensor:
-    """Cross products of the 3-element vectors along `axis`; the other axes broadcast.
+    """Cross products of the vectors along `axis`, of 3 elements or 2; the other axes broadcast.
 
-    `axisa`, `axisb` and `axisc` are the axes of the vectors in `a`, `b` and the result, where they are not one.
+    The third element of vectors in the plane is zero. Where both are, the result is what the product has along the
+    third axis, without an axis of its own: NumPy warns that it will give that up. `axisa`, `axisb` and `axisc` are the
+    axes of the vectors in `a`, `b` and the result, where they are not one.
 
     >>> tfr.cross(np.asarray([1, 0, 0]), np.asarray([0, 1, 0])).numpy()
     array([0, 0, 1])
@@ -328,29 +330,50 @@ def cross(
         return _cross(a, b, axis)
     if (axisa, axisb, axisc) == (-1, -1, -1):
         return _cross(a, b, -1)
-    result = _cross(moveaxis(a, axisa, -1), moveaxis(b, axisb, -1), -1)
-    return moveaxis(result, -1, axisc)
+    a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
+    result = _cross(a, b, -1)
+    return result if a.shape[-1] == b.shape[-1] == 2 else moveaxis(result, -1, axisc)
 
 
-def _cross(a: Any, b: Any, axis: int) -> Tensor:
+def cross_in_space(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
+    """Cross products of the 3-element vectors along `axis`; the other axes broadcast.
+
+    >>> tfr.linalg.cross(np.asarray([1, 0, 0]), np.asarray([0, 1, 0])).numpy()
+    array([0, 0, 1])
+    """
+    return _cross(x1, x2, axis, frozenset({3}))
+
+
+def _cross(a: Any, b: Any, axis: int, lengths: frozenset[int] = frozenset({2, 3})) -> Tensor:
     a, b = promoted(a, b)
     if a.dtype not in NUMERIC:
         raise dtype_error(SUBTRACT, (a.dtype, b.dtype))
     axis = _common_axis("cross", a, b, axis)
-    if a.shape[axis] != 3 or b.shape[axis] != 3:
-        message = f"cross: axis {axis} of shapes {a.shape} and {b.shape} must have 3 elements"
+    if not {a.shape[axis], b.shape[axis]} <= lengths:
+        counts = " or ".join(map(str, sorted(lengths)))
+        message = (
+            f"cross: axis {axis} of shapes {a.shape} and {b.shape} must have {counts} elements"
+        )
         raise ShapeError(message)
-    (a0, a1, a2), (b0, b1, b2) = _components(a, axis), _components(b, axis)
-    parts = [a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0]
-    return call(CONCAT, *parts, attrs=(parts[0].ndim + axis,))
+    (a0, a1, *a2), (b0, b1, *b2) = _components(a, axis), _components(b, axis)
+    last = a0 * b1 - a1 * b0
+    if not a2 and not b2:
+        return squeeze(last, last.ndim + axis)
+    if not a2:
+        parts = [a1 * b2[0], -(a0 * b2[0]), last]
+    elif not b2:
+        parts = [-(a2[0] * b1), a2[0] * b0, last]
+    else:
+        parts = [a1 * b2[0] - a2[0] * b1, a2[0] * b0 - a0 * b2[0], last]
+    return call(CONCAT, *parts, attrs=(last.ndim + axis,))
 
 
 def _components(tensor: Tensor, axis: int) -> list[Any]:
-    """Return the three slices of one element along `axis` (counted from the end)."""
+    """Return the slices of one element along `axis` (counted from the end)."""
     position = tensor.ndim + axis
     sizes = tensor.shape[:position] + (1,) + tensor.shape[position + 1 :]
     steps = (1,) * tensor.ndim
-    starts = [(0,) * position + (i,) + (0,) * (-axis - 1) for i in range(3)]
+    starts = [(0,) * position + (i,) + (0,) * (-axis - 1) for i in range(tensor.shape[axis])]
     return [call(SLICE, tensor, attrs=(start, sizes, steps)) for start in starts]
 
 

@@ -11,7 +11,6 @@ from tensorframe.dtypes import default_float
 from tensorframe.errors import ArgumentError, DTypeError
 from tensorframe.frontend.conversion.convert import OnDevice, array, asarray
 from tensorframe.frontend.dispatch import apply
-from tensorframe.frontend.manipulation.views import atleast_1d
 from tensorframe.frontend.parameters import integer
 from tensorframe.frontend.reductions.elementary import all as all_true
 from tensorframe.frontend.tensor import Tensor
@@ -62,14 +61,15 @@ def asanyarray(
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
-    """Return `a` as a tensor with one axis at least; how elements lie in memory is not for users to say.
+    """Return `a` as a tensor with one axis at least; a tensor that has one is returned itself.
+
+    How elements lie in memory is not for users to say.
 
     >>> tfr.ascontiguousarray(1).shape
     (1,)
     """
-    result = atleast_1d(asarray(a, dtype, like=like))
-    assert isinstance(result, Tensor)
-    return result
+    tensor = asarray(a, dtype, like=like)
+    return tensor if tensor.ndim else tensor.reshape((1,))
 
 
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Tensor:

@@ -380,6 +380,8 @@ def iscomplexobj(x: Any) -> bool:
     >>> tfr.iscomplexobj(tfr.asarray([1 + 0j])), tfr.iscomplexobj([1.0])
     (True, False)
     """
+    if isinstance(x, str | bytes | type(None)):
+        return False  # no numbers, and no complex ones
     return operand(x).dtype in COMPLEX
 
 

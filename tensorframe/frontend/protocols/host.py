@@ -1,4 +1,4 @@
-"""Hand-over to the host: NumPy arrays, copies and pickles of a tensor."""
+"""Hand-over to the host: arrays, copies and pickles of a tensor, and what other libraries ask for its elements by."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from tensorframe.backends.registry import named_device, resolve_device
+from tensorframe.dtypes import ADDED
 from tensorframe.errors import DeviceError
 from tensorframe.frontend.conversion.ownership import copied, is_settled
 from tensorframe.frontend.dispatch import data_node, placed
-from tensorframe.frontend.tensor import Tensor, method
+from tensorframe.frontend.tensor import Tensor, attribute, method
 from tensorframe.graph.device import CPU
 from tensorframe.graph.holding import require
 
@@ -48,6 +49,51 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Arra
     if copy is False:
         raise ValueError(f"{self.node.dtype} elements become {np.dtype(dtype)} only in a copy")
     return self._array().astype(dtype)
+
+
+@attribute
+def __array_interface__(self: Tensor) -> dict[str, Any]:
+    """The elements as NumPy's array interface describes them, version 3. Computes them.
+
+    The memory is read-only, and lives as long as somebody holds the entry `data`, which is a buffer. NumPy has no
+    name for the dtypes of `ml_dtypes`, so tensors of these have no such attribute, and NumPy takes `__array__`.
+    """
+    if self.node.dtype in ADDED:
+        raise AttributeError(f"NumPy's array interface has no name for {self.node.dtype}")
+    elements = self.numpy()
+    if not elements.flags.c_contiguous:
+        elements = np.ascontiguousarray(elements)
+        elements.flags.writeable = False
+    # with strides, PIL takes the bytes that `tobytes` gives; without, it wants a buffer
+    return {
+        "version": 3,
+        "shape": elements.shape,
+        "typestr": elements.dtype.str,
+        "strides": elements.strides,
+        "data": elements,
+    }
+
+
+@attribute
+def _numba_type_(self: Tensor) -> Any:
+    """The type of a tensor as an argument of a function that Numba compiles: a read-only array in C order."""
+    from tensorframe.frontend.protocols.numba_arguments import tensor_type
+
+    return tensor_type(self)
+
+
+@method
+def __arrow_c_schema__(self: Tensor) -> Any:
+    from tensorframe.frontend.protocols import arrow_export
+
+    return arrow_export.schema_capsule(self)
+
+
+@method
+def __arrow_c_array__(self: Tensor, requested_schema: Any = None) -> tuple[Any, Any]:
+    from tensorframe.frontend.protocols import arrow_export
+
+    return arrow_export.capsules(self, requested_schema)
 
 
 @method

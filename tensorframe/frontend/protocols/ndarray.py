@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import pickle
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tensorframe.frontend.operands import flattened, operand, reshaped
+from tensorframe.errors import ArgumentError
+from tensorframe.frontend.dispatch import call
+from tensorframe.frontend.operands import filled, flattened, operand, reshaped
 from tensorframe.frontend.ordering import sorting
 from tensorframe.frontend.tensor import Tensor, attribute, method
+from tensorframe.graph.shape import as_shape
+from tensorframe.ops.movement import CONCAT
 
 
 class Flat:
@@ -41,21 +46,50 @@ class Flat:
         self._tensor._rebind(reshaped(flat, self._tensor.shape).node)
 
 
-@dataclass(frozen=True, slots=True)
 class Flags:
-    """What `x.flags` says: of elements in C order, which nobody writes to from outside."""
+    """What `x.flags` says: of elements in C order, which nobody writes to from outside.
 
-    c_contiguous: bool
-    f_contiguous: bool
-    owndata: bool = True
-    writeable: bool = False
-    aligned: bool = True
-    writebackifcopy: bool = False
+    A flag is an attribute, and an item by its name in capitals. `writeable` can be set to False, which it is.
+    """
+
+    __slots__ = ("_said",)
+
+    def __init__(self, *, f_contiguous: bool) -> None:
+        said = {"c_contiguous": True, "f_contiguous": f_contiguous, "owndata": True}
+        said |= {"writeable": False, "aligned": True, "writebackifcopy": False}
+        object.__setattr__(self, "_said", said)
+
+    def __getattr__(self, name: str) -> Any:
+        said: Any = object.__getattribute__(self, "_said")
+        own = {"fnc": said["f_contiguous"] and not said["c_contiguous"], "contiguous": True}
+        try:
+            return (said | own)[name]
+        except KeyError:
+            raise AttributeError(f"tensors have no flag {name!r}") from None
 
     def __getitem__(self, key: Any) -> bool:
         """Return a flag by its name, as NumPy spells it in capitals."""
-        value: bool = getattr(self, str(key).lower())
+        name = {"C": "c_contiguous", "F": "f_contiguous", "W": "writeable"}.get(key, key)
+        try:
+            value: bool = getattr(self, str(name).lower())
+        except AttributeError as error:
+            raise KeyError(str(error)) from None
         return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self._said:
+            raise AttributeError(f"tensors have no flag {name!r}")
+        if bool(value) != self._said[name]:
+            raise ArgumentError(
+                f"flags: {name} of a tensor is {self._said[name]} for good: nobody writes to its memory from outside",
+                suggestions=("x[...] = values, which changes x alone", "x.numpy(copy=True)"),
+            )
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        setattr(self, str(key).lower(), value)
+
+    def __repr__(self) -> str:
+        return "".join(f"  {name.upper()} : {value}\n" for name, value in self._said.items())
 
 
 @attribute
@@ -77,7 +111,58 @@ def strides(self: Tensor) -> tuple[int, ...]:
 @attribute
 def flags(self: Tensor) -> Flags:
     """What may be said of the memory: elements are in C order, and nobody writes to them from outside."""
-    return Flags(c_contiguous=True, f_contiguous=sum(size > 1 for size in self.shape) < 2)
+    return Flags(f_contiguous=sum(size > 1 for size in self.shape) < 2)
+
+
+@method
+def setflags(
+    self: Tensor, write: bool | None = None, align: bool | None = None, uic: bool | None = None
+) -> None:
+    """Set flags to what they are; ArgumentError otherwise, with what to do instead.
+
+    >>> tfr.asarray([1, 2]).setflags(write=False)
+    """
+    said = {"writeable": write, "aligned": align, "writebackifcopy": uic}
+    for name, value in said.items():
+        if value is not None:
+            setattr(self.flags, name, value)
+
+
+@method
+def resize(self: Tensor, *new_shape: Any, refcheck: bool = True) -> None:
+    """Give this tensor another shape, in place: elements are left out, or zeros put behind them, as in NumPy.
+
+    No other tensor changes, so `refcheck` is not needed.
+
+    >>> x = tfr.asarray([1, 2, 3])
+    >>> x.resize(2, 2)
+    >>> x.tolist()
+    [[1, 2], [3, 0]]
+    """
+    del refcheck
+    shape = as_shape(new_shape[0] if len(new_shape) == 1 else new_shape)
+    flat, size = flattened(operand(self)), math.prod(shape)
+    kept: Any = flat[:size]
+    if size > flat.size:
+        more = filled((size - flat.size,), 0, self.dtype, self.device)
+        kept = call(CONCAT, kept, more, attrs=(0,))
+    self._rebind(reshaped(kept, shape).node)
+
+
+@method
+def dumps(self: Tensor) -> bytes:
+    """Return the pickle of this tensor."""
+    return pickle.dumps(self)
+
+
+@method
+def dump(self: Tensor, file: Any) -> None:
+    """Write the pickle of this tensor to a file, or to the file at a path."""
+    if hasattr(file, "write"):
+        pickle.dump(self, file)
+        return
+    with open(file, "wb") as opened:
+        pickle.dump(self, opened)
 
 
 @attribute
@@ -89,8 +174,8 @@ def base(self: Tensor) -> None:  # noqa: ARG001 - an attribute has its tensor
 @attribute
 def data(self: Tensor) -> memoryview:
     """The elements as a read-only buffer. Computes them."""
-    elements: Any = np.ascontiguousarray(self._array())
-    return memoryview(elements)
+    elements: Any = np.ascontiguousarray(self.numpy())
+    return memoryview(elements).toreadonly()
 
 
 @method

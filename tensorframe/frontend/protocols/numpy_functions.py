@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe.dtypes import COMPLEX, DType
+from tensorframe.errors import DTypeError
 from tensorframe.frontend.outputs import deliver
 from tensorframe.frontend.protocols.ufuncs import through_numpy
 from tensorframe.frontend.tensor import Tensor, method
@@ -65,10 +66,23 @@ def __array_function__(
     options = {name: value for name, value in options.items() if name != "out"}
     record = ANSWERS.get(function) or recorder(function)
     if record is not None and _accepts(record, args, options):
-        result = record(*args, **options)
+        try:
+            result = record(*args, **options)
+        except DTypeError as error:
+            result = _beside_other_data(function, args, options, error)
     else:
         result = through_numpy(function, args, options)
     return result if out is None else deliver(result, out)
+
+
+def _beside_other_data(
+    function: Function, args: Any, options: dict[str, Any], refused: DTypeError
+) -> Any:
+    """Return what NumPy gives where tensors stand beside text, objects and the like; else raise our error."""
+    try:
+        return through_numpy(function, args, options)
+    except Exception:  # of any kind: our words help more
+        raise refused from None
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorframe.dtypes import BOOL
+from tensorframe.dtypes import ANY, BOOL
 from tensorframe.frontend.dispatch import data_node
 from tensorframe.frontend.elementwise import functions as elementwise
 from tensorframe.frontend.indexing.items import combined_at
@@ -206,9 +206,11 @@ def _unwrap(value: Any, given: _Given) -> Any:
 def _wrap(value: Any, given: _Given) -> Any:
     """Return `value` with Tensors in place of the arrays and NumPy numbers that a Tensor can hold.
 
-    Parts of the user's own arrays are copied: they can be written to.
+    Parts of the user's own arrays are copied: they can be written to. Masked elements are more than a Tensor says.
     """
-    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufcV":
+    if hasattr(value, "mask"):
+        return value
+    if isinstance(value, np.ndarray | np.generic) and value.dtype in ANY:
         array = np.asarray(value)
         if any(np.may_share_memory(array, memory) for memory in given.arrays):
             array = array.copy()
