@@ -8,7 +8,6 @@ import numpy as np
 
 from tensorframe.dtypes import FORMAT, DType
 from tensorframe.errors import ArgumentError, DeviceError
-from tensorframe.frontend.conversion.dlpack_capsule import UNSIGNED, dtype_in
 
 Array = np.ndarray[Any, Any]
 
@@ -30,6 +29,11 @@ class _Words:
         self.dtype: DType | None = None
 
     def __dlpack__(self, **options: Any) -> Any:
+        from tensorframe.frontend.conversion.dlpack_capsule import (
+            UNSIGNED,
+            dtype_in,
+        )  # for the few who need it
+
         capsule = self.owner.__dlpack__(**options)
         dtype = dtype_in(capsule)
         self.dtype = _UNKNOWN.get((dtype.code, dtype.bits)) if dtype.lanes == 1 else None

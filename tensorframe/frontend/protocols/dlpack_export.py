@@ -9,7 +9,6 @@ import numpy as np
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.storage import Storage
 from tensorframe.dtypes import FORMAT
-from tensorframe.frontend.conversion.dlpack_capsule import dtype_in
 from tensorframe.frontend.tensor import Tensor, method
 from tensorframe.ops.creation import DATA
 from tensorframe.runtime.evaluate import computed_storage
@@ -61,6 +60,8 @@ def __dlpack__(
     code = FORMAT[array.dtype].dlpack
     if not code:
         return array.__dlpack__(max_version=max_version)
+    from tensorframe.frontend.conversion.dlpack_capsule import dtype_in  # for the few who need it
+
     capsule = array.view(f"u{array.itemsize}").__dlpack__(max_version=max_version)
     dtype_in(capsule).code = code
     return capsule
