@@ -61,6 +61,7 @@ OTHERS = {
     "optim",
     "quantization",
     "random",
+    "sparse",
     "testing",
 }
 
