@@ -77,9 +77,9 @@ def __array_interface__(self: Tensor) -> dict[str, Any]:
 @attribute
 def _numba_type_(self: Tensor) -> Any:
     """The type of a tensor as an argument of a function that Numba compiles: a read-only array in C order."""
-    from tensorframe.frontend.protocols.numba_arguments import tensor_type
+    from tensorframe.backends.llvm.numba_arguments import tensor_type
 
-    return tensor_type(self)
+    return tensor_type(self.node.dtype, self.ndim)
 
 
 @method

@@ -16,7 +16,6 @@ from numba.extending import NativeValue, box, register_model, unbox
 from numba.np.numpy_support import from_dtype
 
 from tensorframe.errors import DTypeError
-from tensorframe.frontend.tensor import Tensor
 
 
 class TensorType(types.Array):
@@ -30,18 +29,18 @@ register_model(TensorType)(ArrayModel)
 box(TensorType)(box_array)
 
 
-def tensor_type(tensor: Tensor) -> Any:
+def tensor_type(dtype: Any, ndim: int) -> Any:
     """Return the type of a tensor; DTypeError for a dtype that Numba does not know."""
     try:
-        return TensorType(from_dtype(tensor.dtype), tensor.ndim)
+        return TensorType(from_dtype(dtype), ndim)
     except NumbaNotImplementedError:
         raise DTypeError(
-            f"Numba has no type for {tensor.dtype}",
+            f"Numba has no type for {dtype}",
             suggestions=('x.astype("float32") before the call',),
         ) from None
 
 
-def _elements(tensor: Tensor) -> Any:
+def _elements(tensor: Any) -> Any:
     return np.ascontiguousarray(tensor.numpy()).reshape(tensor.shape)
 
 
