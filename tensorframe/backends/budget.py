@@ -18,6 +18,8 @@ from tensorframe.forks import new_lock
 
 # The part of what is free that may be taken before the next query, and bytes at most: others take memory, too.
 _CREDIT, _MOST_CREDIT = 4, 1 << 28
+# The part of the user's limit that is left to what nobody counts, where all of a process counts.
+_UNCOUNTED = 128
 # Seconds for which the user's own `trim` waits for another thread that is at the pool.
 _PATIENCE = 5.0
 
@@ -45,6 +47,9 @@ class Accounts(Protocol):
 
     def compact(self) -> None:
         """Give what is free beside the pool back, as far as it counts as held."""
+
+    def limited(self) -> None:
+        """Do what keeps memory from being held for nobody: the user has set a limit."""
 
 
 class Pressure(NamedTuple):
@@ -93,10 +98,22 @@ class Budget:
     what was refused.
     """
 
-    __slots__ = ("_accounts", "_base", "_blocks", "_lock", "credit", "name", "refusals", "spare")
+    __slots__ = (
+        "_accounts",
+        "_base",
+        "_blocks",
+        "_lock",
+        "_uncounted",
+        "credit",
+        "name",
+        "refusals",
+        "spare",
+    )
 
-    def __init__(self, name: str, accounts: Accounts) -> None:
+    def __init__(self, name: str, accounts: Accounts, uncounted: int = 0) -> None:
+        """`uncounted` are bytes that are taken at most without being asked for: by Python itself, on the host."""
         self.name = name
+        self._uncounted = uncounted
         self.credit = 0
         self.spare: float = 0
         self.refusals = 0
@@ -123,7 +140,10 @@ class Budget:
         """Return the bytes that may be taken now, with those in the pool; infinite where that is unknown."""
         free, chosen = self._accounts.free(), self.chosen
         given = inf if free is None else free + self._accounts.pooled()
-        return given if chosen is None else max(min(given, chosen - self._accounts.held()), 0)
+        if chosen is None:
+            return given
+        beside = min(chosen // _UNCOUNTED, self._uncounted)
+        return max(min(given, chosen - self._accounts.held() - beside), 0)
 
     def admits(self, need: int) -> bool:
         """Whether so many bytes can be taken, after all that helps if need be; what is left of them is credit.
@@ -148,6 +168,13 @@ class Budget:
         """See that the pool may take so many bytes more; MemoryError if it may not, whatever is given up."""
         if not self.admits(need):
             raise MemoryError(self.why_not(need))
+
+    def has_room(self, need: int) -> bool:
+        """Whether there is room for so many bytes beside the pool, after it gave way; callbacks are not asked."""
+        if self.room() - self._accounts.pooled() < need:
+            self._tidy()
+        self.credit -= need
+        return self.room() - self._accounts.pooled() >= need
 
     def why_not(self, need: int) -> str:
         """Return why so many bytes cannot be taken, for messages."""
@@ -199,6 +226,8 @@ class Budget:
         with self._lock:
             before, self._base = self._base, size
             self._ask_again()
+        if size is not None:
+            self._accounts.limited()
         return before
 
     def begin(self, block: object, size: int | None) -> None:

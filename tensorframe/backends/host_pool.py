@@ -42,6 +42,8 @@ BOUND = 1.25
 IDLE = 2.0
 # The part of what is left that is not taken.
 _LEFT_ALONE = 10
+# Bytes at most of a limit that are left to Python's objects, stacks of threads and compiled code.
+_UNCOUNTED = 4 << 20
 # Blocks that may be free at once: the next result looks at all of them.
 _MOST_FREE = 32
 # Bytes of scratch memory that the C library keeps.
@@ -124,7 +126,7 @@ class Pool:
 
     def __init__(self) -> None:
         self.statistics = Statistics()
-        self.budget = Budget("cpu", self)
+        self.budget = Budget("cpu", self, _UNCOUNTED)
         self._lock = new_lock()
         self._lent: set[Block] = set()
         self._lent_bytes = (
@@ -203,6 +205,10 @@ class Pool:
     def compact(self) -> None:
         """Give what is free in the C library's heaps back to the system, which counts it as this process's."""
         c_heap.trim()
+
+    def limited(self) -> None:
+        """Have the C library give large blocks back when they are freed."""
+        c_heap.give_back_early()
 
     def spare(self, nbytes: int) -> Array:
         """Return scratch memory of so many bytes: what was given back last, which the cache has, if it is enough."""

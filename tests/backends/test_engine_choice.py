@@ -12,6 +12,7 @@ from tensorframe.backends.cpu.choice import CountingProgram
 from tensorframe.backends.cpu.evaluation import NotEvaluatedError, evaluator
 from tensorframe.backends.cpu.functions import CpuFunctions
 from tensorframe.dtypes import ANY, FLOAT
+from tensorframe.errors import OutOfMemoryError
 from tensorframe.graph.op import find
 from tensorframe.runtime.cache import PLANS
 
@@ -204,3 +205,34 @@ def test_what_numpy_is_slow_at_gets_a_kernel_sooner_with_the_same_bits(name, mon
             assert len(made) == (run > 3)
     assert set(results) == {results[0]}
     assert made
+
+
+def test_numpy_goes_on_where_there_is_no_room_for_the_compiler(monkeypatch):
+    monkeypatch.setattr(choice, "ENOUGH", 2 * 2 * (LARGE + choice._OF_A_CALL))
+    x, y = operands()
+    right = x.numpy() * 3 - y.numpy()
+    (program,) = programs(x * 3 - y)
+    with monkeypatch.context() as without:
+        without.setattr(choice.pool.budget.__class__, "has_room", lambda *_: False)
+        for _ in range(5):
+            assert np.array_equal((x * 3 - y).numpy(), right)
+        assert program._kernels is None
+    for _ in range(3):
+        assert np.array_equal((x * 3 - y).numpy(), right)
+    assert program._kernels is not None
+
+
+def test_a_kernel_that_cannot_be_compiled_within_a_limit_is_refused(monkeypatch, tmp_path):
+    x, y = operands()
+    before = tfr.config.get().cache_dir
+    tfr.config.configure(cache_dir=str(tmp_path / "kernels"))
+    try:
+        z = tfr.exp(x * 0.375) - y / 1.25 + tfr.expm1(y)
+        with monkeypatch.context() as without:
+            without.setattr(choice.pool.budget.__class__, "has_room", lambda *_: False)
+            with pytest.raises(OutOfMemoryError, match=r"to compile: 8 MiB are needed on cpu"):
+                z.compute()
+        assert not z.is_computed
+        assert z.shape == z.numpy().shape  # once there is room
+    finally:
+        tfr.config.configure(cache_dir=before)

@@ -139,6 +139,9 @@ class Scarce:
     def compact(self):
         pass
 
+    def limited(self):
+        pass
+
 
 def test_a_shortage_of_the_machine_is_told_once():
     told, machine = [], Scarce()

@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -158,7 +159,7 @@ def test_callbacks_give_memory_up_before_anything_is_refused(device):
 
 
 @of_the_host
-@pytest.mark.skipif(c_heap._malloc_trim() is None, reason="the C library gives nothing back")
+@pytest.mark.skipif(c_heap._library() is None, reason="the C library gives nothing back")
 def test_trim_gives_back_what_is_free_in_heaps():
     made = [np.ones(100_000, np.uint8) for _ in range(600)]  # smaller than what is mapped
     kept = made[::2]  # the heap does not shrink
@@ -167,6 +168,29 @@ def test_trim_gives_back_what_is_free_in_heaps():
     tfr.memory.trim()
     assert before - tfr.memory.stats()["cpu"].counted > 20 * MIB
     assert len(kept) == 300
+
+
+@of_the_host
+@pytest.mark.skipif(c_heap._library() is None, reason="the C library has other heaps")
+def test_what_threads_free_is_not_kept_for_them_within_a_limit():
+    """The C library keeps twice as much at the end of each thread's heap as the largest block that was ever freed."""
+    np.ones(30 * MIB, np.uint8)
+    leave = threading.Event()
+
+    def work(done):
+        blocks = [np.ones(5 * MIB, np.uint8) for _ in range(4)]
+        del blocks
+        done.set()
+        leave.wait()  # its heap stays
+
+    with tfr.memory.limit(counted("cpu") + 900 * MIB):
+        before = counted("cpu")
+        for _ in range(3):
+            done = threading.Event()
+            threading.Thread(target=work, args=(done,), daemon=True).start()
+            done.wait()
+        assert counted("cpu") < before + 12 * MIB
+    leave.set()
 
 
 @of_the_host

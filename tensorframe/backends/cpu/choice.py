@@ -1,6 +1,7 @@
 """Which engine runs a region: a function of the region, and, where both give the same bits, of how often it ran.
 
-Never of time, or of what is on disk: a program's results are the same bits the first and the thousandth time.
+Never of time, or of what is on disk: a program's results are the same bits the first and the thousandth time. Where
+there is no room for the compiler within a limit, NumPy goes on.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import Any
 
 from tensorframe.backends.base import Program
 from tensorframe.backends.foreseeing import StandIns, foresee
+from tensorframe.backends.host_pool import pool
+from tensorframe.backends.llvm.engine import COMPILER
 from tensorframe.backends.silence import silenced
 from tensorframe.graph.op import Kind, Op
 from tensorframe.graph.region import Region
@@ -56,11 +59,20 @@ class CountingProgram:
     def __call__(self, inputs: Sequence[Any], buffers: Sequence[Any | None]) -> Sequence[Any]:
         """Return the outputs for these inputs."""
         if self._kernels is None:
-            self._done += self._work
-            if self._done <= ENOUGH:
+            if not self._pays():
+                self._done += self._work
                 return self._numpy(inputs, buffers)
             self._kernels = self._compiled()
         return self._kernels(inputs, buffers)
+
+    def _pays(self) -> bool:
+        """Whether kernels are to run the next call; where there is no room for the compiler, some calls later."""
+        if self._done + self._work <= ENOUGH:
+            return False
+        if pool.budget.has_room(COMPILER):
+            return True
+        self._done = -self._work
+        return False
 
     def settled(self, *, now: bool) -> Program | None:
         """Return the program of kernels if it runs by now, or is to do so."""
@@ -71,7 +83,7 @@ class CountingProgram:
     def foresee(self, operands: Sequence[Any], stand_ins: StandIns) -> Sequence[Any] | None:
         """Have the kernels made if the next call runs them."""
         if self._kernels is None:
-            if self._done + self._work <= ENOUGH:
+            if not self._pays():
                 return None
             self._kernels = self._compiled()
         return foresee(self._kernels, operands, stand_ins)

@@ -181,6 +181,9 @@ class Pool:
     def compact(self) -> None:
         """Do nothing: only blocks of the pool count."""
 
+    def limited(self) -> None:
+        """Do nothing, for the same reason."""
+
 
 # those of this process
 pools: WeakSet[Pool] = WeakSet()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tensorframe.backends.base import DeviceInfo, Program
 from tensorframe.backends.entries import Failure, guarded, is_installed
+from tensorframe.backends.host_pool import pool
 from tensorframe.backends.llvm.contiguous import ReshapeProgram, flattened
 from tensorframe.backends.numpy.convolution import Array, Make, Undilated, undilated
 from tensorframe.backends.numpy.engine import CAPABILITIES, NumpyBackend, host_device
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from tensorframe.backends.numpy.chain import MakeTiles, Tiles, Weights
 
     Kernels: TypeAlias = KernelProgram | ScatterProgram
+
+# Bytes that LLVM takes at most to be loaded, and to compile a kernel, beside pages of its file: measured.
+COMPILER = 8 << 20
 
 # what runs together in one kernel
 COMPILED = frozenset(
@@ -64,6 +68,7 @@ def unusable() -> str | None:
         return reason
 
     def load() -> None:
+        pool.budget.has_room(COMPILER)  # or as much as there is
         from tensorframe.backends.llvm.target import target_machine
 
         target_machine()

@@ -9,9 +9,11 @@ from time import perf_counter_ns
 from typing import TypeVar
 
 from tensorframe.backends import objects
+from tensorframe.backends.host_pool import pool
 from tensorframe.backends.interruptible import is_interrupted_here, run_interruptibly
 from tensorframe.backends.llvm import ahead
 from tensorframe.backends.llvm.compile import object_code
+from tensorframe.backends.llvm.engine import COMPILER
 from tensorframe.backends.llvm.key import object_key
 from tensorframe.backends.llvm.load import KernelFunction
 from tensorframe.backends.llvm.target import llvm_lock
@@ -64,6 +66,8 @@ def from_object_code(
                 kernel = loaded(code)
                 tell_span(Work.LOAD, name, "llvm", began)
                 return kernel
+        if not pool.budget.has_room(COMPILER):
+            raise MemoryError(f"to compile: {pool.budget.why_not(COMPILER)}")
         objects.statistics.compilations += 1
         with spanned(Work.COMPILE, name, "llvm"):
             code = compiled()
