@@ -21,7 +21,9 @@ from tensorframe.backends.llvm.products.packed import PackedProduct, packed_or_b
 from tensorframe.backends.llvm.target import target, target_machine
 from tensorframe.backends.numpy import epilogue
 from tensorframe.backends.numpy.product import Product
+from tensorframe.backends.numpy.tiles import BESIDE, scratch_of_product
 from tensorframe.codegen.llvm.packed import print_packed
+from tensorframe.codegen.llvm.packed.slots import MOST_TERMS
 
 if not chosen.has_tiles():
     pytest.skip("tiles are for processors with AVX2", allow_module_level=True)
@@ -118,11 +120,35 @@ def test_sizes_alone_choose_tiles():
     x = np.zeros((768, 128), np.float32)
     assert isinstance(packed_or_blas(x, x.T[:, :512]), PackedProduct)
     assert isinstance(packed_or_blas(turned(x), turned(x.T[:, :512])), PackedProduct)
-    assert isinstance(packed_or_blas(x[:8], x.T), Product)  # packing would take as long
+    y = np.zeros((512, 128), np.float32)
+    few, more = np.zeros((7, 512), np.float32), np.zeros((8 * 4, 512), np.float32)
+    assert isinstance(packed_or_blas(more, y), PackedProduct)
+    assert isinstance(packed_or_blas(more.reshape(4, 8, 512), np.stack([y] * 4)), PackedProduct)
+    assert isinstance(
+        packed_or_blas(few, np.zeros((512, 900), np.float32)), Product
+    )  # packing takes as long
     assert isinstance(packed_or_blas(x[:64, :64], x[:64, :64]), Product)  # small
     assert isinstance(packed_or_blas(x.astype(np.complex64), x.T.astype(np.complex64)), Product)
     wide = np.broadcast_to(np.float32(0), (1024, 1024))
     assert isinstance(packed_or_blas(wide, wide), Product)  # packed ones would be 4 MB
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_scratch_memory_is_what_is_said_before(threads):
+    """Of float32 and whole vectors: what lines and vectors are rounded up to is not counted."""
+    with config.override(threads=threads):
+        for rows, terms, columns in [
+            (768, 128, 512),
+            (768, 512, 128),
+            (5000, 96, 16),
+            (90, 784, 512),
+        ]:
+            for turn in (np.asarray, turned):
+                x, y = turn(matrices(rows, terms)), matrices(terms, columns)
+                layout = PackedProduct(x, y).layout
+                taken = layout.packed_bytes + threads * layout.scratch_bytes
+                assert taken <= scratch_of_product(y.shape, y.dtype)
+    assert BESIDE == MOST_TERMS
 
 
 def tensors(*shapes):

@@ -41,7 +41,7 @@ def test_a_small_language_model_takes_at_most_60_kernels_beside_its_matmuls(lang
 
 def test_its_memory_is_known_and_small(language_model_plan):
     (peak,) = language_model_plan.peak.values()
-    assert peak < 51 << 20  # a bound, which counts what products take for themselves
+    assert peak <= 50 << 20  # what products take for themselves is counted
 
 
 def test_updates_add_few_kernels_to_the_gradients(language_model_plan):

@@ -22,6 +22,7 @@ from tensorframe.backends.numpy.threads import thread_count
 from tensorframe.backends.numpy.tiles import (
     BESIDE,
     PACKED,
+    TALL,
     is_for_tiles,
     packed_bytes,
     scratch_of_product,
@@ -217,7 +218,7 @@ def _of_tiled_chain(region: Region) -> int:
     rights = [region.shape_of(op.inputs[1]) for op in (first, second)]
     one = sum([packed_bytes(right[-2:], first.dtype) for right in rights])
     whole = sum([packed_bytes(right, first.dtype) for right in rights])
-    scores = 2 * max(1 << 16, 32 * first.shape[-1]) + BESIDE
+    scores = 2 * max(1 << 16, 32 * first.shape[-1]) + TALL * BESIDE
     return min(whole, max(one, PACKED)) + thread_count() * scores * first.dtype.itemsize
 
 

@@ -12,9 +12,13 @@ from tensorframe.graph.shape import Shape
 _DTYPES = frozenset({float32, float64})
 # Multiplications from which tiles pay; rows for each right factor below which to pack it takes too large a part of the
 # time; and bytes of right factors up to which packed ones stay in the cache, and may take memory beside them.
-_LEAST, _FEWEST_ROWS, LARGEST = 1 << 20, 16, 1 << 21
-# Elements that a thread has for a block, at least eight rows of the result, and for rows that are put side by side.
-BLOCK, BESIDE = 1 << 16, 64 * 384
+_LEAST, _FEWEST_ROWS, LARGEST = 1 << 20, 8, 1 << 21
+# Elements that a thread has for a block, at least eight rows of the result; and multiplications that it should have.
+_BLOCK, _WORK = 1 << 16, 1 << 19
+# Rows of a block, if more of them are no better.
+TALL = 64
+# Terms of rows that are put side by side, at most.
+BESIDE = 384
 # Bytes of right factors that chains pack at a time, unless a matrix alone has more.
 PACKED = 1 << 23
 # Columns up to which panels are filled.
@@ -33,10 +37,17 @@ def is_for_tiles(left: Shape, right: Shape, shape: Shape, dtype: DType) -> bool:
     return enough and len(runs(terms, elements)) == 1
 
 
+def rows_of_block(terms: int, columns: int, rows: int = TALL) -> int:
+    """Return how many rows a block has: as many as these, more where it had little to do, fewer where it is large."""
+    tall = max(rows, _WORK // (terms * columns) // 8 * 8)
+    return min(tall, max(_BLOCK // columns // 8 * 8, 8))
+
+
 def scratch_of_product(right: Shape, dtype: DType) -> int:
-    """Return the bytes that a product by tiles takes: the packed right factor, and a block in each thread."""
-    rows = max(BLOCK, 8 * right[-1])
-    return packed_bytes(right, dtype) + thread_count() * (rows + BESIDE) * dtype.itemsize
+    """Return the bytes that a product by tiles takes: the packed right factor, and in each thread a block and rows."""
+    terms, columns = right[-2:]
+    elements = rows_of_block(terms, columns) * (columns + min(terms, BESIDE))
+    return packed_bytes(right, dtype) + thread_count() * elements * dtype.itemsize
 
 
 def packed_bytes(right: Shape, dtype: DType) -> int:

@@ -14,7 +14,7 @@ from tensorframe.backends.llvm.abi import address
 from tensorframe.backends.llvm.products.functions import fixed_slots, functions
 from tensorframe.backends.numpy.grid import Index, boxes
 from tensorframe.backends.numpy.product import extents
-from tensorframe.backends.numpy.tiles import BLOCK
+from tensorframe.backends.numpy.tiles import TALL, rows_of_block
 from tensorframe.codegen.llvm.packed.slots import BLOCK_WORDS, MOST_TERMS
 from tensorframe.dtypes import DType
 from tensorframe.graph.shape import Shape
@@ -22,10 +22,8 @@ from tensorframe.machine import HOST
 
 Array = Any
 
-# Rows of a block, and twice as many where there are enough blocks; multiplications that a block should have; and
-# elements of it, which stay in the second level of cache.
-_ROWS, _ENOUGH = 32, 32
-_WORK = 1 << 19
+# Blocks that there should be: with fewer, they have half as many rows.
+_ENOUGH = 32
 
 # Rows of a right factor that are packed in one go.
 _PACKED_ROWS = 32
@@ -134,7 +132,7 @@ class Layout:
         gathers = self._row_step == dtype.itemsize != self._term_step
         tallest = self.most_elements // columns
         # of each thread: rows put side by side, and a block
-        self.gathered = lines(tallest * MOST_TERMS * dtype.itemsize) if gathers else 0
+        self.gathered = lines(tallest * min(terms, MOST_TERMS) * dtype.itemsize) if gathers else 0
         self.scratch_bytes = self.gathered + lines(self.most_elements * dtype.itemsize)
 
     def indices(self) -> list[Index]:
@@ -247,8 +245,7 @@ def row_step(sizes: Shape, strides: Shape) -> int | None:
 def _cut(outer: Shape, inner: Shape, terms: int, columns: int) -> list[Index]:
     """Return the blocks: one of the outer axes each, and some of the rows that the inner ones have."""
     rows = prod(inner)
-    tall = _ROWS if prod(outer) * rows < 2 * _ROWS * _ENOUGH else 2 * _ROWS
-    tall = max(tall, _WORK // (terms * columns) // 8 * 8)
-    tall = min(tall, max(BLOCK // columns // 8 * 8, 8), rows)
+    few = prod(outer) * rows < TALL * _ENOUGH
+    tall = min(rows_of_block(terms, columns, TALL // 2 if few else TALL), rows)
     whole = [slice(0, columns)]
     return [(*index, *whole) for index in boxes((*outer, *inner), tall, len(outer))]
