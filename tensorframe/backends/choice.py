@@ -52,15 +52,25 @@ class Computes(Protocol):
         """Operations."""
 
 
+@runtime_checkable
+class Totals(Protocol):
+    """What says how much memory a model takes in all: what `nn.estimate_memory` returns."""
+
+    @property
+    def total(self) -> int:
+        """The bytes."""
+
+
 def select(
     name: str | Device | Sequence[str | Device] = "auto",
     *,
-    memory: int | str | Takes | None = None,
+    memory: int | str | Takes | Totals | None = None,
     fastest_for: Computes | None = None,
 ) -> Device:
     """Return the device to use: the first with room for `memory`, in bytes, as text ("4GiB"), or as an estimate.
 
-    Of what `tfr.estimate` returns it is the peak on all devices together, as if one had to hold it all.
+    Of what `tfr.estimate` returns it is the peak on all devices together, as if one had to hold it all; of what
+    `nn.estimate_memory` returns, the total.
 
     "auto" goes through the devices in the order of `set_backend_priority`; a list of devices is gone through as it
     stands. A device that is not there, or too small, is passed over; DeviceError, with the reason for each, if none is
@@ -78,7 +88,7 @@ def select(
     tensorframe.errors.DeviceError: no device of cpu with 1000 TiB (cpu: ... free)
     ...
     """
-    wanted = as_bytes(sum(memory.peak.values()) if isinstance(memory, Takes) else memory)
+    wanted = as_bytes(_bytes_of(memory))
     again = wanted is not None  # what is free changes
     if isinstance(name, str | Device) and name == "auto":
         passed = candidates(backend_priority(), again=again)
@@ -121,6 +131,12 @@ def _soonest_first(
         else:
             timed.append((time, place, candidate))
     yield from [info for _, _, info in sorted(timed, key=lambda one: one[:2])]
+
+
+def _bytes_of(memory: Any) -> Any:
+    if isinstance(memory, Takes):
+        return sum(memory.peak.values())
+    return memory.total if isinstance(memory, Totals) else memory
 
 
 def _listed(names: str | Device | Iterable[str | Device]) -> list[str | Device]:

@@ -1,4 +1,4 @@
-"""Quantised matrices: small integers in words of 32 bits, of which neighbours along a row share a scale.
+"""Quantised matrices: small integers in words of 32 bits, of which neighbours along a row share a scale; joined products.
 
 A word holds four integers of 8 bits, with a sign, or eight of 4 bits, without, from its lowest bits on. An element is
 `(integer - zero) * scale`. In products the other factor is quantised too, by blocks of 32 neighbours to 8 bits with a
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from tensorframe.dtypes import NARROW, DType, float32, int32, uint32
+from tensorframe.dtypes import FLOAT, NARROW, DType, float32, int32, uint32
 from tensorframe.errors import ShapeError
-from tensorframe.graph.op import NONE, Kind, Op, register, same
+from tensorframe.graph.op import LOW, NONE, Kind, Op, register, same
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.term import Term, arange, call, matmul, maximum, where
 
@@ -164,3 +164,48 @@ def _rows(name: str, arity: int, doc: str) -> tuple[Op, Op]:
 
 QUANTIZED_MATMUL, DEQUANTIZED = _rows("", 2, "")
 QUANTIZED_MATMUL_WITH_ZEROS, DEQUANTIZED_WITH_ZEROS = _rows("_with_zeros", 3, " whose groups have zeros of their own")
+
+
+# Products of the same features with several matrices, side by side: queries, keys and values are one call. Weights stay as
+# they are, each where it lies; features are read, and quantised, once.
+
+
+def _joined_shape(shapes: tuple[Shape, ...]) -> Shape:
+    x, *matrices = shapes
+    for matrix in matrices:
+        if len(matrix) != 2 or matrix[1] != x[-1]:
+            raise ShapeError(f"a matrix of shape {matrix} takes no features of shape {x}")
+    return (*x[:-1], sum(rows for rows, _ in matrices))
+
+
+def _joined_quantized_shape(shapes: tuple[Shape, ...], bits: int, group: int) -> Shape:
+    x, *parts = shapes
+    for (rows, words), scales in zip(parts[::2], parts[1::2], strict=True):
+        columns = words * in_word(bits)
+        if columns != x[-1] or scales != (rows, columns // group):
+            raise ShapeError(f"a quantised matrix of shape {(rows, columns)} takes no features {x}")
+    return (*x[:-1], sum(rows for rows, _ in parts[::2]))
+
+
+def _joined(x: Term, *matrices: Term) -> Term:
+    products = [call("matmul", x, matrix.permuted((1, 0)), attrs=()) for matrix in matrices]
+    return call("concat", *products, attrs=(len(x.shape) - 1,))
+
+
+def _joined_quantized(x: Term, *rest: Any) -> Term:
+    *parts, bits, group = rest
+    products = [
+        call("quantized_matmul", x, words, scales, attrs=(bits, group))
+        for words, scales in zip(parts[::2], parts[1::2], strict=True)
+    ]
+    return call("concat", *products, attrs=(len(x.shape) - 1,))
+
+
+JOINED_MATMUL = register(
+    Op("joined_matmul", Kind.LIBRARY, None, FLOAT, same, "Rows times transposed matrices, side by side.", shape=_joined_shape, expand=_joined, in_standard=False, public=False, costly=True, whole=True, precision=LOW, cost=64.0)
+)
+JOINED_QUANTIZED_MATMUL = register(
+    Op("joined_quantized_matmul", Kind.LIBRARY, None, NARROW | {float32}, same, "Rows times transposed quantised matrices, side by side.", shape=_joined_quantized_shape, attributes=("bits", "group"), expand=_joined_quantized, in_standard=False, public=False, costly=True, whole=True, cost=64.0)
+)
+# what backends compute as it is, and has an epilogue as other products have
+WHOLE_PRODUCTS = frozenset({JOINED_MATMUL, JOINED_QUANTIZED_MATMUL, QUANTIZED_MATMUL, QUANTIZED_MATMUL_WITH_ZEROS})

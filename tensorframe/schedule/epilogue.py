@@ -12,7 +12,9 @@ from math import prod
 from tensorframe.graph.node import Node, by_serial
 from tensorframe.graph.op import Kind
 from tensorframe.ops.creation import ARANGE
+from tensorframe.ops.elementwise import ADD
 from tensorframe.ops.movement import PERMUTE
+from tensorframe.ops.quantization import FEW, WHOLE_PRODUCTS
 from tensorframe.schedule.group import CapabilitiesOf, Group
 
 # Ops of one step, where each op is a call of its own.
@@ -24,7 +26,7 @@ def merge_epilogues(
 ) -> list[Group]:
     """Return the groups with those of contractions merged into what consumes them alone."""
     merging = _Merging(groups, roots, capabilities_of)
-    products = [group for group in groups if group.sink.op.kind is Kind.CONTRACT]
+    products = [group for group in groups if is_product(group.sink)]
     # of two products that one group consumes, the one with more to do is in the cache afterwards
     for product in sorted(products, key=_size):
         kinds = capabilities_of(product.sink.device).epilogues
@@ -33,6 +35,33 @@ def merge_epilogues(
         if kinds:
             merging.transform(product)
     return merging.groups
+
+
+def is_product(node: Node) -> bool:
+    """Whether a node is a contraction, or a product that its device computes as it is: it may have an epilogue."""
+    return node.op.kind is Kind.CONTRACT or node.op in WHOLE_PRODUCTS
+
+
+def is_residual(node: Node) -> bool:
+    """Whether a node adds a product of few rows to a tensor of its shape: the way past a layer of a step of decoding.
+
+    Stored by the product's step, as is what follows in its rows, it takes no kernel; it is never recomputed.
+    """
+    if node.op is not ADD or prod(node.shape[:-1]) > FEW:
+        return False
+    sources = [
+        part
+        for source in node.inputs
+        for part in ((source, *source.inputs) if source.op is ADD else (source,))
+    ]  # a product may have a bias
+    return any(map(is_product, sources)) and all(
+        source.shape == node.shape for source in node.inputs
+    )
+
+
+def along_rows(group: Group) -> bool:
+    """Whether rows are all that the ops of a group have to see whole, besides views of its operands."""
+    return all(node.op.kind is Kind.VIEW or _along_rows(node) for node in group.nodes)
 
 
 def _size(group: Group) -> int:
@@ -130,7 +159,7 @@ class _Merging:
         if not others:
             return "a view of it takes no time"
         for node in others:
-            if node.op.kind is Kind.CONTRACT and group.nodes[0] is node and len(others) > 1:
+            if is_product(node) and group.nodes[0] is node and len(others) > 1:
                 return "its consumer's step has a product already"
             if node.op.kind not in kinds or not _along_rows(node):
                 return f"{node.op.name} needs more than a block of it"
@@ -138,7 +167,7 @@ class _Merging:
             return "its rows are not those of the product"
         if not counted.issuperset(group.copies.values()) or seen.shape != group.sink.shape:
             return "it is read at other places than its consumer's"
-        if any(self._makers.get(node, 1) > 1 for node in (seen, *aside)):
+        if self._makers.get(seen, 1) > 1 or not all(map(self._is_of_operands, aside)):
             return "a view in its consumer is part of another step too"
         kept = [node for node in others if node in self._roots or node in self._users]
         if any(node.shape != seen.shape for node in kept):
@@ -146,19 +175,39 @@ class _Merging:
         return None
 
     def _move_out(self, view: Node, group: Group) -> None:
-        """Make a view of an operand a group of its own, so that blocks can be taken from it."""
+        """Make a view of an operand a group of its own, so that blocks can be taken from it, and no part of others."""
         alone = Group(view, [view], dict.fromkeys(view.inputs))
+        shared = self._makers.get(view, 1) > 1
+        sharing = [other for other in self.groups if view in other.nodes] if shared else [group]
         self.groups.append(alone)
+        for source in view.inputs:
+            self._users[source].append(alone)
+        for other in sharing:
+            self._leave_out(view, other)
+        self._users[view] = sharing
+        self._makers[view] = 1
+
+    def _is_of_operands(self, view: Node) -> bool:
+        """Whether all groups that a view is part of read what it is a view of."""
+        if self._makers.get(view, 1) == 1:
+            return True
+        sources = set(view.inputs)
+        return all(sources <= group.inputs.keys() for group in self.groups if view in group.nodes)
+
+    def _leave_out(self, view: Node, group: Group) -> None:
+        """Let a group read a view of an operand that it looked at the operand through."""
         group.nodes.remove(view)
         inside = set(group.nodes)
-        read = [source for node in group.nodes for source in node.inputs if source not in inside]
+        read = [
+            source
+            for node in group.nodes
+            for source in group.operands(node)
+            if source not in inside
+        ]
         group.inputs = dict.fromkeys(read)
         for source in view.inputs:
-            users = self._users[source]
-            users.append(alone)
             if source not in group.inputs:
-                users.remove(group)
-        self._users[view] = [group]
+                self._users[source].remove(group)
 
     def _merge(self, product: Group, user: Group) -> None:
         """Make the user of a product a part of its group, with the user's sink."""

@@ -14,6 +14,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.space import Space
 from tensorframe.schedule.admission import can_fuse, runs_alone
 from tensorframe.schedule.capture import is_leaf
+from tensorframe.schedule.epilogue import is_residual
 from tensorframe.schedule.group import CapabilitiesOf, Group
 from tensorframe.schedule.weights import Weights
 
@@ -100,6 +101,8 @@ class _Growing:
             return "its consumers are in different kernels"
         if node.op.kind not in (Kind.MAP, Kind.VIEW, Kind.SOURCE):
             return "its consumers are in different kernels, and recomputing it costs more than storing it"
+        if is_residual(node):
+            return "its consumers are in different kernels, and the step of its product stores it"
         weight = node.op.cost > _RECOMPUTED_COST or self._depth(users, node) > _RECOMPUTED_OPS
         if node.op.kind is Kind.MAP:
             weight = weight or not self._weights.is_light(node, _RECOMPUTED_OPS)

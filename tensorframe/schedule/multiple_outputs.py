@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind
 from tensorframe.schedule.capture import is_leaf
+from tensorframe.schedule.epilogue import along_rows, is_product, is_residual
 from tensorframe.schedule.group import CapabilitiesOf, Group
 from tensorframe.schedule.merge import take_in
 
@@ -35,11 +36,14 @@ def store_for_others(
             continue
         if maker.space is None or not wanted.isdisjoint(maker.nodes):
             continue
-        if hosting.is_of_product(maker.sink):
+        residual = is_residual(maker.sink)
+        if hosting.is_of_product(maker.sink) and not residual:
             continue
         readers.sort(key=lambda group: group.sink.serial)
         for host in readers[:_MOST_HOSTS]:
             others = [group for group in readers if group is not host]
+            if residual and not along_rows(host):
+                continue
             if host.space is None or any(hosting.waits(host, other) for other in others):
                 continue
             needed = [node for node in maker.nodes if any(node in group.inputs for group in others)]
@@ -87,7 +91,7 @@ class _Hosting:
         """Whether a value is made, element by element, of a product that nothing else needs: it joins its step."""
         seen = [node]
         for other in seen:  # grows while it is walked
-            if other.op.kind is Kind.CONTRACT:
+            if is_product(other):
                 return True
             if other.op.kind not in (Kind.MAP, Kind.VIEW) or is_leaf(other):
                 continue

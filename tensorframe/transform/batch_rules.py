@@ -32,7 +32,12 @@ from tensorframe.ops.movement import (
     STOP_GRADIENT,
     WINDOWS,
 )
-from tensorframe.ops.quantization import QUANTIZED_MATMUL, QUANTIZED_MATMUL_WITH_ZEROS
+from tensorframe.ops.quantization import (
+    JOINED_MATMUL,
+    JOINED_QUANTIZED_MATMUL,
+    QUANTIZED_MATMUL,
+    QUANTIZED_MATMUL_WITH_ZEROS,
+)
 from tensorframe.ops.random import DRAW, RANDOM_WORD
 from tensorframe.ops.sorting import HISTOGRAM, SEARCHSORTED, SELECT
 from tensorframe.ops.sparse import (
@@ -116,7 +121,7 @@ def _one_by_one(call: Call) -> Value:
     return call.one_by_one()
 
 
-@_for_ops(QUANTIZED_MATMUL, QUANTIZED_MATMUL_WITH_ZEROS)
+@_for_ops(QUANTIZED_MATMUL, QUANTIZED_MATMUL_WITH_ZEROS, JOINED_MATMUL, JOINED_QUANTIZED_MATMUL)
 def _of_rows(call: Call) -> Value:
     x, *matrix = call.inputs
     if any(operand in call.batch for operand in matrix):

@@ -7,6 +7,14 @@ from tensorframe.backends.selection import as_bytes
 from tensorframe.errors import ArgumentError, DeviceError
 from tests.backends.fakes import GIB, Fake, in_environment, info, registered
 
+SEVEN_BILLION = {
+    "vocab_size": 32000,
+    "hidden_size": 4096,
+    "intermediate_size": 11008,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+}
+
 ABSENT = [Fake(name, "not here") for name in ("cuda", "rocm", "opencl", "wgpu")]
 
 
@@ -84,6 +92,12 @@ def test_auto_moves_on_where_a_device_is_too_small():
     with machine(cuda=[small], opencl=[info("opencl", total_memory=16 * GIB)]):
         assert tfr.backends.select(memory="2 GiB") == "cuda"
         assert tfr.backends.select("auto", memory="4GiB") == "opencl", "8 GiB, of which 2 are free"
+        model = tfr.nn.models.Llama(SEVEN_BILLION)
+        needs = [tfr.nn.estimate_memory(model, context=4096, bits=bits) for bits in (None, 8, 4)]
+        assert [tfr.backends.select("auto", memory=each) for each in needs[1:]] == ["opencl"] * 2
+        assert tfr.backends.select("auto", memory=needs[2]._replace(cache=0, weights=GIB)) == "cuda"
+        with pytest.raises(DeviceError, match=r"no device of cuda, opencl with 29\.1 GiB"):
+            tfr.backends.select(["cuda", "opencl"], memory=needs[0])
         assert tfr.backends.select(memory=17 * GIB, name=["cuda", "opencl", "numpy"]) == "numpy"
         with pytest.raises(DeviceError, match=r"cuda: 2 GiB free; .*opencl: 16 GiB in all"):
             tfr.backends.select(memory="1000 TiB")

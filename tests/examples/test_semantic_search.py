@@ -128,6 +128,30 @@ def test_devices_rank_as_pytorch_does(device, candidates, folder, tokenizer):
     assert found == [names[:2] for names in RANKED.values()]
 
 
+def test_in_8_bits_a_quarter_of_the_bytes_finds_the_same(
+    candidates, encoder, folder, tokenizer, reference
+):
+    small = model.load_encoder(folder, bits=8)
+    before, after = (
+        sum(part.nbytes for part in one.model.state_dict().values()) for one in (encoder, small)
+    )
+    assert after < 0.27 * before, "scales of two bytes for every 32 integers"
+    embeds = [search.Embedder(tokenizer, one, batch_size=16) for one in (encoder, small)]
+    sentences = [str(sentence) for sentence in reference["sentences"]]
+    cosines = np.sum(embeds[1](sentences).numpy() * reference["embeddings"], axis=1)
+    assert np.all(cosines > 0.99), cosines
+    texts = [entry.text for entry in candidates]
+    (scores, wanted), (_, found) = (
+        search.nearest(embed(cli.QUERIES), embed(texts), count=len(texts)) for embed in embeds
+    )
+    assert [rows[:3].tolist() for rows in found] == [rows[:3].tolist() for rows in wanted]
+    # texts change places only where they were as near as each other
+    for cosines, rows, others in zip(scores, wanted, found, strict=True):
+        of_text = dict(zip(rows.tolist(), cosines.tolist(), strict=True))
+        again = np.array([of_text[row] for row in others.tolist()])
+        assert np.max(np.maximum.accumulate(again[::-1])[::-1] - again) < 0.01
+
+
 def test_the_model_is_written_with_tensorframe_alone():
     tree = ast.parse(Path(model.__file__).read_text())
     imported = {

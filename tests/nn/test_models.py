@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from tensorframe.errors import (
     ShapeError,
 )
 from tests.backends.devices import FOUND
+from tests.nn.language_model_files import write_gguf
 from tests.nn.language_model_weights import (
     CONFIGS,
     GPT_CONFIG,
@@ -28,6 +31,7 @@ from tests.nn.language_model_weights import (
 )
 
 GPT, BertEncoder, Llama = tfr.nn.models.GPT, tfr.nn.models.BertEncoder, tfr.nn.models.Llama
+MIB = 1 << 20
 BERT_CONFIG = {
     "model_type": "bert",
     "vocab_size": 40,
@@ -59,6 +63,17 @@ def test_tokens_are_those_of_pytorch(kind: str) -> None:
 def test_every_device_gives_the_tokens_of_gpt(device: str) -> None:
     wanted = json.loads(Path(__file__).with_name("language_model_tokens.json").read_text())["gpt2"]
     assert list(made("gpt2", device).generate(PROMPT, max_tokens=2)) == wanted[:2]
+    # the same kernels for more memory: weights, cache, and little more
+    large = GPT({**GPT_CONFIG, "n_embd": 128, "vocab_size": 40000}, device)
+    needs = tfr.nn.estimate_memory(large, context=len(PROMPT) + 2)
+    tfr.compute(*large.state_dict().values())
+    tfr.memory.trim()
+    tfr.memory.reset_peak(device)
+    assert len(list(large.generate(PROMPT, max_tokens=2))) == 2
+    assert needs.total > 20 * MIB
+    if device != "numpy":
+        most = tfr.memory.stats()[device].peak
+        assert needs.total <= most <= 1.05 * needs.total + 2 * MIB
 
 
 def test_logits_of_gpt_with_a_cache_are_those_without() -> None:
@@ -146,6 +161,58 @@ def test_gpt_is_quantised_along_its_inputs() -> None:
     assert model.lm_head.weight is model.wte.weight
     assert np.corrcoef(before.ravel(), model(ids).numpy().ravel())[0, 1] > 0.999
     assert len(list(model.generate([1], max_tokens=3))) == 3
+
+
+# Memory.
+
+LARGE = {
+    "model_type": "llama",
+    "vocab_size": 4000,
+    "hidden_size": 768,
+    "intermediate_size": 3072,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 12,
+    "num_key_value_heads": 4,
+    "max_position_embeddings": 64,
+}
+SMALL = {**LARGE, "vocab_size": 64, "num_hidden_layers": 1}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Models of 140 MB and of 5 MB, in float32 and in 8 bits."""
+    place = tmp_path_factory.mktemp("models")
+    for end, sizes in (("", LARGE), ("-small", SMALL)):
+        generator = np.random.default_rng(0)
+        state = {
+            name: generator.standard_normal(tensor.shape, np.float32) * np.float32(0.02)
+            for name, tensor in Llama(sizes).state_dict().items()
+        }
+        write_gguf(place / f"q8{end}.gguf", state, sizes, quantized=True)
+        folder = place / f"f32{end}"
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps(sizes))
+        tfr.save(
+            folder / "model.safetensors",
+            {name: tfr.asarray(part) for name, part in state.items()},
+        )
+    return place
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux says of a process")
+@pytest.mark.parametrize("name", ["f32", "q8.gguf"])
+def test_generating_takes_weights_and_cache_and_little_more(name: str, files: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.nn.generating_process", str(files / name)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["needs"] > 30 * MIB
+    assert found["grown"] <= 1.05 * found["needs"] + 64 * MIB, found
 
 
 # Encoders.

@@ -103,7 +103,7 @@ def test_dot4_multiplies_signed_bytes(device: str) -> None:
 
 @pytest.mark.parametrize("rows", [1, 40])
 def test_the_bits_are_the_same_for_any_threads(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quantized_product, "_PIECE", 1 << 10)
+    monkeypatch.setattr(quantized_product, "_PART", 1 << 10)
     q = Q.quantize(tfr.asarray(normal(300, 256)))
     x = tfr.asarray(normal(rows, 256, seed=1))
     found = []

@@ -11,6 +11,7 @@ import numpy as np
 from tensorframe.backends.cpu.choice import SLOW, GradualFunction
 from tensorframe.backends.llvm.engine import (
     compiled_convolution,
+    compiled_product,
     missing,
     quantized_kernels,
     small_kernels,
@@ -20,12 +21,12 @@ from tensorframe.backends.numpy.contraction import product_of
 from tensorframe.backends.numpy.convolution import convolve
 from tensorframe.backends.numpy.functions import Function, Functions, implementation
 from tensorframe.backends.numpy.lanes import lane_prod, lane_sum
-from tensorframe.backends.numpy.quantized_product import WHOLE
 from tensorframe.dtypes import COMPLEX, DType
 from tensorframe.graph.op import Kind, Op
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.convolution import CONVOLUTION
 from tensorframe.ops.exactness import is_exact
+from tensorframe.ops.quantization import WHOLE_PRODUCTS
 from tensorframe.ops.reduction import SUM
 from tensorframe.ops.sparse import SPARSE
 
@@ -59,8 +60,8 @@ class CpuFunctions(Functions):
             return _convolution
         if op is MATMUL and missing() is None:
             return _product
-        if op.name in WHOLE:
-            return partial(WHOLE[op.name], find=quantized_kernels)
+        if op in WHOLE_PRODUCTS:
+            return _whole(op)
         if op.expand is not None and not op.whole:
             return super().function_for(op)
         if op.kind is not Kind.MAP:
@@ -278,3 +279,10 @@ def _beginning(
         return made(*values[:arity])
 
     return run
+
+
+def _whole(op: Op) -> Function:
+    """Return what computes a product that the engine takes whole."""
+    from tensorframe.backends.numpy.whole import Ways  # few programs have any
+
+    return Ways(quantized_kernels, small_kernels, compiled_product).function(op)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -105,8 +106,8 @@ def operands(x: Array, matrix: Matrix) -> Operands:
     return Operands(bytes_, begins, factors)
 
 
-def quantized(operands: Operands, matrix: Matrix, result: Array, start: int, stop: int) -> None:
-    """Write columns `start` to `stop` of the product to `result`."""
+def product_call(operands: Operands, matrix: Matrix, result: Array) -> Callable[[int, int], None]:
+    """Return what writes columns of a product to `result`, from one to another, while its operands live."""
     words, scales, zeros, _, _ = matrix
     slots = _CALL.pack(
         address(words),
@@ -126,4 +127,9 @@ def quantized(operands: Operands, matrix: Matrix, result: Array, start: int, sto
         words.shape[1],
         len(result),
     )
-    _functions(matrix).product(start, stop, slots, b"")
+    product = _functions(matrix).product
+
+    def run(start: int, stop: int) -> None:
+        product(start, stop, slots, b"")
+
+    return run

@@ -24,7 +24,6 @@ from tensorframe.backends.numpy.epilogue import (
 from tensorframe.backends.numpy.functions import Functions, implementation
 from tensorframe.backends.numpy.interruptible import interruptible
 from tensorframe.backends.numpy.product import Multiply, Product
-from tensorframe.backends.numpy.quantized_product import WHOLE, whole_program
 from tensorframe.backends.numpy.region import elementwise_program
 from tensorframe.backends.numpy.sequence import sequence_program
 from tensorframe.backends.numpy.small_product import Find, no_kernels
@@ -35,6 +34,7 @@ from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.convolution import CONVOLUTION
+from tensorframe.ops.quantization import WHOLE_PRODUCTS
 
 if TYPE_CHECKING:
     from tensorframe.backends.numpy.chain import MakeTiles  # it looks at kernels
@@ -147,6 +147,12 @@ class NumpyBackend(Backend):
 
             compile_ = partial(self.compile, device=device)
             return chain_program(region, compile_, self.products(), self.chains())
+        if region.ops[0].op in WHOLE_PRODUCTS:
+            from tensorframe.backends.numpy.whole import Ways, whole_program  # few programs do
+
+            compile_ = partial(self.compile, device=device)
+            ways = Ways(self.quantized_products(), self.small_products(), self.products())
+            return whole_program(region, ways, compile_)
         is_small = reads_small_factors(region)
         if has_epilogue(region) or (region.ops[0].op is MATMUL and not is_small):
             compile_ = partial(self.compile, device=device)
@@ -159,8 +165,6 @@ class NumpyBackend(Backend):
             )
         if region.ops[0].op is CONVOLUTION:
             return convolution_program(region, self.convolution())
-        if region.ops[0].op.name in WHOLE:
-            return whole_program(region, self.quantized_products())
         if is_small:
             return small_product_program(region, self.small_products())
         if all(op.op.kind is Kind.MAP for op in region.ops):

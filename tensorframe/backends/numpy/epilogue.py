@@ -41,6 +41,7 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.convolution import CONVOLUTION
+from tensorframe.ops.quantization import WHOLE_PRODUCTS
 
 # Columns of a product up to which enough rows for a block are not too many elements.
 _SHORT_ROWS = 1 << 12
@@ -75,7 +76,8 @@ def with_positions(region: Region) -> tuple[Region, tuple[Array, ...]]:
 
 def has_epilogue(region: Region) -> bool:
     """Whether a region is a contraction and what is done to its result."""
-    return region.ops[0].op.kind is Kind.CONTRACT and len(region.ops) > 1
+    first = region.ops[0].op
+    return (first.kind is Kind.CONTRACT or first in WHOLE_PRODUCTS) and len(region.ops) > 1
 
 
 def has_chain(region: Region) -> bool:

@@ -6,27 +6,24 @@ The meaning is that of `ops/quantization.py`: the other factor is quantised as w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from math import ceil, prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tensorframe.backends import host_pool
-from tensorframe.backends.base import Program, quiet
-from tensorframe.backends.numpy.functions import Function, spells
+from tensorframe.backends.numpy.functions import spells
 from tensorframe.backends.numpy.product import LONG, share_products
 from tensorframe.backends.numpy.small_product import no_kernels
-from tensorframe.backends.numpy.threads import share_out
-from tensorframe.graph.region import Region
+from tensorframe.backends.numpy.threads import share_out, thread_count
 from tensorframe.ops.quantization import BLOCK, FEW, LARGEST, LEAST, ZERO, in_word
 
 Array = Any
 # gives the module of compiled functions, None where there is none
 Find = Callable[[], Any]
 
-# Bytes of words that one call takes.
-_PIECE = 1 << 19
+# Bytes of words from which each thread has a part: to hand a call over takes as long as to read a tenth of that.
+_PART = 1 << 19
 # Elements of a block that is made of words: 1 MiB, as wide as that many terms.
 _ELEMENTS, _TERMS = 1 << 18, 1024
 
@@ -94,56 +91,61 @@ def _matmul(x: Array, *rest: Any, find: Find = no_kernels) -> Array:
     matrix = Matrix(words, scales, zeros[0] if zeros else None, bits, group)
     count, columns = prod(x.shape[:-1]), x.shape[-1]
     rows = x.reshape((count, columns))
-    kernels = find() if 0 < count <= FEW and columns else None
-    if kernels is None:
-        result = _by_blocks(quantized_rows(rows), matrix)
-    else:
-        result = _few(np.ascontiguousarray(rows, np.float32), matrix, kernels)
+    result = rows_times(rows, matrix, find)
     return result.reshape((*x.shape[:-1], len(words))).astype(x.dtype, copy=False)
 
 
-matmul = spells("quantized_matmul")(_matmul)
-with_zeros = spells("quantized_matmul_with_zeros")(_matmul)
-# the same functions, for those that find kernels
-WHOLE: dict[str, Function] = {
-    "quantized_matmul": matmul,
-    "quantized_matmul_with_zeros": with_zeros,
-}
+spells("quantized_matmul")(_matmul)
+spells("quantized_matmul_with_zeros")(_matmul)
 
 
-def whole_program(region: Region, find: Find) -> Program:
-    """Return the program of a row that devices may compute as it is."""
-    (op,) = region.ops
-    function = partial(WHOLE[op.op.name], find=find)
-
-    def run(inputs: Sequence[Array], _buffers: Sequence[Array | None]) -> Sequence[Array]:
-        with np.errstate(all="ignore"):
-            return (function(*[inputs[source] for source in op.inputs], *op.attrs),)
-
-    return quiet(run)
+def are_few(rows: Array) -> bool:
+    """Whether reading the matrix is what a product with these rows takes."""
+    return 0 < len(rows) <= FEW and rows.shape[1] > 0
 
 
-def _few(rows: Array, matrix: Matrix, kernels: Any) -> Array:
-    """Return the product of few rows, which takes as long as reading the matrix."""
-    words = _in_rows(matrix.words)
-    given = matrix._replace(
-        words=words,
-        scales=_in_rows(matrix.scales),
-        zeros=None if matrix.zeros is None else _in_rows(matrix.zeros),
-    )
-    operands = kernels.operands(rows, given)
-    result = host_pool.empty((len(rows), len(words)), np.dtype(np.float32))
-    each = ceil(_PIECE / max(words.shape[1] * words.itemsize, 1) / 4) * 4
-    jobs = [(first, min(first + each, len(words))) for first in range(0, len(words), each)]
+def rows_times(rows: Array, matrix: Matrix, find: Find) -> Array:
+    """Return the product of rows and a transposed matrix, as float32."""
+    kernels = find() if are_few(rows) else None
+    if kernels is None:
+        return _by_blocks(quantized_rows(rows), matrix)
+    return few_times(rows, [matrix], kernels)
 
-    def work(mine: Iterator[tuple[int, int]]) -> None:
-        for start, stop in mine:
-            kernels.quantized(operands, given, result, start, stop)
 
-    if words.nbytes < 2 * _PIECE:
+def few_times(rows: Array, matrices: Sequence[Matrix], kernels: Any) -> Array:
+    """Return the products of few rows with transposed matrices of one kind, side by side, as float32.
+
+    That takes as long as reading the matrices; rows are quantised once.
+    """
+    given = [
+        matrix._replace(
+            words=_in_rows(matrix.words),
+            scales=_in_rows(matrix.scales),
+            zeros=None if matrix.zeros is None else _in_rows(matrix.zeros),
+        )
+        for matrix in matrices
+    ]
+    operands = kernels.operands(np.ascontiguousarray(rows, np.float32), given[0])
+    heights = [len(matrix.words) for matrix in given]
+    result = host_pool.empty((len(rows), sum(heights)), np.dtype(np.float32))
+    words = sum([matrix.words.size for matrix in given])
+    part = max(_PART, ceil(words * given[0].words.itemsize / thread_count()))
+    jobs: list[tuple[Callable[[int, int], None], int, int]] = []
+    column = 0
+    for matrix, height in zip(given, heights, strict=True):
+        product = kernels.product_call(operands, matrix, result[:, column : column + height])
+        column += height
+        each = ceil(part / max(matrix.words.shape[1] * matrix.words.itemsize, 1) / 4) * 4
+        jobs += [(product, n, min(n + each, height)) for n in range(0, height, each)]
+
+    def work(mine: Iterator[tuple[Callable[[int, int], None], int, int]]) -> None:
+        for product, start, stop in mine:
+            product(start, stop)
+
+    if words * given[0].words.itemsize < 2 * _PART:
         work(iter(jobs))
     else:
-        share_out(jobs, work, long=words.size * len(rows) > LONG * len(jobs))
+        share_out(jobs, work, long=words * len(rows) > LONG * len(jobs))
     return result
 
 

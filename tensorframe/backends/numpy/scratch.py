@@ -11,7 +11,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from tensorframe import config
-from tensorframe.backends.numpy.epilogue import has_chain, has_epilogue
+from tensorframe.backends.numpy.epilogue import epilogue_of, has_chain, has_epilogue
 from tensorframe.backends.numpy.grid import blocks, row_blocks
 from tensorframe.backends.numpy.product import IN_BLAS, extents
 from tensorframe.backends.numpy.quantized_product import scratch_of
@@ -33,6 +33,7 @@ from tensorframe.graph.region import Region, RegionOp
 from tensorframe.graph.shape import Shape
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.convolution import CONVOLUTION
+from tensorframe.ops.quantization import WHOLE_PRODUCTS
 
 _MIB = 1 << 20
 # elements of a line from which stable orders are made of ranks: see sorting.py
@@ -87,6 +88,11 @@ def scratch_bytes(region: Region, *, compiled: bool = False) -> int:
     tiles = _of_tiles(region) if compiled and ops[0].op is MATMUL else None
     if tiles is not None:
         return tiles
+    if ops[0].op in WHOLE_PRODUCTS and len(ops) > 1:
+        epilogue = epilogue_of(region)
+        after = 0 if epilogue is None else scratch_bytes(epilogue, compiled=compiled)
+        product = prod(ops[0].shape) * ops[0].dtype.itemsize
+        return max(_of_call(region, ops[0]), after) + product
     if has_epilogue(region):
         return _of_call(region, ops[0]) + _of_epilogue(region)
     if all(op.op.kind is Kind.MAP for op in ops):

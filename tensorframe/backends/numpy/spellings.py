@@ -15,6 +15,7 @@ _NAMES = {
     "formulas": "cos_turns surprisal",
     "fourier": "fftn ifftn irfftn rfftn",
     "indexing": "gather scatter set_slice take_along_axis",
+    "joined_product": "joined_matmul joined_quantized_matmul",
     "linalg": "cholesky det eig eigh eigvals eigvalsh inv lstsq qr slogdet solve svd svdvals",
     "movement": "concat depends expand pad part permute reshape slice windows",
     "quantized_product": "quantized_matmul quantized_matmul_with_zeros",

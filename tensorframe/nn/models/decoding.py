@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple
 
-from tensorframe.dtypes import int32
+from tensorframe.backends.registry import capabilities
+from tensorframe.dtypes import NARROW, float32, int32
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.conversion.convert import asarray
 from tensorframe.frontend.creation.ranges import counted
-from tensorframe.frontend.dispatch import apply
+from tensorframe.frontend.dispatch import apply, call
 from tensorframe.frontend.manipulation.joining import concat
 from tensorframe.frontend.operands import permuted, reshaped
 from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.history import history
 from tensorframe.nn import functional
 from tensorframe.nn.cache import KVCache, Stored
 from tensorframe.nn.layers.linear import Linear
+from tensorframe.nn.quantization import QuantizedTensor
 from tensorframe.ops.elementwise import GREATER, GREATER_EQUAL, LESS_EQUAL, LOGICAL_AND, SUBTRACT
+from tensorframe.ops.quantization import FEW, JOINED_MATMUL, JOINED_QUANTIZED_MATMUL
 
 
 class Seen(NamedTuple):
@@ -93,9 +98,44 @@ def look(
     return Seen(stored, rows, positions, reach, mask)
 
 
-def joined(x: Tensor, layers: Sequence[Linear]) -> Tensor:
-    """Return what several layers give for the same features, side by side along the last axis."""
-    return concat([layer(x) for layer in layers], axis=-1)
+def joined(x: Tensor, layers: Sequence[Linear], size: int) -> Tensor:
+    """Return what several layers give for features (batch, length, n), as heads: (batch, length, heads, size).
+
+    For a few tokens that is one call, where the device computes such rows whole.
+    """
+    few = 0 < prod(x.shape[:-1]) <= FEW and x.dtype in NARROW | {float32}
+    is_one = few and history.get() is None and capabilities(x.device).whole
+    products = _joined(x, layers) if is_one else None
+    if products is None:
+        return concat([_as_heads(layer(x), size) for layer in layers], axis=2)
+    biases = [layer.bias for layer in layers if layer.bias is not None]
+    return _as_heads(products + concat(biases) if biases else products, size)
+
+
+def _as_heads(features: Tensor, size: int) -> Tensor:
+    return reshaped(features, (*features.shape[:-1], features.shape[-1] // size, size))
+
+
+def _joined(x: Tensor, layers: Sequence[Linear]) -> Tensor | None:
+    """Return the products of several layers as one row, if their weights are of one kind."""
+    weights = [layer.weight for layer in layers]
+    if len({layer.bias is None for layer in layers}) > 1:
+        return None
+    matrices = [weight for weight in weights if isinstance(weight, QuantizedTensor)]
+    if not matrices:
+        plain = [weight for weight in weights if isinstance(weight, Tensor)]
+        if any(layer.weight_is_transposed for layer in layers) or {x.dtype} != {
+            weight.dtype for weight in plain
+        }:
+            return None
+        return call(JOINED_MATMUL, x, *plain)
+    kinds = {(matrix.bits, matrix.group, matrix.zeros is None) for matrix in matrices}
+    (kind, *others) = kinds
+    bits, group, symmetric = kind
+    if len(matrices) < len(weights) or others or not symmetric:
+        return None
+    parts = [part for matrix in matrices for part in (matrix.words, matrix.scales)]
+    return call(JOINED_QUANTIZED_MATMUL, x, *parts, attrs=(bits, group))
 
 
 def after(x: Tensor, last: Any) -> Tensor:

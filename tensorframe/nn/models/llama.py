@@ -52,10 +52,8 @@ class Attention(Module):
     def forward(self, x: Tensor, seen: Seen, angles: _Angles, layer: int) -> Tensor:
         """Return the averages of values for `x` (batch, length, hidden_size)."""
         config = self._config
-        batch, length, _ = x.shape
         heads, shared = config.num_attention_heads, config.num_key_value_heads
-        projected = joined(x, (self.q_proj, self.k_proj, self.v_proj))
-        features = reshaped(projected, (batch, length, heads + 2 * shared, config.head_dim))
+        features = joined(x, (self.q_proj, self.k_proj, self.v_proj), config.head_dim)
         turning, values = features[:, :, : heads + shared], features[:, :, heads + shared :]
         if config.qk_norm:
             normal = self.q_norm(turning[:, :, :heads]), self.k_norm(turning[:, :, heads:])

@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorframe as tfr
 from tensorframe.frontend.dispatch import call
-from tensorframe.ops.quantization import DOT4
+from tensorframe.ops.quantization import DOT4, JOINED_MATMUL, JOINED_QUANTIZED_MATMUL
 from tensorframe.ops.sparse import SAMPLED_MATMUL
 
 Call = Callable[[Any, Any], Any]
@@ -202,6 +202,13 @@ CALLS: dict[str, Call] = {
     "dot4": lambda x, _: call(DOT4, x, x),
     "dequantized": lambda x, _: _quantized(x).dequantize(),
     "dequantized_with_zeros": lambda x, _: _quantized(x, zeros=True).dequantize(),
+    "joined_matmul": lambda x, _: call(JOINED_MATMUL, _wide(x), _wide(x)[:3], _wide(x)),
+    "joined_quantized_matmul": lambda x, _: call(
+        JOINED_QUANTIZED_MATMUL,
+        _wide(x),
+        *[part for q in (_quantized(x), _quantized(x + 1)) for part in (q.words, q.scales)],
+        attrs=(8, 32),
+    ),
     "quantized_matmul": lambda x, _: _wide(x) @ _quantized(x).mT,
     "quantized_matmul_with_zeros": lambda x, _: _wide(x) @ _quantized(x, zeros=True).mT,
     "sparse_matmul": lambda x, _: (_rows(x) @ x[0], _rows(x) @ x.T),

@@ -1,0 +1,205 @@
+"""W23: tokens per second of a model in the shape of Llama-3.2-1B with random weights, beside llama.cpp and PyTorch.
+
+`python -m tests.benchmarks.decoding [f32|q8_0|q4_0 ...] [--layers N] [--tokens N]` writes a GGUF file for each kind and
+lets tensorframe and llama.cpp (its Python wheel) decode from it, one after the other in turns, in one process; PyTorch
+multiplies the same matrices in float32, if it is there. The bandwidth is that of reading the words of the largest
+matrix by NumPy, with as many threads. Of each, the median of the fastest half of the tokens counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tensorframe as tfr
+from tensorframe.backends.numpy.threads import thread_count
+
+HIDDEN, WIDE, HEADS, SHARED, SIZE, WORDS = 2048, 8192, 32, 8, 64, 128256
+CONTEXT, PROMPT = 512, 16
+# of elements in a block of a kind, and its bytes
+BLOCKS = {"f32": (1, 4), "q8_0": (32, 34), "q4_0": (32, 18)}
+
+
+def matrices(layers: int) -> Iterator[tuple[str, int, int]]:
+    """Names, rows and columns of the model's matrices."""
+    yield "token_embd", WORDS, HIDDEN
+    for layer in range(layers):
+        block = f"blk.{layer}"
+        yield f"{block}.attn_q", HEADS * SIZE, HIDDEN
+        yield f"{block}.attn_k", SHARED * SIZE, HIDDEN
+        yield f"{block}.attn_v", SHARED * SIZE, HIDDEN
+        yield f"{block}.attn_output", HIDDEN, HEADS * SIZE
+        yield f"{block}.ffn_gate", WIDE, HIDDEN
+        yield f"{block}.ffn_up", WIDE, HIDDEN
+        yield f"{block}.ffn_down", HIDDEN, WIDE
+
+
+def random_blocks(kind: str, rows: int, columns: int, generator: np.random.Generator) -> Any:
+    """A matrix as a file has it: random integers, and one scale."""
+    count, nbytes = BLOCKS[kind]
+    if kind == "f32":
+        return generator.standard_normal((rows, columns), np.float32) * 0.02
+    blocks = generator.integers(0, 256, (rows, columns // count, nbytes), np.uint8)
+    scale = 0.02 / (37 if kind == "q8_0" else 4.6)
+    blocks[..., :2] = np.frombuffer(np.float16(scale).tobytes(), np.uint8)
+    return blocks.reshape((rows, -1))
+
+
+def write(path: Path, kind: str, layers: int) -> None:
+    """Write a model of random weights."""
+    from gguf import GGMLQuantizationType, GGUFWriter
+
+    writer = GGUFWriter(path, "llama")
+    writer.add_context_length(CONTEXT)
+    writer.add_embedding_length(HIDDEN)
+    writer.add_block_count(layers)
+    writer.add_feed_forward_length(WIDE)
+    writer.add_head_count(HEADS)
+    writer.add_head_count_kv(SHARED)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_rope_freq_base(500000.0)
+    writer.add_rope_dimension_count(SIZE)
+    writer.add_vocab_size(WORDS)
+    # llama.cpp has no use for a model without words
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("default")
+    writer.add_token_list([f"word {number}" for number in range(WORDS)])
+    writer.add_token_merges(["w o"])
+    generator = np.random.default_rng(0)
+    raw = None if kind == "f32" else GGMLQuantizationType[kind.upper()]
+    for name, rows, columns in matrices(layers):
+        writer.add_tensor(
+            f"{name}.weight", random_blocks(kind, rows, columns, generator), raw_dtype=raw
+        )
+        if name.endswith("attn_q"):
+            block = name.removesuffix(".attn_q")
+            for norm in ("attn_norm", "ffn_norm"):
+                writer.add_tensor(f"{block}.{norm}.weight", np.ones(HIDDEN, np.float32))
+    writer.add_tensor("output_norm.weight", np.ones(HIDDEN, np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def of_tensorframe(path: Path, count: int) -> Iterator[int]:
+    """Yield greedy tokens."""
+    model = tfr.nn.models.Llama.from_gguf(path)
+    yield from model.generate(list(range(1, PROMPT + 1)), max_tokens=count)
+
+
+def of_llama_cpp(path: Path, count: int) -> Iterator[int]:
+    """Yield greedy tokens.
+
+    Without its extra buffers, whose kernels for AMX end the process on virtual machines that only claim to have it.
+    """
+    import llama_cpp
+
+    defaults = llama_cpp.llama_model_default_params
+
+    def without_extra_buffers() -> Any:
+        parameters = defaults()
+        parameters.use_extra_bufts = False
+        return parameters
+
+    llama_cpp.llama.llama_cpp.llama_model_default_params = without_extra_buffers
+    model = llama_cpp.Llama(str(path), n_ctx=CONTEXT, n_threads=thread_count(), verbose=False)
+    model.eval(list(range(1, PROMPT + 1)))
+    for _ in range(count):
+        logits = np.ctypeslib.as_array(model._ctx.get_logits_ith(-1), (WORDS,))
+        token = int(np.argmax(logits))
+        yield token
+        model.eval([token])
+
+
+def of_pytorch(_path: Path, count: int, layers: int) -> Iterator[int]:
+    """Yield as often as a vector has been multiplied by all matrices in float32: the least that a token takes."""
+    import torch
+
+    weights = [torch.zeros(rows, columns) + 0.01 for _, rows, columns in matrices(layers)]
+    vectors = {size: torch.ones(size) for size in (HIDDEN, WIDE)}
+    with torch.no_grad():
+        for _ in range(count):
+            for weight in weights:
+                torch.mv(weight, vectors[weight.shape[1]])
+            yield 0
+
+
+def seconds(tokens: Iterator[int]) -> tuple[float, list[int]]:
+    """Return the median time of the faster half of the tokens, and these."""
+    given, times = [next(tokens)], []
+    began = time.perf_counter()
+    for token in tokens:
+        given.append(token)
+        now = time.perf_counter()
+        times.append(now - began)
+        began = now
+    return float(np.median(np.sort(times)[: max(len(times) // 2, 1)])), given
+
+
+def bandwidth() -> float:
+    """Return the bytes a second at which NumPy reads memory, with two threads."""
+    memory = np.ones(1 << 28, np.uint8).view(np.uint64)
+    halves = np.split(memory, 2)
+    best = np.inf
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(10):
+            began = time.perf_counter()
+            list(pool.map(np.max, halves))
+            best = min(best, time.perf_counter() - began)
+    return float(memory.nbytes / best)
+
+
+def say(line: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kinds", nargs="*", default=["q8_0", "q4_0"], choices=list(BLOCKS))
+    parser.add_argument("--layers", type=int, default=16)
+    parser.add_argument("--tokens", type=int, default=24)
+    options = parser.parse_args()
+    read = bandwidth()
+    say(f"reading: {read / 1e9:.1f} GB/s")
+    for kind in options.kinds:
+        count, nbytes = BLOCKS[kind]
+        # the embedding is the last product's matrix too
+        size = (
+            sum(rows * columns for _, rows, columns in matrices(options.layers)) // count * nbytes
+        )
+        runs: dict[str, Callable[[Path], Iterator[int]]] = {
+            "tensorframe": lambda path: of_tensorframe(path, options.tokens)
+        }
+        if find_spec("llama_cpp"):
+            runs["llama.cpp"] = lambda path: of_llama_cpp(path, options.tokens)
+        if find_spec("torch") and kind == "f32":
+            runs["PyTorch, products alone"] = lambda path: of_pytorch(
+                path, options.tokens, options.layers
+            )
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.gguf"
+            write(path, kind, options.layers)
+            for name, run in runs.items():
+                each, tokens = seconds(run(path))
+                share = size / each / read
+                say(
+                    f"{kind:5} {name:24} {1 / each:6.2f} tokens/s, {1e3 * each:6.1f} ms, {share:.0%} of reading; "
+                    f"begins {tokens[:4]}"
+                )
+
+
+if __name__ == "__main__":
+    main()
