@@ -171,6 +171,34 @@ def recorder_of_two(
     return record_two
 
 
+def _recorder_of_choice(op: Op) -> Callable[..., Any]:
+    """Return what records an op of a condition and two operands, by the short way where nothing has to be converted."""
+
+    def record_choice(condition: Any, x1: Any, x2: Any) -> Tensor:
+        if type(condition) is not Tensor or condition.node.dtype is not dtypes.bool_:
+            return _general(op, condition, x1, x2)
+        tensor = x1 if type(x1) is Tensor else x2
+        if type(tensor) is not Tensor:
+            return _general(op, condition, x1, x2)
+        dtype, device, shape = tensor.node.dtype, tensor.node.device, tensor.node.shape
+        nodes = [condition.node]
+        for value in (x1, x2):
+            if type(value) is Tensor:
+                nodes.append(value.node)
+            elif type(value) in PYTHON_NUMBERS:
+                nodes.append(weak_constant(value, dtype, device))
+            else:
+                return _general(op, condition, x1, x2)
+        for node in nodes:
+            is_alike = node.device is device and (node.dtype is dtype or node is nodes[0])
+            if not is_alike or (node.shape != shape and node.shape):
+                return _general(op, condition, x1, x2)
+        result = op.resolve((dtype, dtype))[1]
+        return recorded(op, tuple(nodes), (), shape, result, device)
+
+    return record_choice
+
+
 class _Recorders(dict[Op, Callable[..., Any]]):
     """What records elementwise ops, made when an op is first recorded by a function that takes it as an argument."""
 
@@ -178,8 +206,11 @@ class _Recorders(dict[Op, Callable[..., Any]]):
         recorder: Callable[..., Any]
         if op.arity == 1:
             recorder = recorder_of_one(op)
+        elif op.arity == 2:
+            recorder = recorder_of_two(op)
         else:
-            recorder = recorder_of_two(op) if op.arity == 2 else partial(_general, op)
+            is_choice = op.arity == 3 and op.conditions == 1 and op.precision is None
+            recorder = _recorder_of_choice(op) if is_choice else partial(_general, op)
         self[op] = recorder
         return recorder
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from tensorframe import dtypes
@@ -52,7 +53,11 @@ def finfo(type: Any, /) -> FloatLimits:
         raise DTypeError(
             f"finfo: {described} is not floating", suggestions=("iinfo, for integers",)
         )
-    real = dtypes.real_of(described)
+    return _floating_limits(dtypes.real_of(described))
+
+
+@cache
+def _floating_limits(real: DType) -> FloatLimits:
     how = dtypes.FORMAT[real]
     return FloatLimits(
         bits=8 * real.itemsize,

@@ -9,9 +9,11 @@ import pytest
 import tensorframe as tfr
 from tensorframe.backends import silence
 from tensorframe.backends.cpu.choice import SLOW
-from tensorframe.frontend.dispatch import handle_on
+from tensorframe.frontend import dispatch
+from tensorframe.frontend.dispatch import apply, handle_on
 from tensorframe.graph.node import Node
 from tensorframe.graph.op import Kind, rows
+from tensorframe.ops.elementwise import WHERE
 from tensorframe.runtime import cache, ready, single
 from tensorframe.runtime.cache import PLANS
 from tensorframe.runtime.events import Moment, listen
@@ -553,3 +555,41 @@ def test_products_of_vectors_have_the_dtype_and_errors_that_they_had(name, dtype
     with tfr.autocast("bfloat16"):
         mixed = function(x, y).dtype
     assert mixed == (tfr.bfloat16 if dtype in ("float16", "float32") else expected.dtype)
+
+
+# choices, which are recorded without promoting what needs no promotion
+CHOICES = {
+    "where": (lambda x, y, c: tfr.where(c, x, y), 13),
+    "where beside numbers": (lambda x, y, c: tfr.where(c, x, 0.5), 14),
+    "where before numbers": (lambda x, y, c: tfr.where(c, 2, x), 14),
+    "nan_to_num": (lambda x, y, c: tfr.nan_to_num(x), 78),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_choices_take_few_frames(name):
+    function, most = CHOICES[name]
+    x, y = operands(10)
+    condition = (x > 0).compute()
+    assert frames(lambda: function(x, y, condition).compute()) <= most
+
+
+def test_choices_promote_and_broadcast_as_before():
+    x, y = operands(6)
+    c, z = (x > 0).compute(), x.astype("float64").compute()
+    i, row = tfr.asarray([1, 2, 3, 4, 5, 6]), tfr.asarray(np.ones((2, 6), np.float32))
+    one, true = tfr.asarray(np.float32(1.5)), tfr.asarray(True)
+    given = [
+        *((c, x, y), (c, x, z), (c, i, x), (c, x, 1), (c, 1.5, i), (c, 1, 2.5), (c, True, c)),
+        *((c, c, 3), (c, row, x), (c, one, x), (c, x, one), (true, x, 0.5), (c, one, 2)),
+        *((row > 0, x, y), (i, x, y), (c, i, 2.5), (c, 1j, x), (c, x.numpy(), y), (c, c, c)),
+    ]
+    for condition, first, second in given:
+        chosen = apply(WHERE, condition, first, second)
+        expected = dispatch._general(WHERE, condition, first, second)
+        assert (chosen.shape, chosen.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_array_equal(chosen.numpy(), expected.numpy())
+    with pytest.raises(tfr.errors.ShapeError):
+        tfr.where(c, x, tfr.asarray([1.0, 2.0]))
+    with pytest.raises(tfr.errors.OutOfRangeError):
+        tfr.where(c, i.astype("int8"), 300)

@@ -17,7 +17,6 @@ from tensorframe.frontend.dispatch import (
     call,
     data_node,
     home_of,
-    recorded,
 )
 from tensorframe.frontend.indexing.selection import index_node
 from tensorframe.frontend.operands import (
@@ -33,7 +32,6 @@ from tensorframe.frontend.operands import (
 from tensorframe.frontend.outputs import Output, delivered
 from tensorframe.frontend.parameters import choice
 from tensorframe.frontend.tensor import Tensor
-from tensorframe.graph.node import Node
 from tensorframe.graph.shape import broadcast, normalize_axes, normalize_axis
 from tensorframe.ops.elementwise import MAXIMUM, MINIMUM, NOT_EQUAL, REMAINDER, WHERE
 from tensorframe.ops.indexing import GATHER, TAKE_ALONG_AXIS
@@ -173,10 +171,8 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
         return nonzero(condition)
     if x1 is None or x2 is None:
         raise DTypeError("where: takes the condition alone, or two values beside it")
-    if type(condition) is Tensor and type(x1) is Tensor and type(x2) is Tensor:
-        nodes = (condition.node, x1.node, x2.node)
-        if _are_alike(*nodes):
-            return recorded(WHERE, nodes, (), nodes[1].shape, nodes[1].dtype, nodes[1].device)
+    if type(condition) is Tensor and condition.node.dtype is bool_:
+        return apply(WHERE, condition, x1, x2)
     if isinstance(condition, SEQUENCES):
         place = next((side.device for side in (x1, x2) if isinstance(side, Tensor)), None)
         condition = operand(condition, device=place)
@@ -184,16 +180,6 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
         condition = Tensor(as_node(condition, home_of((condition, x1, x2))))
         condition = condition if condition.dtype in BOOL else apply(NOT_EQUAL, condition, 0)
     return apply(WHERE, condition, x1, x2)
-
-
-def _are_alike(condition: Node, left: Node, right: Node) -> bool:
-    """Whether nothing has to be converted, moved or broadcast, as in most calls of `where`."""
-    return (
-        condition.dtype is bool_
-        and condition.shape == left.shape == right.shape
-        and condition.device is left.device is right.device
-        and left.dtype is right.dtype
-    )
 
 
 def nonzero(a: Any) -> tuple[Tensor, ...]:
