@@ -14,7 +14,7 @@ import operator
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Literal, get_args
@@ -114,6 +114,8 @@ class Options:
 PREFIX = "TENSORFRAME_"
 # beside the options, what the environment may say: where new tensors live
 BACKEND = f"{PREFIX}BACKEND"
+# and which file has options and settings of devices; variables go before it
+FILE = f"{PREFIX}CONFIG"
 
 _BOOLEANS = dict.fromkeys(("0", "false", "off", "no"), False)
 _BOOLEANS |= dict.fromkeys(("1", "true", "on", "yes"), True)
@@ -167,9 +169,25 @@ def _near(name: str, known: Any) -> tuple[str, ...]:
     return tuple(get_close_matches(name, known, 1))
 
 
+class Devices:
+    """What knows the settings of devices, and what a file says of devices that nobody has used yet."""
+
+    take: ClassVar[Callable[[dict[str, Any]], None]]
+    give: ClassVar[Callable[[], dict[str, dict[str, Any]]]]
+    pending: ClassVar[dict[str, dict[str, Any]]] = {}
+    source: ClassVar[str] = ""
+
+
+def know_devices(
+    take: Callable[[dict[str, Any]], None], give: Callable[[], dict[str, dict[str, Any]]]
+) -> None:
+    """Have `take` set what `load` reads of devices, and `give` return it."""
+    Devices.take, Devices.give = staticmethod(take), staticmethod(give)
+
+
 def _from_environment() -> Options:
     """Return what the environment says; ArgumentError names the variable whose value no option has."""
-    said = {}
+    said = _from_file(os.environ.get(FILE, "").strip())
     for name, default in _DEFAULTS.items():
         text = os.environ.get(variable := f"{PREFIX}{name.upper()}", "").strip()
         if not text:
@@ -186,6 +204,47 @@ def _from_environment() -> Options:
     return Options(**said)
 
 
+def _from_file(path: str) -> dict[str, Any]:
+    """Return the options that the file of the environment sets; devices are configured when they are used."""
+    if not path:
+        return {}
+    try:
+        options, devices = _parts(_read(path))
+        _check_tables(devices)
+    except ArgumentError as error:
+        message = f"the environment says {FILE}={path}: {error.message}"
+        raise ArgumentError(message, suggestions=(*error.suggestions, f"unset {FILE}")) from None
+    Devices.pending, Devices.source = devices, path
+    return options
+
+
+def _read(path: str) -> dict[str, Any]:
+    import tomllib  # few programs have a file
+
+    try:
+        with open(path, "rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise ArgumentError(f"{path} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ArgumentError(f"{path} is no TOML: {error}") from None
+
+
+def _parts(said: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return checked options, and the settings of devices as they are written."""
+    options = {name: _check(name, value) for name, value in said.items() if name != "devices"}
+    devices = said.get("devices", {})
+    if not isinstance(devices, Mapping):
+        raise ArgumentError(f"devices is a table of tables, got {devices!r:.80}")
+    return options, {name: devices[name] for name in devices}
+
+
+def _check_tables(devices: Mapping[str, Any]) -> None:
+    for name, settings in devices.items():
+        if not isinstance(settings, Mapping):
+            raise ArgumentError(f"devices.{name} is a table of settings, got {settings!r:.80}")
+
+
 def _parsed(text: str, kind: type) -> Any:
     """Return a variable's value as code would give it, or as it stands where it is none of its kind."""
     if kind is bool:
@@ -197,7 +256,7 @@ def _parsed(text: str, kind: type) -> Any:
 
 def _warn_of_unknown() -> None:
     """Warn about variables that look like options and are none: a typing error would pass unseen."""
-    known = [BACKEND, *(f"{PREFIX}{name.upper()}" for name in _DEFAULTS)]
+    known = [BACKEND, FILE, *(f"{PREFIX}{name.upper()}" for name in _DEFAULTS)]
     for name in sorted(os.environ):
         if name.startswith(PREFIX) and name not in known:
             hints = [*_near(name, known), "tfr.config.describe(), which lists the options"]
@@ -277,10 +336,68 @@ def _checked(changes: dict[str, Any]) -> dict[str, Any]:
     return {name: _check(name, value) for name, value in changes.items()}
 
 
+def load(source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
+    """Set options for the whole process, and settings of devices, from a TOML file or a dict such as `to_dict` gives.
+
+    Options are at the top, settings in a table for each device, `[devices.opencl]`. The environment variable
+    TENSORFRAME_CONFIG names a file that is read when tensorframe is imported; variables of single options go before it.
+    ArgumentError for a file that cannot be read, or is no TOML, and for what does not fit, by its name: then nothing is
+    changed.
+
+    >>> tfr.config.load({"threads": 2, "devices": {"cpu": {"memory_limit": "64 GiB"}}})
+    >>> tfr.config.to_dict()["devices"]
+    {'cpu': {'memory_limit': 68719476736}}
+    >>> tfr.config.load({"threads": 0, "devices": {"cpu": {"memory_limit": None}}})
+    """
+    said = source if isinstance(source, Mapping) else _read(os.fspath(source))
+    options, devices = _parts(said)
+    Devices.take(devices)  # all or none
+    if options:
+        configure(**options)
+
+
+def to_dict() -> dict[str, Any]:
+    """Return the options of the process that have not their default, and the settings of devices, for `load`.
+
+    >>> sorted(tfr.config.to_dict()["devices"])
+    []
+    """
+    changed = {
+        name: getattr(Process.base, name)
+        for name, default in _DEFAULTS.items()
+        if getattr(Process.base, name) != default
+    }
+    return {**changed, "devices": Devices.give()}
+
+
+def save(path: str | os.PathLike[str]) -> None:
+    """Write what `to_dict` returns into a TOML file, which `load` reads; OSError if it cannot be written.
+
+    >>> tfr.config.save(folder / "tensorframe.toml")
+    >>> tfr.config.load(folder / "tensorframe.toml")
+    """
+    import json  # its strings are TOML's
+
+    said = to_dict()
+    tables = [("", {name: said[name] for name in said if name != "devices"})]
+    tables += [
+        (f"[devices.{json.dumps(name)}]", values) for name, values in said["devices"].items()
+    ]
+    lines = []
+    for heading, values in tables:
+        lines += [heading] if heading else []
+        lines += [f"{name} = {json.dumps(value)}" for name, value in values.items()]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join([*lines, ""]))
+
+
 def describe() -> str:
-    """Return a line per option: name, value in force, meaning."""
+    """Return a line per option, name, value in force and meaning, and one per setting of a device that was set."""
     options = get()
-    return "\n".join(
+    lines = [
         f"{option.name} = {getattr(options, option.name)!r}: {option.metadata['doc']}"
         for option in fields(Options)
-    )
+    ]
+    for device, settings in Devices.give().items():
+        lines += [f"devices.{device}.{name} = {value!r}" for name, value in settings.items()]
+    return "\n".join(lines)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tensorframe.backends.device.engine import KernelBackend
     from tensorframe.backends.device.queue import Queue, Traits
     from tensorframe.backends.lifecycle import close, is_open, open, opened
+    from tensorframe.backends.settings import configuration
     from tensorframe.backends.support import Support, supports
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "best",
     "byte_count",
     "close",
+    "configuration",
     "configure",
     "devices",
     "discover",
@@ -74,6 +76,7 @@ __all__ = [
 # loaded when they are named, since few programs name them
 _ON_DEMAND = {
     "KernelBackend": "tensorframe.backends.device.engine",
+    "configuration": "tensorframe.backends.settings",
     **dict.fromkeys(("close", "is_open", "open", "opened"), "tensorframe.backends.lifecycle"),
     "Queue": "tensorframe.backends.device.queue",
     "Support": "tensorframe.backends.support",

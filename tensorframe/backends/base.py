@@ -22,6 +22,7 @@ from tensorframe.graph.shape import Shape
 from tensorframe.quick_dataclasses import dataclass
 
 if TYPE_CHECKING:
+    from tensorframe.backends.settings import Setting
     from tensorframe.files.reader import Reader
 
 
@@ -286,6 +287,10 @@ class Backend(ABC):
         key of what failed in its attribute `key`, if that is known: see `backends/provenance.py`.
         """
         return handles
+
+    def device_settings(self, device: Device) -> Mapping[str, Setting]:
+        """Return what `tfr.backends.configure` takes for a device, by name: only what changes something there."""
+        return {}
 
     def configure(self, **options: Any) -> None:
         """Take settings of the backend's own, all or none: see `tfr.backends.configure`. By default there are none."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 from tensorframe import config
@@ -69,25 +71,70 @@ def unregister(name: str) -> None:
     _drop(name)
 
 
-def configure(name: str, **settings: Any) -> None:
-    """Change settings of a backend, those that are named, for every thread and all tensors of its devices.
+def configure(name: str | Device | Mapping[str, Mapping[str, Any]], **settings: Any) -> None:
+    """Change settings of a device, those that are named, for every thread; None is a setting's default again.
 
-    The backend "dask" has two. `client` is a `distributed.Client`, whose cluster runs the tasks from now on; None, the
-    default, leaves that to Dask: its own current client, or threads here. `chunk` is the size of a block at most, in
-    bytes or as text; tensors that are there keep theirs. ArgumentError for a backend or setting that is not known, and
-    for a value that is none; then nothing changes. DeviceError if the backend does not load.
+    A device has those settings alone that change something there. All that compute have `memory_limit`, as
+    `tfr.memory.limit` has it, which is kept when a device closes and opens; cpu, numpy and llvm, which share theirs,
+    have `threads`; CUDA's have `pinned`, whether transfers go through pinned memory. A dict of such dicts, by device,
+    configures several. The backend "dask" has `client`, a `distributed.Client`, whose cluster runs the tasks from now
+    on (None leaves that to Dask: its own current client, or threads here), and `chunk`, the size of a block at most.
+    ArgumentError names a device or setting that is not known, and a value that is none; then nothing changes.
+    DeviceError if the device is not here.
 
     >>> tfr.backends.configure("dask", chunk="64 MiB")
     >>> tfr.backends.configure("dask", chunk=None)
+    >>> tfr.backends.configure("cpu", threads=0)
+    Traceback (most recent call last):
+    tensorframe.errors.ArgumentError: configure("cpu"): threads is an integer from 1 to 255, or None ..., got 0
+    ...
     """
+    if isinstance(name, Mapping):
+        _configure_all(name)
+        return
+    _configured(name, settings)()
+
+
+def _configure_all(devices: Mapping[str, Mapping[str, Any]]) -> None:
+    """Change settings of several devices, or of none if any of them does not fit."""
+    for name, asked in devices.items():
+        if not isinstance(asked, Mapping):
+            raise ArgumentError(
+                f"configure: the settings of {name!r} are a dict, got {asked!r:.80}",
+                suggestions=("{'opencl': {'memory_limit': '2 GiB'}}",),
+            )
+    for put_in_force in [_configured(name, asked) for name, asked in devices.items()]:
+        put_in_force()
+
+
+def _configured(name: str | Device, asked: Mapping[str, Any]) -> Callable[[], None]:
+    """Check settings of a device, and return what puts them in force."""
+    from tensorframe.backends import settings  # few programs need it
+
     try:
         device = Device(name)
     except DeviceError as error:
         raise ArgumentError(error.message, suggestions=_guesses(name)) from None
     backend = backend_of(device)
-    backend.configure(**settings)
+    if type(backend).configure is not Backend.configure:  # they are the whole backend's
+        return lambda: _configure_backend(backend, device, asked)
+    info_of(device)
+    return partial(settings.put_in_force, backend, device, settings.check(backend, device, asked))
+
+
+def _configure_backend(backend: Backend, device: Device, asked: Mapping[str, Any]) -> None:
+    backend.configure(**asked)
     forget(backend)  # the devices of another client are others
-    _drop(name)
+    _drop(device.backend)
+
+
+def _configuration() -> dict[str, dict[str, Any]]:
+    """Return what was set for devices."""
+    known = sys.modules.get("tensorframe.backends.settings")
+    return {} if known is None else known.configuration()
+
+
+config.know_devices(_configure_all, _configuration)
 
 
 def _drop(name: str) -> None:
@@ -130,7 +177,20 @@ def info_of(device: Device) -> DeviceInfo:
     if not own:
         raise _unavailable(device, probe)
     _known[device] = own[0]
+    if config.Devices.pending:
+        _take_what_a_file_says(device)
     return own[0]
+
+
+def _take_what_a_file_says(device: Device) -> None:
+    """Configure a device that is used for the first time as the file that the environment names wants it."""
+    for name in [name for name in config.Devices.pending if Device(name) is device]:
+        asked = config.Devices.pending.pop(name)
+        try:
+            configure(device, **asked)
+        except ArgumentError as error:
+            message = f"{config.Devices.source} says: {error.message}"
+            raise ArgumentError(message, suggestions=error.suggestions) from None
 
 
 def _unavailable(device: Device, probe: Found) -> DeviceError:

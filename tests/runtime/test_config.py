@@ -117,7 +117,8 @@ def test_every_option_is_read_from_the_environment_and_checked(
 ) -> None:
     default = tfr.config.Options.__dataclass_fields__[option].default
     other = {True: "no", False: "YES"}.get(default) if isinstance(default, bool) else None
-    text = other or {"progress": "on", "tracebacks": "full", "transfer_policy": "warn"}.get(option)
+    words = {"placement": "time", "progress": "on", "tracebacks": "full", "transfer_policy": "warn"}
+    text = other or words.get(option)
     monkeypatch.setenv(f"TENSORFRAME_{option.upper()}", f" {text or '7'} ")
     found = getattr(tfr.config._from_environment(), option)
     assert type(found) is type(default)

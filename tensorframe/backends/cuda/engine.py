@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from tensorframe.ops.contraction import MATMUL
 
 if TYPE_CHECKING:
     from tensorframe.backends.cuda.queue import CudaQueue
+    from tensorframe.backends.settings import Setting
 
 # the types of devices in DLPack: memory of CUDA, managed memory of CUDA, memory of ROCm
 _HOMES = {2: "cuda", 13: "cuda", 10: "rocm"}
@@ -45,6 +46,16 @@ class CudaBackend(KernelBackend):
             return CudaQueue(device.index)
         except (KernelError, MemoryError, RuntimeError) as error:
             raise DeviceError(f"{device} cannot be used: {error}") from error
+
+    def device_settings(self, device: Device) -> Mapping[str, Setting]:
+        """Return those of every device with kernels, and whether transfers go through pinned memory."""
+        from tensorframe.backends.settings import switch  # loads what few programs need
+
+        def pin(pinned: bool) -> None:
+            if self.is_open(device):
+                self._queue(device).pin(pinned)
+
+        return {**super().device_settings(device), "pinned": switch(pin, default=True)}
 
     def call(self, region: Region, device: Device) -> Program:
         """Return a library's function, or kernels of ours."""

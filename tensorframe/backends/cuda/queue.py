@@ -148,6 +148,12 @@ class CudaQueue(Queue):
                 0,
             )
 
+    def pin(self, pinned: bool) -> None:
+        """Have transfers go through pinned memory, or be the driver's business."""
+        with self.lock:
+            self.stream.synchronize()
+            self._staging = Staging(self.stream, pinned=pinned)
+
     def close(self) -> None:
         """Let go of kernels, pinned memory and the stream: CuPy gives each back when nobody refers to it."""
         self._kernels.clear()

@@ -18,9 +18,9 @@ _PIECES = 2
 class Staging:
     """Pinned memory of one stream. Where the system grants none, the driver copies by itself."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: Any, *, pinned: bool = True) -> None:
         self._stream = stream
-        self._pieces: list[tuple[Bytes, Any]] | None = None
+        self._pieces: list[tuple[Bytes, Any]] | None = None if pinned else []
 
     def write(self, address: int, data: Bytes) -> None:
         """Copy bytes to the device; `data` may change as soon as this returns."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 import numpy as np
@@ -51,6 +52,9 @@ from tensorframe.ops.movement import DEPENDS, PART, RESHAPE
 from tensorframe.ops.reduction import index_dtype
 from tensorframe.ops.sorting import TOPK
 from tensorframe.quick_dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from tensorframe.backends.settings import Setting
 
 # what runs together in one kernel
 KERNELS = frozenset(
@@ -107,7 +111,14 @@ class KernelBackend(Backend):
                 with opened(str(device), f"opening {device}"):
                     queue = self.open_queue(device)
                 self._open_devices[device] = OpenDevice(queue, Pool(queue, str(device)))
+                self._configure_again(device)
             return self._open_devices[device]
+
+    def _configure_again(self, device: Device) -> None:
+        """Have a device that has just opened work by what was set for it."""
+        known = sys.modules.get("tensorframe.backends.settings")  # else nothing was set
+        if known is not None:
+            known.restore(self, device)
 
     def is_open(self, device: Device) -> bool:
         """Whether it has a queue."""
@@ -132,6 +143,16 @@ class KernelBackend(Backend):
                 queue.lock.shut(str(device))
                 queue.close()
         log("closed %s", device)
+
+    def device_settings(self, device: Device) -> Mapping[str, Setting]:
+        """Return the limit of its memory, which holds for as long as it is not changed, however often it opens."""
+        from tensorframe.backends.settings import memory_limit  # loads what few programs need
+
+        def budget() -> Budget | None:
+            open_device = self._open_devices.get(device)
+            return None if open_device is None else open_device.pool.budget
+
+        return {"memory_limit": memory_limit(budget)}
 
     def scratch(self, region: Region, device: Device) -> int:
         """Return what sorting takes for itself; kernels take nothing to speak of."""

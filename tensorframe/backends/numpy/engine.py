@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ from tensorframe.ops.quantization import WHOLE_PRODUCTS
 
 if TYPE_CHECKING:
     from tensorframe.backends.numpy.chain import MakeTiles  # it looks at kernels
+    from tensorframe.backends.settings import Setting
 
 CAPABILITIES = Capabilities(
     epilogues=frozenset({Kind.MAP, Kind.VIEW, Kind.SOURCE}),
@@ -70,10 +72,14 @@ class NumpyBackend(Backend):
         """NumPy is always there."""
         return [host_device(self.name, f"NumPy {np.__version__}", CAPABILITIES)]
 
+    def device_settings(self, device: Device) -> Mapping[str, Setting]:
+        """Return what the devices of host memory share: the limit of that memory, and threads."""
+        from tensorframe.backends.settings import memory_limit, threads  # few programs need it
+
+        return {"memory_limit": memory_limit(lambda: pool.budget), "threads": threads()}
+
     def close(self, device: Device) -> None:
         """Give back what the host has pooled; arrays are NumPy's, and stay."""
-        from tensorframe.backends.host_pool import pool
-
         pool.trim()
 
     def allocate(self, device: Device, nbytes: int) -> np.ndarray[Any, Any]:
