@@ -82,6 +82,15 @@ def build_sparse(region: Region, strides: Sequence[Strides]) -> Built:
     return Built(launches, partials, (tuple(range(len(op.shape))),))
 
 
+def scratch_bytes(region: Region) -> int:
+    """Return how much memory results that are made side by side take."""
+    strides = [
+        (*strides_of(shape), 1) if dtype in COMPLEX else strides_of(shape)
+        for shape, dtype in region.inputs
+    ]
+    return sum(dtype.itemsize * size for dtype, size, _ in build_sparse(region, strides).partials)
+
+
 class _Pieces:
     """The loops over pieces of sparse matrices."""
 

@@ -1,0 +1,111 @@
+"""Kernels of sparse products, interpreted: dense results, marks for wrong indices, never a load outside the operands."""
+
+import numpy as np
+import pytest
+
+from tensorframe.graph.region import Region, RegionOp
+from tensorframe.kernel.forms import sparse as of_threads
+from tensorframe.kernel.forms.sparse import build_sparse as build_pieces
+from tensorframe.kernel.groups.algorithms.sparse import build_sparse as build_groups
+from tensorframe.kernel.groups.forms import Target
+from tensorframe.ops.sparse import (
+    ROW_NUMBERS,
+    SAMPLED_MATMUL,
+    SPARSE_MATMUL,
+    TRANSPOSED_SPARSE_MATMUL,
+)
+from tests.kernel.interpreted import run_built
+
+TARGET = Target(4, np.dtype(np.float64), np.dtype(np.uint32))
+# four rows, the second of which is empty: unsorted, with a duplicate
+DATA = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+INDICES = np.array([2, 0, 2, 1, 0, 1], np.int32)
+INDPTR = np.array([0, 3, 3, 5, 6], np.int32)
+DENSE = np.array([[2.0, 0, 5], [0, 0, 0], [16, 8, 0], [0, 32, 0]])
+ROWS = np.array([0, 0, 0, 2, 2, 3])
+
+
+in_both_forms = pytest.mark.parametrize(
+    "build", [build_pieces, build_groups], ids=["threads", "work-groups"]
+)
+
+
+def run(build, op, attrs, *inputs):
+    """Return what the kernels of an op give for these operands, and whether they have marked one as wrong."""
+    shapes = tuple(array.shape for array in inputs)
+    shape = op.shape(shapes, *attrs)
+    region = Region(
+        tuple((array.shape, array.dtype) for array in inputs),
+        (RegionOp(op, attrs, tuple(range(len(inputs))), shape, inputs[0].dtype),),
+        (len(inputs),),
+    )
+    strides = [tuple(step // array.itemsize for step in array.strides) for array in inputs]
+    built = build(region, strides) if build is build_pieces else build(region, strides, TARGET)
+    result = np.zeros(shape, inputs[0].dtype)
+    buffers = {f"x{number}": array for number, array in enumerate(inputs)}
+    return result, bool(run_built(built, {**buffers, "y0": result}))
+
+
+@pytest.fixture(params=["pieces", "long rows", "several results"])
+def cuts(request, monkeypatch):
+    """Sizes so small that a handful of elements is a matrix of many pieces."""
+    monkeypatch.setattr(of_threads, "_PIECE", 3 if request.param != "long rows" else 1 << 14)
+    monkeypatch.setattr(of_threads, "_LONG", 0 if request.param == "long rows" else 100)
+    monkeypatch.setattr(of_threads, "_REUSED", 0.1 if request.param == "several results" else 4)
+
+
+@in_both_forms
+@pytest.mark.parametrize("shape", [(3,), (3, 2), (3, 1)])
+def test_products(cuts, build, shape):
+    x = np.arange(np.prod(shape), dtype=float).reshape(shape) + 1
+    result, wrong = run(build, SPARSE_MATMUL, (), DATA, INDICES, INDPTR, x)
+    np.testing.assert_array_equal(result, DENSE @ x)
+    assert not wrong
+
+
+@pytest.mark.parametrize("shape", [(4,), (4, 2)])
+def test_transposed_products(cuts, shape):
+    x = np.arange(np.prod(shape), dtype=float).reshape(shape) + 1
+    result, wrong = run(build_pieces, TRANSPOSED_SPARSE_MATMUL, (3,), DATA, INDICES, INDPTR, x)
+    np.testing.assert_array_equal(result, DENSE.T @ x)
+    assert not wrong
+
+
+@in_both_forms
+@pytest.mark.parametrize("width", [(), (1,), (40,)])
+def test_sampled_products(cuts, build, width):
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((4, *width)), rng.standard_normal((3, *width))
+    result, wrong = run(build, SAMPLED_MATMUL, (), x, y, INDICES, INDPTR)
+    whole = x.reshape(4, -1) @ y.reshape(3, -1).T
+    np.testing.assert_allclose(result, whole[ROWS, INDICES], atol=1e-12)
+    assert not wrong
+
+
+@in_both_forms
+def test_numbers_of_rows(cuts, build):
+    result, wrong = run(build, ROW_NUMBERS, (6,), INDPTR)
+    np.testing.assert_array_equal(result, ROWS)
+    assert not wrong
+
+
+@in_both_forms
+@pytest.mark.parametrize(
+    ("indices", "indptr"),
+    [
+        ([2, 0, 3, 1, 0, 1], INDPTR),
+        ([2, 0, -1, 1, 0, 1], INDPTR),
+        (INDICES, [0, 3, 2, 5, 6]),
+        (INDICES, [0, 900, 2, 5, 6]),
+        (INDICES, [0, -5, 2, 5, 6]),
+        (INDICES, [1, 3, 3, 5, 6]),
+        (INDICES, [0, 3, 3, 5, 7]),
+        (INDICES, [0, 3, 3, 5, 5]),
+    ],
+)
+def test_wrong_indices_are_marked_and_not_followed(cuts, build, indices, indptr):
+    arrays = (DATA, np.array(indices, np.int32), np.array(indptr, np.int32))
+    for x in (np.ones(3), np.ones((3, 2))):
+        assert run(build, SPARSE_MATMUL, (), *arrays, x)[1]
+    if build is build_pieces:
+        assert run(build, TRANSPOSED_SPARSE_MATMUL, (3,), *arrays, np.ones(4))[1]
