@@ -15,6 +15,7 @@ from tests.benchmarks.workloads.products import DENSE
 from tests.benchmarks.workloads.rows import LAYER_NORM, SOFTMAX, SUMS, VARIANCES
 from tests.benchmarks.workloads.simulation import PRICES, WALKS
 from tests.benchmarks.workloads.small_weights import SMALL_WEIGHTS
+from tests.benchmarks.workloads.sparse import SPARSE
 from tests.benchmarks.workloads.streaming import STREAMS
 from tests.benchmarks.workloads.training import TRAINING
 
@@ -44,4 +45,5 @@ WORKLOADS = (
     ATTENTION,
     SMALL_WEIGHTS,
     STREAMS,
+    SPARSE,
 )

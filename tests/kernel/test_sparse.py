@@ -1,4 +1,4 @@
-"""Kernels of sparse products, interpreted: dense results, marks for wrong indices, never a load outside the operands."""
+"""Kernels of sparse products, interpreted: dense results, marks for wrong indices, no load outside the operands."""
 
 import numpy as np
 import pytest

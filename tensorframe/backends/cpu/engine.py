@@ -97,7 +97,9 @@ class CpuBackend(NumpyBackend):
         if missing() is not None:
             return _NUMPY.scratch(region, device)
         kernels = _LLVM.scratch(region, device)
-        if flattened(region) is not None or not has_kernel(region) or begins_compiled(region):
+        if flattened(region) is not None or not has_kernel(region):
+            return kernels
+        if is_sparse(region) or begins_compiled(region):
             return kernels
         return max(kernels, _NUMPY.scratch(region, device))
 

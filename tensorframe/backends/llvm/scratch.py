@@ -10,7 +10,7 @@ from math import prod
 from operator import mul
 from typing import TYPE_CHECKING
 
-from tensorframe.backends.llvm.engine import is_combined
+from tensorframe.backends.llvm.engine import is_combined, is_sparse
 from tensorframe.backends.numpy.threads import thread_count
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region
@@ -30,6 +30,10 @@ def kernel_scratch(region: Region) -> int:
         from tensorframe.kernel.forms.scatter import scratch_bytes
 
         return thread_count() * scratch_bytes(region)
+    if is_sparse(region):
+        from tensorframe.kernel.forms.sparse import scratch_bytes as beside
+
+        return beside(region)
     ordered = [op for op in region.ops if op.op.kind in (Kind.REDUCE, Kind.SCAN)]
     if not ordered:
         return 0
@@ -46,6 +50,8 @@ def kernel_scratch(region: Region) -> int:
 
 def writes_over(region: Region) -> bool:
     """Whether kernels give a result in an operand's memory: not if a second one may have to read the operand again."""
+    if is_sparse(region):
+        return False
     if is_combined(region) or _largest(region) < _LARGE:
         return True
     return not any(launch.general for launch in _built(region).launches)

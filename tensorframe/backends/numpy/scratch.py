@@ -343,6 +343,11 @@ def _of_quantized(call: Call) -> int:
     return narrow + scratch_of(rows, x[-1], words[0], thread_count())
 
 
+def _of_sparse(call: Call) -> int:
+    """Blocks of products, and the place of each element in a stack."""
+    return 4 * _MIB + 16 * max(prod(shape) for shape, dtype in call.operands if dtype.kind == "i")
+
+
 KINDS: dict[Kind, Callable[[Call], int]] = {Kind.GATHER: _of_gather, Kind.SCATTER: _of_scatter}
 ROWS: dict[str, Callable[[Call], int]] = {
     "arange": _of_arange,
@@ -351,6 +356,10 @@ ROWS: dict[str, Callable[[Call], int]] = {
     "convolution": _of_convolution,
     "quantized_matmul": _of_quantized,
     "quantized_matmul_with_zeros": _of_quantized,
+    "sparse_matmul": _of_sparse,
+    "transposed_sparse_matmul": _of_sparse,
+    "sampled_matmul": _of_sparse,
+    "row_numbers": lambda call: call.result,
     "sort": _of_sort,
     "argsort": _of_argsort,
     "partition": lambda call: 2 * call.widened,
