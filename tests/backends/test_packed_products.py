@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from tensorframe.backends.llvm.engine import missing
 if missing() is not None:
     pytest.skip(missing() or "", allow_module_level=True)
 
+import llvmlite.binding as llvm
+
 from tensorframe.backends.llvm.products import chain, launcher, packed
 from tensorframe.backends.llvm.products import functions as chosen
 from tensorframe.backends.llvm.products.layout import layout_of
@@ -22,11 +25,14 @@ from tensorframe.backends.llvm.target import target, target_machine
 from tensorframe.backends.numpy import epilogue
 from tensorframe.backends.numpy.product import Product
 from tensorframe.backends.numpy.tiles import BESIDE, scratch_of_product
+from tensorframe.codegen.llvm import packed as texts
+from tensorframe.codegen.llvm.indirect_product import shape_for
 from tensorframe.codegen.llvm.packed import print_packed
 from tensorframe.codegen.llvm.packed.slots import MOST_TERMS
+from tensorframe.codegen.llvm.target import Target
 
 if not chosen.has_tiles():
-    pytest.skip("tiles are for processors with AVX2", allow_module_level=True)
+    pytest.skip("tiles are for processors with AVX2, and ARM's", allow_module_level=True)
 
 on_both_dtypes = pytest.mark.parametrize("dtype", ["float32", "float64"])
 
@@ -114,6 +120,48 @@ def test_tiles_of_narrow_vectors(dtype):
         x, y = turned(matrices(*left, dtype=dtype)), matrices(*right, dtype=dtype)
         np.testing.assert_array_equal(PackedProduct(x, y).array(), x @ y)
     assert chosen.functions(np.dtype(dtype)).lanes * np.dtype(dtype).itemsize == 32
+
+
+@pytest.fixture
+def like_arm(monkeypatch):
+    """Compiled functions with tiles as on ARM: vectors of 16 bytes, and 32 registers for these."""
+    shape = partial(shape_for, Target("aarch64-unknown-linux-gnu", frozenset(["+neon"]), 16))
+    for clear in (chosen.functions, layout_of):
+        clear.cache_clear()
+    for module in (chosen, texts):
+        monkeypatch.setattr(module, "shape_for", lambda _, dtype: shape(dtype))
+    yield
+    for clear in (chosen.functions, layout_of):
+        clear.cache_clear()
+
+
+@pytest.mark.usefixtures("like_arm")
+@on_both_dtypes
+def test_tiles_of_arms_vectors(dtype):
+    for left, right in SHAPES:
+        for turn in (np.asarray, turned):
+            x, y = turn(matrices(*left, dtype=dtype)), matrices(*right, dtype=dtype)
+            np.testing.assert_array_equal(PackedProduct(x, y).array(), x @ y)
+    compiled = chosen.functions(np.dtype(dtype))
+    assert (compiled.lanes * np.dtype(dtype).itemsize, compiled.wide) == (16, 3)
+
+
+@on_both_dtypes
+def test_arms_tiles_stay_in_registers(dtype):
+    """Its machine code, which does not run here: a term of the largest tile is 24 multiply-adds and what these load."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = Target("aarch64-unknown-linux-gnu", frozenset(["+neon"]), 16)
+    generator = llvm.Target.from_triple(machine.triple).create_target_machine(features="+neon")
+    text = print_packed(machine, str(generator.target_data), np.dtype(dtype))
+    code = generator.emit_assembly(llvm.parse_assembly(text))
+    _, tile = code.split("\ntile_8_3:")
+    (loop,) = [part for part in tile.split(".cfi_endproc")[0].split("\n.L") if "fmla" in part]
+    assert loop.count("fmla") == 24
+    assert loop.count("prfm") == 1
+    assert "[sp" not in loop  # nothing is spilled
+    assert machine.has_tiles
+    assert not replace(machine, triple="riscv64-unknown-linux-gnu").has_tiles
 
 
 def test_sizes_alone_choose_tiles():

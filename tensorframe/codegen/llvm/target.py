@@ -19,6 +19,16 @@ class Target:
         return self.triple.startswith("x86_64")
 
     @property
+    def is_arm(self) -> bool:
+        """Whether it is a 64-bit ARM processor."""
+        return self.triple.startswith(("aarch64", "arm64"))
+
+    @property
+    def has_tiles(self) -> bool:
+        """Whether tiles of a product fit into registers, to which products are added in one instruction."""
+        return self.is_arm or (self.is_x86 and {"+avx2", "+fma"} <= self.features)
+
+    @property
     def is_windows(self) -> bool:
         """Whether the C library is Microsoft's."""
         return "windows" in self.triple

@@ -82,5 +82,4 @@ def packs(x: Array, y: Array, shape: Shape) -> bool:
 def has_tiles() -> bool:
     """Whether tiles are as fast as BLAS here: where there are registers for them, and BLAS is not the system's own."""
     machine = target()
-    has_registers = machine.is_x86 and {"+avx2", "+fma"} <= machine.features
-    return has_registers and machine.data_offset is not None and blas.can_be_limited()
+    return machine.has_tiles and machine.data_offset is not None and blas.can_be_limited()
