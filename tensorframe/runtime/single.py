@@ -253,18 +253,9 @@ def _call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | 
     functions = _functions_for(node, inputs)
     if functions is not None and not inputs:
         return _source(node, key, options)
-    if functions is not None and node.op is MATMUL and not node.attrs:
-        from tensorframe.backends.numpy.blas import as_one_call  # which products load anyway
-
-        left, right = inputs
-        function = as_one_call(left.shape, right.shape, left.dtype)
-        if (
-            function is not None
-            and left.dtype is right.dtype
-            and None not in (left.storage, right.storage)
-        ):
-            remember(node, function, options)
-            return PLANS.keep_call(key, (function, None), options)
+    if functions is not None and (multiply := _of_vectors(node, inputs, options)) is not None:
+        remember(node, multiply, options)
+        return PLANS.keep_call(key, (multiply, None), options)
     if functions is not None and PLANS.calls(options).get(key) is not _BY_PLAN:
         is_small = _is_small(node, inputs, len(numbers), functions, options)
         assigns = node.op is SET_SLICE and _SPREAD in key
@@ -306,6 +297,18 @@ def _call_for(node: Node, inputs: Inputs, key: Key, options: Options) -> Call | 
         PLANS.keep_call(key, _BY_NUMBERS, options)
         key = _with_numbers(key, inputs)
     return PLANS.keep_call(key, call, options)
+
+
+def _of_vectors(node: Node, inputs: Inputs, options: Options) -> Function | None:
+    """Return the ufunc that a product of computed vectors is a call of, whatever their size; None for other nodes."""
+    if node.op is not MATMUL or node.attrs or not options.small_size:
+        return None
+    from tensorframe.backends.numpy.blas import as_one_call  # which products load anyway
+
+    left, right = inputs
+    if left.dtype is not right.dtype or None in (left.storage, right.storage):
+        return None
+    return as_one_call(left.shape, right.shape, left.dtype)
 
 
 def _is_of(plan: Plan, op: Op) -> bool:
