@@ -520,7 +520,7 @@ def test_a_users_function_gets_a_kernel(monkeypatch):
 
 # functions that are one call of a ufunc, whoever runs them
 ONE_CALL = {
-    "dot": (tfr.dot, 5),
+    "dot": (tfr.dot, 6),
     "inner": (tfr.inner, 5),
     "vdot": (tfr.vdot, 5),
     "vecdot": (tfr.vecdot, 5),
@@ -559,9 +559,9 @@ def test_products_of_vectors_have_the_dtype_and_errors_that_they_had(name, dtype
 
 # choices, which are recorded without promoting what needs no promotion
 CHOICES = {
-    "where": (lambda x, y, c: tfr.where(c, x, y), 13),
-    "where beside numbers": (lambda x, y, c: tfr.where(c, x, 0.5), 14),
-    "where before numbers": (lambda x, y, c: tfr.where(c, 2, x), 14),
+    "where": (lambda x, y, c: tfr.where(c, x, y), 14),
+    "where beside numbers": (lambda x, y, c: tfr.where(c, x, 0.5), 15),
+    "where before numbers": (lambda x, y, c: tfr.where(c, 2, x), 15),
     "nan_to_num": (lambda x, y, c: tfr.nan_to_num(x), 78),
 }
 
