@@ -105,8 +105,8 @@ class SuperLU:
             array = b.numpy()
         except TracingError as error:
             raise _not_recorded("spsolve") from error
-        found = self._factors.solve(array, trans="H" if adjoint else "N")
-        return asarray(found, dtype=b.dtype, device=b.device)
+        solution = self._factors.solve(array, trans="H" if adjoint else "N")
+        return asarray(solution, dtype=b.dtype, device=b.device)
 
 
 def cg(

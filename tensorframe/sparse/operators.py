@@ -144,8 +144,8 @@ class Elementwise(SparseTensor):
                 f"sparse tensors of shapes {self.shape} and {other.shape} are joined element by element"
             )
         if type(other) is type(self) and all(
-            one.node is two.node
-            for one, two in zip(self._leaves()[1:], other._leaves()[1:], strict=True)
+            own.node is theirs.node
+            for own, theirs in zip(self._leaves()[1:], other._leaves()[1:], strict=True)
         ):
             if not common:
                 return self.with_data(self.data + other.data)
@@ -157,7 +157,8 @@ class Elementwise(SparseTensor):
             return common_places(self, other).asformat(self.format)
         mine, theirs = self.tocoo(), other.tocoo()
         coords = [
-            concat(promoted(one, two)) for one, two in zip(mine.coords, theirs.coords, strict=True)
+            concat(promoted(own, their))
+            for own, their in zip(mine.coords, theirs.coords, strict=True)
         ]
         data = concat(promoted(mine.data, theirs.data))
         return type(mine)(data, tuple(coords), self.shape).asformat(self.format).coalesce()

@@ -103,18 +103,18 @@ def _of_lines(op: Op, lines: Any) -> Tensor:
     if not lines.nnz:
         return expanded(zero, shape)
     combine = segment_max if op is MAXIMUM else segment_min
-    found = combine(lines.data, lines._line_numbers(), count)
+    extremes = combine(lines.data, lines._line_numbers(), count)
     stored = lines.indptr[1:] - lines.indptr[:-1]
-    full = where(stored >= lines.line_length, found, apply(op, found, zero))
+    full = where(stored >= lines.line_length, extremes, apply(op, extremes, zero))
     return reshaped(full, shape)
 
 
 def _of_matrices(name: str, tensor: SparseTensor, axis: int) -> int:
     """Return one of the last two axes, counted from the end; AxisError for another one."""
-    found = normalize_axis(name, axis, tensor.ndim) - tensor.ndim
-    if found < -2:
+    counted = normalize_axis(name, axis, tensor.ndim) - tensor.ndim
+    if counted < -2:
         raise AxisError(
             f"{name}: axis {axis} counts the matrices of a stack of shape {tensor.shape}",
             suggestions=("axis=-1 or axis=-2", f"A.todense().{name}(axis={axis})"),
         )
-    return found
+    return counted

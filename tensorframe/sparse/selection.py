@@ -51,9 +51,9 @@ def _complete(keys: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
             "a sparse tensor gets no new axes by None", suggestions=("A.todense()[None]",)
         )
     if any(own is Ellipsis for own in keys):
-        at = next(place for place, own in enumerate(keys) if own is Ellipsis)
+        gap = next(place for place, own in enumerate(keys) if own is Ellipsis)
         missing = ndim - len(keys) + 1
-        keys = (*keys[:at], *[slice(None)] * missing, *keys[at + 1 :])
+        keys = (*keys[:gap], *[slice(None)] * missing, *keys[gap + 1 :])
     if len(keys) > ndim:
         raise IndexingError(f"{len(keys)} indices for a sparse tensor of {ndim} axes")
     return keys

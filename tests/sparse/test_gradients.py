@@ -102,8 +102,8 @@ def test_vmap_over_dense_factors_and_elements():
     xs = tfr.asarray(np.random.default_rng(3).standard_normal((4, 5)))
     wanted = (tensor @ xs.T).T
     np.testing.assert_allclose(tfr.vmap(lambda x: tensor @ x)(xs).numpy(), wanted.numpy())
-    datas = tfr.stack([tensor.data * factor for factor in (1.0, 2.0)])
-    mapped = tfr.vmap(lambda data: tensor.with_data(data) @ xs[0])(datas)
+    elements = tfr.stack([tensor.data * factor for factor in (1.0, 2.0)])
+    mapped = tfr.vmap(lambda data: tensor.with_data(data) @ xs[0])(elements)
     np.testing.assert_allclose(mapped.numpy(), tfr.stack([wanted[0], 2 * wanted[0]]).numpy())
     back = tfr.vmap(lambda y: y @ tensor)(wanted)
     np.testing.assert_allclose(back.numpy(), (wanted @ tensor).numpy())

@@ -147,7 +147,7 @@ class _Pieces:
         first = Launch(kernel, tuple(self._numbers.values), self._units, 1)
         return (first,) if self.results == 1 else (first, self._sum())
 
-    def _search(self, found: ir.Variable, unit: ir.Expr) -> Statements:
+    def _search(self, line: ir.Variable, unit: ir.Expr) -> Statements:
         """Return how the row is found in which a piece begins: with all elements and rows before it, it is the last."""
         count = self._rows.row_count
         halvings = max(count - 1, 0).bit_length()
@@ -156,13 +156,13 @@ class _Pieces:
             self._numbers.take(halvings + 1, "steps"),
         )
         search = ir.index("search")
-        upto = smaller(found + ir.apply("bitwise_right_shift", most, search), self._rows.rows)
+        upto = smaller(line + ir.apply("bitwise_right_shift", most, search), self._rows.rows)
         before = self._rows.pointer(upto - 1) + (upto - 1) < unit * self._piece
-        end = where(equal(unit, self._count), self._rows.rows, found)
+        end = where(equal(unit, self._count), self._rows.rows, line)
         return (
-            ir.Set(found, ZERO),
-            ir.Loop(search, ZERO, steps, (ir.Set(found, where(before, upto, found)),)),
-            ir.Set(found, end),
+            ir.Set(line, ZERO),
+            ir.Loop(search, ZERO, steps, (ir.Set(line, where(before, upto, line)),)),
+            ir.Set(line, end),
         )
 
     def _check(self) -> Statements:
@@ -220,8 +220,8 @@ class _Pieces:
         if self._rows.op is not TRANSPOSED_SPARSE_MATMUL:
             return ()
         buffer = self.result.buffer
-        at = summed(self._start, _COLUMN)
-        zero = ir.Store(buffer, at, ir.literal(0, buffer.dtype))
+        position = summed(self._start, _COLUMN)
+        zero = ir.Store(buffer, position, ir.literal(0, buffer.dtype))
         return (ir.Loop(_COLUMN, ZERO, self._size, (zero,), long=True),)
 
     def _for_each_column(self, make: Callable[[ir.Expr], Statements]) -> Statements:
@@ -324,8 +324,8 @@ def _side_by_side(sums: tuple[ir.Variable, ...], term: Value) -> Statements:
     every = [sums, *others]
     while len(every) > 1:  # with those half their number away
         half = len(every) // 2
-        for one, two in zip(every[:half], every[half:], strict=True):
-            joined = (*joined, *join(one, two))
+        for left, right in zip(every[:half], every[half:], strict=True):
+            joined = (*joined, *join(left, right))
         every = every[:half]
     return (
         *[statement for own in others for statement in cleared(own)],

@@ -54,17 +54,17 @@ class Matrix:
 
     def element(self, *indices: ir.Expr) -> Value:
         """Return an element."""
-        at = self.position(*indices)
+        start = self.position(*indices)
         return tuple(
-            [ir.load(self.buffer, at + part if part else at) for part in range(self._parts)]
+            [ir.load(self.buffer, start + part if part else start) for part in range(self._parts)]
         )
 
     def store(self, value: Value, *indices: ir.Expr) -> Statements:
         """Return how an element is written."""
-        at = self.position(*indices)
+        start = self.position(*indices)
         return tuple(
             [
-                ir.Store(self.buffer, at + part if part else at, own)
+                ir.Store(self.buffer, start + part if part else start, own)
                 for part, own in enumerate(value)
             ]
         )
@@ -134,10 +134,10 @@ class SparseRows:
         most = where(equal(row, ZERO), ZERO, END)
         return (ir.Set(END, upto), ir.Set(BEGIN, _checked(begin, most + 1)))
 
-    def row_of(self, entry: ir.Expr, found: ir.Expr) -> ir.Expr:
-        """Return the row of an element, which the one before `found` is, checked."""
-        row = found - 1
-        begin, end = self.pointer(row), self.pointer(found)
+    def row_of(self, entry: ir.Expr, upto: ir.Expr) -> ir.Expr:
+        """Return the row of an element, which the one before `upto` is, checked."""
+        row = upto - 1
+        begin, end = self.pointer(row), self.pointer(upto)
         return row + _checked(entry - begin, end - begin) * 0
 
     def place(self, entry: ir.Expr = ENTRY) -> ir.Expr:
