@@ -110,6 +110,7 @@ GROUPS = (
     Group("optim", "tfr.optim", "", module="optim"),
     Group("quantization", "tfr.quantization", "", module="quantization"),
     Group("sparse", "tfr.sparse", "", module="sparse"),
+    Group("special", "tfr.special", "", module="special"),
     Group("schedules", "tfr.optim.schedules", "", module="optim.schedules"),
     Group(
         "dtypes",

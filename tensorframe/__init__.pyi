@@ -28,6 +28,7 @@ from tensorframe.frontend import lib as lib
 from tensorframe.frontend import linalg as linalg
 from tensorframe.frontend import memory as memory
 from tensorframe.frontend import random as random
+from tensorframe.frontend import special as special
 from tensorframe.frontend.array_methods import diagonal as diagonal
 from tensorframe.frontend.array_methods import trace as trace
 from tensorframe.frontend.autocast import autocast as autocast
@@ -448,6 +449,13 @@ from tensorframe.frontend.scalar_types import uint16 as uint16
 from tensorframe.frontend.scalar_types import uint32 as uint32
 from tensorframe.frontend.scalar_types import uint64 as uint64
 from tensorframe.frontend.scalar_types import uint8 as uint8
+from tensorframe.frontend.special import cbrt as cbrt
+from tensorframe.frontend.special import erf as erf
+from tensorframe.frontend.special import erfc as erfc
+from tensorframe.frontend.special import exp2 as exp2
+from tensorframe.frontend.special import expm1 as expm1
+from tensorframe.frontend.special import log1p as log1p
+from tensorframe.frontend.special import sinc as sinc
 from tensorframe.frontend.tensor import Tensor as Tensor
 from tensorframe.frontend.transformations.checking import check_gradient as check_gradient
 from tensorframe.frontend.transformations.checkpoints import checkpoint as checkpoint
@@ -524,8 +532,6 @@ def bitwise_right_shift(x1: Operand, x2: Operand, /, out: Output = None, *, wher
     """Bits moved down by the second operand; the sign stays."""
 def bitwise_xor(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Bits set in exactly one element."""
-def cbrt(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
-    """Real cube root."""
 def ceil(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Smallest integers not below the elements."""
 def conj(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
@@ -546,16 +552,8 @@ def divide(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = 
     """Quotient of two tensors; integers give the default real dtype."""
 def equal(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Whether elements are equal."""
-def erf(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
-    """Error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x."""
-def erfc(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
-    """1 - erf(x), accurate for large x."""
 def exp(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """e to the power of each element."""
-def exp2(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
-    """2 to the power of each element."""
-def expm1(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
-    """exp(x) - 1, accurate near zero."""
 def floor(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Largest integers not above the elements."""
 def floor_divide(x1: Operand, x2: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
@@ -600,8 +598,6 @@ def log(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Ca
     """Natural logarithm."""
 def log10(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Logarithm to base 10."""
-def log1p(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
-    """log(1 + x), accurate near zero."""
 def log2(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Logarithm to base 2."""
 def log_sigmoid(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
@@ -660,8 +656,6 @@ def silu(x: Operand, /, out: Output = None, *, where: Operand = True, casting: C
     """x times sigmoid(x), also called swish."""
 def sin(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Sine of angles in radians."""
-def sinc(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
-    """sin(pi x) / (pi x), and 1 at zero."""
 def sinh(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:
     """Hyperbolic sine."""
 def softplus(x: Operand, /, out: Output = None, *, where: Operand = True, casting: Casting = 'same_kind', order: str = 'K', dtype: Any = None, subok: Any = True, signature: Any = None) -> Tensor:

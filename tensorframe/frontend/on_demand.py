@@ -92,6 +92,7 @@ NAMESPACES = {
     "rec": "numpy.rec",
     "random": "tensorframe.frontend.random",
     "sparse": "tensorframe.sparse",
+    "special": "tensorframe.frontend.special",
     "strings": "numpy.strings",
     "testing": "tensorframe.testing",
     "typing": "numpy.typing",

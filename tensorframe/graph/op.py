@@ -144,6 +144,7 @@ class Op:
     compiled: Any = None
     # the sources of a kernel of the user's, and what their names mean: see ops/raw_kernels.py
     raw: Any = None
+    double: bool = False  # computed in float64, whatever the operands are
     # operand (a tuple, of several) -> result: examples and tests
     at: Mapping[Any, Any] = field(default_factory=dict)
     cost: float = 1.0  # floating-point operations per result element, for estimates

@@ -11,7 +11,7 @@ from tensorframe import config
 from tensorframe.backends.base import Backend
 from tensorframe.backends.registry import backend_of, capabilities
 from tensorframe.backends.spans import log
-from tensorframe.dtypes import ANY, DType
+from tensorframe.dtypes import ANY, DType, float64
 from tensorframe.errors import FallbackWarning, TransferError
 from tensorframe.graph import holding
 from tensorframe.graph.device import CPU, Device
@@ -95,6 +95,8 @@ def refusal(op: Op, operands: Sequence[DType], result: DType, device: Device) ->
     if does_everything(device):
         return None
     held = capabilities(device).dtypes
+    if op.double and float64 not in held:
+        return f"{device} has no float64, in which {op.name} is computed"
     missing = [dtype for dtype in dict.fromkeys((*operands, result)) if dtype not in held]
     if missing:
         return f"{device} holds no {missing[0].name}"

@@ -36,6 +36,11 @@ DOMAINS = {
     "fmod": (0.7, 3.0),
     "tan": (-1.4, 1.4),
     "binary_entropy": (0.1, 0.9),
+    **dict.fromkeys(("gamma", "gammaln", "digamma", "trigamma"), (0.4, 3.0)),
+    **dict.fromkeys(("entr", "rel_entr", "xlogy", "xlog1py"), (0.2, 3.0)),
+    **dict.fromkeys(("ndtri", "logit"), (0.1, 0.9)),
+    "erfinv": (-0.9, 0.9),
+    "erfcinv": (0.1, 1.9),
 }
 CONSTANT_BETWEEN_JUMPS = {"floor", "ceil", "trunc", "round", "sign", "floor_divide", "nextafter"}
 

@@ -42,7 +42,7 @@ def _unchanging(op: Op) -> Callable[..., Tensor]:
     return record_unless_real
 
 
-def _function(op: Op) -> Callable[..., Tensor]:
+def function_of(op: Op) -> Callable[..., Tensor]:
     """Return the public function of a row: what records its op, and sees to options in calls that have any."""
     function: Any
     names = ["x"] if op.arity == 1 else ["x1", "x2"]
@@ -147,7 +147,7 @@ def _literal(value: complex) -> str:
 
 # `where` and rows with attributes have functions of their own
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {
-    op.name: _function(op)
+    op.name: function_of(op)
     for op in rows(Kind.MAP)
     if op.public and not op.attributes and op is not WHERE
 }

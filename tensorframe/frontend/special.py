@@ -1,0 +1,80 @@
+"""The namespace `tfr.special`: special functions by SciPy's names, elementwise like all others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensorframe.frontend.elementwise.functions import FUNCTIONS, documentation, function_of
+from tensorframe.frontend.reductions.softmax import log_softmax, logsumexp, softmax
+from tensorframe.frontend.tensor import Tensor
+from tensorframe.graph.op import Op
+from tensorframe.ops import special as rows
+
+__all__ = [
+    "cbrt",
+    "digamma",
+    "entr",
+    "erf",
+    "erfc",
+    "erfcinv",
+    "erfinv",
+    "exp2",
+    "expit",
+    "expm1",
+    "gamma",
+    "gammaln",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "lgamma",
+    "log1p",
+    "log_expit",
+    "log_softmax",
+    "logit",
+    "logsumexp",
+    "ndtr",
+    "ndtri",
+    "psi",
+    "rel_entr",
+    "sinc",
+    "softmax",
+    "trigamma",
+    "xlog1py",
+    "xlogy",
+]
+
+Function = Callable[..., Tensor]
+
+
+def _function(op: Op) -> Function:
+    """Return the function of a row, which is named in this namespace alone."""
+    function: Any = function_of(op)
+    function.__module__ = "tensorframe.special"
+    function.__doc__ = documentation(op).replace(f"tfr.{op.name}(", f"tfr.special.{op.name}(")
+    public: Function = function
+    return public
+
+
+digamma = psi = _function(rows.DIGAMMA)
+entr = _function(rows.ENTR)
+erfcinv = _function(rows.ERFCINV)
+erfinv = _function(rows.ERFINV)
+gamma = _function(rows.GAMMA)
+gammaln = lgamma = _function(rows.GAMMALN)
+i0 = _function(rows.I0)
+i0e = _function(rows.I0E)
+i1 = _function(rows.I1)
+i1e = _function(rows.I1E)
+logit = _function(rows.LOGIT)
+ndtr = _function(rows.NDTR)
+ndtri = _function(rows.NDTRI)
+rel_entr = _function(rows.REL_ENTR)
+trigamma = _function(rows.TRIGAMMA)
+xlog1py = _function(rows.XLOG1PY)
+xlogy = _function(rows.XLOGY)
+# those that the namespace of arrays has as well
+cbrt, erf, erfc, exp2 = (FUNCTIONS[name] for name in ("cbrt", "erf", "erfc", "exp2"))
+expit, expm1 = FUNCTIONS["sigmoid"], FUNCTIONS["expm1"]
+log1p, log_expit, sinc = (FUNCTIONS[name] for name in ("log1p", "log_sigmoid", "sinc"))

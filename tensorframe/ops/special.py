@@ -1,0 +1,110 @@
+"""Special functions: elementwise rows by SciPy's names.
+
+What has a formula in `special_math.py` is computed in float64, whatever it is given, and rounded once: half of a unit in the
+last place of float32, and some units in float64. The others are written in core rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import e, inf, nan, pi
+from math import log as log_of
+from math import sqrt as sqrt_of
+from typing import Any
+
+from tensorframe.dtypes import FLOAT
+from tensorframe.graph.op import FULL, Op, same
+from tensorframe.ops.derivatives import partials
+from tensorframe.ops.elementwise import core, row
+from tensorframe.ops.term import (
+    Term,
+    call,
+    cos,
+    equal,
+    exp,
+    isnan,
+    log,
+    log1p,
+    logical_and,
+    logical_or,
+    sign,
+    sin,
+    square,
+    where,
+)
+
+
+def _tabled(name: str, doc: str, **facts: Any) -> Op:
+    """Define a row that is computed in float64."""
+    return core(name, 1, FLOAT, same, doc, in_standard=False, public=False, double=True, precision=FULL, cost=60, **facts)
+
+
+def _written(name: str, expand: Any, doc: str, **facts: Any) -> Op:
+    return row(name, FLOAT, same, expand, doc, public=False, precision=FULL, **facts)
+
+
+def _named(name: str) -> Callable[[Term], Term]:
+    return lambda x: call(name, x, attrs=())
+
+
+_digamma, _trigamma, _i0, _i1, _i0e, _i1e = map(_named, ("digamma", "trigamma", "i0", "i1", "i0e", "i1e"))
+
+
+def _or_half(x: Term, value: Term) -> Term:
+    """Return what is divided by x, whose limit at 0 is half."""
+    return where(equal(x, 0), 0.5, value)
+
+
+def _steepness(x: Term) -> Term:
+    """Return the second derivative of digamma, where x is no pole: DLMF 5.15.1, 5.15.8, and 5.15.6 for x < 0."""
+    positive = where(x < 0, 1 - x, x)
+    value = 0 * x
+    for step in range(12):
+        value = value - 2 / ((positive + step) * square(positive + step))
+    inverse = 1 / (positive + 12)
+    v = square(inverse)
+    rest = v * (0.5 - v * (1 / 6 - v * (1 / 6 - v * (0.3 - v * (5 / 6)))))
+    value = value - v * (1 + inverse + rest)
+    sine = sin(x * pi)
+    return where(x < 0, value - 2 * pi**3 * cos(x * pi) / (sine * square(sine)), value)
+
+
+TRIGAMMA = _tabled("trigamma", "Derivative of digamma (DLMF 5.15).", vjp=partials(lambda _out, x: _steepness(x)), at={1.0: pi**2 / 6, inf: 0.0})
+DIGAMMA = _tabled("digamma", "Derivative of the logarithm of gamma (DLMF 5.2.2); NaN at negative integers.", vjp=partials(lambda _out, x: _trigamma(x)), at={1.0: -0.5772156649015329, inf: inf, 0.0: -inf})
+GAMMALN = _tabled("gammaln", "Logarithm of the absolute value of gamma (DLMF 5.2.1); inf at its poles.", vjp=partials(lambda _out, x: _digamma(x)), at={1.0: 0.0, 2.0: 0.0, 0.5: log_of(pi) / 2, -1.0: inf, inf: inf})
+GAMMA = _tabled("gamma", "Gamma function (DLMF 5.2.1), (n - 1)! at n; NaN at negative integers.", vjp=partials(lambda out, x: out * _digamma(x)), at={1.0: 1.0, 5.0: 24.0, 0.5: sqrt_of(pi), inf: inf})
+ERFINV = _tabled("erfinv", "Inverse of erf, from -1 to 1 (DLMF 7.17).", odd=True, vjp=partials(lambda out, _x: exp(square(out)) * (sqrt_of(pi) / 2)), at={0.0: 0.0, 1.0: inf, -1.0: -inf, 2.0: nan})
+ERFCINV = _tabled("erfcinv", "Inverse of erfc, from 0 to 2 (DLMF 7.17).", vjp=partials(lambda out, _x: exp(square(out)) * -(sqrt_of(pi) / 2)), at={1.0: 0.0, 0.0: inf, 2.0: -inf})
+NDTRI = _tabled("ndtri", "Quantiles of the standard normal distribution: the inverse of ndtr.", vjp=partials(lambda out, _x: exp(square(out) * 0.5) * sqrt_of(2 * pi)), at={0.0: -inf, 1.0: inf})
+NDTR = _tabled("ndtr", "Distribution function of the standard normal distribution.", vjp=partials(lambda _out, x: exp(square(x) * -0.5) * (1 / sqrt_of(2 * pi))), at={0.0: 0.5, inf: 1.0, -inf: 0.0})
+I0 = _tabled("i0", "Modified Bessel function of the first kind, of order 0 (DLMF 10.25).", vjp=partials(lambda _out, x: _i1(x)), at={0.0: 1.0, inf: inf})
+I1 = _tabled("i1", "Modified Bessel function of the first kind, of order 1 (DLMF 10.25).", odd=True, vjp=partials(lambda out, x: _or_half(x, _i0(x) - out / x)), at={0.0: 0.0, -inf: -inf})
+I0E = _tabled("i0e", "exp(-|x|) i0(x), which does not overflow.", vjp=partials(lambda out, x: _i1e(x) - sign(x) * out), at={0.0: 1.0, inf: 0.0})
+I1E = _tabled("i1e", "exp(-|x|) i1(x), which does not overflow.", odd=True, vjp=partials(lambda out, x: _or_half(x, _i0e(x) - out * (sign(x) + 1 / x))), at={0.0: 0.0, inf: 0.0})
+
+
+def _product_with(x: Term, logarithm: Term, y: Term) -> Term:
+    """Return x times a logarithm of y, 0 where x is 0 whatever that is, but for NaN."""
+    return where(logical_and(equal(x, 0), equal(y, y)), 0, x * logarithm)
+
+
+def _logit(p: Term) -> Term:
+    near = call("atanh", p * 2 - 1, attrs=()) * 2
+    return where(logical_and(p > 0.25, p < 0.75), near, log(p / (1 - p)))
+
+
+def _entropy(x: Term) -> Term:
+    return where(x > 0, -x * log(x), where(equal(x, 0), 0, where(x < 0, -inf, x)))
+
+
+def _relative(x: Term, y: Term) -> Term:
+    nothing = logical_and(equal(x, 0), y >= 0)
+    value = where(logical_and(x > 0, y > 0), x * log(x / y), where(nothing, x, inf))
+    return where(logical_or(isnan(x), isnan(y)), nan, value)
+
+
+XLOGY = _written("xlogy", lambda x, y: _product_with(x, log(y), y), "x log(y), and 0 where x is 0.", vjp=partials(lambda _out, _x, y: log(y), lambda _out, x, y: x / y), at={(0.0, 0.0): 0.0, (2.0, e): 2.0})
+XLOG1PY = _written("xlog1py", lambda x, y: _product_with(x, log1p(y), y), "x log(1 + y), accurate for small y, and 0 where x is 0.", vjp=partials(lambda _out, _x, y: log1p(y), lambda _out, x, y: x / (1 + y)), at={(0.0, -1.0): 0.0, (2.0, 0.0): 0.0})
+LOGIT = _written("logit", _logit, "log(p / (1 - p)), the inverse of the logistic function.", vjp=partials(lambda _out, p: 1 / (p * (1 - p))), at={0.5: 0.0, 1.0: inf, 0.0: -inf})
+ENTR = _written("entr", _entropy, "-x log(x), 0 at 0 and -inf below: what an event adds to an entropy.", vjp=partials(lambda _out, x: -1 - log(x)), at={1.0: 0.0, 0.0: 0.0, -1.0: -inf})
+REL_ENTR = _written("rel_entr", _relative, "x log(x / y), what an event adds to a relative entropy.", vjp=partials(lambda _out, x, y: 1 + log(x / y), lambda _out, x, y: -x / y), at={(1.0, 1.0): 0.0, (0.0, 0.0): 0.0, (1.0, 0.0): inf})
