@@ -1,9 +1,10 @@
 """W23: tokens per second of a model in the shape of Llama-3.2-1B with random weights, beside llama.cpp and PyTorch.
 
-`python -m tests.benchmarks.decoding [f32|q8_0|q4_0 ...] [--layers N] [--tokens N]` writes a GGUF file for each kind and
-lets tensorframe and llama.cpp (its Python wheel) decode from it, one after the other in turns, in one process; PyTorch
-multiplies the same matrices in float32, if it is there. The bandwidth is that of reading the words of the largest
-matrix by NumPy, with as many threads. Of each, the median of the fastest half of the tokens counts.
+    python -m tests.benchmarks.decoding [f32|q8_0|q4_0 ...] [--layers N] [--tokens N] [--threads N]
+
+writes a GGUF file for each kind and lets tensorframe and llama.cpp (its Python wheel), one after the other, decode from
+it in one process; PyTorch multiplies the same matrices in float32, if it is there. The bandwidth is that of reading
+memory by NumPy, with as many threads. Of each, the median of the faster half of the tokens counts.
 """
 
 from __future__ import annotations
@@ -147,14 +148,14 @@ def seconds(tokens: Iterator[int]) -> tuple[float, list[int]]:
 
 
 def bandwidth() -> float:
-    """Return the bytes a second at which NumPy reads memory, with two threads."""
+    """Return the bytes a second at which NumPy reads memory, with as many threads."""
     memory = np.ones(1 << 28, np.uint8).view(np.uint64)
-    halves = np.split(memory, 2)
+    parts = np.array_split(memory, thread_count())
     best = np.inf
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(len(parts)) as pool:
         for _ in range(10):
             began = time.perf_counter()
-            list(pool.map(np.max, halves))
+            list(pool.map(np.max, parts))
             best = min(best, time.perf_counter() - began)
     return float(memory.nbytes / best)
 
@@ -171,7 +172,9 @@ def main() -> None:
     parser.add_argument("kinds", nargs="*", default=["q8_0", "q4_0"], choices=list(BLOCKS))
     parser.add_argument("--layers", type=int, default=16)
     parser.add_argument("--tokens", type=int, default=24)
+    parser.add_argument("--threads", type=int, default=None)
     options = parser.parse_args()
+    tfr.config.configure(threads=options.threads)
     read = bandwidth()
     say(f"reading: {read / 1e9:.1f} GB/s")
     for kind in options.kinds:
