@@ -14,7 +14,7 @@ EVERYWHERE = ("float32", "int32")
 
 
 @pytest.mark.parametrize("device", HOSTS)
-@pytest.mark.parametrize("first", range(0, 72, 18))
+@pytest.mark.parametrize("first", range(0, 36, 18))
 def test_random_products_are_those_of_scipy(device, first):
     for seed in range(first, first + 18):
         compare(random_case(seed), device)
@@ -22,7 +22,7 @@ def test_random_products_are_those_of_scipy(device, first):
 
 @pytest.mark.parametrize("device", FOUND)
 def test_products_on_devices_are_those_of_scipy(device):
-    for seed in range(12):
+    for seed in range(8):
         compare(random_case(seed, EVERYWHERE), device)
 
 
