@@ -32,6 +32,8 @@ from tensorframe.frontend import special as special
 from tensorframe.frontend.array_methods import diagonal as diagonal
 from tensorframe.frontend.array_methods import trace as trace
 from tensorframe.frontend.autocast import autocast as autocast
+from tensorframe.frontend.autotuning import Autotuning as Autotuning
+from tensorframe.frontend.autotuning import autotune as autotune
 from tensorframe.frontend.calibration import Calibration as Calibration
 from tensorframe.frontend.calibration import calibrate as calibrate
 from tensorframe.frontend.casting import Casting

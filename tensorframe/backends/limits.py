@@ -79,43 +79,57 @@ def keep(device: Device, limits: Limits) -> None:
         return
     _known[objects.folder() or "", identity] = limits
     forget_plans()
-    path = _path(identity)
+    store(identity, _SUFFIX, {"version": _VERSION, **asdict(limits)})
+
+
+def store(identity: str, suffix: str, content: dict[str, Any]) -> None:
+    """Write what is known of a device beside the compiled kernels, where there is a place for it."""
+    path = _path(identity, suffix)
     if path is None:
         return
     import json  # nobody who does not measure should load it
 
-    content = {"version": _VERSION, "identity": identity, **asdict(limits)}
     with suppress(OSError):  # a disk that is full or cannot be written
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        own_files.replace(path, json.dumps(content, indent=1).encode())
+        own_files.replace(path, json.dumps({"identity": identity, **content}, indent=1).encode())
 
 
-def _read(identity: str) -> Limits | None:
-    path = _path(identity)
-    if path is None:
+def stored(identity: str, suffix: str) -> dict[str, Any] | None:
+    """Return what `store` wrote of this very device; None where there is nothing, or something else."""
+    path = _path(identity, suffix)
+    if path is None or not os.path.exists(path):
         return None
     import json
 
     try:
-        stored = json.loads(own_files.read(path, _LARGEST))
-        return _checked(stored, identity)
-    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        content = json.loads(own_files.read(path, _LARGEST))
+    except (OSError, ValueError, RecursionError):
+        return None
+    known = isinstance(content, dict) and content.get("identity") == identity
+    return content if known else None
+
+
+def _read(identity: str) -> Limits | None:
+    content = stored(identity, _SUFFIX)
+    try:
+        return None if content is None else _checked(content)
+    except (ValueError, TypeError, KeyError, OverflowError):
         return None
 
 
-def _checked(stored: Any, identity: str) -> Limits | None:
-    if stored["version"] != _VERSION or stored["identity"] != identity:
+def _checked(stored: dict[str, Any]) -> Limits | None:
+    if stored["version"] != _VERSION:
         return None
     limits = Limits(float(stored["copy_bandwidth"]), float(stored["flops"]))
     sound = all(isfinite(rate) and rate > 0 for rate in asdict(limits).values())
     return limits if sound else None
 
 
-def _path(identity: str) -> str | None:
+def _path(identity: str, suffix: str) -> str | None:
     where = objects.folder()
     if where is None or own_files.problem(where) is not None:
         return None
-    return os.path.join(where, sha256(identity.encode()).hexdigest()[:32] + _SUFFIX)
+    return os.path.join(where, sha256(identity.encode()).hexdigest()[:32] + suffix)
 
 
 def identity_of(device: Device) -> str | None:

@@ -14,6 +14,7 @@ from tensorframe.frontend.other_data import taking_any_data
 # a module of the frontend, and the public names that it is loaded for: all that it exports
 EXPORTS = {
     "autocast": "autocast",
+    "autotuning": "Autotuning autotune",
     "calibration": "Calibration calibrate",
     "doctor": "doctor",
     "files.leaves": "from_reader",

@@ -451,9 +451,9 @@ CALLS_OF = _of_rows() | _listed()
 # they take no tensors, or return none that their operands are part of
 OTHERS = frozenset(
     """
-    Benchmark Calibration Device Estimate Generator GradScaler Histogram Key LinAlgError Profile Tensor TopK
+    Autotuning Benchmark Calibration Device Estimate Generator GradScaler Histogram Key LinAlgError Profile Tensor TopK
     UniqueAll UniqueCounts UniqueInverse Verification allclose arange array_equal array_equiv autocast bartlett
-    base_repr bench beta binary_repr binomial blackman broadcast_shapes calibrate can_cast check_gradient
+    autotune base_repr bench beta binary_repr binomial blackman broadcast_shapes calibrate can_cast check_gradient
     chisquare compute copy default_rng diag_indices diag_indices_from dirichlet doctor dtype einsum_path
     elementwise empty errstate estimate explain f fftfreq finfo format_float_positional format_float_scientific
     from_native from_reader frombuffer fromfile fromfunction fromiter fromstring gamma genfromtxt geometric

@@ -37,6 +37,7 @@ ELSEWHERE = {
     *("fromfile", "genfromtxt", "loadtxt", "savetxt", "savez", "savez_compressed"),
     *(
         "bench",
+        "autotune",
         "calibrate",
         "profile",
         "save",

@@ -54,7 +54,8 @@ LEFT_OUT: dict[str, str] = {
         "broadcast_shapes can_cast finfo iinfo isdtype promote_types result_type get_default_dtype set_default_dtype"
     ),
     "computing, looking at it, and settings": (
-        "autocast bench calibrate compute doctor elementwise estimate explain get_backend jit load_ipython_extension "
+        "autocast autotune bench calibrate compute doctor elementwise estimate explain get_backend jit "
+        "load_ipython_extension "
         "profile raw_kernel register_tree set_backend set_backend_priority transfer_policy use_backend verify visualize"
     ),
     "transformations of functions; tests/gradient": (

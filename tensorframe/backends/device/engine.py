@@ -116,6 +116,9 @@ class KernelBackend(Backend):
 
     def _configure_again(self, device: Device) -> None:
         """Have a device that has just opened work by what was set for it."""
+        from tensorframe.backends.device.tuned import recall  # loads what measuring needs
+
+        recall(device, self._open_devices[device].queue)
         known = sys.modules.get("tensorframe.backends.settings")  # else nothing was set
         if known is not None:
             known.restore(self, device)

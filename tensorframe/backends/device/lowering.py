@@ -67,7 +67,8 @@ class Lowering:
         most = max([*reach, *[prod(shape) for shape in shapes], 1])
         short = (most < _SHORT and not self.far) or not queue.traits.wide_index
         traits = queue.traits
-        return Target(traits.lanes, traits.widest, uint32 if short else uint64, traits.access)
+        index = uint32 if short else uint64
+        return Target(traits.lanes, traits.widest, index, traits.access, queue.tunings)
 
     def _elements_of(self, array: DeviceArray) -> list[Access]:
         """Return where the elements of an array, or both parts of them, are in its block."""

@@ -14,6 +14,7 @@ from tensorframe.backends.interruptible import at_the_end
 from tensorframe.dtypes import DType
 from tensorframe.errors import DeviceError
 from tensorframe.forks import new_reentrant_lock
+from tensorframe.kernel.groups.algorithms.tunings import Tunings
 from tensorframe.kernel.ir import Kernel
 from tensorframe.quick_dataclasses import dataclass
 
@@ -113,6 +114,7 @@ class Queue(ABC):
     def __init__(self) -> None:
         _here.add(self)
         self.lock: Any = Gate()
+        self.tunings = Tunings()
 
     @abstractmethod
     def allocate(self, nbytes: int) -> Any:

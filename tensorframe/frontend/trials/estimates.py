@@ -14,6 +14,7 @@ from tensorframe.errors import DeviceError, DTypeError
 from tensorframe.frontend.pages import Page
 from tensorframe.frontend.tensor import Tensor
 from tensorframe.frontend.trials.relocation import described, holds_values, relocated
+from tensorframe.frontend.trials.tables import human_seconds
 from tensorframe.graph.device import Device
 from tensorframe.graph.node import Node
 from tensorframe.runtime.evaluate import plan_of
@@ -57,7 +58,9 @@ class Estimate(Page):
             f"computes  {operations(self.flops)}",
             f"runs      {', '.join(self._steps())}",
         ]
-        lines += [] if self.seconds is None else [f"takes     {show_seconds(self.seconds)} at best"]
+        lines += (
+            [] if self.seconds is None else [f"takes     {human_seconds(self.seconds)} at best"]
+        )
         return "\n".join(lines)
 
     def _steps(self) -> Iterable[str]:
@@ -74,15 +77,6 @@ class Estimate(Page):
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def show_seconds(seconds: float) -> str:
-    """Return a time for people: 0.00312 -> `3.12 ms`."""
-    for unit in ("s", "ms", "us"):
-        if seconds >= 1 or unit == "us":
-            break
-        seconds *= 1000
-    return f"{seconds:.3g} {unit}"
 
 
 def operations(count: float) -> str:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 from tensorframe.dtypes import DType
 from tensorframe.graph.region import Region
@@ -50,7 +51,7 @@ from tensorframe.kernel.nest.nest import Access
 from tensorframe.kernel.nest.passes.choices import branched
 from tensorframe.kernel.nest.stages import Stages, stages_of
 from tensorframe.kernel.spaces.gather import with_bounds_checks
-from tensorframe.quick_dataclasses import dataclass
+from tensorframe.quick_dataclasses import dataclass, field
 
 # Rows from which every group has one, and results from which every thread has.
 _ENOUGH_ROWS = 256
@@ -71,6 +72,7 @@ class Target:
     widest: DType
     index: DType
     access: int = 0
+    tunings: Any = field(default=None, compare=False)  # of products: see `algorithms/tunings.py`
 
 
 def build_groups(

@@ -14,7 +14,7 @@ from tensorframe.dtypes import BOOL
 from tensorframe.graph.region import Region
 from tensorframe.graph.space import Space
 from tensorframe.kernel import ir
-from tensorframe.kernel.groups.algorithms.blocking import Blocking, blocking_of
+from tensorframe.kernel.groups.algorithms.blocking import blocking_of
 from tensorframe.kernel.groups.algorithms.product_loops import (
     COLUMNS,
     LEFT,
@@ -24,6 +24,7 @@ from tensorframe.kernel.groups.algorithms.product_loops import (
     lay_out_product,
     loops_of,
 )
+from tensorframe.kernel.groups.algorithms.tunings import Tiling, name_of
 from tensorframe.kernel.groups.forms import Target
 from tensorframe.kernel.ir.formula import equal, where
 from tensorframe.kernel.ir.loops import ZERO, digits, smaller
@@ -76,11 +77,17 @@ class _Tiled:
             1 if loop is None else nest.kept[loop] for loop in (self._rows, self._columns)
         ]
         stack = prod([nest.kept[loop] for loop in self._stack])
-        self._blocking: Blocking = blocking_of(stack, rows, columns, target.lanes)
+        width = product.total.itemsize * product.parts
+        tiling = Tiling(
+            blocking_of(stack, rows, columns, target.lanes),
+            next(depth for size, depth in _DEPTHS if width <= size),
+        )
+        if target.tunings is not None:
+            name = name_of(stack, rows, columns, product.length, product.total.name)
+            tiling = target.tunings.chosen(name, tiling, target.lanes, width)
+        self._blocking, self._depth = tiling.blocking, tiling.depth
         self._tiles = self._blocking.tiles(rows, columns)
         self._count = stack * prod(self._tiles)
-        width = product.total.itemsize * product.parts
-        self._depth = next(depth for size, depth in _DEPTHS if width <= size)
         self._left = self._side(LEFT, product.left, self._rows, self._blocking.height)
         self._right = self._side(RIGHT, product.right, self._columns, self._blocking.width)
         self._places: dict[int, ir.Expr] = {}
