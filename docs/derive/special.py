@@ -178,7 +178,9 @@ def largest_error(piece: Piece, found: list[float]) -> float:
     middle, half = (mpf(piece.low) + piece.high) / 2, (mpf(piece.high) - piece.low) / 2
     for place in range(61):
         t = mpf(2 * place) / 60 - 1
-        value = mp.polyval([mpf(factor) for factor in found], t)
+        value = mpf(0)
+        for factor in found:
+            value = value * t + factor
         worst = max(worst, abs(value / piece.function(middle + half * t) - 1))
     return float(worst)
 

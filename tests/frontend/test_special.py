@@ -1,6 +1,8 @@
 """Special functions: within 4 units in the last place on every device, with SciPy's limits, and their gradients."""
 
+import importlib.util
 from functools import cache
+from pathlib import Path
 
 import mpmath as mp
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 import tensorframe as tfr
 from tensorframe.graph.op import Kind
 from tensorframe.ops import special as rows
+from tensorframe.ops import special_tables as tables
 from tensorframe.ops.special_math import FORMULAS
 from tests.backends.devices import FOUND, holds
 
@@ -237,3 +240,22 @@ def test_every_row_with_a_table_has_a_function_and_a_formula():
     }
     assert named == set(FORMULAS)
     assert named <= set(special.__all__)
+
+
+def test_tables_are_those_that_their_derivation_prints():
+    """Two of them, which stand for all: `python docs/derive/special.py` prints the module."""
+    source = Path(__file__).parents[2] / "docs" / "derive" / "special.py"
+    specification = importlib.util.spec_from_file_location("derive_special", source)
+    derive = importlib.util.module_from_spec(specification)
+    precision = mp.mp.dps
+    try:
+        specification.loader.exec_module(derive)
+        for piece in derive.PIECES:
+            if piece.name in ("STIRLING", "GAMMA"):
+                interval, known = getattr(tables, piece.name)
+                assert interval == (piece.low, piece.high)
+                assert tuple(derive.coefficients(piece)) == known
+                assert derive.largest_error(piece, list(known)) < 1e-16
+    finally:
+        mp.mp.dps = precision
+    assert {piece.name for piece in derive.PIECES} <= set(vars(tables))
