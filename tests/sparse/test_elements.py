@@ -22,8 +22,9 @@ def dense(x):
     return x.todense().numpy() if tfr.sparse.issparse(x) else x.numpy()
 
 
-@pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("device", ["cpu", *FOUND])
+@pytest.mark.parametrize(
+    ("format", "device"), [*[(name, "cpu") for name in FORMATS], *[("csr", name) for name in FOUND]]
+)
 def test_operators_with_numbers_and_dense_tensors(format, device):
     a, x = pair(format, "float32", device=device)
     rng = np.random.default_rng(1)
@@ -77,8 +78,9 @@ def test_functions_of_elements(format):
         a * np.ones((2, 8, 6))
 
 
-@pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("device", ["cpu", *FOUND])
+@pytest.mark.parametrize(
+    ("format", "device"), [*[(name, "cpu") for name in FORMATS], *[("csr", name) for name in FOUND]]
+)
 def test_reductions(format, device):
     a, x = pair(format, "float32", device=device)
     for axis in (None, 0, 1, -1, -2):
