@@ -20,6 +20,7 @@ from tensorframe.backends.registry import get_backend as get_backend
 from tensorframe.backends.registry import set_backend as set_backend
 from tensorframe.backends.registry import use_backend as use_backend
 from tensorframe.backends.selection import set_backend_priority as set_backend_priority
+from tensorframe.dtypes import DTypeLike
 from tensorframe.dtypes import get_default_dtype as get_default_dtype
 from tensorframe.dtypes import set_default_dtype as set_default_dtype
 from tensorframe.frontend import cache as cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -11,6 +11,16 @@ from tensorframe.errors import DTypeError, OutOfRangeError
 from tensorframe.formats import FORMATS, Format
 
 DType = np.dtype[Any]
+# what names a dtype: checkers and editors know the names, and NumPy's short ones in any byte order
+DTypeName = Literal[
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bfloat16", "float16",
+    "float32", "float64", "complex64", "complex128", "int", "uint", "float", "complex", "single", "double", "half",
+    "intp", "uintp", "long", "longlong", "?", "b", "B", "h", "H", "i", "I", "l", "L", "q", "Q", "e", "f", "d", "F", "D",
+    "b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16",
+    "<i2", "<i4", "<i8", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8", "<c8", "<c16",
+    ">i2", ">i4", ">i8", ">u2", ">u4", ">u8", ">f2", ">f4", ">f8", ">c8", ">c16",
+]  # fmt: skip
+DTypeLike = DTypeName | DType | type[Any]
 
 # how each dtype is stored, computed and converted; all that follows is made of these
 FORMAT: Final[dict[DType, Format]] = {entry.dtype: entry for entry in FORMATS}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe import dtypes
+from tensorframe.dtypes import DTypeLike
 from tensorframe.errors import DTypeError
 from tensorframe.frontend import data_types
 from tensorframe.frontend.casting import Casting, raise_unless_allowed
@@ -68,7 +69,7 @@ def _one_tuple(values: tuple[Any, ...]) -> Any:
 def astype(
     self: Tensor,
     /,
-    dtype: Any,
+    dtype: DTypeLike,
     order: str = "K",
     casting: Casting = "unsafe",
     subok: bool = True,
@@ -148,7 +149,7 @@ def trace(
     offset: int = 0,
     axis1: int = 0,
     axis2: int = 1,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: Output = None,
 ) -> Tensor:
     """Return the sums of the diagonals of the matrices that `axis1` and `axis2` span.
@@ -182,7 +183,7 @@ def tobytes(self: Tensor, /, order: str = "C") -> bytes:
 
 
 @method
-def view(self: Tensor, /, dtype: Any = None) -> Tensor:
+def view(self: Tensor, /, dtype: DTypeLike | None = None) -> Tensor:
     """Return the bits of the elements read as another dtype of the same width. Computes them.
 
     >>> tfr.asarray([1.0]).view("int32").tolist()

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
-from tensorframe.dtypes import COMPLEX, FLOAT, DType, complex_of
+from tensorframe.dtypes import COMPLEX, FLOAT, DType, DTypeLike, complex_of
 from tensorframe.errors import AxisError, DTypeError, ShapeError
 from tensorframe.frontend.conversion.convert import as_value
 from tensorframe.frontend.creation.ranges import positions
@@ -285,7 +285,9 @@ def irfft2(
     return irfftn(a, s, axes, norm, out)
 
 
-def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -> Tensor:
+def fftfreq(
+    n: int, d: float = 1.0, device: Any = None, *, dtype: DTypeLike | None = None
+) -> Tensor:
     """Frequencies that `fft` of `n` points, `d` apart, belongs to: zero and up, then the negative ones.
 
     >>> tfr.fft.fftfreq(4).numpy()
@@ -298,7 +300,9 @@ def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) ->
     return apply(DIVIDE, converted(signed, _real_dtype("fftfreq", dtype)), n * spacing)
 
 
-def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -> Tensor:
+def rfftfreq(
+    n: int, d: float = 1.0, device: Any = None, *, dtype: DTypeLike | None = None
+) -> Tensor:
     """Frequencies that `rfft` of `n` points, `d` apart, belongs to: zero and up.
 
     >>> tfr.fft.rfftfreq(4).numpy()
@@ -315,7 +319,7 @@ def _indices(name: str, n: int, count: int, device: Any) -> Tensor:
     return positions(count, resolve_device(device))
 
 
-def _real_dtype(name: str, dtype: Any) -> DType:
+def _real_dtype(name: str, dtype: DTypeLike | None) -> DType:
     real = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
     if real not in FLOAT:
         raise DTypeError(f"{name}: frequencies are real floating numbers, not {real}")

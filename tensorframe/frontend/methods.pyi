@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from collections.abc import Iterator
+from tensorframe.dtypes import DTypeLike
 from tensorframe.frontend.casting import Casting
 from tensorframe.frontend.manipulation.views import Axes
 from tensorframe.frontend.ordering import sorting
@@ -45,6 +46,7 @@ class TensorMethods:
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
     def __arrow_c_schema__(self) -> Any: ...
     def __bool__(self, /) -> bool: ...
+    def __bytes__(self, /) -> bytes: ...
     def __complex__(self, /) -> complex: ...
     def __contains__(self, value: Any, /) -> bool: ...
     def __copy__(self) -> Tensor: ...
@@ -143,7 +145,7 @@ class TensorMethods:
         """The positions that partition the elements: see `partition`. The dtype is int64."""
     def argsort(self, axis: int | None = -1, kind: Kind = None, order: None = None, *, stable: bool | None = None, descending: bool = False) -> Tensor:
         """The positions that sort the elements along `axis`, of the flattened tensor for None; NaN last in either order."""
-    def astype(self, /, dtype: Any, order: str = 'K', casting: Casting = 'unsafe', subok: bool = True, copy: bool = True, *, device: Any = None) -> Tensor:
+    def astype(self, /, dtype: DTypeLike, order: str = 'K', casting: Casting = 'unsafe', subok: bool = True, copy: bool = True, *, device: Any = None) -> Tensor:
         """Return the elements converted to `dtype`: see `astype`. DTypeError if the rule `casting` forbids it."""
     @property
     def backend(self) -> str:
@@ -153,7 +155,7 @@ class TensorMethods:
         """None: tensors are values, no tensor looks at another one's memory."""
     def byteswap(self, /, inplace: bool = False) -> Tensor:
         """Return elements with their bytes in reverse order, or make this tensor that. Computes them."""
-    def choose(self, /, choices: Any, out: Any = None, mode: Any = 'raise') -> Tensor:
+    def choose(self, /, choices: Any, out: Any = None, mode: Literal['raise', 'wrap', 'clip'] = 'raise') -> Tensor:
         """Return elements of the tensors `choices`, by their numbers in this one: see `choose`."""
     def clip(self, min: Any = None, max: Any = None, out: Any = None, *, a_min: Any = None, a_max: Any = None, **options: Any) -> Tensor:
         """Elements below `min` become `min`, those above `max` become `max`; None is no bound."""
@@ -165,9 +167,9 @@ class TensorMethods:
         """Complex conjugates; real elements are unchanged."""
     def copy(self, /, order: str = 'C') -> Tensor:
         """Return a tensor that later assignments to this one do not change, and vice versa. Costs nothing."""
-    def cumprod(self, axis: int | None = None, dtype: Any = None, out: Output = None) -> Tensor:
+    def cumprod(self, axis: int | None = None, dtype: DTypeLike | None = None, out: Output = None) -> Tensor:
         """Products of the elements up to each position along `axis`; None runs through all elements in C order."""
-    def cumsum(self, axis: int | None = None, dtype: Any = None, out: Output = None) -> Tensor:
+    def cumsum(self, axis: int | None = None, dtype: DTypeLike | None = None, out: Output = None) -> Tensor:
         """Sums of the elements up to each position along `axis`; None runs through all elements in C order."""
     @property
     def data(self) -> memoryview:
@@ -222,7 +224,7 @@ class TensorMethods:
         """The tensor with its last two axes exchanged: a stack of transposed matrices."""
     def max(self, axis: Axis = None, out: Output = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
         """Largest element along `axis`, NaN if any is NaN."""
-    def mean(self, axis: Axis = None, dtype: Any = None, out: Output = None, keepdims: bool = False, *, where: Any = True) -> Tensor:
+    def mean(self, axis: Axis = None, dtype: DTypeLike | None = None, out: Output = None, keepdims: bool = False, *, where: Any = True) -> Tensor:
         """Arithmetic mean along `axis`: an axis, a tuple of axes, or None for all; NaN where there are no elements."""
     def min(self, axis: Axis = None, out: Output = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
         """Smallest element along `axis`, NaN if any is NaN."""
@@ -235,13 +237,13 @@ class TensorMethods:
         """Positions of the elements that are not zero: one tensor for each axis, in C order."""
     def numpy(self, *, copy: bool = False) -> Array:
         """Return the elements as a NumPy array: a read-only view, or a writable copy."""
-    def partition(self, /, kth: Any, axis: int = -1, kind: Any = 'introselect', order: None = None) -> None:
+    def partition(self, /, kth: Any, axis: int = -1, kind: Literal['introselect'] = 'introselect', order: None = None) -> None:
         """Put the `kth` elements where sorting would, in place: no other tensor changes. See `partition`."""
-    def prod(self, axis: Axis = None, dtype: Any = None, out: Output = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
+    def prod(self, axis: Axis = None, dtype: DTypeLike | None = None, out: Output = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
         """Product along `axis`: an axis, a tuple of axes, or None for all; 1 where there are no elements."""
     def ptp(self, axis: Axis = None, out: Output = None, keepdims: bool = False) -> Tensor:
         """Largest minus smallest element along `axis` (peak to peak), in the dtype of `a`."""
-    def put(self, /, indices: Any, values: Any, mode: Any = 'raise') -> None:
+    def put(self, /, indices: Any, values: Any, mode: Literal['raise', 'wrap', 'clip'] = 'raise') -> None:
         """Set elements by positions in C order, in place: no other tensor changes. See `put`."""
     def ravel(self, order: str = 'C') -> Tensor:
         """Return all elements of `a` along one axis."""
@@ -256,7 +258,7 @@ class TensorMethods:
         """Give this tensor another shape, in place: elements are left out, or zeros put behind them, as in NumPy."""
     def round(self, decimals: int = 0, out: Output = None) -> Tensor:
         """Nearest integers; halves go to the even one. Or the nearest numbers of `decimals` decimal places."""
-    def searchsorted(self, v: Any, side: str = 'left', sorter: Any = None) -> Tensor:
+    def searchsorted(self, v: Any, side: Literal['left', 'right'] = 'left', sorter: Any = None) -> Tensor:
         """Where to insert the values `v` into the sorted vector `a` to keep it sorted."""
     def setflags(self, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
         """Set flags to what they are; ArgumentError otherwise, with what to do instead."""
@@ -264,12 +266,12 @@ class TensorMethods:
         """Sort along `axis` in place: this tensor becomes the sorted one, no other changes."""
     def squeeze(self, axis: Axes | None = None) -> Tensor:
         """Return `a` without the axes `axis` (all that can go if None); ShapeError if one has a size other than 1."""
-    def std(self, axis: Axis = None, dtype: Any = None, out: Output = None, ddof: float = 0.0, keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: float | None = None) -> Tensor:
+    def std(self, axis: Axis = None, dtype: DTypeLike | None = None, out: Output = None, ddof: float = 0.0, keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: float | None = None) -> Tensor:
         """Standard deviation along `axis`: the square root of `var`, with the same arguments and dtypes."""
     @property
     def strides(self) -> tuple[int, ...]:
         """The bytes from one element to the next along each axis, in C order, which is how others get to see them."""
-    def sum(self, axis: Axis = None, dtype: Any = None, out: Output = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
+    def sum(self, axis: Axis = None, dtype: DTypeLike | None = None, out: Output = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Tensor:
         """Sum along `axis`: an axis, a tuple of axes, or None for all; 0 where there are no elements."""
     def swapaxes(self, axis1: int, axis2: int) -> Tensor:
         """Return `a` with two axes exchanged."""
@@ -285,13 +287,13 @@ class TensorMethods:
         """Write the elements in C order to a file, as bytes, or as text that `sep` separates. Computes them."""
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python numbers; a 0-d tensor gives the number itself."""
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Output = None) -> Tensor:
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None, out: Output = None) -> Tensor:
         """Return the sums of the diagonals of the matrices that `axis1` and `axis2` span."""
     def transpose(self, /, *axes: Any) -> Tensor:
         """Return the axes in another order, given as one tuple or as integers; reversed if none are given."""
-    def var(self, axis: Axis = None, dtype: Any = None, out: Output = None, ddof: float = 0.0, keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: float | None = None) -> Tensor:
+    def var(self, axis: Axis = None, dtype: DTypeLike | None = None, out: Output = None, ddof: float = 0.0, keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: float | None = None) -> Tensor:
         """Variance along `axis`: squared deviations from the mean, summed and divided by n - `ddof`."""
-    def view(self, /, dtype: Any = None) -> Tensor:
+    def view(self, /, dtype: DTypeLike | None = None) -> Tensor:
         """Return the bits of the elements read as another dtype of the same width. Computes them."""
     def visualize(*self, stage: str | None = None, collapse: bool | None = None) -> Picture:
         """Return a picture of what was recorded for `tensors`, or of any `stage` on the way to what runs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum, auto
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tensorframe import dtypes
 from tensorframe.dtypes import DType
@@ -70,6 +70,10 @@ class Precision(Enum):
 
 
 LOW, FULL = Precision
+
+
+# arithmetic that takes bools as the smallest integers, as in NumPy
+_COUNTING: Final = frozenset({"square", "conj", "pow", "floor_divide", "remainder", "fmod"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +173,8 @@ class Op:
                 resolved = self.resolved[operands] = (promoted, self.result(promoted))
                 if all(operand is promoted for operand in operands):
                     self.uniform[promoted] = resolved[1]
+            elif promoted in dtypes.BOOL and self.name in _COUNTING:
+                resolved = self.resolved[operands] = (dtypes.int8, self.result(dtypes.int8))
             elif promoted in dtypes.BITWISE and self.accepts.isdisjoint(dtypes.INTEGER):
                 # not remembered: the default dtype may change
                 return dtypes.default_float(), self.result(dtypes.default_float())

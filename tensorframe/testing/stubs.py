@@ -66,6 +66,7 @@ OPERATORS = {
 ANNOTATIONS = {
     "Any": "typing",
     "Casting": "tensorframe.frontend.casting",
+    "DTypeLike": "tensorframe.dtypes",
     "Output": "tensorframe.frontend.outputs",
 }
 # `object` declares these as giving bool

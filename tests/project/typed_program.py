@@ -35,6 +35,9 @@ def functions(a: tfr.Tensor, b: np.ndarray[Any, Any]) -> None:
     assert_type(tfr.gelu(b), tfr.Tensor)
     assert_type(tfr.sum(a, axis=0), tfr.Tensor)
     assert_type(tfr.matmul(a, b), tfr.Tensor)
+    for dtype in (tfr.zeros(3, dtype=tfr.float32), tfr.zeros(3, float), tfr.zeros(3, np.int8)):
+        assert_type(dtype.astype(np.dtype("f4")), tfr.Tensor)
+    assert_type(tfr.ones(3, "<f8"), tfr.Tensor)
 
 
 def methods(a: tfr.Tensor) -> None:
@@ -113,6 +116,18 @@ def mistakes(a: tfr.Tensor) -> None:
     tfr.exp(a, casting="same")  # type: ignore[arg-type]
     tfr.sort(a, kind="fastest")  # type: ignore[arg-type]
     tfr.quantile(a, 0.5, method="middle")  # type: ignore[arg-type]
+    tfr.zeros(3, dtype="flaot32")  # type: ignore[arg-type]
+    tfr.asarray([1], "int46")  # type: ignore[arg-type]
+    tfr.sum(a, dtype="double64")  # type: ignore[arg-type]
+    a.astype("flaot32")  # type: ignore[arg-type]
+    tfr.pad(a, 1, mode="reflected")  # type: ignore[arg-type]
+    tfr.searchsorted(a, a, side="both")  # type: ignore[arg-type]
+    tfr.take(a, a, mode="wrapped")  # type: ignore[arg-type]
+    tfr.meshgrid(a, indexing="yx")  # type: ignore[arg-type]
+    tfr.concat([a], dtype="f4", casting="same")  # type: ignore[arg-type]
+    tfr.convolve(a, a, mode="most")  # type: ignore[arg-type]
+    tfr.linalg.qr(a, mode="q")  # type: ignore[arg-type]
+    tfr.fft.fft(a, norm="forwards")  # type: ignore[arg-type]
     tfr.exq(a)  # type: ignore[attr-defined]
     a.summ()  # type: ignore[attr-defined]
     a.shape = (1, 2)  # type: ignore[misc]

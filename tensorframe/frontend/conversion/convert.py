@@ -14,7 +14,7 @@ from tensorframe import dtypes
 from tensorframe.backends.registry import backend_of, capabilities, resolve_device
 from tensorframe.backends.storage import Storage
 from tensorframe.backends.transfer import dlpack_home, duplicate
-from tensorframe.dtypes import COMPLEX, DType, as_dtype
+from tensorframe.dtypes import COMPLEX, DType, DTypeLike, as_dtype
 from tensorframe.errors import (
     ArgumentError,
     DeviceError,
@@ -56,7 +56,7 @@ NUMBERS_BY_KIND: Final = (bool, int, float, complex)
 
 def asarray(
     a: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     order: str | None = None,
     *,
     device: OnDevice = None,
@@ -106,7 +106,7 @@ def asarray(
 
 def array(
     object: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     *,
     copy: bool | None = True,
     order: str | None = "K",

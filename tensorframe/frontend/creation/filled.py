@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
-from tensorframe.dtypes import DType, as_dtype
+from tensorframe.dtypes import DType, DTypeLike, as_dtype
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.conversion.convert import OnDevice, array, asarray, from_dlpack
 from tensorframe.frontend.dispatch import PYTHON_NUMBERS
@@ -37,7 +37,7 @@ __all__ = [
 Sizes = int | Iterable[int]
 
 
-def default_real(name: str, dtype: Any, device: Device) -> DType:
+def default_real(name: str, dtype: DTypeLike | None, device: Device) -> DType:
     """Return the requested dtype, or that of Python floats on the device; DTypeError if it cannot hold it."""
     wanted = default_on(device, dtypes.default_float()) if dtype is None else as_dtype(dtype)
     require(name, device, wanted)
@@ -47,7 +47,7 @@ def default_real(name: str, dtype: Any, device: Device) -> DType:
 def full(
     shape: Sizes,
     fill_value: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     order: str = "C",
     *,
     device: OnDevice = None,
@@ -80,7 +80,7 @@ def full(
 
 def zeros(
     shape: Sizes,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     order: str = "C",
     *,
     device: OnDevice = None,
@@ -98,7 +98,7 @@ def zeros(
 
 def ones(
     shape: Sizes,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     order: str = "C",
     *,
     device: OnDevice = None,
@@ -116,7 +116,7 @@ def ones(
 
 def empty(
     shape: Sizes,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     order: str = "C",
     *,
     device: OnDevice = None,
@@ -133,7 +133,7 @@ def empty(
 def full_like(
     a: Any,
     fill_value: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
     shape: Sizes | None = None,
@@ -159,7 +159,7 @@ def full_like(
 
 def zeros_like(
     a: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
     shape: Sizes | None = None,
@@ -176,7 +176,7 @@ def zeros_like(
 
 def ones_like(
     a: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
     shape: Sizes | None = None,
@@ -194,7 +194,7 @@ def ones_like(
 def empty_like(
     prototype: Any,
     /,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
     shape: Sizes | None = None,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Literal
 
 from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
-from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, INTEGER, DType, as_dtype, int64
+from tensorframe.dtypes import COMPLEX, FLOAT, FLOATING, INTEGER, DType, DTypeLike, as_dtype, int64
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
 from tensorframe.frontend.conversion.convert import OnDevice, as_value
 from tensorframe.frontend.creation.filled import Sizes, default_real
@@ -63,7 +63,7 @@ def arange(
     /,
     stop: Any = None,
     step: Any = 1,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     *,
     device: OnDevice = None,
     like: Any = None,
@@ -140,7 +140,7 @@ def linspace(
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     axis: int = 0,
     *,
     device: OnDevice = None,
@@ -255,7 +255,7 @@ def logspace(
     num: int = 50,
     endpoint: bool = True,
     base: Any = 10.0,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     axis: int = 0,
     *,
     device: OnDevice = None,
@@ -293,7 +293,7 @@ def geomspace(
     stop: Any,
     num: int = 50,
     endpoint: bool = True,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     axis: int = 0,
     *,
     device: OnDevice = None,
@@ -329,7 +329,13 @@ def geomspace(
 
 
 def _geometric(
-    start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int, device: OnDevice
+    start: Any,
+    stop: Any,
+    num: int,
+    endpoint: bool,
+    dtype: DTypeLike | None,
+    axis: int,
+    device: OnDevice,
 ) -> Tensor:
     """Return geometric sequences between the elements of tensors, along a new axis."""
     first, last = floating(start, stop)
@@ -341,7 +347,12 @@ def _geometric(
 
 
 def _spiral(
-    first: complex, last: complex, num: int, endpoint: bool, dtype: Any, device: OnDevice
+    first: complex,
+    last: complex,
+    num: int,
+    endpoint: bool,
+    dtype: DTypeLike | None,
+    device: OnDevice,
 ) -> Tensor:
     """Return a geometric sequence between complex ends: radius and angle grow at constant rates."""
     if 0 in (first, last):
@@ -363,7 +374,7 @@ def _spiral(
 
 
 def meshgrid(
-    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: Literal["xy", "ij"] = "xy"
 ) -> tuple[Tensor, ...]:
     """Return one tensor per vector: its elements along the vector's own axis, repeated along the others.
 
@@ -395,7 +406,11 @@ def meshgrid(
 
 
 def indices(
-    dimensions: Sizes, dtype: Any = None, sparse: bool = False, *, device: OnDevice = None
+    dimensions: Sizes,
+    dtype: DTypeLike | None = None,
+    sparse: bool = False,
+    *,
+    device: OnDevice = None,
 ) -> Any:
     """Return the index of every element of a tensor of shape `dimensions`, one axis index after another.
 
@@ -418,7 +433,7 @@ def fromfunction(
     function: Callable[..., Any],
     shape: Iterable[int],
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     device: OnDevice = None,
     like: Any = None,
     **kwargs: Any,

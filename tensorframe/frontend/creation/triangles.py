@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorframe import dtypes
 from tensorframe.backends.registry import resolve_device
+from tensorframe.dtypes import DTypeLike
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.conversion.convert import OnDevice
 from tensorframe.frontend.creation.filled import default_real
@@ -52,7 +53,7 @@ def eye(
     N: int,
     M: int | None = None,
     k: int = 0,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     order: str = "C",
     *,
     device: OnDevice = None,
@@ -68,7 +69,7 @@ def eye(
 
 
 def _ones_where(
-    op: Op, n_rows: int, n_cols: int | None, k: int, dtype: Any, device: OnDevice
+    op: Op, n_rows: int, n_cols: int | None, k: int, dtype: DTypeLike | None, device: OnDevice
 ) -> Tensor:
     shape = as_shape((n_rows, n_rows if n_cols is None else n_cols))
     place = resolve_device(device)
@@ -76,7 +77,9 @@ def _ones_where(
     return converted(compared(op, shape, k, place), target)
 
 
-def identity(n: int, dtype: Any = None, *, device: OnDevice = None, like: Any = None) -> Tensor:
+def identity(
+    n: int, dtype: DTypeLike | None = None, *, device: OnDevice = None, like: Any = None
+) -> Tensor:
     """Return the identity matrix of `n` rows.
 
     >>> tfr.identity(2).tolist()
@@ -89,7 +92,7 @@ def tri(
     N: int,
     M: int | None = None,
     k: int = 0,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     *,
     device: OnDevice = None,
     like: Any = None,

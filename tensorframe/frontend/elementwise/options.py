@@ -10,7 +10,16 @@ from functools import wraps
 from inspect import Parameter, Signature
 from typing import Any
 
-from tensorframe.dtypes import BOOL, COMPLEX, DType, as_dtype, complex_of, promote, real_of
+from tensorframe.dtypes import (
+    BOOL,
+    COMPLEX,
+    DType,
+    DTypeLike,
+    as_dtype,
+    complex_of,
+    promote,
+    real_of,
+)
 from tensorframe.errors import ArgumentError, DTypeError
 from tensorframe.frontend.casting import CASTINGS, raise_unless_allowed
 from tensorframe.frontend.dispatch import apply
@@ -36,7 +45,7 @@ def with_options(
     where: Any = True,
     casting: Any = "same_kind",
     order: Any = "K",
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     subok: Any = True,
     signature: Any = None,
 ) -> Any:

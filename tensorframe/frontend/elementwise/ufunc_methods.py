@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 METHODS = ("reduce", "accumulate", "outer", "at", "reduceat")
 
 
@@ -18,12 +20,11 @@ def attach(function: Callable[..., Any], ufunc: str) -> None:
     for how in METHODS:
         setattr(function, how, partial(_call, ufunc, how))
     function.nin, function.nout, function.nargs = 2, 1, 3  # type: ignore[attr-defined]
+    function.identity = getattr(np, ufunc).identity  # type: ignore[attr-defined]
 
 
 def _call(ufunc: str, how: str, *operands: Any, **options: Any) -> Any:
     """Return what the method of a ufunc gives, for tensors and what they are made of."""
-    import numpy as np
-
     from tensorframe.errors import DTypeError, ShapeError
     from tensorframe.frontend.operands import operand
     from tensorframe.frontend.tensor import Tensor

@@ -230,7 +230,9 @@ def count_nonzero(
     return call(SUM, converted(present, int64), attrs=(axes, keepdims))
 
 
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
+def searchsorted(
+    a: Any, v: Any, side: Literal["left", "right"] = "left", sorter: Any = None
+) -> Tensor:
     """Where to insert the values `v` into the sorted vector `a` to keep it sorted.
 
     `side="left"` gives `x1[i - 1] < v <= x1[i]`, `side="right"` gives `x1[i - 1] <= v < x1[i]`. `sorter` holds

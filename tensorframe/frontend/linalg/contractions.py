@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import FLOAT, NUMERIC, as_dtype, promote
+from tensorframe.dtypes import FLOAT, NUMERIC, DTypeLike, as_dtype, promote
 from tensorframe.errors import AxisError, DTypeError, ShapeError
 from tensorframe.frontend.dispatch import SEQUENCES, apply, call, recorded
 from tensorframe.frontend.linalg.einstein_summation import contract
@@ -45,7 +45,13 @@ __all__ = [
 
 
 def matmul(
-    x1: Any, x2: Any, /, out: Output = None, *, preferred_dtype: Any = None, **options: Any
+    x1: Any,
+    x2: Any,
+    /,
+    out: Output = None,
+    *,
+    preferred_dtype: DTypeLike | None = None,
+    **options: Any,
 ) -> Tensor:
     """Matrix product of the last two axes; the axes before them broadcast. The operator is `@`.
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from tensorframe.dtypes import as_dtype
+from tensorframe.dtypes import DTypeLike, as_dtype
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.casting import Casting, raise_unless_allowed
 from tensorframe.frontend.dispatch import call
@@ -32,7 +32,7 @@ def einsum(
     *operands: Any,
     out: Output = None,
     optimize: Any = False,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     casting: Casting = "safe",
     order: str = "K",
 ) -> Tensor:

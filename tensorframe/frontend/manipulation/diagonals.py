@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorframe.dtypes import DTypeLike
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import accumulated, need_axes, operand, reshaped
 from tensorframe.frontend.parameters import integer
@@ -33,7 +34,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
     return call(SLICE, flat, attrs=attrs)
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
+def trace(x: Any, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Tensor:
     """Sums of the diagonals; dtypes as for `sum`.
 
     >>> tfr.linalg.trace(np.asarray([[1, 2], [3, 4]])).item()

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import INTEGER, as_dtype
+from tensorframe.dtypes import INTEGER, DTypeLike, as_dtype
 from tensorframe.errors import ArgumentError, DTypeError, ShapeError
-from tensorframe.frontend.casting import raise_unless_allowed
+from tensorframe.frontend.casting import Casting, raise_unless_allowed
 from tensorframe.frontend.indexing.searching import take
 from tensorframe.frontend.indexing.selection import as_array
 from tensorframe.frontend.manipulation.views import (
@@ -54,7 +54,9 @@ __all__ = [
 ]
 
 
-def _alike(name: str, arrays: Any, dtype: Any = None, casting: str = "same_kind") -> list[Tensor]:
+def _alike(
+    name: str, arrays: Any, dtype: DTypeLike | None = None, casting: Casting = "same_kind"
+) -> list[Tensor]:
     """Return what is joined, the parts of a tensor or a sequence, in one dtype: `dtype`, or what they promote to."""
     parts = unstack(arrays) if isinstance(arrays, Tensor) else items(name, "arrays", arrays)
     if not parts:
@@ -74,8 +76,8 @@ def concat(
     axis: int | None = 0,
     out: Output = None,
     *,
-    dtype: Any = None,
-    casting: str = "same_kind",
+    dtype: DTypeLike | None = None,
+    casting: Casting = "same_kind",
 ) -> Tensor:
     """Return the tensors of a sequence joined along an existing axis, or all flattened if it is None.
 
@@ -105,8 +107,8 @@ def stack(
     axis: int = 0,
     out: Output = None,
     *,
-    dtype: Any = None,
-    casting: str = "same_kind",
+    dtype: DTypeLike | None = None,
+    casting: Casting = "same_kind",
 ) -> Tensor:
     """Return tensors of one shape joined along a new axis, which stands at the position `axis` of the result.
 
@@ -148,7 +150,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     )
 
 
-def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
+def hstack(tup: Any, *, dtype: DTypeLike | None = None, casting: Casting = "same_kind") -> Tensor:
     """Return the tensors side by side: joined along axis 1, vectors and numbers along axis 0.
 
     >>> tfr.hstack([tfr.asarray([1]), tfr.asarray([2, 3])]).tolist()
@@ -159,7 +161,7 @@ def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor
     return concat(tensors, axis=axis, dtype=dtype, casting=casting)
 
 
-def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
+def vstack(tup: Any, *, dtype: DTypeLike | None = None, casting: Casting = "same_kind") -> Tensor:
     """Return the tensors below each other: joined along axis 0, vectors as rows.
 
     >>> tfr.vstack([tfr.asarray([1, 2]), tfr.asarray([3, 4])]).tolist()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -27,15 +28,30 @@ _BY_INDEX: Final = ("edge", "reflect", "symmetric", "wrap")
 _COMPUTED: Final = ("empty", "linear_ramp", "maximum", "mean", "median", "minimum")
 
 
+Mode = Literal[
+    "constant",
+    "edge",
+    "empty",
+    "linear_ramp",
+    "maximum",
+    "mean",
+    "median",
+    "minimum",
+    "reflect",
+    "symmetric",
+    "wrap",
+]
+
+
 def pad(
     array: Any,
     pad_width: Any,
-    mode: Any = "constant",
+    mode: Mode | Callable[..., Any] = "constant",
     *,
     constant_values: Any = 0,
     end_values: Any = 0,
     stat_length: Any = None,
-    reflect_type: str = "even",
+    reflect_type: Literal["even", "odd"] = "even",
     **kwargs: Any,
 ) -> Tensor:
     """Return `array` with elements put before and after each axis.

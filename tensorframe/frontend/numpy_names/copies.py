@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorframe.dtypes import default_float
+from tensorframe.dtypes import DTypeLike, default_float
 from tensorframe.errors import ArgumentError, DTypeError
 from tensorframe.frontend.conversion.convert import OnDevice, array, asarray
 from tensorframe.frontend.dispatch import apply
@@ -45,7 +45,7 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Tensor:
 
 def asanyarray(
     a: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     order: str | None = None,
     *,
     device: OnDevice = None,
@@ -60,7 +60,7 @@ def asanyarray(
     return asarray(a, dtype, order, device=device, copy=copy, like=like)
 
 
-def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
+def ascontiguousarray(a: Any, dtype: DTypeLike | None = None, *, like: Any = None) -> Tensor:
     """Return `a` as a tensor with one axis at least; a tensor that has one is returned itself.
 
     How elements lie in memory is not for users to say.
@@ -72,7 +72,7 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
     return tensor if tensor.ndim else tensor.reshape((1,))
 
 
-def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
+def asfortranarray(a: Any, dtype: DTypeLike | None = None, *, like: Any = None) -> Tensor:
     """Return `a` as a tensor, as `ascontiguousarray` does.
 
     >>> tfr.asfortranarray([1, 2]).shape
@@ -81,7 +81,7 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
     return ascontiguousarray(a, dtype, like=like)
 
 
-def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Tensor:
+def asarray_chkfinite(a: Any, dtype: DTypeLike | None = None, order: str | None = None) -> Tensor:
     """Return `a` as a tensor; ArgumentError if an element is infinite or NaN. Computes the elements.
 
     >>> tfr.asarray_chkfinite([1.0, 2.0]).shape
@@ -102,7 +102,7 @@ def _made(name: str, function: Any, *arguments: Any) -> Tensor:
     return asarray(values)
 
 
-def _dtype(dtype: Any) -> Any:
+def _dtype(dtype: DTypeLike) -> Any:
     try:
         return np.dtype(default_float() if dtype is None else dtype)
     except TypeError as error:
@@ -110,7 +110,7 @@ def _dtype(dtype: Any) -> Any:
 
 
 def frombuffer(
-    buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None
+    buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0, *, like: Any = None
 ) -> Tensor:
     """Return the numbers that the bytes of an object are, from `offset` on, `count` of them (-1: all).
 
@@ -122,7 +122,7 @@ def frombuffer(
     return _made("frombuffer", np.frombuffer, buffer, _dtype(dtype), most, first)
 
 
-def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Tensor:
+def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1, *, like: Any = None) -> Tensor:
     """Return the numbers that an iterable yields, `count` of them (-1: all).
 
     >>> tfr.fromiter((x * x for x in range(3)), "int64").tolist()
@@ -133,7 +133,7 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
 
 
 def fromstring(
-    string: str, dtype: Any = float, count: int = -1, *, sep: str = " ", like: Any = None
+    string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str = " ", like: Any = None
 ) -> Tensor:
     """Return the numbers of a text, which `sep` separates.
 

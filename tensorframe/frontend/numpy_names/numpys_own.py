@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from tensorframe.dtypes import DTypeLike
 from tensorframe.errors import ArgumentError
+from tensorframe.frontend.casting import Casting
 from tensorframe.frontend.conversion.convert import asarray
 from tensorframe.frontend.manipulation.joining import vstack
 from tensorframe.frontend.tensor import Tensor
@@ -72,7 +74,9 @@ _REQUIREMENTS = {
 }
 
 
-def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Tensor:
+def require(
+    a: Any, dtype: DTypeLike | None = None, requirements: Any = None, *, like: Any = None
+) -> Tensor:
     """Return `a` as a tensor, which has all that NumPy can require of memory but that others write to it.
 
     ArgumentError for `"W"`: nobody writes to a tensor's memory from outside.
@@ -90,7 +94,9 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     return asarray(a, dtype, like=like)
 
 
-def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
+def row_stack(
+    tup: Any, *, dtype: DTypeLike | None = None, casting: Casting = "same_kind"
+) -> Tensor:
     """Join tensors along the first axis, vectors as rows: NumPy's older name of `vstack`.
 
     >>> tfr.row_stack([[1, 2], [3, 4]]).tolist()

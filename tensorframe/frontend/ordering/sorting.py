@@ -156,4 +156,6 @@ def _partitioned(op: Op, x: Any, kth: int | Iterable[int], axis: int | None) -> 
     if not wanted:
         raise ArgumentError(f"{op.name}: kth names no position")
     positions = tuple(check_bounds(number, dimension, x.shape[dimension]) for number in wanted)
+    if x.dtype in COMPLEX:
+        return sort(x, dimension) if op is PARTITION else argsort(x, dimension)
     return call(op, x, attrs=(positions, dimension))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -179,7 +179,9 @@ def data(self: Tensor) -> memoryview:
 
 
 @method
-def choose(self: Tensor, /, choices: Any, out: Any = None, mode: Any = "raise") -> Tensor:
+def choose(
+    self: Tensor, /, choices: Any, out: Any = None, mode: Literal["raise", "wrap", "clip"] = "raise"
+) -> Tensor:
     """Return elements of the tensors `choices`, by their numbers in this one: see `choose`."""
     from tensorframe.frontend.numpy_names import choosing
 
@@ -195,7 +197,9 @@ def compress(self: Tensor, /, condition: Any, axis: int | None = None, out: Any 
 
 
 @method
-def put(self: Tensor, /, indices: Any, values: Any, mode: Any = "raise") -> None:
+def put(
+    self: Tensor, /, indices: Any, values: Any, mode: Literal["raise", "wrap", "clip"] = "raise"
+) -> None:
     """Set elements by positions in C order, in place: no other tensor changes. See `put`."""
     from tensorframe.frontend.numpy_names import choosing
 
@@ -204,7 +208,12 @@ def put(self: Tensor, /, indices: Any, values: Any, mode: Any = "raise") -> None
 
 @method
 def partition(
-    self: Tensor, /, kth: Any, axis: int = -1, kind: Any = "introselect", order: None = None
+    self: Tensor,
+    /,
+    kth: Any,
+    axis: int = -1,
+    kind: Literal["introselect"] = "introselect",
+    order: None = None,
 ) -> None:
     """Put the `kth` elements where sorting would, in place: no other tensor changes. See `partition`."""
     self._rebind(sorting.partition(self, kth, axis, kind, order).node)

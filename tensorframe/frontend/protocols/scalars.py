@@ -66,6 +66,11 @@ def tolist(self: Tensor) -> Any:
 
 
 @method
+def __bytes__(self: Tensor, /) -> bytes:
+    return self._array().tobytes()
+
+
+@method
 def __bool__(self: Tensor, /) -> bool:
     return bool(_only(self, "bool"))
 

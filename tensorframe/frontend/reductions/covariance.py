@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorframe import dtypes
-from tensorframe.dtypes import DType
+from tensorframe.dtypes import DType, DTypeLike
 from tensorframe.errors import DTypeError, ShapeError
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.elementwise.limits import clip
@@ -63,7 +63,7 @@ def cov(
     fweights: Any = None,
     aweights: Any = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> Tensor:
     """Covariance matrix of variables: the rows of `m` and `y` (their columns unless `rowvar`), observed together.
 
@@ -100,7 +100,9 @@ def _divisor(weights: Tensor, aweights: Any, mass: Tensor, correction: float) ->
     return mass - correction * total(weights * importance) / mass
 
 
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Tensor:
+def corrcoef(
+    x: Any, y: Any = None, rowvar: bool = True, *, dtype: DTypeLike | None = None
+) -> Tensor:
     """Matrix of the correlation coefficients of variables: their covariance over their standard deviations.
 
     Arguments and dtypes as for `cov`; NaN for a variable that is constant.

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from tensorframe import dtypes
+from tensorframe.dtypes import DTypeLike
+from tensorframe.errors import DTypeError
 from tensorframe.frontend.dispatch import handle_on
 from tensorframe.frontend.operands import accumulated, operand
 from tensorframe.frontend.outputs import Output, delivered
@@ -27,9 +29,18 @@ def reduced_by(op: Op, x: Tensor, axis: Axis, keepdims: Any) -> Tensor:
     """Return the reduction `op` of `x` along `axis`: an integer, several, or None for all."""
     node = x.node
     axes = normalize_axes(op.name, axis, len(node.shape))
-    if keepdims is not False or autocast_dtype.get() is not None:
-        return along(op, x, axes, keepdims)
-    return handle_on(record(op, (node,), axes, False))  # without a call to make and two to check
+    try:
+        if keepdims is not False or autocast_dtype.get() is not None:
+            return along(op, x, axes, keepdims)
+        return handle_on(
+            record(op, (node,), axes, False)
+        )  # without a call to make and two to check
+    except DTypeError:
+        from tensorframe.frontend.reductions import complex_order
+
+        if not complex_order.has_order(op, x):
+            raise
+        return complex_order.reduced(op, x, axes, keepdims)
 
 
 def _reduced(
@@ -61,7 +72,7 @@ def along(op: Op, x: Tensor, axes: tuple[int, ...], keepdims: Any, *attrs: Any) 
 def sum(
     a: Any,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: Output = None,
     keepdims: bool = False,
     initial: Any = None,
@@ -84,7 +95,7 @@ def sum(
 def prod(
     a: Any,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: Output = None,
     keepdims: bool = False,
     initial: Any = None,
@@ -112,7 +123,8 @@ def max(
 ) -> Tensor:
     """Largest element along `axis`, NaN if any is NaN.
 
-    Real dtypes and bool; others raise DTypeError, and axes without elements ShapeError: there is no largest one.
+    Complex numbers are ordered by their real parts, equal ones by the imaginary parts. Axes without elements raise
+    ShapeError: there is no largest one.
     Unless `initial` is given, which counts as an element; `where` selects elements, and needs it.
 
     >>> tfr.max(tfr.asarray([[1, 5], [7, 3]]), axis=1).tolist()
@@ -134,7 +146,8 @@ def min(
 ) -> Tensor:
     """Smallest element along `axis`, NaN if any is NaN.
 
-    Real dtypes and bool; others raise DTypeError, and axes without elements ShapeError: there is no smallest one.
+    Complex numbers are ordered by their real parts, equal ones by the imaginary parts. Axes without elements raise
+    ShapeError: there is no smallest one.
     Unless `initial` is given, which counts as an element; `where` selects elements, and needs it.
 
     >>> tfr.min(tfr.asarray([[1, 5], [7, 3]]), axis=1).tolist()
@@ -153,7 +166,7 @@ def ptp(a: Any, axis: Axis = None, out: Output = None, keepdims: bool = False) -
     6
     """
     tensor = operand(a)
-    if tensor.dtype in dtypes.BOOL or tensor.dtype in dtypes.NARROW:
+    if tensor.dtype in dtypes.BOOL | dtypes.NARROW | dtypes.COMPLEX:
         highest = max(tensor, axis, keepdims=keepdims)
         result = highest - min(tensor, axis, keepdims=keepdims)
         return result if out is None else delivered("ptp", result, out)
@@ -189,8 +202,8 @@ def all(
 def argmax(a: Any, axis: Axis = None, out: Output = None, *, keepdims: bool = False) -> Tensor:
     """Position (int64) of the first largest element along `axis`, of the first NaN if there is one.
 
-    None, or several axes, count positions in C order over these axes. Real dtypes and bool; axes without elements
-    raise ShapeError.
+    None, or several axes, count positions in C order over these axes. Complex numbers have the order of `max`.
+    Axes without elements raise ShapeError.
 
     >>> tfr.argmax(tfr.asarray([[1, 5], [7, 3]])).item()
     2
@@ -201,8 +214,8 @@ def argmax(a: Any, axis: Axis = None, out: Output = None, *, keepdims: bool = Fa
 def argmin(a: Any, axis: Axis = None, out: Output = None, *, keepdims: bool = False) -> Tensor:
     """Position (int64) of the first smallest element along `axis`, of the first NaN if there is one.
 
-    None, or several axes, count positions in C order over these axes. Real dtypes and bool; axes without elements
-    raise ShapeError.
+    None, or several axes, count positions in C order over these axes. Complex numbers have the order of `max`.
+    Axes without elements raise ShapeError.
 
     >>> tfr.argmin(tfr.asarray([[1, 5], [7, 3]]), axis=0).tolist()
     [0, 1]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorframe import dtypes
+from tensorframe.dtypes import DTypeLike
 from tensorframe.frontend.dispatch import apply
 from tensorframe.frontend.operands import converted, operand, widened
 from tensorframe.frontend.outputs import Output, delivered
@@ -45,7 +46,7 @@ def _filled(x: Any, value: float) -> Tensor:
     return apply(WHERE, apply(ISNAN, tensor), value, tensor)
 
 
-def _as(x: Any, dtype: Any) -> Tensor:
+def _as(x: Any, dtype: DTypeLike | None) -> Tensor:
     """Return `x` in the dtype to compute in, if one is said."""
     tensor = operand(x)
     return tensor if dtype is None else converted(tensor, dtypes.as_dtype(dtype))
@@ -54,7 +55,7 @@ def _as(x: Any, dtype: Any) -> Tensor:
 def nansum(
     a: Any,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: Output = None,
     keepdims: bool = False,
     initial: Any = None,
@@ -71,7 +72,7 @@ def nansum(
 def nanprod(
     a: Any,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: Output = None,
     keepdims: bool = False,
     initial: Any = None,
@@ -85,7 +86,9 @@ def nanprod(
     return reductions.prod(_filled(a, 1), axis, dtype, out, keepdims, initial, where)
 
 
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Output = None) -> Tensor:
+def nancumsum(
+    a: Any, axis: int | None = None, dtype: DTypeLike | None = None, out: Output = None
+) -> Tensor:
     """Sums of the elements that are not NaN up to each position; None runs through all elements in C order.
 
     >>> tfr.nancumsum(tfr.asarray([1.0, tfr.nan, 2.0])).tolist()
@@ -171,7 +174,9 @@ def _present(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
     return reduced_by(SUM, 1 - numbers, axis, keepdims)
 
 
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Output = None) -> Tensor:
+def nancumprod(
+    a: Any, axis: int | None = None, dtype: DTypeLike | None = None, out: Output = None
+) -> Tensor:
     """Products of the elements up to each position along `axis`, NaN taken for 1. Arguments as for `cumprod`.
 
     >>> tfr.nancumprod(tfr.asarray([2.0, tfr.nan, 3.0])).tolist()
@@ -183,7 +188,7 @@ def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Output =
 def nanmean(
     a: Any,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: Output = None,
     keepdims: bool = False,
     *,
@@ -220,7 +225,7 @@ def _variance(x: Tensor, axis: Axis, correction: float, keepdims: bool, centre: 
 def nanvar(
     a: Any,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: Output = None,
     ddof: float = 0.0,
     keepdims: bool = False,
@@ -252,7 +257,7 @@ def nanvar(
 def nanstd(
     a: Any,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: Output = None,
     ddof: float = 0.0,
     keepdims: bool = False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorframe.dtypes import COMPLEX
+from tensorframe.dtypes import COMPLEX, DTypeLike
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.dispatch import call
 from tensorframe.frontend.operands import accumulated, flattened
@@ -40,7 +40,7 @@ def cumulative_sum(
     x: Any,
     /,
     axis: int | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: Output = None,
     include_initial: bool = False,
 ) -> Tensor:
@@ -60,7 +60,7 @@ def cumulative_prod(
     x: Any,
     /,
     axis: int | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: Output = None,
     include_initial: bool = False,
 ) -> Tensor:
@@ -76,7 +76,9 @@ def cumulative_prod(
     return delivered("cumulative_prod", result, out)
 
 
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Output = None) -> Tensor:
+def cumsum(
+    a: Any, axis: int | None = None, dtype: DTypeLike | None = None, out: Output = None
+) -> Tensor:
     """Sums of the elements up to each position along `axis`; None runs through all elements in C order.
 
     >>> tfr.cumsum(tfr.asarray([[1, 2], [3, 4]])).tolist()
@@ -87,7 +89,9 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Output = Non
     return delivered("cumsum", scanned(CUMULATIVE_SUM, tensor, axis, start=None), out)
 
 
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Output = None) -> Tensor:
+def cumprod(
+    a: Any, axis: int | None = None, dtype: DTypeLike | None = None, out: Output = None
+) -> Tensor:
     """Products of the elements up to each position along `axis`; None runs through all elements in C order.
 
     >>> tfr.cumprod(tfr.asarray([[1, 2], [3, 4]]), axis=0).tolist()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorframe import dtypes
-from tensorframe.dtypes import DType
+from tensorframe.dtypes import DType, DTypeLike
 from tensorframe.errors import ShapeError
 from tensorframe.frontend.dispatch import unary
 from tensorframe.frontend.operands import (
@@ -50,7 +50,7 @@ def working_dtype(dtype: DType) -> DType:
 def mean(
     a: Any,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: Output = None,
     keepdims: bool = False,
     *,
@@ -87,7 +87,7 @@ def _variance(
     name: str,
     a: Any,
     axis: Axis,
-    dtype: Any,
+    dtype: DTypeLike | None,
     keepdims: bool,
     *,
     ddof: float,
@@ -116,7 +116,7 @@ def _variance(
 def var(
     a: Any,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: Output = None,
     ddof: float = 0.0,
     keepdims: bool = False,
@@ -154,7 +154,7 @@ def var(
 def std(
     a: Any,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: Output = None,
     ddof: float = 0.0,
     keepdims: bool = False,

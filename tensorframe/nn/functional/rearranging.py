@@ -16,7 +16,12 @@ from tensorframe.ops.movement import SLICE
 __all__ = ["channel_shuffle", "pad", "pixel_shuffle", "pixel_unshuffle"]
 
 # PyTorch's names of the ways to continue an axis, and NumPy's
-_MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+_MODES: dict[str, padding.Mode] = {
+    "constant": "constant",
+    "reflect": "reflect",
+    "replicate": "edge",
+    "circular": "wrap",
+}
 
 
 def pixel_shuffle(input: Any, upscale_factor: int) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from tensorframe.errors import ArgumentError
 from tensorframe.frontend.conversion.convert import OnDevice
-from tensorframe.frontend.manipulation.padding import pad
+from tensorframe.frontend.manipulation.padding import Mode, pad
 from tensorframe.frontend.operands import operand
 from tensorframe.frontend.random.keys import Source
 from tensorframe.frontend.tensor import Tensor
@@ -28,7 +28,12 @@ __all__ = [
 Size = int | Sequence[int]
 
 # PyTorch's names of what is beyond the border, and NumPy's
-_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+_MODES: dict[str, Mode] = {
+    "zeros": "constant",
+    "reflect": "reflect",
+    "replicate": "edge",
+    "circular": "wrap",
+}
 
 
 class _Convolution(Module):
