@@ -1,4 +1,4 @@
-"""Hand-over to the host: arrays, copies and pickles of a tensor, and what other libraries ask for its elements by."""
+"""Hand-over to the host: arrays, copies and pickles of a tensor, and attributes by which other libraries read it."""
 
 from __future__ import annotations
 

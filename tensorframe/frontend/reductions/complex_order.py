@@ -1,6 +1,6 @@
 """The order of complex numbers, as NumPy and `sort` have it: by real parts, equal ones by imaginary parts, NaN first.
 
-Loaded when a largest or smallest complex element is asked for.
+Loaded when a largest or smallest complex element is needed.
 """
 
 from __future__ import annotations

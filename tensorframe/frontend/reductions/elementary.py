@@ -123,8 +123,8 @@ def max(
 ) -> Tensor:
     """Largest element along `axis`, NaN if any is NaN.
 
-    Complex numbers are ordered by their real parts, equal ones by the imaginary parts. Axes without elements raise
-    ShapeError: there is no largest one.
+    Complex numbers are ordered by their real parts, equal ones by the imaginary parts; what holds no numbers
+    raises DTypeError. Axes without elements raise ShapeError: there is no largest one.
     Unless `initial` is given, which counts as an element; `where` selects elements, and needs it.
 
     >>> tfr.max(tfr.asarray([[1, 5], [7, 3]]), axis=1).tolist()
@@ -146,8 +146,8 @@ def min(
 ) -> Tensor:
     """Smallest element along `axis`, NaN if any is NaN.
 
-    Complex numbers are ordered by their real parts, equal ones by the imaginary parts. Axes without elements raise
-    ShapeError: there is no smallest one.
+    Complex numbers are ordered by their real parts, equal ones by the imaginary parts; what holds no numbers
+    raises DTypeError. Axes without elements raise ShapeError: there is no smallest one.
     Unless `initial` is given, which counts as an element; `where` selects elements, and needs it.
 
     >>> tfr.min(tfr.asarray([[1, 5], [7, 3]]), axis=1).tolist()
