@@ -20,7 +20,8 @@ def attach(function: Callable[..., Any], ufunc: str) -> None:
     for how in METHODS:
         setattr(function, how, partial(_call, ufunc, how))
     function.nin, function.nout, function.nargs = 2, 1, 3  # type: ignore[attr-defined]
-    function.identity = getattr(np, ufunc).identity  # type: ignore[attr-defined]
+    theirs = getattr(np, ufunc, None)  # some functions of two operands are not in NumPy
+    function.identity = getattr(theirs, "identity", None)  # type: ignore[attr-defined]
 
 
 def _call(ufunc: str, how: str, *operands: Any, **options: Any) -> Any:
