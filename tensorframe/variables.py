@@ -59,9 +59,22 @@ def _targets(code: CodeType, offset: int) -> tuple[str, ...]:
     if first is None or first.opname != "UNPACK_SEQUENCE":
         name = _target(first, rest)
         return () if name is None else (name,)
-    names = [_target(next(rest, None), rest) for _ in range(first.arg or 0)]
-    known = [name for name in names if name is not None]
-    return tuple(known) if len(known) == len(names) else ()
+    return tuple(_unpacked(first.arg or 0, rest))
+
+
+def _unpacked(count: int, rest: Iterator[Instruction]) -> Sequence[str]:
+    """Return the targets of so many values; none at all if one of them is stored to nothing that has a name."""
+    names: list[str] = []
+    while len(names) < count:
+        instruction = next(rest, None)
+        if instruction is not None and instruction.opname == "STORE_FAST_STORE_FAST":
+            names += instruction.argval  # from Python 3.13 on
+            continue
+        name = _target(instruction, rest)
+        if name is None:
+            return ()
+        names.append(name)
+    return names
 
 
 def _without_transparent_calls(instructions: Sequence[Instruction]) -> Sequence[Instruction]:
