@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gguf import GGUFWriter
 
 import tensorframe as tfr
 from tensorframe.errors import (
@@ -341,3 +342,29 @@ def test_bad_folders_are_said(make: Any, tmp_path: Path) -> None:
     tfr.save(tmp_path / "model.safetensors", {"other": tfr.ones(3)})
     with pytest.raises(ArgumentError, match="missing:"):
         make.from_folder(tmp_path)
+
+
+def test_bad_gguf_files_are_said(tmp_path: Path) -> None:
+    def written(kind: str, *, context: bool = True) -> Path:
+        path = tmp_path / "model.gguf"
+        writer = GGUFWriter(path, kind)
+        writer.add_embedding_length(32)
+        writer.add_head_count(4)
+        writer.add_feed_forward_length(64)
+        writer.add_block_count(1)
+        writer.add_layer_norm_rms_eps(1e-5)
+        if context:
+            writer.add_context_length(64)
+        writer.add_tensor("token_embd.weight", np.ones((40, 32), np.float32))
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        return path
+
+    with pytest.raises(ArgumentError, match="the architecture is 'bloom'"):
+        Llama.from_gguf(written("bloom"))
+    with pytest.raises(ArgumentError, match=r"metadata lacks llama\.context_length"):
+        Llama.from_gguf(written("llama", context=False))
+    with pytest.raises(ArgumentError, match=r"missing:\s+model\.layers\.0\.input_layernorm"):
+        Llama.from_gguf(written("llama"))
