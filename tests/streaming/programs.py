@@ -1,5 +1,6 @@
 """Random programs with leaves in files and in memory, run under a quarter of the memory that they take."""
 
+import gc
 import tracemalloc
 from contextlib import suppress
 from typing import NamedTuple
@@ -141,3 +142,27 @@ def _measured(planned, core):
     finally:
         tracemalloc.stop()
     return traced + pool.statistics.peak - before, [sinks[root] for root in core]
+
+
+def peaks_of(seed, folder, moves=8):
+    """What computing the program of a seed takes in memory, as it is projected and as it is measured, and its plan."""
+    program = program_of(seed, moves)
+    with config.override(small_size=0, small_nodes=0):
+        leaves = leaves_of(program, folder, files=False)
+        for _ in range(2):  # kernels are made, and the plan is known, the second time
+            nodes = [tensor.node for tensor in results_of(program, leaves)]
+            if not nodes:
+                return 0, 0, None
+            plan = plan_of(
+                capture(nodes, keep_held=False)
+            )  # a request that stays would hold values
+            gc.collect()
+            tracemalloc.start()
+            try:
+                with pool._lock:  # memory is NumPy's then, and so traced
+                    evaluate(nodes)
+                _, measured = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
+    projected, _ = growth(plan).get(CPU, (0, 0))
+    return projected, measured, plan

@@ -107,8 +107,9 @@ class CpuBackend(NumpyBackend):
         """Whether the engine does so that runs the region; both, where both may."""
         if missing() is not None:
             return _NUMPY.writes_over(region, device)
-        compiled = begins_compiled(region) or _NUMPY.writes_over(region, device)
-        return compiled and _LLVM.writes_over(region, device)
+        if begins_compiled(region):
+            return _LLVM.writes_over(region, device)
+        return _NUMPY.writes_over(region, device)  # exact ops have no rare sides
 
     def convolution(self) -> Make:
         """Return what makes convolutions by compiled products."""

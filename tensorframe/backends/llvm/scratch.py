@@ -20,8 +20,8 @@ from tensorframe.machine import HOST
 if TYPE_CHECKING:
     from tensorframe.kernel.nest.assemble import Built
 
-# Bytes of an operand from which kernels are looked at.
-_LARGE = 1 << 20
+# Bytes of a value from which kernels are looked at: for what they allocate, and for what they write over.
+_LARGE, _WORTH_LOOKING = 1 << 20, 1 << 16
 
 
 def kernel_scratch(region: Region) -> int:
@@ -52,7 +52,7 @@ def writes_over(region: Region) -> bool:
     """Whether kernels give a result in an operand's memory: not if a second one may have to read the operand again."""
     if is_sparse(region):
         return False
-    if is_combined(region) or _largest(region) < _LARGE:
+    if is_combined(region) or _largest(region) < _WORTH_LOOKING:
         return True
     return not any(launch.general for launch in _built(region).launches)
 

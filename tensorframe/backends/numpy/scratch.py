@@ -10,8 +10,12 @@ from collections.abc import Callable
 from math import prod
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
 from tensorframe import config
 from tensorframe.backends.numpy.epilogue import epilogue_of, has_chain, has_epilogue
+from tensorframe.backends.numpy.functions import implementation
 from tensorframe.backends.numpy.grid import blocks, row_blocks
 from tensorframe.backends.numpy.product import IN_BLAS, extents
 from tensorframe.backends.numpy.quantized_product import scratch_of
@@ -30,14 +34,18 @@ from tensorframe.backends.numpy.tiles import (
 from tensorframe.dtypes import ADDED, COMPLEX, NARROW, DType, wide_of
 from tensorframe.graph.op import Kind
 from tensorframe.graph.region import Region, RegionOp
-from tensorframe.graph.shape import Shape
+from tensorframe.graph.shape import Shape, strides_of
 from tensorframe.ops.contraction import MATMUL
 from tensorframe.ops.convolution import CONVOLUTION
+from tensorframe.ops.movement import EXPAND, PERMUTE, RESHAPE, SLICE, WINDOWS
 from tensorframe.ops.quantization import WHOLE_PRODUCTS
 
 _MIB = 1 << 20
 # elements of a line from which stable orders are made of ranks: see sorting.py
 _LONG = 512
+# what views are made by, of memory that is never touched
+_MOVES = frozenset({EXPAND, PERMUTE, RESHAPE, SLICE, WINDOWS})
+_BYTE = np.zeros(1, np.uint8)
 
 
 class Call(NamedTuple):
@@ -103,13 +111,13 @@ def scratch_bytes(region: Region, *, compiled: bool = False) -> int:
 def _of_sequence(region: Region) -> int:
     """Return what lies between the ops of a region at most, and what these take while it does."""
     region = without_repeats(region)
-    parts = runs(region)
+    parts, views = runs(region), _views(region)
     last_use = {
         source: number for number, run in enumerate(parts) for _, op in run for source in op.inputs
     }
     for run in reversed(parts):
         for value, op in run:
-            if op.op.alias:  # a view keeps its operand's memory
+            if value in views:  # it keeps its operand's memory
                 (source, *_) = op.inputs
                 last_use[source] = max(last_use[source], last_use.get(value, -1))
     live: dict[int, int] = {}
@@ -117,12 +125,36 @@ def _of_sequence(region: Region) -> int:
     for number, run in enumerate(parts):
         for value, op in run:
             if value in region.outputs or last_use.get(value, -1) > number:
-                live[value] = 0 if op.op.alias else prod(op.shape) * op.dtype.itemsize
+                live[value] = 0 if value in views else prod(op.shape) * op.dtype.itemsize
         most = max(most, sum(live.values()) + _of_run(region, run))
         for value in [value for value in live if last_use.get(value, number + 1) == number]:
             if value not in region.outputs:
                 del live[value]
     return max(most - sum(live.values()), 0)  # results are counted by whoever asks
+
+
+def _views(region: Region) -> set[int]:
+    """Return the values that look at their operand's memory: where strides cannot say it, elements are copied."""
+    stand_ins: dict[int, Any] = {}
+    views: set[int] = set()
+    for value, op in enumerate(region.ops, start=len(region.inputs)):
+        if not op.op.alias:
+            continue
+        (source, *_) = op.inputs
+        if op.op in _MOVES:
+            shape = region.shape_of(source)
+            seen = stand_ins.get(source)
+            seen = as_strided(_BYTE, shape, strides_of(shape)) if seen is None else seen
+            try:
+                stand_ins[value] = (
+                    seen.reshape(op.shape, copy=False)
+                    if op.op is RESHAPE
+                    else implementation[op.op](seen, *op.attrs)
+                )
+            except ValueError:
+                continue
+        views.add(value)
+    return views
 
 
 def _of_run(region: Region, run: Run) -> int:
