@@ -62,6 +62,7 @@ OTHERS = {
     "quantization",
     "random",
     "sparse",
+    "special",
     "testing",
 }
 
