@@ -17,6 +17,7 @@ class Format(NamedTuple):
     name: str
     kind: str  # bool, signed, unsigned, float, complex
     file: str = ""  # what it is called in safetensors files
+    arrow: str = ""  # and in Arrow's C data interface, where bools are bits
     exponent: int = 0  # bits
     fraction: int = 0
     # Without infinities the largest exponent has numbers too, but for all ones, which is NaN.
@@ -108,19 +109,19 @@ class Format(NamedTuple):
 
 
 FORMATS: Final = (
-    Format("bool", "bool", "BOOL"),
-    Format("uint8", "unsigned", "U8"),
-    Format("uint16", "unsigned", "U16"),
-    Format("uint32", "unsigned", "U32"),
-    Format("uint64", "unsigned", "U64"),
-    Format("int8", "signed", "I8"),
-    Format("int16", "signed", "I16"),
-    Format("int32", "signed", "I32"),
-    Format("int64", "signed", "I64"),
-    Format("float16", "float", "F16", exponent=5, fraction=10, wide="float32"),
+    Format("bool", "bool", "BOOL", "b"),
+    Format("uint8", "unsigned", "U8", "C"),
+    Format("uint16", "unsigned", "U16", "S"),
+    Format("uint32", "unsigned", "U32", "I"),
+    Format("uint64", "unsigned", "U64", "L"),
+    Format("int8", "signed", "I8", "c"),
+    Format("int16", "signed", "I16", "s"),
+    Format("int32", "signed", "I32", "i"),
+    Format("int64", "signed", "I64", "l"),
+    Format("float16", "float", "F16", "e", exponent=5, fraction=10, wide="float32"),
     Format("bfloat16", "float", "BF16", exponent=8, fraction=7, wide="float32", dlpack=4),
-    Format("float32", "float", "F32", exponent=8, fraction=23),
-    Format("float64", "float", "F64", exponent=11, fraction=52),
+    Format("float32", "float", "F32", "f", exponent=8, fraction=23),
+    Format("float64", "float", "F64", "g", exponent=11, fraction=52),
     Format("complex64", "complex", "C64", part="float32"),
     Format("complex128", "complex", part="float64"),
 )

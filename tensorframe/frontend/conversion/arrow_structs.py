@@ -11,23 +11,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from tensorframe import formats
+
 RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
-# dtypes of tensors and Arrow's format strings; bools are bits there
-FORMATS: Final = {
-    "bool": b"b",
-    "int8": b"c",
-    "uint8": b"C",
-    "int16": b"s",
-    "uint16": b"S",
-    "int32": b"i",
-    "uint32": b"I",
-    "int64": b"l",
-    "uint64": b"L",
-    "float16": b"e",
-    "float32": b"f",
-    "float64": b"g",
-}
+# dtypes of tensors and Arrow's format strings
+FORMATS: Final = {known.name: known.arrow.encode() for known in formats.FORMATS if known.arrow}
 DTYPES: Final = {form: np.dtype(name) for name, form in FORMATS.items()}
 
 SCHEMA: Final = b"arrow_schema"

@@ -27,7 +27,7 @@ class Placeholder(NamedTuple):
     name: str
 
     def error(self) -> TracingError:
-        """Return the error for a value that is asked for."""
+        """Return the error for a value that is needed."""
         return TracingError(
             f"{self.kernel}: its reference asks for the value of {self.name}, which is not known while it is recorded",
             suggestions=(
