@@ -115,8 +115,10 @@ class NumpyBackend(Backend):
         return scratch_bytes(region, compiled=self.convolution() is not undilated)
 
     def writes_over(self, region: Region, device: Device) -> bool:
-        """Whether all that runs are loops over elements: other functions have results of their own."""
-        return all(op.op.kind in (Kind.MAP, Kind.SCATTER) for op in region.ops)
+        """Whether all that gives results are loops over elements: other functions have results of their own."""
+        first, *others = [op.op.kind for op in region.ops]
+        last = others if first is Kind.CONTRACT and others else (first, *others)
+        return all(kind in (Kind.MAP, Kind.SCATTER) for kind in last)
 
     def budget(self, device: Device) -> Budget:
         """Return that of the host's memory."""
